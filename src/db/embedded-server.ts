@@ -1,0 +1,186 @@
+/**
+ * One run of the program `postgres` on a cluster, from spawn to exit.
+ *
+ * Guarantees: a signal to our process group does not reach it, so it outlives everyone who is still draining; a
+ * watchdog stops it when we die, because the pipe we hold closes then. Should the watchdog die too, the next start on
+ * the folder stops what it finds (`stopOrphan`). PostgreSQL recovers from `kill -9` of everything by itself.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open, readFile, rename, writeFile } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StartError } from '../start-error.ts';
+import type { Account } from './embedded-access.ts';
+import { ENV } from './embedded-cluster.ts';
+import { isPostmasterOf, waitUntilGone } from './embedded-process.ts';
+import { asArguments } from './embedded-settings.ts';
+
+export interface LaunchOptions {
+  program: string;
+  clusterDir: string;
+  logFile: string;
+  port: number;
+  /** Absent: no unix socket. */
+  socketDir?: string;
+  settings: Record<string, string>;
+  account?: Account;
+  /** The server does not keep our process alive; the watchdog stops it after our end. */
+  background?: boolean;
+}
+
+export interface Running {
+  pid: number;
+  /** Resolves when the process is gone. */
+  exited: Promise<void>;
+  /** Keeps our process alive until it is gone, background or not. */
+  hold(): void;
+}
+
+/** How long a recovery after a crash may take. */
+const READY_WITHIN_MS = 10 * 60_000;
+
+/**
+ * After our death: time for workers and API to finish what they hold, then a fast shutdown, of this very process only
+ * ($2 is postmaster.pid, whose first line is the process id).
+ */
+const WATCHDOG = 'read -r _; sleep 3; read -r pid < "$2"; [ "$pid" = "$1" ] && kill -s INT "$1"';
+
+/**
+ * Starts `postgres` and waits until it takes connections.
+ * @throws StartError with the last line of its log when it ends instead
+ */
+export async function launch(options: LaunchOptions): Promise<Running> {
+  await rename(options.logFile, `${options.logFile}.1`).catch(() => {});
+  const child = await spawnPostgres(options);
+  const pid = child.pid as number;
+  const exited = once(child, 'exit').then(() => {});
+  const watchdog = spawnWatchdog(pid, options.clusterDir);
+  void exited.then(() => watchdog.kill('SIGKILL'));
+  const ready = await Promise.race([untilReady(pid, options.clusterDir), exited.then(() => false)]);
+  if (!ready) throw await launchError(options, child);
+  if (options.background) {
+    child.unref();
+    watchdog.unref();
+    (watchdog.stdin as Socket).unref();
+  }
+  return { pid, exited, hold: () => child.ref() };
+}
+
+async function spawnPostgres(o: LaunchOptions): Promise<ChildProcess> {
+  const log = await open(o.logFile, 'a', 0o600);
+  try {
+    const settings = {
+      ...o.settings,
+      port: String(o.port),
+      unix_socket_directories: o.socketDir ?? '',
+    };
+    const child = spawn(o.program, ['-D', o.clusterDir, ...asArguments(settings)], {
+      // A session of its own: Ctrl-C reaches the group of the terminal, not this.
+      detached: true,
+      stdio: ['ignore', log.fd, log.fd],
+      cwd: '/',
+      env: ENV,
+      ...(o.account ? { uid: o.account.uid, gid: o.account.gid } : {}),
+    });
+    await once(child, 'spawn');
+    return child;
+  } finally {
+    await log.close();
+  }
+}
+
+function spawnWatchdog(pid: number, clusterDir: string): ChildProcess {
+  const args = ['-c', WATCHDOG, 'sh', String(pid), join(clusterDir, 'postmaster.pid')];
+  const child = spawn('/bin/sh', args, {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    cwd: '/',
+    env: ENV,
+  });
+  // It is killed while the pipe is open; a write error would say no more than that.
+  child.stdin?.on('error', () => child.stdin?.destroy());
+  return child;
+}
+
+/** Polls the status line of postmaster.pid, as `pg_ctl -w` does: a connection would only fill the log. */
+async function untilReady(pid: number, clusterDir: string): Promise<boolean> {
+  const end = Date.now() + READY_WITHIN_MS;
+  while (Date.now() < end) {
+    const lines = await postmasterFile(clusterDir);
+    if (Number(lines[0]) === pid && lines[7]?.trim() === 'ready') return true;
+    await sleep(15);
+  }
+  return false;
+}
+
+async function postmasterFile(clusterDir: string): Promise<string[]> {
+  const text = await readFile(join(clusterDir, 'postmaster.pid'), 'utf8').catch(() => '');
+  return text.split('\n');
+}
+
+async function launchError(o: LaunchOptions, child: ChildProcess): Promise<StartError> {
+  child.kill('SIGQUIT');
+  const log = await readFile(o.logFile, 'utf8').catch(() => '');
+  const said = log
+    .split('\n')
+    .filter((line) => /FATAL|PANIC|error while loading/.test(line))
+    .at(-1);
+  const error = new StartError(
+    `The embedded PostgreSQL does not start (${said ?? 'no reason given'}): see ${o.logFile}.`,
+  );
+  return Object.assign(error, {
+    passing: /shared memory block|could not (create any TCP|bind)|in use/i.test(log),
+  });
+}
+
+/** Whether `launch` may succeed when it is tried again: a port just taken, or old backends still ending. */
+export function isPassing(error: unknown): boolean {
+  return (error as { passing?: boolean }).passing === true;
+}
+
+/** Fast shutdown: sessions are ended, everything is written. Harder and harder when that takes too long. */
+export async function stopPostmaster(pid: number): Promise<void> {
+  for (const [signal, ms] of [
+    ['SIGINT', 60_000],
+    ['SIGQUIT', 10_000],
+    ['SIGKILL', 10_000],
+  ] as const) {
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return;
+      throw error;
+    }
+    if (await waitUntilGone(pid, ms)) return;
+  }
+}
+
+/**
+ * Stops the postmaster that a run killed with SIGKILL left behind. The caller holds the folder's lock.
+ * @returns its process id when there was one
+ */
+export async function stopOrphan(clusterDir: string): Promise<number | undefined> {
+  const lines = await postmasterFile(clusterDir);
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 1) return undefined;
+  if (await isPostmasterOf(pid, clusterDir)) {
+    await stopPostmaster(pid);
+    return pid;
+  }
+  // PostgreSQL refuses to start when another process has that number by now, but not when it is the parent's. The
+  // rest of the file stays: by it PostgreSQL sees whether old backends still run.
+  await writeFile(join(clusterDir, 'postmaster.pid'), [process.pid, ...lines.slice(1)].join('\n'));
+  return undefined;
+}
+
+/** A TCP port of 127.0.0.1 that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,46 @@
+/**
+ * How the embedded PostgreSQL is set up: an import service's database on a small machine shared with its workers.
+ * Each setting differs from PostgreSQL's default for the reason beside it.
+ */
+export const SETTINGS: Record<string, string> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_permissions: '0700',
+  // Several workers and APIs with a pool each, and room for a psql.
+  max_connections: '200',
+  // The indexes that random keys go into must stay in memory: a page evicted dirty is written many times.
+  shared_buffers: '256MB',
+  effective_cache_size: '1GB',
+  // Lists and reports sort a few thousand rows; building an index after an upgrade sorts them all.
+  work_mem: '16MB',
+  maintenance_work_mem: '128MB',
+  // Nobody replicates from here, so the log need not carry what only a replica reads.
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_logical_replication_workers: '0',
+  // After each checkpoint the first change of a page logs all of it (8 kB a row with random keys): rare checkpoints.
+  max_wal_size: '4GB',
+  checkpoint_timeout: '15min',
+  wal_buffers: '16MB',
+  // "Accepted" means durable; the batch writer commits hundreds of users at once, so waiting for the disk is cheap.
+  synchronous_commit: 'on',
+  // Solid-state disks: a random read costs about what a sequential one does.
+  random_page_cost: '1.1',
+  // Compiling or splitting statements of a few milliseconds takes longer than running them.
+  jit: 'off',
+  max_parallel_workers_per_gather: '0',
+  // The queue's tables turn over completely every few seconds.
+  autovacuum_naptime: '20s',
+  // Neither locale nor clock of the machine shows in an answer.
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  lc_messages: 'C',
+  // Details and statements of errors hold personal data; they stay out of the log.
+  log_error_verbosity: 'terse',
+  log_min_error_statement: 'panic',
+  log_checkpoints: 'off',
+};
+
+/** Settings as command-line arguments of `postgres`. */
+export function asArguments(settings: Record<string, string>): string[] {
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}

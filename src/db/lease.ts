@@ -1,0 +1,23 @@
+/**
+ * One holder per duty at a time.
+ *
+ * Guarantee: whoever stops renewing, dead or frozen, loses the duty when its lease runs out. The duties themselves must
+ * bear two holders for a moment; a lease only saves work.
+ */
+import type { Db } from './pool.ts';
+
+/** Takes or renews the lease; answers whether `holder` has it for the next `ttlMs` milliseconds. */
+export async function holdLease(db: Db, name: string, holder: string, ttlMs: number): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into leases as l (name, holder, expires_at) values ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+     on conflict (name) do update set holder = $2, expires_at = excluded.expires_at
+     where l.holder = $2 or l.expires_at < clock_timestamp()`,
+    [name, holder, ttlMs],
+  );
+  return rowCount === 1;
+}
+
+/** Gives the lease back, so that the next holder need not wait for its end. */
+export async function releaseLease(db: Db, name: string, holder: string): Promise<void> {
+  await db.query('delete from leases where name = $1 and holder = $2', [name, holder]);
+}

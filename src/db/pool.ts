@@ -1,0 +1,54 @@
+/**
+ * Connections to PostgreSQL.
+ *
+ * Guarantee: a connection that a stopped process left inside a transaction is ended by the server, so a frozen
+ * worker cannot hold its locks for long.
+ */
+import pg from 'pg';
+
+export type Pool = pg.Pool;
+/** Anything that runs a query: a pool, or the one connection of a transaction. */
+export type Db = Pick<pg.ClientBase, 'query'>;
+
+export interface PoolOptions {
+  /** Most connections at once. */
+  max?: number;
+  /** Seen in pg_stat_activity. */
+  name?: string;
+  /** Settings of each session, as the `options` of a connection: `-c name=value`. */
+  options?: string;
+}
+
+/** Opens a pool. Errors of idle connections are swallowed here, as the next query meets them anyway. */
+export function openPool(url: string, options: PoolOptions = {}): Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.max ?? 10,
+    application_name: options.name ?? 'muster',
+    ...(options.options ? { options: options.options } : {}),
+    idle_in_transaction_session_timeout: 30_000,
+    connectionTimeoutMillis: 30_000,
+    keepAlive: true,
+  });
+  pool.on('error', () => {});
+  return pool;
+}
+
+/** Runs `work` in one transaction on one connection; commits when it returns, rolls back when it throws. */
+export async function transaction<T>(pool: Pool, work: (db: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch((e: Error) => {
+      broken = e;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}

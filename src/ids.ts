@@ -1,0 +1,22 @@
+/** Ids that we make: UUIDv7 (RFC 9562 section 5.7), so that new rows land at the end of their index. */
+import { randomFillSync } from 'node:crypto';
+
+const POOL = Buffer.alloc(8 * 1024);
+let used = POOL.length;
+
+function randomHex(bytes: number): string {
+  if (used + bytes > POOL.length) {
+    randomFillSync(POOL);
+    used = 0;
+  }
+  used += bytes;
+  return POOL.toString('hex', used - bytes, used);
+}
+
+/** A fresh id, ordered by time to the millisecond. */
+export function newId(now: number = Date.now()): string {
+  const time = now.toString(16).padStart(12, '0');
+  const random = randomHex(10);
+  const variant = ((Number.parseInt(random[3] as string, 16) & 0x3) | 0x8).toString(16);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-${variant}${random.slice(4, 7)}-${random.slice(7, 19)}`;
+}

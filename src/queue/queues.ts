@@ -1,0 +1,187 @@
+/**
+ * The queues, on Redis when REDIS_URL is set and else on BullMQ's PostgreSQL backend. This file alone chooses.
+ *
+ * Guarantee: a job is a pointer to rows of the database; whoever loses the whole queue loses no work, as the
+ * dispatcher and the relay hand everything unsettled out again.
+ * If we die here a job's lock runs out and BullMQ gives the job to another worker.
+ */
+import {
+  type BackendFactory,
+  createPostgresBackend,
+  createRedisBackend,
+
+  type JobsOptions,
+  Queue,
+  Worker,
+} from 'bullmq';
+import { Redis } from 'ioredis';
+
+export type QueueName = 'imports' | 'mails';
+
+/** What a processor sees of a job. */
+export interface JobPointer<T> {
+  id?: string;
+  data: T;
+}
+
+export interface JobToAdd<T> {
+  /** Same id, same job: adding it again while it exists changes nothing. Neither all digits nor with a colon. */
+  id: string;
+  data: T;
+  /** Goes before everything that waits. */
+  urgent?: boolean;
+}
+
+export interface WorkerSettings {
+  /** Jobs in progress at once in this process. */
+  concurrency: number;
+  /** At most `max` jobs per `duration` milliseconds over all workers. */
+  limiter?: { max: number; duration: number };
+  /** How long a job stays with a worker that went silent, in milliseconds. */
+  lockMs?: number;
+  onError?: (error: Error) => void;
+}
+
+export interface RunningWorker {
+  /** Takes no further job and waits for those in progress. */
+  stop(): Promise<void>;
+}
+
+export interface Queues {
+  kind: 'redis' | 'postgres';
+  /** Adds jobs in chunks of at most 1,000. */
+  add<T>(queue: QueueName, jobs: JobToAdd<T>[]): Promise<void>;
+  /** Jobs that wait or run, for tests and `status`. */
+  depth(queue: QueueName): Promise<number>;
+  /** Throws all jobs away, for tests: what the dispatcher must survive. */
+  drop(queue: QueueName): Promise<void>;
+  work<T>(queue: QueueName, processor: (job: JobPointer<T>) => Promise<unknown>, settings: WorkerSettings): RunningWorker;
+  close(): Promise<void>;
+}
+
+export interface QueueSettings {
+  REDIS_URL?: string | undefined;
+  DATABASE_URL: string;
+  QUEUE_PREFIX: string;
+  onError?: (error: Error) => void;
+}
+
+const ADD_CHUNK = 1000;
+
+/** Connects lazily; the queues exist once the first job is added. */
+export function openQueues(settings: QueueSettings): Queues {
+  const backend = settings.REDIS_URL ? redisBackend(settings.REDIS_URL) : postgresBackend(settings.DATABASE_URL);
+  const onError = settings.onError ?? (() => {});
+  const open = new Map<QueueName, Queue>();
+
+  function queue(name: QueueName): Queue<any, any, any, any, any, any, any, any> {
+    let q = open.get(name);
+    if (!q) {
+      q = new Queue(
+        `${settings.QUEUE_PREFIX}-${name}`,
+        {
+          connection: backend.producer(),
+          prefix: settings.QUEUE_PREFIX,
+          // A job's life is followed in the database; the event stream is only BullMQ's own.
+          streams: { events: { maxLen: 100 } },
+        },
+        backend.factory,
+      );
+      q.on('error', onError);
+      open.set(name, q);
+    }
+    return q;
+  }
+
+  return {
+    kind: backend.kind,
+    async add(name, jobs) {
+      for (let i = 0; i < jobs.length; i += ADD_CHUNK) {
+        const chunk = jobs.slice(i, i + ADD_CHUNK).map((job) => ({
+          name: 'j',
+          data: job.data,
+          opts: { ...backend.jobOptions, jobId: job.id, ...(job.urgent ? { lifo: true } : {}) },
+        }));
+        await queue(name).addBulk(chunk);
+      }
+    },
+    async depth(name) {
+      const counts = await queue(name).getJobCounts('waiting', 'active', 'delayed', 'prioritized');
+      return Object.values(counts).reduce((a, b) => a + b, 0);
+    },
+    async drop(name) {
+      await queue(name).obliterate({ force: true });
+    },
+    work(name, processor, worker) {
+      const lockDuration = worker.lockMs ?? 20_000;
+      const w = new Worker(
+        `${settings.QUEUE_PREFIX}-${name}`,
+        async (job) => processor({ id: job.id, data: job.data }),
+        {
+          connection: backend.worker(),
+          prefix: settings.QUEUE_PREFIX,
+          concurrency: worker.concurrency,
+          lockDuration,
+          stalledInterval: Math.max(500, lockDuration / 2),
+          maxStalledCount: 1000,
+          ...(worker.limiter ? { limiter: worker.limiter } : {}),
+          // Kept nowhere after their end: outcomes live in the database.
+          removeOnComplete: { count: 0 },
+          removeOnFail: { count: 0 },
+        },
+        backend.factory,
+      );
+      w.on('error', worker.onError ?? onError);
+      return { stop: () => w.close() };
+    },
+    async close() {
+      await Promise.all([...open.values()].map((q) => q.close()));
+      await backend.close();
+    },
+  };
+}
+
+interface Backend {
+  kind: 'redis' | 'postgres';
+  // biome-ignore lint/suspicious/noExplicitAny: BullMQ types its options by backend; both go through here
+  factory: BackendFactory<any, any>;
+  jobOptions: JobsOptions;
+  producer(): unknown;
+  worker(): unknown;
+  close(): Promise<void>;
+}
+
+/** Producers fail fast when Redis is away, workers wait for it (BullMQ, "Going to production"). */
+function redisBackend(url: string): Backend {
+  const opened: Redis[] = [];
+  const connect = (options: { maxRetriesPerRequest: number | null; enableOfflineQueue: boolean }) => {
+    const redis = new Redis(url, { ...options, enableReadyCheck: true });
+    redis.on('error', () => {}); // BullMQ forwards what matters
+    opened.push(redis);
+    return redis;
+  };
+  return {
+    kind: 'redis',
+    factory: createRedisBackend,
+    jobOptions: {},
+    producer: () => connect({ maxRetriesPerRequest: 2, enableOfflineQueue: true }),
+    worker: () => connect({ maxRetriesPerRequest: null, enableOfflineQueue: true }),
+    async close() {
+      for (const redis of opened) redis.disconnect();
+    },
+  };
+}
+
+function postgresBackend(url: string): Backend {
+  // Safe for the queue alone: a job that a crash forgets is handed out again from the database.
+  const connection = (max: number) => ({ connectionString: url, max, options: '-c synchronous_commit=off' });
+  return {
+    kind: 'postgres',
+    factory: createPostgresBackend,
+    // Said per job, this backend deletes the row in the statement that completes it.
+    jobOptions: { removeOnComplete: true, removeOnFail: true },
+    producer: () => connection(2),
+    worker: () => connection(8),
+    async close() {},
+  };
+}

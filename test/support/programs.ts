@@ -1,0 +1,43 @@
+/** Programs that some tests need and a machine may lack. */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+export const PROGRAMS = {
+  redis: 'redis-server',
+  chromium: 'chromium',
+} as const;
+export type ProgramName = keyof typeof PROGRAMS;
+
+/** Where the program is on this machine, if it is. */
+export function findProgram(name: ProgramName): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin'];
+  return folders.map((folder) => join(folder, PROGRAMS[name])).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Programs whose lack is a failure: TEST_REQUIRE=redis,chromium. */
+export function required(): string[] {
+  return (process.env.TEST_REQUIRE ?? '').split(',').filter(Boolean);
+}
+
+/**
+ * Skips the test by name when the machine lacks the program; `if (!requireOrSkip(t, 'redis')) return;`.
+ * @throws Error when it is lacking and TEST_REQUIRE names it
+ */
+export function requireOrSkip(t: TestContext, name: ProgramName): boolean {
+  const there = name === 'redis' ? Boolean(process.env.TEST_REDIS_URL) : Boolean(findProgram(name));
+  if (there) return true;
+  const reason = `${PROGRAMS[name]} is not ${findProgram(name) ? 'started: use npm test' : 'on this machine'}`;
+  if (required().includes(name)) throw new Error(reason);
+  t.skip(reason);
+  return false;
+}
