@@ -1,0 +1,55 @@
+/** scrypt (RFC 7914) as passlib writes it: `$scrypt$ln=log2(N),r=8,p=1$salt$hash`, base64. */
+import { scryptSync } from 'node:crypto';
+import { decodeBase64, SHORTEST_DIGEST } from './base64.ts';
+import { defineScheme, numberProblem, sameBytes, wholeNumber } from './scheme.ts';
+
+const PREFIX = '$scrypt$';
+const MIB = 2 ** 20;
+const LARGEST = 256 * MIB;
+
+interface Cost {
+  ln: number;
+  r: number;
+  p: number;
+}
+
+function costProblem({ ln, r, p }: Cost): string | undefined {
+  const problem =
+    numberProblem('ln', ln, 1, 20) ?? numberProblem('r', r, 1, LARGEST / 256) ?? numberProblem('p', p, 1, 16);
+  if (problem !== undefined) return problem;
+  // RFC 7914 section 2: N < 2^(128 r / 8).
+  if (ln >= 16 * r) return `ln ${ln} is out of bounds for r ${r} (1 to ${16 * r - 1})`;
+  const memory = 128 * 2 ** ln * r;
+  if (memory > LARGEST) return `memory 128·N·r of ${Math.ceil(memory / MIB)} MiB is out of bounds (256 MiB)`;
+  // Matters for tiny N only: the lanes lie in memory side by side.
+  if (128 * r * p > LARGEST) return 'memory 128·r·p is out of bounds (256 MiB)';
+  return undefined;
+}
+
+function parse(encoded: string): { cost: Cost; salt: Buffer; digest: Buffer } | string {
+  const [parameters = '', saltText, digestText, ...more] = encoded.slice(PREFIX.length).split('$');
+  const found = /^ln=([^,]*),r=([^,]*),p=([^,]*)$/.exec(parameters);
+  if (found === null) return 'the parameters are not ln=…,r=…,p=…';
+  const cost = { ln: wholeNumber(found[1]), r: wholeNumber(found[2]), p: wholeNumber(found[3]) };
+  const problem = costProblem(cost);
+  if (problem !== undefined) return problem;
+  if (saltText === undefined || digestText === undefined || more.length > 0) {
+    return 'the fields are not parameters, salt and hash';
+  }
+  const salt = decodeBase64(saltText);
+  if (salt === undefined) return 'the salt is not base64';
+  const digest = decodeBase64(digestText);
+  if (digest === undefined) return 'the hash is not base64';
+  if (digest.length < SHORTEST_DIGEST) return `the hash is shorter than ${SHORTEST_DIGEST} bytes`;
+  return { cost, salt, digest };
+}
+
+export const scryptScheme = defineScheme({
+  name: 'scrypt',
+  matches: (encoded) => encoded.startsWith(PREFIX),
+  parse,
+  verify({ cost: { ln, r, p }, salt, digest }, password) {
+    const options = { N: 2 ** ln, r, p, maxmem: 3 * LARGEST };
+    return sameBytes(scryptSync(Buffer.from(password), salt, digest.length, options), digest);
+  },
+});

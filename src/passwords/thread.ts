@@ -1,0 +1,17 @@
+/** What runs in a password thread: each export is one task that `hasher.ts` names. It blocks its thread, by design. */
+import { computeNothing, makeHash, verifyPassword } from './current.ts';
+
+export function hash({ plain, cost }: { plain: string; cost: number }): string {
+  return makeHash(plain, cost);
+}
+
+export function verify({ encoded, plain, cost }: { encoded: string; plain: string; cost: number }): {
+  ok: boolean;
+  rehash: boolean;
+} {
+  return verifyPassword(encoded, plain, cost);
+}
+
+export function nothing({ plain, cost }: { plain: string; cost: number }): void {
+  computeNothing(plain, cost);
+}

@@ -1,0 +1,144 @@
+/** The threads: what they answer, how long they take, when they come and go. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import test from 'node:test';
+import { promisify } from 'node:util';
+import type { Worker } from 'node:worker_threads';
+import { type Hasher, type HasherOptions, openHasher } from '../../src/passwords/hasher.ts';
+import { oneOfEach } from './known-answers.ts';
+
+async function withHasher(options: Partial<HasherOptions>, use: (hasher: Hasher) => Promise<void>): Promise<void> {
+  const hasher = openHasher({ threads: 2, bcryptCost: 4, ...options });
+  try {
+    await use(hasher);
+  } finally {
+    await hasher.close();
+  }
+}
+
+/** Milliseconds of each in its fastest of five turns, the one that was disturbed least; they take turns. */
+async function fastest(runs: Array<() => Promise<unknown>>): Promise<number[]> {
+  const best = runs.map(() => Number.POSITIVE_INFINITY);
+  for (let turn = 0; turn < 5; turn++) {
+    for (const [i, run] of runs.entries()) {
+      const start = performance.now();
+      await run();
+      best[i] = Math.min(best[i] as number, performance.now() - start);
+    }
+  }
+  return best;
+}
+
+const ARGON2ID_OF_OURS = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/;
+
+test('new hashes are bcrypt of cost 10, each with its own salt', () =>
+  withHasher({ bcryptCost: undefined }, async (hasher) => {
+    const [a, b] = await Promise.all([hasher.hash('secret'), hasher.hash('secret')]);
+    assert.match(a, /^\$2b\$10\$[./A-Za-z0-9]{53}$/);
+    assert.notEqual(a, b);
+    assert.deepEqual(await hasher.verify(a, 'secret'), { ok: true, rehash: false });
+    assert.deepEqual(await hasher.verify(a, 'Secret'), { ok: false, rehash: false });
+  }));
+
+test('a password of more than 72 bytes is hashed whole, with argon2id', () =>
+  withHasher({}, async (hasher) => {
+    assert.match(await hasher.hash('x'.repeat(72)), /^\$2b\$04\$/);
+    assert.match(await hasher.hash('é'.repeat(36)), /^\$2b\$04\$/);
+    const long = `${'é'.repeat(36)}x`;
+    const hash = await hasher.hash(long);
+    assert.match(hash, ARGON2ID_OF_OURS);
+    assert.deepEqual(await hasher.verify(hash, long), { ok: true, rehash: false });
+    assert.deepEqual(await hasher.verify(hash, `${long}x`), { ok: false, rehash: false });
+  }));
+
+test('asks for a new hash when scheme or cost is not what it would make', () =>
+  withHasher({ bcryptCost: 5 }, async (hasher) => {
+    const old = openHasher({ threads: 1, bcryptCost: 4 });
+    const [cost4, cost5] = await Promise.all([old.hash('p'), hasher.hash('p')]);
+    await old.close();
+    assert.deepEqual(await hasher.verify(cost4, 'p'), { ok: true, rehash: true });
+    assert.deepEqual(await hasher.verify(cost5.replace('$2b$', '$2y$'), 'p'), { ok: true, rehash: false });
+  }));
+
+test('keeps bcrypt of a password longer than it sees: the unseen end may be mistyped', () =>
+  withHasher({ bcryptCost: 5 }, async (hasher) => {
+    const hash = await hasher.hash('x'.repeat(72));
+    assert.deepEqual(await hasher.verify(hash, `${'x'.repeat(72)}typo`), { ok: true, rehash: false });
+  }));
+
+test('verifies every scheme in its threads and asks for a new hash of it', () =>
+  withHasher({ bcryptCost: 6 }, async (hasher) => {
+    const verified = oneOfEach().map(async ({ encoded, password, scheme }) => {
+      assert.deepEqual(await hasher.verify(encoded, password), { ok: true, rehash: true }, scheme);
+      assert.deepEqual(await hasher.verify(encoded, `!${password}`), { ok: false, rehash: false }, scheme);
+    });
+    await Promise.all(verified);
+  }));
+
+test('a hash that is no hash verifies as a wrong password', () =>
+  withHasher({}, async (hasher) => {
+    assert.deepEqual(await hasher.verify('$9$what$ever', 'p'), { ok: false, rehash: false });
+  }));
+
+test('no user and a wrong password take the same time, also with a cheap imported hash', () =>
+  withHasher({ bcryptCost: 10 }, async (hasher) => {
+    const hash = await hasher.hash('right');
+    const [nothing = 0, ...wrong] = await fastest([
+      () => hasher.verifyNothing('wrong'),
+      () => hasher.verify(hash, 'wrong'),
+      () => hasher.verify('5f4dcc3b5aa765d61d8327deb882cf99', 'wrong'),
+    ]);
+    for (const time of wrong) {
+      assert.ok(time > 0.6 * nothing && time < 1.7 * nothing, `${time} ms, for no user ${nothing} ms`);
+    }
+  }));
+
+test('the event loop stays free while the threads hash', () =>
+  withHasher({ bcryptCost: 10 }, async (hasher) => {
+    await hasher.verifyNothing('warm');
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    const before = performance.eventLoopUtilization();
+    delay.enable();
+    await Promise.all(Array.from({ length: 10 }, (_, i) => hasher.hash(`password ${i}`)));
+    delay.disable();
+    // On the event loop, each of the ten would hold it for the 70 ms and more that it takes.
+    const { utilization } = performance.eventLoopUtilization(before);
+    assert.ok(utilization < 0.5, `the loop was busy for ${utilization} of the time`);
+    assert.ok(delay.percentile(50) < 40e6, `half of all turns were late by ${delay.percentile(50) / 1e6} ms`);
+  }));
+
+test('there are no threads before the first task nor after idle time', async () => {
+  const workers: Worker[] = [];
+  const noteWorker = (worker: Worker) => workers.push(worker);
+  process.on('worker', noteWorker);
+  try {
+    await withHasher({ idleMs: 20 }, async (hasher) => {
+      assert.equal(workers.length, 0);
+      await hasher.hash('first');
+      assert.equal(workers.length, 1);
+      await once(workers[0] as Worker, 'exit');
+      assert.match(await hasher.hash('second'), /^\$2b\$/);
+      assert.equal(workers.length, 2);
+    });
+  } finally {
+    process.off('worker', noteWorker);
+  }
+});
+
+test('close waits for what was asked for, and refuses the rest', async () => {
+  const hasher = openHasher({ threads: 1, bcryptCost: 4 });
+  const asked = ['a', 'b', 'c', 'd'].map((plain) => hasher.hash(plain));
+  await Promise.all([hasher.close(), hasher.close()]);
+  assert.equal((await Promise.all(asked)).length, 4);
+  await assert.rejects(hasher.hash('late'), /the password hasher is closed/);
+  await assert.rejects(hasher.verifyNothing('late'), /the password hasher is closed/);
+});
+
+test('its threads keep no process alive and print nothing', async () => {
+  const script = new URL('./hash-once.ts', import.meta.url).pathname;
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [script], { timeout: 20_000 });
+  assert.match(stdout, /^\$2b\$04\$[./A-Za-z0-9]{53}\n$/);
+  assert.equal(stderr, '');
+});

@@ -1,0 +1,25 @@
+/** Reads known-answers.txt, the hashes that other programs made. */
+import { readFileSync } from 'node:fs';
+
+export interface KnownAnswer {
+  scheme: string;
+  origin: string;
+  password: string;
+  encoded: string;
+}
+
+export const KNOWN_ANSWERS: readonly KnownAnswer[] = readFileSync(
+  new URL('./known-answers.txt', import.meta.url),
+  'utf8',
+)
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'))
+  .map((line) => {
+    const [scheme = '', origin = '', password = '', encoded = ''] = line.split(' | ');
+    return { scheme, origin, password: JSON.parse(password), encoded };
+  });
+
+/** One known answer of each scheme. */
+export function oneOfEach(): KnownAnswer[] {
+  return [...new Map(KNOWN_ANSWERS.map((answer) => [answer.scheme, answer])).values()];
+}
