@@ -1,0 +1,130 @@
+/**
+ * The import's own rows while it is taken: created unseen, then made to run in one short transaction, or removed.
+ */
+import type { Db, Pool } from '../db/pool.ts';
+import { errorBody } from '../errors.ts';
+import type { Caller } from '../identity/caller.ts';
+
+export interface OrgTally {
+  orgId: string;
+  total: number;
+  failed: number;
+}
+
+export interface Acceptance {
+  importId: string;
+  sequence: string;
+  /** As it was sent. */
+  timeout: string;
+  timeoutMs: number;
+  warnings: unknown[];
+  orgs: OrgTally[];
+  /** Some item is marked `maybe_duplicate`. */
+  hasDuplicates: boolean;
+}
+
+/** A row that nobody sees: every reader asks for imports that are not `receiving`. */
+export async function createReceiving(db: Db, caller: Caller): Promise<string> {
+  const { rows } = await db.query<{ id: string }>(
+    `insert into imports (kind, state, created_by, resource_owner) values ('bulk', 'receiving', $1, $2) returning id`,
+    [caller.userId, caller.orgId],
+  );
+  return (rows[0] as { id: string }).id;
+}
+
+/** Tells the sweep that the upload is alive. */
+export async function touchReceiving(db: Db, importId: string): Promise<void> {
+  await db.query(`update imports set changed_at = now() where id = $1 and state = 'receiving'`, [importId]);
+}
+
+/** Removes an import that was not accepted, and all of its items. */
+export async function discard(pool: Pool, importId: string): Promise<void> {
+  await pool.query(
+    `with gone as (delete from imports where id = $1 and state = 'receiving' returning id)
+     delete from import_items where import_id in (select id from gone)`,
+    [importId],
+  );
+}
+
+/** Removes uploads whose API process died, in `olderThanMs`. Any number of processes may call it at once. */
+export async function sweepAbandoned(pool: Pool, olderThanMs: number): Promise<number> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select id from imports where state = 'receiving' and changed_at < now() - $1 * interval '1 millisecond'`,
+    [olderThanMs],
+  );
+  for (const { id } of rows) await discard(pool, id);
+  return rows.length;
+}
+
+/**
+ * Makes the import run; from the commit of this transaction on it is seen and its deadline counts.
+ * Throws when the sweep took it for abandoned.
+ */
+export async function activate(db: Db, acceptance: Acceptance): Promise<void> {
+  const { importId, orgs } = acceptance;
+  await insertOrgs(db, importId, orgs);
+  if (acceptance.hasDuplicates) await failDuplicates(db, importId);
+  const { rowCount } = await db.query(
+    `with counted as (select sum(total)::int as total, sum(failed)::int as failed from import_orgs where import_id = $1)
+     update imports set
+       state = case when c.failed = c.total then 'completed_with_errors'::import_state else 'running' end,
+       finished_at = case when c.failed = c.total then clock_timestamp() end,
+       timeout = $2, deadline = clock_timestamp() + $3 * interval '1 millisecond', accepted_at = clock_timestamp(),
+       changed_at = clock_timestamp(), total = c.total, failed = c.failed, warnings = $4, sequence = $5
+     from counted c where id = $1 and state = 'receiving'`,
+    [importId, acceptance.timeout, acceptance.timeoutMs, JSON.stringify(acceptance.warnings), acceptance.sequence],
+  );
+  if (rowCount !== 1) throw new Error(`import ${importId} was swept while it was being received`);
+  await db.query(
+    `insert into import_dispatch (import_id, settled_before) select id, failed from imports where id = $1`,
+    [importId],
+  );
+}
+
+async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<void> {
+  const kept = orgs.map((org, index) => ({ ...org, index })).filter((o) => o.orgId !== '');
+  await db.query(
+    `insert into import_orgs (import_id, org_index, org_id, total, failed)
+     select $1, * from unnest($2::int[], $3::text[], $4::int[], $5::int[])`,
+    [importId, kept.map((o) => o.index), kept.map((o) => o.orgId), kept.map((o) => o.total), kept.map((o) => o.failed)],
+  );
+}
+
+/**
+ * Settles exactly what the filter of duplicates.ts suspected: of the items with one id, or one name in one organization,
+ * the first stays and the others fail. Linear in the items, whatever the body holds.
+ */
+async function failDuplicates(db: Db, importId: string): Promise<void> {
+  // The planner knows nothing yet of rows that were just copied in, and would compare each with each.
+  await db.query('set local enable_nestloop = off');
+  await failLater(db, importId, 'i.user_id', errorBody(
+    'ALREADY_EXISTS', 'USER-ID-TAKEN', 'The userId stands in this import already.',
+  ));
+  await failLater(db, importId, `o.org_id || ' ' || i.user_name_key`, errorBody(
+    'ALREADY_EXISTS', 'USER-NAME-TAKEN', 'The user name stands in this import already, in the same organization.',
+  ));
+}
+
+async function failLater(db: Db, importId: string, key: string, error: unknown): Promise<void> {
+  await db.query(
+    `with keyed as materialized (
+       select i.ordinal, i.maybe_duplicate, ${key} as key
+       from import_items i join import_orgs o using (import_id, org_index)
+       where i.import_id = $1 and i.state = 'pending'
+     ),
+     first as (
+       select key, min(ordinal) as ordinal from keyed
+       where key in (select key from keyed where maybe_duplicate) group by key having count(*) > 1
+     ),
+     later as (
+       select k.ordinal from keyed k join first f on f.key = k.key and k.ordinal > f.ordinal
+     ),
+     lost as (
+       update import_items i set state = 'failed', error = $2
+       from later l where i.import_id = $1 and i.ordinal = l.ordinal returning i.org_index
+     ),
+     counted as (select org_index, count(*)::int as n from lost group by org_index)
+     update import_orgs o set failed = o.failed + c.n from counted c where o.import_id = $1 and o.org_index = c.org_index`,
+    [importId, JSON.stringify(error)],
+  );
+}

@@ -1,0 +1,156 @@
+/**
+ * Group commit: the jobs that run in this process share one statement per batch and import.
+ *
+ * A batch leaves as soon as a place is free; what arrives meanwhile makes the next one. So a lone job does not linger,
+ * and under load batches grow by themselves, bounded by the worker's concurrency, which is also the back-pressure.
+ * Guarantee: a job's promise settles after the commit that decided it. A fault of the connection is tried again; a row
+ * that PostgreSQL refuses fails alone, found by halving the batch.
+ * If we die here the statement is undone or was whole; the jobs' locks run out and the jobs come again.
+ */
+
+/** What became of one job. */
+export type Outcome =
+  /** Its item is settled, by this batch or one before, or the import does not run: nothing is left to do. */
+  | 'done'
+  /** Its item holds a sealed password that must be hashed first. */
+  | 'needs-hash';
+
+/** What the writer asks of the database; given so that tests can make it fail. */
+export interface BatchStore {
+  /** Settles what it can; answers the ordinals that still hold a sealed password. @throws BatchFault */
+  write(importId: string, ordinals: number[]): Promise<number[]>;
+  /** Fails one item that the database refuses. */
+  poison(importId: string, ordinal: number, error: unknown): Promise<void>;
+}
+
+/** Why a batch did not go through, so that the writer knows what to do next. */
+export class BatchFault extends Error {
+  readonly kind: 'not-running' | 'retry' | 'data';
+  constructor(kind: 'not-running' | 'retry' | 'data', cause: unknown) {
+    super(`the batch was not written: ${kind}`, { cause });
+    this.kind = kind;
+  }
+}
+
+export interface BatchWriterSettings {
+  /** Most items in one statement. */
+  maxBatch: number;
+  /** Statements under way at once, over all imports. */
+  maxFlushes: number;
+  /** Statements under way at once for one import; its row's lock lets only one commit at a time. */
+  maxFlushesPerImport: number;
+  /** Waits before a retry: doubles from the first to the last. */
+  retryMs: { first: number; last: number };
+  onFault?: (fault: BatchFault) => void;
+}
+
+export interface BatchWriter {
+  add(importId: string, ordinal: number): Promise<Outcome>;
+  /** No further retries: what cannot be written now is rejected, and its job comes again elsewhere. */
+  stop(): void;
+}
+
+interface Waiting {
+  ordinal: number;
+  resolve(outcome: Outcome): void;
+  reject(error: unknown): void;
+}
+
+interface Lane {
+  waiting: Waiting[];
+  flushes: number;
+}
+
+export function createBatchWriter(store: BatchStore, settings: BatchWriterSettings): BatchWriter {
+  const lanes = new Map<string, Lane>();
+  let flushes = 0;
+  let stopped = false;
+  let scheduled = false;
+
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      pump();
+    });
+  }
+
+  function pump(): void {
+    for (const [importId, lane] of lanes) {
+      while (lane.waiting.length > 0 && lane.flushes < settings.maxFlushesPerImport) {
+        if (flushes >= settings.maxFlushes) return;
+        const batch = lane.waiting.splice(0, settings.maxBatch);
+        lane.flushes++;
+        flushes++;
+        void flush(importId, batch).finally(() => {
+          lane.flushes--;
+          flushes--;
+          // To the end of the line, so that imports take turns.
+          lanes.delete(importId);
+          if (lane.waiting.length > 0 || lane.flushes > 0) lanes.set(importId, lane);
+          schedule();
+        });
+      }
+    }
+  }
+
+  async function flush(importId: string, batch: Waiting[]): Promise<void> {
+    batch.sort((a, b) => a.ordinal - b.ordinal);
+    for (let wait = settings.retryMs.first; ; wait = Math.min(wait * 2, settings.retryMs.last)) {
+      const fault = await attempt(importId, batch);
+      if (!fault) return;
+      settings.onFault?.(fault);
+      if (fault.kind === 'data') return halve(importId, batch, fault);
+      if (stopped) return reject(batch, fault);
+      await new Promise((resume) => setTimeout(resume, wait));
+    }
+  }
+
+  async function attempt(importId: string, batch: Waiting[]): Promise<BatchFault | undefined> {
+    try {
+      const sealed = new Set(await store.write(importId, batch.map((w) => w.ordinal)));
+      for (const w of batch) w.resolve(sealed.has(w.ordinal) ? 'needs-hash' : 'done');
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof BatchFault)) return new BatchFault('retry', error);
+      if (error.kind !== 'not-running') return error;
+      for (const w of batch) w.resolve('done');
+      return undefined;
+    }
+  }
+
+  async function halve(importId: string, batch: Waiting[], fault: BatchFault): Promise<void> {
+    if (batch.length > 1) {
+      const middle = batch.length >> 1;
+      await flush(importId, batch.slice(0, middle));
+      return flush(importId, batch.slice(middle));
+    }
+    const [one] = batch as [Waiting];
+    await store.poison(importId, one.ordinal, fault.cause).then(
+      () => one.resolve('done'),
+      (error) => one.reject(error),
+    );
+  }
+
+  function reject(batch: Waiting[], fault: BatchFault): void {
+    for (const w of batch) w.reject(fault);
+  }
+
+  return {
+    add(importId, ordinal) {
+      return new Promise((resolve, reject) => {
+        let lane = lanes.get(importId);
+        if (!lane) {
+          lane = { waiting: [], flushes: 0 };
+          lanes.set(importId, lane);
+        }
+        lane.waiting.push({ ordinal, resolve, reject });
+        schedule();
+      });
+    },
+    stop() {
+      stopped = true;
+    },
+  };
+}

@@ -1,0 +1,12 @@
+/** What the import's steps are given. */
+import type { Config } from '../config.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Queues } from '../queue/queues.ts';
+import type { Secrets } from '../secrets.ts';
+
+export interface ImportDeps {
+  pool: Pool;
+  config: Config;
+  secrets: Secrets;
+  queues: Queues;
+}

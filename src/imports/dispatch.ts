@@ -1,0 +1,86 @@
+/**
+ * Hands pending items to the queue, one job each: the next slice of the next import, never more than a window of each.
+ *
+ * Guarantee: the queue's size does not depend on the import's; imports take turns. If we die between adding jobs and
+ * moving the cursor the same slice is added again: the jobs have the same ids, and an item settles once whatever happens.
+ */
+import type { Pool } from '../db/pool.ts';
+import type { Queues } from '../queue/queues.ts';
+import { type ItemPointer, jobId } from './process.ts';
+
+export interface DispatchSettings {
+  /** Most jobs of one import in the queue. */
+  window: number;
+  /** Most jobs added for one import before the next has its turn. */
+  slice: number;
+}
+
+interface Dispatchable {
+  import_id: string;
+  next_ordinal: number;
+  in_queue: number;
+}
+
+/**
+ * One round over all running imports.
+ * @returns how many imports are running with items still to hand out, and how many jobs were added
+ */
+export async function dispatchRound(
+  deps: { pool: Pool; queues: Queues },
+  settings: DispatchSettings,
+): Promise<{ open: number; added: number }> {
+  const { rows } = await deps.pool.query<Dispatchable>({
+    name: 'dispatchable',
+    text: `select d.import_id, d.next_ordinal,
+        greatest(0, d.dispatched - (i.succeeded + i.skipped + i.failed + i.undone - d.settled_before)) as in_queue
+      from imports i join import_dispatch d on d.import_id = i.id
+      where i.state = 'running' and i.deadline > clock_timestamp() and d.next_ordinal < i.total
+      order by i.id`,
+  });
+  let added = 0;
+  for (const row of rows) {
+    const room = Math.min(settings.slice, settings.window - row.in_queue);
+    // Small top-ups cost a round trip each; wait until there is room for a good part of a slice.
+    if (room >= Math.min(settings.slice, settings.window) / 2) added += await dispatchSlice(deps, row, room);
+  }
+  return { open: rows.length, added };
+}
+
+async function dispatchSlice(
+  { pool, queues }: { pool: Pool; queues: Queues },
+  { import_id: importId, next_ordinal: from }: Dispatchable,
+  limit: number,
+): Promise<number> {
+  const ordinals = await pendingFrom(pool, importId, from, limit);
+  await queues.add<ItemPointer>('imports', ordinals.map((o) => pointerJob(importId, o)));
+  const last = ordinals.at(-1);
+  await pool.query(
+    `update import_dispatch d set dispatched = d.dispatched + $3, moved_at = clock_timestamp(),
+       next_ordinal = coalesce($4, (select total from imports where id = $1))
+     where import_id = $1 and next_ordinal = $2`,
+    [importId, from, ordinals.length, last === undefined ? null : last + 1],
+  );
+  return ordinals.length;
+}
+
+/** The job of one item. */
+export function pointerJob(importId: string, ordinal: number): { id: string; data: ItemPointer } {
+  const data = { i: importId, o: ordinal };
+  return { id: jobId(data), data };
+}
+
+async function pendingFrom(pool: Pool, importId: string, from: number, limit: number): Promise<number[]> {
+  const { rows } = await pool.query<{ ordinal: number }>({
+    name: 'pending-from',
+    text: `select ordinal from import_items where import_id = $1 and ordinal >= $2 and state = 'pending'
+      order by ordinal limit $3`,
+    values: [importId, from, limit],
+  });
+  return rows.map((r) => r.ordinal);
+}
+
+/** Lets the dispatcher start over with what is still pending, as after a resume or when jobs were lost. */
+export const RESET_CURSOR = `
+  update import_dispatch d set next_ordinal = 0, dispatched = 0, moved_at = clock_timestamp(),
+    settled_before = i.succeeded + i.skipped + i.failed + i.undone
+  from imports i where d.import_id = $1 and i.id = $1`;

@@ -1,0 +1,48 @@
+/**
+ * Field names of an entry: snake_case becomes camelCase, null becomes absent, and what the schema does not know is
+ * reported, never dropped in silence (contract section 1). An entry in the usual spelling without unknown fields is passed on untouched.
+ */
+import { z } from 'zod';
+
+/** The known fields of an object; `true` for a value, a shape for an object or the objects of an array. */
+export type Shape = Map<string, Shape | true>;
+
+/** Reads the shape off a schema, so that there is one list of fields. */
+export function shapeOf(schema: z.ZodType): Shape | true {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return shapeOf(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodArray) return shapeOf(schema.element as z.ZodType);
+  if (!(schema instanceof z.ZodObject)) return true;
+  return new Map(Object.entries(schema.shape).map(([key, value]) => [key, shapeOf(value as z.ZodType)]));
+}
+
+/**
+ * @param value an entry as JSON.parse made it; changed in place where names differ
+ * @param onUnknown called with the path of each unknown field, array indices left out: `user.hashedPassword.algorithm`
+ */
+export function renameFields(value: unknown, shape: Shape | true, path: string, onUnknown: (path: string) => void): void {
+  if (shape === true || typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const item of value) renameFields(item, shape, `${path}[]`, onUnknown);
+    return;
+  }
+  const object = value as Record<string, unknown>;
+  for (const key of Object.keys(object)) {
+    const known = shape.get(key) !== undefined ? key : rename(object, key, shape);
+    const inner = known === undefined ? undefined : shape.get(known);
+    if (known === undefined || inner === undefined) onUnknown(join(path, key));
+    else if (object[known] === null) object[known] = undefined; // as in every JSON form of protobuf, null is absent
+    else if (inner !== true) renameFields(object[known], inner, join(path, known), onUnknown);
+  }
+}
+
+function rename(object: Record<string, unknown>, key: string, shape: Shape): string | undefined {
+  if (!key.includes('_')) return undefined;
+  const camel = key.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
+  if (!shape.has(camel)) return undefined;
+  if (!Object.hasOwn(object, camel)) object[camel] = object[key];
+  return camel;
+}
+
+function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}

@@ -1,0 +1,26 @@
+/** Unknown fields of an import: each distinct path once, with how often it was met, at most 100 of them. */
+import type { Warnings } from './validate.ts';
+
+const MAX_PATHS = 100;
+const MAX_PATH_LENGTH = 300;
+
+export interface WarningCounts extends Warnings {
+  list(): { path: string; count: number; message: string }[];
+}
+
+export function countWarnings(): WarningCounts {
+  const counts = new Map<string, number>();
+  return {
+    unknown(path) {
+      const count = counts.get(path);
+      if (count !== undefined) counts.set(path, count + 1);
+      else if (counts.size < MAX_PATHS) counts.set(clean(path), 1);
+    },
+    list: () => [...counts].map(([path, count]) => ({ path, count, message: `"${path}" is not known and was ignored` })),
+  };
+}
+
+/** What PostgreSQL's jsonb can hold. */
+function clean(path: string): string {
+  return path.slice(0, MAX_PATH_LENGTH).replaceAll('\0', '\ufffd').toWellFormed();
+}

@@ -1,0 +1,49 @@
+/** The worker that writes users: BullMQ's jobs of the queue `imports`, gathered into batches. */
+import type { Logger } from 'pino';
+import type { Config } from '../src/config.ts';
+import { openPool } from '../src/db/pool.ts';
+import { createBatchWriter } from '../src/imports/batch-writer.ts';
+import { batchStore, type ItemPointer, processItem } from '../src/imports/process.ts';
+import { WRITER_SESSION } from '../src/imports/write-batch.ts';
+import type { Hasher } from '../src/passwords/hasher.ts';
+import type { Queues } from '../src/queue/queues.ts';
+import type { Secrets } from '../src/secrets.ts';
+
+export interface ImportWorkerDeps {
+  config: Config & { DATABASE_URL: string };
+  secrets: Secrets;
+  hasher: Hasher;
+  queues: Queues;
+  logger: Logger;
+}
+
+const MAX_FLUSHES = 6;
+
+/** Starts taking jobs. `stop` takes no further job, lets those in progress be written, then closes its connections. */
+export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): { stop(): Promise<void> } {
+  const writerPool = openPool(config.DATABASE_URL, { max: MAX_FLUSHES + 2, name: 'muster-writer', options: WRITER_SESSION });
+  const writer = createBatchWriter(batchStore(writerPool, { codeTtlMs: config.CODE_TTL_MS }), {
+    maxBatch: 1000,
+    maxFlushes: MAX_FLUSHES,
+    maxFlushesPerImport: 2,
+    retryMs: { first: 50, last: 2000 },
+    onFault: (fault) => logger.warn({ kind: fault.kind, err: fault.cause }, 'a batch was not written'),
+  });
+  const worker = queues.work<ItemPointer>(
+    'imports',
+    (job) => processItem({ writerPool, secrets, hasher, writer }, job.data),
+    {
+      concurrency: config.WORKER_CONCURRENCY,
+      lockMs: config.JOB_LOCK_MS,
+      onError: (err) => logger.warn({ err }, 'queue'),
+    },
+  );
+  let stopping: Promise<void> | undefined;
+  return {
+    stop() {
+      writer.stop();
+      stopping ??= worker.stop().then(() => writerPool.end());
+      return stopping;
+    },
+  };
+}
