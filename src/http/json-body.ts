@@ -1,0 +1,65 @@
+/**
+ * Reads the JSON body of one request.
+ *
+ * Guarantee: what comes out is JSON from valid UTF-8 of bounded size; everything else is an error of contract section 2.
+ * Nothing is read before a handler asks for it, so authentication and roles are checked first and a route that reads
+ * its stream itself is not disturbed.
+ */
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import { ApiError } from '../errors.ts';
+import { wrongMediaType } from './body-error.ts';
+
+/** After inflating. */
+export const MAX_JSON_BYTES = 16 * 2 ** 20;
+/** How long a caller may take to send a body: 16 MiB at half a megabit a second. */
+const MAX_MS = 300_000;
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+
+const collect = express.raw({ type: () => true, limit: MAX_JSON_BYTES });
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Middleware for routers that would rather find the parsed body in `req.body`; mount it after the role check. */
+export const jsonBody: RequestHandler = async (req, res, next) => {
+  req.body = await readJson(req, res);
+  next();
+};
+
+/**
+ * The parsed body; an absent one reads as `{}`.
+ * @throws ApiError 400 (not JSON, not UTF-8), 413 (too large), 415 (not `application/json`)
+ */
+export async function readJson(req: Request, res: Response): Promise<unknown> {
+  const bytes = await readBytes(req, res);
+  if (bytes.length === 0) return {};
+  if (!JSON_TYPE.test(req.get('content-type') ?? '')) throw wrongMediaType();
+  return parse(decode(bytes));
+}
+
+async function readBytes(req: Request, res: Response): Promise<Buffer> {
+  const tooSlow = setTimeout(() => req.destroy(), MAX_MS);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      collect(req, res, (error?: unknown) => (error ? reject(error) : resolve()));
+    });
+  } finally {
+    clearTimeout(tooSlow);
+  }
+  return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw new ApiError('INVALID_ARGUMENT', 'REQUEST-UTF8', 'The body is not valid UTF-8.', { cause });
+  }
+}
+
+function parse(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ApiError('INVALID_ARGUMENT', 'REQUEST-JSON', 'The body is not valid JSON.', { cause });
+  }
+}

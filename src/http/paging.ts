@@ -1,0 +1,36 @@
+/** Paging of searches: `query {offset, limit, asc}`, numbers or strings of digits, as published clients send both. */
+import { z } from 'zod';
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1000;
+
+export interface Page {
+  offset: number;
+  limit: number;
+  asc: boolean;
+}
+
+function count(max: number) {
+  return z.custom<string | number>().transform((given, ctx) => {
+    const n = typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given;
+    if (typeof n === 'number' && Number.isSafeInteger(n) && n >= 0 && n <= max) return n;
+    ctx.addIssue({ code: 'custom', message: `must be a whole number from 0 to ${max}` });
+    return z.NEVER;
+  });
+}
+
+/** The schema of `query`; absent reads as the first 100, and so does a limit of 0. Ascending unless `asc` is false. */
+export function paging() {
+  return z
+    .object({ offset: count(2 ** 53 - 1).optional(), limit: count(MAX_LIMIT).optional(), asc: z.boolean().optional() })
+    .optional()
+    .transform((q): Page => ({ offset: q?.offset ?? 0, limit: q?.limit || DEFAULT_LIMIT, asc: q?.asc ?? true }));
+}
+
+/** The answer of a search. */
+export function searchResult<T>(
+  total: number | string,
+  result: T[],
+): { details: { totalResult: string }; result: T[] } {
+  return { details: { totalResult: String(total) }, result };
+}

@@ -1,0 +1,94 @@
+/**
+ * From parsed JSON to the value of a schema.
+ *
+ * Guarantee: a refusal names every bad field, in the camelCase form of its path. Keys are taken in snake_case too, a null
+ * member counts as absent, and no string with NUL or a lone surrogate gets through, known field or not.
+ */
+import type { z } from 'zod';
+import { type ApiError, type FieldViolation, invalidArgument } from '../errors.ts';
+
+const MAX_DEPTH = 64;
+
+/** By field and description: two checks may find the same fault. */
+type Violations = Map<string, FieldViolation>;
+
+/**
+ * @param id stable id of the error, such as `ORG-SETUP`
+ * @throws ApiError 400 with a violation for every bad field
+ */
+export function parseBody<S extends z.ZodType>(schema: S, body: unknown, id: string): z.output<S> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw invalidArgument(id, 'The body must be a JSON object.');
+  }
+  const violations: Violations = new Map();
+  const value = normalize(body, '', 0, violations);
+  const parsed = schema.safeParse(value, { error: (issue) => defaultMessage(issue.code, issue.input, issue.expected) });
+  if (parsed.success && violations.size === 0) return parsed.data;
+  for (const issue of parsed.error?.issues ?? []) add(violations, fieldPath(issue.path), issue.message);
+  throw badFields(id, [...violations.values()]);
+}
+
+/** 400 that names every bad field, in its message too. */
+export function badFields(id: string, violations: FieldViolation[]): ApiError {
+  const names = violations.slice(0, 10).map((v) => (v.field === '' ? v.description : `${v.field} ${v.description}`));
+  const more = violations.length > 10 ? `; and ${violations.length - 10} more` : '';
+  return invalidArgument(id, `Invalid fields: ${names.join('; ')}${more}`, violations);
+}
+
+/** `queries[0].inUserIdsQuery.userIds` */
+export function fieldPath(path: readonly PropertyKey[]): string {
+  let out = '';
+  for (const part of path)
+    out += typeof part === 'number' ? `[${part}]` : out === '' ? String(part) : `.${String(part)}`;
+  return out;
+}
+
+/** `user_name` to `userName`; leading underscores stay. */
+export function camelCase(key: string): string {
+  return key.replace(/(?<=[A-Za-z0-9])_+([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function normalize(value: unknown, path: string, depth: number, violations: Violations): unknown {
+  if (typeof value === 'string') {
+    const problem = stringProblem(value);
+    if (problem) add(violations, path, problem);
+    return value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === MAX_DEPTH) {
+    add(violations, path, `must not be nested over ${MAX_DEPTH} levels`);
+    return undefined;
+  }
+  if (Array.isArray(value)) return value.map((v, i) => normalize(v, `${path}[${i}]`, depth + 1, violations));
+  return normalizeObject(value, path, depth, violations);
+}
+
+function normalizeObject(value: object, path: string, depth: number, violations: Violations): object {
+  const members = new Map<string, unknown>();
+  for (const [key, member] of Object.entries(value)) {
+    if (member === null) continue;
+    const name = camelCase(key);
+    // Beside each other, the camelCase spelling wins, whatever their order.
+    if (name !== key && Object.hasOwn(value, name)) continue;
+    members.set(name, normalize(member, path === '' ? name : `${path}.${name}`, depth + 1, violations));
+  }
+  // fromEntries defines own properties, so a key `__proto__` stays a key.
+  return Object.fromEntries(members);
+}
+
+function stringProblem(value: string): string | undefined {
+  if (value.includes('\0')) return 'must not contain NUL';
+  if (!value.isWellFormed()) return 'must not contain a lone surrogate';
+  return undefined;
+}
+
+function add(violations: Violations, field: string, description: string): void {
+  violations.set(`${field}\0${description}`, { field, description });
+}
+
+/** For schemas that bring no message of their own. */
+function defaultMessage(code: string | undefined, input: unknown, expected: unknown): string | undefined {
+  if (code !== 'invalid_type') return undefined;
+  if (input === undefined) return 'is required';
+  return `must be ${expected === 'array' || expected === 'object' ? 'an' : 'a'} ${String(expected)}`;
+}

@@ -1,0 +1,73 @@
+/**
+ * Bearer authentication with personal access tokens.
+ *
+ * Guarantee: a token that is unknown, expired or revoked, or whose user is not active, is one and the same 401. One
+ * prepared query a request reads the token, its user and all roles, so that what was revoked is gone with the next call.
+ */
+import type { Request, RequestHandler } from 'express';
+import type { Db, Pool } from '../db/pool.ts';
+import { ApiError } from '../errors.ts';
+import type { Caller } from './caller.ts';
+import { tokenHash } from './random-token.ts';
+
+/** RFC 6750 section 2.1; longer ones are refused unread. */
+const BEARER = /^Bearer +([\x21-\x7e]{1,4096})$/i;
+
+/** Puts the caller into `res.locals.caller`, or answers 401. */
+export function authenticate(deps: { pool: Pool }): RequestHandler {
+  return async (req, res, next) => {
+    res.locals.caller ??= await callerFromHeader(deps.pool, req);
+    if (!res.locals.caller) throw unauthenticated();
+    next();
+  };
+}
+
+/** As `authenticate`, but lets a request without an Authorization header through, without a caller. A bad token is 401. */
+export function authenticateIfPresent(deps: { pool: Pool }): RequestHandler {
+  return async (req, res, next) => {
+    res.locals.caller ??= await callerFromHeader(deps.pool, req);
+    if (!res.locals.caller && req.get('authorization') !== undefined) throw unauthenticated();
+    next();
+  };
+}
+
+/** The one 401. */
+export function unauthenticated(): ApiError {
+  return new ApiError('UNAUTHENTICATED', 'AUTH-TOKEN', 'A valid bearer token is needed.');
+}
+
+async function callerFromHeader(db: Db, req: Request): Promise<Caller | undefined> {
+  const token = BEARER.exec(req.get('authorization') ?? '')?.[1];
+  return token === undefined ? undefined : callerOfToken(db, token);
+}
+
+const CALLER = {
+  name: 'caller_of_token',
+  text: `select u.id, u.org_id, coalesce(i.roles, '{}') as instance_roles,
+      coalesce((select jsonb_object_agg(m.org_id, m.roles) from org_members m where m.user_id = u.id), '{}') as org_roles
+    from personal_access_tokens t
+    join users u on u.id = t.user_id
+    left join instance_members i on i.user_id = u.id
+    where t.token_hash = $1 and (t.expires_at is null or t.expires_at > now()) and u.state = 'active'`,
+};
+
+interface CallerRow {
+  id: string;
+  org_id: string;
+  instance_roles: string[];
+  org_roles: Record<string, string[]>;
+}
+
+/** The caller behind a personal access token, if it is good. */
+export async function callerOfToken(db: Db, token: string): Promise<Caller | undefined> {
+  const { rows } = await db.query<CallerRow>({ ...CALLER, values: [tokenHash(token)] });
+  const row = rows[0];
+  return (
+    row && {
+      userId: row.id,
+      orgId: row.org_id,
+      isIamOwner: row.instance_roles.includes('IAM_OWNER'),
+      orgRoles: new Map(Object.entries(row.org_roles)),
+    }
+  );
+}

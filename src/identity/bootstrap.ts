@@ -1,0 +1,79 @@
+/**
+ * Makes a fresh instance usable: its organization, a machine user with a token that may do everything, and, when asked
+ * for, a first human who may.
+ *
+ * Guarantee: once per instance, whatever number of processes start at once; later starts change nothing. It is one
+ * transaction: if we die here nothing was made. No mail is sent.
+ */
+import { type Config, ConfigError } from '../config.ts';
+import { type Db, type Pool, transaction } from '../db/pool.ts';
+import { newId } from '../ids.ts';
+import { findOrg, insertOrg } from '../orgs/store.ts';
+import type { Hasher } from '../passwords/hasher.ts';
+import { isEmailAddress } from '../users/fields.ts';
+import { insertUser } from '../users/store.ts';
+import { addMember } from './members/store.ts';
+import { randomToken } from './random-token.ts';
+import { addPat } from './tokens/store.ts';
+
+/** Id of the instance's own organization; its row is what says that the instance was made. */
+export const INSTANCE_ORG = 'muster';
+/** "BOOT" as bytes. */
+const LOCK = 0x424f4f54;
+const EDITOR = 'system';
+
+export interface BootstrapDeps {
+  pool: Pool;
+  config: Pick<Config, 'baseUrl' | 'BOOTSTRAP_TOKEN' | 'ADMIN_EMAIL' | 'ADMIN_PASSWORD'>;
+  hasher: Hasher;
+}
+
+export interface Bootstrapped {
+  /** Whether this call made the instance. */
+  created: boolean;
+  /** The token, when it was made up here and not given; shown once, as nothing keeps it. */
+  token?: string;
+}
+
+/** @throws ConfigError when ADMIN_EMAIL and ADMIN_PASSWORD do not make an administrator */
+export async function bootstrap({ pool, config, hasher }: BootstrapDeps): Promise<Bootstrapped> {
+  if (await findOrg(pool, INSTANCE_ORG)) return { created: false };
+  const admin = firstHuman(config);
+  const passwordHash = admin && (await hasher.hash(admin.password));
+  const token = config.BOOTSTRAP_TOKEN ?? randomToken();
+  const created = await transaction(pool, async (db) => {
+    await db.query('select pg_advisory_xact_lock($1)', [LOCK]);
+    if (await findOrg(db, INSTANCE_ORG)) return false;
+    await insertOrg(db, { id: INSTANCE_ORG, name: 'Muster' }, config.baseUrl, EDITOR);
+    await addMachine(db, token);
+    if (admin) await addHuman(db, admin.email, passwordHash);
+    return true;
+  });
+  return { created, ...(created && !config.BOOTSTRAP_TOKEN ? { token } : {}) };
+}
+
+function firstHuman(config: BootstrapDeps['config']): { email: string; password: string } | undefined {
+  const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = config;
+  if (email === undefined && password === undefined) return undefined;
+  if (email === undefined || password === undefined) {
+    throw new ConfigError('ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or neither.');
+  }
+  if (!isEmailAddress(email)) throw new ConfigError('ADMIN_EMAIL must be an email address such as ann@example.com.');
+  return { email, password };
+}
+
+async function addMachine(db: Db, token: string): Promise<void> {
+  const user = { id: newId(), orgId: INSTANCE_ORG };
+  const machine = { name: 'Muster administrator', description: 'Made at the first start' };
+  await insertUser(db, { ...user, userName: 'muster-admin', machine }, EDITOR);
+  await addMember(db, { kind: 'instance' }, { userId: user.id, roles: ['IAM_OWNER'] }, EDITOR);
+  await addPat(db, user, { token }, EDITOR);
+}
+
+async function addHuman(db: Db, email: string, passwordHash: string | undefined): Promise<void> {
+  const userId = newId();
+  const name = { givenName: 'Instance', familyName: 'Administrator', displayName: 'Instance Administrator' };
+  const human = { ...name, email, emailVerified: true, passwordHash };
+  await insertUser(db, { id: userId, orgId: INSTANCE_ORG, userName: email, human }, EDITOR);
+  await addMember(db, { kind: 'instance' }, { userId, roles: ['IAM_OWNER'] }, EDITOR);
+}

@@ -1,0 +1,146 @@
+/**
+ * How every process of ours begins and ends.
+ *
+ * Guarantees: settings are checked before anything starts; the first SIGTERM, SIGINT or SIGHUP drains, a second one and a drain
+ * that takes too long end the process with status 1; a child whose parent is gone stops like one that was told to.
+ * If we die here nothing is lost: draining only saves others the waiting.
+ */
+import type { Logger } from 'pino';
+import { type Config, ConfigError, readConfig } from './config.ts';
+import { openLogger } from './logger.ts';
+import { StartError } from './start-error.ts';
+
+/** What a process runs until it is stopped. */
+export interface Running {
+  /** Drains: takes nothing new, finishes what is in progress, closes. */
+  stop(): Promise<void>;
+  /** Called right before a forced exit; must not wait for anything. */
+  force?(): void;
+  /** Sent along when a parent process is told that we are ready. */
+  ready?: Record<string, unknown>;
+}
+
+export interface ProcessOptions {
+  name: string;
+  logger: Logger;
+  /** Milliseconds that `stop` may take. */
+  stopAfterMs: number;
+  start: () => Promise<Running>;
+}
+
+/**
+ * A signal this soon after the first is the same one: on Ctrl-C a process gets it from the terminal, and again from
+ * the npm that started it.
+ */
+const SAME_SIGNAL_MS = 300;
+
+/** Starts, reports ready (to the log and, over IPC, to the parent), and ends the process when it is told to stop. */
+export function runProcess({ name, logger, stopAfterMs, start }: ProcessOptions): void {
+  let running: Running | undefined;
+  let stoppingSince: number | undefined;
+
+  const fail = (err: unknown) => {
+    logger.fatal({ err }, `${name} failed`);
+    process.exit(1);
+  };
+  const force = (why: string) => {
+    logger.error(`${name} ${why} and ends at once`);
+    running?.force?.();
+    process.exit(1);
+  };
+  const drain = () => {
+    running?.stop().then(() => process.exit(0), fail);
+  };
+  const stop = (reason: string) => {
+    if (stoppingSince !== undefined) return;
+    stoppingSince = performance.now();
+    logger.info({ reason }, `${name} stops`);
+    setTimeout(() => force(`did not stop within ${stopAfterMs} ms`), stopAfterMs);
+    drain();
+  };
+
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (stoppingSince === undefined) stop(signal);
+      else if (performance.now() - stoppingSince > SAME_SIGNAL_MS) force(`got a second ${signal}`);
+    });
+  }
+  process.on('uncaughtException', fail);
+  process.on('unhandledRejection', fail);
+  listenToParent(stop);
+
+  start().then(
+    (started) => {
+      running = started;
+      if (stoppingSince !== undefined) return drain();
+      logger.info(`${name} is ready`);
+      if (process.connected) process.send?.({ ready: true, ...started.ready }, undefined, {}, orphaned);
+    },
+    (error) => {
+      if (!isForPeople(error)) return fail(error);
+      // Ctrl-C in mid-start also ended what was being waited for.
+      if (stoppingSince !== undefined) process.exit(0);
+      console.error(error.message);
+      process.exit(1);
+    },
+  );
+}
+
+/** A message that cannot be sent: the parent is gone, and `disconnect` says so too. */
+function orphaned(): void {}
+
+/** The parent asks over IPC, as a signal would come on top of the one that the whole group got. */
+function listenToParent(stop: (reason: string) => void): void {
+  if (!process.send) return;
+  process.on('message', (message) => {
+    if ((message as { stop?: boolean } | null)?.stop) stop('parent asks');
+  });
+  process.on('disconnect', () => stop('parent is gone'));
+}
+
+/** Errors whose message is a sentence for the one who starts the program, rather than a defect of it. */
+function isForPeople(error: unknown): error is Error {
+  return error instanceof StartError || error instanceof ConfigError;
+}
+
+/** Settings of a process that brings no stores of its own. */
+export type StoresConfig = Config & { DATABASE_URL: string; ENCRYPTION_KEY: string };
+
+/** @throws ConfigError in one sentence */
+export function requireStores(config: Config): StoresConfig {
+  const { DATABASE_URL, ENCRYPTION_KEY } = config;
+  if (DATABASE_URL && ENCRYPTION_KEY) return { ...config, DATABASE_URL, ENCRYPTION_KEY };
+  const missing = [DATABASE_URL ? '' : 'DATABASE_URL', ENCRYPTION_KEY ? '' : 'ENCRYPTION_KEY (32 bytes, base64)'];
+  const names = missing.filter(Boolean).join(' and ');
+  throw new ConfigError(`Set ${names}; only "npm start" with its embedded database does without.`);
+}
+
+/** @throws StartError when this Node.js does not run the program */
+export function requireNode(version: string = process.versions.node): void {
+  if (Number.parseInt(version, 10) >= 24) return;
+  throw new StartError(
+    `This needs Node.js 24 and runs on ${version}: use the npm scripts ("npm start"), after "npm ci".`,
+  );
+}
+
+type Start<C> = (config: C, logger: Logger) => Promise<Running>;
+
+/** A process entry that works with the stores it is given: checks, log, start, stop. */
+export function runEntry(name: string, start: Start<StoresConfig>): void {
+  runWith(name, () => requireStores(readConfig()), start);
+}
+
+/** The same with other settings; `marginMs` is granted for stopping on top of STOP_AFTER_MS. */
+export function runWith<C extends Config>(name: string, read: () => C, start: Start<C>, marginMs = 0): void {
+  try {
+    requireNode();
+    const config = read();
+    const logger = openLogger({ level: config.LOG_LEVEL, name });
+    const stopAfterMs = config.STOP_AFTER_MS + marginMs;
+    runProcess({ name, logger, stopAfterMs, start: () => start(config, logger) });
+  } catch (error) {
+    if (!isForPeople(error)) throw error;
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * The mail job: load, compose, send, settle.
+ *
+ * Guarantee: a mail settles as sent or failed once, however often it is delivered, and each delivery is byte-identical.
+ * If we die between the send and the settle, the row is handed over again and the same bytes go out again.
+ */
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { Pool } from '../db/pool.ts';
+import type { Secrets } from '../secrets.ts';
+import { type ComposedMail, composeMail } from './compose.ts';
+import { pageLink, templateLink } from './links.ts';
+import { type LoadedMail, loadMail, type MailPointer } from './outbox.ts';
+import type { Settler } from './settler.ts';
+import { renderMail } from './templates.ts';
+import type { SendResult, Transport } from './transport.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Pauses after the first, second … failed attempt, in milliseconds; one attempt more than there are pauses. */
+export const RETRY_DELAYS_MS: readonly number[] = [
+  5 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  6 * HOUR,
+];
+
+export interface DeliverDeps {
+  pool: Pool;
+  secrets: Secrets;
+  config: Pick<Config, 'baseUrl' | 'MAIL_FROM'>;
+  transport: Transport;
+  settler: Settler;
+  logger: Logger;
+  retryDelaysMs?: readonly number[];
+}
+
+/** `gone`: settled before, deleted with its user, or a job of an attempt that is over. */
+export type Delivery = 'sent' | 'retry' | 'failed' | 'gone';
+
+/** Delivers one mail. @throws Error when the database cannot be reached; the row is then handed over again */
+export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Promise<Delivery> {
+  const mail = await loadMail(deps.pool, pointer.id);
+  if (!mail || mail.attempts !== pointer.attempt) return 'gone';
+  const result = await attempt(deps, mail);
+  const outcome = outcomeOf(result, mail, deps.retryDelaysMs ?? RETRY_DELAYS_MS);
+  if (outcome.error) logRefusal(deps.logger, mail, outcome.state, result);
+  await deps.settler.settle({ id: mail.id, attempt: mail.attempts, importId: mail.import_id, ...outcome });
+  return outcome.state === 'pending' ? 'retry' : outcome.state;
+}
+
+async function attempt(deps: DeliverDeps, mail: LoadedMail): Promise<SendResult> {
+  const code = deps.secrets.code(mail.code_id, mail.generation);
+  let composed: ComposedMail;
+  try {
+    composed = await compose(deps.config, mail, code);
+  } catch (error) {
+    return { sent: false, permanent: true, reason: `cannot be composed: ${(error as Error).message}` };
+  }
+  const result = await deps.transport.send(composed);
+  return result.sent ? result : { ...result, reason: tidy(result.reason, code) };
+}
+
+function compose(config: DeliverDeps['config'], mail: LoadedMail, code: string): Promise<ComposedMail> {
+  const parts = { userId: mail.user_id, orgId: mail.org_id, code };
+  const link = mail.url_template ? templateLink(mail.url_template, parts) : pageLink(config.baseUrl, mail.kind, parts);
+  const content = renderMail({
+    kind: mail.kind,
+    displayName: mail.display_name ?? '',
+    orgName: mail.org_name ?? '',
+    userName: mail.user_name,
+    link,
+    expiresAt: mail.expires_at,
+  });
+  const address = { id: mail.id, createdAt: mail.created_at, from: config.MAIL_FROM };
+  return composeMail({ ...address, toName: mail.display_name ?? '', toAddress: mail.email }, content);
+}
+
+function outcomeOf(result: SendResult, mail: LoadedMail, delays: readonly number[]) {
+  if (result.sent) return { state: 'sent' as const, error: null, delayMs: 0 };
+  const delayMs = result.permanent ? undefined : delays[mail.attempts];
+  if (delayMs === undefined) return { state: 'failed' as const, error: result.reason, delayMs: 0 };
+  return { state: 'pending' as const, error: result.reason, delayMs };
+}
+
+/** Some servers quote the message they refuse; neither its code nor what PostgreSQL cannot hold is kept. */
+function tidy(reason: string, code: string): string {
+  const line = reason.replaceAll(code, '…').replace(/\p{Cc}+/gu, ' ');
+  return Array.from(line).slice(0, 500).join('').toWellFormed();
+}
+
+/** Without the server's words, which may name the recipient. */
+function logRefusal(logger: Logger, mail: LoadedMail, state: string, result: SendResult): void {
+  const permanent = !result.sent && result.permanent;
+  logger.warn({ mail: mail.id, attempt: mail.attempts + 1, permanent, next: state }, 'mail was not taken');
+}

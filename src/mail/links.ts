@@ -1,0 +1,60 @@
+/**
+ * The link of a mail: our own page, or the caller's page by its URL template.
+ *
+ * Guarantee: ids and codes are percent-encoded down to characters that no mail program takes for the end of a link.
+ */
+
+export interface LinkParts {
+  userId: string;
+  orgId: string;
+  code: string;
+}
+
+export type MailKind = 'verify_email' | 'initialise';
+
+/** Where the mails' links lead, below the public address. */
+export const PAGE_PATHS: Record<MailKind, string> = { verify_email: '/ui/verify', initialise: '/ui/init' };
+
+const PLACEHOLDER = /\{\{\s*\.(\w+)\s*\}\}/g;
+const NO_PARTS: LinkParts = { userId: '', orgId: '', code: '' };
+
+/** The link to our own page. */
+export function pageLink(baseUrl: string, kind: MailKind, parts: LinkParts): string {
+  return `${baseUrl}${PAGE_PATHS[kind]}?userId=${encode(parts.userId)}&code=${encode(parts.code)}`;
+}
+
+/** Fills in `{{.UserID}}`, `{{.Code}}` and `{{.OrgID}}`; the template is one that `urlTemplateProblem` finds good. */
+export function templateLink(template: string, parts: LinkParts): string {
+  return template.replace(PLACEHOLDER, (whole, name: string) => {
+    const value = placeholder(name, parts);
+    return value === undefined ? whole : encode(value);
+  });
+}
+
+/** What is wrong with a caller's URL template, if anything; for the operations that take one. */
+export function urlTemplateProblem(template: string): string | undefined {
+  for (const [whole, name] of template.matchAll(PLACEHOLDER)) {
+    if (placeholder(name as string, NO_PARTS) === undefined) return `must not hold ${whole}`;
+  }
+  const filled = templateLink(template, { userId: '1', orgId: '1', code: '1' });
+  if (/[\s<>"{}\\^`]/.test(filled) || !URL.canParse(filled)) return 'must be a URL';
+  return /^https?:$/.test(new URL(filled).protocol) ? undefined : 'must start with https:// or http://';
+}
+
+function placeholder(name: string, parts: LinkParts): string | undefined {
+  switch (name) {
+    case 'UserID':
+      return parts.userId;
+    case 'Code':
+      return parts.code;
+    case 'OrgID':
+      return parts.orgId;
+    default:
+      return undefined;
+  }
+}
+
+/** encodeURIComponent leaves `!'()*` alone, at which programs that look for links may stop. */
+function encode(value: string): string {
+  return encodeURIComponent(value).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+}

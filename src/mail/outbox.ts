@@ -1,0 +1,93 @@
+/**
+ * The outbox: mails that are due, written in the transaction that makes them due.
+ *
+ * Guarantee: no mail without its user, no user without its mail. If we die here nothing is lost: a row that was handed
+ * to the queue is due again when its hand-over has run out. How a row ends is in settle.ts.
+ */
+import type { Db } from '../db/pool.ts';
+import type { MailKind } from './links.ts';
+
+export interface NewMail {
+  kind: MailKind;
+  userId: string;
+  /** Checked by `urlTemplateProblem`; absent: our own page. */
+  urlTemplate?: string | undefined;
+  /** How long the code is good for, in milliseconds. */
+  codeTtlMs: number;
+}
+
+/** Makes a code and the mail that carries it, due at once. Call it in the transaction of the change itself. */
+export async function enqueueMail(db: Db, mail: NewMail): Promise<{ outboxId: string; codeId: string }> {
+  const { rows } = await db.query<{ id: string; code_id: string }>(
+    `with code as (
+       insert into codes (user_id, purpose, expires_at)
+       values ($1, $2, now() + $3 * interval '1 millisecond') returning id)
+     insert into mail_outbox (kind, user_id, code_id, url_template)
+     select $2, $1, code.id, $4 from code returning id, code_id`,
+    [mail.userId, mail.kind, mail.codeTtlMs, mail.urlTemplate ?? null],
+  );
+  const row = rows[0] as { id: string; code_id: string };
+  return { outboxId: row.id, codeId: row.code_id };
+}
+
+/** A due row as the queue knows it: a pointer. */
+export interface MailPointer {
+  id: string;
+  /** Attempts made before this one. */
+  attempt: number;
+}
+
+/** Takes the oldest due rows and makes them due again only after `handOverMs`; no two callers get the same row. */
+export async function claimDue(db: Db, limit: number, handOverMs: number): Promise<MailPointer[]> {
+  const { rows } = await db.query<{ id: string; attempts: number }>(
+    `with due as (
+       select id from mail_outbox where state = 'pending' and next_attempt_at <= now()
+       order by next_attempt_at, id limit $1 for update skip locked)
+     update mail_outbox m set next_attempt_at = now() + $2 * interval '1 millisecond'
+     from due where m.id = due.id returning m.id, m.attempts`,
+    [limit, handOverMs],
+  );
+  return rows.map((r) => ({ id: r.id, attempt: r.attempts }));
+}
+
+/** Makes rows due at once that were claimed and could not be handed over. */
+export async function releaseClaim(db: Db, ids: string[]): Promise<void> {
+  await db.query(`update mail_outbox set next_attempt_at = now() where id = any($1::bigint[]) and state = 'pending'`, [
+    ids,
+  ]);
+}
+
+/** All that a mail is made of. */
+export interface LoadedMail {
+  id: string;
+  kind: MailKind;
+  attempts: number;
+  created_at: Date;
+  url_template: string | null;
+  import_id: string | null;
+  code_id: string;
+  generation: number;
+  expires_at: Date;
+  user_id: string;
+  user_name: string;
+  display_name: string | null;
+  email: string;
+  org_id: string;
+  org_name: string | null;
+}
+
+/** A mail that is still to be sent; undefined when it has settled or its user is gone. */
+export async function loadMail(db: Db, id: string): Promise<LoadedMail | undefined> {
+  const { rows } = await db.query<LoadedMail>(
+    `select m.id, m.kind, m.attempts, m.created_at, m.url_template, m.import_id, m.code_id,
+            c.generation, c.expires_at,
+            u.id as user_id, u.user_name, u.display_name, u.email, u.org_id, o.name as org_name
+     from mail_outbox m
+     join codes c on c.id = m.code_id
+     join users u on u.id = m.user_id
+     left join organizations o on o.id = u.org_id
+     where m.id = $1 and m.state = 'pending'`,
+    [id],
+  );
+  return rows[0];
+}

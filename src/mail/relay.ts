@@ -1,0 +1,51 @@
+/**
+ * Moves mails that are due from the outbox to the queue, as pointers.
+ *
+ * Guarantee: the queue holds a bounded number of mails whatever the outbox holds; any number of relays may run, as a row
+ * is claimed by one of them (`for update skip locked`). A claim pushes the row's next attempt into the future: if we
+ * die after it, or the queue forgets the job, the row is due again when that time has come, and until then an id that
+ * the queue still knows is ignored.
+ */
+import type { Pool } from '../db/pool.ts';
+import { claimDue, type MailPointer, releaseClaim } from './outbox.ts';
+
+/** The queue as the relay sees it. */
+export interface MailQueue {
+  /** Jobs that wait or run. */
+  depth(): Promise<number>;
+  add(jobs: Array<{ id: string; data: MailPointer }>): Promise<void>;
+}
+
+export interface RelayDeps {
+  pool: Pool;
+  queue: MailQueue;
+}
+
+export interface RelayOptions {
+  /** Most mails in the queue. */
+  window: number;
+  /** How long the queue has for a mail before it is handed over again, in milliseconds. */
+  handOverMs?: number;
+}
+
+/** Well beyond the time a full window takes to drain; a mail that still waits then is offered again and ignored. */
+const HAND_OVER_MS = 10 * 60_000;
+const SLICE = 500;
+
+/** Hands one slice over; returns how many mails it held. */
+export async function relayOnce({ pool, queue }: RelayDeps, options: RelayOptions): Promise<number> {
+  const room = options.window - (await queue.depth());
+  if (room <= 0) return 0;
+  const due = await claimDue(pool, Math.min(room, SLICE), options.handOverMs ?? HAND_OVER_MS);
+  if (due.length === 0) return 0;
+  try {
+    await queue.add(due.map((data) => ({ id: `mail-${data.id}-${data.attempt}`, data })));
+  } catch (error) {
+    await releaseClaim(
+      pool,
+      due.map((d) => d.id),
+    );
+    throw error;
+  }
+  return due.length;
+}

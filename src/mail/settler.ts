@@ -1,0 +1,73 @@
+/**
+ * Group commit for outcomes of mails: what ends while one commit is under way goes into the next one.
+ *
+ * Guarantee: `settle` returns once its outcome is durable. A group is at most as large as there are deliveries in
+ * progress, so there is nothing to bound. If we die here the mail is delivered again, byte for byte the same.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MailOutcome } from './settle.ts';
+
+export interface Settler {
+  /** @throws Error when the database refused the group again and again */
+  settle(outcome: MailOutcome): Promise<void>;
+}
+
+export interface SettlerOptions {
+  /** How long the first of a group waits for others, in milliseconds. */
+  gatherMs?: number;
+  /** Pauses before each further try of a group that the database refused, in milliseconds. */
+  retryDelaysMs?: readonly number[];
+}
+
+interface Waiting {
+  outcome: MailOutcome;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+const RETRY_DELAYS_MS = [50, 200, 1000, 3000];
+
+/** @param write settles a group in one transaction */
+export function openSettler(write: (group: MailOutcome[]) => Promise<void>, options: SettlerOptions = {}): Settler {
+  const { gatherMs = 5, retryDelaysMs = RETRY_DELAYS_MS } = options;
+  let waiting: Waiting[] = [];
+  let running = false;
+
+  async function run(): Promise<void> {
+    await sleep(gatherMs);
+    while (waiting.length > 0) {
+      const group = waiting;
+      waiting = [];
+      await commit(group);
+    }
+    running = false;
+  }
+
+  async function commit(group: Waiting[]): Promise<void> {
+    const outcomes = group.map((w) => w.outcome);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await write(outcomes);
+        for (const w of group) w.resolve();
+        return;
+      } catch (error) {
+        const delay = retryDelaysMs[attempt];
+        if (delay === undefined) {
+          for (const w of group) w.reject(error);
+          return;
+        }
+        await sleep(delay);
+      }
+    }
+  }
+
+  return {
+    settle: (outcome) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ outcome, resolve, reject });
+        if (running) return;
+        running = true;
+        void run();
+      }),
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * Delivery over SMTP, on a bounded number of connections that are kept open.
+ *
+ * Guarantee: a mail that the server acknowledged is reported as sent, and no send takes longer than SEND_MS. If we die
+ * between the server's acknowledgement and our own record of it, the mail goes out again, byte for byte the same.
+ */
+import { createTransport } from 'nodemailer';
+import type { SendResult, Transport } from './transport.ts';
+
+/** Connections of one process; deliveries beyond them wait for one. */
+export const SMTP_CONNECTIONS = 8;
+const SEND_MS = 120_000;
+
+const LIMITS = {
+  pool: true,
+  maxConnections: SMTP_CONNECTIONS,
+  maxMessages: 1000,
+  // Our own retries wait longer; one at once covers a connection that the server closed while it was idle.
+  maxRequeues: 1,
+  connectionTimeout: 10_000,
+  greetingTimeout: 10_000,
+  dnsTimeout: 10_000,
+  socketTimeout: 60_000,
+  disableFileAccess: true,
+  disableUrlAccess: true,
+} as const;
+
+/** @param url `smtp://user:password@host:port` or `smtps://…`; connects with the first mail */
+export function openSmtp(url: string): Transport {
+  const transporter = createTransport({ url, ...LIMITS });
+  return {
+    async send(mail): Promise<SendResult> {
+      const envelope = { from: mail.from, to: [mail.to] };
+      try {
+        await transporter.sendMail({ envelope, raw: mail.raw, signal: AbortSignal.timeout(SEND_MS) });
+        return { sent: true };
+      } catch (error) {
+        return refusal(error as SmtpError);
+      }
+    },
+    close() {
+      transporter.close();
+    },
+  };
+}
+
+/** What nodemailer puts on its errors. */
+interface SmtpError extends Error {
+  code?: string;
+  /** The server's three digits. */
+  responseCode?: number;
+  command?: string;
+}
+
+/**
+ * Permanent is what the server says of this recipient or this message (5xx after RCPT TO or DATA), and an address that
+ * cannot be put into an envelope. A 5xx before that speaks of us (log-in, sender, blocked host) and can be mended.
+ */
+function refusal(error: SmtpError): SendResult {
+  const ofThisMail = error.command === 'RCPT TO' || error.command === 'DATA';
+  const noEnvelope = error.code === 'EENVELOPE' && error.command === 'API';
+  const permanent = noEnvelope || (ofThisMail && (error.responseCode ?? 0) >= 500);
+  return { sent: false, permanent, reason: error.message };
+}

@@ -1,0 +1,103 @@
+/**
+ * What the mails say: subject, text and HTML.
+ *
+ * Guarantee: the text holds exactly one URL, the link. Names come from imports and are not trusted: they are brought to
+ * one line, escaped in HTML, and left out where a mail program would make a link of them. Nothing remote is loaded.
+ */
+import { type Html, html } from './html.ts';
+import type { MailKind } from './links.ts';
+
+export interface MailFacts {
+  kind: MailKind;
+  /** How the person is addressed. */
+  displayName: string;
+  orgName: string;
+  userName: string;
+  link: string;
+  expiresAt: Date;
+}
+
+export interface MailContent {
+  subject: string;
+  text: string;
+  html: string;
+}
+
+interface Words {
+  subject: string;
+  intro: string;
+  action: string;
+  ignore: string;
+}
+
+/** The mail of these facts; the same facts make the same mail. */
+export function renderMail(facts: MailFacts): MailContent {
+  const name = harmless(facts.displayName);
+  const greeting = name === '' ? 'Hello,' : `Hello ${name},`;
+  const words = wordsOf(facts.kind, harmless(facts.orgName), harmless(facts.userName));
+  const until = `The link works once, until ${utc(facts.expiresAt)}.`;
+  return {
+    subject: words.subject,
+    text: [greeting, words.intro, `${words.action}:`, facts.link, until, words.ignore].join('\n\n').concat('\n'),
+    html: page(words, greeting, facts.link, until).markup,
+  };
+}
+
+function wordsOf(kind: MailKind, org: string, userName: string): Words {
+  const prefix = org === '' ? '' : `${org}: `;
+  const at = org === '' ? '' : ` at ${org}`;
+  if (kind === 'verify_email') {
+    return {
+      subject: `${prefix}confirm your email address`,
+      intro: `your account${at} was set up with this email address. Please confirm that it is yours.`,
+      action: 'Confirm your email address',
+      ignore: 'If you do not know of this account, please ignore this mail.',
+    };
+  }
+  const as = userName === '' ? '' : ` Your user name is ${userName}.`;
+  return {
+    subject: `${prefix}set up your account`,
+    intro: `an account${at} was made for you.${as} Please choose a password to begin.`,
+    action: 'Choose your password',
+    ignore: 'If you did not expect this account, please ignore this mail.',
+  };
+}
+
+/** One line of text that holds no link; empty when it does. Exported for the To header. */
+export function harmless(name: string): string {
+  const line = name
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
+    .trim();
+  return /:\/\/|\bwww\./i.test(line) ? '' : line;
+}
+
+/** `24 November 2025, 03:26 UTC` */
+function utc(at: Date): string {
+  const day = at.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
+  return `${day}, ${at.toISOString().slice(11, 16)} UTC`;
+}
+
+const BUTTON =
+  'display:inline-block;padding:12px 22px;border-radius:8px;background:#1f4fd8;color:#ffffff;font-weight:600;text-decoration:none';
+const SMALL = 'margin:24px 0 0;font-size:13px;line-height:1.5;color:#5b6270';
+const CARD = 'max-width:520px;margin:32px auto;padding:32px;background:#ffffff;border-radius:12px';
+const FONT = 'font-family:-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5';
+
+function page(words: Words, greeting: string, link: string, until: string): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${words.subject}</title></head>
+<body style="margin:0;padding:0 12px;background:#f2f4f8;color:#1b1f27;${FONT}">
+<div style="${CARD}">
+<p style="margin:0 0 16px">${greeting}</p>
+<p style="margin:0 0 24px">${words.intro}</p>
+<p style="margin:0 0 24px"><a href="${link}" style="${BUTTON}">${words.action}</a></p>
+<p style="${SMALL}">${until} If the button does nothing, copy this address into your browser:<br>
+<a href="${link}" style="color:#1f4fd8;word-break:break-all">${link}</a></p>
+<p style="${SMALL}">${words.ignore}</p>
+</div>
+</body>
+</html>
+`;
+}

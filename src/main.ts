@@ -1,0 +1,35 @@
+/**
+ * `npm start`: all of Muster in the foreground, with a few lines for the person who starts it.
+ */
+import { type Config, readConfig } from './config.ts';
+import { runWith } from './lifecycle.ts';
+import { type Muster, mailboxOf, startMuster } from './muster.ts';
+
+/** API and workers drain one after the other, then PostgreSQL writes what it holds. */
+const STOP_MARGIN_MS = 120_000;
+
+runWith(
+  'muster',
+  readConfig,
+  async (config, logger) => {
+    const muster = await startMuster(config, { logger, onToken: printToken });
+    if (!config.QUIET) printBanner(config, muster);
+    return muster;
+  },
+  STOP_MARGIN_MS,
+);
+
+function printToken(token: string): void {
+  console.log(`\nToken of the first administrator, shown this once:\n  ${token}\n`);
+}
+
+function printBanner(config: Config, muster: Muster): void {
+  const lines = [
+    `\nMuster is ready: ${muster.baseUrl}`,
+    `  database  ${config.DATABASE_URL ? 'PostgreSQL of DATABASE_URL' : `embedded PostgreSQL in ${config.DATA_DIR}`}`,
+    `  queue     ${config.REDIS_URL ? 'BullMQ on Redis' : 'BullMQ on PostgreSQL (REDIS_URL is not set)'}`,
+    `  mails     ${config.SMTP_URL ? `by SMTP to ${new URL(config.SMTP_URL).host}` : `kept as files in ${mailboxOf(config)}`}`,
+    `  workers   ${config.WORKERS}\n`,
+  ];
+  console.log(lines.join('\n'));
+}

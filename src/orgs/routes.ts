@@ -1,0 +1,62 @@
+/** Organizations: set up, create, get, search. */
+import { Router } from 'express';
+import { details } from '../db/events.ts';
+import { transaction } from '../db/pool.ts';
+import { readJson } from '../http/json-body.ts';
+import { searchResult } from '../http/paging.ts';
+import { parseBody } from '../http/parse-body.ts';
+import { callerOf, ORG_ROLES, requireIamOwner, requireOrgRole, selectedOrg } from '../identity/caller.ts';
+import { pathId } from '../identity/path-id.ts';
+import { newId } from '../ids.ts';
+import { newOrg, orgSearch, orgSetUp } from './schema.ts';
+import { type OrgDeps, setUpOrg } from './set-up.ts';
+import { insertOrg, type Org, requireOrg, searchOrgs } from './store.ts';
+
+/** `/admin/v1/orgs/:orgId`, save for the two actions beside it. */
+const ONE_ORG = /^\/admin\/v1\/orgs\/(?!_(?:setup|search)\/?$)(?<orgId>[^/]+)\/?$/i;
+
+export function orgRoutes(deps: OrgDeps): Router {
+  const { pool } = deps;
+  const router = Router();
+  router.post('/admin/v1/orgs/_setup', async (req, res) => {
+    requireIamOwner(callerOf(res));
+    const body = parseBody(orgSetUp, await readJson(req, res), 'ORG-SETUP');
+    const { orgId, userId, event } = await setUpOrg(deps, body, callerOf(res).userId);
+    res.json({ details: details({ ...event, changedAt: event.createdAt, resourceOwner: orgId }), orgId, userId });
+  });
+  router.post('/management/v1/orgs', async (req, res) => {
+    requireIamOwner(callerOf(res));
+    const { orgId, ...org } = parseBody(newOrg, await readJson(req, res), 'ORG-INVALID');
+    const id = orgId ?? newId();
+    const editor = callerOf(res).userId;
+    const event = await transaction(pool, (db) => insertOrg(db, { ...org, id }, deps.config.baseUrl, editor));
+    res.json({ id, details: details({ ...event, changedAt: event.createdAt, resourceOwner: id }) });
+  });
+  router.get(ONE_ORG, async (req, res) => {
+    requireIamOwner(callerOf(res));
+    res.json({ org: orgView(await requireOrg(pool, pathId(req, 'orgId'))) });
+  });
+  router.post('/admin/v1/orgs/_search', async (req, res) => {
+    requireIamOwner(callerOf(res));
+    const { query, queries } = parseBody(orgSearch, await readJson(req, res), 'ORG-SEARCH');
+    const { total, orgs } = await searchOrgs(pool, queries, query);
+    res.json(searchResult(total, orgs.map(orgView)));
+  });
+  router.get('/management/v1/orgs/me', async (req, res) => {
+    const caller = callerOf(res);
+    const orgId = selectedOrg(req, caller);
+    requireOrgRole(caller, orgId, ORG_ROLES);
+    res.json({ org: orgView(await requireOrg(pool, orgId)) });
+  });
+  return router;
+}
+
+function orgView(org: Org): Record<string, unknown> {
+  return {
+    id: org.id,
+    details: details({ ...org, resourceOwner: org.id }),
+    state: 'ORG_STATE_ACTIVE',
+    name: org.name,
+    primaryDomain: org.domain,
+  };
+}

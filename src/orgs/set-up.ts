@@ -1,0 +1,68 @@
+/**
+ * Set-up: an organization, its first user and that user's membership, all or nothing (interface.md 4.1).
+ * If we die before the commit nothing is there; after it the verification mail is in the outbox already.
+ */
+import type { Config } from '../config.ts';
+import type { AppendedEvent } from '../db/events.ts';
+import { type Pool, transaction } from '../db/pool.ts';
+import { addMember } from '../identity/members/store.ts';
+import { newId } from '../ids.ts';
+import { enqueueMail } from '../mail/outbox.ts';
+import type { Hasher } from '../passwords/hasher.ts';
+import { GENDERS } from '../users/fields.ts';
+import { insertUser, type NewUser } from '../users/store.ts';
+import type { OrgSetUp } from './schema.ts';
+import { insertOrg } from './store.ts';
+
+export interface OrgDeps {
+  pool: Pool;
+  config: Pick<Config, 'baseUrl' | 'CODE_TTL_MS'>;
+  hasher: Hasher;
+}
+
+/** @throws ApiError 409 when the organization's id or domain is taken */
+export async function setUpOrg(
+  deps: OrgDeps,
+  { org, human, roles }: OrgSetUp,
+  editor: string,
+): Promise<{ orgId: string; userId: string; event: AppendedEvent }> {
+  const orgId = org.orgId ?? newId();
+  const user = firstUser(orgId, human, await deps.hasher.hash(human.password));
+  const userId = user.id;
+  const event = await transaction(deps.pool, async (db) => {
+    const added = await insertOrg(db, { ...org, id: orgId }, deps.config.baseUrl, editor);
+    await insertUser(db, user, editor);
+    const memberRoles = roles?.length ? roles : ['ORG_OWNER'];
+    await addMember(db, { kind: 'organization', orgId }, { userId, roles: memberRoles }, editor);
+    if (!human.email.isEmailVerified) {
+      await enqueueMail(db, { kind: 'verify_email', userId, codeTtlMs: deps.config.CODE_TTL_MS });
+    }
+    return added;
+  });
+  return { orgId, userId, event };
+}
+
+function firstUser(
+  orgId: string,
+  { userName, profile, email, phone }: OrgSetUp['human'],
+  passwordHash: string,
+): NewUser {
+  return {
+    id: newId(),
+    orgId,
+    userName,
+    human: {
+      givenName: profile.firstName,
+      familyName: profile.lastName,
+      nickName: profile.nickName,
+      displayName: profile.displayName || `${profile.firstName} ${profile.lastName}`,
+      preferredLanguage: profile.preferredLanguage,
+      gender: GENDERS.indexOf(profile.gender),
+      email: email.email,
+      emailVerified: email.isEmailVerified,
+      phone: phone?.phone,
+      phoneVerified: phone?.isPhoneVerified,
+      passwordHash,
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/** Organizations as they are stored. They are never deleted, so one that was seen once is there for good. */
+import { type AppendedEvent, appendEvent } from '../db/events.ts';
+import type { Db } from '../db/pool.ts';
+import { ApiError } from '../errors.ts';
+import type { Page } from '../http/paging.ts';
+import { nameKey } from '../users/fields.ts';
+import { anotherDomain, generatedDomain } from './domain.ts';
+import type { OrgQuery } from './schema.ts';
+
+export interface Org {
+  id: string;
+  name: string;
+  domain: string;
+  sequence: string;
+  createdAt: Date;
+  changedAt: Date;
+}
+
+const COLUMNS = `id, name, primary_domain as domain, sequence, created_at as "createdAt", changed_at as "changedAt"`;
+
+export interface NewOrg {
+  id: string;
+  name: string;
+  /** Generated from the name when empty or absent. */
+  domain?: string;
+}
+
+/**
+ * Adds an organization.
+ * @throws ApiError 409 when the id or the chosen domain is taken; the transaction is void then
+ */
+export async function insertOrg(db: Db, org: NewOrg, baseUrl: string, editor: string): Promise<AppendedEvent> {
+  const event = await appendEvent(db, {
+    aggregateType: 'organization',
+    aggregateId: org.id,
+    resourceOwner: org.id,
+    type: 'organization.added',
+    editor,
+    payload: { name: org.name },
+  });
+  const domain = org.domain || generatedDomain(org.name, baseUrl);
+  if (await insertWithDomain(db, org, domain, event.sequence)) return event;
+  if (org.domain) throw new ApiError('ALREADY_EXISTS', 'ORG-DOMAIN-TAKEN', 'The domain is taken.');
+  let other = anotherDomain(domain);
+  while (!(await insertWithDomain(db, org, other, event.sequence))) other = anotherDomain(domain);
+  return event;
+}
+
+/** False when the domain is taken. */
+async function insertWithDomain(db: Db, org: NewOrg, domain: string, sequence: string): Promise<boolean> {
+  try {
+    const { rowCount } = await db.query(
+      `insert into organizations (id, name, primary_domain, sequence) values ($1, $2, $3, $4)
+       on conflict (primary_domain) do nothing`,
+      [org.id, org.name, domain, sequence],
+    );
+    return rowCount === 1;
+  } catch (error) {
+    if ((error as { constraint?: string }).constraint !== 'organizations_pkey') throw error;
+    throw new ApiError('ALREADY_EXISTS', 'ORG-ID-TAKEN', 'The organization id is taken.');
+  }
+}
+
+export async function findOrg(db: Db, id: string): Promise<Org | undefined> {
+  const { rows } = await db.query<Org>(`select ${COLUMNS} from organizations where id = $1`, [id]);
+  return rows[0];
+}
+
+/**
+ * The organization; check the caller's role on it first.
+ * @throws ApiError 404
+ */
+export async function requireOrg(db: Db, id: string): Promise<Org> {
+  const org = await findOrg(db, id);
+  if (!org) throw new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', 'The organization does not exist.');
+  return org;
+}
+
+/** Organizations for which all queries hold, in the order of their ids, and how many there are. */
+export async function searchOrgs(db: Db, queries: OrgQuery[], page: Page): Promise<{ total: string; orgs: Org[] }> {
+  const values: unknown[] = [];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const where = `where ${['true', ...queries.map((query) => condition(query, parameter))].join(' and ')}`;
+  const { rows } = await db.query<{ total: string }>(`select count(*) as total from organizations ${where}`, values);
+  const { rows: orgs } = await db.query<Org>(
+    `select ${COLUMNS} from organizations ${where} order by id ${page.asc ? 'asc' : 'desc'}
+     limit ${parameter(page.limit)} offset ${parameter(page.offset)}`,
+    values,
+  );
+  return { total: rows[0]?.total ?? '0', orgs };
+}
+
+function condition(query: OrgQuery, parameter: (value: unknown) => string): string {
+  if (query.idQuery) return `id = ${parameter(query.idQuery.id)}`;
+  if (query.domainQuery) return `primary_domain = ${parameter(nameKey(query.domainQuery.domain))}`;
+  return `name = ${parameter(query.nameQuery?.name)}`;
+}

@@ -1,0 +1,120 @@
+/**
+ * One child process that is kept running: started, awaited, started again when it dies, and stopped.
+ *
+ * Guarantees: it stays in our process group and gets the group's signals itself, so it is asked to stop over IPC and
+ * not with a second signal; it is killed only after its deadline. If we die here it notices the closed channel and
+ * drains.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { StartError } from '../start-error.ts';
+
+export interface ChildOptions {
+  name: string;
+  /** Path of its entry file. */
+  file: string;
+  env: Record<string, string | undefined>;
+  logger: Logger;
+  /** Milliseconds that it may take to drain. */
+  stopAfterMs: number;
+  /** Where its output goes. */
+  output: 'inherit' | 'ignore';
+}
+
+export interface Child {
+  readonly pid: number | undefined;
+  /** Drains it; resolves when it is gone. */
+  stop(): Promise<void>;
+  /** Kills it at once. */
+  kill(): void;
+}
+
+const READY_WITHIN_MS = 60_000;
+/** Beyond its own deadline, for the exit itself. */
+const GRACE_MS = 2000;
+const PAUSE_MS = { first: 200, most: 10_000 };
+/** One that ran this long did not die of its start. */
+const HEALTHY_AFTER_MS = 60_000;
+
+/**
+ * Resolves when the child said that it is ready.
+ * @throws StartError when it ends before; its own output says why
+ */
+export async function startChild(options: ChildOptions): Promise<Child> {
+  const { name, logger } = options;
+  let child = spawnChild(options);
+  const stopping = new AbortController();
+  await untilReady(child, name);
+
+  const keep = async () => {
+    for (let deaths = 1; ; deaths++) {
+      const since = performance.now();
+      await ended(child);
+      if (stopping.signal.aborted) return;
+      if (performance.now() - since > HEALTHY_AFTER_MS) deaths = 1;
+      const pause = Math.min(PAUSE_MS.first * 2 ** (deaths - 1), PAUSE_MS.most);
+      logger.error(
+        { child: name, code: child.exitCode, signal: child.signalCode },
+        `a process died; again in ${pause} ms`,
+      );
+      await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {});
+      if (stopping.signal.aborted) return;
+      child = spawnChild(options);
+    }
+  };
+  const kept = keep();
+
+  return {
+    get pid() {
+      return child.pid;
+    },
+    async stop() {
+      stopping.abort();
+      await stopChild(child, options.stopAfterMs + GRACE_MS);
+      await kept;
+    },
+    kill() {
+      stopping.abort();
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+function spawnChild({ file, env, output }: ChildOptions): ChildProcess {
+  return fork(file, [], { env: env as NodeJS.ProcessEnv, execArgv: [], stdio: ['ignore', output, output, 'ipc'] });
+}
+
+async function untilReady(child: ChildProcess, name: string): Promise<void> {
+  const patience = new AbortController();
+  const ready = new Promise<true>((resolve) => {
+    child.on('message', (message) => {
+      if ((message as { ready?: boolean } | null)?.ready) resolve(true);
+    });
+  });
+  const late = sleep(READY_WITHIN_MS, undefined, { signal: patience.signal, ref: false }).catch(() => {});
+  const isReady = await Promise.race([ready, ended(child), late]);
+  patience.abort();
+  if (isReady) return;
+  const what = isOver(child) ? `ended (status ${child.exitCode ?? child.signalCode}) before` : 'took too long until';
+  child.kill('SIGKILL');
+  throw new StartError(`The ${name} process ${what} it was ready.`);
+}
+
+async function stopChild(child: ChildProcess, withinMs: number): Promise<void> {
+  if (isOver(child)) return;
+  const deadline = setTimeout(() => child.kill('SIGKILL'), withinMs);
+  // An error here means that it is ending already; it is awaited either way.
+  if (child.connected) child.send({ stop: true }, () => {});
+  await ended(child);
+  clearTimeout(deadline);
+}
+
+function isOver(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (!isOver(child)) await once(child, 'exit');
+}

@@ -1,0 +1,44 @@
+/**
+ * What the database must be before a process of ours works with it: reachable, new enough, migrated, and holding an
+ * instance. Any number of processes may do this at once.
+ */
+import type { Config } from '../config.ts';
+import { migrate } from '../db/migrate.ts';
+import { openPool, type Pool } from '../db/pool.ts';
+import { type Bootstrapped, bootstrap } from '../identity/bootstrap.ts';
+import { openHasher } from '../passwords/hasher.ts';
+import { migrateQueue } from '../queue/schema.ts';
+import { StartError } from '../start-error.ts';
+
+const OLDEST = 15;
+
+/**
+ * @returns the token of the first administrator when it was made now
+ * @throws StartError when the database does not answer or is too old
+ */
+export async function prepareDatabase(url: string, config: Config): Promise<Bootstrapped> {
+  const pool = openPool(url, { max: 3, name: 'muster start' });
+  const hasher = openHasher({ threads: 1 });
+  try {
+    await requireServer(pool);
+    await migrate(pool);
+    await migrateQueue(pool);
+    return await bootstrap({ pool, config, hasher });
+  } finally {
+    await hasher.close();
+    await pool.end();
+  }
+}
+
+async function requireServer(pool: Pool): Promise<void> {
+  const version = await serverVersion(pool).catch((error: NodeJS.ErrnoException) => {
+    throw new StartError(`The database of DATABASE_URL does not answer (${error.message || error.code}).`);
+  });
+  if (version >= OLDEST) return;
+  throw new StartError(`The database of DATABASE_URL is PostgreSQL ${version}; it must be ${OLDEST} or newer.`);
+}
+
+async function serverVersion(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ v: number }>(`select current_setting('server_version_num')::int / 10000 as v`);
+  return rows[0]?.v ?? 0;
+}

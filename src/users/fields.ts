@@ -1,0 +1,113 @@
+/**
+ * The fields a user is made of, each checked in one place, for single calls and imports alike.
+ * Limits count Unicode code points; NUL and lone surrogates are refused (contract section 1).
+ */
+import { z } from 'zod';
+
+/** Whether `s` has at most `max` code points. */
+function fits(s: string, max: number): boolean {
+  if (s.length <= max) return true;
+  if (s.length > 2 * max) return false;
+  let n = 0;
+  for (const _ of s) n++;
+  return n <= max;
+}
+
+/** What is wrong with a string of at most `max` code points, if anything. */
+export function textProblem(s: string, max: number): string | undefined {
+  if (!fits(s, max)) return `must have at most ${max} characters`;
+  if (s.includes('\0')) return 'must not contain NUL';
+  if (!s.isWellFormed()) return 'must not contain a lone surrogate';
+  return undefined;
+}
+
+/** A string of at most `max` code points, possibly empty. */
+export function text(max: number) {
+  return z.string('must be a string').superRefine((s, ctx) => {
+    const problem = textProblem(s, max);
+    if (problem) ctx.addIssue({ code: 'custom', message: problem });
+  });
+}
+
+/** A string of 1 to `max` code points. */
+export function requiredText(max: number) {
+  return z.string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') }).superRefine((s, ctx) => {
+    const problem = s === '' ? 'must not be empty' : textProblem(s, max);
+    if (problem) ctx.addIssue({ code: 'custom', message: problem });
+  });
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the rule is about control characters
+const UNPRINTABLE = /[\x00-\x1f\x7f]/;
+
+/** What is wrong with an id, if anything: 1 to 200 printable characters, not `.` or `..`. */
+export function idProblem(s: string): string | undefined {
+  if (s === '') return 'must not be empty';
+  if (s === '.' || s === '..') return 'must not be "." or ".."';
+  if (UNPRINTABLE.test(s)) return 'must hold printable characters only';
+  return textProblem(s, 200);
+}
+
+/** A caller-chosen id. */
+export function id() {
+  return z.string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') }).superRefine((s, ctx) => {
+    const problem = idProblem(s);
+    if (problem) ctx.addIssue({ code: 'custom', message: problem });
+  });
+}
+
+// RFC 2822 section 3.4.1 addr-spec with the UTF-8 of RFC 6532: dot-atom or quoted local part, dot-atom or literal domain;
+// no comments, no folding, no obsolete forms.
+const ATEXT = "[A-Za-z0-9!#$%&'*+\\-/=?^_`{|}~\\u0080-\\u{10ffff}]+";
+const DOT_ATOM = `${ATEXT}(?:\\.${ATEXT})*`;
+const QUOTED = '"(?:[\\x20\\x21\\x23-\\x5b\\x5d-\\x7e\\u0080-\\u{10ffff}]|\\\\[\\x20-\\x7e])*"';
+const LITERAL = '\\[[\\x21-\\x5a\\x5e-\\x7e]*\\]';
+const ADDR_SPEC = new RegExp(`^(?:${DOT_ATOM}|${QUOTED})@(?:${DOT_ATOM}|${LITERAL})$`, 'u');
+
+/** Whether `s` is an addr-spec (contract section 1): `a@localhost` is one, `Ann <a@b.c>` is not. */
+export function isEmailAddress(s: string): boolean {
+  return ADDR_SPEC.test(s);
+}
+
+/** An email address of at most 200 code points. */
+export function emailAddress() {
+  return z.string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') }).superRefine((s, ctx) => {
+    const problem = s === '' ? 'must not be empty' : (textProblem(s, 200) ?? (isEmailAddress(s) ? undefined : 'must be an email address such as ann@example.com'));
+    if (problem) ctx.addIssue({ code: 'custom', message: problem });
+  });
+}
+
+// RFC 3066 section 2.1: 1*8ALPHA *("-" 1*8(ALPHA / DIGIT))
+const LANGUAGE_TAG = /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*$/;
+
+/** A language tag of at most 10 characters; empty means none. */
+export function language() {
+  return z.string('must be a string').superRefine((s, ctx) => {
+    if (s === '') return;
+    if (!fits(s, 10)) ctx.addIssue({ code: 'custom', message: 'must have at most 10 characters' });
+    else if (!LANGUAGE_TAG.test(s)) ctx.addIssue({ code: 'custom', message: 'must be a language tag such as en or de-CH' });
+  });
+}
+
+export const GENDERS = ['GENDER_UNSPECIFIED', 'GENDER_FEMALE', 'GENDER_MALE', 'GENDER_DIVERSE'] as const;
+
+/** The gender enum by name; stored as its index in `GENDERS`. */
+export function gender() {
+  return z.enum(GENDERS, `must be one of ${GENDERS.join(', ')}`);
+}
+
+/** A boolean; nothing else is taken for one. */
+export function bool() {
+  return z.boolean('must be true or false');
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+const ASCII = /^[\x00-\x7f]*$/;
+
+/**
+ * The form in which user names, login names and addresses are compared: NFC, Unicode lower case.
+ * Done here and not in SQL, so that the database's locale does not matter.
+ */
+export function nameKey(name: string): string {
+  return ASCII.test(name) ? name.toLowerCase() : name.normalize('NFC').toLowerCase().normalize('NFC');
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import test, { after, before } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { type Answer, errorId, startApi, type TestApi } from '../support/api.ts';
+
+let api: TestApi;
+before(async () => {
+  api = await startApi();
+});
+after(() => api.stop());
+
+const SETUP = '/admin/v1/orgs/_setup';
+
+function assertError(answer: Answer, http: number, code: number, id: string): void {
+  assert.equal(answer.status, http);
+  assert.equal(answer.body.code, code);
+  assert.equal(errorId(answer), id);
+  assert.equal(answer.body.details[0]['@type'], 'type.googleapis.com/service.v1.ErrorDetail');
+  assert.equal(answer.body.details[0].message, answer.body.message);
+  assert(answer.headers.get('x-request-id'));
+}
+
+test('every answer carries a request id: the caller’s own when it is sane', async () => {
+  const given = await api.call('GET', '/healthz', undefined, { headers: { 'x-request-id': 'abc-123' } });
+  assert.equal(given.headers.get('x-request-id'), 'abc-123');
+  for (const bad of ['a b', 'x'.repeat(129), '<script>']) {
+    const made = await api.call('GET', '/healthz', undefined, { headers: { 'x-request-id': bad } });
+    assert.match(made.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+  }
+});
+
+test('no answer names the framework or may be cached', async () => {
+  const { headers } = await api.call('GET', '/management/v1/orgs/me');
+  assert.equal(headers.get('x-powered-by'), null);
+  assert.equal(headers.get('cache-control'), 'no-store');
+});
+
+test('malformed JSON is 400, and the answer does not quote it', async () => {
+  const answer = await api.call('POST', SETUP, '{"password": "hunter2"');
+  assertError(answer, 400, 3, 'REQUEST-JSON');
+  assert(!JSON.stringify(answer.body).includes('hunter2'));
+});
+
+test('a body that is no object is 400', async () => {
+  for (const body of ['[]', '7', '"x"', 'null']) assertError(await api.call('POST', SETUP, body), 400, 3, 'ORG-SETUP');
+});
+
+test('an absent body reads as an empty object', async () => {
+  const answer = await api.call('POST', '/v2beta/users');
+  assert.equal(answer.status, 200);
+});
+
+test('a wrong media type, charset or encoding is 415 code 3', async () => {
+  for (const headers of [
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'application/json; charset=latin1' },
+    { 'content-type': 'application/x-www-form-urlencoded' },
+    { 'content-type': 'application/json', 'content-encoding': 'rot13' },
+  ]) {
+    assertError(await api.call('POST', SETUP, '{}', { headers }), 415, 3, 'REQUEST-MEDIA-TYPE');
+  }
+  const spelled = { 'content-type': 'application/json; charset=UTF-8' };
+  assertError(await api.call('POST', SETUP, '{}', { headers: spelled }), 400, 3, 'ORG-SETUP');
+});
+
+test('a body over 16 MiB is 413 code 8, inflated too', async () => {
+  const large = JSON.stringify({ x: 'x'.repeat(17 * 2 ** 20) });
+  assertError(await api.call('POST', SETUP, large), 413, 8, 'REQUEST-TOO-LARGE');
+  const headers = { 'content-encoding': 'gzip' };
+  assertError(await api.call('POST', SETUP, gzipSync(large), { headers }), 413, 8, 'REQUEST-TOO-LARGE');
+});
+
+test('a gzipped body is read, a broken one is 400', async () => {
+  const headers = { 'content-encoding': 'gzip' };
+  const answer = await api.call('POST', '/v2beta/users', gzipSync('{"queries":[]}'), { headers });
+  assert.equal(answer.status, 200);
+  assert.equal((await api.call('POST', '/v2beta/users', 'not gzip', { headers })).status, 400);
+});
+
+test('invalid UTF-8, NUL and lone surrogates are 400', async () => {
+  const broken = Buffer.from([...Buffer.from('{"queries":[],"x":"'), 0xff, 0xfe, ...Buffer.from('"}')]);
+  assertError(await api.call('POST', '/v2beta/users', broken), 400, 3, 'REQUEST-UTF8');
+  for (const escaped of ['\\u0000', '\\ud800']) {
+    const answer = await api.call('POST', '/v2beta/users', `{"x":"${escaped}"}`);
+    assertError(answer, 400, 3, 'USER-SEARCH');
+    assert.equal(answer.body.details[1].fieldViolations[0].field, 'x');
+  }
+});
+
+test('an unknown path is 404 code 5', async () => {
+  for (const path of ['/nowhere', '/v2beta/nowhere', '/admin/v1/orgs/a/b']) {
+    assertError(await api.call('GET', path), 404, 5, 'REQUEST-PATH');
+  }
+});
+
+test('a wrong method on a known path is 405 code 12 and names the right ones', async () => {
+  const one = await api.call('GET', SETUP);
+  assertError(one, 405, 12, 'REQUEST-METHOD');
+  assert.equal(one.headers.get('allow'), 'POST');
+  const two = await api.call('PATCH', '/v2beta/users/some-id');
+  assertError(two, 405, 12, 'REQUEST-METHOD');
+  assert.equal(two.headers.get('allow'), 'DELETE, GET, HEAD');
+  assertError(await api.call('POST', '/healthz', {}, { token: null }), 405, 12, 'REQUEST-METHOD');
+});
+
+test('without a good token everything under the API’s prefixes is 401, before the path and the body are looked at', async () => {
+  for (const [method, path, body] of [
+    ['POST', SETUP, '{'],
+    ['GET', '/v2beta/nowhere', undefined],
+    ['PUT', '/management/v1/orgs/me', '{}'],
+  ] as const) {
+    for (const token of [null, 'wrong']) {
+      const answer = await api.call(method, path, body, { token });
+      assertError(answer, 401, 16, 'AUTH-TOKEN');
+      assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+    }
+  }
+});
+
+test('a broken percent-encoding in the path is 400, a broken id too', async () => {
+  assertError(await rawGet('/v2beta/users/%ZZ'), 400, 3, 'REQUEST-PATH');
+  assertError(await api.call('GET', '/v2beta/users/a%00b'), 400, 3, 'REQUEST-ID');
+  assertError(await api.call('GET', `/v2beta/users/${'x'.repeat(201)}`), 400, 3, 'REQUEST-ID');
+});
+
+/** fetch would mend the path. */
+function rawGet(path: string): Promise<Answer> {
+  const headers = { authorization: `Bearer ${api.token}` };
+  return new Promise((resolve, reject) => {
+    request(api.url, { path, headers }, async (res) => {
+      let text = '';
+      for await (const chunk of res.setEncoding('utf8')) text += chunk;
+      const sent = new Headers(Object.entries(res.headers).map(([k, v]) => [k, String(v)] as [string, string]));
+      resolve({ status: res.statusCode ?? 0, body: JSON.parse(text), headers: sent });
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+test('/healthz and /readyz answer without a token', async () => {
+  for (const path of ['/healthz', '/readyz']) {
+    const answer = await api.call('GET', path, undefined, { token: null });
+    assert.deepEqual([answer.status, answer.body], [200, { status: 'ok' }]);
+  }
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { z } from 'zod';
+import { ApiError } from '../../src/errors.ts';
+import { camelCase, fieldPath, parseBody } from '../../src/http/parse-body.ts';
+import { requiredText } from '../../src/users/fields.ts';
+
+const schema = z.object({
+  userName: requiredText(5),
+  human: z.object({ email: z.object({ email: requiredText(20) }) }),
+  queries: z.array(z.object({ inUserIdsQuery: z.object({ userIds: z.array(z.string()) }) })).default([]),
+});
+const good = { userName: 'ann', human: { email: { email: 'a@b' } } };
+
+function violationsOf(body: unknown): string[] {
+  try {
+    parseBody(schema, body, 'TEST');
+  } catch (error) {
+    assert(error instanceof ApiError);
+    assert.equal(error.id, 'TEST');
+    assert.equal(error.http, 400);
+    return error.violations.map((v) => `${v.field}: ${v.description}`);
+  }
+  return [];
+}
+
+test('every bad field is named by its camelCase path', () => {
+  assert.deepEqual(violationsOf({ user_name: 'too long', human: { email: {} }, queries: [{ in_user_ids_query: {} }] }), [
+    'userName: must have at most 5 characters',
+    'human.email.email: is required',
+    'queries[0].inUserIdsQuery.userIds: is required',
+  ]);
+});
+
+test('a value of the wrong kind is named with the kind it must have', () => {
+  assert.deepEqual(violationsOf({ ...good, human: 7, queries: 'x' }), [
+    'human: must be an object',
+    'queries: must be an array',
+  ]);
+});
+
+test('snake_case keys are taken, also deep inside', () => {
+  const value = parseBody(schema, { user_name: 'ann', human: good.human, queries: [{ in_user_ids_query: { user_ids: ['1'] } }] }, 'TEST');
+  assert.deepEqual(value, { ...good, queries: [{ inUserIdsQuery: { userIds: ['1'] } }] });
+});
+
+test('beside each other the camelCase spelling wins, whatever their order', () => {
+  assert.equal(parseBody(schema, { ...good, user_name: 'snake' }, 'TEST').userName, 'ann');
+  assert.equal(parseBody(schema, { user_name: 'snake', ...good }, 'TEST').userName, 'ann');
+});
+
+test('an unknown field is ignored, a null member counts as absent', () => {
+  assert.deepEqual(parseBody(schema, { ...good, other: 1, queries: null }, 'TEST'), { ...good, queries: [] });
+  assert.deepEqual(violationsOf({ ...good, userName: null }), ['userName: is required']);
+});
+
+test('NUL and lone surrogates are refused in every string, each named once', () => {
+  assert.deepEqual(violationsOf({ ...good, userName: 'a\0' }), ['userName: must not contain NUL']);
+  assert.deepEqual(violationsOf({ ...good, other: [{ x: '\ud800' }] }), ['other[0].x: must not contain a lone surrogate']);
+});
+
+test('a body that is no object is refused, and so is one too deep', () => {
+  for (const body of [null, 1, 'x', []]) assert.throws(() => parseBody(schema, body, 'TEST'), /must be a JSON object/);
+  const deep = JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`);
+  assert.match(violationsOf({ ...good, deep })[0] as string, /must not be nested over 64 levels$/);
+  const deepArray = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
+  assert.equal(violationsOf({ ...good, deepArray }).length, 1);
+});
+
+test('a key __proto__ reaches no prototype', () => {
+  const open = z.looseObject({});
+  const value = parseBody(open, JSON.parse('{"__proto__":{"admin":true}}'), 'TEST');
+  assert.equal((value as { admin?: boolean }).admin, undefined);
+  assert.equal(Object.getPrototypeOf({}).admin, undefined);
+});
+
+test('key and path spellings', () => {
+  assert.equal(camelCase('in_user_ids_query'), 'inUserIdsQuery');
+  assert.equal(camelCase('userName'), 'userName');
+  assert.equal(camelCase('_private'), '_private');
+  assert.equal(fieldPath(['queries', 0, 'inUserIdsQuery', 'userIds', 12]), 'queries[0].inUserIdsQuery.userIds[12]');
+  assert.equal(fieldPath([]), '');
+});

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import test, { after, before } from 'node:test';
+import { badFieldsOf, errorId, type SetUp, startApi, type TestApi } from '../support/api.ts';
+
+let api: TestApi;
+let org: SetUp;
+let other: SetUp;
+let owner: { userId: string; token: string };
+before(async () => {
+  api = await startApi();
+  org = await api.setupOrg();
+  other = await api.setupOrg();
+  owner = await api.machine(org.orgId, ['ORG_OWNER']);
+});
+after(() => api.stop());
+
+const ORG = '/management/v1/orgs/me/members';
+const INSTANCE = '/admin/v1/members';
+
+test('a member is added, listed and removed', async () => {
+  const { userId, token } = await api.machine(org.orgId);
+  const as = { token: owner.token };
+  const added = await api.call('POST', ORG, { userId, roles: ['ORG_USER_MANAGER', 'ORG_USER_MANAGER'] }, as);
+  assert.deepEqual([added.status, added.body.details.resourceOwner], [200, org.orgId]);
+  const { body } = await api.call('POST', `${ORG}/_search`, {}, as);
+  const member = body.result.find((m: { userId: string }) => m.userId === userId);
+  assert.deepEqual(member, { userId, roles: ['ORG_USER_MANAGER'], details: added.body.details });
+  assert.equal(body.details.totalResult, String(body.result.length));
+  assert.equal((await api.call('GET', '/management/v1/orgs/me', undefined, { token })).status, 200);
+  const removed = await api.call('DELETE', `${ORG}/${userId}`, undefined, as);
+  assert.deepEqual([removed.status, removed.body.details.resourceOwner], [200, org.orgId]);
+  assert.equal((await api.call('GET', '/management/v1/orgs/me', undefined, { token })).status, 403);
+  const again = await api.call('DELETE', `${ORG}/${userId}`, undefined, as);
+  assert.deepEqual([again.status, errorId(again)], [404, 'MEMBER-NOT-FOUND']);
+});
+
+test('the list is paged', async () => {
+  const { orgId } = await api.setupOrg();
+  for (let i = 0; i < 3; i++) await api.machine(orgId, ['ORG_OWNER_VIEWER']);
+  const page = async (query: object) => (await api.call('POST', `${ORG}/_search`, { query }, { orgId })).body;
+  const all = (await page({})).result.map((m: { userId: string }) => m.userId);
+  assert.equal(all.length, 4);
+  const one = await page({ offset: '2', limit: 1 });
+  assert.deepEqual([one.details.totalResult, one.result[0].userId, one.result.length], ['4', all[2], 1]);
+});
+
+test('bad fields are named: an unknown role, a role of the instance on an organization, none', async () => {
+  const { userId } = await api.machine(org.orgId);
+  for (const [path, roles, fields] of [
+    [ORG, ['ORG_OWNER', 'KING', 'IAM_OWNER'], ['roles[1]', 'roles[2]']],
+    [ORG, [], ['roles']],
+    [ORG, undefined, ['roles']],
+    [INSTANCE, ['ORG_OWNER'], ['roles[0]']],
+  ] as const) {
+    const answer = await api.call('POST', path, { userId, roles }, { orgId: org.orgId });
+    assert.deepEqual([answer.status, badFieldsOf(answer)], [400, fields]);
+  }
+  assert.deepEqual(badFieldsOf(await api.call('POST', ORG, { roles: ['ORG_OWNER'] }, { orgId: org.orgId })), ['userId']);
+});
+
+test('a second membership is 409', async () => {
+  const answer = await api.call('POST', ORG, { userId: owner.userId, roles: ['ORG_OWNER'] }, { orgId: org.orgId });
+  assert.deepEqual([answer.status, errorId(answer)], [409, 'MEMBER-EXISTS']);
+});
+
+test('a user out of the caller’s reach is 403, missing or not; to an IAM_OWNER a missing one is 404', async () => {
+  const add = (userId: string, options: object) => api.call('POST', ORG, { userId, roles: ['ORG_OWNER'] }, options);
+  const elsewhere = await add(other.userId, { token: owner.token });
+  const missing = await add('missing', { token: owner.token });
+  assert.deepEqual([elsewhere.status, elsewhere.body], [403, missing.body]);
+  assert.equal((await add('missing', { orgId: org.orgId })).status, 404);
+  assert.equal((await add(other.userId, { orgId: org.orgId })).status, 200);
+});
+
+test('only an ORG_OWNER of the organization handles its members', async () => {
+  const manager = await api.machine(org.orgId, ['ORG_USER_MANAGER', 'ORG_OWNER_VIEWER']);
+  for (const options of [{ token: manager.token }, { token: owner.token, orgId: other.orgId }, { token: owner.token, orgId: 'missing' }]) {
+    assert.equal((await api.call('POST', ORG, '{', options)).status, 403);
+    assert.equal((await api.call('POST', `${ORG}/_search`, '{', options)).status, 403);
+    assert.equal((await api.call('DELETE', `${ORG}/${owner.userId}`, undefined, options)).status, 403);
+  }
+  assert.equal((await api.call('POST', ORG, {}, { orgId: 'missing' })).status, 404);
+});
+
+test('only an IAM_OWNER handles members of the instance', async () => {
+  for (const path of [INSTANCE, `${INSTANCE}/_search`]) {
+    assert.equal((await api.call('POST', path, '{', { token: owner.token })).status, 403);
+  }
+  const { userId, token } = await api.machine(org.orgId);
+  const added = await api.call('POST', INSTANCE, { userId, roles: ['IAM_OWNER'] });
+  assert.deepEqual([added.status, added.body.details.resourceOwner], [200, 'instance']);
+  assert.equal((await api.call('POST', `${INSTANCE}/_search`, {}, { token })).body.details.totalResult, '2');
+  assert.equal((await api.call('DELETE', `${INSTANCE}/${userId}`)).status, 200);
+  assert.equal((await api.call('POST', `${INSTANCE}/_search`, {}, { token })).status, 403);
+});
+
+test('the last IAM_OWNER stays, also when two go at once', async () => {
+  const { body } = await api.call('POST', `${INSTANCE}/_search`, {});
+  const admin = body.result[0].userId;
+  for (const path of [`${INSTANCE}/${admin}`, `/v2beta/users/${admin}`]) {
+    const answer = await api.call('DELETE', path);
+    assert.deepEqual([answer.status, answer.body.code, errorId(answer)], [400, 9, 'MEMBER-LAST-OWNER']);
+  }
+  const { userId, token } = await api.machine(org.orgId);
+  await api.call('POST', INSTANCE, { userId, roles: ['IAM_OWNER'] });
+  const answers = await Promise.all([
+    api.call('DELETE', `${INSTANCE}/${admin}`, undefined, { token }),
+    api.call('DELETE', `${INSTANCE}/${userId}`),
+  ]);
+  assert.equal(answers.filter((a) => a.status === 200).length, 1);
+  assert.equal((await api.deps.pool.query('select from instance_members')).rowCount, 1);
+});

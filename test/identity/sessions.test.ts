@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import test, { after, before } from 'node:test';
+import type { Hasher } from '../../src/passwords/hasher.ts';
+import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
+
+let api: TestApi;
+let org: SetUp;
+let other: SetUp;
+let work: string[] = [];
+before(async () => {
+  api = await startApi();
+  org = await api.setupOrg();
+  other = await api.setupOrg();
+  const { verify, verifyNothing } = api.deps.hasher;
+  const counted: Pick<Hasher, 'verify' | 'verifyNothing'> = {
+    verify(encoded, plain) {
+      work.push('verify');
+      return verify(encoded, plain);
+    },
+    verifyNothing(plain) {
+      work.push('nothing');
+      return verifyNothing(plain);
+    },
+  };
+  Object.assign(api.deps.hasher, counted);
+});
+after(() => api.stop());
+
+const SESSIONS = '/v2beta/sessions';
+const login = (user: object, password = 'correct horse', options = {}) =>
+  api.call('POST', SESSIONS, { checks: { user, password: { password } } }, options);
+const loginNamesOf = async (userId: string): Promise<string[]> =>
+  (await api.call('GET', `/v2beta/users/${userId}`)).body.user.loginNames;
+
+test('a right password makes a session; its token is no bearer token', async () => {
+  const [full, bare] = await loginNamesOf(org.userId);
+  for (const user of [{ userId: org.userId }, { loginName: full }, { loginName: bare }, { loginName: full?.toUpperCase() }]) {
+    const { status, body } = await login(user);
+    assert.equal(status, 201);
+    assert.deepEqual(Object.keys(body).sort(), ['details', 'sessionId', 'sessionToken']);
+    assert.equal(body.details.resourceOwner, org.orgId);
+    assert.equal((await api.call('GET', `/v2beta/users/${org.userId}`, undefined, { token: body.sessionToken })).status, 401);
+    const { rows } = await api.deps.pool.query('select * from sessions where id = $1', [body.sessionId]);
+    assert(!JSON.stringify(rows).includes(body.sessionToken));
+  }
+});
+
+test('a session is read and deleted', async () => {
+  const { sessionId } = (await login({ userId: org.userId })).body;
+  const { session } = (await api.call('GET', `${SESSIONS}/${sessionId}`)).body;
+  assert.equal(session.id, sessionId);
+  assert.equal(session.factors.user.id, org.userId);
+  assert.equal(session.factors.user.organizationId, org.orgId);
+  assert.equal(session.factors.user.loginName, (await loginNamesOf(org.userId))[0]);
+  const outsider = await api.machine(other.orgId, ['ORG_OWNER']);
+  for (const method of ['GET', 'DELETE']) {
+    for (const id of [sessionId, 'missing']) {
+      assert.equal((await api.call(method, `${SESSIONS}/${id}`, undefined, { token: outsider.token })).status, 403);
+    }
+    assert.equal((await api.call(method, `${SESSIONS}/missing`)).status, 404);
+  }
+  assert.equal((await api.call('DELETE', `${SESSIONS}/${sessionId}`)).status, 200);
+  assert.equal((await api.call('GET', `${SESSIONS}/${sessionId}`)).status, 404);
+});
+
+test('unknown user, wrong password, no password and an ambiguous name are one answer after one password’s work', async () => {
+  const userName = unique('twin');
+  const twin = await api.setupOrg({ human: { userName } });
+  await api.setupOrg({ human: { userName } });
+  const { userId: robot } = await api.machine(org.orgId);
+  const bodies = [];
+  for (const [user, password, expected] of [
+    [{ loginName: 'nobody' }, 'correct horse', 'nothing'],
+    [{ loginName: 'nobody@nowhere.example' }, 'correct horse', 'nothing'],
+    [{ userId: 'missing' }, 'correct horse', 'nothing'],
+    [{ userId: org.userId }, 'wrong', 'verify'],
+    [{ loginName: userName }, 'correct horse', 'nothing'],
+    [{ userId: robot }, 'correct horse', 'nothing'],
+  ] as const) {
+    work = [];
+    const answer = await login(user, password);
+    assert.deepEqual(work, [expected]);
+    assert.equal(answer.status, 400);
+    bodies.push(JSON.stringify(answer.body));
+  }
+  assert.equal(new Set(bodies).size, 1);
+  assert.equal(JSON.parse(bodies[0] as string).details[0].id, 'SESSION-CREDENTIALS');
+  const [full] = await loginNamesOf(twin.userId);
+  assert.equal((await login({ loginName: full })).status, 201);
+});
+
+test('a bare name that reads as the full login name of another user is that other user’s', async () => {
+  const domain = `${unique('acme')}.example`;
+  const acme = await api.setupOrg({ org: { domain }, human: { userName: 'ann' } });
+  const userName = `ann@${domain}`;
+  const impostor = await api.setupOrg({ human: { userName, password: 'impostor' } });
+  const { body } = await login({ loginName: userName });
+  const { session } = (await api.call('GET', `${SESSIONS}/${body.sessionId}`)).body;
+  assert.equal(session.factors.user.id, acme.userId);
+  assert.equal((await login({ loginName: userName }, 'impostor')).status, 400);
+  const names = await loginNamesOf(impostor.userId);
+  assert.equal(names.length, 1);
+  assert.equal((await login({ loginName: names[0] }, 'impostor')).status, 201);
+});
+
+test('a state that cannot log in is told after the right password only', async () => {
+  const { userId } = await api.setupOrg();
+  for (const state of ['LOCKED', 'INACTIVE', 'INITIAL']) {
+    await api.deps.pool.query('update users set state = $2 where id = $1', [userId, state.toLowerCase()]);
+    const right = await login({ userId });
+    assert.deepEqual([right.status, right.body.code, errorId(right)], [400, 9, `SESSION-USER-${state}`]);
+    assert.equal(errorId(await login({ userId }, 'wrong')), 'SESSION-CREDENTIALS');
+  }
+});
+
+test('a caller without a role in the user’s organization learns nothing, and gets no session', async () => {
+  const outsider = await api.machine(other.orgId, ['ORG_OWNER_VIEWER']);
+  const options = { token: outsider.token };
+  const theirs = await login({ userId: org.userId }, 'wrong', options);
+  const missing = await login({ userId: 'missing' }, 'wrong', options);
+  assert.deepEqual([theirs.status, theirs.body], [400, missing.body]);
+  const right = await login({ userId: org.userId }, 'correct horse', options);
+  assert.deepEqual([right.status, errorId(right)], [403, 'AUTH-PERMISSION']);
+  assert.equal((await login({ userId: other.userId }, 'correct horse', options)).status, 201);
+  const nobody = await api.machine(org.orgId);
+  assert.equal((await api.call('POST', SESSIONS, '{', { token: nobody.token })).status, 403);
+});
+
+test('the first good login stores today’s hash, a wrong one does not', async () => {
+  const { userId } = await api.setupOrg();
+  const md5 = '5f4dcc3b5aa765d61d8327deb882cf99'; // "password"
+  await api.deps.pool.query('update users set password_hash = $2 where id = $1', [userId, md5]);
+  const hash = async () => (await api.deps.pool.query('select password_hash, sequence from users where id = $1', [userId])).rows[0];
+  const before = await hash();
+  await login({ userId }, 'wrong');
+  assert.equal((await hash()).password_hash, md5);
+  assert.equal((await login({ userId }, 'password')).status, 201);
+  const after = await hash();
+  assert.match(after.password_hash, /^\$2[aby]\$/);
+  assert.equal(after.sequence, before.sequence);
+  assert.equal((await login({ userId }, 'password')).status, 201);
+  assert.deepEqual(await hash(), after);
+});
+
+test('first logins at once all succeed', async () => {
+  const { userId } = await api.setupOrg();
+  await api.deps.pool.query('update users set password_hash = $2 where id = $1', [userId, '5f4dcc3b5aa765d61d8327deb882cf99']);
+  const answers = await Promise.all([1, 2, 3, 4].map(() => login({ userId }, 'password')));
+  assert.deepEqual(answers.map((a) => a.status), [201, 201, 201, 201]);
+});
+
+test('bad bodies name their fields; snake_case is taken', async () => {
+  for (const [checks, fields] of [
+    [undefined, ['checks']],
+    [{}, ['checks.password', 'checks.user']],
+    [{ user: {}, password: { password: 'x' } }, ['checks.user']],
+    [{ user: { userId: 'a', loginName: 'b' }, password: { password: 'x' } }, ['checks.user']],
+    [{ user: { userId: 'a' }, password: { password: '' } }, ['checks.password.password']],
+  ] as const) {
+    const answer = await api.call('POST', SESSIONS, { checks });
+    assert.deepEqual([answer.status, badFieldsOf(answer)], [400, fields]);
+  }
+  assert.equal((await login({ user_id: org.userId })).status, 201);
+});

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import pino from 'pino';
+import { deliverMail, RETRY_DELAYS_MS } from '../../src/mail/deliver.ts';
+import { settleMails } from '../../src/mail/settle.ts';
+import { openSettler, type Settler } from '../../src/mail/settler.ts';
+import { openSmtp } from '../../src/mail/smtp.ts';
+import type { Transport } from '../../src/mail/transport.ts';
+import { openSecrets } from '../../src/secrets.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { type SmtpCatcher, startSmtp, urlsIn } from '../support/smtp.ts';
+import { addImport, addMail, addOrg, addPerson, outboxRow } from './rows.ts';
+
+describe('delivery over SMTP', () => {
+  const secrets = openSecrets(randomBytes(32).toString('base64'));
+  const config = { baseUrl: 'https://id.example.org', MAIL_FROM: 'Muster <no-reply@id.example.org>' };
+  let db: TestDatabase;
+  let smtp: SmtpCatcher;
+  let transport: Transport;
+
+  before(async () => {
+    db = await testDatabase({ name: 'delivery' });
+    await addOrg(db.pool, 'Příliš & Co');
+    smtp = await startSmtp();
+    transport = openSmtp(smtp.url);
+  });
+  beforeEach(async () => {
+    await db.pool.query('delete from users');
+    await db.pool.query('delete from imports');
+    smtp.mails.length = 0;
+    smtp.refuse({ after: 'DATA', code: 451, times: 0 });
+  });
+  after(async () => {
+    transport.close();
+    await smtp.stop();
+    await db.drop();
+  });
+
+  const settler = () => openSettler((group) => settleMails(db.pool, group));
+  function deliver(id: string, attempt = 0, changes: { settler?: Settler; retryDelaysMs?: number[] } = {}) {
+    const deps = { pool: db.pool, secrets, config, transport, settler: settler(), logger: pino({ level: 'silent' }) };
+    return deliverMail({ ...deps, ...changes }, { id, attempt });
+  }
+  async function importCounts(id: string) {
+    const { rows } = await db.pool.query('select mails_sent, mails_failed from imports where id = $1', [id]);
+    return rows[0];
+  }
+
+  it('sends both kinds of mail, with the right link and nothing else to click', async () => {
+    await addPerson(db.pool, { id: 'auth0|1', email: 'žofie@example.com', displayName: 'Žofie' });
+    for (const [kind, path] of [
+      ['verify_email', '/ui/verify'],
+      ['initialise', '/ui/init'],
+    ] as const) {
+      const { outboxId, codeId } = await addMail(db.pool, { kind, userId: 'auth0|1' });
+      assert.equal(await deliver(outboxId), 'sent');
+      const mail = smtp.mails.at(-1);
+      assert.ok(mail);
+      assert.deepEqual([mail.from, mail.to], ['no-reply@id.example.org', ['žofie@example.com']]);
+      assert.match(mail.parsed.subject ?? '', /^Příliš & Co: /);
+      const [link, ...others] = urlsIn(mail.parsed.text ?? '');
+      assert.equal(others.length, 0);
+      assert.equal(link?.origin + (link?.pathname ?? ''), `https://id.example.org${path}`);
+      assert.deepEqual(Object.fromEntries(link?.searchParams ?? []), {
+        userId: 'auth0|1',
+        code: secrets.code(codeId, 0),
+      });
+      assert.match(mail.parsed.html ?? '', /Příliš &amp; Co/);
+      assert.ok(mail.parsed.html?.includes(`href="${String(link).replaceAll('&', '&amp;')}"`));
+      assert.deepEqual(mail.parsed.attachments, []);
+      assert.equal((await outboxRow(db.pool, outboxId)).state, 'sent');
+    }
+  });
+
+  it("follows the caller's URL template", async () => {
+    await addPerson(db.pool, { id: 'auth0|1' });
+    const urlTemplate = 'https://app.example/v?userId={{.UserID}}&code={{.Code}}&org={{.OrgID}}';
+    const { outboxId, codeId } = await addMail(db.pool, { kind: 'verify_email', userId: 'auth0|1', urlTemplate });
+    await deliver(outboxId);
+    const code = secrets.code(codeId, 0);
+    assert.deepEqual(urlsIn(smtp.mails[0]?.parsed.text ?? '').map(String), [
+      `https://app.example/v?userId=auth0%7C1&code=${code}&org=org-1`,
+    ]);
+  });
+
+  it('tries again later and later while the server cannot take it, and then gives up', async () => {
+    await addPerson(db.pool, { id: 'u1' });
+    const importId = await addImport(db.pool, 1);
+    const { outboxId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1', importId });
+    smtp.refuse({ after: 'DATA', code: 451, text: 'later', times: 100 });
+    const dueIn: number[] = [];
+    for (let attempt = 0; attempt < RETRY_DELAYS_MS.length; attempt++) {
+      assert.equal(await deliver(outboxId, attempt), 'retry');
+      const row = await outboxRow(db.pool, outboxId);
+      assert.deepEqual([row.state, row.attempts], ['pending', attempt + 1]);
+      assert.match(row.last_error ?? '', /451 later/);
+      dueIn.push(Math.round(row.due_in));
+    }
+    assert.deepEqual(dueIn, [5, 30, 120, 600, 1800, 7200, 21600]);
+    assert.deepEqual(await importCounts(importId), { mails_sent: 0, mails_failed: 0 });
+    assert.equal(await deliver(outboxId, RETRY_DELAYS_MS.length), 'failed');
+    assert.equal((await outboxRow(db.pool, outboxId)).state, 'failed');
+    assert.deepEqual(await importCounts(importId), { mails_sent: 0, mails_failed: 1 });
+  });
+
+  it('delivers on a later attempt', async () => {
+    await addPerson(db.pool, { id: 'u1' });
+    const { outboxId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
+    smtp.refuse({ after: 'RCPT TO', code: 450, times: 1 });
+    assert.equal(await deliver(outboxId), 'retry');
+    assert.equal(await deliver(outboxId, 0), 'gone', 'the attempt is over');
+    assert.equal(await deliver(outboxId, 1), 'sent');
+    assert.deepEqual(
+      { ...(await outboxRow(db.pool, outboxId)), due_in: 0 },
+      {
+        state: 'sent',
+        attempts: 2,
+        last_error: null,
+        due_in: 0,
+      },
+    );
+  });
+
+  it('gives up at once when the server says never of the recipient or the message', async () => {
+    await addPerson(db.pool, { id: 'u1' });
+    for (const stage of ['RCPT TO', 'DATA'] as const) {
+      const { outboxId, codeId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
+      smtp.refuse({ after: stage, code: 550, text: `no ${secrets.code(codeId, 0)} here`, times: 1 });
+      assert.equal(await deliver(outboxId), 'failed');
+      const row = await outboxRow(db.pool, outboxId);
+      assert.match(row.last_error ?? '', /550 no … here/, 'the code is not kept');
+    }
+  });
+
+  it('tries again when the server refuses us rather than the mail, or is not there', async () => {
+    await addPerson(db.pool, { id: 'u1' });
+    const { outboxId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
+    smtp.refuse({ after: 'MAIL FROM', code: 550, times: 1 });
+    assert.equal(await deliver(outboxId), 'retry');
+    const nobody = await startSmtp();
+    await nobody.stop();
+    const away = openSmtp(nobody.url);
+    const deps = {
+      pool: db.pool,
+      secrets,
+      config,
+      transport: away,
+      settler: settler(),
+      logger: pino({ level: 'silent' }),
+    };
+    assert.equal(await deliverMail(deps, { id: outboxId, attempt: 1 }), 'retry');
+    away.close();
+  });
+
+  it('sends the same bytes again after a crash between the send and its record', async () => {
+    await addPerson(db.pool, { id: 'u1', displayName: 'Žofie' });
+    const importId = await addImport(db.pool, 1);
+    const { outboxId } = await addMail(db.pool, { kind: 'initialise', userId: 'u1', importId });
+    const crash = { settle: () => Promise.reject(new Error('crashed')) };
+    await assert.rejects(deliver(outboxId, 0, { settler: crash }), /crashed/);
+    assert.equal((await outboxRow(db.pool, outboxId)).state, 'pending');
+    assert.equal(await deliver(outboxId), 'sent');
+    assert.equal(smtp.mails.length, 2);
+    assert.deepEqual(smtp.mails[1]?.raw, smtp.mails[0]?.raw);
+    assert.deepEqual(await importCounts(importId), { mails_sent: 1, mails_failed: 0 });
+  });
+
+  it('counts each mail once, however many deliveries of it run at once', async () => {
+    const importId = await addImport(db.pool, 20);
+    const ids: string[] = [];
+    for (let i = 0; i < 20; i++) {
+      await addPerson(db.pool, { id: `u${i}` });
+      ids.push((await addMail(db.pool, { kind: 'verify_email', userId: `u${i}`, importId })).outboxId);
+    }
+    const [one, other] = [settler(), settler()];
+    await Promise.all(ids.flatMap((id) => [deliver(id, 0, { settler: one }), deliver(id, 0, { settler: other })]));
+    assert.deepEqual(await importCounts(importId), { mails_sent: 20, mails_failed: 0 });
+  });
+
+  it('does not let a failure overtake a success of the same mail', async () => {
+    await addPerson(db.pool, { id: 'u1' });
+    const importId = await addImport(db.pool, 1);
+    const { outboxId: id } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1', importId });
+    const outcome = { id, attempt: 0, importId, error: null, delayMs: 0 };
+    await settleMails(db.pool, [{ ...outcome, state: 'sent' }]);
+    await settleMails(db.pool, [{ ...outcome, state: 'failed', error: 'late' }]);
+    assert.equal((await outboxRow(db.pool, id)).state, 'sent');
+    assert.deepEqual(await importCounts(importId), { mails_sent: 1, mails_failed: 0 });
+  });
+
+  it('sends nothing to a user who was deleted meanwhile', async () => {
+    await addPerson(db.pool, { id: 'u1' });
+    const { outboxId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
+    await db.pool.query('delete from users');
+    assert.equal(await deliver(outboxId), 'gone');
+    assert.equal(smtp.mails.length, 0);
+  });
+});
+
+describe('the settler', () => {
+  const outcome = { id: '1', attempt: 0, importId: null, state: 'sent' as const, error: null, delayMs: 0 };
+
+  it('settles what comes together in one commit', async () => {
+    const groups: number[] = [];
+    const settler = openSettler(async (group) => void groups.push(group.length));
+    await Promise.all([1, 2, 3].map((id) => settler.settle({ ...outcome, id: `${id}` })));
+    assert.deepEqual(groups, [3]);
+  });
+
+  it('tries a refused commit again, and says so when it is refused for good', async () => {
+    let refusals = 2;
+    const write = async () => {
+      if (refusals-- > 0) throw new Error('deadlock');
+    };
+    const settler = openSettler(write, { retryDelaysMs: [0, 0] });
+    await settler.settle(outcome);
+    refusals = 3;
+    await assert.rejects(settler.settle(outcome), /deadlock/);
+    await settler.settle(outcome);
+  });
+});

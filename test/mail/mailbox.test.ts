@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { mailboxFolder, openTransport } from '../../src/mail/transport.ts';
+
+describe('the local mailbox', () => {
+  let dataDir: string;
+  const mail = (id: string, text: string) => ({ id, from: 'a@b.c', to: 'd@e.f', raw: Buffer.from(text) });
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'muster-mailbox-'));
+  });
+  after(() => rm(dataDir, { recursive: true }));
+
+  it('keeps each mail as one file of its own, for our user alone', async () => {
+    const transport = openTransport({ DATA_DIR: dataDir });
+    const folder = mailboxFolder({ DATA_DIR: dataDir });
+    assert.deepEqual(await transport.send(mail('7', 'once')), { sent: true });
+    assert.deepEqual(await transport.send(mail('12', 'other')), { sent: true });
+    assert.deepEqual(await transport.send(mail('7', 'again')), { sent: true });
+    assert.deepEqual((await readdir(folder)).sort(), ['mail-00000007.eml', 'mail-00000012.eml']);
+    assert.equal(await readFile(join(folder, 'mail-00000007.eml'), 'utf8'), 'again');
+    assert.equal((await stat(folder)).mode & 0o777, 0o700);
+    assert.equal((await stat(join(folder, 'mail-00000007.eml'))).mode & 0o777, 0o600);
+  });
+
+  it('makes its folder again when somebody removed it', async () => {
+    const transport = openTransport({ DATA_DIR: dataDir });
+    const folder = mailboxFolder({ DATA_DIR: dataDir });
+    await transport.send(mail('1', 'x'));
+    await rm(folder, { recursive: true });
+    const lost = await transport.send(mail('2', 'x'));
+    assert.deepEqual(lost, { sent: false, permanent: false, reason: 'local mailbox: ENOENT' });
+    assert.deepEqual(await transport.send(mail('2', 'x')), { sent: true });
+  });
+
+  it('says what is wrong with its folder, as something that can be mended', async () => {
+    const file = join(dataDir, 'file');
+    await writeFile(file, '');
+    const result = await openTransport({ DATA_DIR: file }).send(mail('1', 'x'));
+    assert.deepEqual(result, { sent: false, permanent: false, reason: 'local mailbox: ENOTDIR' });
+  });
+});

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import pino from 'pino';
+import { readConfig } from '../../src/config.ts';
+import { openQueues, type Queues } from '../../src/queue/queues.ts';
+import { openSecrets } from '../../src/secrets.ts';
+import { type Mailer, startMailer } from '../../workers/mailer.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { redisUrl, requireOrSkip } from '../support/redis.ts';
+import { type SmtpCatcher, startSmtp } from '../support/smtp.ts';
+import { waitFor } from '../support/wait.ts';
+import { addImport, addMail, addOrg, addPerson, outboxRow } from './rows.ts';
+
+for (const backend of ['postgres', 'redis'] as const) {
+  describe(`the mailer on ${backend}`, () => {
+    const secrets = openSecrets(randomBytes(32).toString('base64'));
+    const logger = pino({ level: 'silent' });
+    let db: TestDatabase;
+    let smtp: SmtpCatcher;
+
+    before(async () => {
+      db = await testDatabase({ name: `mailer ${backend}` });
+      await addOrg(db.pool);
+      smtp = await startSmtp();
+    });
+    after(async () => {
+      await smtp.stop();
+      await db.drop();
+    });
+
+    /** Queues and any number of mailers on them, all stopped when the test ends. */
+    function running(t: TestContext, env: Record<string, string> = {}, retryDelaysMs?: number[]) {
+      const config = readConfig({
+        DATABASE_URL: db.url,
+        SMTP_URL: smtp.url,
+        QUEUE_PREFIX: `mailer-${randomBytes(4).toString('hex')}`,
+        ...(backend === 'redis' ? { REDIS_URL: redisUrl() } : {}),
+        ...env,
+      });
+      const queues: Queues = openQueues({ ...config, DATABASE_URL: db.url });
+      const mailers: Mailer[] = [];
+      t.after(async () => {
+        await Promise.all(mailers.map((m) => m.stop()));
+        await queues.close();
+      });
+      const start = () => {
+        const mailer = startMailer({ pool: db.pool, config, secrets, queues, logger, retryDelaysMs });
+        mailers.push(mailer);
+        return mailer;
+      };
+      return { queues, start };
+    }
+
+    async function addMails(count: number, label: string): Promise<{ importId: string; ids: string[] }> {
+      const importId = await addImport(db.pool, count);
+      const ids: string[] = [];
+      for (let i = 0; i < count; i++) {
+        const userId = `${label}-${i}`;
+        await addPerson(db.pool, { id: userId, email: `${userId}@example.com` });
+        ids.push((await addMail(db.pool, { kind: 'verify_email', userId, importId })).outboxId);
+      }
+      return { importId, ids };
+    }
+
+    const sentOf = async (importId: string) => {
+      const { rows } = await db.pool.query<{ mails_sent: number }>('select mails_sent from imports where id = $1', [
+        importId,
+      ]);
+      return rows[0]?.mails_sent;
+    };
+    const receivers = (label: string) => smtp.mails.flatMap((m) => m.to).filter((to) => to.startsWith(`${label}-`));
+
+    it('sends each mail once with two mailers at work', async (t) => {
+      if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
+      const { start, queues } = running(t);
+      const { importId } = await addMails(60, 'two');
+      start();
+      start();
+      await waitFor(async () => (await sentOf(importId)) === 60, { what: '60 mails sent' });
+      assert.equal(receivers('two').length, 60);
+      assert.equal(new Set(receivers('two')).size, 60);
+      await waitFor(async () => (await queues.depth('mails')) === 0, { what: 'an empty queue' });
+    });
+
+    it('tries a refused mail again by itself', async (t) => {
+      if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
+      smtp.refuse({ after: 'DATA', code: 451, times: 2 });
+      const { importId, ids } = await addMails(1, 'again');
+      running(t, {}, [0, 0]).start();
+      await waitFor(async () => (await sentOf(importId)) === 1, { what: 'the mail after two refusals' });
+      assert.equal((await outboxRow(db.pool, ids[0] as string)).attempts, 3);
+      assert.equal(receivers('again').length, 1);
+    });
+
+    it('loses nothing to a stop in the middle, nor to a queue that was emptied', async (t) => {
+      if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
+      const { importId } = await addMails(100, 'stop');
+      const { start, queues } = running(t);
+      const first = start();
+      await waitFor(() => receivers('stop').length > 0, { what: 'the first mail' });
+      await Promise.all([first.stop(), first.stop()]);
+      const { rows } = await db.pool.query(
+        `select count(*)::int as n from mail_outbox where state = 'sent' and import_id = $1`,
+        [importId],
+      );
+      assert.equal(rows[0].n, receivers('stop').length, 'what was sent is recorded');
+      await queues.drop('mails');
+      await db.pool.query(`update mail_outbox set next_attempt_at = now() where state = 'pending'`);
+      start();
+      await waitFor(async () => (await sentOf(importId)) === 100, { what: 'the other mails' });
+      assert.equal(receivers('stop').length, 100);
+    });
+
+    it('holds the rate over all mailers', async (t) => {
+      if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
+      const { start } = running(t, { MAIL_RATE: '5' });
+      const { importId } = await addMails(11, 'rate');
+      start();
+      start();
+      await waitFor(() => receivers('rate').length > 0, { what: 'the first mail' });
+      const began = performance.now();
+      await waitFor(async () => (await sentOf(importId)) === 11, { what: '11 mails', timeoutMs: 20_000 });
+      // Three windows of a second hold 11 mails, so at least the whole second one lies between the first and the last.
+      assert.ok(performance.now() - began > 950, `${performance.now() - began} ms`);
+    });
+  });
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { MailPointer } from '../../src/mail/outbox.ts';
+import { type MailQueue, relayOnce } from '../../src/mail/relay.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { addMail, addOrg, addPerson, outboxRow } from './rows.ts';
+
+/** A queue that keeps what it is given; `drain` empties it. */
+function fakeQueue(options: { fails?: boolean } = {}) {
+  const jobs = new Map<string, MailPointer>();
+  const queue: MailQueue = {
+    depth: async () => jobs.size,
+    async add(added) {
+      if (options.fails) throw new Error('the queue is away');
+      for (const { id, data } of added) jobs.set(id, data);
+    },
+  };
+  return { queue, jobs, options };
+}
+
+describe('the relay', () => {
+  let db: TestDatabase;
+
+  before(async () => {
+    db = await testDatabase({ name: 'relay' });
+    await addOrg(db.pool);
+    await addPerson(db.pool, { id: 'u1' });
+  });
+  beforeEach(() => db.pool.query('delete from mail_outbox'));
+  after(() => db.drop());
+
+  async function addMails(count: number): Promise<string[]> {
+    const ids: string[] = [];
+    for (let i = 0; i < count; i++) {
+      ids.push((await addMail(db.pool, { kind: 'verify_email', userId: 'u1' })).outboxId);
+    }
+    return ids;
+  }
+
+  it('hands each due mail over once, oldest first, and no more than the window holds', async () => {
+    const ids = await addMails(5);
+    const { queue, jobs } = fakeQueue();
+    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 3 }), 3);
+    assert.deepEqual([...jobs.values()].map((j) => j.id).sort(), ids.slice(0, 3).sort());
+    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 3 }), 0, 'the queue is full');
+    jobs.clear();
+    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 3 }), 2);
+    assert.deepEqual(
+      [...jobs.keys()].sort(),
+      ids
+        .slice(3)
+        .map((id) => `mail-${id}-0`)
+        .sort(),
+    );
+    jobs.clear();
+    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 3 }), 0, 'nothing is due any more');
+  });
+
+  it('gives two relays different mails', async () => {
+    const ids = await addMails(20);
+    const queues = [fakeQueue(), fakeQueue()];
+    await Promise.all(queues.map(({ queue }) => relayOnce({ pool: db.pool, queue }, { window: 10 })));
+    const handed = queues.flatMap(({ jobs }) => [...jobs.values()].map((j) => j.id));
+    assert.equal(new Set(handed).size, handed.length);
+    assert.ok(handed.every((id) => ids.includes(id)));
+    assert.ok(handed.length >= 10);
+  });
+
+  it('hands a mail over again when the queue forgot it', async () => {
+    const [id] = (await addMails(1)) as [string];
+    const { queue, jobs } = fakeQueue();
+    const settings = { window: 10, handOverMs: 60_000 };
+    await relayOnce({ pool: db.pool, queue }, settings);
+    assert.ok((await outboxRow(db.pool, id)).due_in > 50);
+    jobs.clear();
+    assert.equal(await relayOnce({ pool: db.pool, queue }, settings), 0);
+    await db.pool.query(`update mail_outbox set next_attempt_at = next_attempt_at - interval '60 seconds'`);
+    assert.equal(await relayOnce({ pool: db.pool, queue }, settings), 1);
+    assert.deepEqual([...jobs], [[`mail-${id}-0`, { id, attempt: 0 }]]);
+  });
+
+  it('leaves mails due that the queue did not take', async () => {
+    await addMails(2);
+    const { queue, jobs, options } = fakeQueue({ fails: true });
+    await assert.rejects(relayOnce({ pool: db.pool, queue }, { window: 10 }), /away/);
+    options.fails = false;
+    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 10 }), 2);
+    assert.equal(jobs.size, 2);
+  });
+});

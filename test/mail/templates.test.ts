@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import PostalMime from 'postal-mime';
+import { composeMail } from '../../src/mail/compose.ts';
+import { pageLink, templateLink, urlTemplateProblem } from '../../src/mail/links.ts';
+import { type MailFacts, renderMail } from '../../src/mail/templates.ts';
+import { urlsIn } from '../support/smtp.ts';
+
+const LINK = 'https://id.example.org/ui/verify?userId=u1&code=ABCDEFGHJKLM';
+const facts = (changes: Partial<MailFacts> = {}): MailFacts => ({
+  kind: 'verify_email',
+  displayName: 'Ann Example',
+  orgName: 'Acme',
+  userName: 'ann',
+  link: LINK,
+  expiresAt: new Date('2026-02-03T04:05:06Z'),
+  ...changes,
+});
+const address = {
+  id: '7',
+  createdAt: new Date('2026-01-31T12:00:00.123Z'),
+  from: 'Muster <no-reply@id.example.org>',
+  toName: 'Ann Example',
+  toAddress: 'ann@example.com',
+};
+
+describe('the text of a mail', () => {
+  for (const kind of ['verify_email', 'initialise'] as const) {
+    it(`holds one URL, the link (${kind})`, () => {
+      const { text, html } = renderMail(facts({ kind }));
+      assert.deepEqual(urlsIn(text).map(String), [LINK]);
+      assert.match(text, /3 February 2026, 04:05 UTC/);
+      assert.match(text, /Hello Ann Example,/);
+      assert.ok(html.includes('href="https://id.example.org/ui/verify?userId=u1&amp;code=ABCDEFGHJKLM"'));
+    });
+  }
+
+  it('leaves out names that bring a link of their own', () => {
+    for (const bad of ['see https://evil.example/?userId=1&code=2', 'HTTP://evil.example', 'www.evil.example']) {
+      const { subject, text } = renderMail(
+        facts({ kind: 'initialise', displayName: bad, orgName: bad, userName: bad }),
+      );
+      assert.deepEqual(urlsIn(text).map(String), [LINK]);
+      assert.ok(!`${subject}${text}`.toLowerCase().includes('evil'), text);
+    }
+  });
+
+  it('escapes names in HTML and loads nothing', () => {
+    const { html } = renderMail(facts({ displayName: `<img src=x onerror="a">&'`, orgName: '</title><script>' }));
+    assert.ok(html.includes('&lt;img src=x onerror=&quot;a&quot;&gt;&amp;&#39;'));
+    assert.doesNotMatch(html, /<(img|script|link|iframe|object)\b|\bsrc=["']|url\(/i);
+  });
+});
+
+describe('the message', () => {
+  it('survives names with line breaks, quotes and any script, without a header more', async () => {
+    const name = 'Žofie "Q" 李\r\nBcc: victim@example.com\r\n\r\nbody';
+    const { raw, to } = await composeMail(
+      { ...address, toName: name },
+      renderMail(facts({ displayName: name, orgName: name })),
+    );
+    const parsed = await PostalMime.parse(raw);
+    assert.equal(to, 'ann@example.com');
+    assert.equal(parsed.bcc, undefined);
+    assert.deepEqual(parsed.to, [{ name: 'Žofie "Q" 李 Bcc: victim@example.com body', address: 'ann@example.com' }]);
+    assert.equal(parsed.subject, 'Žofie "Q" 李 Bcc: victim@example.com body: confirm your email address');
+    assert.equal(parsed.headers.filter((h) => h.key === 'to').length, 1);
+    assert.match(parsed.text ?? '', /^Hello Žofie "Q" 李 Bcc: victim@example.com body,\n/);
+  });
+
+  it('is the same bytes each time, and another mail is not', async () => {
+    const first = await composeMail(address, renderMail(facts()));
+    assert.deepEqual((await composeMail(address, renderMail(facts()))).raw, first.raw);
+    const other = await PostalMime.parse((await composeMail({ ...address, id: '8' }, renderMail(facts()))).raw);
+    const parsed = await PostalMime.parse(first.raw);
+    assert.equal(parsed.messageId, `<mail.7.${address.createdAt.getTime().toString(36)}@id.example.org>`);
+    assert.notEqual(other.messageId, parsed.messageId);
+    assert.equal(parsed.date, '2026-01-31T12:00:00.000Z');
+  });
+
+  it('shows an ASCII link unbroken in the raw file and breaks lines with CRLF only', async () => {
+    const raw = (await composeMail(address, renderMail(facts()))).raw.toString('latin1');
+    assert.ok(raw.includes(`\r\n${LINK}\r\n`));
+    assert.doesNotMatch(raw, /[^\r]\n|\r[^\n]/);
+  });
+
+  it('takes every kind of address', async () => {
+    for (const [given, expected] of [
+      ['a@localhost', 'a@localhost'],
+      ['"ann b"@example.com', '"ann b"@example.com'],
+      ['"a\\"b"@example.com', '"a\\"b"@example.com'],
+      ['ann@[127.0.0.1]', 'ann@[127.0.0.1]'],
+      ["o'neil+x@example.com", "o'neil+x@example.com"],
+      ['žofie@example.com', 'žofie@example.com'],
+      ['ann@příklad.cz', 'ann@xn--pklad-zsa96e.cz'],
+    ] as const) {
+      assert.equal((await composeMail({ ...address, toAddress: given }, renderMail(facts()))).to, expected);
+    }
+  });
+});
+
+describe('links', () => {
+  const parts = { userId: "auth0|60425dc4/(a)'b c", orgId: 'org&1', code: 'ABCDEFGHJKLM' };
+
+  it('encode ids so that no program ends the link early', () => {
+    const link = pageLink('https://id.example.org/sub', 'initialise', parts);
+    assert.equal(
+      link,
+      'https://id.example.org/sub/ui/init?userId=auth0%7C60425dc4%2F%28a%29%27b%20c&code=ABCDEFGHJKLM',
+    );
+    assert.equal(new URL(link).searchParams.get('userId'), parts.userId);
+  });
+
+  it('fill in a URL template', () => {
+    const template = 'https://app.example/v?userId={{.UserID}}&code={{ .Code }}&org={{.OrgID}}';
+    assert.equal(urlTemplateProblem(template), undefined);
+    const url = new URL(templateLink(template, parts));
+    assert.deepEqual(Object.fromEntries(url.searchParams), { userId: parts.userId, code: parts.code, org: 'org&1' });
+  });
+
+  it('refuse templates that make no link', () => {
+    for (const template of [
+      '',
+      '/v?c={{.Code}}',
+      'javascript:{{.Code}}',
+      'https://a.b/{{.Password}}',
+      'https://a.b/ {{.Code}}',
+    ]) {
+      assert.ok(urlTemplateProblem(template), template);
+    }
+  });
+});

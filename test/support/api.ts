@@ -1,0 +1,174 @@
+/**
+ * The API on a free port of this process, with a fresh database that holds a bootstrapped instance.
+ *
+ * Its queues open with the first job, so a test without imports never touches them. A test that needs workers starts
+ * them with `api.deps`; with `REDIS_URL` in `env` the queues are on Redis.
+ */
+import { randomBytes } from 'node:crypto';
+import { type Logger, pino } from 'pino';
+import { type AppDeps, buildApp } from '../../src/app.ts';
+import { type Config, readConfig } from '../../src/config.ts';
+import { listen } from '../../src/http/server.ts';
+import { bootstrap } from '../../src/identity/bootstrap.ts';
+import { openImportSignal } from '../../src/imports/signal.ts';
+import { openHasher } from '../../src/passwords/hasher.ts';
+import { openQueues } from '../../src/queue/queues.ts';
+import { openSecrets } from '../../src/secrets.ts';
+import { testDatabase } from './postgres.ts';
+
+export interface ApiOptions {
+  /** Settings over the defaults, as environment variables. */
+  env?: Record<string, string>;
+  logger?: Logger;
+}
+
+export interface CallOptions {
+  /** The instance's administrator unless told; `null` sends none. */
+  token?: string | null;
+  /** Sent as `x-service-orgid`. */
+  orgId?: string;
+  headers?: Record<string, string>;
+}
+
+export interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers as callers do
+  body: any;
+  headers: Headers;
+}
+
+export interface TestApi {
+  url: string;
+  /** Token of the instance's administrator. */
+  token: string;
+  /** What the application was built from; its `config` holds `DATABASE_URL`. */
+  deps: AppDeps & { config: Config & { DATABASE_URL: string } };
+  /** Sends a JSON body; a string or bytes go as they are. An answer that is not JSON comes as text. */
+  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
+  setupOrg(options?: SetupOptions): Promise<SetUp>;
+  /** A machine user of the organization with a token. */
+  machine(orgId: string, roles?: string[]): Promise<{ userId: string; token: string }>;
+  stop(): Promise<void>;
+}
+
+export interface SetupOptions {
+  org?: Record<string, unknown>;
+  human?: Record<string, unknown>;
+  roles?: string[];
+}
+
+export interface SetUp {
+  orgId: string;
+  userId: string;
+  userName: string;
+  password: string;
+}
+
+/** Starts the API; call `stop` when the test is over. */
+export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
+  const database = await testDatabase();
+  const token = randomBytes(24).toString('base64url');
+  const settings = readConfig({
+    DATABASE_URL: database.url,
+    BOOTSTRAP_TOKEN: token,
+    ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    QUEUE_PREFIX: `t${randomBytes(6).toString('hex')}`,
+    ...options.env,
+  });
+  const config = { ...settings, DATABASE_URL: database.url };
+  const deps = {
+    pool: database.pool,
+    config,
+    secrets: openSecrets(config.ENCRYPTION_KEY as string),
+    hasher: openHasher({ threads: 1, bcryptCost: 4 }),
+    queues: openQueues(config),
+    signal: openImportSignal(config.DATABASE_URL),
+    logger: options.logger ?? pino({ level: 'silent' }),
+  };
+  // The port is known only then, and the links in mails hold it.
+  let app: ReturnType<typeof buildApp> | undefined;
+  const server = await listen((req, res) => app?.(req, res), { host: '127.0.0.1', port: 0 });
+  const url = `http://127.0.0.1:${server.port}`;
+  if (!options.env?.BASE_URL) config.baseUrl = url;
+  await bootstrap(deps);
+  app = buildApp(deps);
+  const call = caller(url, token);
+  return {
+    url,
+    token,
+    deps,
+    call,
+    setupOrg: (setup) => setupOrg(call, setup),
+    machine: (orgId, roles) => machine(call, orgId, roles),
+    async stop() {
+      await server.stop(1000);
+      await Promise.all([deps.queues.close(), deps.signal.close(), deps.hasher.close()]);
+      await database.drop();
+    },
+  };
+}
+
+type Call = TestApi['call'];
+
+function caller(url: string, admin: string): Call {
+  return async (method, path, body, { token = admin, orgId, headers } = {}) => {
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(orgId === undefined ? {} : { 'x-service-orgid': orgId }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: isRaw ? (body as BodyInit) : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json');
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
+  };
+}
+
+/** A name that no other test has. */
+export function unique(prefix: string): string {
+  return `${prefix}-${randomBytes(4).toString('hex')}`;
+}
+
+async function setupOrg(call: Call, { org, human, roles }: SetupOptions = {}): Promise<SetUp> {
+  const first = {
+    userName: unique('ann'),
+    profile: { firstName: 'Ann', lastName: 'Arbor' },
+    email: { email: 'ann@example.com', isEmailVerified: true },
+    password: 'correct horse',
+    ...human,
+  };
+  const body = { org: { name: unique('Acme'), ...org }, human: first, ...(roles ? { roles } : {}) };
+  const { orgId, userId } = (await must(call('POST', '/admin/v1/orgs/_setup', body))).body;
+  return { orgId, userId, userName: first.userName, password: first.password };
+}
+
+async function machine(call: Call, orgId: string, roles: string[] = []): Promise<{ userId: string; token: string }> {
+  const name = unique('machine');
+  const made = await must(call('POST', '/management/v1/users/machine', { userName: name, name }, { orgId }));
+  const { userId } = made.body;
+  if (roles.length > 0) await must(call('POST', '/management/v1/orgs/me/members', { userId, roles }, { orgId }));
+  const { token } = (await must(call('POST', `/management/v1/users/${encodeURIComponent(userId)}/pats`, {}))).body;
+  return { userId, token };
+}
+
+async function must(answer: Promise<Answer>): Promise<Answer> {
+  const { status, body, headers } = await answer;
+  if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  return { status, body, headers };
+}
+
+/** Stable id of an error answer. */
+export function errorId(answer: Answer): string | undefined {
+  return answer.body?.details?.[0]?.id;
+}
+
+/** The fields that an error answer names, sorted. */
+export function badFieldsOf(answer: Answer): string[] {
+  const violations: { field: string }[] = answer.body?.details?.[1]?.fieldViolations ?? [];
+  return violations.map((v) => v.field).sort();
+}

@@ -1,0 +1,81 @@
+/** A real SMTP server on a free loopback port that keeps what it gets, and refuses when it is told to. */
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import PostalMime, { type Email } from 'postal-mime';
+import { SMTPServer } from 'smtp-server';
+
+export interface CaughtMail {
+  from: string;
+  to: string[];
+  /** As it came over the wire, dots unstuffed. */
+  raw: Buffer;
+  parsed: Email;
+}
+
+export interface Refusal {
+  after: 'MAIL FROM' | 'RCPT TO' | 'DATA';
+  /** Three digits, 4xx or 5xx. */
+  code: number;
+  text?: string;
+  times: number;
+}
+
+export interface SmtpCatcher {
+  url: string;
+  /** In the order of their arrival. */
+  mails: CaughtMail[];
+  /** Refuses the next `times` mails. */
+  refuse(refusal: Refusal): void;
+  stop(): Promise<void>;
+}
+
+export async function startSmtp(): Promise<SmtpCatcher> {
+  const mails: CaughtMail[] = [];
+  let refusal: Refusal | undefined;
+
+  function refused(after: Refusal['after']): Error | null {
+    if (!refusal || refusal.after !== after || refusal.times === 0) return null;
+    refusal.times--;
+    return Object.assign(new Error(refusal.text ?? 'refused by the test'), { responseCode: refusal.code });
+  }
+
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    logger: false,
+    closeTimeout: 100,
+    onMailFrom: (_address, _session, done) => done(refused('MAIL FROM')),
+    onRcptTo: (_address, _session, done) => done(refused('RCPT TO')),
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', async () => {
+        const problem = refused('DATA');
+        if (problem) return done(problem);
+        const raw = Buffer.concat(chunks);
+        const { mailFrom, rcptTo } = session.envelope;
+        const from = mailFrom ? mailFrom.address : '';
+        mails.push({ from, to: rcptTo.map((r) => r.address), raw, parsed: await PostalMime.parse(raw) });
+        done();
+      });
+    },
+  });
+  server.on('error', () => {}); // a client that hangs up in mid-mail is part of the tests
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  const { port } = server.server.address() as AddressInfo;
+
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    mails,
+    refuse(next) {
+      refusal = { ...next };
+    },
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+/** All URLs of a text. */
+export function urlsIn(text: string): URL[] {
+  return [...text.matchAll(/\bhttps?:\/\/[^\s"'<>()]+/g)].map(([url]) => new URL(url));
+}

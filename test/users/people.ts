@@ -1,0 +1,68 @@
+/** Humans in the states that verification begins with, and the codes of their mails. */
+import { randomBytes } from 'node:crypto';
+import { randomToken, tokenHash } from '../../src/identity/random-token.ts';
+import type { MailKind } from '../../src/mail/links.ts';
+import { enqueueMail } from '../../src/mail/outbox.ts';
+import type { TestApi } from '../support/api.ts';
+
+const HOUR = 3_600_000;
+
+/** Adds a human whose address is not verified: INITIAL without a password, else ACTIVE. */
+export async function addHuman(api: TestApi, orgId: string, password?: string): Promise<string> {
+  const id = `auth0|${randomBytes(6).toString('hex')}`;
+  const hash = password === undefined ? null : await api.deps.hasher.hash(password);
+  await api.deps.pool.query(
+    `insert into users (id, org_id, kind, state, user_name, user_name_key, given_name, family_name, display_name,
+                        email, email_key, password_hash, sequence)
+     values ($1, $2, 'human', $3, $1, $1, 'Ann', 'Example', 'Ann Example', 'ann@example.com', 'ann@example.com', $4, 1)`,
+    [id, orgId, hash ? 'active' : 'initial', hash],
+  );
+  return id;
+}
+
+export interface MailedCode {
+  /** As the mail holds it. */
+  code: string;
+  codeId: string;
+}
+
+/** The code of a mail to the user. */
+export async function mailCode(api: TestApi, userId: string, kind: MailKind): Promise<MailedCode> {
+  const { codeId } = await enqueueMail(api.deps.pool, { kind, userId, codeTtlMs: HOUR });
+  return { codeId, code: api.deps.secrets.code(codeId, 0) };
+}
+
+/** A bearer token of the human itself. */
+export async function tokenOf(api: TestApi, userId: string): Promise<string> {
+  const token = randomToken();
+  await api.deps.pool.query(
+    'insert into personal_access_tokens (id, user_id, token_hash, sequence) values ($1, $2, $3, 1)',
+    [randomBytes(6).toString('hex'), userId, tokenHash(token)],
+  );
+  return token;
+}
+
+export interface HumanRow {
+  state: string;
+  email_verified: boolean;
+  password_change_required: boolean;
+  password_hash: string | null;
+  sequence: string;
+}
+
+export async function humanRow(api: TestApi, userId: string): Promise<HumanRow> {
+  const { rows } = await api.deps.pool.query<HumanRow>(
+    'select state, email_verified, password_change_required, password_hash, sequence from users where id = $1',
+    [userId],
+  );
+  return rows[0] as HumanRow;
+}
+
+/** Types of the user's events, oldest first. */
+export async function eventsOf(api: TestApi, userId: string): Promise<string[]> {
+  const { rows } = await api.deps.pool.query<{ type: string }>(
+    'select type from events where aggregate_id = $1 order by sequence',
+    [userId],
+  );
+  return rows.map((r) => r.type);
+}

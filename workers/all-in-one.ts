@@ -1,0 +1,40 @@
+/** The worker process, `npm run worker`: does all that WORKER_ROLES names; any number of them may run. */
+import type { Logger } from 'pino';
+import { openPool } from '../src/db/pool.ts';
+import { startHealthServer } from './health.ts';
+import { type Running, runEntry, type StoresConfig } from '../src/lifecycle.ts';
+import { openHasher } from '../src/passwords/hasher.ts';
+import { openQueues } from '../src/queue/queues.ts';
+import { openSecrets } from '../src/secrets.ts';
+import { startDispatcher } from './dispatcher.ts';
+import { startImportWorker } from './import-users.ts';
+import { startMailer } from './mailer.ts';
+import { startRescuer } from './rescuer.ts';
+
+runEntry('worker', start);
+
+async function start(config: StoresConfig, logger: Logger): Promise<Running> {
+  const pool = openPool(config.DATABASE_URL, { max: 10, name: 'muster-worker' });
+  const secrets = openSecrets(config.ENCRYPTION_KEY);
+  const hasher = openHasher({ threads: config.HASH_THREADS });
+  const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
+  const deps = { pool, config, secrets, hasher, queues, logger };
+
+  const has = (role: (typeof config.WORKER_ROLES)[number]) => config.WORKER_ROLES.includes(role);
+  const parts = [
+    ...(has('import') ? [startImportWorker(deps)] : []),
+    ...(has('dispatch') ? [startDispatcher(deps)] : []),
+    ...(has('rescue') ? [startRescuer(deps)] : []),
+    ...(has('mail') ? [startMailer(deps)] : []),
+  ];
+  const health = await startHealthServer(config, pool, logger);
+  return {
+    async stop() {
+      await Promise.all(parts.map((part) => part.stop()));
+      await health.stop();
+      await hasher.close();
+      await queues.close();
+      await pool.end();
+    },
+  };
+}

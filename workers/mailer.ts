@@ -1,0 +1,81 @@
+/**
+ * Sends mails: relays the outbox into the queue and works the queue off. Any number of processes may run it.
+ *
+ * Guarantee: MAIL_RATE holds over all of them. Stopping takes no further mail, finishes and records those in progress,
+ * and then closes the connections. What dies with a process is handed over again; see src/mail/relay.ts.
+ */
+import type { Logger } from 'pino';
+import type { Config } from '../src/config.ts';
+import type { Pool } from '../src/db/pool.ts';
+import { deliverMail } from '../src/mail/deliver.ts';
+import type { MailPointer } from '../src/mail/outbox.ts';
+import { type MailQueue, relayOnce } from '../src/mail/relay.ts';
+import { settleMails } from '../src/mail/settle.ts';
+import { openSettler } from '../src/mail/settler.ts';
+import { openTransport, type Transport } from '../src/mail/transport.ts';
+import type { Queues } from '../src/queue/queues.ts';
+import type { Secrets } from '../src/secrets.ts';
+import { startLoop } from './loop.ts';
+
+/** Mails in progress in one process: more than SMTP connections, so that none waits for a commit. */
+const CONCURRENCY = 32;
+const WINDOW = 1000;
+/** With a rate limit, the queue holds what goes out in this many seconds. */
+const WINDOW_SECONDS = 60;
+const IDLE_MS = 250;
+const FAULT_MS = 2000;
+
+export interface MailerDeps {
+  pool: Pool;
+  config: Config;
+  secrets: Secrets;
+  queues: Queues;
+  logger: Logger;
+  /** For tests: another way out, other pauses. */
+  transport?: Transport;
+  retryDelaysMs?: readonly number[];
+}
+
+export interface Mailer {
+  /** Idempotent. */
+  stop(): Promise<void>;
+}
+
+export function startMailer(deps: MailerDeps): Mailer {
+  const { pool, config, queues, logger } = deps;
+  const transport = deps.transport ?? openTransport(config);
+  const settler = openSettler((group) => settleMails(pool, group));
+  const delivery = { ...deps, transport, settler };
+  const worker = queues.work<MailPointer>('mails', (job) => deliverMail(delivery, job.data), {
+    concurrency: CONCURRENCY,
+    lockMs: config.JOB_LOCK_MS,
+    onError: (error) => logger.warn({ reason: error.message }, 'mail queue'),
+    ...(config.MAIL_RATE > 0 ? { limiter: { max: config.MAIL_RATE, duration: 1000 } } : {}),
+  });
+  const relay = startLoop('mail relay', logger, relayRound(pool, queues, windowOf(config)), FAULT_MS);
+
+  async function stop(): Promise<void> {
+    await relay.stop();
+    await worker.stop();
+    transport.close();
+  }
+  let stopped: Promise<void> | undefined;
+  return {
+    stop() {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}
+
+function relayRound(pool: Pool, queues: Queues, window: number): () => Promise<number> {
+  const queue: MailQueue = {
+    depth: () => queues.depth('mails'),
+    add: (jobs) => queues.add('mails', jobs),
+  };
+  return async () => ((await relayOnce({ pool, queue }, { window })) > 0 ? 0 : IDLE_MS);
+}
+
+function windowOf(config: Config): number {
+  return config.MAIL_RATE > 0 ? Math.min(WINDOW, config.MAIL_RATE * WINDOW_SECONDS) : WINDOW;
+}
