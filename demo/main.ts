@@ -3,8 +3,8 @@
  * logs one of them in, and leaves the service running (`-- --exit` ends it).
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createReadStream } from 'node:fs';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readConfig } from '../src/config.ts';
@@ -79,7 +79,9 @@ async function logIn(someone: { loginName: string; password: string }): Promise<
   const session = await call<{ sessionId: string }>('POST', '/v2beta/sessions', {
     checks: { user: { loginName: someone.loginName }, password: { password: someone.password } },
   });
-  console.log(`\n${someone.loginName} logged in with the old password "${someone.password}": session ${session.sessionId}`);
+  console.log(
+    `\n${someone.loginName} logged in with the old password "${someone.password}": session ${session.sessionId}`,
+  );
 }
 
 async function submit(path: string, size: number): Promise<{ importId: string }> {
@@ -95,7 +97,10 @@ async function submit(path: string, size: number): Promise<{ importId: string }>
 /** The result once no mail is waiting any more. */
 async function mailsGone(importId: string): Promise<Progress & { errors: { id: string; message: string }[] }> {
   for (;;) {
-    const result = await call<Progress & { errors: { id: string; message: string }[] }>('GET', `/admin/v1/imports/${importId}`);
+    const result = await call<Progress & { errors: { id: string; message: string }[] }>(
+      'GET',
+      `/admin/v1/imports/${importId}`,
+    );
     if (result.mails.pending === 0) return result;
     await new Promise((again) => setTimeout(again, 200));
   }

@@ -8,9 +8,7 @@ import { z } from 'zod';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-const flag = z
-  .enum(['true', 'false', '1', '0'])
-  .transform((v) => v === 'true' || v === '1');
+const flag = z.enum(['true', 'false', '1', '0']).transform((v) => v === 'true' || v === '1');
 const int = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
 export const WORKER_ROLE_NAMES = ['import', 'dispatch', 'rescue', 'mail'] as const;
@@ -26,7 +24,10 @@ const schema = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: int(0, 65535).default(8080),
   /** Public address, no trailing slash; links in mails start with it. Default: http://HOST:PORT. */
-  BASE_URL: z.url({ protocol: /^https?$/ }).transform((v) => v.replace(/\/+$/, '')).optional(),
+  BASE_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform((v) => v.replace(/\/+$/, ''))
+    .optional(),
   /** Express "trust proxy": how many proxies stand in front. */
   TRUST_PROXY: int(0, 10).default(0),
   /** Port of a worker's own /healthz; 0 or absent: none. */
@@ -34,11 +35,23 @@ const schema = z.object({
 
   /** Folder of the embedded database, its key and the local mailbox. */
   DATA_DIR: z.string().min(1).default('.muster'),
-  DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must start with postgres://').optional(),
-  REDIS_URL: z.string().regex(/^(rediss?:\/\/|unix:\/\/|\/)/, 'must start with redis://').optional(),
-  SMTP_URL: z.string().regex(/^smtps?:\/\//, 'must start with smtp://').optional(),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must start with postgres://')
+    .optional(),
+  REDIS_URL: z
+    .string()
+    .regex(/^(rediss?:\/\/|unix:\/\/|\/)/, 'must start with redis://')
+    .optional(),
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'must start with smtp://')
+    .optional(),
   /** Key prefix of BullMQ, for several services on one Redis. */
-  QUEUE_PREFIX: z.string().regex(/^[A-Za-z0-9_-]{1,40}$/).default('muster'),
+  QUEUE_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,40}$/)
+    .default('muster'),
 
   BOOTSTRAP_TOKEN: z
     .string()

@@ -70,9 +70,7 @@ export function errorBody(
   message: string,
   violations: FieldViolation[] = [],
 ): ErrorBody {
-  const details: ErrorBody['details'] = [
-    { '@type': 'type.googleapis.com/service.v1.ErrorDetail', id, message },
-  ];
+  const details: ErrorBody['details'] = [{ '@type': 'type.googleapis.com/service.v1.ErrorDetail', id, message }];
   if (violations.length > 0) {
     details.push({ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations });
   }

@@ -1,12 +1,12 @@
 /** The worker process, `npm run worker`: does all that WORKER_ROLES names; any number of them may run. */
 import type { Logger } from 'pino';
 import { openPool } from '../src/db/pool.ts';
-import { startHealthServer } from './health.ts';
 import { type Running, runEntry, type StoresConfig } from '../src/lifecycle.ts';
 import { openHasher } from '../src/passwords/hasher.ts';
 import { openQueues } from '../src/queue/queues.ts';
 import { openSecrets } from '../src/secrets.ts';
 import { startDispatcher } from './dispatcher.ts';
+import { startHealthServer } from './health.ts';
 import { startImportWorker } from './import-users.ts';
 import { startMailer } from './mailer.ts';
 import { startRescuer } from './rescuer.ts';

@@ -15,7 +15,9 @@ const BUSY_MS = 10;
 const IDLE_MS = 100;
 const SLICE = 1000;
 
-export function startDispatcher(deps: { pool: Pool; config: Config; queues: Queues; logger: Logger }): { stop(): Promise<void> } {
+export function startDispatcher(deps: { pool: Pool; config: Config; queues: Queues; logger: Logger }): {
+  stop(): Promise<void>;
+} {
   const { pool, config, queues, logger } = deps;
   const holder = `${hostname()}:${process.pid}`;
   const settings = { window: config.DISPATCH_WINDOW, slice: Math.min(SLICE, config.DISPATCH_WINDOW) };
@@ -34,7 +36,9 @@ export function startDispatcher(deps: { pool: Pool; config: Config; queues: Queu
   return {
     async stop() {
       await loop.stop();
-      await releaseLease(pool, 'dispatcher', holder).catch((err) => logger.warn({ err }, 'the lease runs out by itself'));
+      await releaseLease(pool, 'dispatcher', holder).catch((err) =>
+        logger.warn({ err }, 'the lease runs out by itself'),
+      );
     },
   };
 }

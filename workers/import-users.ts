@@ -20,8 +20,14 @@ export interface ImportWorkerDeps {
 const MAX_FLUSHES = 6;
 
 /** Starts taking jobs. `stop` takes no further job, lets those in progress be written, then closes its connections. */
-export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): { stop(): Promise<void> } {
-  const writerPool = openPool(config.DATABASE_URL, { max: MAX_FLUSHES + 2, name: 'muster-writer', options: WRITER_SESSION });
+export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): {
+  stop(): Promise<void>;
+} {
+  const writerPool = openPool(config.DATABASE_URL, {
+    max: MAX_FLUSHES + 2,
+    name: 'muster-writer',
+    options: WRITER_SESSION,
+  });
   const writer = createBatchWriter(batchStore(writerPool, { codeTtlMs: config.CODE_TTL_MS }), {
     maxBatch: 1000,
     maxFlushes: MAX_FLUSHES,

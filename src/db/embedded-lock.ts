@@ -1,12 +1,14 @@
 /**
  * One process at a time in a data folder.
  *
- * Guarantee: while the file `lock` names a living process, nobody else gets the folder. If we die here the file stays,
- * and the next one takes it over, because the process it names is gone (or is another one with the same number).
+ * Each process that wants the folder first leaves a file named after itself and then looks who else did. Guarantee: of
+ * two, the one that wrote later sees the other, so both can never have the folder; of those that come at once the first
+ * by name gets it. If we die here our file stays and is removed by the next one: no living process bears its name.
  */
 import { randomBytes } from 'node:crypto';
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError } from '../start-error.ts';
 import { startedAt } from './embedded-process.ts';
 
@@ -14,61 +16,59 @@ export interface FolderLock {
   release(): Promise<void>;
 }
 
+const HELD = '.held';
+/** lock-PID-START-RANDOM; process ids are used again, start times with them are not. */
+const PATTERN = /^lock-(\d+)-(\w+)-[0-9a-f]{8}(\.held)?$/;
+
 /**
  * Takes the folder.
  * @throws StartError naming the process that has it
  */
 export async function lockFolder(dir: string): Promise<FolderLock> {
-  const path = join(dir, 'lock');
-  const mine = `${process.pid} ${await startedAt(process.pid)} ${randomBytes(6).toString('hex')}\n`;
-  const draft = `${path}.${mine.slice(-13, -1)}`;
-  // Written aside and linked, so that nobody ever reads half a lock.
-  await writeFile(draft, mine, { mode: 0o644 });
-  try {
-    while (!(await linked(draft, path))) await removeStale(dir, path, draft);
-  } finally {
-    await rm(draft, { force: true });
-  }
-  return {
-    async release() {
-      if ((await content(path)) === mine) await rm(path, { force: true });
-    },
+  const me = `lock-${process.pid}-${await startWord(process.pid)}-${randomBytes(4).toString('hex')}`;
+  const release = async () => {
+    await rm(join(dir, me + HELD), { force: true });
+    await rm(join(dir, me), { force: true });
   };
-}
-
-async function linked(draft: string, path: string): Promise<boolean> {
+  await writeFile(join(dir, me), '');
   try {
-    await link(draft, path);
-    return true;
+    await untilAlone(dir, me);
+    await writeFile(join(dir, me + HELD), '');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    await release();
     throw error;
   }
+  return { release };
 }
 
-async function removeStale(dir: string, path: string, draft: string): Promise<void> {
-  const found = await content(path);
-  if (found === undefined) return;
-  const [pid, started] = found.trim().split(' ');
-  if ((await startedAt(Number(pid))) === started) throw inUse(dir, pid);
-  const aside = `${draft}.stale`;
-  await rename(path, aside).catch(() => {});
-  const moved = await content(aside);
-  if (moved !== undefined && moved !== found) {
-    // Somebody took the folder over between our reading and our renaming: give the lock back to them.
-    await linked(aside, path);
-    await rm(aside, { force: true });
-    throw inUse(dir, moved.split(' ')[0]);
+async function untilAlone(dir: string, me: string): Promise<void> {
+  for (;;) {
+    const others = (await living(dir)).filter((name) => name !== me);
+    if (others.length === 0) return;
+    const winner = others.find((name) => name.endsWith(HELD) || name < me);
+    if (winner) {
+      const pid = PATTERN.exec(winner)?.[1];
+      throw new StartError(
+        `The data folder ${dir} is in use by process ${pid}: stop that one, or set DATA_DIR to another.`,
+      );
+    }
+    // They came later and go again, or have the folder and are about to say so.
+    await sleep(5);
   }
-  await rm(aside, { force: true });
 }
 
-async function content(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch(() => undefined);
+/** Files of living processes; those of dead ones are removed. */
+async function living(dir: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of await readdir(dir)) {
+    const [, pid, start] = PATTERN.exec(name) ?? [];
+    if (!pid) continue;
+    if ((await startWord(Number(pid))) === start) found.push(name);
+    else await rm(join(dir, name), { force: true });
+  }
+  return found;
 }
 
-function inUse(dir: string, pid: string | undefined): StartError {
-  return new StartError(
-    `The data folder ${dir} is in use by process ${pid}: stop that one, or set DATA_DIR to another.`,
-  );
+async function startWord(pid: number): Promise<string> {
+  return ((await startedAt(pid)) ?? 'gone').replace(/\W+/g, '_');
 }

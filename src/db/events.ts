@@ -42,12 +42,7 @@ export interface Details {
 }
 
 /** Builds a details object from a row's columns. */
-export function details(of: {
-  sequence: string;
-  changedAt: Date;
-  resourceOwner: string;
-  createdAt?: Date;
-}): Details {
+export function details(of: { sequence: string; changedAt: Date; resourceOwner: string; createdAt?: Date }): Details {
   return {
     sequence: of.sequence,
     ...(of.createdAt ? { creationDate: of.createdAt.toISOString() } : {}),

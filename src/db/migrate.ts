@@ -19,7 +19,9 @@ export async function migrate(pool: Pool): Promise<void> {
   await transaction(pool, async (db) => {
     await db.query('select pg_advisory_xact_lock($1)', [LOCK]);
     await requireUtf8(db);
-    await db.query('create table if not exists migrations (id integer primary key, applied_at timestamptz not null default now())');
+    await db.query(
+      'create table if not exists migrations (id integer primary key, applied_at timestamptz not null default now())',
+    );
     const { rows } = await db.query<{ id: number }>('select id from migrations');
     await applyMissing(db, new Set(rows.map((r) => r.id)));
   });
@@ -30,7 +32,8 @@ async function applyMissing(db: Db, done: Set<number>): Promise<void> {
   const ids = files.map((f) => Number.parseInt(f, 10));
   const newest = Math.max(...ids);
   for (const id of done) {
-    if (id > newest) throw new Error(`The database has migration ${id}, this program knows ${newest}: start the newer program.`);
+    if (id > newest)
+      throw new Error(`The database has migration ${id}, this program knows ${newest}: start the newer program.`);
   }
   for (const [i, file] of files.entries()) {
     if (done.has(ids[i] as number)) continue;
@@ -43,5 +46,6 @@ async function requireUtf8(db: Db): Promise<void> {
   const { rows } = await db.query<{ encoding: string }>(
     'select pg_encoding_to_char(encoding) as encoding from pg_database where datname = current_database()',
   );
-  if (rows[0]?.encoding !== 'UTF8') throw new Error(`The database's encoding is ${rows[0]?.encoding}; it must be UTF8.`);
+  if (rows[0]?.encoding !== 'UTF8')
+    throw new Error(`The database's encoding is ${rows[0]?.encoding}; it must be UTF8.`);
 }

@@ -97,12 +97,22 @@ async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<v
 async function failDuplicates(db: Db, importId: string): Promise<void> {
   // The planner knows nothing yet of rows that were just copied in, and would compare each with each.
   await db.query('set local enable_nestloop = off');
-  await failLater(db, importId, 'i.user_id', errorBody(
-    'ALREADY_EXISTS', 'USER-ID-TAKEN', 'The userId stands in this import already.',
-  ));
-  await failLater(db, importId, `o.org_id || ' ' || i.user_name_key`, errorBody(
-    'ALREADY_EXISTS', 'USER-NAME-TAKEN', 'The user name stands in this import already, in the same organization.',
-  ));
+  await failLater(
+    db,
+    importId,
+    'i.user_id',
+    errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'The userId stands in this import already.'),
+  );
+  await failLater(
+    db,
+    importId,
+    `o.org_id || ' ' || i.user_name_key`,
+    errorBody(
+      'ALREADY_EXISTS',
+      'USER-NAME-TAKEN',
+      'The user name stands in this import already, in the same organization.',
+    ),
+  );
 }
 
 async function failLater(db: Db, importId: string, key: string, error: unknown): Promise<void> {

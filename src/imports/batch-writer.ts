@@ -109,7 +109,12 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
 
   async function attempt(importId: string, batch: Waiting[]): Promise<BatchFault | undefined> {
     try {
-      const sealed = new Set(await store.write(importId, batch.map((w) => w.ordinal)));
+      const sealed = new Set(
+        await store.write(
+          importId,
+          batch.map((w) => w.ordinal),
+        ),
+      );
       for (const w of batch) w.resolve(sealed.has(w.ordinal) ? 'needs-hash' : 'done');
       return undefined;
     } catch (error) {

@@ -1,8 +1,9 @@
 /**
  * The bytes of an import's body, decoded, and what its headers and query say about it.
  */
-import type { Request } from 'express';
+
 import { createGunzip } from 'node:zlib';
+import type { Request } from 'express';
 import { ApiError, invalidArgument } from '../errors.ts';
 import type { BodyParser } from './intake.ts';
 import { DataOrgsParser } from './parse.ts';
@@ -35,7 +36,9 @@ export function readQuery(query: Record<string, unknown>): ImportQuery {
 }
 
 function badQuery(name: string, problem: string): ApiError {
-  return invalidArgument('IMPORT-QUERY', `${name.slice(0, 100)} ${problem}`, [{ field: name.slice(0, 100), description: problem }]);
+  return invalidArgument('IMPORT-QUERY', `${name.slice(0, 100)} ${problem}`, [
+    { field: name.slice(0, 100), description: problem },
+  ]);
 }
 
 /** @throws ApiError 415 for another media type than JSON */

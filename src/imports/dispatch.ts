@@ -52,7 +52,10 @@ async function dispatchSlice(
   limit: number,
 ): Promise<number> {
   const ordinals = await pendingFrom(pool, importId, from, limit);
-  await queues.add<ItemPointer>('imports', ordinals.map((o) => pointerJob(importId, o)));
+  await queues.add<ItemPointer>(
+    'imports',
+    ordinals.map((o) => pointerJob(importId, o)),
+  );
   const last = ordinals.at(-1);
   await pool.query(
     `update import_dispatch d set dispatched = d.dispatched + $3, moved_at = clock_timestamp(),

@@ -19,7 +19,12 @@ export function shapeOf(schema: z.ZodType): Shape | true {
  * @param value an entry as JSON.parse made it; changed in place where names differ
  * @param onUnknown called with the path of each unknown field, array indices left out: `user.hashedPassword.algorithm`
  */
-export function renameFields(value: unknown, shape: Shape | true, path: string, onUnknown: (path: string) => void): void {
+export function renameFields(
+  value: unknown,
+  shape: Shape | true,
+  path: string,
+  onUnknown: (path: string) => void,
+): void {
   if (shape === true || typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
     for (const item of value) renameFields(item, shape, `${path}[]`, onUnknown);
@@ -30,7 +35,8 @@ export function renameFields(value: unknown, shape: Shape | true, path: string, 
     const known = shape.get(key) !== undefined ? key : rename(object, key, shape);
     const inner = known === undefined ? undefined : shape.get(known);
     if (known === undefined || inner === undefined) onUnknown(join(path, key));
-    else if (object[known] === null) object[known] = undefined; // as in every JSON form of protobuf, null is absent
+    else if (object[known] === null)
+      object[known] = undefined; // as in every JSON form of protobuf, null is absent
     else if (inner !== true) renameFields(object[known], inner, join(path, known), onUnknown);
   }
 }

@@ -4,8 +4,9 @@
  * Guarantee: when this returns, every user of the body is durable and the import is running; when it throws, nothing of it
  * remains. If we die here the import is still `receiving`: nobody sees it, nothing of it is worked off, the sweep removes it.
  */
-import { transaction } from '../db/pool.ts';
+
 import { appendEvent } from '../db/events.ts';
+import { transaction } from '../db/pool.ts';
 import { ApiError, invalidArgument } from '../errors.ts';
 import { type Caller, hasOrgRole, permissionDenied } from '../identity/caller.ts';
 import { activate, createReceiving, discard, type OrgTally, touchReceiving } from './accept.ts';
@@ -107,7 +108,8 @@ class Intake {
 
   private takeTimeout(value: unknown): void {
     const problem = timeoutProblem(value, this.deps.config.MAX_IMPORT_TIMEOUT);
-    if (problem) throw invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}`, [{ field: 'timeout', description: problem }]);
+    if (problem)
+      throw invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}`, [{ field: 'timeout', description: problem }]);
     this.timeout = value as string;
   }
 
@@ -116,7 +118,9 @@ class Intake {
     if (typeof value !== 'string' || value === '') throw badField(field, 'must be a non-empty string');
     if (!this.allowed.has(value)) {
       if (!hasOrgRole(this.caller, value, ['ORG_OWNER'])) throw permissionDenied();
-      const { rowCount } = await this.deps.pool.query('select from organizations where id = $1', [value.replaceAll('\0', '')]);
+      const { rowCount } = await this.deps.pool.query('select from organizations where id = $1', [
+        value.replaceAll('\0', ''),
+      ]);
       if (rowCount === 0) throw new ApiError('NOT_FOUND', 'IMPORT-ORG', `The organization of ${field} does not exist.`);
       this.allowed.add(value);
     }

@@ -97,12 +97,14 @@ export async function readResult(pool: Pool, progress: ImportResult): Promise<Re
       `select user_id, error from import_items where import_id = $1 and state = 'failed' order by ordinal limit $2`,
       [id, MAX_ERRORS],
     ),
-    progress.counts.succeeded === 0 ? { rows: [] } : pool.query<{ org_id: string; user_id: string }>(
-      `select o.org_id, i.user_id from import_items i
+    progress.counts.succeeded === 0
+      ? { rows: [] }
+      : pool.query<{ org_id: string; user_id: string }>(
+          `select o.org_id, i.user_id from import_items i
        join import_orgs o on o.import_id = i.import_id and o.org_index = i.org_index
        where i.import_id = $1 and i.state = 'succeeded' order by i.ordinal limit $2`,
-      [id, MAX_SUCCESS],
-    ),
+          [id, MAX_SUCCESS],
+        ),
   ]);
   const byOrg = Map.groupBy(succeeded.rows as { org_id: string; user_id: string }[], (r) => r.org_id);
   return {

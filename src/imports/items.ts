@@ -41,22 +41,47 @@ export interface FailedItem {
 export type Item = PendingItem | FailedItem;
 
 export const COLUMNS = [
-  'import_id', 'ordinal', 'org_index', 'maybe_duplicate', 'state', 'user_id', 'user_name', 'error',
-  'user_name_key', 'user_state', 'given_name', 'family_name', 'nick_name', 'display_name', 'preferred_language',
-  'gender', 'email', 'email_key', 'email_verified', 'phone', 'phone_verified', 'password_hash', 'password_sealed',
-  'password_change_required', 'extras',
+  'import_id',
+  'ordinal',
+  'org_index',
+  'maybe_duplicate',
+  'state',
+  'user_id',
+  'user_name',
+  'error',
+  'user_name_key',
+  'user_state',
+  'given_name',
+  'family_name',
+  'nick_name',
+  'display_name',
+  'preferred_language',
+  'gender',
+  'email',
+  'email_key',
+  'email_verified',
+  'phone',
+  'phone_verified',
+  'password_hash',
+  'password_sealed',
+  'password_change_required',
+  'extras',
 ] as const;
 
 const FAILED_TAIL = '\t\\N'.repeat(COLUMNS.length - 8);
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what COPY's text format escapes
 const SPECIAL = /[\\\n\r\t\b\f\v]/;
 const ESCAPES: Record<string, string> = {
-  '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\b': '\\b', '\f': '\\f', '\v': '\\v',
+  '\\': '\\\\',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\v': '\\v',
 };
 
 function text(s: string | null): string {
   if (s === null) return '\\N';
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: see SPECIAL
   return SPECIAL.test(s) ? s.replace(/[\\\n\r\t\b\f\v]/g, (c) => ESCAPES[c] as string) : s;
 }
 
@@ -70,10 +95,27 @@ export function copyLine(importId: string, ordinal: number, org: number, duplica
 /** The same row as parameters of an insert, in the order of COLUMNS from `maybe_duplicate` on. */
 export function itemValues(item: PendingItem): unknown[] {
   return [
-    false, item.state, item.userId, item.userName, null,
-    item.userNameKey, item.userState, item.givenName, item.familyName, item.nickName, item.displayName,
-    item.preferredLanguage, item.gender, item.email, item.emailKey, item.emailVerified, item.phone, item.phoneVerified,
-    item.passwordHash, item.passwordSealed, item.passwordChangeRequired,
+    false,
+    item.state,
+    item.userId,
+    item.userName,
+    null,
+    item.userNameKey,
+    item.userState,
+    item.givenName,
+    item.familyName,
+    item.nickName,
+    item.displayName,
+    item.preferredLanguage,
+    item.gender,
+    item.email,
+    item.emailKey,
+    item.emailVerified,
+    item.phone,
+    item.phoneVerified,
+    item.passwordHash,
+    item.passwordSealed,
+    item.passwordChangeRequired,
     item.extras === null ? null : JSON.stringify(item.extras),
   ];
 }

@@ -4,8 +4,9 @@
  *
  * Guarantee: when this resolves the item is settled or the import does not run. If we die here the job comes again.
  */
-import { faultKind, sqlState } from '../db/sqlstates.ts';
+
 import type { Pool } from '../db/pool.ts';
+import { faultKind, sqlState } from '../db/sqlstates.ts';
 import { errorBody } from '../errors.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { Secrets } from '../secrets.ts';

@@ -3,7 +3,14 @@ import { type Request, type Response, Router } from 'express';
 import { z } from 'zod';
 import { ApiError, invalidArgument } from '../errors.ts';
 import { readJson } from '../http/json-body.ts';
-import { type Caller, callerOf, hasOrgRole, permissionDenied, requireOrgRole, selectedOrg } from '../identity/caller.ts';
+import {
+  type Caller,
+  callerOf,
+  hasOrgRole,
+  permissionDenied,
+  requireOrgRole,
+  selectedOrg,
+} from '../identity/caller.ts';
 import { parserFor, readBody, readQuery } from './body.ts';
 import { cancelImport, resumeImport } from './control.ts';
 import type { ImportDeps } from './deps.ts';
@@ -71,7 +78,9 @@ async function bulkImport(deps: Deps, req: Request, res: Response): Promise<void
     await answer(deps, req, res, importId);
   } catch (error) {
     if (req.readableAborted || (error as { code?: string }).code === 'ECONNRESET') {
-      throw new ApiError('ABORTED', 'IMPORT-ABORTED', 'The upload was cut off; nothing of it was kept.', { cause: error });
+      throw new ApiError('ABORTED', 'IMPORT-ABORTED', 'The upload was cut off; nothing of it was kept.', {
+        cause: error,
+      });
     }
     dropRest(req, res);
     throw error;
@@ -152,7 +161,10 @@ async function currentResult(deps: Deps, importId: string): Promise<Record<strin
   return readResult(deps.pool, await currentProgress(deps, importId));
 }
 
-const pageToken = z.string().regex(/^\d{1,18}$/, 'is not a page token of this list').optional();
+const pageToken = z
+  .string()
+  .regex(/^\d{1,18}$/, 'is not a page token of this list')
+  .optional();
 const pageSize = (max: number) => z.coerce.number('must be a number').int('must be whole').min(1).max(max);
 
 const listQuery = z.strictObject({ pageSize: pageSize(100).default(50), pageToken });

@@ -41,13 +41,14 @@ const userFields = {
     required('an object'),
   ),
   email: z.object({ email: emailAddress(), isEmailVerified: bool().optional() }, required('an object')),
-  phone: z
-    .object({ phone: requiredText(200), isPhoneVerified: bool().optional() }, 'must be an object')
-    .optional(),
+  phone: z.object({ phone: requiredText(200), isPhoneVerified: bool().optional() }, 'must be an object').optional(),
   password: requiredText(200).optional(),
   hashedPassword: z.object({ value: requiredText(200) }, 'must be an object').optional(),
   passwordChangeRequired: bool().optional(),
-  metadata: z.array(metadata, 'must be an array').superRefine(uniqueBy('key', (m) => m.key)).optional(),
+  metadata: z
+    .array(metadata, 'must be an array')
+    .superRefine(uniqueBy('key', (m) => m.key))
+    .optional(),
   idps: z
     .array(idp, 'must be an array')
     .superRefine(uniqueBy('externalUserId', (i) => JSON.stringify([i.configId, i.externalUserId])))

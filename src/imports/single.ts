@@ -136,7 +136,11 @@ function inBody(path: string): string {
 function invalid(error: ErrorBody): ApiError {
   const violations = error.details.flatMap((d) => (d.fieldViolations as FieldViolation[] | undefined) ?? []);
   const inner = violations.map((v) => ({ ...v, field: inBody(v.field) }));
-  return invalidArgument('IMPORT-USER-INVALID', `The user has bad fields: ${inner.map((v) => v.field).join(', ')}`, inner);
+  return invalidArgument(
+    'IMPORT-USER-INVALID',
+    `The user has bad fields: ${inner.map((v) => v.field).join(', ')}`,
+    inner,
+  );
 }
 
 function fromBody(error: ErrorBody): ApiError {

@@ -35,7 +35,8 @@ export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, str
   });
   const parsed = importEntry.safeParse(entry);
   if (!parsed.success) {
-    for (const issue of parsed.error.issues) violations.push({ field: fieldOf(issue.path), description: issue.message });
+    for (const issue of parsed.error.issues)
+      violations.push({ field: fieldOf(issue.path), description: issue.message });
     return failed(entry, violations);
   }
   crossChecks(parsed.data.user, violations);
@@ -45,7 +46,8 @@ export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, str
 /** `['user', 'metadata', 1, 'key']` → `user.metadata[1].key`; the entry itself is `user`'s parent. */
 function fieldOf(path: PropertyKey[]): string {
   let field = '';
-  for (const part of path) field += typeof part === 'number' ? `[${part}]` : field === '' ? String(part) : `.${String(part)}`;
+  for (const part of path)
+    field += typeof part === 'number' ? `[${part}]` : field === '' ? String(part) : `.${String(part)}`;
   return field === '' ? 'humanUsers[]' : field;
 }
 
@@ -92,7 +94,12 @@ function failed(entry: unknown, violations: FieldViolation[]): Item {
   return {
     state: 'failed',
     ...identityOf(entry),
-    error: errorBody('INVALID_ARGUMENT', 'IMPORT-USER-INVALID', `The user has bad fields: ${names.slice(0, 500)}`, shown),
+    error: errorBody(
+      'INVALID_ARGUMENT',
+      'IMPORT-USER-INVALID',
+      `The user has bad fields: ${names.slice(0, 500)}`,
+      shown,
+    ),
   };
 }
 

@@ -16,7 +16,8 @@ export function countWarnings(): WarningCounts {
       if (count !== undefined) counts.set(path, count + 1);
       else if (counts.size < MAX_PATHS) counts.set(clean(path), 1);
     },
-    list: () => [...counts].map(([path, count]) => ({ path, count, message: `"${path}" is not known and was ignored` })),
+    list: () =>
+      [...counts].map(([path, count]) => ({ path, count, message: `"${path}" is not known and was ignored` })),
   };
 }
 

@@ -12,7 +12,9 @@ import { errorBody } from '../errors.ts';
 /** SQLSTATE of settle_batch when the import is at its deadline, paused, cancelled or done. */
 export const NOT_RUNNING = 'MU001';
 
-const ID_TAKEN = JSON.stringify(errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'A user with this userId exists already.'));
+const ID_TAKEN = JSON.stringify(
+  errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'A user with this userId exists already.'),
+);
 const NAME_TAKEN = JSON.stringify(
   errorBody('ALREADY_EXISTS', 'USER-NAME-TAKEN', 'A user with this user name exists in the organization already.'),
 );

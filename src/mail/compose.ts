@@ -59,7 +59,7 @@ function messageIdOf({ id, createdAt, from }: Addressing): string {
 
 /** Plain ASCII stays readable in the raw message, link and all; nodemailer would break lines of over 76 characters. */
 function textPart(text: string): string | { raw: string } {
-  if (!/^[\x20-\x7e\n]*$/.test(text) || /[^\n]{990}/.test(text)) return text;
+  if (!/^[\x20-\x7e\n]*$/.test(text) || text.split('\n').some((line) => line.length > 990)) return text;
   const head = 'Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 7bit\n\n';
   return { raw: `${head}${text}`.replaceAll('\n', '\r\n') };
 }

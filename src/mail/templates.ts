@@ -72,10 +72,11 @@ export function harmless(name: string): string {
   return /:\/\/|\bwww\./i.test(line) ? '' : line;
 }
 
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
+
 /** `24 November 2025, 03:26 UTC` */
 function utc(at: Date): string {
-  const day = at.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
-  return `${day}, ${at.toISOString().slice(11, 16)} UTC`;
+  return `${DAY.format(at)}, ${at.toISOString().slice(11, 16)} UTC`;
 }
 
 const BUTTON =

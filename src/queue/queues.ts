@@ -1,20 +1,12 @@
 /**
- * The queues, on Redis when REDIS_URL is set and else on BullMQ's PostgreSQL backend. This file alone chooses.
+ * The queues, whatever backend holds them.
  *
  * Guarantee: a job is a pointer to rows of the database; whoever loses the whole queue loses no work, as the
  * dispatcher and the relay hand everything unsettled out again.
  * If we die here a job's lock runs out and BullMQ gives the job to another worker.
  */
-import {
-  type BackendFactory,
-  createPostgresBackend,
-  createRedisBackend,
-
-  type JobsOptions,
-  Queue,
-  Worker,
-} from 'bullmq';
-import { Redis } from 'ioredis';
+import { Queue, Worker } from 'bullmq';
+import { chooseBackend } from './backend.ts';
 
 export type QueueName = 'imports' | 'mails';
 
@@ -55,7 +47,11 @@ export interface Queues {
   depth(queue: QueueName): Promise<number>;
   /** Throws all jobs away, for tests: what the dispatcher must survive. */
   drop(queue: QueueName): Promise<void>;
-  work<T>(queue: QueueName, processor: (job: JobPointer<T>) => Promise<unknown>, settings: WorkerSettings): RunningWorker;
+  work<T>(
+    queue: QueueName,
+    processor: (job: JobPointer<T>) => Promise<unknown>,
+    settings: WorkerSettings,
+  ): RunningWorker;
   close(): Promise<void>;
 }
 
@@ -68,29 +64,31 @@ export interface QueueSettings {
 
 const ADD_CHUNK = 1000;
 
+/** What is used of a BullMQ queue, whose own type depends on its backend. */
+type JobSink = Pick<Queue, 'addBulk' | 'getJobCounts' | 'obliterate' | 'close'>;
+
 /** Connects lazily; the queues exist once the first job is added. */
 export function openQueues(settings: QueueSettings): Queues {
-  const backend = settings.REDIS_URL ? redisBackend(settings.REDIS_URL) : postgresBackend(settings.DATABASE_URL);
+  const backend = chooseBackend(settings);
   const onError = settings.onError ?? (() => {});
-  const open = new Map<QueueName, Queue>();
+  const open = new Map<QueueName, JobSink>();
 
-  function queue(name: QueueName): Queue<any, any, any, any, any, any, any, any> {
-    let q = open.get(name);
-    if (!q) {
-      q = new Queue(
-        `${settings.QUEUE_PREFIX}-${name}`,
-        {
-          connection: backend.producer(),
-          prefix: settings.QUEUE_PREFIX,
-          // A job's life is followed in the database; the event stream is only BullMQ's own.
-          streams: { events: { maxLen: 100 } },
-        },
-        backend.factory,
-      );
-      q.on('error', onError);
-      open.set(name, q);
-    }
-    return q;
+  function queue(name: QueueName): JobSink {
+    const known = open.get(name);
+    if (known) return known;
+    const made = new Queue(
+      `${settings.QUEUE_PREFIX}-${name}`,
+      {
+        connection: backend.producer(),
+        prefix: settings.QUEUE_PREFIX,
+        // A job's life is followed in the database; the event stream is only BullMQ's own.
+        streams: { events: { maxLen: 100 } },
+      },
+      backend.factory,
+    );
+    made.on('error', onError);
+    open.set(name, made as unknown as JobSink);
+    return made as unknown as JobSink;
   }
 
   return {
@@ -138,50 +136,5 @@ export function openQueues(settings: QueueSettings): Queues {
       await Promise.all([...open.values()].map((q) => q.close()));
       await backend.close();
     },
-  };
-}
-
-interface Backend {
-  kind: 'redis' | 'postgres';
-  // biome-ignore lint/suspicious/noExplicitAny: BullMQ types its options by backend; both go through here
-  factory: BackendFactory<any, any>;
-  jobOptions: JobsOptions;
-  producer(): unknown;
-  worker(): unknown;
-  close(): Promise<void>;
-}
-
-/** Producers fail fast when Redis is away, workers wait for it (BullMQ, "Going to production"). */
-function redisBackend(url: string): Backend {
-  const opened: Redis[] = [];
-  const connect = (options: { maxRetriesPerRequest: number | null; enableOfflineQueue: boolean }) => {
-    const redis = new Redis(url, { ...options, enableReadyCheck: true });
-    redis.on('error', () => {}); // BullMQ forwards what matters
-    opened.push(redis);
-    return redis;
-  };
-  return {
-    kind: 'redis',
-    factory: createRedisBackend,
-    jobOptions: {},
-    producer: () => connect({ maxRetriesPerRequest: 2, enableOfflineQueue: true }),
-    worker: () => connect({ maxRetriesPerRequest: null, enableOfflineQueue: true }),
-    async close() {
-      for (const redis of opened) redis.disconnect();
-    },
-  };
-}
-
-function postgresBackend(url: string): Backend {
-  // Safe for the queue alone: a job that a crash forgets is handed out again from the database.
-  const connection = (max: number) => ({ connectionString: url, max, options: '-c synchronous_commit=off' });
-  return {
-    kind: 'postgres',
-    factory: createPostgresBackend,
-    // Said per job, this backend deletes the row in the statement that completes it.
-    jobOptions: { removeOnComplete: true, removeOnFail: true },
-    producer: () => connection(2),
-    worker: () => connection(8),
-    async close() {},
   };
 }

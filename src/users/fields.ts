@@ -31,10 +31,12 @@ export function text(max: number) {
 
 /** A string of 1 to `max` code points. */
 export function requiredText(max: number) {
-  return z.string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') }).superRefine((s, ctx) => {
-    const problem = s === '' ? 'must not be empty' : textProblem(s, max);
-    if (problem) ctx.addIssue({ code: 'custom', message: problem });
-  });
+  return z
+    .string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') })
+    .superRefine((s, ctx) => {
+      const problem = s === '' ? 'must not be empty' : textProblem(s, max);
+      if (problem) ctx.addIssue({ code: 'custom', message: problem });
+    });
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the rule is about control characters
@@ -50,10 +52,12 @@ export function idProblem(s: string): string | undefined {
 
 /** A caller-chosen id. */
 export function id() {
-  return z.string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') }).superRefine((s, ctx) => {
-    const problem = idProblem(s);
-    if (problem) ctx.addIssue({ code: 'custom', message: problem });
-  });
+  return z
+    .string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') })
+    .superRefine((s, ctx) => {
+      const problem = idProblem(s);
+      if (problem) ctx.addIssue({ code: 'custom', message: problem });
+    });
 }
 
 // RFC 2822 section 3.4.1 addr-spec with the UTF-8 of RFC 6532: dot-atom or quoted local part, dot-atom or literal domain;
@@ -71,10 +75,16 @@ export function isEmailAddress(s: string): boolean {
 
 /** An email address of at most 200 code points. */
 export function emailAddress() {
-  return z.string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') }).superRefine((s, ctx) => {
-    const problem = s === '' ? 'must not be empty' : (textProblem(s, 200) ?? (isEmailAddress(s) ? undefined : 'must be an email address such as ann@example.com'));
-    if (problem) ctx.addIssue({ code: 'custom', message: problem });
-  });
+  return z
+    .string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') })
+    .superRefine((s, ctx) => {
+      const problem =
+        s === ''
+          ? 'must not be empty'
+          : (textProblem(s, 200) ??
+            (isEmailAddress(s) ? undefined : 'must be an email address such as ann@example.com'));
+      if (problem) ctx.addIssue({ code: 'custom', message: problem });
+    });
 }
 
 // RFC 3066 section 2.1: 1*8ALPHA *("-" 1*8(ALPHA / DIGIT))
@@ -85,7 +95,8 @@ export function language() {
   return z.string('must be a string').superRefine((s, ctx) => {
     if (s === '') return;
     if (!fits(s, 10)) ctx.addIssue({ code: 'custom', message: 'must have at most 10 characters' });
-    else if (!LANGUAGE_TAG.test(s)) ctx.addIssue({ code: 'custom', message: 'must be a language tag such as en or de-CH' });
+    else if (!LANGUAGE_TAG.test(s))
+      ctx.addIssue({ code: 'custom', message: 'must be a language tag such as en or de-CH' });
   });
 }
 

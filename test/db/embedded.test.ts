@@ -108,8 +108,9 @@ test('a folder in use is refused in one sentence that names the process', async 
 test('of many who want the folder at once, one gets it; a dead holder or a re-used process id does not keep it', async () => {
   const dir = join(base, 'locks');
   await mkdir(dir, { recursive: true });
-  for (const stale of [`${process.pid} 1 aaaaaaaaaaaa\n`, '4194303 1 aaaaaaaaaaaa\n', '', 'garbage']) {
-    await writeFile(join(dir, 'lock'), stale);
+  const stale = [`lock-${process.pid}-1-aaaaaaaa`, 'lock-4194303-1-aaaaaaaa', 'lock-4194303-1-aaaaaaaa.held'];
+  for (let round = 0; round < 20; round++) {
+    for (const name of stale) await writeFile(join(dir, name), '');
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => lockFolder(dir)));
     const taken = outcomes.filter((o) => o.status === 'fulfilled');
     assert.equal(taken.length, 1, JSON.stringify(outcomes));

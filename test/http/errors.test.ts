@@ -3,13 +3,13 @@ import { PassThrough } from 'node:stream';
 import test from 'node:test';
 import express from 'express';
 import { pino } from 'pino';
+import { openPool } from '../../src/db/pool.ts';
 import { ApiError } from '../../src/errors.ts';
 import { accessLog } from '../../src/http/access-log.ts';
 import { noSuchOperation, renderErrors } from '../../src/http/errors.ts';
 import { healthRoutes } from '../../src/http/health.ts';
 import { requestId } from '../../src/http/request-id.ts';
 import { listen } from '../../src/http/server.ts';
-import { openPool } from '../../src/db/pool.ts';
 
 interface Throwing {
   get(path: string): Promise<{ status: number; body: Record<string, unknown>; headers: Headers; text: string }>;
@@ -52,7 +52,10 @@ const pgError = (code: string, more = {}) => Object.assign(new Error('relation "
 
 test('whatever is not an ApiError is a 500 that tells nothing, and the log tells it with the request id', async (t) => {
   const detail = 'Failing row contains (ann, $2a$10$secrethash)';
-  const app = await throwing(t, { '/pg': pgError('23514', { detail, constraint: 'users_check' }), '/text': 'a string' });
+  const app = await throwing(t, {
+    '/pg': pgError('23514', { detail, constraint: 'users_check' }),
+    '/text': 'a string',
+  });
   const answer = await app.get('/pg');
   assert.equal(answer.status, 500);
   assert.deepEqual([answer.body.code, answer.body.message], [13, 'An internal error occurred.']);
@@ -103,7 +106,10 @@ test('an ApiError shows its body and is not logged as a failure', async (t) => {
       { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations },
     ],
   });
-  assert.deepEqual(app.log().map((l) => l.msg), ['request']);
+  assert.deepEqual(
+    app.log().map((l) => l.msg),
+    ['request'],
+  );
 });
 
 test('an error after half an answer cuts the connection', async (t) => {
@@ -130,41 +136,4 @@ test('/readyz is 503 within its patience when the database is away, /healthz sta
   assert.equal(ready.status, 503);
   assert.equal(((await ready.json()) as { code: number }).code, 14);
   assert.equal((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status, 200);
-});
-
-test('a stopping server finishes what runs, then takes nothing', async () => {
-  const started = Promise.withResolvers<void>();
-  const finish = Promise.withResolvers<void>();
-  const server = await listen(
-    async (_req, res) => {
-      started.resolve();
-      await finish.promise;
-      res.end('done');
-    },
-    { host: '127.0.0.1', port: 0 },
-  );
-  const url = `http://127.0.0.1:${server.port}`;
-  const running = fetch(url).then((r) => r.text());
-  await started.promise;
-  const stopped = server.stop(60_000);
-  finish.resolve();
-  assert.equal(await running, 'done');
-  await stopped;
-  await assert.rejects(fetch(url));
-});
-
-test('a stopping server cuts what does not finish in time', async () => {
-  const started = Promise.withResolvers<void>();
-  const server = await listen(() => started.resolve(), { host: '127.0.0.1', port: 0 });
-  const running = fetch(`http://127.0.0.1:${server.port}`);
-  const failed = assert.rejects(running);
-  await started.promise;
-  await server.stop(20);
-  await failed;
-});
-
-test('a used port is an error', async () => {
-  const server = await listen(() => {}, { host: '127.0.0.1', port: 0 });
-  await assert.rejects(listen(() => {}, { host: '127.0.0.1', port: server.port }), { code: 'EADDRINUSE' });
-  await server.stop(1000);
 });

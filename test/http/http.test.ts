@@ -52,12 +52,13 @@ test('an absent body reads as an empty object', async () => {
 });
 
 test('a wrong media type, charset or encoding is 415 code 3', async () => {
-  for (const headers of [
+  const wrong: Record<string, string>[] = [
     { 'content-type': 'text/plain' },
     { 'content-type': 'application/json; charset=latin1' },
     { 'content-type': 'application/x-www-form-urlencoded' },
     { 'content-type': 'application/json', 'content-encoding': 'rot13' },
-  ]) {
+  ];
+  for (const headers of wrong) {
     assertError(await api.call('POST', SETUP, '{}', { headers }), 415, 3, 'REQUEST-MEDIA-TYPE');
   }
   const spelled = { 'content-type': 'application/json; charset=UTF-8' };

@@ -25,11 +25,14 @@ function violationsOf(body: unknown): string[] {
 }
 
 test('every bad field is named by its camelCase path', () => {
-  assert.deepEqual(violationsOf({ user_name: 'too long', human: { email: {} }, queries: [{ in_user_ids_query: {} }] }), [
-    'userName: must have at most 5 characters',
-    'human.email.email: is required',
-    'queries[0].inUserIdsQuery.userIds: is required',
-  ]);
+  assert.deepEqual(
+    violationsOf({ user_name: 'too long', human: { email: {} }, queries: [{ in_user_ids_query: {} }] }),
+    [
+      'userName: must have at most 5 characters',
+      'human.email.email: is required',
+      'queries[0].inUserIdsQuery.userIds: is required',
+    ],
+  );
 });
 
 test('a value of the wrong kind is named with the kind it must have', () => {
@@ -40,7 +43,11 @@ test('a value of the wrong kind is named with the kind it must have', () => {
 });
 
 test('snake_case keys are taken, also deep inside', () => {
-  const value = parseBody(schema, { user_name: 'ann', human: good.human, queries: [{ in_user_ids_query: { user_ids: ['1'] } }] }, 'TEST');
+  const value = parseBody(
+    schema,
+    { user_name: 'ann', human: good.human, queries: [{ in_user_ids_query: { user_ids: ['1'] } }] },
+    'TEST',
+  );
   assert.deepEqual(value, { ...good, queries: [{ inUserIdsQuery: { userIds: ['1'] } }] });
 });
 
@@ -56,7 +63,9 @@ test('an unknown field is ignored, a null member counts as absent', () => {
 
 test('NUL and lone surrogates are refused in every string, each named once', () => {
   assert.deepEqual(violationsOf({ ...good, userName: 'a\0' }), ['userName: must not contain NUL']);
-  assert.deepEqual(violationsOf({ ...good, other: [{ x: '\ud800' }] }), ['other[0].x: must not contain a lone surrogate']);
+  assert.deepEqual(violationsOf({ ...good, other: [{ x: '\ud800' }] }), [
+    'other[0].x: must not contain a lone surrogate',
+  ]);
 });
 
 test('a body that is no object is refused, and so is one too deep', () => {

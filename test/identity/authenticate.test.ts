@@ -15,7 +15,8 @@ before(async () => {
 });
 after(() => api.stop());
 
-const me = (token: string | null, headers = {}) => api.call('GET', '/management/v1/orgs/me', undefined, { token, headers });
+const me = (token: string | null, headers = {}) =>
+  api.call('GET', '/management/v1/orgs/me', undefined, { token, headers });
 
 async function assertRefused(token: string): Promise<void> {
   const answer = await me(token);
@@ -33,7 +34,14 @@ test('a good token is taken, the scheme in any case', async () => {
 
 test('anything else in the header is 401', async () => {
   const { token } = await api.machine(org.orgId, ['ORG_OWNER']);
-  for (const authorization of [token, `Basic ${token}`, 'Bearer', `Bearer ${token} x`, `Bearer ${token}x`, `Bearer ${'x'.repeat(5000)}`]) {
+  for (const authorization of [
+    token,
+    `Basic ${token}`,
+    'Bearer',
+    `Bearer ${token} x`,
+    `Bearer ${token}x`,
+    `Bearer ${'x'.repeat(5000)}`,
+  ]) {
     assert.equal((await me(null, { authorization })).status, 401, authorization.slice(0, 20));
   }
 });
@@ -49,9 +57,15 @@ test('a revoked token is 401 with the next call', async () => {
 
 test('an expired token is 401', async () => {
   const { userId, token } = await api.machine(org.orgId, ['ORG_OWNER']);
-  await api.deps.pool.query(`update personal_access_tokens set expires_at = now() - interval '1 second' where user_id = $1`, [userId]);
+  await api.deps.pool.query(
+    `update personal_access_tokens set expires_at = now() - interval '1 second' where user_id = $1`,
+    [userId],
+  );
   await assertRefused(token);
-  await api.deps.pool.query(`update personal_access_tokens set expires_at = now() + interval '1 hour' where user_id = $1`, [userId]);
+  await api.deps.pool.query(
+    `update personal_access_tokens set expires_at = now() + interval '1 hour' where user_id = $1`,
+    [userId],
+  );
   assert.equal((await me(token)).status, 200);
 });
 

@@ -3,7 +3,7 @@ import test, { after, before, type TestContext } from 'node:test';
 import { ConfigError, readConfig } from '../../src/config.ts';
 import { callerOfToken } from '../../src/identity/authenticate.ts';
 import { bootstrap } from '../../src/identity/bootstrap.ts';
-import { openHasher, type Hasher } from '../../src/passwords/hasher.ts';
+import { type Hasher, openHasher } from '../../src/passwords/hasher.ts';
 import { testDatabase } from '../support/postgres.ts';
 
 let hasher: Hasher;
@@ -65,7 +65,11 @@ test('the first human is an IAM_OWNER who is active and verified, and no mail is
 });
 
 test('half an administrator, or one without an address, is refused and nothing is made', async (t) => {
-  for (const env of [{ ADMIN_EMAIL: 'a@b' }, { ADMIN_PASSWORD: 'x' }, { ADMIN_EMAIL: 'Ann <a@b>', ADMIN_PASSWORD: 'x' }]) {
+  for (const env of [
+    { ADMIN_EMAIL: 'a@b' },
+    { ADMIN_PASSWORD: 'x' },
+    { ADMIN_EMAIL: 'Ann <a@b>', ADMIN_PASSWORD: 'x' },
+  ]) {
     const { pool, boot } = await start(t, env as Record<string, string>);
     await assert.rejects(boot(), ConfigError);
     assert.equal((await pool.query('select from organizations')).rowCount, 0);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
+import { renewHash } from '../../src/identity/sessions/check-password.ts';
 import type { Hasher } from '../../src/passwords/hasher.ts';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 
@@ -34,12 +35,20 @@ const loginNamesOf = async (userId: string): Promise<string[]> =>
 
 test('a right password makes a session; its token is no bearer token', async () => {
   const [full, bare] = await loginNamesOf(org.userId);
-  for (const user of [{ userId: org.userId }, { loginName: full }, { loginName: bare }, { loginName: full?.toUpperCase() }]) {
+  for (const user of [
+    { userId: org.userId },
+    { loginName: full },
+    { loginName: bare },
+    { loginName: full?.toUpperCase() },
+  ]) {
     const { status, body } = await login(user);
     assert.equal(status, 201);
     assert.deepEqual(Object.keys(body).sort(), ['details', 'sessionId', 'sessionToken']);
     assert.equal(body.details.resourceOwner, org.orgId);
-    assert.equal((await api.call('GET', `/v2beta/users/${org.userId}`, undefined, { token: body.sessionToken })).status, 401);
+    assert.equal(
+      (await api.call('GET', `/v2beta/users/${org.userId}`, undefined, { token: body.sessionToken })).status,
+      401,
+    );
     const { rows } = await api.deps.pool.query('select * from sessions where id = $1', [body.sessionId]);
     assert(!JSON.stringify(rows).includes(body.sessionToken));
   }
@@ -130,7 +139,8 @@ test('the first good login stores today’s hash, a wrong one does not', async (
   const { userId } = await api.setupOrg();
   const md5 = '5f4dcc3b5aa765d61d8327deb882cf99'; // "password"
   await api.deps.pool.query('update users set password_hash = $2 where id = $1', [userId, md5]);
-  const hash = async () => (await api.deps.pool.query('select password_hash, sequence from users where id = $1', [userId])).rows[0];
+  const hash = async () =>
+    (await api.deps.pool.query('select password_hash, sequence from users where id = $1', [userId])).rows[0];
   const before = await hash();
   await login({ userId }, 'wrong');
   assert.equal((await hash()).password_hash, md5);
@@ -142,11 +152,27 @@ test('the first good login stores today’s hash, a wrong one does not', async (
   assert.deepEqual(await hash(), after);
 });
 
+test('a password that was changed since it was checked stays', async () => {
+  const { userId, orgId } = await api.setupOrg();
+  const hash = async () =>
+    (await api.deps.pool.query('select password_hash from users where id = $1', [userId])).rows[0].password_hash;
+  const changed = await hash();
+  const checked = { id: userId, orgId, state: 'active', passwordHash: 'the hash before', rehash: true } as const;
+  await renewHash(api.deps, checked, 'the password before');
+  assert.equal(await hash(), changed);
+});
+
 test('first logins at once all succeed', async () => {
   const { userId } = await api.setupOrg();
-  await api.deps.pool.query('update users set password_hash = $2 where id = $1', [userId, '5f4dcc3b5aa765d61d8327deb882cf99']);
+  await api.deps.pool.query('update users set password_hash = $2 where id = $1', [
+    userId,
+    '5f4dcc3b5aa765d61d8327deb882cf99',
+  ]);
   const answers = await Promise.all([1, 2, 3, 4].map(() => login({ userId }, 'password')));
-  assert.deepEqual(answers.map((a) => a.status), [201, 201, 201, 201]);
+  assert.deepEqual(
+    answers.map((a) => a.status),
+    [201, 201, 201, 201],
+  );
 });
 
 test('bad bodies name their fields; snake_case is taken', async () => {

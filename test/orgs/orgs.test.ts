@@ -59,7 +59,8 @@ test('a bad search names its fields', async () => {
 test('"me" is the caller’s organization, or the one that the header names', async () => {
   const [one, two] = [await api.setupOrg(), await api.setupOrg()];
   const viewer = await api.machine(one.orgId, ['ORG_OWNER_VIEWER']);
-  const me = async (options: object) => (await api.call('GET', '/management/v1/orgs/me', undefined, options)).body.org?.id;
+  const me = async (options: object) =>
+    (await api.call('GET', '/management/v1/orgs/me', undefined, options)).body.org?.id;
   assert.equal(await me({ token: viewer.token }), one.orgId);
   assert.equal(await me({ orgId: two.orgId }), two.orgId);
   assert.equal(await me({ headers: { 'x-zitadel-orgid': two.orgId } }), two.orgId);

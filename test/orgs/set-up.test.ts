@@ -29,7 +29,13 @@ const setUp = (change = {}) => api.call('POST', SETUP, body(change));
 
 test('set-up answers details with creationDate, and the first user is there', async () => {
   const human = {
-    profile: { firstName: 'Ann', lastName: 'Arbor', nickName: 'A', preferredLanguage: 'de-CH', gender: 'GENDER_FEMALE' },
+    profile: {
+      firstName: 'Ann',
+      lastName: 'Arbor',
+      nickName: 'A',
+      preferredLanguage: 'de-CH',
+      gender: 'GENDER_FEMALE',
+    },
     phone: { phone: 'tel:+41-79-123-45-67', isPhoneVerified: true },
   };
   const { status, body: answer } = await setUp({ org: { name: 'Wörld & Co.' }, human });

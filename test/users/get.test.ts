@@ -88,8 +88,15 @@ test('the user itself and any role of its organization may read; to others it is
   assert.equal((await get(itself.userId, itself)).status, 200);
   const outsider = await api.machine(other.orgId, ['ORG_OWNER']);
   for (const rest of ['', '/metadata', '/links']) {
-    const refused = [await get(org.userId, itself, rest), await get(org.userId, outsider, rest), await get('missing', outsider, rest)];
-    assert.deepEqual(refused.map((a) => [a.status, errorId(a)]), Array(3).fill([403, 'AUTH-PERMISSION']));
+    const refused = [
+      await get(org.userId, itself, rest),
+      await get(org.userId, outsider, rest),
+      await get('missing', outsider, rest),
+    ];
+    assert.deepEqual(
+      refused.map((a) => [a.status, errorId(a)]),
+      Array(3).fill([403, 'AUTH-PERMISSION']),
+    );
     assert.equal(new Set(refused.map((a) => JSON.stringify(a.body))).size, 1);
     const missing = await get('missing', {}, rest);
     assert.deepEqual([missing.status, missing.body.code, errorId(missing)], [404, 5, 'USER-NOT-FOUND']);
@@ -98,7 +105,12 @@ test('the user itself and any role of its organization may read; to others it is
 
 test('ids with odd characters survive percent-encoded in the path', async () => {
   const userId = `auth0|6042:a@b/ü ${unique('x')}`;
-  const made = await api.call('POST', '/management/v1/users/machine', { userId, userName: unique('odd'), name: 'Odd' }, { orgId: org.orgId });
+  const made = await api.call(
+    'POST',
+    '/management/v1/users/machine',
+    { userId, userName: unique('odd'), name: 'Odd' },
+    { orgId: org.orgId },
+  );
   assert.equal(made.body.userId, userId);
   assert.equal((await get(userId)).body.user.userId, userId);
 });

@@ -59,7 +59,11 @@ test('every bad field is named', async () => {
 test('only an ORG_OWNER makes machine users; to an IAM_OWNER a missing organization is 404', async () => {
   const owner = await api.machine(org.orgId, ['ORG_OWNER']);
   const manager = await api.machine(org.orgId, ['ORG_USER_MANAGER', 'ORG_OWNER_VIEWER']);
-  for (const options of [{ token: manager.token }, { token: owner.token, orgId: other.orgId }, { token: owner.token, orgId: 'missing' }]) {
+  for (const options of [
+    { token: manager.token },
+    { token: owner.token, orgId: other.orgId },
+    { token: owner.token, orgId: 'missing' },
+  ]) {
     const answer = await api.call('POST', MACHINES, '{', options);
     assert.deepEqual([answer.status, errorId(answer)], [403, 'AUTH-PERMISSION']);
   }
@@ -79,14 +83,18 @@ test('a deleted user is gone with its tokens, sessions and unsent mails; its eve
   const rows = async (sql: string) => (await api.deps.pool.query(sql, [userId])).rows;
   assert.deepEqual(await rows('select * from mail_outbox where user_id = $1'), []);
   const events = await rows('select type, sequence from events where aggregate_id = $1 order by sequence');
-  assert.deepEqual(events.map((e) => e.type), ['user.human.added', 'user.session.added', 'user.removed']);
+  assert.deepEqual(
+    events.map((e) => e.type),
+    ['user.human.added', 'user.session.added', 'user.removed'],
+  );
   assert.equal(events[2].sequence, removed.body.details.sequence);
   const again = await api.call('POST', MACHINES, { userId, userName, name: 'Heir' }, { orgId });
   assert.equal(again.status, 200);
 });
 
 test('ORG_OWNER and ORG_USER_MANAGER delete; others do not, and nobody but an IAM_OWNER deletes an IAM_OWNER', async () => {
-  const remove = async (userId: string, token: string) => (await api.call('DELETE', `/v2beta/users/${userId}`, undefined, { token })).status;
+  const remove = async (userId: string, token: string) =>
+    (await api.call('DELETE', `/v2beta/users/${userId}`, undefined, { token })).status;
   for (const role of ['ORG_OWNER', 'ORG_USER_MANAGER']) {
     const { token } = await api.machine(org.orgId, [role]);
     assert.equal(await remove((await api.machine(org.orgId)).userId, token), 200);

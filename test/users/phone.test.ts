@@ -9,13 +9,26 @@ test('a global number is taken in the usual spellings and kept as E.164', () => 
 });
 
 test('anything else is no number', () => {
-  for (const phone of ['0791234567', '+123', `+${'1'.repeat(16)}`, '+41abc', '41791234567', '++41791234567', '+41791234567;ext=1', '', '+٤١٧٩']) {
+  for (const phone of [
+    '0791234567',
+    '+123',
+    `+${'1'.repeat(16)}`,
+    '+41abc',
+    '41791234567',
+    '++41791234567',
+    '+41791234567;ext=1',
+    '',
+    '+٤١٧٩',
+  ]) {
     assert.equal(e164(phone), undefined, phone);
   }
 });
 
 test('the field names its problem', () => {
-  const problem = (phone: unknown) => mobileNumber(50).safeParse(phone).error?.issues.map((i) => i.message);
+  const problem = (phone: unknown) =>
+    mobileNumber(50)
+      .safeParse(phone)
+      .error?.issues.map((i) => i.message);
   assert.deepEqual(problem('12'), ['must be a phone number such as +41791234567']);
   assert.deepEqual(problem(`+${' '.repeat(60)}41791234567`), ['must have at most 50 characters']);
   assert.deepEqual(problem(''), ['must not be empty']);

@@ -117,9 +117,12 @@ test('bad fields are named by their paths; a query that is not known is refused'
 
 test('name, login name, email and ids are found by index', async () => {
   const { pool } = api.deps;
-  await pool.query(`insert into users (id, org_id, kind, state, user_name, user_name_key, email, email_key, sequence)
+  await pool.query(
+    `insert into users (id, org_id, kind, state, user_name, user_name_key, email, email_key, sequence)
     select 'bulk-' || i, $1, 'human', 'active', 'bulk' || i, 'bulk' || i, i || '@bulk', i || '@bulk', 1
-    from generate_series(1, 20000) i`, [other.orgId]);
+    from generate_series(1, 20000) i`,
+    [other.orgId],
+  );
   await pool.query('analyze users');
   const client = await pool.connect();
   const plans: string[] = [];

@@ -112,6 +112,7 @@ describe('a code', () => {
     const { code, codeId } = await mailCode(api, userId, 'initialise');
     await api.deps.pool.query(`update codes set expires_at = now() - interval '1 millisecond' where id = $1`, [codeId]);
     refused(await setPassword(userId, withCode(code), null));
+    refused(await verify(userId, code));
   });
 
   it('is used once, whoever comes first', async () => {

@@ -1,0 +1,54 @@
+/** The load generator's side of HTTP: one kept connection for calls, and uploads that are streamed. */
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+
+// biome-ignore lint/suspicious/noExplicitAny: benches look into answers as callers do
+export type Answer = Record<string, any>;
+
+export interface Client {
+  /** @throws Error with the answer when its status is not 200 */
+  call(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** Sends a bulk import; @throws Error with the answer when its status is not 202 */
+  upload(chunks: Iterable<Buffer>): Promise<Answer>;
+  close(): void;
+}
+
+export function openClient(baseUrl: string, token: string): Client {
+  const agent = new Agent({ keepAlive: true });
+  const options = (method: string, headers: Record<string, string | number>): RequestOptions => ({
+    agent,
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+  });
+  return {
+    async call(method, path, body) {
+      const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+      const req = request(baseUrl + path, options(method, bytes ? { 'content-length': bytes.length } : {}));
+      req.end(bytes);
+      const [res] = (await once(req, 'response')) as [IncomingMessage];
+      return answerOf(res, 200);
+    },
+    async upload(chunks) {
+      const req = request(`${baseUrl}/admin/v1/import`, options('POST', {}));
+      const sent = pipeline(Readable.from(chunks, { objectMode: true }), req);
+      // An early refusal closes the connection under the upload: the answer then says more than the broken pipe.
+      sent.catch(() => {});
+      const [res] = (await once(req, 'response')) as [IncomingMessage];
+      const answer = await answerOf(res, 202);
+      await sent;
+      return answer;
+    },
+    close() {
+      agent.destroy();
+    },
+  };
+}
+
+async function answerOf(res: IncomingMessage, expected: number): Promise<Answer> {
+  const body = await text(res);
+  if (res.statusCode !== expected) throw new Error(`The service answered ${res.statusCode}: ${body.slice(0, 500)}`);
+  return JSON.parse(body) as Answer;
+}

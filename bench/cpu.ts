@@ -1,0 +1,89 @@
+/**
+ * Processor time and memory of processes that are not ours to ask, read from /proc.
+ *
+ * Guarantee: a process that ended in between is still counted: what its parent has reaped stands in the parent's
+ * figures (proc(5), cutime and cstime), and no process is counted twice.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+
+/** USER_HZ, which Linux fixes at 100 for what it tells user space on every machine that Node.js runs on. */
+const MICROSECONDS_PER_TICK = 1_000_000 / 100;
+const BYTES_PER_KB = 1024;
+
+/** Root processes by role, such as `{ api: [4711], postgres: [4712] }`. */
+export type Roles = Record<string, number[]>;
+/** Microseconds by role. */
+export type CpuTime = Record<string, number>;
+
+export function hasProc(): boolean {
+  return existsSync('/proc/self/stat');
+}
+
+/**
+ * Processor time so far, of each role's processes and all their descendants.
+ * @throws Error when a root process is gone
+ */
+export function cpuTime(roles: Roles): CpuTime {
+  const processes = readProcesses();
+  const total = (pid: number, role: string): number => {
+    const found = processes.get(pid);
+    if (!found) throw new Error(`A process of ${role} ended while it was being measured.`);
+    return found.ticks + found.children.reduce((sum, child) => sum + total(child, role), 0);
+  };
+  const time: CpuTime = {};
+  for (const [role, pids] of Object.entries(roles)) {
+    time[role] = pids.reduce((sum, pid) => sum + total(pid, role), 0) * MICROSECONDS_PER_TICK;
+  }
+  return time;
+}
+
+/** What was used since `before`, by role, divided by `count`. */
+export function cpuPerUnit(before: CpuTime, after: CpuTime, count: number): CpuTime {
+  return Object.fromEntries(Object.entries(after).map(([role, t]) => [role, tenths((t - (before[role] ?? 0)) / count)]));
+}
+
+export function sumOf(time: CpuTime): number {
+  return tenths(Object.values(time).reduce((a, b) => a + b, 0));
+}
+
+function tenths(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+interface Process {
+  ticks: number;
+  children: number[];
+}
+
+function readProcesses(): Map<number, Process> {
+  const parents = new Map<number, number>();
+  const processes = new Map<number, Process>();
+  for (const entry of readdirSync('/proc')) {
+    const stat = /^\d+$/.test(entry) ? readStat(Number(entry)) : undefined;
+    if (!stat) continue;
+    parents.set(Number(entry), stat.parent);
+    processes.set(Number(entry), { ticks: stat.ticks, children: [] });
+  }
+  for (const [pid, parent] of parents) processes.get(parent)?.children.push(pid);
+  return processes;
+}
+
+function readStat(pid: number): { parent: number; ticks: number } | undefined {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return undefined; // it ended after it was listed, and its parent has its time
+  }
+  // The name in parentheses may hold spaces and parentheses; behind it stand the fields from the third on.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [utime, stime, cutime, cstime] = fields.slice(11, 15).map(Number) as [number, number, number, number];
+  return { parent: Number(fields[1]), ticks: utime + stime + cutime + cstime };
+}
+
+/** The most memory that the process has had at once, in bytes (proc(5), VmHWM). */
+export function peakMemory(pid: number): number {
+  const kb = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  if (!kb) throw new Error(`The kernel does not say how much memory process ${pid} has had.`);
+  return Number(kb) * BYTES_PER_KB;
+}

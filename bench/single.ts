@@ -1,0 +1,55 @@
+/**
+ * `single`: how long the single import takes, one after the other, from sending the request to the answer.
+ *
+ * Ceiling: one bare insert of a row into `users`, committed, on the same server; in turns with the calls. The ratio is
+ * how many times as long the service takes, so less is better.
+ */
+import type { Pool } from '../src/db/pool.ts';
+import { type Context, percentile, type Result, rounded } from './bench.ts';
+import { user, userId } from './load.ts';
+import { redisVersion } from './redis.ts';
+import { startService, startStores } from './stand.ts';
+
+const CALLS = 300;
+const WARM_UP = 20;
+
+export async function single({ scope, users, workers, say }: Context): Promise<Result[]> {
+  const calls = Math.min(users ?? CALLS, CALLS);
+  const stores = await startStores(scope, { redis: redisVersion() !== undefined });
+  const { client, orgId } = await startService(scope, stores, Math.max(1, workers));
+  const queue = stores.redis ? 'Redis' : 'PostgreSQL';
+  say(`single: ${calls} calls one by one, queue on ${queue}`);
+  const callMs: number[] = [];
+  const insertMs: number[] = [];
+  for (let n = 0; n < WARM_UP + calls; n++) {
+    callMs.push(await timed(() => client.call('POST', '/management/v1/users/human/_import', user(n), { orgId })));
+    insertMs.push(await timed(() => bareInsert(stores.pool, orgId, WARM_UP + calls + n)));
+  }
+  const measured = { call: callMs.slice(WARM_UP), insert: insertMs.slice(WARM_UP) };
+  const ceiling = rounded(percentile(measured.insert, 0.5), 2);
+  return [50, 99].map((p) => {
+    const value = rounded(percentile(measured.call, p / 100), 2);
+    const ratio = rounded(value / ceiling, 3);
+    const note = `${calls} calls, queue on ${queue}; ceiling: p50 of a bare insert and commit; less is better`;
+    return { name: `single-p${p}`, value, unit: 'ms', ceiling, ratio, note, extras: { calls, queue } };
+  });
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+const INSERT = {
+  name: 'bare-insert',
+  text: `insert into users (id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name,
+      display_name, preferred_language, email, email_key, email_verified, password_hash, password_changed_at, sequence)
+    values ($1, $2, 'human', 'active', $3, $3, $4, $5, '', $6, $7, $8, $8, true, $9, now(), 0)`,
+};
+
+async function bareInsert(pool: Pool, orgId: string, n: number): Promise<void> {
+  const { userName, profile: p, email, hashedPassword } = user(n);
+  const profile = [p.firstName, p.lastName, p.displayName, p.preferredLanguage];
+  await pool.query({ ...INSERT, values: [userId(n), orgId, userName, ...profile, email.email, hashedPassword.value] });
+}

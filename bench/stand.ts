@@ -1,0 +1,120 @@
+/**
+ * What is measured: the stores, and the service on them in the processes of `npm start`.
+ *
+ * Guarantee: everything lives in a folder of its own and is gone with the scope it was started in. The stores are
+ * separate from the service, so that the ceiling is measured on the very same servers after the service has stopped.
+ */
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { childEnv, readConfig } from '../src/config.ts';
+import { startEmbeddedPostgres } from '../src/db/embedded.ts';
+import { openPool, type Pool } from '../src/db/pool.ts';
+import { openLogger } from '../src/logger.ts';
+import { type Muster, startMuster } from '../src/muster.ts';
+import { type Client, openClient } from './client.ts';
+import type { Roles } from './cpu.ts';
+import { type RunningRedis, startRedis } from './redis.ts';
+import type { Scope } from './scope.ts';
+
+export interface Stores {
+  dir: string;
+  databaseUrl: string;
+  /** For what the bench itself asks of the database. */
+  pool: Pool;
+  redis?: RunningRedis;
+  roles(): Roles;
+}
+
+/** Starts PostgreSQL and, when asked for, Redis, both empty. */
+export async function startStores(scope: Scope, wanted: { redis: boolean }): Promise<Stores> {
+  const dir = await scope.start(makeFolder, (path) => rm(path, { recursive: true, force: true }));
+  const postgres = await scope.start(
+    () => startEmbeddedPostgres({ dataDir: join(dir, 'data'), background: true }),
+    (server) => server.stop(),
+  );
+  const redis = wanted.redis ? await startRedis(scope, join(dir, 'redis')) : undefined;
+  const pool = await scope.start(
+    async () => openPool(postgres.url, { max: 2, name: 'bench' }),
+    (opened) => opened.end(),
+  );
+  return {
+    dir,
+    databaseUrl: postgres.url,
+    pool,
+    redis,
+    roles: () => ({ postgres: [postgres.pid], ...(redis ? { redis: [redis.pid] } : {}) }),
+  };
+}
+
+async function makeFolder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'muster-bench-'));
+  // Where we are root, PostgreSQL runs as another user, who must get to his folder in this one.
+  await chmod(dir, 0o711);
+  return dir;
+}
+
+export interface Service {
+  client: Client;
+  /** An organization that holds nothing yet. */
+  orgId: string;
+  apiPid: number;
+  /** API and workers. */
+  roles(): Roles;
+}
+
+/** Starts the API and `workers` worker processes; with a Redis in `stores` the queue is there, else in PostgreSQL. */
+export async function startService(scope: Scope, stores: Stores, workers: number): Promise<Service> {
+  const token = randomBytes(24).toString('hex');
+  const muster = await scope.start(
+    () => startMuster(serviceConfig(stores, workers, token), { logger: SILENT, output: 'ignore' }),
+    (running) => running.stop(),
+  );
+  const client = await scope.start(
+    async () => openClient(muster.baseUrl, token),
+    async (opened) => opened.close(),
+  );
+  const { id } = await client.call('POST', '/management/v1/orgs', { name: 'Bench' });
+  return {
+    client,
+    orgId: id as string,
+    apiPid: muster.pids.api as number,
+    roles: () => rolesOf(muster),
+  };
+}
+
+const SILENT = openLogger({ level: 'silent', name: 'bench' });
+
+/** The defaults, with the environment's own settings where they do not say what is measured (WORKER_CONCURRENCY …). */
+function serviceConfig(stores: Stores, workers: number, token: string) {
+  return readConfig(
+    childEnv({
+      HOST: '127.0.0.1',
+      PORT: '0',
+      BASE_URL: undefined,
+      HEALTH_PORT: undefined,
+      DATA_DIR: join(stores.dir, 'data'),
+      DATABASE_URL: stores.databaseUrl,
+      REDIS_URL: stores.redis?.url,
+      SMTP_URL: undefined,
+      BOOTSTRAP_TOKEN: token,
+      ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      ADMIN_EMAIL: undefined,
+      ADMIN_PASSWORD: undefined,
+      WORKERS: String(workers),
+      WORKER_ROLES: undefined,
+      LOG_LEVEL: 'warn',
+    }),
+  );
+}
+
+function rolesOf({ pids }: Muster): Roles {
+  return { api: [pids.api as number], ...(pids.workers.length > 0 ? { worker: pids.workers as number[] } : {}) };
+}
+
+/** Brings the database to rest, so that it does not pay for one measurement during the next. */
+export async function settle({ pool }: Stores): Promise<void> {
+  await pool.query('vacuum (analyze)');
+  await pool.query('checkpoint');
+}

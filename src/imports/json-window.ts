@@ -1,0 +1,110 @@
+/**
+ * The part of a JSON body that is at hand: bytes come in at the end, tokens go out at the front.
+ *
+ * Guarantee: a token is given out only when its end is here; text is valid UTF-8 or the body is refused. What was read is
+ * let go, so the window is as large as one chunk and what is unfinished before it.
+ */
+import { isUtf8 } from 'node:buffer';
+import { ParseError } from './parse-error.ts';
+
+/** A name or value outside of the users may not be longer. */
+const MAX_TOKEN = 2 ** 20;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** One of `{}[]:,`, or a value (string, number, literal). */
+export type Token = { mark: string } | { mark: ''; value: unknown };
+
+export class JsonWindow {
+  buffer: Buffer = Buffer.alloc(0);
+  /** Where reading goes on in `buffer`. */
+  position = 0;
+  /** The last byte of the body is in `buffer`. */
+  final = false;
+  /** Bytes of the body before `buffer`, for messages. */
+  private offset = 0;
+
+  /** Takes the next bytes; answers by how much positions in `buffer` have moved down. */
+  append(chunk: Buffer): number {
+    const moved = this.position;
+    const rest = this.buffer.subarray(moved);
+    this.offset += moved;
+    this.position = 0;
+    this.buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    return moved;
+  }
+
+  /** The next token, or undefined when its end is not here yet. */
+  token(): Token | undefined {
+    const { buffer } = this;
+    if (this.offset === 0 && this.position === 0 && buffer.subarray(0, 3).equals(BOM)) this.position = 3;
+    while (this.position < buffer.length && isSpace(buffer[this.position] as number)) this.position++;
+    if (this.position >= buffer.length) return undefined;
+    const first = String.fromCharCode(buffer[this.position] as number);
+    if ('{}[]:,'.includes(first)) {
+      this.position++;
+      return { mark: first };
+    }
+    const end = first === '"' ? this.endOfString() : this.endOfScalar();
+    if (end >= 0) return { mark: '', value: this.json(end) };
+    if (buffer.length - this.position <= MAX_TOKEN) return undefined;
+    throw new ParseError('IMPORT-BODY', `A text outside of the users is longer than ${MAX_TOKEN} bytes.`);
+  }
+
+  private json(end: number): unknown {
+    const value = this.parse(this.text(this.position, end), this.position);
+    this.position = end;
+    return value;
+  }
+
+  private endOfString(): number {
+    for (let i = this.position + 1; i < this.buffer.length; i++) {
+      const c = this.buffer[i];
+      if (c === BACKSLASH) i++;
+      else if (c === QUOTE) return i + 1;
+    }
+    return -1;
+  }
+
+  private endOfScalar(): number {
+    let i = this.position;
+    while (i < this.buffer.length && !isDelimiter(this.buffer[i] as number)) i++;
+    return i < this.buffer.length || this.final ? i : -1;
+  }
+
+  /** The bytes between two positions as text. @throws ParseError when they are not UTF-8 */
+  text(from: number, to: number): string {
+    const slice = this.buffer.subarray(from, to);
+    if (!isUtf8(slice)) throw this.notJson(from, 'it is not valid UTF-8');
+    return slice.toString('utf8');
+  }
+
+  /** JSON.parse, for text that began at position `at`. @throws ParseError */
+  parse(text: string, at: number): unknown {
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw this.notJson(at, 'there is a syntax error');
+    }
+  }
+
+  /** @param at position in `buffer` */
+  notJson(at: number, what: string): ParseError {
+    return new ParseError('IMPORT-JSON', `The body is not valid JSON: ${what} at or after byte ${this.offset + at}.`);
+  }
+
+  unexpected(): ParseError {
+    return this.notJson(this.position, 'there is a syntax error');
+  }
+}
+
+function isSpace(c: number): boolean {
+  return c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09;
+}
+
+/** Whitespace and `,:{}[]"`. */
+function isDelimiter(c: number): boolean {
+  return isSpace(c) || c === 0x2c || c === 0x3a || c === 0x7b || c === 0x7d || c === 0x5b || c === 0x5d || c === QUOTE;
+}

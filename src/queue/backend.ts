@@ -1,0 +1,59 @@
+/** Where BullMQ keeps its jobs: Redis when REDIS_URL is set, else its PostgreSQL backend. This file alone chooses. */
+import {
+  type BackendFactory,
+  createPostgresBackend,
+  createRedisBackend,
+  type IQueueBackend,
+  type JobsOptions,
+} from 'bullmq';
+import { Redis } from 'ioredis';
+
+export interface Backend {
+  kind: 'redis' | 'postgres';
+  /** BullMQ's options with what makes the connection of a queue, or of a worker. */
+  factory: BackendFactory<IQueueBackend, unknown>;
+  producer(): unknown;
+  worker(): unknown;
+  /** Said with each job. */
+  jobOptions: JobsOptions;
+  close(): Promise<void>;
+}
+
+export function chooseBackend(settings: { REDIS_URL?: string | undefined; DATABASE_URL: string }): Backend {
+  return settings.REDIS_URL ? redisBackend(settings.REDIS_URL) : postgresBackend(settings.DATABASE_URL);
+}
+
+/** Producers fail soon when Redis is away, workers wait for it (BullMQ, "Going to production"). */
+function redisBackend(url: string): Backend {
+  const opened: Redis[] = [];
+  const connect = (maxRetriesPerRequest: number | null) => {
+    const redis = new Redis(url, { maxRetriesPerRequest });
+    redis.on('error', () => {}); // BullMQ listens too, and says it to the log
+    opened.push(redis);
+    return redis;
+  };
+  return {
+    kind: 'redis',
+    factory: createRedisBackend as Backend['factory'],
+    producer: () => connect(2),
+    worker: () => connect(null),
+    jobOptions: {},
+    async close() {
+      for (const redis of opened) redis.disconnect();
+    },
+  };
+}
+
+function postgresBackend(url: string): Backend {
+  // Safe for the queue alone: a job that a crash forgets is handed out again from the database.
+  const connection = (max: number) => ({ connectionString: url, max, options: '-c synchronous_commit=off' });
+  return {
+    kind: 'postgres',
+    factory: createPostgresBackend as Backend['factory'],
+    producer: () => connection(2),
+    worker: () => connection(8),
+    // Said with the job, this backend deletes the row in the statement that completes it.
+    jobOptions: { removeOnComplete: true, removeOnFail: true },
+    async close() {},
+  };
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import test, { type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { testDatabase } from '../support/postgres.ts';
+import { waitFor } from '../support/wait.ts';
+
+const ENTRY = fileURLToPath(new URL('../../src/api.ts', import.meta.url));
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+interface Api {
+  child: ChildProcess;
+  url: string;
+  errors(): string;
+  log(): string;
+}
+
+async function startProcess(t: TestContext, env: Record<string, string>): Promise<Api> {
+  const port = await freePort();
+  const settings = { PORT: String(port), ENCRYPTION_KEY: randomBytes(32).toString('base64'), ...env };
+  const child = spawn(process.execPath, [ENTRY], { env: { ...process.env, ...settings } });
+  t.after(() => child.kill('SIGKILL'));
+  let errors = '';
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const isReady = async () => child.exitCode !== null || (await fetch(`${url}/readyz`)).ok;
+  await waitFor(isReady, { what: 'the API to be ready', timeoutMs: 30_000 });
+  return { child, url, errors: () => errors, log: () => log };
+}
+
+test('the API makes the instance, shows its token once, answers, and ends with status 0 on SIGTERM', async (t) => {
+  const database = await testDatabase(t);
+  t.after(() => database.drop());
+  const first = await startProcess(t, { DATABASE_URL: database.url });
+  const [token] = /[\w-]{43}/.exec(first.errors()) ?? [];
+  const me = await fetch(`${first.url}/management/v1/orgs/me`, { headers: { authorization: `Bearer ${token}` } });
+  assert.equal(me.status, 200);
+  assert(!first.log().includes(token as string), 'the log must not hold the token');
+  const second = await startProcess(t, { DATABASE_URL: database.url });
+  assert.equal(second.errors(), '');
+  for (const { child } of [first, second]) {
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+  }
+});
+
+test('without its stores it says so in one sentence and ends', async (t) => {
+  const { child, errors } = await startProcess(t, { DATABASE_URL: '', ENCRYPTION_KEY: '' });
+  assert.equal(child.exitCode, 1);
+  assert.match(errors(), /^Set DATABASE_URL and ENCRYPTION_KEY[^\n]*\n$/);
+});

@@ -1,0 +1,32 @@
+/** A process run by `runProcess` that behaves as its first argument says. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runProcess } from '../../src/lifecycle.ts';
+import { openLogger } from '../../src/logger.ts';
+import { StartError } from '../../src/start-error.ts';
+
+const manner = process.argv[2];
+const logger = openLogger({ level: 'info', name: 'stand-in' });
+
+runProcess({
+  name: 'stand-in',
+  logger,
+  stopAfterMs: manner === 'late' ? 300 : 30_000,
+  start: async () => {
+    if (manner === 'refuses') throw new StartError('It cannot start: do something about it.');
+    if (manner === 'defect') throw new TypeError('a defect');
+    const alive = setInterval(() => {}, 60_000);
+    if (manner === 'throws') setTimeout(() => assertNever(), 10);
+    return {
+      ready: { url: 'http://here' },
+      async stop() {
+        clearInterval(alive);
+        if (manner === 'late' || manner === 'hangs') await sleep(60_000);
+      },
+      force: () => console.log('forced'),
+    };
+  },
+});
+
+function assertNever(): never {
+  throw new Error('out of the blue');
+}
