@@ -31,7 +31,9 @@ export async function accept({ scope, users = DEFAULT_USERS, say }: Context): Pr
     const upload = await timedUpload(service, body);
     const rows = await rowsOf(stores.pool, upload.importId);
     const copy = await timedCopy(stores.pool, rows, users);
-    say(`accept: round ${round} of ${ROUNDS}, ${perSecond(users, upload.ms)} users/s, bare COPY ${perSecond(users, copy)}`);
+    say(
+      `accept: round ${round} of ${ROUNDS}, ${perSecond(users, upload.ms)} users/s, bare COPY ${perSecond(users, copy)}`,
+    );
     importMs.push(upload.ms);
     copyMs.push(copy);
   }
@@ -39,7 +41,10 @@ export async function accept({ scope, users = DEFAULT_USERS, say }: Context): Pr
   const ceiling = perSecond(users, Math.min(...copyMs));
   const extras = {
     users,
-    rounds: importMs.map((ms, i) => ({ usersPerSecond: perSecond(users, ms), copy: perSecond(users, copyMs[i] as number) })),
+    rounds: importMs.map((ms, i) => ({
+      usersPerSecond: perSecond(users, ms),
+      copy: perSecond(users, copyMs[i] as number),
+    })),
     bytesPerUser: Math.round(bytes / users),
   };
   const note = `${users} users of ${extras.bytesPerUser} bytes, request to 202; ceiling: bare COPY of the same rows`;

@@ -9,8 +9,11 @@ import { pipeline } from 'node:stream/promises';
 export type Answer = Record<string, any>;
 
 export interface Client {
-  /** @throws Error with the answer when its status is not 200 */
-  call(method: string, path: string, body?: unknown): Promise<Answer>;
+  /**
+   * @param orgId the organization to act in, where it is not the caller's own
+   * @throws Error with the answer when its status is not 200
+   */
+  call(method: string, path: string, body?: unknown, orgId?: string): Promise<Answer>;
   /** Sends a bulk import; @throws Error with the answer when its status is not 202 */
   upload(chunks: Iterable<Buffer>): Promise<Answer>;
   close(): void;
@@ -24,9 +27,11 @@ export function openClient(baseUrl: string, token: string): Client {
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
   });
   return {
-    async call(method, path, body) {
+    async call(method, path, body, orgId) {
       const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-      const req = request(baseUrl + path, options(method, bytes ? { 'content-length': bytes.length } : {}));
+      const length = bytes ? { 'content-length': bytes.length } : undefined;
+      const org = orgId ? { 'x-service-orgid': orgId } : undefined;
+      const req = request(baseUrl + path, options(method, { ...length, ...org }));
       req.end(bytes);
       const [res] = (await once(req, 'response')) as [IncomingMessage];
       return answerOf(res, 200);

@@ -39,7 +39,9 @@ export function cpuTime(roles: Roles): CpuTime {
 
 /** What was used since `before`, by role, divided by `count`. */
 export function cpuPerUnit(before: CpuTime, after: CpuTime, count: number): CpuTime {
-  return Object.fromEntries(Object.entries(after).map(([role, t]) => [role, tenths((t - (before[role] ?? 0)) / count)]));
+  return Object.fromEntries(
+    Object.entries(after).map(([role, t]) => [role, tenths((t - (before[role] ?? 0)) / count)]),
+  );
 }
 
 export function sumOf(time: CpuTime): number {

@@ -26,15 +26,27 @@ function pick(list: string[], n: number): string {
   return list[n % list.length] as string;
 }
 
+export interface ImportUser {
+  userName: string;
+  profile: { firstName: string; lastName: string; displayName: string; preferredLanguage: string };
+  email: { email: string; isEmailVerified: boolean };
+  hashedPassword: { value: string };
+}
+
 /** The `n`-th user in the shape of the single import. */
-export function user(n: number): Record<string, unknown> {
+export function user(n: number): ImportUser {
   const spread = Math.imul(n, SPREAD) >>> 0;
   const firstName = pick(FIRST, spread);
   const lastName = pick(LAST, spread >>> 8);
   const name = `${firstName}.${lastName}.${spread.toString(36)}`.toLowerCase();
   return {
     userName: name,
-    profile: { firstName, lastName, displayName: `${firstName} ${lastName}`, preferredLanguage: pick(LANGUAGES, spread) },
+    profile: {
+      firstName,
+      lastName,
+      displayName: `${firstName} ${lastName}`,
+      preferredLanguage: pick(LANGUAGES, spread),
+    },
     email: { email: `${name}@${pick(DOMAINS, spread)}`, isEmailVerified: true },
     hashedPassword: { value: pick(HASHES, n) },
   };

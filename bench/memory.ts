@@ -7,7 +7,7 @@
 import { type Context, type Result, rounded, Skipped } from './bench.ts';
 import { hasProc, peakMemory } from './cpu.ts';
 import { importBody } from './load.ts';
-import { startService, startStores, type Stores } from './stand.ts';
+import { type Stores, startService, startStores } from './stand.ts';
 
 const DEFAULT_USERS = 1_000_000;
 const CEILING_MB = 300;

@@ -22,7 +22,7 @@ export async function single({ scope, users, workers, say }: Context): Promise<R
   const callMs: number[] = [];
   const insertMs: number[] = [];
   for (let n = 0; n < WARM_UP + calls; n++) {
-    callMs.push(await timed(() => client.call('POST', '/management/v1/users/human/_import', user(n), { orgId })));
+    callMs.push(await timed(() => client.call('POST', '/management/v1/users/human/_import', user(n), orgId)));
     insertMs.push(await timed(() => bareInsert(stores.pool, orgId, WARM_UP + calls + n)));
   }
   const measured = { call: callMs.slice(WARM_UP), insert: insertMs.slice(WARM_UP) };
@@ -49,7 +49,9 @@ const INSERT = {
 };
 
 async function bareInsert(pool: Pool, orgId: string, n: number): Promise<void> {
-  const { userName, profile: p, email, hashedPassword } = user(n);
-  const profile = [p.firstName, p.lastName, p.displayName, p.preferredLanguage];
-  await pool.query({ ...INSERT, values: [userId(n), orgId, userName, ...profile, email.email, hashedPassword.value] });
+  const { userName, profile, email, hashedPassword } = user(n);
+  const { firstName, lastName, displayName, preferredLanguage } = profile;
+  const names = [userName, firstName, lastName, displayName];
+  const values = [userId(n), orgId, ...names, preferredLanguage, email.email, hashedPassword.value];
+  await pool.query({ ...INSERT, values });
 }

@@ -24,6 +24,8 @@ export interface Stores {
   /** For what the bench itself asks of the database. */
   pool: Pool;
   redis?: RunningRedis;
+  /** Of the instance that the first service makes in the database. */
+  keys: { token: string; encryptionKey: string };
   roles(): Roles;
 }
 
@@ -44,6 +46,7 @@ export async function startStores(scope: Scope, wanted: { redis: boolean }): Pro
     databaseUrl: postgres.url,
     pool,
     redis,
+    keys: { token: randomBytes(24).toString('hex'), encryptionKey: randomBytes(32).toString('base64') },
     roles: () => ({ postgres: [postgres.pid], ...(redis ? { redis: [redis.pid] } : {}) }),
   };
 }
@@ -66,16 +69,15 @@ export interface Service {
 
 /** Starts the API and `workers` worker processes; with a Redis in `stores` the queue is there, else in PostgreSQL. */
 export async function startService(scope: Scope, stores: Stores, workers: number): Promise<Service> {
-  const token = randomBytes(24).toString('hex');
   const muster = await scope.start(
-    () => startMuster(serviceConfig(stores, workers, token), { logger: SILENT, output: 'ignore' }),
+    () => startMuster(serviceConfig(stores, workers), { logger: SILENT, output: 'ignore' }),
     (running) => running.stop(),
   );
   const client = await scope.start(
-    async () => openClient(muster.baseUrl, token),
+    async () => openClient(muster.baseUrl, stores.keys.token),
     async (opened) => opened.close(),
   );
-  const { id } = await client.call('POST', '/management/v1/orgs', { name: 'Bench' });
+  const { id } = await client.call('POST', '/management/v1/orgs', { name: `Bench ${randomBytes(4).toString('hex')}` });
   return {
     client,
     orgId: id as string,
@@ -87,7 +89,7 @@ export async function startService(scope: Scope, stores: Stores, workers: number
 const SILENT = openLogger({ level: 'silent', name: 'bench' });
 
 /** The defaults, with the environment's own settings where they do not say what is measured (WORKER_CONCURRENCY …). */
-function serviceConfig(stores: Stores, workers: number, token: string) {
+function serviceConfig(stores: Stores, workers: number) {
   return readConfig(
     childEnv({
       HOST: '127.0.0.1',
@@ -98,8 +100,8 @@ function serviceConfig(stores: Stores, workers: number, token: string) {
       DATABASE_URL: stores.databaseUrl,
       REDIS_URL: stores.redis?.url,
       SMTP_URL: undefined,
-      BOOTSTRAP_TOKEN: token,
-      ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      BOOTSTRAP_TOKEN: stores.keys.token,
+      ENCRYPTION_KEY: stores.keys.encryptionKey,
       ADMIN_EMAIL: undefined,
       ADMIN_PASSWORD: undefined,
       WORKERS: String(workers),

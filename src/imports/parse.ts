@@ -102,7 +102,9 @@ export class DataOrgsParser {
 
   private finish(): void {
     const { window, rootKeys, hasOrgs } = this;
-    if (this.expect !== 'done') throw window.notJson(window.buffer.length, 'it ends too early');
+    // Bytes left over are a text whose end never came, be it inside the body or after it.
+    const complete = this.expect === 'done' && window.position >= window.buffer.length;
+    if (!complete) throw window.notJson(window.buffer.length, 'it ends too early');
     this.steps.push({
       type: 'end',
       hasDataOrgs: rootKeys.has('dataOrgs'),

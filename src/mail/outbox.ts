@@ -91,3 +91,21 @@ export async function loadMail(db: Db, id: string): Promise<LoadedMail | undefin
   );
   return rows[0];
 }
+
+/**
+ * Drops the unsent mails of a user who is about to be deleted, and takes them off the accounts of their imports.
+ * Locks imports before mails, as settling does, so the two cannot deadlock. Call it in the transaction of the deletion.
+ */
+export async function dropUnsentMails(db: Db, userId: string): Promise<void> {
+  await db.query(
+    `select from imports where id in (select import_id from mail_outbox where user_id = $1 and state = 'pending')
+     order by id for update`,
+    [userId],
+  );
+  await db.query(
+    `with dropped as (delete from mail_outbox where user_id = $1 and state = 'pending' returning import_id),
+       counted as (select import_id, count(*)::int as n from dropped where import_id is not null group by import_id)
+     update imports i set mails_due = i.mails_due - c.n from counted c where i.id = c.import_id`,
+    [userId],
+  );
+}

@@ -5,6 +5,7 @@
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
+import { dropUnsentMails } from '../mail/outbox.ts';
 import { nameKey } from './fields.ts';
 import { BARE_NAME_IS_ENOUGH } from './login-names.ts';
 
@@ -126,6 +127,7 @@ function nameClash(error: unknown): unknown {
 
 /** Deletes a user with all that hangs on it: tokens, sessions, codes, mails not yet sent. Its events remain. */
 export async function deleteUser(db: Db, user: { id: string; orgId: string }, editor: string): Promise<AppendedEvent> {
+  await dropUnsentMails(db, user.id);
   await db.query('delete from users where id = $1', [user.id]);
   return userEvent(db, user, 'user.removed', editor);
 }

@@ -9,14 +9,16 @@ const IMPORTS = ['a', 'b', 'c'];
 const subset = fc.uniqueArray(fc.nat(30));
 
 const scenario = fc.record({
-  jobs: fc.uniqueArray(
-    fc.record({ importId: fc.constantFrom(...IMPORTS), ordinal: fc.nat(30), pause: fc.nat(3) }),
-    { selector: (j) => key(j.importId, j.ordinal), maxLength: 50 },
-  ),
+  jobs: fc.uniqueArray(fc.record({ importId: fc.constantFrom(...IMPORTS), ordinal: fc.nat(30), pause: fc.nat(3) }), {
+    selector: (j) => key(j.importId, j.ordinal),
+    maxLength: 50,
+  }),
   maxBatch: fc.integer({ min: 1, max: 8 }),
   maxFlushes: fc.integer({ min: 1, max: 4 }),
   maxFlushesPerImport: fc.integer({ min: 1, max: 3 }),
-  troubles: fc.array(fc.constantFrom('none' as const, 'none' as const, 'retry' as const, 'unknown' as const), { maxLength: 20 }),
+  troubles: fc.array(fc.constantFrom('none' as const, 'none' as const, 'retry' as const, 'unknown' as const), {
+    maxLength: 20,
+  }),
   refused: subset,
   sealed: subset,
   stopped: fc.subarray(IMPORTS, { maxLength: 1 }),
@@ -31,7 +33,13 @@ test('every job settles exactly once, within all limits', async () => {
       const isStopped = (importId: string) => s.stopped.includes(importId);
       let writes = 0;
       const during: FakePlan['during'] = () => turns(s.slowness[writes++ % s.slowness.length] as number);
-      const store = fakeStore({ troubles: s.troubles, refused: isRefused, sealed: isSealed, stopped: isStopped, during });
+      const store = fakeStore({
+        troubles: s.troubles,
+        refused: isRefused,
+        sealed: isSealed,
+        stopped: isStopped,
+        during,
+      });
       const writer = createBatchWriter(store, { ...s, retryMs: { first: 0, last: 1 } });
 
       const outcomes = [];
@@ -42,7 +50,10 @@ test('every job settles exactly once, within all limits', async () => {
       const got = await Promise.all(outcomes);
 
       const running = s.jobs.filter((j) => !isStopped(j.importId));
-      const [bad, good] = [running.filter((j) => isRefused('', j.ordinal)), running.filter((j) => !isRefused('', j.ordinal))];
+      const [bad, good] = [
+        running.filter((j) => isRefused('', j.ordinal)),
+        running.filter((j) => !isRefused('', j.ordinal)),
+      ];
       const keys = (jobs: typeof running) => jobs.map((j) => key(j.importId, j.ordinal)).sort();
       assert.deepEqual(store.written.sort(), keys(good), 'each good item is written once, nothing else');
       assert.deepEqual(store.poisoned.sort(), keys(bad), 'each refused item is failed once, nothing else');
@@ -52,7 +63,10 @@ test('every job settles exactly once, within all limits', async () => {
       );
       for (const { ordinals } of store.calls) {
         assert.ok(ordinals.length >= 1 && ordinals.length <= s.maxBatch);
-        assert.deepEqual(ordinals, ordinals.toSorted((a, b) => a - b));
+        assert.deepEqual(
+          ordinals,
+          ordinals.toSorted((a, b) => a - b),
+        );
       }
       assert.ok(store.most.flushes <= s.maxFlushes);
       assert.ok(store.most.perImport <= s.maxFlushesPerImport);
@@ -65,7 +79,12 @@ test('the same job given out twice settles twice', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(5), { maxLength: 20 }), subset, async (ordinals, refused) => {
       const store = fakeStore({ refused: (_, o) => refused.includes(o) });
-      const writer = createBatchWriter(store, { maxBatch: 4, maxFlushes: 2, maxFlushesPerImport: 2, retryMs: { first: 0, last: 1 } });
+      const writer = createBatchWriter(store, {
+        maxBatch: 4,
+        maxFlushes: 2,
+        maxFlushesPerImport: 2,
+        retryMs: { first: 0, last: 1 },
+      });
       const got = await Promise.all(ordinals.map((o) => writer.add('a', o)));
       assert.deepEqual(got, Array(ordinals.length).fill('done'));
       assert.equal(store.written.length + store.poisoned.length, ordinals.length);

@@ -14,6 +14,7 @@ import {
   openWriterPool,
   tableCounts,
   wipe,
+  writerWaits,
 } from '../support/imports.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { waitFor } from '../support/wait.ts';
@@ -36,7 +37,12 @@ describe('a clash with users that exist', () => {
   });
 
   const write = (importId: string, count: number) =>
-    writeBatch(writer, importId, Array.from({ length: count }, (_, i) => i), { codeTtlMs: 1000 });
+    writeBatch(
+      writer,
+      importId,
+      Array.from({ length: count }, (_, i) => i),
+      { codeTtlMs: 1000 },
+    );
   async function outcomes(importId: string) {
     return (await itemRows(db.pool, importId)).map((i) => [i.state, errorIdOf(i)]);
   }
@@ -69,7 +75,15 @@ describe('a clash with users that exist', () => {
   });
 
   it('is none in another organization, by name; the id is taken in the whole instance', async () => {
-    const orgs = [{ orgId: 'other', humanUsers: [{ ...entry('taken'), userId: 'fresh' }, { ...entry('new'), userId: 'id-taken' }] }];
+    const orgs = [
+      {
+        orgId: 'other',
+        humanUsers: [
+          { ...entry('taken'), userId: 'fresh' },
+          { ...entry('new'), userId: 'id-taken' },
+        ],
+      },
+    ];
     const importId = await acceptBody(db.pool, { dataOrgs: { orgs }, timeout: '1h' });
     await write(importId, 2);
     assert.deepEqual(await outcomes(importId), [
@@ -79,7 +93,9 @@ describe('a clash with users that exist', () => {
   });
 
   it('keeps the payload of the failed one, so that it can be tried again', async () => {
-    const importId = await acceptImport(db.pool, [entry('x', { userName: 'taken', metadata: [{ key: 'k', value: 'QQ==' }] })]);
+    const importId = await acceptImport(db.pool, [
+      entry('x', { userName: 'taken', metadata: [{ key: 'k', value: 'QQ==' }] }),
+    ]);
     const [before] = await itemRows(db.pool, importId);
     await write(importId, 1);
     const [failed] = await itemRows(db.pool, importId);
@@ -94,7 +110,7 @@ describe('a clash with users that exist', () => {
     await transaction(db.pool, async (tx) => {
       await tx.query(rival);
       batch = write(importId, 2);
-      await waitFor(() => isWaiting(db.pool), { what: 'the batch to wait for the rival' });
+      await waitFor(() => writerWaits(db.pool), { what: 'the batch to wait for the rival' });
     });
     assert.equal(await batch, 2);
     assert.deepEqual(await outcomes(importId), [
@@ -116,13 +132,11 @@ describe('a clash with users that exist', () => {
       }
     }
     const rows = [await importRow(db.pool, one), await importRow(db.pool, two)];
-    assert.deepEqual(rows.map((r) => r.succeeded + r.failed), [50, 50]);
+    assert.deepEqual(
+      rows.map((r) => r.succeeded + r.failed),
+      [50, 50],
+    );
     assert.equal(rows[0]?.succeeded + rows[1]?.succeeded, 50);
     assert.equal((await tableCounts(db.pool)).users, 51);
   });
 });
-
-async function isWaiting(pool: Pool): Promise<boolean> {
-  const { rows } = await pool.query(`select from pg_stat_activity where application_name = 'test-writer' and wait_event_type = 'Lock'`);
-  return rows.length > 0;
-}

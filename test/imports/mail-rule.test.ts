@@ -3,7 +3,16 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
 import { writeBatch } from '../../src/imports/write-batch.ts';
-import { acceptImport, addOrgs, entry, HASH, importRow, openWriterPool, tableCounts, wipe } from '../support/imports.ts';
+import {
+  acceptImport,
+  addOrgs,
+  entry,
+  HASH,
+  importRow,
+  openWriterPool,
+  tableCounts,
+  wipe,
+} from '../support/imports.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 const HOUR = 3_600_000;
@@ -19,7 +28,13 @@ const MATRIX: [boolean | undefined, boolean, string | undefined, string | null, 
   [undefined, false, 'ACTIVE', 'initialise', 'initial'],
   ...(['INACTIVE', 'LOCKED'] as const).flatMap((state) =>
     [true, false].flatMap((verified) =>
-      [true, false].map((hash): [boolean, boolean, string, null, string] => [verified, hash, state, null, state.toLowerCase()]),
+      [true, false].map((hash): [boolean, boolean, string, null, string] => [
+        verified,
+        hash,
+        state,
+        null,
+        state.toLowerCase(),
+      ]),
     ),
   ),
 ];
@@ -58,9 +73,17 @@ describe('the mail rule', () => {
     for (const [i, [verified, , , mail, state]] of MATRIX.entries()) {
       const row = rows[i];
       const which = JSON.stringify(MATRIX[i]);
-      assert.deepEqual([row.state, row.email_verified, row.kind, row.purpose], [state, verified ?? false, mail, mail], which);
+      assert.deepEqual(
+        [row.state, row.email_verified, row.kind, row.purpose],
+        [state, verified ?? false, mail, mail],
+        which,
+      );
       if (mail === null) continue;
-      assert.deepEqual([row.own_code, row.import_id, row.mail_state, row.valid_s], [true, importId, 'pending', 3600], which);
+      assert.deepEqual(
+        [row.own_code, row.import_id, row.mail_state, row.valid_s],
+        [true, importId, 'pending', 3600],
+        which,
+      );
       assert.deepEqual([row.url_template, row.generation, row.tries, row.used_at], [null, 0, 0, null]);
     }
     const due = MATRIX.filter(([, , , mail]) => mail !== null).length;

@@ -2,7 +2,20 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
 import { writeBatch } from '../../src/imports/write-batch.ts';
-import { ADMIN, acceptBody, acceptImport, addOrgs, entries, entry, HASH, importRow, itemRows, openWriterPool, tableCounts, wipe } from '../support/imports.ts';
+import {
+  ADMIN,
+  acceptBody,
+  acceptImport,
+  addOrgs,
+  entries,
+  entry,
+  HASH,
+  importRow,
+  itemRows,
+  openWriterPool,
+  tableCounts,
+  wipe,
+} from '../support/imports.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 const HOUR = 3_600_000;
@@ -87,15 +100,25 @@ describe('one batch', () => {
       { key: 'a\tb', value },
       { key: 'unpadded', value: 'QQ' },
     ];
-    const idps = [{ configId: 'google', externalUserId: '1', displayName: 'Ann' }, { configId: 'google', externalUserId: '2' }];
-    const importId = await acceptImport(db.pool, [entry('full', { metadata, idps }), entry('empty', { metadata: [], idps: [] })]);
+    const idps = [
+      { configId: 'google', externalUserId: '1', displayName: 'Ann' },
+      { configId: 'google', externalUserId: '2' },
+    ];
+    const importId = await acceptImport(db.pool, [
+      entry('full', { metadata, idps }),
+      entry('empty', { metadata: [], idps: [] }),
+    ]);
     assert.equal(await write(importId, [0, 1]), 2);
-    const { rows } = await db.pool.query(`select key, encode(value, 'base64') as value from user_metadata order by key`);
+    const { rows } = await db.pool.query(
+      `select key, encode(value, 'base64') as value from user_metadata order by key`,
+    );
     assert.deepEqual(rows, [
       { key: 'a\tb', value },
       { key: 'unpadded', value: 'QQ==' },
     ]);
-    const links = await db.pool.query('select user_id, idp_id, external_user_id as id, display_name from user_idp_links order by id');
+    const links = await db.pool.query(
+      'select user_id, idp_id, external_user_id as id, display_name from user_idp_links order by id',
+    );
     assert.deepEqual(links.rows, [
       { user_id: 'id-full', idp_id: 'google', id: '1', display_name: 'Ann' },
       { user_id: 'id-full', idp_id: 'google', id: '2', display_name: '' },
@@ -111,13 +134,19 @@ describe('one batch', () => {
     const importId = await acceptBody(db.pool, { dataOrgs: { orgs }, timeout: '1h' });
     assert.equal(await write(importId, [0, 3]), 2);
     const half = await importRow(db.pool, importId);
-    assert.deepEqual([half.state, half.total, half.succeeded, half.failed, half.finished_at], ['running', 5, 2, 1, null]);
+    assert.deepEqual(
+      [half.state, half.total, half.succeeded, half.failed, half.finished_at],
+      ['running', 5, 2, 1, null],
+    );
     assert.ok(half.changed_at > half.accepted_at);
     assert.equal(await write(importId, [1, 4]), 2);
     const whole = await importRow(db.pool, importId);
     assert.deepEqual([whole.state, whole.succeeded, whole.failed, whole.mails_due], ['completed_with_errors', 4, 1, 0]);
     assert.ok(whole.finished_at >= whole.accepted_at);
-    const { rows } = await db.pool.query('select org_id, total, succeeded, failed from import_orgs where import_id = $1 order by org_index', [importId]);
+    const { rows } = await db.pool.query(
+      'select org_id, total, succeeded, failed from import_orgs where import_id = $1 order by org_index',
+      [importId],
+    );
     assert.deepEqual(rows, [
       { org_id: 'org', total: 3, succeeded: 2, failed: 1 },
       { org_id: 'other', total: 1, succeeded: 1, failed: 0 },
@@ -130,13 +159,25 @@ describe('one batch', () => {
     const two = await acceptImport(db.pool, [entry('x'), entry('y')]);
     assert.equal(await write(one, [1, 99]), 1);
     assert.equal(await write(one, [1]), 0);
-    assert.deepEqual((await itemRows(db.pool, one)).map((i) => i.state), ['pending', 'succeeded', 'pending']);
-    assert.deepEqual((await itemRows(db.pool, two)).map((i) => i.state), ['pending', 'pending']);
-    assert.deepEqual(await tableCounts(db.pool), { users: 1, events: 1, metadata: 0, links: 0, codes: 0, mails: 0 }, 'what one user is made of');
+    assert.deepEqual(
+      (await itemRows(db.pool, one)).map((i) => i.state),
+      ['pending', 'succeeded', 'pending'],
+    );
+    assert.deepEqual(
+      (await itemRows(db.pool, two)).map((i) => i.state),
+      ['pending', 'pending'],
+    );
+    assert.deepEqual(
+      await tableCounts(db.pool),
+      { users: 1, events: 1, metadata: 0, links: 0, codes: 0, mails: 0 },
+      'what one user is made of',
+    );
   });
 
   it('erases the payload of a user that was written, and keeps what finds it again', async () => {
-    const importId = await acceptImport(db.pool, [entry('a', { metadata: [{ key: 'k', value: 'QQ==' }], phone: { phone: '1' } })]);
+    const importId = await acceptImport(db.pool, [
+      entry('a', { metadata: [{ key: 'k', value: 'QQ==' }], phone: { phone: '1' } }),
+    ]);
     await write(importId, [0]);
     const [item] = await itemRows(db.pool, importId);
     const kept = Object.entries(item as object).filter(([, value]) => value !== null);
@@ -153,7 +194,13 @@ describe('one batch', () => {
 
   it('writes a large batch whole, and names the event of each', async () => {
     const importId = await acceptImport(db.pool, entries(1000), { caller: { ...ADMIN, orgId: 'other' } });
-    assert.equal(await write(importId, Array.from({ length: 1000 }, (_, i) => i)), 1000);
+    assert.equal(
+      await write(
+        importId,
+        Array.from({ length: 1000 }, (_, i) => i),
+      ),
+      1000,
+    );
     const { rows } = await db.pool.query(
       `select count(*)::int as n from users u join events e on e.sequence = u.sequence and e.aggregate_id = u.id and e.resource_owner = 'org'`,
     );

@@ -5,7 +5,16 @@ import type { Pool } from '../../src/db/pool.ts';
 import { createBatchWriter } from '../../src/imports/batch-writer.ts';
 import { batchStore } from '../../src/imports/process.ts';
 import { writeBatch } from '../../src/imports/write-batch.ts';
-import { acceptImport, addOrgs, entries, importRow, itemRows, openWriterPool, tableCounts, wipe } from '../support/imports.ts';
+import {
+  acceptImport,
+  addOrgs,
+  entries,
+  importRow,
+  itemRows,
+  openWriterPool,
+  tableCounts,
+  wipe,
+} from '../support/imports.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 const SETTINGS = { codeTtlMs: 1000 };
@@ -55,14 +64,20 @@ describe('the same batch again', () => {
 
   it('changes nothing at the same time on other connections', async () => {
     const settled = await Promise.all(Array.from({ length: 6 }, () => writeBatch(writer, importId, ALL, SETTINGS)));
-    assert.equal(settled.reduce((a, b) => a + b), COUNT);
+    assert.equal(
+      settled.reduce((a, b) => a + b),
+      COUNT,
+    );
     await assertOnce();
   });
 
   it('changes nothing when batches overlap in any way', async () => {
     const pieces = [ALL.slice(0, 40), ALL.slice(20), ALL.filter((i) => i % 2 === 0), ALL.filter((i) => i % 3 === 0)];
     const settled = await Promise.all(pieces.map((piece) => writeBatch(writer, importId, piece, SETTINGS)));
-    assert.equal(settled.reduce((a, b) => a + b), COUNT);
+    assert.equal(
+      settled.reduce((a, b) => a + b),
+      COUNT,
+    );
     await assertOnce();
   });
 
@@ -70,7 +85,9 @@ describe('the same batch again', () => {
     const limits = { maxBatch: 7, maxFlushes: 4, maxFlushesPerImport: 3, retryMs: { first: 1, last: 10 } };
     const workers = [1, 2].map(() => createBatchWriter(batchStore(writer, SETTINGS), limits));
     const jobs = [...ALL, ...ALL.slice(0, 30)];
-    const outcomes = await Promise.all(workers.flatMap((worker) => jobs.map((ordinal) => worker.add(importId, ordinal))));
+    const outcomes = await Promise.all(
+      workers.flatMap((worker) => jobs.map((ordinal) => worker.add(importId, ordinal))),
+    );
     assert.deepEqual(new Set(outcomes), new Set(['done']));
     await assertOnce();
   });

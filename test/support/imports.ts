@@ -5,8 +5,8 @@ import type { Caller } from '../../src/identity/caller.ts';
 import type { ImportDeps } from '../../src/imports/deps.ts';
 import { receiveImport } from '../../src/imports/intake.ts';
 import { DataOrgsParser } from '../../src/imports/parse.ts';
-import type { JobToAdd, Queues } from '../../src/queue/queues.ts';
 import { WRITER_SESSION } from '../../src/imports/write-batch.ts';
+import type { JobToAdd, Queues } from '../../src/queue/queues.ts';
 import { openSecrets } from '../../src/secrets.ts';
 
 export const SECRETS = openSecrets(Buffer.alloc(32, 7).toString('base64'));
@@ -73,7 +73,9 @@ export function queueLog(refuse: () => boolean = () => false): QueueLog {
       added.push(...jobs.map((j) => j.id));
     },
     depth: async () => added.length,
-    drop: async () => void (added.length = 0),
+    async drop() {
+      added.length = 0;
+    },
     work: () => ({ stop: async () => {} }),
     close: async () => {},
   };
@@ -98,7 +100,12 @@ export interface AcceptOptions {
 export async function acceptBody(pool: Pool, body: unknown, options: AcceptOptions = {}): Promise<string> {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const how = { parser: new DataOrgsParser(), strict: options.strict ?? false };
-  return receiveImport(importDeps(pool, options.env), options.caller ?? ADMIN, cut(bytes, options.chunk ?? 65_536), how);
+  return receiveImport(
+    importDeps(pool, options.env),
+    options.caller ?? ADMIN,
+    cut(bytes, options.chunk ?? 65_536),
+    how,
+  );
 }
 
 async function* cut(bytes: Buffer, size: number): AsyncIterable<Buffer> {
@@ -142,4 +149,13 @@ export async function tableCounts(pool: Pool): Promise<Record<string, number>> {
     (select count(*)::int from user_metadata) as metadata, (select count(*)::int from user_idp_links) as links,
     (select count(*)::int from codes) as codes, (select count(*)::int from mail_outbox) as mails`);
   return rows[0];
+}
+
+/** Whether a statement of the batch writer waits for somebody else's lock. */
+export async function writerWaits(pool: Pool): Promise<boolean> {
+  const { rows } = await pool.query(
+    `select from pg_stat_activity
+     where application_name = 'test-writer' and wait_event_type = 'Lock' and datname = current_database()`,
+  );
+  return rows.length > 0;
 }

@@ -1,0 +1,107 @@
+/**
+ * `drain-redis`, `drain-postgres`: users per second from sending a bulk import until its last user can be read.
+ *
+ * Ceiling: as many BullMQ jobs that do nothing (noop.ts), on the same servers after the service has stopped. Beside the
+ * rates: the processor time of everything but the load generator, per user and per job that does nothing.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Context, perSecond, type Result, rounded, Skipped } from './bench.ts';
+import { type CpuTime, cpuPerUnit, cpuTime, hasProc, sumOf } from './cpu.ts';
+import { importBody, user, userId } from './load.ts';
+import { measureNoops, type NoopPoint } from './noop.ts';
+import { redisVersion } from './redis.ts';
+import type { Scope } from './scope.ts';
+import { type Service, type Stores, settle, startService, startStores } from './stand.ts';
+
+/** The PostgreSQL queue is slower by a multiple; both take about a quarter of a minute a pass. */
+const DEFAULT_USERS = { redis: 100_000, postgres: 20_000 };
+/** Asked at a low rate, so that the asking costs nothing. */
+const POLL_MS = 50;
+
+export type Backend = keyof typeof DEFAULT_USERS;
+
+export async function drain(backend: Backend, context: Context): Promise<Result[]> {
+  if (backend === 'redis' && !redisVersion()) throw new Skipped('redis-server is not on this machine');
+  const name = `drain-${backend}`;
+  const { scope, say, users = DEFAULT_USERS[backend] } = context;
+  const workers = Math.max(1, context.workers);
+  const stores = await startStores(scope, { redis: backend === 'redis' });
+  const drained = await scope.within((inner) => drainImport(inner, stores, users, workers));
+  say(`${name}: ${perSecond(users, drained.ms)} users/s with ${counted(workers, 'worker', 'workers')}`);
+  await settle(stores);
+  const grid = await measureNoops(scope, stores, users, (p) =>
+    say(`${name}: ${p.jobsPerSecond} no-op jobs/s, ${at(p)}`),
+  );
+  return [resultOf(name, { users, workers, ...drained }, grid)];
+}
+
+interface Drained {
+  ms: number;
+  /** Microseconds per user, by process. */
+  cpu?: CpuTime;
+}
+
+async function drainImport(scope: Scope, stores: Stores, users: number, workers: number): Promise<Drained> {
+  const service = await startService(scope, stores, workers);
+  const body = [...importBody(users, service.orgId)];
+  await proveReady(service, users);
+  const roles = { ...service.roles(), ...stores.roles() };
+
+  const before = hasProc() ? cpuTime(roles) : undefined;
+  const start = performance.now();
+  const { importId } = await service.client.upload(body);
+  await untilEnded(service, String(importId));
+  await service.client.call('GET', `/v2beta/users/${userId(users - 1)}`);
+  const ms = performance.now() - start;
+  return before ? { ms, cpu: cpuPerUnit(before, cpuTime(roles), users) } : { ms };
+}
+
+/** One user all the way through: whatever connects with the first job has connected. */
+async function proveReady({ client, orgId }: Service, n: number): Promise<void> {
+  await client.call('POST', '/management/v1/users/human/_import', user(n), orgId);
+}
+
+/** @throws Error when not every user succeeded */
+async function untilEnded({ client }: Service, importId: string): Promise<void> {
+  for (;;) {
+    const { state, counts, errors } = await client.call('GET', `/admin/v1/imports/${importId}`);
+    if (state === 'IMPORT_STATE_SUCCEEDED') return;
+    if (state !== 'IMPORT_STATE_RUNNING') {
+      throw new Error(`The import ended as ${state}: ${JSON.stringify(counts)} ${JSON.stringify(errors?.[0] ?? '')}`);
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+function resultOf(
+  name: string,
+  { users, workers, ms, cpu }: Drained & { users: number; workers: number },
+  grid: [NoopPoint, ...NoopPoint[]],
+): Result {
+  const best = grid[0];
+  const value = perSecond(users, ms);
+  const ratio = rounded(value / best.jobsPerSecond, 3);
+  const extras = {
+    users,
+    workers,
+    ...(cpu ? { cpuMicrosecondsPerUser: sumOf(cpu), cpu } : {}),
+    ...(best.cpu ? { noopCpuMicrosecondsPerJob: best.cpuMicrosecondsPerJob, noopCpu: best.cpu } : {}),
+    grid,
+  };
+  const cost = cpu ? `; CPU µs a user: ${shares(cpu)}; a no-op job: ${best.cpu ? shares(best.cpu) : ''}` : '';
+  const note = `${users} users, ${counted(workers, 'worker', 'workers')}; ceiling: no-op jobs, ${at(best)}${cost}`;
+  return { name, value, unit: 'users/s', ceiling: best.jobsPerSecond, ratio, note, extras };
+}
+
+function shares(cpu: CpuTime): string {
+  const parts = Object.entries(cpu).map(([role, us]) => `${role} ${Math.round(us)}`);
+  return `${Math.round(sumOf(cpu))} (${parts.join(', ')})`;
+}
+
+function at({ concurrency, processes }: NoopPoint): string {
+  return `concurrency ${concurrency}, ${counted(processes, 'process', 'processes')}`;
+}
+
+function counted(n: number, one: string, many: string): string {
+  return `${n} ${n === 1 ? one : many}`;
+}

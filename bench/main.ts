@@ -1,0 +1,85 @@
+/**
+ * `npm run bench`: how fast the main job is, beside what the bare means do on the same machine in the same run.
+ *
+ *   npm run bench -- [--json] [--only NAME,NAME] [--users N] [--workers N]
+ *
+ * Only results go to stdout. Guarantee: whatever a run started ends with it, also on Ctrl-C and when a bench fails.
+ * Status 0: all benches ran or were skipped by name; 1: one failed; 2: the arguments are wrong.
+ */
+import { accept } from './accept.ts';
+import { type Context, type Result, Skipped } from './bench.ts';
+import { drain } from './drain.ts';
+import { describeRun } from './machine.ts';
+import { memory } from './memory.ts';
+import { type Options, readOptions, UsageError } from './options.ts';
+import { jsonLine, type Row, table } from './print.ts';
+import { openScope, type Scope } from './scope.ts';
+import { single } from './single.ts';
+
+interface Bench {
+  unit: string;
+  run(context: Context): Promise<Result[]>;
+}
+
+const BENCHES: Record<string, Bench> = {
+  accept: { unit: 'users/s', run: accept },
+  'drain-redis': { unit: 'users/s', run: (context) => drain('redis', context) },
+  'drain-postgres': { unit: 'users/s', run: (context) => drain('postgres', context) },
+  single: { unit: 'ms', run: single },
+  memory: { unit: 'MB', run: memory },
+};
+
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+let ending = false;
+
+/** Ends what was started, then the process. Further signals change nothing: Ctrl-C comes again from npm. */
+function end(scope: Scope, status: number): void {
+  if (ending) return;
+  ending = true;
+  scope.close().then(
+    () => process.exit(status),
+    (error) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+}
+
+async function runAll(scope: Scope, options: Options): Promise<boolean> {
+  const head = await describeRun();
+  if (options.json) console.error(head);
+  else console.log(`Muster bench | ${head}\n`);
+  const rows: Row[] = [];
+  for (const name of options.names) {
+    const ran = await runOne(scope, name, options);
+    if (options.json) for (const row of ran) console.log(jsonLine(row));
+    rows.push(...ran);
+  }
+  if (!options.json && !ending) console.log(`\n${table(rows)}`);
+  return !rows.some((row) => 'why' in row && row.failed);
+}
+
+async function runOne(scope: Scope, name: string, { users, workers }: Options): Promise<Row[]> {
+  const { unit, run } = BENCHES[name] as Bench;
+  const say = (line: string) => console.error(line);
+  try {
+    return await scope.within((inner) => run({ scope: inner, users, workers, say }));
+  } catch (error) {
+    if (ending) return [];
+    const failed = !(error instanceof Skipped);
+    const why = error instanceof Error ? error.message : String(error);
+    say(failed ? `${name} failed: ${error instanceof Error ? error.stack : why}` : `${name} is skipped: ${why}.`);
+    return [{ name, unit, why, failed }];
+  }
+}
+
+const scope = openScope();
+for (const [signal, status] of Object.entries(SIGNALS)) process.on(signal, () => end(scope, status));
+try {
+  const options = readOptions(process.argv.slice(2), Object.keys(BENCHES));
+  end(scope, (await runAll(scope, options)) ? 0 : 1);
+} catch (error) {
+  console.error(error instanceof UsageError ? error.message : error);
+  end(scope, error instanceof UsageError ? 2 : 1);
+}

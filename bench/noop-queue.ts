@@ -1,0 +1,64 @@
+/** BullMQ, plain: a queue of jobs that do nothing, with the options that make it fastest on either backend. */
+import { createPostgresBackend, createRedisBackend, Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+
+/** Where a no-op queue is, as it is told to the processes that use it. */
+export interface NoopStore {
+  kind: 'redis' | 'postgres';
+  /** Of the server; for PostgreSQL with a database that holds BullMQ's tables. */
+  url: string;
+  name: string;
+}
+
+const ADD_CHUNK = 1000;
+/** A job's end removes it, so that nothing piles up. The PostgreSQL backend does it fastest when told so with the job. */
+const REMOVE = { removeOnComplete: true, removeOnFail: true };
+/** The event stream is BullMQ's own and nobody reads it here. */
+const STREAMS = { events: { maxLen: 100 } };
+
+/** Adds `jobs` pointers, 1,000 at a time. */
+export async function addNoops(queue: Queue, jobs: number): Promise<void> {
+  for (let from = 0; from < jobs; from += ADD_CHUNK) {
+    const length = Math.min(ADD_CHUNK, jobs - from);
+    await queue.addBulk(Array.from({ length }, (_, i) => pointerJob(from + i)));
+  }
+}
+
+/** The shape of the service's own jobs: import and ordinal, and an id made of them. */
+function pointerJob(ordinal: number) {
+  return { name: 'j', data: { i: '1', o: ordinal }, opts: { ...REMOVE, jobId: `i1-${ordinal}` } };
+}
+
+export async function openNoopQueue(store: NoopStore): Promise<Queue> {
+  const { kind, url, name } = store;
+  const queue =
+    kind === 'redis'
+      ? new Queue(name, { connection: connect(url), streams: STREAMS }, createRedisBackend)
+      : new Queue(name, { connection: pgPool(url, 2) }, createPostgresBackend);
+  await queue.waitUntilReady();
+  return queue as Queue;
+}
+
+/** Starts to work the queue off; `onJob` is called for each job. */
+export async function startNoopWorker(store: NoopStore, concurrency: number, onJob: () => void): Promise<void> {
+  const { kind, url, name } = store;
+  const work = async () => onJob();
+  const options = { concurrency, removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
+  const worker =
+    kind === 'redis'
+      ? new Worker(name, work, { ...options, connection: connect(url) }, createRedisBackend)
+      : new Worker(name, work, { ...options, connection: pgPool(url, 8) }, createPostgresBackend);
+  worker.on('error', (error) => {
+    throw error;
+  });
+  await worker.waitUntilReady();
+}
+
+function connect(url: string): Redis {
+  return new Redis(url, { maxRetriesPerRequest: null });
+}
+
+/** Like the service's: a queue need not wait for the disk, and the more connections the better. */
+function pgPool(connectionString: string, max: number) {
+  return { connectionString, max, options: '-c synchronous_commit=off' };
+}

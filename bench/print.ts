@@ -1,0 +1,46 @@
+/** The two faces of the results: a table for people, a line of JSON each for programs. */
+import type { Result } from './bench.ts';
+
+/** A bench without figures, and why: the machine lacks something, or it failed. */
+export interface NotRun {
+  name: string;
+  unit: string;
+  why: string;
+  failed: boolean;
+}
+
+export type Row = Result | NotRun;
+
+/** `{name, value, unit, ceiling, ratio}` and what else there is; of a bench that did not run the figures are null. */
+export function jsonLine(row: Row): string {
+  if ('why' in row) {
+    const { name, unit, why, failed } = row;
+    const reason = failed ? { failed: why } : { skipped: why };
+    return JSON.stringify({ name, value: null, unit, ceiling: null, ratio: null, ...reason });
+  }
+  const { name, value, unit, ceiling, ratio, extras } = row;
+  return JSON.stringify({ name, value, unit, ceiling, ratio, ...extras });
+}
+
+const HEAD = ['bench', 'value', 'unit', 'ceiling', 'ratio', ''];
+const NUMERIC = new Set([1, 3, 4]);
+
+export function table(rows: Row[]): string {
+  const cells = [HEAD, ...rows.map(cellsOf)];
+  const widths = HEAD.map((_, i) => Math.max(...cells.map((row) => (row[i] as string).length)));
+  const line = (row: string[]) =>
+    row
+      .map((cell, i) => (NUMERIC.has(i) ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number)))
+      .join('  ')
+      .trimEnd();
+  return cells.map(line).join('\n');
+}
+
+function cellsOf(row: Row): string[] {
+  if ('why' in row) return [row.name, '', row.unit, '', '', `${row.failed ? 'failed' : 'skipped'}: ${row.why}`];
+  return [row.name, grouped(row.value), row.unit, grouped(row.ceiling), row.ratio.toFixed(2), row.note];
+}
+
+function grouped(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: 2 });
+}

@@ -1,0 +1,65 @@
+/**
+ * A process of ours as the tests run it: an entry file with an environment of its own, its output kept.
+ *
+ * It is told over IPC that we are gone, so it ends by itself should the test be killed.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface TestProcess {
+  pid: number;
+  /** What it said when it was ready: `port` of an API. */
+  ready: Record<string, unknown>;
+  /** All that it wrote so far, to stdout and stderr. */
+  output(): string;
+  kill(signal: NodeJS.Signals): void;
+  /** Settles when it is gone. */
+  exited: Promise<Exit>;
+  readonly isOver: boolean;
+}
+
+const ROOT = new URL('../../', import.meta.url);
+
+/**
+ * Starts `file`, a path from the root of the project, and waits until it is ready.
+ * @param env all of its environment but PATH
+ * @throws Error with its output when it ends instead
+ */
+export async function startChild(file: string, env: Record<string, string>): Promise<TestProcess> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL(file, ROOT))], {
+    cwd: fileURLToPath(ROOT),
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const chunks: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => chunks.push(text));
+  const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
+  const ready = await Promise.race([readiness(child), exited]);
+  if (!('ready' in ready)) {
+    throw new Error(`${file} ended (${ready.code ?? ready.signal}) before it was ready:\n${chunks.join('')}`);
+  }
+  return {
+    pid: child.pid as number,
+    ready,
+    output: () => chunks.join(''),
+    kill: (signal) => void child.kill(signal),
+    exited,
+    get isOver() {
+      return child.exitCode !== null || child.signalCode !== null;
+    },
+  };
+}
+
+function readiness(child: ChildProcess): Promise<{ ready: true } & Record<string, unknown>> {
+  return new Promise((resolve) => {
+    child.on('message', (message) => {
+      if ((message as { ready?: boolean }).ready) resolve(message as { ready: true });
+    });
+  });
+}
