@@ -20,8 +20,8 @@ export interface Result {
   ceiling: number;
   /** `value / ceiling`. */
   ratio: number;
-  /** What the table says beside the figures. */
-  note: string;
+  /** What the table says beside the figures, line by line. */
+  notes: string[];
   /** Further keys of the JSON line. */
   extras: Record<string, unknown>;
 }
@@ -38,7 +38,7 @@ export function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits));
 }
 
-/** The value below which the share `p` of the sorted or unsorted `values` lies (nearest rank). */
+/** The value below which the share `p` of `values` lies (nearest rank). */
 export function percentile(values: number[], p: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * p) - 1)] as number;

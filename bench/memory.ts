@@ -51,7 +51,7 @@ function resultOf({ users, megabytes, idleMegabytes }: Peak, extras: Record<stri
     unit: 'MB',
     ceiling: CEILING_MB,
     ratio: rounded(megabytes / CEILING_MB, 3),
-    note: `peak of the API over an upload of ${users} users; idle ${idleMegabytes} MB${remark}`,
+    notes: [`peak of the API over an upload of ${users} users; idle ${idleMegabytes} MB${remark}`],
     extras: { users, idleMegabytes, ...extras },
   };
 }

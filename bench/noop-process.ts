@@ -28,7 +28,7 @@ function report(message: NoopReport): void {
 
 async function produce({ store, jobs }: Extract<NoopOrder, { role: 'producer' }>): Promise<void> {
   const queue = await openNoopQueue(store);
-  process.once('message', () => addNoops(queue, jobs));
+  process.once('message', () => addNoops(queue, store.kind, jobs));
   report({ ready: true });
 }
 

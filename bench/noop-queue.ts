@@ -1,5 +1,5 @@
 /** BullMQ, plain: a queue of jobs that do nothing, with the options that make it fastest on either backend. */
-import { createPostgresBackend, createRedisBackend, Queue, Worker } from 'bullmq';
+import { createPostgresBackend, createRedisBackend, type JobsOptions, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 
 /** Where a no-op queue is, as it is told to the processes that use it. */
@@ -11,22 +11,26 @@ export interface NoopStore {
 }
 
 const ADD_CHUNK = 1000;
-/** A job's end removes it, so that nothing piles up. The PostgreSQL backend does it fastest when told so with the job. */
-const REMOVE = { removeOnComplete: true, removeOnFail: true };
+/**
+ * A job's end removes it, so that nothing piles up. Redis does it fastest when the worker says so, as the jobs are then
+ * smaller; PostgreSQL when each job does, as the statement that completes it then deletes it.
+ */
+const JOB_OPTIONS = { redis: {}, postgres: { removeOnComplete: true, removeOnFail: true } };
+const WORKER_OPTIONS = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
 /** The event stream is BullMQ's own and nobody reads it here. */
 const STREAMS = { events: { maxLen: 100 } };
 
 /** Adds `jobs` pointers, 1,000 at a time. */
-export async function addNoops(queue: Queue, jobs: number): Promise<void> {
+export async function addNoops(queue: Queue, kind: NoopStore['kind'], jobs: number): Promise<void> {
   for (let from = 0; from < jobs; from += ADD_CHUNK) {
     const length = Math.min(ADD_CHUNK, jobs - from);
-    await queue.addBulk(Array.from({ length }, (_, i) => pointerJob(from + i)));
+    await queue.addBulk(Array.from({ length }, (_, i) => pointerJob(from + i, JOB_OPTIONS[kind])));
   }
 }
 
 /** The shape of the service's own jobs: import and ordinal, and an id made of them. */
-function pointerJob(ordinal: number) {
-  return { name: 'j', data: { i: '1', o: ordinal }, opts: { ...REMOVE, jobId: `i1-${ordinal}` } };
+function pointerJob(ordinal: number, options: JobsOptions) {
+  return { name: 'j', data: { i: '1', o: ordinal }, opts: { ...options, jobId: `i1-${ordinal}` } };
 }
 
 export async function openNoopQueue(store: NoopStore): Promise<Queue> {
@@ -43,7 +47,7 @@ export async function openNoopQueue(store: NoopStore): Promise<Queue> {
 export async function startNoopWorker(store: NoopStore, concurrency: number, onJob: () => void): Promise<void> {
   const { kind, url, name } = store;
   const work = async () => onJob();
-  const options = { concurrency, removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
+  const options = { ...WORKER_OPTIONS, concurrency };
   const worker =
     kind === 'redis'
       ? new Worker(name, work, { ...options, connection: connect(url) }, createRedisBackend)

@@ -32,22 +32,28 @@ export interface NoopPoint {
   cpu?: CpuTime;
 }
 
-/** Measures the whole grid; @returns its points, the best one first */
+export interface NoopGrid {
+  best: NoopPoint;
+  grid: NoopPoint[];
+}
+
+/** Measures the whole grid. */
 export async function measureNoops(
   scope: Scope,
   stores: Stores,
   jobs: number,
   say: (point: NoopPoint) => void,
-): Promise<[NoopPoint, ...NoopPoint[]]> {
-  const points: NoopPoint[] = [];
+): Promise<NoopGrid> {
+  const grid: NoopPoint[] = [];
   for (const processes of PROCESSES) {
     for (const concurrency of CONCURRENCIES) {
       const point = await scope.within((inner) => measurePoint(inner, stores, jobs, { concurrency, processes }));
       say(point);
-      points.push(point);
+      grid.push(point);
     }
   }
-  return points.sort((a, b) => b.jobsPerSecond - a.jobsPerSecond) as [NoopPoint, ...NoopPoint[]];
+  const best = grid.reduce((a, b) => (b.jobsPerSecond > a.jobsPerSecond ? b : a));
+  return { best, grid };
 }
 
 async function measurePoint(

@@ -26,7 +26,7 @@ const HEAD = ['bench', 'value', 'unit', 'ceiling', 'ratio', ''];
 const NUMERIC = new Set([1, 3, 4]);
 
 export function table(rows: Row[]): string {
-  const cells = [HEAD, ...rows.map(cellsOf)];
+  const cells = [HEAD, ...rows.flatMap(linesOf)];
   const widths = HEAD.map((_, i) => Math.max(...cells.map((row) => (row[i] as string).length)));
   const line = (row: string[]) =>
     row
@@ -36,9 +36,13 @@ export function table(rows: Row[]): string {
   return cells.map(line).join('\n');
 }
 
-function cellsOf(row: Row): string[] {
-  if ('why' in row) return [row.name, '', row.unit, '', '', `${row.failed ? 'failed' : 'skipped'}: ${row.why}`];
-  return [row.name, grouped(row.value), row.unit, grouped(row.ceiling), row.ratio.toFixed(2), row.note];
+/** A row's cells; further notes stand on lines of their own. */
+function linesOf(row: Row): string[][] {
+  if ('why' in row) return [[row.name, '', row.unit, '', '', `${row.failed ? 'failed' : 'skipped'}: ${row.why}`]];
+  const { name, value, unit, ceiling, ratio, notes } = row;
+  const [first = '', ...rest] = notes;
+  const figures = [name, grouped(value), unit, grouped(ceiling), ratio.toFixed(2), first];
+  return [figures, ...rest.map((note) => ['', '', '', '', '', note])];
 }
 
 function grouped(value: number): string {

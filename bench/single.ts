@@ -27,11 +27,11 @@ export async function single({ scope, users, workers, say }: Context): Promise<R
   }
   const measured = { call: callMs.slice(WARM_UP), insert: insertMs.slice(WARM_UP) };
   const ceiling = rounded(percentile(measured.insert, 0.5), 2);
+  const notes = [`${calls} calls, queue on ${queue}; ceiling: p50 of a bare insert and commit; less is better`];
   return [50, 99].map((p) => {
     const value = rounded(percentile(measured.call, p / 100), 2);
     const ratio = rounded(value / ceiling, 3);
-    const note = `${calls} calls, queue on ${queue}; ceiling: p50 of a bare insert and commit; less is better`;
-    return { name: `single-p${p}`, value, unit: 'ms', ceiling, ratio, note, extras: { calls, queue } };
+    return { name: `single-p${p}`, value, unit: 'ms', ceiling, ratio, notes, extras: { calls, queue } };
   });
 }
 

@@ -5,7 +5,7 @@
  * Guarantee: what the machine lacks is named, and is a failure where TEST_REQUIRE names it. If we die here, both
  * servers end by themselves.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -24,17 +24,24 @@ function patterns(args: string[]): string[] {
   );
 }
 
+let interrupted = false;
+let runner: ChildProcess | undefined;
+// Ctrl-C reaches the runner too: it ends, and then so do we. A signal to us alone is passed on.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    interrupted = true;
+    if (signal === 'SIGTERM') runner?.kill(signal);
+  });
+}
+
 async function runTests(env: Record<string, string | undefined>): Promise<number> {
   const args = process.argv.slice(2);
   const options = args.filter((arg) => arg.startsWith('-'));
   const concurrency = `--test-concurrency=${Math.max(2, availableParallelism())}`;
-  const runner = spawn(process.execPath, ['--test', concurrency, ...options, ...patterns(args)], {
+  runner = spawn(process.execPath, ['--test', concurrency, ...options, ...patterns(args)], {
     stdio: 'inherit',
     env: { ...process.env, ...env },
   });
-  // Ctrl-C reaches the runner too: it ends, and then so do we. A signal to us alone is passed on.
-  process.on('SIGINT', () => {});
-  process.on('SIGTERM', () => runner.kill('SIGTERM'));
   const [code] = await once(runner, 'exit');
   return code ?? 130;
 }
@@ -50,10 +57,8 @@ const postgres = await startTestServer();
 const redisProgram = findProgram('redis');
 const redis = redisProgram ? await startRedis(redisProgram) : undefined;
 try {
-  process.exitCode = await runTests({
-    TEST_DATABASE_URL: postgres.url,
-    TEST_REDIS_URL: redis?.url,
-  });
+  const stores = { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis?.url };
+  process.exitCode = interrupted ? 130 : await runTests(stores);
 } finally {
   await redis?.stop();
   await postgres.stop();

@@ -18,6 +18,7 @@ export interface ImportWorkerDeps {
 }
 
 const MAX_FLUSHES = 6;
+const FILL_MS = 5;
 
 /** Starts taking jobs. `stop` takes no further job, lets those in progress be written, then closes its connections. */
 export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): {
@@ -31,7 +32,8 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
   const writer = createBatchWriter(batchStore(writerPool, { codeTtlMs: config.CODE_TTL_MS }), {
     maxBatch: 1000,
     maxFlushes: MAX_FLUSHES,
-    maxFlushesPerImport: 2,
+    maxFlushesPerImport: 1,
+    fill: { items: config.WORKER_CONCURRENCY / 2, ms: FILL_MS },
     retryMs: { first: 50, last: 2000 },
     onFault: (fault) => logger.warn({ kind: fault.kind, err: fault.cause }, 'a batch was not written'),
   });

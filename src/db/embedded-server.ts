@@ -3,18 +3,18 @@
  *
  * Guarantees: a signal to our process group does not reach it, so it outlives everyone who is still draining; a
  * watchdog stops it when we die, because the pipe we hold closes then. Should the watchdog die too, the next start on
- * the folder stops what it finds (`stopOrphan`). PostgreSQL recovers from `kill -9` of everything by itself.
+ * the folder stops what it finds (embedded-postmaster.ts). PostgreSQL recovers from `kill -9` of everything by itself.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readFile, rename, writeFile } from 'node:fs/promises';
-import { createServer, type Socket } from 'node:net';
+import { open, readFile, rename } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError } from '../start-error.ts';
 import type { Account } from './embedded-access.ts';
 import { ENV } from './embedded-cluster.ts';
-import { isPostmasterOf, waitUntilGone } from './embedded-process.ts';
+import { postmasterFile } from './embedded-postmaster.ts';
 import { asArguments } from './embedded-settings.ts';
 
 export interface LaunchOptions {
@@ -115,11 +115,6 @@ async function untilReady(pid: number, clusterDir: string): Promise<boolean> {
   return false;
 }
 
-async function postmasterFile(clusterDir: string): Promise<string[]> {
-  const text = await readFile(join(clusterDir, 'postmaster.pid'), 'utf8').catch(() => '');
-  return text.split('\n');
-}
-
 async function launchError(o: LaunchOptions, child: ChildProcess): Promise<StartError> {
   child.kill('SIGQUIT');
   const log = await readFile(o.logFile, 'utf8').catch(() => '');
@@ -138,49 +133,4 @@ async function launchError(o: LaunchOptions, child: ChildProcess): Promise<Start
 /** Whether `launch` may succeed when it is tried again: a port just taken, or old backends still ending. */
 export function isPassing(error: unknown): boolean {
   return (error as { passing?: boolean }).passing === true;
-}
-
-/** Fast shutdown: sessions are ended, everything is written. Harder and harder when that takes too long. */
-export async function stopPostmaster(pid: number): Promise<void> {
-  for (const [signal, ms] of [
-    ['SIGINT', 60_000],
-    ['SIGQUIT', 10_000],
-    ['SIGKILL', 10_000],
-  ] as const) {
-    try {
-      process.kill(pid, signal);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return;
-      throw error;
-    }
-    if (await waitUntilGone(pid, ms)) return;
-  }
-}
-
-/**
- * Stops the postmaster that a run killed with SIGKILL left behind. The caller holds the folder's lock.
- * @returns its process id when there was one
- */
-export async function stopOrphan(clusterDir: string): Promise<number | undefined> {
-  const lines = await postmasterFile(clusterDir);
-  const pid = Number(lines[0]);
-  if (!Number.isInteger(pid) || pid <= 1) return undefined;
-  if (await isPostmasterOf(pid, clusterDir)) {
-    await stopPostmaster(pid);
-    return pid;
-  }
-  // PostgreSQL refuses to start when another process has that number by now, but not when it is the parent's. The
-  // rest of the file stays: by it PostgreSQL sees whether old backends still run.
-  await writeFile(join(clusterDir, 'postmaster.pid'), [process.pid, ...lines.slice(1)].join('\n'));
-  return undefined;
-}
-
-/** A TCP port of 127.0.0.1 that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }

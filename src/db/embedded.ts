@@ -7,21 +7,13 @@
  */
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Account, postgresAccount, postgresPrograms, prepareFolder, programPaths } from './embedded-access.ts';
 import { type Cluster, ensureCluster, makeOwned, NAME } from './embedded-cluster.ts';
 import { lockFolder } from './embedded-lock.ts';
-import {
-  freePort,
-  isPassing,
-  type LaunchOptions,
-  launch,
-  type Running,
-  stopOrphan,
-  stopPostmaster,
-} from './embedded-server.ts';
+import { stopOrphan } from './embedded-postmaster.ts';
 import { SETTINGS } from './embedded-settings.ts';
+import { supervise } from './embedded-supervise.ts';
 
 export interface EmbeddedOptions {
   /** The cluster is `<dataDir>/postgres`. */
@@ -122,60 +114,5 @@ async function ensureDatabase(url: string): Promise<void> {
     if (rowCount === 0) await client.query(`create database ${NAME}`);
   } finally {
     await client.end();
-  }
-}
-
-interface Supervised {
-  port: number;
-  pid(): number;
-  stop(): Promise<void>;
-}
-
-/** Keeps a server running on one port until it is told to stop. */
-async function supervise(
-  options: Omit<LaunchOptions, 'port'>,
-  fixedPort: number | undefined,
-  log: (line: string) => void,
-): Promise<Supervised> {
-  let port = fixedPort ?? (await freePort());
-  let running = await persist(async () => {
-    if (fixedPort === undefined) port = await freePort();
-    return launch({ ...options, port });
-  });
-  log(`PostgreSQL runs as process ${running.pid} on port ${port}`);
-  let stopping = false;
-  const keep = async () => {
-    for (;;) {
-      await running.exited;
-      if (stopping) return;
-      log('PostgreSQL ended unexpectedly; starting it again');
-      running = await persist(
-        () => launch({ ...options, port }),
-        () => stopping,
-      );
-    }
-  };
-  const kept = keep();
-  return {
-    port,
-    pid: () => running.pid,
-    async stop() {
-      stopping = true;
-      running.hold();
-      await stopPostmaster(running.pid);
-      await kept;
-    },
-  };
-}
-
-/** Tries again while the reason for the failure passes by itself: about 20 seconds. */
-async function persist(attempt: () => Promise<Running>, stopping = () => false): Promise<Running> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isPassing(error) || tries >= 40 || stopping()) throw error;
-      await sleep(500);
-    }
   }
 }

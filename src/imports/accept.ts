@@ -1,8 +1,8 @@
 /**
  * The import's own rows while it is taken: created unseen, then made to run in one short transaction, or removed.
  */
-import type { Db, Pool } from '../db/pool.ts';
-import { errorBody } from '../errors.ts';
+import { type Db, type Pool, transaction } from '../db/pool.ts';
+import { ApiError, errorBody } from '../errors.ts';
 import type { Caller } from '../identity/caller.ts';
 
 export interface OrgTally {
@@ -32,18 +32,26 @@ export async function createReceiving(db: Db, caller: Caller): Promise<string> {
   return (rows[0] as { id: string }).id;
 }
 
-/** Tells the sweep that the upload is alive. */
+/**
+ * Tells the sweep that the upload is alive.
+ * @throws ApiError 409 when the sweep took it for abandoned
+ */
 export async function touchReceiving(db: Db, importId: string): Promise<void> {
-  await db.query(`update imports set changed_at = now() where id = $1 and state = 'receiving'`, [importId]);
+  const { rowCount } = await db.query(`update imports set changed_at = now() where id = $1 and state = 'receiving'`, [
+    importId,
+  ]);
+  if (rowCount === 1) return;
+  throw new ApiError('ABORTED', 'IMPORT-ABORTED', 'The upload stood still for too long; nothing of it was kept.');
 }
 
-/** Removes an import that was not accepted, and all of its items. */
+/** Removes an import that was not accepted, and all of its items, also those written after a sweep took the import. */
 export async function discard(pool: Pool, importId: string): Promise<void> {
-  await pool.query(
-    `with gone as (delete from imports where id = $1 and state = 'receiving' returning id)
-     delete from import_items where import_id in (select id from gone)`,
-    [importId],
-  );
+  await transaction(pool, async (db) => {
+    await db.query(`delete from imports where id = $1 and state = 'receiving'`, [importId]);
+    await db.query('delete from import_items where import_id = $1 and not exists (select from imports where id = $1)', [
+      importId,
+    ]);
+  });
 }
 
 /** Removes uploads whose API process died, in `olderThanMs`. Any number of processes may call it at once. */
@@ -58,13 +66,14 @@ export async function sweepAbandoned(pool: Pool, olderThanMs: number): Promise<n
 
 /**
  * Makes the import run; from the commit of this transaction on it is seen and its deadline counts.
- * Throws when the sweep took it for abandoned.
+ * @throws ApiError 409 when the sweep took it for abandoned
  */
 export async function activate(db: Db, acceptance: Acceptance): Promise<void> {
   const { importId, orgs } = acceptance;
+  await touchReceiving(db, importId); // holds the row, so that no sweep comes in between
   await insertOrgs(db, importId, orgs);
   if (acceptance.hasDuplicates) await failDuplicates(db, importId);
-  const { rowCount } = await db.query(
+  await db.query(
     `with counted as (select sum(total)::int as total, sum(failed)::int as failed from import_orgs where import_id = $1)
      update imports set
        state = case when c.failed = c.total then 'completed_with_errors'::import_state else 'running' end,
@@ -74,7 +83,6 @@ export async function activate(db: Db, acceptance: Acceptance): Promise<void> {
      from counted c where id = $1 and state = 'receiving'`,
     [importId, acceptance.timeout, acceptance.timeoutMs, JSON.stringify(acceptance.warnings), acceptance.sequence],
   );
-  if (rowCount !== 1) throw new Error(`import ${importId} was swept while it was being received`);
   await db.query(
     `insert into import_dispatch (import_id, settled_before) select id, failed from imports where id = $1`,
     [importId],
@@ -106,7 +114,7 @@ async function failDuplicates(db: Db, importId: string): Promise<void> {
   await failLater(
     db,
     importId,
-    `o.org_id || ' ' || i.user_name_key`,
+    `o.org_id || chr(1) || i.user_name_key`,
     errorBody(
       'ALREADY_EXISTS',
       'USER-NAME-TAKEN',

@@ -1,8 +1,9 @@
 /**
  * Group commit: the jobs that run in this process share one statement per batch and import.
  *
- * A batch leaves as soon as a place is free; what arrives meanwhile makes the next one. So a lone job does not linger,
- * and under load batches grow by themselves, bounded by the worker's concurrency, which is also the back-pressure.
+ * A batch leaves as soon as a place is free; what arrives meanwhile makes the next one, so a lone job does not linger. Right
+ * after a batch of several the next waits a few milliseconds to fill, as the jobs that follow come in small groups and a
+ * statement costs the same for one as for fifty. The worker's concurrency bounds batches and is the back-pressure.
  * Guarantee: a job's promise settles after the commit that decided it. A fault of the connection is tried again; a row
  * that PostgreSQL refuses fails alone, found by halving the batch.
  * If we die here the statement is undone or was whole; the jobs' locks run out and the jobs come again.
@@ -39,6 +40,8 @@ export interface BatchWriterSettings {
   maxFlushes: number;
   /** Statements under way at once for one import; its row's lock lets only one commit at a time. */
   maxFlushesPerImport: number;
+  /** After a batch of several, the next one leaves with this many items or this long after its first. */
+  fill: { items: number; ms: number };
   /** Waits before a retry: doubles from the first to the last. */
   retryMs: { first: number; last: number };
   onFault?: (fault: BatchFault) => void;
@@ -59,13 +62,22 @@ interface Waiting {
 interface Lane {
   waiting: Waiting[];
   flushes: number;
+  /** Runs while `waiting` may still fill. */
+  filling: NodeJS.Timeout | undefined;
+  /** The filling is over: what waits leaves as it is. */
+  filled: boolean;
 }
+
+/** Jobs of a running import follow a batch within this time, in milliseconds. */
+const BUSY_MS = 50;
 
 export function createBatchWriter(store: BatchStore, settings: BatchWriterSettings): BatchWriter {
   const lanes = new Map<string, Lane>();
   let flushes = 0;
   let stopped = false;
   let scheduled = false;
+  /** Until then, in milliseconds, more jobs are likely to come: the last batch held several. */
+  let busyUntil = 0;
 
   function schedule(): void {
     if (scheduled) return;
@@ -80,12 +92,15 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
     for (const [importId, lane] of lanes) {
       while (lane.waiting.length > 0 && lane.flushes < settings.maxFlushesPerImport) {
         if (flushes >= settings.maxFlushes) return;
+        if (isFilling(lane)) break;
         const batch = lane.waiting.splice(0, settings.maxBatch);
+        lane.filled = false;
         lane.flushes++;
         flushes++;
         void flush(importId, batch).finally(() => {
           lane.flushes--;
           flushes--;
+          if (batch.length > 1) busyUntil = performance.now() + BUSY_MS;
           // To the end of the line, so that imports take turns.
           lanes.delete(importId);
           if (lane.waiting.length > 0 || lane.flushes > 0) lanes.set(importId, lane);
@@ -93,6 +108,21 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
         });
       }
     }
+  }
+
+  /** Whether the lane's next batch had better wait for more. */
+  function isFilling(lane: Lane): boolean {
+    if (lane.filled || stopped || lane.waiting.length >= settings.fill.items || performance.now() > busyUntil) {
+      clearTimeout(lane.filling);
+      lane.filling = undefined;
+      return false;
+    }
+    lane.filling ??= setTimeout(() => {
+      lane.filling = undefined;
+      lane.filled = true;
+      pump();
+    }, settings.fill.ms);
+    return true;
   }
 
   async function flush(importId: string, batch: Waiting[]): Promise<void> {
@@ -147,7 +177,7 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
       return new Promise((resolve, reject) => {
         let lane = lanes.get(importId);
         if (!lane) {
-          lane = { waiting: [], flushes: 0 };
+          lane = { waiting: [], flushes: 0, filling: undefined, filled: false };
           lanes.set(importId, lane);
         }
         lane.waiting.push({ ordinal, resolve, reject });

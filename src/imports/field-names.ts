@@ -10,6 +10,7 @@ export type Shape = Map<string, Shape | true>;
 /** Reads the shape off a schema, so that there is one list of fields. */
 export function shapeOf(schema: z.ZodType): Shape | true {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return shapeOf(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodPipe) return shapeOf(schema.out as z.ZodType);
   if (schema instanceof z.ZodArray) return shapeOf(schema.element as z.ZodType);
   if (!(schema instanceof z.ZodObject)) return true;
   return new Map(Object.entries(schema.shape).map(([key, value]) => [key, shapeOf(value as z.ZodType)]));
@@ -44,8 +45,9 @@ export function renameFields(
 function rename(object: Record<string, unknown>, key: string, shape: Shape): string | undefined {
   if (!key.includes('_')) return undefined;
   const camel = key.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
-  if (!shape.has(camel)) return undefined;
-  if (!Object.hasOwn(object, camel)) object[camel] = object[key];
+  // Given in both spellings, the usual one counts, and the other is as unknown as any.
+  if (!shape.has(camel) || Object.hasOwn(object, camel)) return undefined;
+  object[camel] = object[key];
   return camel;
 }
 

@@ -9,6 +9,7 @@ import { appendEvent } from '../db/events.ts';
 import { transaction } from '../db/pool.ts';
 import { ApiError, invalidArgument } from '../errors.ts';
 import { type Caller, hasOrgRole, permissionDenied } from '../identity/caller.ts';
+import { idProblem } from '../users/fields.ts';
 import { activate, createReceiving, discard, type OrgTally, touchReceiving } from './accept.ts';
 import { openCopyWriter } from './copy.ts';
 import type { ImportDeps } from './deps.ts';
@@ -115,12 +116,12 @@ class Intake {
 
   private async takeOrgId(org: number, value: unknown): Promise<void> {
     const field = `dataOrgs.orgs[${org}].orgId`;
-    if (typeof value !== 'string' || value === '') throw badField(field, 'must be a non-empty string');
+    if (typeof value !== 'string') throw badField(field, 'must be a string');
+    const problem = idProblem(value);
+    if (problem) throw badField(field, problem);
     if (!this.allowed.has(value)) {
       if (!hasOrgRole(this.caller, value, ['ORG_OWNER'])) throw permissionDenied();
-      const { rowCount } = await this.deps.pool.query('select from organizations where id = $1', [
-        value.replaceAll('\0', ''),
-      ]);
+      const { rowCount } = await this.deps.pool.query('select from organizations where id = $1', [value]);
       if (rowCount === 0) throw new ApiError('NOT_FOUND', 'IMPORT-ORG', `The organization of ${field} does not exist.`);
       this.allowed.add(value);
     }

@@ -47,7 +47,7 @@ export async function readItems(
   const { rows } = await pool.query<ItemRow>(
     `select i.ordinal, o.org_id, i.user_id, i.user_name, i.state, i.error
      from import_items i join import_orgs o on o.import_id = i.import_id and o.org_index = i.org_index
-     where i.import_id = $1 and i.ordinal >= $2
+     where i.import_id = $1 and i.ordinal >= $2::bigint
        and ($3::item_state is null or i.state = $3)
        and ($4::text is null or o.org_id = $4)
        and ($5::text is null or i.user_id = $5)

@@ -48,9 +48,10 @@ export class JsonWindow {
       return { mark: first };
     }
     const end = first === '"' ? this.endOfString() : this.endOfScalar();
-    if (end >= 0) return { mark: '', value: this.json(end) };
-    if (buffer.length - this.position <= MAX_TOKEN) return undefined;
-    throw new ParseError('IMPORT-BODY', `A text outside of the users is longer than ${MAX_TOKEN} bytes.`);
+    if ((end < 0 ? buffer.length : end) - this.position > MAX_TOKEN) {
+      throw new ParseError('IMPORT-BODY', `A text outside of the users is longer than ${MAX_TOKEN} bytes.`);
+    }
+    return end < 0 ? undefined : { mark: '', value: this.json(end) };
   }
 
   private json(end: number): unknown {

@@ -22,6 +22,9 @@ export type Step =
 /** One entry may not be larger, as it is held whole. */
 export const MAX_ENTRY_BYTES = 8 * 2 ** 20;
 
+/** The scanner stops at either closing mark. */
+const CLOSE_ARRAY = ']'.charCodeAt(0);
+
 type Kind = 'root' | 'dataOrgs' | 'orgs' | 'org' | 'skip';
 type Expect = 'value' | 'firstValue' | 'key' | 'firstKey' | 'colon' | 'comma' | 'done';
 interface Frame {
@@ -121,6 +124,7 @@ export class DataOrgsParser {
     advance(scan, window.buffer, this.frames.length + 1);
     if (scan.end >= 0) {
       this.emitUsers(users.start, scan.end, users.afterComma);
+      if (window.buffer[scan.end] !== CLOSE_ARRAY) throw window.notJson(scan.end, 'there is a syntax error');
       this.users = undefined;
       window.position = scan.position;
       this.expect = 'comma';
@@ -131,6 +135,7 @@ export class DataOrgsParser {
       users.start = scan.lastComma + 1;
       users.afterComma = true;
     }
+    if (scan.tooDeep) throw new ParseError('IMPORT-DEPTH', IMPORT_DEPTH_MESSAGE);
     window.position = users.start;
     if (window.buffer.length - users.start > MAX_ENTRY_BYTES) {
       throw new ParseError('IMPORT-ENTRY-SIZE', `One entry of humanUsers is larger than ${MAX_ENTRY_BYTES} bytes.`);

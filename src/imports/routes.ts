@@ -11,6 +11,7 @@ import {
   requireOrgRole,
   selectedOrg,
 } from '../identity/caller.ts';
+import { text } from '../users/fields.ts';
 import { parserFor, readBody, readQuery } from './body.ts';
 import { cancelImport, resumeImport } from './control.ts';
 import type { ImportDeps } from './deps.ts';
@@ -174,8 +175,8 @@ const itemsQuery = z.strictObject({
     .transform((s) => s.replace(/^ITEM_STATE_/, ''))
     .pipe(z.enum(ITEM_STATES, `must be one of ${ITEM_STATES.map((s) => `ITEM_STATE_${s}`).join(', ')}`))
     .optional(),
-  orgId: z.string().optional(),
-  userId: z.string().optional(),
+  orgId: text(200).optional(),
+  userId: text(200).optional(),
   pageSize: pageSize(1000).default(100),
   pageToken,
 });

@@ -3,25 +3,54 @@
  * One schema validates both bodies and is the source of their documentation.
  */
 import { z } from 'zod';
-import { bool, emailAddress, gender, id, language, requiredText, text } from '../users/fields.ts';
+import { bool, emailAddress, gender, id, language, requiredText, text, textProblem } from '../users/fields.ts';
 
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+// One class and no groups: a pattern that repeats groups overflows the stack on a text of megabytes.
+const BASE64 = /^[A-Za-z0-9+/]+(={0,2})$/;
 const METADATA_VALUE_MAX = 500_000;
+/** Of metadata and of links: each element that is wrong costs, so their number is looked at first. */
+export const MAX_ELEMENTS = 10_000;
 
-const metadata = z.object({
-  key: requiredText(200),
-  value: z
-    .string('must be a string')
-    .min(1, 'must not be empty')
-    .max(METADATA_VALUE_MAX, `must have at most ${METADATA_VALUE_MAX} characters`)
-    .regex(BASE64, 'must be base64'),
-});
+/** Standard base64, padded or not. */
+function isBase64(s: string): boolean {
+  const padding = BASE64.exec(s)?.[1]?.length;
+  if (padding === undefined) return false;
+  return padding === 0 ? s.length % 4 !== 1 : s.length % 4 === 0;
+}
 
-const idp = z.object({
-  configId: requiredText(200),
-  externalUserId: requiredText(200),
-  displayName: text(200).default(''),
-});
+function metadataValueProblem(s: string): string | undefined {
+  if (s === '') return 'must not be empty';
+  return textProblem(s, METADATA_VALUE_MAX) ?? (isBase64(s) ? undefined : 'must be base64');
+}
+
+const metadata = z.object(
+  {
+    key: requiredText(200),
+    value: z
+      .string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') })
+      .superRefine((s, ctx) => {
+        const problem = metadataValueProblem(s);
+        if (problem) ctx.addIssue({ code: 'custom', message: problem });
+      }),
+  },
+  'must be an object',
+);
+
+const idp = z.object(
+  {
+    configId: requiredText(200),
+    externalUserId: requiredText(200),
+    displayName: text(200).default(''),
+  },
+  'must be an object',
+);
+
+function list<T extends z.ZodType>(element: T) {
+  return z
+    .array(z.unknown(), 'must be an array')
+    .max(MAX_ELEMENTS, `must have at most ${MAX_ELEMENTS} elements`)
+    .pipe(z.array(element));
+}
 
 /** Security features that are not built fail the user that asks for them, rather than being dropped. */
 const notBuilt = (what: string, isUnset: (v: unknown) => boolean) =>
@@ -45,14 +74,8 @@ const userFields = {
   password: requiredText(200).optional(),
   hashedPassword: z.object({ value: requiredText(200) }, 'must be an object').optional(),
   passwordChangeRequired: bool().optional(),
-  metadata: z
-    .array(metadata, 'must be an array')
-    .superRefine(uniqueBy('key', (m) => m.key))
-    .optional(),
-  idps: z
-    .array(idp, 'must be an array')
-    .superRefine(uniqueBy('externalUserId', (i) => JSON.stringify([i.configId, i.externalUserId])))
-    .optional(),
+  metadata: list(metadata).optional(),
+  idps: list(idp).optional(),
   otpCode: notBuilt('a second factor', (v) => v === '').optional(),
   requestPasswordlessRegistration: notBuilt('a passkey registration', (v) => v === false).optional(),
 };
@@ -76,14 +99,4 @@ export type ImportEntry = z.output<typeof importEntry>;
 
 function required(what: string) {
   return { error: (issue: { input?: unknown }) => (issue.input === undefined ? 'is required' : `must be ${what}`) };
-}
-
-function uniqueBy<T>(field: string, key: (item: T) => string) {
-  return (items: T[], ctx: z.core.$RefinementCtx) => {
-    const seen = new Set<string>();
-    for (const [i, item] of items.entries()) {
-      if (seen.has(key(item))) ctx.addIssue({ code: 'custom', path: [i, field], message: 'is given twice' });
-      seen.add(key(item));
-    }
-  };
 }

@@ -4,7 +4,7 @@
  * Guarantee: looks at each byte once, over any split into chunks; holds no text of its own. What lies between two
  * boundaries is judged by JSON.parse, so this scanner only has to know strings and nesting.
  */
-import { IMPORT_DEPTH_MESSAGE, MAX_DEPTH, ParseError } from './parse-error.ts';
+import { MAX_DEPTH } from './parse-error.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -28,17 +28,18 @@ export interface Scan {
   lastComma: number;
   /** Position of the `]` that ends the array, or -1. */
   end: number;
+  /** The nesting passed 64 levels in the entry after `lastComma`; the scan is over. */
+  tooDeep: boolean;
 }
 
 /** A scan that starts right after the array's `[`. */
 export function startScan(position: number): Scan {
-  return { position, depth: 0, inString: false, lastComma: -1, end: -1 };
+  return { position, depth: 0, inString: false, lastComma: -1, end: -1, tooDeep: false };
 }
 
 /**
- * Moves `scan` on to the end of the buffer or of the array, whichever comes first.
+ * Moves `scan` on to the end of the buffer, of the array, or of what may be nested, whichever comes first.
  * @param outer containers open around and including the array
- * @throws ParseError when the nesting passes 64 levels
  */
 export function advance(scan: Scan, buffer: Uint8Array, outer: number): void {
   const length = buffer.length;
@@ -59,7 +60,11 @@ export function advance(scan: Scan, buffer: Uint8Array, outer: number): void {
         inString = true;
         break;
       case 2:
-        if (++depth > room) throw new ParseError('IMPORT-DEPTH', IMPORT_DEPTH_MESSAGE);
+        if (++depth > room) {
+          scan.lastComma = lastComma;
+          scan.tooDeep = true;
+          return;
+        }
         break;
       case 3:
         if (depth === 0) {

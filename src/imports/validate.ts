@@ -5,12 +5,13 @@
  */
 import { errorBody, type FieldViolation } from '../errors.ts';
 import { newId } from '../ids.ts';
-import { hashProblem } from '../passwords/registry.ts';
 import type { Secrets } from '../secrets.ts';
 import { GENDERS, nameKey } from '../users/fields.ts';
+import { crossProblems } from './cross-problems.ts';
 import { renameFields, type Shape, shapeOf } from './field-names.ts';
 import type { Item } from './items.ts';
-import { type ImportEntry, type ImportUser, importEntry } from './schema.ts';
+import { type ImportEntry, importEntry } from './schema.ts';
+import { storable } from './warnings.ts';
 
 /** What a sealed password is bound to. */
 export const PASSWORD_SEAL = 'import-password';
@@ -31,16 +32,14 @@ export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, str
   const violations: FieldViolation[] = [];
   renameFields(entry, ENTRY_SHAPE, '', (path) => {
     warnings.unknown(path);
-    if (strict) violations.push({ field: path, description: 'is not known' });
+    if (strict) violations.push({ field: storable(path), description: 'is not known' });
   });
   const parsed = importEntry.safeParse(entry);
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues)
-      violations.push({ field: fieldOf(issue.path), description: issue.message });
-    return failed(entry, violations);
+  for (const { path, message } of parsed.error?.issues ?? []) {
+    violations.push({ field: fieldOf(path), description: message });
   }
-  crossChecks(parsed.data.user, violations);
-  return violations.length > 0 ? failed(entry, violations) : pending(parsed.data, secrets);
+  violations.push(...crossProblems(entry));
+  return parsed.success && violations.length === 0 ? pending(parsed.data, secrets) : failed(entry, violations);
 }
 
 /** `['user', 'metadata', 1, 'key']` → `user.metadata[1].key`; the entry itself is `user`'s parent. */
@@ -49,14 +48,6 @@ function fieldOf(path: PropertyKey[]): string {
   for (const part of path)
     field += typeof part === 'number' ? `[${part}]` : field === '' ? String(part) : `.${String(part)}`;
   return field === '' ? 'humanUsers[]' : field;
-}
-
-function crossChecks(user: ImportUser, violations: FieldViolation[]): void {
-  if (user.password !== undefined && user.hashedPassword) {
-    violations.push({ field: 'user.password', description: 'must not be given beside hashedPassword' });
-  }
-  const problem = user.hashedPassword ? hashProblem(user.hashedPassword.value) : undefined;
-  if (problem) violations.push({ field: 'user.hashedPassword.value', description: problem });
 }
 
 function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {

@@ -12,16 +12,17 @@ export function countWarnings(): WarningCounts {
   const counts = new Map<string, number>();
   return {
     unknown(path) {
-      const count = counts.get(path);
-      if (count !== undefined) counts.set(path, count + 1);
-      else if (counts.size < MAX_PATHS) counts.set(clean(path), 1);
+      const shown = storable(path);
+      const count = counts.get(shown);
+      if (count !== undefined) counts.set(shown, count + 1);
+      else if (counts.size < MAX_PATHS) counts.set(shown, 1);
     },
     list: () =>
       [...counts].map(([path, count]) => ({ path, count, message: `"${path}" is not known and was ignored` })),
   };
 }
 
-/** What PostgreSQL's jsonb can hold. */
-function clean(path: string): string {
+/** A caller's path as PostgreSQL's jsonb can hold it. */
+export function storable(path: string): string {
   return path.slice(0, MAX_PATH_LENGTH).replaceAll('\0', '\ufffd').toWellFormed();
 }

@@ -140,7 +140,10 @@ test('a signal to our process group does not reach it', async () => {
   assert.deepEqual(await told, ['got SIGINT', undefined]);
   assert.deepEqual(await query(url, 'select 1 as n'), [{ n: 1 }]);
   await kill(parent);
-  await waitFor(async () => !(await startedAt(pid)), { what: 'the end of a server without its parent' });
+  await waitFor(async () => !(await startedAt(pid)), {
+    timeoutMs: 60_000,
+    what: 'the end of a server without its parent',
+  });
 });
 
 test('after SIGKILL of the parent the next start stops what it left and has what was committed', async () => {
@@ -171,7 +174,10 @@ test('a server that dies is started again on the same address', async () => {
   const postgres = await startEmbeddedPostgres({ dataDir, log: (line) => lines.push(line) });
   const { pid } = postgres;
   process.kill(pid, 'SIGKILL');
-  const answer = await waitFor(() => query(postgres.url, 'select count(*)::int as n from kept'), { what: 'an answer' });
+  const answer = await waitFor(() => query(postgres.url, 'select count(*)::int as n from kept'), {
+    timeoutMs: 60_000,
+    what: 'an answer',
+  });
   assert.deepEqual(answer, [{ n: 3 }]);
   assert.notEqual(postgres.pid, pid);
   assert.ok(lines.includes('PostgreSQL ended unexpectedly; starting it again'));

@@ -16,6 +16,7 @@ const scenario = fc.record({
   maxBatch: fc.integer({ min: 1, max: 8 }),
   maxFlushes: fc.integer({ min: 1, max: 4 }),
   maxFlushesPerImport: fc.integer({ min: 1, max: 3 }),
+  fill: fc.record({ items: fc.integer({ min: 1, max: 12 }), ms: fc.nat(2) }),
   troubles: fc.array(fc.constantFrom('none' as const, 'none' as const, 'retry' as const, 'unknown' as const), {
     maxLength: 20,
   }),
@@ -83,6 +84,7 @@ test('the same job given out twice settles twice', async () => {
         maxBatch: 4,
         maxFlushes: 2,
         maxFlushesPerImport: 2,
+        fill: { items: 1, ms: 0 },
         retryMs: { first: 0, last: 1 },
       });
       const got = await Promise.all(ordinals.map((o) => writer.add('a', o)));

@@ -7,6 +7,7 @@ const SETTINGS: BatchWriterSettings = {
   maxBatch: 100,
   maxFlushes: 4,
   maxFlushesPerImport: 2,
+  fill: { items: 1, ms: 0 },
   retryMs: { first: 1, last: 2 },
 };
 
@@ -53,6 +54,33 @@ describe('batch writer', () => {
     assert.equal(settled, false);
     open.resolve();
     await job;
+  });
+
+  it('waits a little for the next batch to fill right after one of several, and only then', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let now = 1000;
+    t.mock.method(performance, 'now', () => now);
+    const store = fakeStore();
+    const writer = createBatchWriter(store, { ...SETTINGS, fill: { items: 3, ms: 5 } });
+    const sizes = () => store.calls.map((c) => c.ordinals.length);
+    await Promise.all([writer.add('a', 1), writer.add('a', 2)]);
+    await turns(2);
+    const late = [writer.add('a', 3), writer.add('a', 4)];
+    await turns(3);
+    assert.deepEqual(sizes(), [2], 'it may still fill');
+    t.mock.timers.tick(5);
+    await Promise.all(late);
+    assert.deepEqual(sizes(), [2, 2], 'its time is over');
+    await turns(2);
+    await Promise.all([5, 6, 7].map((o) => writer.add('a', o)));
+    assert.deepEqual(sizes(), [2, 2, 3], 'it is full');
+    await turns(2);
+    now += 1000;
+    await writer.add('a', 8);
+    assert.deepEqual(sizes(), [2, 2, 3, 1], 'nothing was going on');
+    await turns(2);
+    await writer.add('a', 9);
+    assert.deepEqual(sizes(), [2, 2, 3, 1, 1], 'nor after a lone one');
   });
 
   it('lets imports take turns', async () => {

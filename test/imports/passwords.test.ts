@@ -43,7 +43,13 @@ describe('a plain password', () => {
   });
 
   function startWorker(change: { hasher?: Hasher } = {}) {
-    const limits = { maxBatch: 100, maxFlushes: 2, maxFlushesPerImport: 2, retryMs: { first: 1, last: 2 } };
+    const limits = {
+      maxBatch: 100,
+      maxFlushes: 2,
+      maxFlushesPerImport: 2,
+      fill: { items: 1, ms: 0 },
+      retryMs: { first: 1, last: 2 },
+    };
     const writer = createBatchWriter(batchStore(writerPool, { codeTtlMs: 1000 }), limits);
     const deps = { writerPool, secrets: SECRETS, hasher, writer, ...change };
     return (importId: string, count: number) =>

@@ -51,7 +51,13 @@ describe('a poisoned row', () => {
     db.pool.query(`update import_items set ${change} where import_id = $1 and ordinal = $2`, [importId, ordinal]);
   function openWriter(faults: string[] = []) {
     const onFault = (fault: BatchFault) => faults.push(fault.kind);
-    const limits = { maxBatch: 100, maxFlushes: 2, maxFlushesPerImport: 2, retryMs: { first: 1, last: 2 } };
+    const limits = {
+      maxBatch: 100,
+      maxFlushes: 2,
+      maxFlushesPerImport: 2,
+      fill: { items: 1, ms: 0 },
+      retryMs: { first: 1, last: 2 },
+    };
     return createBatchWriter(batchStore(pool, { codeTtlMs: 1000 }), { ...limits, onFault });
   }
 

@@ -82,7 +82,13 @@ describe('the same batch again', () => {
   });
 
   it('changes nothing through two workers that were given the same jobs, some of them twice', async () => {
-    const limits = { maxBatch: 7, maxFlushes: 4, maxFlushesPerImport: 3, retryMs: { first: 1, last: 10 } };
+    const limits = {
+      maxBatch: 7,
+      maxFlushes: 4,
+      maxFlushesPerImport: 3,
+      fill: { items: 1, ms: 0 },
+      retryMs: { first: 1, last: 10 },
+    };
     const workers = [1, 2].map(() => createBatchWriter(batchStore(writer, SETTINGS), limits));
     const jobs = [...ALL, ...ALL.slice(0, 30)];
     const outcomes = await Promise.all(

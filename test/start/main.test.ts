@@ -19,7 +19,8 @@ const url = `http://127.0.0.1:${PORT}`;
 const started = new Set<ChildProcess>();
 
 after(async () => {
-  for (const child of started) if (child.exitCode === null && child.pid) process.kill(-child.pid, 'SIGKILL');
+  for (const child of started)
+    if (child.exitCode === null && child.signalCode === null && child.pid) process.kill(-child.pid, 'SIGKILL');
   await rm(base, { recursive: true, force: true });
 });
 
@@ -98,7 +99,7 @@ test('after SIGKILL it starts again at once, and SIGTERM to the parent alone end
         () => false,
         () => true,
       ),
-    { what: 'the port to be free' },
+    { timeoutMs: 60_000, what: 'the port to be free' },
   );
   const main = await startReady();
   assert.equal(await answer(), 200);

@@ -38,7 +38,8 @@ export async function startChild(file: string, env: Record<string, string>): Pro
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const chunks: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => chunks.push(text));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text) => chunks.push(text));
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
   const ready = await Promise.race([readiness(child), exited]);
   if (!('ready' in ready)) {

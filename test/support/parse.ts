@@ -40,13 +40,15 @@ export function cutAt(bytes: Uint8Array, at: number[] | 'every byte'): Uint8Arra
 export const cuts = fc.oneof(fc.array(fc.nat(5000), { maxLength: 8 }), fc.constant('every byte' as const));
 
 const string = fc.string({ unit: 'binary', maxLength: 12 });
-const json = fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' });
+const json = fc.jsonValue({ maxDepth: 2, stringUnit: 'binary' });
 const inner = fc.record({ userId: string, user: json, state: json }, { requiredKeys: [] });
 const entry = fc.oneof(inner, json, fc.dictionary(string, json, { maxKeys: 3 }));
 
 /** An object with these fields in any order, and some that nobody knows. */
 function shuffled(known: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrary<Record<string, unknown>> {
-  const unknown = fc.dictionary(fc.constantFrom('x', '', 'Timeout', 'ids "quoted"', 'ünknown', '__proto__'), json, { maxKeys: 2 });
+  const unknown = fc.dictionary(fc.constantFrom('x', '', 'Timeout', 'ids "quoted"', 'ünknown', '__proto__'), json, {
+    maxKeys: 2,
+  });
   return fc
     .tuple(known, unknown)
     .map(([a, b]) => [...Object.entries(a), ...Object.entries(b)])
@@ -56,7 +58,12 @@ function shuffled(known: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrary<Re
 
 const either = (...names: string[]) => fc.constantFrom(...names);
 const org = shuffled(
-  fc.record({ id: either('orgId', 'org_id'), users: either('humanUsers', 'human_users'), entries: fc.array(entry, { maxLength: 5 }) })
+  fc
+    .record({
+      id: either('orgId', 'org_id'),
+      users: either('humanUsers', 'human_users'),
+      entries: fc.array(entry, { maxLength: 5 }),
+    })
     .map(({ id, users, entries }) => ({ [id]: 'org', [users]: entries })),
 );
 const dataOrgs = shuffled(fc.record({ orgs: fc.array(org, { maxLength: 3 }) }));

@@ -28,10 +28,11 @@ const SETTINGS = {
 /** Starts a server in a folder of its own, which `stop` removes. */
 export async function startTestServer(): Promise<EmbeddedPostgres> {
   const dataDir = join(tmpdir(), `muster-test-${randomBytes(4).toString('hex')}`);
-  const server = await startEmbeddedPostgres({
-    dataDir,
-    settings: SETTINGS,
-    background: true,
+  const removeFolder = () => rm(dataDir, { recursive: true, force: true });
+  const options = { dataDir, settings: SETTINGS, background: true };
+  const server = await startEmbeddedPostgres(options).catch(async (error) => {
+    await removeFolder();
+    throw error;
   });
   return {
     url: server.url,
@@ -39,7 +40,7 @@ export async function startTestServer(): Promise<EmbeddedPostgres> {
     pid: server.pid,
     async stop() {
       await server.stop();
-      await rm(dataDir, { recursive: true, force: true });
+      await removeFolder();
     },
   };
 }

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { freePort } from '../../src/db/embedded-server.ts';
+import { claimPort } from '../../src/start/address.ts';
 import { waitFor } from './wait.ts';
 
 export { requireOrSkip } from './programs.ts';
@@ -22,7 +22,7 @@ const KEEPER = '"$@" & echo $!; read -r _; kill -s TERM $!; wait';
 
 /** Starts a Redis that keeps nothing on disk, on a free port. */
 export async function startRedis(program: string, extra: string[] = []): Promise<TestRedis> {
-  const port = await freePort();
+  const port = await claimPort('127.0.0.1', 0);
   const options = [
     '--port',
     `${port}`,

@@ -51,6 +51,8 @@ export interface ServiceCall extends CallOptions {
 
 export interface Service {
   backend: Backend;
+  redisUrl: string | undefined;
+  queuePrefix: string;
   /** Of the API that was started last. */
   readonly url: string;
   /** Token of the instance's administrator. */
@@ -59,6 +61,7 @@ export interface Service {
   smtp: SmtpCatcher;
   /** Everything that was started, in order, living or not. */
   processes: TestProcess[];
+  apis: ApiProcess[];
   startApi(env?: Record<string, string>): Promise<ApiProcess>;
   startWorker(env?: Record<string, string>): Promise<TestProcess>;
   /** Sends a JSON body; a string or bytes go as they are. An answer that is not JSON comes as text. */
@@ -73,6 +76,8 @@ export interface Service {
   waitForEnd(importId: string, options?: ServiceCall & { timeoutMs?: number }): Promise<Answer['body']>;
   /** Jobs that wait or run. */
   depth(queue?: QueueName): Promise<number>;
+  /** Throws away all jobs, as a queue that lost its memory. */
+  loseJobs(queue?: QueueName): Promise<void>;
   /** Ends all processes; every one that is asked to stop must do so cleanly. */
   stop(): Promise<void>;
 }
@@ -100,7 +105,8 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
   const { url: databaseUrl, pool } = (options.database ?? own) as { url: string; pool: Pool };
   const smtp = await startSmtp();
   const token = randomBytes(24).toString('base64url');
-  const redis = backend === 'redis' ? { REDIS_URL: options.redisUrl ?? (redisUrl() as string) } : {};
+  const redis: { REDIS_URL?: string } =
+    backend === 'redis' ? { REDIS_URL: options.redisUrl ?? (redisUrl() as string) } : {};
   const QUEUE_PREFIX = `s${randomBytes(6).toString('hex')}`;
   const env = {
     ...TIMINGS,
@@ -115,10 +121,13 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
   };
   const queues = openQueues({ ...redis, DATABASE_URL: databaseUrl, QUEUE_PREFIX });
   const processes: TestProcess[] = [];
+  const apis: ApiProcess[] = [];
   let url = '';
 
   const service: Service = {
     backend,
+    redisUrl: redis.REDIS_URL,
+    queuePrefix: QUEUE_PREFIX,
     get url() {
       return url;
     },
@@ -126,11 +135,14 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
     pool,
     smtp,
     processes,
+    apis,
     async startApi(changes) {
       const child = await startChild('src/api.ts', { ...env, ...changes });
       processes.push(child);
       url = `http://127.0.0.1:${child.ready.port}`;
-      return Object.assign(child, { url });
+      const api = Object.assign(child, { url });
+      apis.push(api);
+      return api;
     },
     async startWorker(changes) {
       // Workers write the links of mails.
@@ -141,10 +153,10 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
     call: (method, path, body, given) => call(given?.url ?? url, token, method, path, body, given),
     newOrg: (orgId) => newOrg(service, orgId),
     machine: (orgId, roles) => machine(service, orgId, roles),
-    importBody: (body, { query = '', ...given } = {}) =>
-      service.call('POST', `/admin/v1/import${query}`, body, given),
+    importBody: (body, { query = '', ...given } = {}) => service.call('POST', `/admin/v1/import${query}`, body, given),
     waitForEnd: (importId, given) => waitForEnd(service, importId, given),
     depth: (queue = 'imports') => queues.depth(queue),
+    loseJobs: (queue = 'imports') => queues.drop(queue),
     async stop() {
       await Promise.all([endAll(processes), queues.close()]).finally(() => Promise.all([smtp.stop(), own?.drop()]));
     },
@@ -194,11 +206,7 @@ async function newOrg(service: Service, orgId?: string): Promise<TestOrg> {
   return { orgId: id, domain: me.body.org.primaryDomain, ownerToken: token };
 }
 
-async function machine(
-  service: Service,
-  orgId: string,
-  roles: string[],
-): Promise<{ userId: string; token: string }> {
+async function machine(service: Service, orgId: string, roles: string[]): Promise<{ userId: string; token: string }> {
   const name = unique('machine');
   const made = await must(service.call('POST', '/management/v1/users/machine', { userName: name, name }, { orgId }));
   const { userId } = made.body;
@@ -210,7 +218,7 @@ async function machine(
 async function waitForEnd(
   service: Service,
   importId: string,
-  { timeoutMs = 30_000, ...given }: ServiceCall & { timeoutMs?: number } = {},
+  { timeoutMs = 60_000, ...given }: ServiceCall & { timeoutMs?: number } = {},
 ): Promise<Answer['body']> {
   let last = 'no answer yet';
   return waitFor(

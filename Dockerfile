@@ -1,0 +1,23 @@
+# One image for the API and the workers; which of them it is, is the command. The stores are other containers.
+
+FROM node:24-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Left out: tools of development, the embedded database, and install scripts, which nothing of the rest needs.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts
+
+FROM node:24-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
+WORKDIR /app
+# For mails kept as files where there is no SMTP_URL.
+RUN install --directory --owner=node --group=node --mode=0700 /data
+COPY --from=dependencies /app/node_modules node_modules
+COPY package.json LICENSE ./
+COPY src src
+COPY workers workers
+COPY deploy/health.ts deploy/health.ts
+USER node
+VOLUME /data
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "deploy/health.ts", "http://127.0.0.1:8080/readyz"]
+CMD ["node", "src/api.ts"]

@@ -1,0 +1,152 @@
+/** Uploads that do not come to their end: nothing of them is seen, and nothing stays. */
+import assert from 'node:assert/strict';
+import { gzipSync } from 'node:zlib';
+import { bulk, people } from '../support/bodies.ts';
+import { assertEachOnce, rowCounts } from '../support/outcome.ts';
+import { must, onBothBackends, type Service, startService } from '../support/service.ts';
+import { startUpload, type Upload } from '../support/upload.ts';
+import { waitFor } from '../support/wait.ts';
+
+/** Enough that chunks of it reach the database before its end. */
+const USERS = people('up', 9000);
+const MOST = 8500;
+
+onBothBackends('an upload', async (t, backend) => {
+  const service = await startService(t, { backend });
+  const org = await service.newOrg();
+  const text = JSON.stringify(bulk(org.orgId, USERS));
+  const cut = text.indexOf(`"id-up${MOST}"`);
+  const [head, tail] = [text.slice(0, cut), text.slice(cut)];
+  const before = await rowCounts(service.pool);
+
+  await t.test('that the client cuts leaves nothing', async () => {
+    const upload = startUpload(service);
+    await upload.write(head);
+    await received(service);
+    upload.cut();
+    await assertGone(service, before);
+  });
+
+  await t.test('that the client cuts leaves nothing, compressed neither', async () => {
+    const upload = startUpload(service, { 'content-encoding': 'gzip' });
+    const bytes = gzipSync(text, { level: 0 });
+    await upload.write(bytes.subarray(0, bytes.length - 1000));
+    await received(service);
+    upload.cut();
+    await assertGone(service, before);
+  });
+
+  await t.test('is not seen by anybody before its end', async () => {
+    const upload = startUpload(service);
+    await upload.write(head);
+    const importId = await received(service);
+    await assertUnseen(service, importId);
+    const { status, text: answer } = await upload.end(tail);
+    assert.equal(status, 202, answer);
+    assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+    await assertEachOnce(service, importId, { users: USERS.length });
+    await service.pool.query('delete from users where import_id = $1', [importId]);
+  });
+
+  await t.test('whose API is killed is not seen either, and swept when its time is over', async () => {
+    const api = service.apis.at(-1);
+    const upload = startUpload(service);
+    await upload.write(head);
+    const importId = await received(service);
+    api?.kill('SIGKILL');
+    await upload.over;
+    await service.startApi();
+    await assertUnseen(service, importId);
+    await swept(service, importId);
+  });
+
+  await t.test('whose API is killed in the very act of acceptance is whole or nothing', async () => {
+    const api = service.apis.at(-1);
+    const client = await service.pool.connect();
+    await client.query('begin');
+    await client.query('lock table import_dispatch in exclusive mode');
+    const answer = service.importBody(text).catch((error) => error);
+    await waitFor(
+      async () => {
+        const { rowCount } = await service.pool.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+             and application_name = 'muster-api'`,
+        );
+        return rowCount;
+      },
+      { what: 'the acceptance to wait', timeoutMs: 30_000 },
+    );
+    api?.kill('SIGKILL');
+    assert.ok((await answer) instanceof Error);
+    await client.query('rollback');
+    client.release();
+    await service.startApi();
+    const importId = await received(service);
+    await assertUnseen(service, importId);
+    await swept(service, importId);
+  });
+
+  await t.test('that was swept while its client slept is refused and leaves nothing', async () => {
+    const now = await rowCounts(service.pool);
+    const upload = startUpload(service);
+    await upload.write(head);
+    const importId = await received(service);
+    await swept(service, importId);
+    const { status, text: answer } = await upload.end(tail);
+    assert.equal(JSON.parse(answer).code, 10, answer);
+    assert.equal(status, 409);
+    assert.deepEqual(await rowCounts(service.pool), now);
+  });
+
+  await t.test('can be sent again', async () => {
+    const { body } = await must(service.importBody(text));
+    assert.equal((await service.waitForEnd(body.importId)).state, 'IMPORT_STATE_SUCCEEDED');
+    await assertEachOnce(service, body.importId, { users: USERS.length });
+  });
+});
+
+/** Waits until items of the upload have reached the database; answers the id of its import. */
+function received(service: Service): Promise<string> {
+  return waitFor(
+    async () => {
+      const { rows } = await service.pool.query(
+        `select id from imports i where state = 'receiving'
+           and exists (select from import_items where import_id = i.id)`,
+      );
+      return rows[0]?.id as string | undefined;
+    },
+    { what: 'the first chunk', timeoutMs: 30_000 },
+  );
+}
+
+async function assertGone(service: Service, before: Record<string, number>): Promise<void> {
+  await waitFor(async () => (await rowCounts(service.pool)).imports === before.imports, { what: 'the import to go' });
+  assert.deepEqual(await rowCounts(service.pool), before);
+}
+
+async function assertUnseen(service: Service, importId: string): Promise<void> {
+  for (const path of ['', '/items', '/events']) {
+    assert.equal((await service.call('GET', `/admin/v1/imports/${importId}${path}`)).status, 404);
+  }
+  assert.equal((await service.call('POST', `/admin/v1/imports/${importId}/_cancel`)).status, 404);
+  const { imports } = (await must(service.call('GET', '/admin/v1/imports'))).body;
+  assert.ok(!imports.some((i: { importId: string }) => i.importId === importId));
+  const { rows } = await service.pool.query('select count(*)::int as n from users where import_id = $1', [importId]);
+  assert.equal(rows[0].n, 0);
+}
+
+/** Makes the upload old and waits until all of it is removed. */
+async function swept(service: Service, importId: string): Promise<void> {
+  await service.pool.query(`update imports set changed_at = now() - interval '1 day' where id = $1`, [importId]);
+  await waitFor(
+    async () => {
+      const { rows } = await service.pool.query(
+        `select (select count(*) from imports where id = $1) + (select count(*) from import_items where import_id = $1) = 0
+         as gone`,
+        [importId],
+      );
+      return rows[0].gone;
+    },
+    { what: 'the sweep' },
+  );
+}

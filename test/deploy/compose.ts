@@ -1,0 +1,51 @@
+/** docker-compose.yml as Compose reads it: variables filled in, merge keys resolved. */
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+
+export const ENV_EXAMPLE = 'deploy/env.example';
+
+export interface Service {
+  image?: string;
+  command?: string[];
+  environment?: Record<string, unknown>;
+  healthcheck?: { test: string[] };
+  depends_on?: Record<string, { condition: string }>;
+  deploy?: { replicas: number };
+  init?: boolean;
+}
+
+export function read(path: string): string {
+  return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+}
+
+/** The npm scripts, without the shell's `exec`. */
+export function scripts(): Record<string, string> {
+  const all = JSON.parse(read('package.json')).scripts as Record<string, string>;
+  return Object.fromEntries(Object.entries(all).map(([name, line]) => [name, line.replace(/^exec /, '')]));
+}
+
+/**
+ * Fills in `${NAME}`, `${NAME:-default}` and `${NAME:?message}` (Compose Specification, Interpolation).
+ * @throws Error `NAME: message` for a required variable without a value
+ */
+export function composeFile(env: Record<string, string | undefined>): {
+  file: { services: Record<string, Service> };
+  names: Set<string>;
+} {
+  const names = new Set<string>();
+  const text = read('docker-compose.yml').replace(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_all, name, kind, rest) => {
+    names.add(name);
+    if (env[name]) return env[name];
+    if (kind === '?') throw new Error(`${name}: ${rest}`);
+    return kind === '-' ? rest : '';
+  });
+  return { file: parse(text, { merge: true }), names };
+}
+
+/** What a container of the service finds in its environment: the image's variables and the service's. */
+export function environmentOf(service: Service): Record<string, string> {
+  const line = /^ENV (.*)$/m.exec(read('Dockerfile'))?.[1] ?? '';
+  const image = Object.fromEntries(line.split(' ').map((pair) => pair.split('=') as [string, string]));
+  const own = Object.entries(service.environment ?? {}).map(([name, value]) => [name, String(value)]);
+  return { ...image, ...Object.fromEntries(own) };
+}

@@ -1,0 +1,74 @@
+/** The containers' commands, settings and health checks as processes of this machine. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import test from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { claimPort } from '../../src/start/address.ts';
+import { testDatabase } from '../support/postgres.ts';
+import { redisUrl, requireOrSkip } from '../support/redis.ts';
+import { waitFor } from '../support/wait.ts';
+import { composeFile, environmentOf, type Service } from './compose.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const SECRETS = {
+  POSTGRES_PASSWORD: 'unused',
+  ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+  BOOTSTRAP_TOKEN: randomBytes(24).toString('hex'),
+};
+
+function run([program, ...args]: string[], env: Record<string, string> = {}): ChildProcess {
+  assert.equal(program, 'node');
+  return spawn(process.execPath, args, { cwd: ROOT, env: { PATH: process.env.PATH, ...env }, stdio: 'ignore' });
+}
+
+async function status(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode === null) await once(child, 'exit');
+  return child.exitCode;
+}
+
+test('api and worker of docker-compose.yml get healthy, answer, and stop with status 0', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const db = await testDatabase(t);
+  const { services } = composeFile(SECRETS).file;
+  const ports = { api: String(await claimPort('127.0.0.1', 0)), worker: String(await claimPort('127.0.0.1', 0)) };
+  const here = {
+    DATABASE_URL: db.url,
+    REDIS_URL: redisUrl() as string,
+    QUEUE_PREFIX: `deploy-${randomBytes(4).toString('hex')}`,
+    HOST: '127.0.0.1',
+    DATA_DIR: tmpdir(),
+    PORT: ports.api,
+    LOG_LEVEL: 'silent',
+  };
+
+  const start = (name: 'api' | 'worker') => {
+    const service = services[name] as Service;
+    const env = { ...environmentOf(service), ...here, HEALTH_PORT: name === 'worker' ? ports.worker : '0' };
+    const child = run(service.command as string[], env);
+    t.after(() => child.kill('SIGKILL'));
+    return child;
+  };
+  const healthy = (name: 'api' | 'worker') => {
+    const [kind, ...check] = (services[name] as Service).healthcheck?.test ?? [];
+    assert.equal(kind, 'CMD');
+    const command = check.map((word) => word.replace(name === 'api' ? ':8080/' : ':8081/', `:${ports[name]}/`));
+    assert.notDeepEqual(command, check);
+    return waitFor(async () => (await status(run(command))) === 0, { timeoutMs: 60_000, what: `a healthy ${name}` });
+  };
+
+  const api = start('api');
+  await healthy('api');
+  const worker = start('worker');
+  await healthy('worker');
+  const answer = await fetch(`http://127.0.0.1:${ports.api}/management/v1/orgs/me`, {
+    headers: { authorization: `Bearer ${SECRETS.BOOTSTRAP_TOKEN}` },
+  });
+  assert.equal(answer.status, 200);
+
+  for (const child of [api, worker]) child.kill('SIGTERM');
+  assert.deepEqual(await Promise.all([status(api), status(worker)]), [0, 0]);
+  await db.drop();
+});

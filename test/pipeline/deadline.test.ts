@@ -1,0 +1,127 @@
+/** The timeout of an import: nothing after it, whoever is alive, and the rest by `_resume`. */
+import assert from 'node:assert/strict';
+import { bulk, people, unverified } from '../support/bodies.ts';
+import { holdImport } from '../support/hold.ts';
+import { assertEachOnce, assertSums, rowCounts, usersOf } from '../support/outcome.ts';
+import { must, onBothBackends, startService } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
+
+onBothBackends('a deadline with no worker alive', async (t, backend) => {
+  const service = await startService(t, { backend, workers: 0 });
+  const org = await service.newOrg();
+  let importId = '';
+
+  await t.test('is kept to the moment by the API alone, with all jobs in the queue', async () => {
+    const dispatcher = await service.startWorker({ WORKER_ROLES: 'dispatch' });
+    const accepted = (await must(service.importBody(bulk(org.orgId, unverified('u', 100), '3s')))).body;
+    importId = accepted.importId;
+    await waitFor(async () => (await service.depth()) === 100, { what: 'the jobs' });
+    dispatcher.kill('SIGKILL');
+    await dispatcher.exited;
+    const deadline = Date.parse(accepted.deadline);
+    const seen = new Set<string>();
+    await waitFor(
+      async () => {
+        const asked = Date.now();
+        const { body } = await must(service.call('GET', `/admin/v1/imports/${importId}`));
+        const answered = Date.now();
+        assertSums(body);
+        if (answered < deadline) assert.equal(body.state, 'IMPORT_STATE_RUNNING');
+        if (asked > deadline) assert.equal(body.state, 'IMPORT_STATE_TIMED_OUT');
+        seen.add(body.state);
+        return asked > deadline + 200;
+      },
+      { what: 'the deadline' },
+    );
+    assert.deepEqual([...seen], ['IMPORT_STATE_RUNNING', 'IMPORT_STATE_TIMED_OUT']);
+    const { body } = await service.call('GET', `/admin/v1/imports/${importId}`);
+    assert.deepEqual([body.counts.timedOut, body.counts.pending, body.counts.total], [100, 0, 100]);
+    const { items } = (await service.call('GET', `/admin/v1/imports/${importId}/items?state=TIMED_OUT`)).body;
+    assert.equal(items.length, 100);
+  });
+
+  await t.test('stands for workers that come later', async () => {
+    const before = await rowCounts(service.pool);
+    await service.startWorker();
+    const control = (await must(service.importBody(bulk(org.orgId, people('control', 3))))).body;
+    await service.waitForEnd(control.importId);
+    await waitFor(async () => (await service.depth()) === 0, { what: 'all jobs to be worked off' });
+    const after = await rowCounts(service.pool);
+    assert.equal(await usersOf(service.pool, importId), 0);
+    assert.deepEqual([after.users, after.mail_outbox], [(before.users ?? 0) + 3, 0]);
+    assert.deepEqual(service.smtp.mails, []);
+  });
+
+  await t.test('asks for a new timeout, and then everything is done once', async () => {
+    const resume = (body: unknown) => service.call('POST', `/admin/v1/imports/${importId}/_resume`, body);
+    for (const bad of [{}, { timeout: '0s' }, { timeout: 'soon' }, { timeout: '25h' }, { timeout: 5 }]) {
+      assert.equal((await resume(bad)).status, 400);
+    }
+    const { status, body } = await resume({ timeout: '5m' });
+    assert.deepEqual([status, body.state, body.timeout], [200, 'IMPORT_STATE_RUNNING', '5m']);
+    assert.equal(body.counts.timedOut, 0);
+    assert.equal((await resume({ timeout: '5m' })).status, 200);
+    assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+    await assertEachOnce(service, importId, { users: 100, mails: 100 });
+    assert.equal((await resume({ timeout: '5m' })).body.code, 9);
+  });
+});
+
+const USERS = 1000;
+
+onBothBackends('a deadline in mid-drain', async (t, backend) => {
+  const service = await startService(t, { backend, workers: 0 });
+  await service.startWorker({ WORKER_CONCURRENCY: '2' });
+  const org = await service.newOrg();
+  const { importId } = (await must(service.importBody(bulk(org.orgId, unverified('m', USERS), '3s')))).body;
+  let written = 0;
+
+  await t.test('lets no batch through that waited for it', async () => {
+    await waitFor(async () => (await usersOf(service.pool, importId)) > 0, { what: 'the first users' });
+    const release = await holdImport(service.pool, importId);
+    // Batches wait for the row that we hold; the deadline passes meanwhile.
+    const { rows } = await service.pool.query('select deadline from imports where id = $1', [importId]);
+    await waitFor(() => Date.now() > rows[0].deadline.getTime() + 100, { what: 'the deadline' });
+    written = await usersOf(service.pool, importId);
+    assert.ok(written > 0 && written < USERS, `${written} users`);
+    const asked = service.call('GET', `/admin/v1/imports/${importId}`);
+    await release();
+    const { body } = await asked;
+    assertSums(body);
+    assert.equal(body.state, 'IMPORT_STATE_TIMED_OUT');
+    assert.deepEqual([body.counts.succeeded, body.counts.timedOut], [written, USERS - written]);
+    await service.startWorker();
+    await waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be dropped', timeoutMs: 60_000 });
+    assert.equal(await usersOf(service.pool, importId), written);
+  });
+
+  await t.test('leaves exactly the rest to a resume', async () => {
+    const { body } = await must(service.call('POST', `/admin/v1/imports/${importId}/_resume`, { timeout: '5m' }));
+    assertSums(body);
+    assert.equal(body.state, 'IMPORT_STATE_RUNNING');
+    assert.ok(body.counts.succeeded >= written);
+    assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+    await assertEachOnce(service, importId, { users: USERS, mails: USERS });
+  });
+
+  await t.test('is announced only when no more users come', async () => {
+    const slow = (await must(service.importBody(bulk(org.orgId, people('n', 3000), '700ms')))).body;
+    const at = `/admin/v1/imports/${slow.importId}`;
+    const ended = await waitFor(
+      async () => {
+        const { body } = await must(service.call('GET', at));
+        assertSums(body);
+        return body.state === 'IMPORT_STATE_RUNNING' ? undefined : body;
+      },
+      { what: 'the deadline' },
+    );
+    const users = await usersOf(service.pool, slow.importId);
+    assert.equal(ended.counts.succeeded, users);
+    if (ended.state === 'IMPORT_STATE_SUCCEEDED') return assert.equal(users, 3000);
+    assert.equal(ended.state, 'IMPORT_STATE_TIMED_OUT');
+    await waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be dropped', timeoutMs: 60_000 });
+    assert.equal(await usersOf(service.pool, slow.importId), users);
+    const { body } = await service.call('GET', at);
+    assert.deepEqual(body.counts, ended.counts);
+  });
+});

@@ -1,0 +1,170 @@
+/** The mail rule of imports, from HTTP to the wire: who gets a mail, what it holds, and what its link does. */
+import assert from 'node:assert/strict';
+import { bulk, OLD_PASSWORD } from '../support/bodies.ts';
+import { entry, HASH } from '../support/imports.ts';
+import { assertEachOnce, mailsByAddress } from '../support/outcome.ts';
+import { must, onBothBackends, type Service, startService } from '../support/service.ts';
+import { urlsIn } from '../support/smtp.ts';
+
+const PLAIN = 'plain enough';
+const CREDENTIALS = { none: {}, hash: { hashedPassword: { value: HASH } }, plain: { password: PLAIN } } as const;
+type Credential = keyof typeof CREDENTIALS;
+type Kind = 'verify' | 'init' | undefined;
+
+interface Case {
+  name: string;
+  verified: boolean | undefined;
+  credential: Credential;
+  state: string | undefined;
+}
+
+const CASES: Case[] = [true, false, undefined].flatMap((verified) =>
+  (Object.keys(CREDENTIALS) as Credential[]).flatMap((credential) =>
+    [undefined, 'ACTIVE', 'INACTIVE', 'LOCKED'].map((state) => ({
+      name: `${credential}-${verified}-${state}`.toLowerCase(),
+      verified,
+      credential,
+      state,
+    })),
+  ),
+);
+
+/** Contract section 4, "Mail rule of imports". */
+function mailOf({ verified, credential, state }: Case): Kind {
+  if (state === 'INACTIVE' || state === 'LOCKED') return undefined;
+  if (credential === 'none') return 'init';
+  return verified ? undefined : 'verify';
+}
+
+function stateOf({ credential, state }: Case): string {
+  if (state === 'INACTIVE' || state === 'LOCKED') return `USER_STATE_${state}`;
+  return credential === 'none' ? 'USER_STATE_INITIAL' : 'USER_STATE_ACTIVE';
+}
+
+function toEntry({ name, verified, credential, state }: Case) {
+  const email = { email: `${name}@example.com`, ...(verified === undefined ? {} : { isEmailVerified: verified }) };
+  const user = { email, hashedPassword: undefined, ...CREDENTIALS[credential] };
+  return { ...entry(name, user, state ? { state: `USER_STATE_${state}` } : {}), userId: idOf(name) };
+}
+
+/** As one kind of migrated users has them: it must survive the link, its page and a path. */
+function idOf(name: string): string {
+  return `auth0|${name}`;
+}
+
+function pathOf(name: string): string {
+  return `/v2beta/users/${encodeURIComponent(idOf(name))}`;
+}
+
+onBothBackends('the mails of an import', async (t, backend) => {
+  const service = await startService(t, { backend });
+  const org = await service.newOrg();
+  const due = CASES.filter(mailOf);
+  const { importId } = (await must(service.importBody(bulk(org.orgId, CASES.map(toEntry))))).body;
+  await service.waitForEnd(importId);
+
+  await t.test('go out exactly where one is due, one each', async () => {
+    await assertEachOnce(service, importId, { users: CASES.length, mails: due.length });
+    const expected = new Map(due.map(({ name }) => [`${name}@example.com`, 1]));
+    assert.deepEqual(new Map([...mailsByAddress(service)].sort()), new Map([...expected].sort()));
+    assert.equal(await service.depth('mails'), 0);
+  });
+
+  await t.test('leave each user in the state that the rule says', async () => {
+    for (const one of CASES) {
+      const { body } = await must(service.call('GET', pathOf(one.name)));
+      assert.equal(body.user.state, stateOf(one), one.name);
+      assert.equal(body.user.human.email.isVerified, one.verified ?? false, one.name);
+    }
+  });
+
+  await t.test('hold one URL, to the page of their kind, with userId and code', () => {
+    for (const one of due) {
+      const url = linkOf(service, `${one.name}@example.com`);
+      assert.equal(url.origin, service.url);
+      assert.equal(url.pathname, mailOf(one) === 'init' ? '/ui/init' : '/ui/verify');
+      assert.deepEqual([...url.searchParams.keys()].sort(), ['code', 'userId']);
+      assert.equal(url.searchParams.get('userId'), idOf(one.name));
+    }
+  });
+
+  await t.test('and nothing remote in their HTML', () => {
+    for (const { parsed } of service.smtp.mails) {
+      assert.ok(parsed.html?.includes('/ui/'));
+      assert.doesNotMatch(parsed.html ?? '', /<(?:img|script|link|iframe|object|embed)\b|url\(|@import|src=/i);
+    }
+  });
+
+  await t.test('let an unverified user log in before the link, and verify by it once', async () => {
+    for (const credential of ['hash', 'plain'] as const) {
+      const name = `${credential}-false-undefined`;
+      assert.equal(await login(service, name, credential === 'hash' ? OLD_PASSWORD : PLAIN), 201);
+      const link = linkOf(service, `${name}@example.com`);
+      const { status, text } = await submit(link);
+      assert.equal(status, 200, text);
+      const { body } = await service.call('GET', pathOf(name));
+      assert.deepEqual([body.user.state, body.user.human.email.isVerified], ['USER_STATE_ACTIVE', true]);
+      assert.equal((await submit(link)).status, 400);
+    }
+  });
+
+  await t.test('let a user without password choose the first one, and then log in', async () => {
+    for (const verified of [true, false]) {
+      const name = `none-${verified}-undefined`;
+      assert.equal(await login(service, name, 'my first'), 400);
+      const link = linkOf(service, `${name}@example.com`);
+      const { status, text } = await submit(link, { password: 'my first', repeated: 'my first' });
+      assert.equal(status, 200, text);
+      const { body } = await service.call('GET', pathOf(name));
+      assert.deepEqual([body.user.state, body.user.human.email.isVerified], ['USER_STATE_ACTIVE', true]);
+      assert.equal(await login(service, name, 'my first'), 201);
+      assert.equal((await submit(link, { password: 'other', repeated: 'other' })).status, 400);
+    }
+  });
+
+  await t.test('carry codes that the API takes as well', async () => {
+    const one = linkOf(service, 'hash-undefined-active@example.com').searchParams.get('code');
+    const verify = { verificationCode: one };
+    const path = `${pathOf('hash-undefined-active')}/email/verify`;
+    assert.equal((await service.call('POST', path, { verificationCode: 'AAAAAAAAAAAA' })).status, 400);
+    assert.equal((await service.call('POST', path, verify)).status, 200);
+    const code = linkOf(service, 'none-undefined-active@example.com').searchParams.get('code');
+    const choice = { newPassword: { password: 'by the API' }, verificationCode: code };
+    const password = `${pathOf('none-undefined-active')}/password`;
+    assert.equal((await service.call('POST', password, choice, { token: null })).status, 200);
+    assert.equal(await login(service, 'none-undefined-active', 'by the API'), 201);
+  });
+
+  await t.test('are as many as before, whatever was done with them', async () => {
+    assert.equal(service.smtp.mails.length, due.length);
+    const { rows } = await service.pool.query('select count(*)::int as n from mail_outbox');
+    assert.equal(rows[0].n, due.length);
+  });
+});
+
+/** The only URL of the text of the one mail to an address. */
+function linkOf(service: Service, address: string): URL {
+  const mails = service.smtp.mails.filter((m) => m.to.includes(address));
+  assert.equal(mails.length, 1, address);
+  const urls = urlsIn(mails[0]?.parsed.text ?? '');
+  assert.equal(urls.length, 1, mails[0]?.parsed.text);
+  return urls[0] as URL;
+}
+
+/** Opens the link's page and sends the form that it holds, filled in, as a browser would. */
+async function submit(link: URL, fields: Record<string, string> = {}): Promise<{ status: number; text: string }> {
+  const page = await fetch(link);
+  assert.equal(page.status, 200);
+  const text = await page.text();
+  const action = /<form method="post" action="([^"]+)"/.exec(text)?.[1];
+  assert.ok(action, text);
+  const hidden = [...text.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)];
+  const form = new URLSearchParams({ ...Object.fromEntries(hidden.map(([, k, v]) => [k, v])), ...fields });
+  const answer = await fetch(new URL(action, link), { method: 'POST', body: form });
+  return { status: answer.status, text: await answer.text() };
+}
+
+async function login(service: Service, loginName: string, password: string): Promise<number> {
+  const body = { checks: { user: { loginName }, password: { password } } };
+  return (await service.call('POST', '/v2beta/sessions', body)).status;
+}

@@ -1,0 +1,179 @@
+/** Plain passwords in imports: sealed when they are read, hashed by the workers, and in clear nowhere at any time. */
+import assert from 'node:assert/strict';
+import { Redis } from 'ioredis';
+import type { Pool } from '../../src/db/pool.ts';
+import { bulk } from '../support/bodies.ts';
+import { entry, HASH } from '../support/imports.ts';
+import { must, onBothBackends, type Service, startService } from '../support/service.ts';
+import { urlsIn } from '../support/smtp.ts';
+import { waitFor } from '../support/wait.ts';
+
+/** Long and odd enough to stand nowhere by chance. */
+const SHORT = 'Xq7-plain-Ünïcode-z';
+const LONG = `Lw9-${'long-plain-'.repeat(10)}end`;
+const WRONG_PLACE = 'Kv3-not-a-hash-at-all';
+const PRIVATE = [SHORT, LONG, WRONG_PLACE];
+
+const GOOD = [
+  entry('short', { password: SHORT, hashedPassword: undefined }),
+  entry('long', { password: LONG, hashedPassword: undefined, email: { email: 'long@example.com' } }),
+];
+const BAD = [
+  entry('both', { password: SHORT }),
+  entry('bad-email', { password: SHORT, hashedPassword: undefined, email: { email: SHORT } }),
+  entry('too-long', { password: LONG.repeat(2), hashedPassword: undefined }),
+  entry('no-text', { password: { value: SHORT }, hashedPassword: undefined }),
+  entry('no-hash', { hashedPassword: { value: WRONG_PLACE } }),
+];
+const UNKNOWN_FIELDS = entry('unknown', { passwort: SHORT, hashedPassword: { value: HASH, plain: LONG } });
+
+onBothBackends('plain passwords', async (t, backend) => {
+  // Without anybody who imports, everything stays for a look as it is in motion.
+  const service = await startService(t, { backend, workers: 0, env: { LOG_LEVEL: 'trace' } });
+  const dispatcher = await service.startWorker({ WORKER_ROLES: 'dispatch,rescue' });
+  const org = await service.newOrg();
+  const body = bulk(org.orgId, [...GOOD, ...BAD, UNKNOWN_FIELDS]);
+  const { importId } = (await must(service.importBody(body))).body;
+
+  await t.test('lie sealed until a worker has hashed them', async () => {
+    await waitFor(async () => (await service.depth()) === GOOD.length + 1, { what: 'the jobs' });
+    const { rows } = await service.pool.query(
+      `select user_name, password_hash, password_sealed from import_items
+       where import_id = $1 and state = 'pending' and password_hash is null order by ordinal`,
+      [importId],
+    );
+    assert.deepEqual(
+      rows.map((r) => r.user_name),
+      ['short', 'long'],
+    );
+    for (const row of rows) assert.ok(row.password_sealed);
+    await assertNowhere(service);
+  });
+
+  await t.test('are no part of a job, and neither are names, addresses or hashes', async () => {
+    const jobs = await queueContents(service);
+    assert.match(jobs, new RegExp(`i${importId}-0`));
+    for (const text of ['example.com', 'short', HASH, HASH.slice(7)]) assert.ok(!jobs.includes(text), text);
+  });
+
+  await t.test('become hashes, and the sealed form goes', async () => {
+    dispatcher.kill('SIGTERM');
+    await dispatcher.exited;
+    await service.startWorker();
+    await service.waitForEnd(importId);
+    const { rows } = await service.pool.query('select id, password_hash from users where import_id = $1', [importId]);
+    const hashes = new Map(rows.map((r) => [r.id, r.password_hash]));
+    assert.match(hashes.get('id-short'), /^\$2[aby]\$/);
+    // Contract section 5: bcrypt sees 72 bytes only.
+    assert.match(hashes.get('id-long'), /^\$argon2id\$/);
+    const sealed = await service.pool.query('select from import_items where password_sealed is not null');
+    assert.equal(sealed.rowCount, 0);
+  });
+
+  await t.test('let their users log in', async () => {
+    for (const [loginName, password, status] of [
+      ['short', SHORT, 201],
+      ['long', LONG, 201],
+      ['long', LONG.slice(0, 80), 400],
+    ] as const) {
+      const checks = { user: { loginName }, password: { password } };
+      assert.equal((await service.call('POST', '/v2beta/sessions', { checks })).status, status);
+    }
+  });
+
+  await t.test('are no part of any answer, of failed users neither', async () => {
+    const answers = [
+      await service.call('GET', `/admin/v1/imports/${importId}`),
+      await service.call('GET', `/admin/v1/imports/${importId}/items`),
+      await service.call('GET', `/admin/v1/imports/${importId}/events`),
+      await service.call('GET', '/admin/v1/imports'),
+      await service.call('GET', '/v2beta/users/id-short'),
+      await single(service, { ...GOOD[0]?.user, userName: SHORT.slice(0, 3), password: LONG.repeat(2) }),
+      await service.importBody(`{"dataOrgs":{"orgs":[{"orgId":"${org.orgId}","humanUsers":[{"password":"${SHORT}"},`),
+    ];
+    assert.equal(answers[0]?.body.counts.failed, BAD.length);
+    for (const { body: given } of answers) assertPrivate(typeof given === 'string' ? given : JSON.stringify(given));
+  });
+
+  await t.test('of a single import neither', async () => {
+    const user = { ...GOOD[0]?.user, userName: 'single', password: SHORT };
+    assert.equal((await single(service, user, org.orgId)).status, 200);
+    const checks = { user: { loginName: 'single' }, password: { password: SHORT } };
+    assert.equal((await service.call('POST', '/v2beta/sessions', { checks })).status, 201);
+  });
+
+  await t.test('stand in no table, no queue and no log', async () => {
+    await waitFor(() => service.smtp.mails.length === 1, { what: 'the mail' });
+    await assertNowhere(service);
+    const logs = service.processes.map((p) => p.output()).join('\n');
+    assert.match(logs, /"path":"\/admin\/v1\/import"/);
+    assertPrivate(logs);
+    const text = service.smtp.mails[0]?.parsed.text ?? '';
+    assertPrivate(text);
+    const code = urlsIn(text)[0]?.searchParams.get('code') as string;
+    for (const secret of [HASH.slice(7), service.token, org.ownerToken, code]) assert.ok(!logs.includes(secret));
+  });
+});
+
+function single(service: Service, user: unknown, orgId?: string) {
+  return service.call('POST', '/management/v1/users/human/_import', user, { orgId });
+}
+
+async function assertNowhere(service: Service): Promise<void> {
+  assertPrivate(await tableContents(service.pool));
+  assertPrivate(await queueContents(service));
+}
+
+/** @throws AssertionError when the text holds a plain password, as it is, as JSON writes it, in hexadecimal or base64 */
+function assertPrivate(text: string): void {
+  for (const secret of PRIVATE) {
+    const bytes = Buffer.from(secret);
+    const ascii = secret.replace(/[^\x20-\x7e]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`);
+    for (const form of [secret, ascii, bytes.toString('hex'), bytes.toString('base64').slice(0, 20)]) {
+      const at = text.indexOf(form);
+      assert.equal(at, -1, `${form} in: …${text.slice(Math.max(0, at - 200), at + 50)}…`);
+    }
+  }
+}
+
+/** Every row of every table of all schemas as text; bytea in hexadecimal. */
+async function tableContents(pool: Pool): Promise<string> {
+  const { rows: tables } = await pool.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema')`,
+  );
+  const contents: string[] = [];
+  for (const { name } of tables) {
+    const { rows } = await pool.query<{ row: string }>(`select t::text as row from ${name} t`);
+    contents.push(...rows.map((r) => r.row));
+  }
+  assert.ok(contents.some((row) => row.includes('import.accepted')));
+  return contents.join('\n');
+}
+
+/** All that the queue keeps, names of keys too. */
+async function queueContents(service: Service): Promise<string> {
+  if (service.backend === 'postgres') {
+    const { rows } = await service.pool.query(`select tablename from pg_tables where schemaname = 'bullmq'`);
+    const all = await Promise.all(rows.map((r) => service.pool.query(`select t::text from bullmq.${r.tablename} t`)));
+    return JSON.stringify(all.map((a) => a.rows));
+  }
+  const redis = new Redis(service.redisUrl as string);
+  const contents: unknown[] = [];
+  for await (const keys of redis.scanStream({ match: `${service.queuePrefix}*` })) {
+    for (const key of keys as string[]) contents.push(key, await contentOf(redis, key));
+  }
+  redis.disconnect();
+  return JSON.stringify(contents);
+}
+
+async function contentOf(redis: Redis, key: string): Promise<unknown> {
+  const type = await redis.type(key);
+  if (type === 'string') return redis.get(key);
+  if (type === 'hash') return redis.hgetall(key);
+  if (type === 'list') return redis.lrange(key, 0, -1);
+  if (type === 'set') return redis.smembers(key);
+  if (type === 'zset') return redis.zrange(key, 0, -1);
+  if (type === 'stream') return redis.xrange(key, '-', '+');
+  throw new Error(`a key of type ${type}`);
+}
