@@ -73,7 +73,10 @@ const schema = z.object({
 
   /** 2 GiB: the largest body of an import, after inflating. */
   MAX_IMPORT_BYTES: int(1024, 64 * 2 ** 30).default(2 * 2 ** 30),
-  MAX_IMPORT_TIMEOUT: z.string().default('24h'),
+  MAX_IMPORT_TIMEOUT: z
+    .string()
+    .regex(/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/, 'must be a duration such as 24h')
+    .default('24h'),
   /** How long a single import may take before it answers 504. */
   SINGLE_IMPORT_TIMEOUT_MS: int(50, 10 * MINUTE).default(30_000),
 

@@ -41,6 +41,7 @@ create table events (
 create table import_dispatch (
   import_id bigint not null,
   next_ordinal integer not null default 0,
+  generation integer not null default 0,
   dispatched integer not null default 0,
   settled_before integer not null default 0,
   moved_at timestamp with time zone not null default now(),
@@ -311,5 +312,13 @@ begin
   end if;
   return new_state;
 end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.user_id_taken(p_id text)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$
+  select exists (select from users where id = p_id)
 $function$
 ;

@@ -8,7 +8,7 @@ import { appendEvent } from '../db/events.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
 import { ApiError, invalidArgument } from '../errors.ts';
 import type { Caller } from '../identity/caller.ts';
-import { RESET_CURSOR } from './dispatch.ts';
+import { resetCursor } from './dispatch.ts';
 import { parseDuration, timeoutProblem } from './duration.ts';
 
 interface Locked {
@@ -55,7 +55,7 @@ export async function resumeImport(
        where id = $1`,
       [importId, timeout ?? null, timeout === undefined ? null : parseDuration(timeout)],
     );
-    await db.query(RESET_CURSOR, [importId]);
+    await resetCursor(db, importId, true);
     return true;
   });
 }

@@ -4,9 +4,9 @@
  * Guarantee: the queue's size does not depend on the import's; imports take turns. If we die between adding jobs and
  * moving the cursor the same slice is added again: the jobs have the same ids, and an item settles once whatever happens.
  */
-import type { Pool } from '../db/pool.ts';
+import type { Db, Pool } from '../db/pool.ts';
 import type { Queues } from '../queue/queues.ts';
-import { type ItemPointer, jobId } from './process.ts';
+import type { ItemPointer } from './process.ts';
 
 export interface DispatchSettings {
   /** Most jobs of one import in the queue. */
@@ -18,6 +18,7 @@ export interface DispatchSettings {
 interface Dispatchable {
   import_id: string;
   next_ordinal: number;
+  generation: number;
   in_queue: number;
 }
 
@@ -31,7 +32,7 @@ export async function dispatchRound(
 ): Promise<{ open: number; added: number }> {
   const { rows } = await deps.pool.query<Dispatchable>({
     name: 'dispatchable',
-    text: `select d.import_id, d.next_ordinal,
+    text: `select d.import_id, d.next_ordinal, d.generation,
         greatest(0, d.dispatched - (i.succeeded + i.skipped + i.failed + i.undone - d.settled_before)) as in_queue
       from imports i join import_dispatch d on d.import_id = i.id
       where i.state = 'running' and i.deadline > clock_timestamp() and d.next_ordinal < i.total
@@ -48,13 +49,13 @@ export async function dispatchRound(
 
 async function dispatchSlice(
   { pool, queues }: { pool: Pool; queues: Queues },
-  { import_id: importId, next_ordinal: from }: Dispatchable,
+  { import_id: importId, next_ordinal: from, generation }: Dispatchable,
   limit: number,
 ): Promise<number> {
   const ordinals = await pendingFrom(pool, importId, from, limit);
   await queues.add<ItemPointer>(
     'imports',
-    ordinals.map((o) => pointerJob(importId, o)),
+    ordinals.map((o) => pointerJob(importId, o, generation)),
   );
   const last = ordinals.at(-1);
   await pool.query(
@@ -66,10 +67,9 @@ async function dispatchSlice(
   return ordinals.length;
 }
 
-/** The job of one item. */
-export function pointerJob(importId: string, ordinal: number): { id: string; data: ItemPointer } {
-  const data = { i: importId, o: ordinal };
-  return { id: jobId(data), data };
+/** The job of one item. Its id is neither all digits nor holds a colon, as BullMQ asks. */
+export function pointerJob(importId: string, ordinal: number, generation = 0): { id: string; data: ItemPointer } {
+  return { id: `i${importId}-${generation}-${ordinal}`, data: { i: importId, o: ordinal } };
 }
 
 async function pendingFrom(pool: Pool, importId: string, from: number, limit: number): Promise<number[]> {
@@ -82,8 +82,17 @@ async function pendingFrom(pool: Pool, importId: string, from: number, limit: nu
   return rows.map((r) => r.ordinal);
 }
 
-/** Lets the dispatcher start over with what is still pending, as after a resume or when jobs were lost. */
-export const RESET_CURSOR = `
-  update import_dispatch d set next_ordinal = 0, dispatched = 0, moved_at = clock_timestamp(),
-    settled_before = i.succeeded + i.skipped + i.failed + i.undone
-  from imports i where d.import_id = $1 and i.id = $1`;
+/**
+ * Lets the dispatcher start over with what is still pending.
+ * @param newJobs under new job ids, as after a resume: jobs of before may still be about to end without effect. When jobs
+ *   were lost the ids stay, so that one that still exists is not doubled.
+ */
+export async function resetCursor(db: Db, importId: string, newJobs: boolean): Promise<void> {
+  await db.query(
+    `update import_dispatch d set next_ordinal = 0, dispatched = 0, moved_at = clock_timestamp(),
+       generation = d.generation + case when $2 then 1 else 0 end,
+       settled_before = i.succeeded + i.skipped + i.failed + i.undone
+     from imports i where d.import_id = $1 and i.id = $1`,
+    [importId, newJobs],
+  );
+}

@@ -165,7 +165,8 @@ class Intake {
   /** Creates the import's row before its first item, and says from time to time that the upload is alive. */
   private async touch(): Promise<void> {
     if (this.importId === '') this.importId = await createReceiving(this.deps.pool, this.caller);
-    else if (Date.now() - this.touchedAt > TOUCH_MS) await touchReceiving(this.deps.pool, this.importId);
+    else if (Date.now() - this.touchedAt > Math.min(TOUCH_MS, this.deps.config.ABANDONED_AFTER_MS / 4))
+      await touchReceiving(this.deps.pool, this.importId);
     else return;
     this.touchedAt = Date.now();
   }

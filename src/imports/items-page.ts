@@ -1,5 +1,5 @@
 /**
- * The users of an import, one by one: pages of items, the first errors and the first successes.
+ * The users of an import, one by one, in body order.
  * Read from the database by primary key, never from the queue.
  */
 import type { Pool } from '../db/pool.ts';
@@ -29,7 +29,7 @@ export interface ItemsQuery {
 
 interface ItemRow {
   ordinal: number;
-  org_id: string;
+  org_index: number;
   user_id: string | null;
   user_name: string | null;
   state: string;
@@ -44,18 +44,71 @@ export async function readItems(
 ): Promise<{ items: ItemView[]; next: number | undefined }> {
   const stored = storedState(of, query.state);
   if (stored === null) return { items: [], next: undefined };
-  const { rows } = await pool.query<ItemRow>(
-    `select i.ordinal, o.org_id, i.user_id, i.user_name, i.state, i.error
-     from import_items i join import_orgs o on o.import_id = i.import_id and o.org_index = i.org_index
-     where i.import_id = $1 and i.ordinal >= $2::bigint
-       and ($3::item_state is null or i.state = $3)
-       and ($4::text is null or o.org_id = $4)
-       and ($5::text is null or i.user_id = $5)
-     order by i.ordinal limit $6`,
-    [of.importId, query.from, stored ?? null, query.orgId ?? null, query.userId ?? null, query.pageSize + 1],
-  );
+  const orgs = await orgsOf(pool, of.importId);
+  const rows = await scanItems(pool, of, query.pageSize + 1, {
+    from: query.from,
+    state: stored,
+    orgIndexes: query.orgId === undefined ? undefined : indexesOf(orgs, query.orgId),
+    userId: query.userId,
+  });
   const next = rows.length > query.pageSize ? rows.pop()?.ordinal : undefined;
-  return { items: rows.map((row) => toView(row, of)), next };
+  return { items: rows.map((row) => toView(row, of, orgs)), next };
+}
+
+/** Organization ids by their index in the body. */
+export async function orgsOf(pool: Pool, importId: string): Promise<Map<number, string>> {
+  const { rows } = await pool.query<{ org_index: number; org_id: string }>(
+    'select org_index, org_id from import_orgs where import_id = $1',
+    [importId],
+  );
+  return new Map(rows.map((r) => [r.org_index, r.org_id]));
+}
+
+function indexesOf(orgs: Map<number, string>, orgId: string): number[] {
+  return [...orgs].filter(([, id]) => id === orgId).map(([index]) => index);
+}
+
+interface Filter {
+  from: number;
+  state?: string | undefined;
+  orgIndexes?: number[] | undefined;
+  userId?: string | undefined;
+}
+
+const FIRST_STRETCH = 2000;
+
+/**
+ * The first `limit` items from an index on that fit, in body order. Goes through the body in stretches, each twice as long
+ * as the last: the planner knows little of rows that were just copied in, and left alone would read and sort them all for
+ * the first few.
+ */
+export async function scanItems(pool: Pool, of: ImportResult, limit: number, filter: Filter): Promise<ItemRow[]> {
+  const found: ItemRow[] = [];
+  let from = filter.from;
+  for (let stretch = FIRST_STRETCH; from < of.counts.total && found.length < limit; stretch *= 2) {
+    const to = Math.min(from + stretch, of.counts.total);
+    const { rows } = await pool.query<ItemRow>({
+      name: 'items-stretch',
+      text: `select ordinal, org_index, user_id, user_name, state, error from import_items
+        where import_id = $1 and ordinal >= $2 and ordinal < $3
+          and ($4::item_state is null or state = $4)
+          and ($5::int[] is null or org_index = any($5))
+          and ($6::text is null or user_id = $6)
+        order by ordinal limit $7`,
+      values: [
+        of.importId,
+        from,
+        to,
+        filter.state ?? null,
+        filter.orgIndexes ?? null,
+        filter.userId ?? null,
+        limit - found.length,
+      ],
+    });
+    found.push(...rows);
+    from = to;
+  }
+  return found;
 }
 
 /** The state in the table for a state of the contract; null when no item of this import can have it. */
@@ -73,51 +126,14 @@ function openState(of: ImportResult): string {
   return of.state === 'IMPORT_STATE_CANCELLED' ? 'CANCELLED' : 'PENDING';
 }
 
-function toView(row: ItemRow, of: ImportResult): ItemView {
+function toView(row: ItemRow, of: ImportResult, orgs: Map<number, string>): ItemView {
   const state = row.state === 'pending' ? openState(of) : row.state.toUpperCase();
   return {
     index: row.ordinal,
-    orgId: row.org_id,
+    orgId: orgs.get(row.org_index) ?? '',
     userId: row.user_id ?? '',
     userName: row.user_name ?? '',
     state: `ITEM_STATE_${state}`,
     ...(row.error ? { error: row.error } : {}),
   };
-}
-
-const MAX_ERRORS = 100;
-const MAX_SUCCESS = 1000;
-
-/** The full result: progress plus warnings and, as the ecosystem's clients read them, errors and successes. */
-export async function readResult(pool: Pool, progress: ImportResult): Promise<Record<string, unknown>> {
-  const id = progress.importId;
-  const [warnings, failed, succeeded] = await Promise.all([
-    pool.query<{ warnings: unknown[] }>('select warnings from imports where id = $1', [id]),
-    pool.query<{ user_id: string | null; error: ErrorBody | null }>(
-      `select user_id, error from import_items where import_id = $1 and state = 'failed' order by ordinal limit $2`,
-      [id, MAX_ERRORS],
-    ),
-    progress.counts.succeeded === 0
-      ? { rows: [] }
-      : pool.query<{ org_id: string; user_id: string }>(
-          `select o.org_id, i.user_id from import_items i
-       join import_orgs o on o.import_id = i.import_id and o.org_index = i.org_index
-       where i.import_id = $1 and i.state = 'succeeded' order by i.ordinal limit $2`,
-          [id, MAX_SUCCESS],
-        ),
-  ]);
-  const byOrg = Map.groupBy(succeeded.rows as { org_id: string; user_id: string }[], (r) => r.org_id);
-  return {
-    ...progress,
-    warnings: warnings.rows[0]?.warnings ?? [],
-    errors: failed.rows.map((r) => ({ type: 'human_user', id: r.user_id ?? '', message: messageOf(r.error) })),
-    success: { orgs: [...byOrg].map(([orgId, rows]) => ({ orgId, humanUserIds: rows.map((r) => r.user_id) })) },
-  };
-}
-
-function messageOf(error: ErrorBody | null): string {
-  if (!error) return '';
-  const fields = error.details.flatMap((d) => (d.fieldViolations as { field: string; description: string }[]) ?? []);
-  if (fields.length === 0) return error.message;
-  return fields.map((f) => `${f.field}: ${f.description}`).join('; ');
 }

@@ -20,11 +20,6 @@ export interface ItemPointer {
   o: number;
 }
 
-/** The job's id: neither all digits nor with a colon, as BullMQ asks. */
-export function jobId(pointer: ItemPointer): string {
-  return `i${pointer.i}-${pointer.o}`;
-}
-
 /** @throws what the writer could not get written before it was stopped */
 export async function processItem(
   deps: { writerPool: Pool; secrets: Secrets; hasher: Hasher; writer: BatchWriter },

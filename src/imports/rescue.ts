@@ -8,7 +8,7 @@
 import type { Pool } from '../db/pool.ts';
 import { sweepAbandoned } from './accept.ts';
 import { expireDue } from './deadline.ts';
-import { RESET_CURSOR } from './dispatch.ts';
+import { resetCursor } from './dispatch.ts';
 
 export interface RescueSettings {
   /** An import that has not moved for this long, in milliseconds, is dispatched anew. */
@@ -39,6 +39,6 @@ async function redispatchStuck(pool: Pool, afterMs: number): Promise<string[]> {
        and greatest(i.changed_at, d.moved_at) < clock_timestamp() - $1 * interval '1 millisecond'`,
     [afterMs],
   );
-  for (const { id } of rows) await pool.query(RESET_CURSOR, [id]);
+  for (const { id } of rows) await resetCursor(pool, id, false);
   return rows.map((r) => r.id);
 }

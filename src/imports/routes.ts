@@ -17,8 +17,9 @@ import { cancelImport, resumeImport } from './control.ts';
 import type { ImportDeps } from './deps.ts';
 import { streamProgress } from './events-stream.ts';
 import { receiveImport } from './intake.ts';
-import { ITEM_STATES, readItems, readResult } from './items-page.ts';
+import { ITEM_STATES, readItems } from './items-page.ts';
 import { type ImportResult, isEnded, listImports, readProgress } from './progress.ts';
+import { readResult } from './result.ts';
 import type { ImportSignal } from './signal.ts';
 import { importOne } from './single.ts';
 

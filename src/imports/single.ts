@@ -10,7 +10,7 @@ import { ApiError, type ErrorBody, type FieldViolation, invalidArgument, STATUS,
 import type { Caller } from '../identity/caller.ts';
 import { expireImport } from './deadline.ts';
 import type { ImportDeps } from './deps.ts';
-import { pointerJob, RESET_CURSOR } from './dispatch.ts';
+import { pointerJob, resetCursor } from './dispatch.ts';
 import { COLUMNS, itemValues, type PendingItem } from './items.ts';
 import type { ImportSignal } from './signal.ts';
 import { toItem } from './validate.ts';
@@ -77,7 +77,7 @@ async function handOut(deps: ImportDeps, importId: string): Promise<void> {
   try {
     await deps.queues.add('imports', [{ ...pointerJob(importId, 0), urgent: true }]);
   } catch {
-    await deps.pool.query(RESET_CURSOR, [importId]); // the queue is away: the dispatcher goes on from the row
+    await resetCursor(deps.pool, importId, false); // the queue is away: the dispatcher goes on from the row
   }
 }
 

@@ -82,7 +82,7 @@ settled as (
     state = case when c.id is not null then 'succeeded'::item_state else 'failed' end,
     error = case
       when c.id is not null then null
-      when exists (select from users u where u.id = p.user_id) then $6::jsonb
+      when user_id_taken(p.user_id) then $6::jsonb
       else $7::jsonb end,
     -- The payload goes with success; a clash keeps it for a retry.
     user_name_key = case when c.id is null then i.user_name_key end,

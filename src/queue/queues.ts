@@ -130,6 +130,7 @@ export function openQueues(settings: QueueSettings): Queues {
         backend.factory,
       );
       w.on('error', worker.onError ?? onError);
+      w.on('failed', (_job, error) => (worker.onError ?? onError)(error));
       return { stop: () => w.close() };
     },
     async close() {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
 import { cancelImport, resumeImport } from '../../src/imports/control.ts';
-import { dispatchRound } from '../../src/imports/dispatch.ts';
-import { jobId } from '../../src/imports/process.ts';
+import { dispatchRound, pointerJob } from '../../src/imports/dispatch.ts';
 import { readProgress } from '../../src/imports/progress.ts';
 import { writeBatch } from '../../src/imports/write-batch.ts';
 import {
@@ -80,7 +79,7 @@ describe('cancel and resume', () => {
     await resume();
     assert.deepEqual(
       await dispatched(),
-      [1, 2, 4].map((o) => jobId({ i: importId, o })),
+      [1, 2, 4].map((o) => pointerJob(importId, o, 1).id),
     );
     assert.equal(await settle([0, 1, 2, 3, 4]), 3);
     const { counts, state } = (await readProgress(db.pool, importId)) ?? assert.fail();
@@ -111,7 +110,7 @@ describe('cancel and resume', () => {
       assert.equal(await state(), 'running');
       assert.deepEqual(
         await dispatched(),
-        [1, 2, 3, 4].map((o) => jobId({ i: importId, o })),
+        [1, 2, 3, 4].map((o) => pointerJob(importId, o, 1).id),
       );
       assert.equal(await settle([1, 2, 3, 4]), 4);
       assert.equal(await state(), 'succeeded');

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
-import { dispatchRound, RESET_CURSOR } from '../../src/imports/dispatch.ts';
-import { jobId } from '../../src/imports/process.ts';
+import { dispatchRound, pointerJob, resetCursor } from '../../src/imports/dispatch.ts';
 import { writeBatch } from '../../src/imports/write-batch.ts';
 import {
   acceptImport,
@@ -41,7 +40,7 @@ describe('dispatch', () => {
   const round = (settings = WINDOW, to = queues) => dispatchRound({ pool: db.pool, queues: to }, settings);
   const settle = (importId: string, ordinals: number[]) => writeBatch(writer, importId, ordinals, { codeTtlMs: 1000 });
   const ids = (importId: string, from: number, to: number) =>
-    Array.from({ length: to - from }, (_, i) => jobId({ i: importId, o: from + i }));
+    Array.from({ length: to - from }, (_, i) => pointerJob(importId, from + i).id);
   async function cursor(importId: string) {
     const { rows } = await db.pool.query('select * from import_dispatch where import_id = $1', [importId]);
     return rows[0];
@@ -84,7 +83,7 @@ describe('dispatch', () => {
     assert.deepEqual(await round(), { open: 1, added: 3 });
     assert.deepEqual(
       queues.added,
-      [0, 2, 4].map((o) => jobId({ i: importId, o })),
+      [0, 2, 4].map((o) => pointerJob(importId, o).id),
     );
     assert.equal((await cursor(importId)).next_ordinal, 5);
   });
@@ -158,7 +157,7 @@ describe('dispatch', () => {
     const add = slow.add;
     slow.add = async (name, jobs) => {
       await add(name, jobs);
-      await db.pool.query(RESET_CURSOR, [importId]);
+      await resetCursor(db.pool, importId, false);
     };
     await round(WINDOW, slow);
     assert.deepEqual(slow.added, ids(importId, 4, 8));
@@ -171,12 +170,12 @@ describe('dispatch', () => {
     await round();
     await round();
     await settle(importId, [1, 3, 5]);
-    await db.pool.query(RESET_CURSOR, [importId]);
+    await resetCursor(db.pool, importId, false);
     await queues.drop('imports');
     for (let i = 0; i < 5; i++) await round();
     assert.deepEqual(
       queues.added,
-      [0, 2, 4, 6, 7, 8, 9, 10, 11, 12].map((o) => jobId({ i: importId, o })),
+      [0, 2, 4, 6, 7, 8, 9, 10, 11, 12].map((o) => pointerJob(importId, o).id),
     );
     assert.equal((await itemRows(db.pool, importId)).filter((i) => i.state === 'pending').length, 17);
   });

@@ -1,7 +1,6 @@
 /** Entries of any shape, with any field names: everything that is wrong is named at once, nothing is dropped in silence. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { countWarnings } from '../../src/imports/warnings.ts';
 import { entry } from '../support/imports.ts';
 import { judge, pendingOf } from '../support/judge.ts';
 
@@ -195,26 +194,5 @@ describe('field names', () => {
     assert.deepEqual([problems, unknown, item.state], [[], [], 'pending']);
     const { problems: missing } = judge(entry('a', { profile: null, email: { email: null } }));
     assert.deepEqual(missing, ['user.profile: is required', 'user.email.email: is required']);
-  });
-});
-
-describe('warnings', () => {
-  it('count each path, up to a hundred of them, in a form the database can keep', () => {
-    const warnings = countWarnings();
-    for (const path of ['b', 'a\0', 'b', 'a\0', 'a\0', 'x'.repeat(400), 'x'.repeat(500), '\ud800'])
-      warnings.unknown(path);
-    assert.deepEqual(
-      warnings.list().map((w) => [w.path, w.count]),
-      [
-        ['b', 2],
-        ['a\ufffd', 3],
-        ['x'.repeat(300), 2],
-        ['\ufffd', 1],
-      ],
-    );
-    for (let i = 0; i < 1000; i++) warnings.unknown(`path-${i}`);
-    warnings.unknown('b');
-    const list = warnings.list();
-    assert.deepEqual([list.length, list[0]?.count, list.at(-1)?.path], [100, 3, 'path-95']);
   });
 });

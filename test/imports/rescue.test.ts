@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
-import { dispatchRound } from '../../src/imports/dispatch.ts';
-import { jobId } from '../../src/imports/process.ts';
+import { dispatchRound, pointerJob } from '../../src/imports/dispatch.ts';
 import { rescueRound } from '../../src/imports/rescue.ts';
 import { writeBatch } from '../../src/imports/write-batch.ts';
 import {
@@ -92,7 +91,7 @@ describe('the rescuer', () => {
     assert.deepEqual((await rescueRound(db.pool, AFTER)).redispatched, [importId]);
     assert.deepEqual(
       await dispatch(),
-      [0, 2].map((o) => jobId({ i: importId, o })),
+      [0, 2].map((o) => pointerJob(importId, o).id),
     );
   });
 

@@ -97,6 +97,7 @@ onBothBackends('a single import', async (t, backend) => {
     assert.deepEqual([bad.status, bad.body.code], [400, 3]);
     assert.deepEqual(badFieldsOf(bad), [
       'email.email',
+      'hashedPassword.value',
       'metadata[0].value',
       'otpCode',
       'profile.firstName',

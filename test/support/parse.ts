@@ -1,4 +1,5 @@
 /** Bodies of imports as bytes, what a parser must make of them, and every way to cut them. */
+import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { DataOrgsParser, type Step } from '../../src/imports/parse.ts';
 
@@ -23,6 +24,18 @@ function merge(all: Step[]): Step[] {
 export function refusal(all: Step[]): string | undefined {
   const last = all.at(-1);
   return last?.type === 'error' ? last.error.id : undefined;
+}
+
+/** The refusal, which must be the same for the whole body and byte by byte. */
+export function refusedAs(body: string | Buffer): string | undefined {
+  const id = refusal(steps(body));
+  assert.equal(refusal(steps(...cutAt(Buffer.from(body), 'every byte'))), id, `byte by byte: ${body}`);
+  return id;
+}
+
+/** A body around the text of `humanUsers`. */
+export function around(humanUsers: string): string {
+  return `{"timeout":"1h","dataOrgs":{"orgs":[{"orgId":"o","humanUsers":${humanUsers}}]}}`;
 }
 
 export function usersOf(all: Step[]): unknown[] {

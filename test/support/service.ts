@@ -184,7 +184,7 @@ async function call(
       ...(orgId === undefined ? {} : { 'x-service-orgid': orgId }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: isRaw ? (body as BodyInit) : JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: isRaw ? (body as string | Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.includes('json');

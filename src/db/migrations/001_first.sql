@@ -152,6 +152,8 @@ create index imports_open on imports (id) where state in ('receiving', 'running'
 create table import_dispatch (
   import_id bigint primary key references imports (id) on delete cascade,
   next_ordinal integer not null default 0,
+  -- part of each job's id: jobs of before a resume may still be about to end without effect
+  generation integer not null default 0,
   -- items handed to the queue since the cursor was last set
   dispatched integer not null default 0,
   -- items that were settled at that time
@@ -280,4 +282,10 @@ begin
   end if;
   return new_state;
 end
+$$;
+
+-- Looks anew, where the statement that calls it sees only what was there when it began: the user that an insert met may
+-- have been committed meanwhile.
+create function user_id_taken(p_id text) returns boolean language sql volatile as $$
+  select exists (select from users where id = p_id)
 $$;

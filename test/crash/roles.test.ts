@@ -1,0 +1,49 @@
+/** Processes with a duty of their own that are killed: another one of their kind takes it over. */
+import assert from 'node:assert/strict';
+import { bulk, unverified } from '../support/bodies.ts';
+import { assertEachOnce } from '../support/outcome.ts';
+import { must, onBothBackends, startService } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
+
+const USERS = 400;
+
+onBothBackends('a process with one role', async (t, backend) => {
+  const env = { JOB_LOCK_MS: '1000', RESCUE_AFTER_MS: '1000' };
+  const service = await startService(t, { backend, workers: 0, env });
+  const org = await service.newOrg();
+  const dispatch = { WORKER_ROLES: 'dispatch', DISPATCH_WINDOW: '40' };
+  const dispatchers = await Promise.all([service.startWorker(dispatch), service.startWorker(dispatch)]);
+  const { importId } = (await must(service.importBody(bulk(org.orgId, unverified('d', USERS))))).body;
+  const holder = async () => {
+    const { rows } = await service.pool.query(`select holder from leases where name = 'dispatcher'`);
+    return dispatchers.find((p) => rows[0]?.holder.endsWith(`:${p.pid}`));
+  };
+
+  await t.test('that dispatches and is killed is replaced by another', async () => {
+    const first = await waitFor(holder, { what: 'a dispatcher' });
+    await waitFor(async () => (await service.depth()) > 0, { what: 'the first jobs' });
+    first.kill('SIGKILL');
+    await first.exited;
+    await service.startWorker({ WORKER_ROLES: 'import,rescue' });
+    assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+    const second = dispatchers.find((p) => p !== first);
+    assert.equal(await holder(), second);
+  });
+
+  await t.test('that mails and is killed loses no mail, and what goes out twice is the same to the byte', async () => {
+    const { mails } = service.smtp;
+    assert.equal(mails.length, 0);
+    const victim = await service.startWorker({ WORKER_ROLES: 'mail' });
+    await waitFor(() => mails.length > 10, { what: 'the first mails' });
+    victim.kill('SIGKILL');
+    await victim.exited;
+    assert.ok(mails.length < USERS);
+    await service.startWorker({ WORKER_ROLES: 'mail' });
+    await assertEachOnce(service, importId, { users: USERS, mails: USERS });
+    const byAddress = Map.groupBy(mails, (m) => m.to.join());
+    assert.equal(byAddress.size, USERS);
+    for (const same of byAddress.values()) {
+      assert.equal(new Set(same.map((m) => m.raw.toString('latin1'))).size, 1);
+    }
+  });
+});

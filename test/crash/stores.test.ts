@@ -1,0 +1,130 @@
+/** Stores that fail in mid-drain: a queue that forgets everything, a PostgreSQL that restarts or crashes. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { Redis } from 'ioredis';
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { openPool, type Pool } from '../../src/db/pool.ts';
+import { bulk, unverified } from '../support/bodies.ts';
+import { assertEachOnce, mailsByAddress, usersOf } from '../support/outcome.ts';
+import { findProgram } from '../support/programs.ts';
+import { startRedis } from '../support/redis.ts';
+import { must, onBothBackends, type Service, startService } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
+
+const USERS = 600;
+const SLOW = { WORKER_CONCURRENCY: '3', RESCUE_AFTER_MS: '1000', JOB_LOCK_MS: '1000' };
+
+onBothBackends('a queue that forgets everything', async (t, backend) => {
+  const own = backend === 'redis' ? await ownRedis(t) : undefined;
+  const service = await startService(t, { backend, workers: 0, env: SLOW, ...(own ? { redisUrl: own.url } : {}) });
+  const org = await service.newOrg();
+  await service.startWorker({ WORKER_ROLES: 'import,dispatch,rescue' });
+
+  await t.test('in mid-drain costs no user and doubles none', async () => {
+    const { importId } = (await must(service.importBody(bulk(org.orgId, unverified('f', USERS))))).body;
+    for (let lost = 1; lost <= 2; lost++) {
+      const before = await usersOf(service.pool, importId);
+      await waitFor(async () => (await usersOf(service.pool, importId)) > before, {
+        what: 'more users',
+        timeoutMs: 30_000,
+      });
+      await (own ? forget(own.redis) : service.loseJobs());
+    }
+    assert.ok((await usersOf(service.pool, importId)) < USERS);
+    assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+    await service.startWorker({ WORKER_ROLES: 'mail' });
+    await assertEachOnce(service, importId, { users: USERS, mails: USERS });
+    assertOneMailEach(service, USERS);
+  });
+
+  await t.test('leaves the service able to go on', async () => {
+    const { importId } = (await must(service.importBody(bulk(org.orgId, unverified('g', 50))))).body;
+    assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+    await assertEachOnce(service, importId, { users: 50, mails: 50 });
+  });
+});
+
+onBothBackends('a PostgreSQL', async (t, backend) => {
+  const server = await ownPostgres(t);
+  const { pool } = server;
+  const service = await startService(t, { backend, workers: 0, env: SLOW, database: server });
+  const org = await service.newOrg();
+  await service.startWorker();
+
+  for (const [what, strike] of [
+    ['restarts', async () => process.kill(server.pid(), 'SIGINT')],
+    ['crashes', async () => process.kill(await writersPid(pool), 'SIGKILL')],
+  ] as const) {
+    await t.test(`that ${what} in mid-drain is waited for, and nothing is lost or doubled`, async () => {
+      service.smtp.mails.length = 0;
+      const { importId } = (await must(service.importBody(bulk(org.orgId, unverified(what, USERS))))).body;
+      await waitFor(async () => (await usersOf(pool, importId)) > 0, { what: 'the first users' });
+      const started = await startOf(pool);
+      await strike();
+      await waitFor(async () => (await startOf(pool)) > started, { what: 'PostgreSQL to be back', timeoutMs: 30_000 });
+      assert.ok((await usersOf(pool, importId)) < USERS);
+      assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+      await assertEachOnce(service, importId, { users: USERS, mails: USERS });
+      const byAddress = Map.groupBy(service.smtp.mails, (m) => m.to.join());
+      assert.equal(byAddress.size, USERS);
+      // Whose outcome could not be recorded are delivered again, the same to the byte.
+      for (const same of byAddress.values()) assert.equal(new Set(same.map((m) => m.raw.toString('latin1'))).size, 1);
+    });
+  }
+});
+
+function assertOneMailEach(service: Service, mails: number): void {
+  const counts = mailsByAddress(service);
+  assert.deepEqual([counts.size, new Set(counts.values())], [mails, new Set([1])]);
+}
+
+/** A Redis for this test alone, as everything in it is going to be deleted. */
+async function ownRedis(t: TestContext): Promise<{ url: string; redis: Redis }> {
+  const server = await startRedis(findProgram('redis') as string);
+  const redis = new Redis(server.url);
+  // Hooks run in the order of their registration, so the service would outlive its Redis.
+  t.after(() => redis.disconnect());
+  process.once('beforeExit', () => server.stop());
+  return { url: server.url, redis };
+}
+
+/** As after a restart of a Redis that keeps nothing on disk. */
+async function forget(redis: Redis): Promise<void> {
+  await redis.flushall();
+  await redis.script('FLUSH');
+  await redis.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+}
+
+/** A server of our own; a commit survives its crash, though not that of the machine. */
+async function ownPostgres(t: TestContext): Promise<{ url: string; pool: Pool; pid(): number }> {
+  const dataDir = join(tmpdir(), `muster-crash-${randomBytes(4).toString('hex')}`);
+  const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'on' };
+  const server = await startEmbeddedPostgres({ dataDir, settings, background: true });
+  const pool = openPool(server.url, { max: 3, name: 'test' });
+  process.once('beforeExit', async () => {
+    await pool.end();
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  return { url: server.url, pool, pid: () => server.pid };
+}
+
+/** When the server came up last, after a crash too. */
+async function startOf(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ at: Date }>(
+    `select greatest(pg_postmaster_start_time(), (select min(backend_start) from pg_stat_activity
+       where backend_type = 'checkpointer')) as at`,
+  );
+  return rows[0]?.at.getTime() ?? 0;
+}
+
+async function writersPid(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ pid: number }>(
+    `select pid from pg_stat_activity where application_name = 'muster-writer' limit 1`,
+  );
+  return rows[0]?.pid as number;
+}
