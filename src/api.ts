@@ -4,7 +4,6 @@
  * Guarantee: it answers only once the database is migrated and holds an instance. Stopping answers what is in progress;
  * whatever is cut or dies here can be asked for again, as nothing lives in this process alone.
  */
-import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
 import { openPool } from './db/pool.ts';
@@ -20,10 +19,6 @@ import { prepareDatabase } from './start/database.ts';
 const CUT_AFTER_MS = 5000;
 /** Of the time to stop, what is left for closing when requests had to be cut. */
 const CLOSING_MS = 2000;
-
-// A long upload makes much garbage and keeps little. Left alone, V8 lets the heap grow by what the machine has; so it
-// collects sooner, and an upload of a million users takes as much memory as one of a hundred thousand.
-setFlagsFromString('--heap-growing-percent=25');
 
 runEntry('api', start);
 

@@ -7,9 +7,10 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
+import { whileAway } from '../src/db/retry.ts';
 import { deliverMail } from '../src/mail/deliver.ts';
 import type { MailPointer } from '../src/mail/outbox.ts';
-import { type MailQueue, relayOnce } from '../src/mail/relay.ts';
+import { type MailQueue, type RelayOptions, relayOnce } from '../src/mail/relay.ts';
 import { settleMails } from '../src/mail/settle.ts';
 import { openSettler } from '../src/mail/settler.ts';
 import { openTransport, type Transport } from '../src/mail/transport.ts';
@@ -24,6 +25,8 @@ const WINDOW = 1000;
 const WINDOW_SECONDS = 60;
 const IDLE_MS = 250;
 const FAULT_MS = 2000;
+/** How long a database may be away before a mail in progress waits for its hand-over to run out. */
+const PATIENCE_MS = 60_000;
 
 export interface MailerDeps {
   pool: Pool;
@@ -44,22 +47,26 @@ export interface Mailer {
 export function startMailer(deps: MailerDeps): Mailer {
   const { pool, config, queues, logger } = deps;
   const transport = deps.transport ?? openTransport(config);
-  const settler = openSettler((group) => settleMails(pool, group));
+  let stopped: Promise<void> | undefined;
+  const patience = { ms: PATIENCE_MS, isStopping: () => stopped !== undefined };
+  // In two places: what was sent is recorded late rather than sent again.
+  const settler = openSettler((group) => whileAway(() => settleMails(pool, group), patience));
   const delivery = { ...deps, transport, settler };
-  const worker = queues.work<MailPointer>('mails', (job) => deliverMail(delivery, job.data), {
+  const deliver = (pointer: MailPointer) => whileAway(() => deliverMail(delivery, pointer), patience);
+  const worker = queues.work<MailPointer>('mails', (job) => deliver(job.data), {
     concurrency: CONCURRENCY,
     lockMs: config.JOB_LOCK_MS,
     onError: (error) => logger.warn({ reason: error.message }, 'mail queue'),
     ...(config.MAIL_RATE > 0 ? { limiter: { max: config.MAIL_RATE, duration: 1000 } } : {}),
   });
-  const relay = startLoop('mail relay', logger, relayRound(pool, queues, windowOf(config)), FAULT_MS);
+  const relayed = relayRound(pool, queues, { window: windowOf(config), patience });
+  const relay = startLoop('mail relay', logger, relayed, FAULT_MS);
 
   async function stop(): Promise<void> {
     await relay.stop();
     await worker.stop();
     transport.close();
   }
-  let stopped: Promise<void> | undefined;
   return {
     stop() {
       stopped ??= stop();
@@ -68,12 +75,12 @@ export function startMailer(deps: MailerDeps): Mailer {
   };
 }
 
-function relayRound(pool: Pool, queues: Queues, window: number): () => Promise<number> {
+function relayRound(pool: Pool, queues: Queues, options: RelayOptions): () => Promise<number> {
   const queue: MailQueue = {
     depth: () => queues.depth('mails'),
     add: (jobs) => queues.add('mails', jobs),
   };
-  return async () => ((await relayOnce({ pool, queue }, { window })) > 0 ? 0 : IDLE_MS);
+  return async () => ((await relayOnce({ pool, queue }, options)) > 0 ? 0 : IDLE_MS);
 }
 
 function windowOf(config: Config): number {

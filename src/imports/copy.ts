@@ -1,75 +1,91 @@
 /**
- * Writes rows into import_items by COPY, in chunks, while the next chunk is being read.
+ * Writes rows into import_items by COPY, while the next ones are being read.
  *
- * Guarantee: at most one chunk is on its way and one is filling, so memory is bounded and a slow client holds no
- * connection. If we die here the rows belong to an import that is still `receiving`, which nobody sees and the sweep removes.
+ * Each run of users goes out at once, in pieces that the socket takes whole: PostgreSQL works on one piece while the next
+ * is parsed. (Handing over megabytes at a time leaves it waiting, as Node.js sends the rest only between two pieces of
+ * the body.) A COPY is ended after some megabytes, some seconds, or when the client pauses, so that no transaction and
+ * no connection is held for long.
+ * If we die here the rows belong to an import that is still `receiving`, which nobody sees and the sweep removes.
  */
+import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
-import { from as copyFrom } from 'pg-copy-streams';
+import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams';
 import type { Pool } from '../db/pool.ts';
 import { COLUMNS } from './items.ts';
 
-const CHUNK_BYTES = 2 * 2 ** 20;
-/** A character of JavaScript takes at most three bytes of UTF-8. */
-const BYTES_PER_CHAR = 3;
-/** A trickle is written out this often, which also tells the sweep that the upload is alive. */
-const CHUNK_AGE_MS = 10_000;
+const MAX_CHARS = 32 * 2 ** 20;
+const MAX_AGE_MS = 10_000;
+/** A client that sends nothing for this long keeps no COPY open. */
+const PAUSE_MS = 1000;
 
 export const COPY_SQL = `copy import_items (${COLUMNS.join(', ')}) from stdin`;
 
 export interface CopyWriter {
-  /** Takes lines of COPY's text format; waits while two chunks are under way. */
+  /** Takes lines of COPY's text format; waits while PostgreSQL is behind. */
   write(lines: string): Promise<void>;
   /** Everything is in the database when this returns. */
   flush(): Promise<void>;
 }
 
-/** @param beforeChunk runs before each chunk is written: creates the import's row, or touches it */
-export function openCopyWriter(pool: Pool, beforeChunk: () => Promise<void>): CopyWriter {
-  // Two buffers for the whole upload, one filling and one on its way: a chunk leaves no garbage.
-  let filling = Buffer.allocUnsafe(0);
-  let spare = Buffer.allocUnsafe(0);
-  let bytes = 0;
-  let since = Date.now();
-  let running: Promise<void> = Promise.resolve();
+interface Copy {
+  stream: CopyStreamQuery;
+  /** The rows are committed, or why they are not. */
+  done: Promise<void>;
+  chars: number;
+  since: number;
+}
 
-  async function next(): Promise<void> {
-    await running;
-    if (bytes === 0) return;
-    const chunk = filling.subarray(0, bytes);
-    [filling, spare] = [spare, filling];
-    bytes = 0;
-    since = Date.now();
-    running = beforeChunk().then(() => copyChunk(pool, chunk));
-    running.catch(() => {}); // met by the next `await running`
+/** @param beforeCopy runs before each COPY: creates the import's row, or touches it */
+export function openCopyWriter(pool: Pool, beforeCopy: () => Promise<void>): CopyWriter {
+  let current: Copy | undefined;
+  /** The one before, which may still be committing. */
+  let ending: Promise<void> = Promise.resolve();
+  let pause: NodeJS.Timeout | undefined;
+
+  async function begin(): Promise<Copy> {
+    await beforeCopy();
+    return startCopy(pool);
+  }
+
+  function end(): void {
+    clearTimeout(pause);
+    if (!current) return;
+    current.stream.end();
+    ending = Promise.all([ending, current.done]).then(() => {});
+    ending.catch(() => {}); // met by the next write or flush
+    current = undefined;
   }
 
   return {
     async write(lines) {
-      const room = lines.length * BYTES_PER_CHAR;
-      if (bytes + room > filling.length && bytes > 0) await next();
-      if (room > filling.length) filling = Buffer.allocUnsafe(Math.max(room, CHUNK_BYTES));
-      bytes += filling.write(lines, bytes);
-      if (Date.now() - since > CHUNK_AGE_MS) await next();
+      clearTimeout(pause);
+      if (!current) {
+        await ending;
+        current = await begin();
+      }
+      const copy = current;
+      copy.chars += lines.length;
+      if (!copy.stream.write(lines)) await Promise.race([once(copy.stream, 'drain'), copy.done]);
+      if (copy.chars > MAX_CHARS || Date.now() - copy.since > MAX_AGE_MS) end();
+      else pause = setTimeout(end, PAUSE_MS);
     },
     async flush() {
-      await next();
-      await running;
+      end();
+      await ending;
     },
   };
 }
 
-async function copyChunk(pool: Pool, chunk: Buffer): Promise<void> {
+async function startCopy(pool: Pool): Promise<Copy> {
   const client = await pool.connect();
-  let broken: Error | undefined;
-  try {
-    const stream = client.query(copyFrom(COPY_SQL));
-    stream.end(chunk);
-    await finished(stream);
-  } catch (error) {
-    broken = error as Error;
-    throw error;
-  } finally {
-    client.release(broken);
-  }
+  const stream = client.query(copyFrom(COPY_SQL));
+  const done = finished(stream).then(
+    () => client.release(),
+    (error) => {
+      client.release(error);
+      throw error;
+    },
+  );
+  done.catch(() => {}); // met by whoever writes next
+  return { stream, done, chars: 0, since: Date.now() };
 }

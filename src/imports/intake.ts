@@ -90,7 +90,7 @@ class Intake {
       case 'orgId':
         return this.takeOrgId(step.org, step.value);
       case 'users':
-        return this.takeUsers(step.org, step.entries);
+        return this.takeUsers(step);
       case 'orgEnd':
         if (!step.hasId) throw badField(`dataOrgs.orgs[${step.org}].orgId`, 'is required');
         return;
@@ -128,17 +128,17 @@ class Intake {
     this.tally(org).orgId = value;
   }
 
-  private async takeUsers(org: number, entries: unknown[]): Promise<void> {
+  private async takeUsers({ org, entries, plain }: Extract<Step, { type: 'users' }>): Promise<void> {
     const tally = this.tally(org);
     if (this.importId === '') await this.touch();
     let lines = '';
     for (const entry of entries) {
-      const item = toItem(entry, this.deps.secrets, this.entryWarnings, this.strict);
+      const item = toItem(entry, this.deps.secrets, this.entryWarnings, this.strict, plain);
       tally.total++;
       if (item.state === 'failed') tally.failed++;
       const duplicate = item.state === 'pending' && this.maybeDuplicate(item);
       if (duplicate) this.duplicates++;
-      lines += copyLine(this.importId, this.ordinal++, org, duplicate, item);
+      lines += copyLine(this.importId, this.ordinal++, org, duplicate, item, plain);
     }
     await this.copy.write(lines);
   }

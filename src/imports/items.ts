@@ -85,11 +85,26 @@ function text(s: string | null): string {
   return SPECIAL.test(s) ? s.replace(/[\\\n\r\t\b\f\v]/g, (c) => ESCAPES[c] as string) : s;
 }
 
-/** One line of COPY's text format, newline included (PostgreSQL, COPY, "Text Format"). */
-export function copyLine(importId: string, ordinal: number, org: number, duplicate: boolean, item: Item): string {
-  const head = `${importId}\t${ordinal}\t${org}\t${duplicate ? 't' : 'f'}\t${item.state}\t${text(item.userId)}\t${text(item.userName)}\t`;
+function plainText(s: string | null): string {
+  return s ?? '\\N';
+}
+
+/**
+ * One line of COPY's text format, newline included (PostgreSQL, COPY, "Text Format").
+ * @param plain no string of the entry was written with an escape, so none holds what COPY would need one for
+ */
+export function copyLine(
+  importId: string,
+  ordinal: number,
+  org: number,
+  duplicate: boolean,
+  item: Item,
+  plain = false,
+): string {
+  const field = plain ? plainText : text;
+  const head = `${importId}\t${ordinal}\t${org}\t${duplicate ? 't' : 'f'}\t${item.state}\t${field(item.userId)}\t${field(item.userName)}\t`;
   if (item.state === 'failed') return `${head}${text(JSON.stringify(item.error))}${FAILED_TAIL}\n`;
-  return `${head}\\N\t${text(item.userNameKey)}\t${item.userState}\t${text(item.givenName)}\t${text(item.familyName)}\t${text(item.nickName)}\t${text(item.displayName)}\t${item.preferredLanguage}\t${item.gender}\t${text(item.email)}\t${text(item.emailKey)}\t${item.emailVerified ? 't' : 'f'}\t${text(item.phone)}\t${item.phoneVerified ? 't' : 'f'}\t${text(item.passwordHash)}\t${item.passwordSealed ?? '\\N'}\t${item.passwordChangeRequired ? 't' : 'f'}\t${item.extras === null ? '\\N' : text(JSON.stringify(item.extras))}\n`;
+  return `${head}\\N\t${field(item.userNameKey)}\t${item.userState}\t${field(item.givenName)}\t${field(item.familyName)}\t${field(item.nickName)}\t${field(item.displayName)}\t${item.preferredLanguage}\t${item.gender}\t${field(item.email)}\t${field(item.emailKey)}\t${item.emailVerified ? 't' : 'f'}\t${field(item.phone)}\t${item.phoneVerified ? 't' : 'f'}\t${field(item.passwordHash)}\t${item.passwordSealed ?? '\\N'}\t${item.passwordChangeRequired ? 't' : 'f'}\t${item.extras === null ? '\\N' : text(JSON.stringify(item.extras))}\n`;
 }
 
 /** The same row as parameters of an insert, in the order of COLUMNS from `maybe_duplicate` on. */

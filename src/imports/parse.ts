@@ -13,7 +13,8 @@ import { advance, type Scan, startScan } from './user-array.ts';
 export type Step =
   | { type: 'timeout'; value: unknown }
   | { type: 'orgId'; org: number; value: unknown }
-  | { type: 'users'; org: number; entries: unknown[] }
+  /** `plain`: their text holds no escape, so no string of theirs holds a control character or a lone surrogate. */
+  | { type: 'users'; org: number; entries: unknown[]; plain: boolean }
   | { type: 'orgEnd'; org: number; hasId: boolean }
   | { type: 'unknown'; path: string }
   | { type: 'error'; error: ParseError }
@@ -146,8 +147,9 @@ export class DataOrgsParser {
   /** @param mustHold a comma stands before or after, so that there must be an entry */
   private emitUsers(from: number, to: number, mustHold: boolean): void {
     const { window } = this;
-    const entries = window.parse(`[${window.text(from, to)}]`, from) as unknown[];
-    if (entries.length > 0) this.steps.push({ type: 'users', org: this.org, entries });
+    const text = window.text(from, to);
+    const entries = window.parse(`[${text}]`, from) as unknown[];
+    if (entries.length > 0) this.steps.push({ type: 'users', org: this.org, entries, plain: !text.includes('\\') });
     else if (mustHold) throw window.notJson(to, 'an entry of humanUsers is missing beside a comma');
   }
 

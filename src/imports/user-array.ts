@@ -46,15 +46,13 @@ export function advance(scan: Scan, buffer: Uint8Array, outer: number): void {
   const room = MAX_DEPTH - outer;
   let { position: i, depth, inString, lastComma } = scan;
   while (i < length) {
-    if (inString) {
-      const c = buffer[i] as number;
-      if (c === BACKSLASH) i += 2;
-      else {
-        if (c === QUOTE) inString = false;
-        i++;
-      }
-      continue;
+    // Most bytes are in strings: a loop of their own for them.
+    while (inString && i < length) {
+      const c = buffer[i++] as number;
+      if (c === QUOTE) inString = false;
+      else if (c === BACKSLASH) i++;
     }
+    if (i >= length) break;
     switch (CLASS[buffer[i] as number]) {
       case 1:
         inString = true;

@@ -11,6 +11,7 @@ import { crossProblems } from './cross-problems.ts';
 import { renameFields, type Shape, shapeOf } from './field-names.ts';
 import type { Item } from './items.ts';
 import { type ImportEntry, importEntry } from './schema.ts';
+import { usualItem } from './usual.ts';
 import { storable } from './warnings.ts';
 
 /** What a sealed password is bound to. */
@@ -27,8 +28,14 @@ export interface Warnings {
 /**
  * @param entry one element of `humanUsers`, anything JSON can hold
  * @param strict unknown fields are errors of the user, not warnings
+ * @param plain no string of the entry was written with an escape
  */
-export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, strict: boolean): Item {
+export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, strict: boolean, plain = false): Item {
+  return usualItem(entry, plain) ?? judgedItem(entry, secrets, warnings, strict);
+}
+
+/** `toItem` without the short way: the schema judges. */
+export function judgedItem(entry: unknown, secrets: Secrets, warnings: Warnings, strict: boolean): Item {
   const violations: FieldViolation[] = [];
   renameFields(entry, ENTRY_SHAPE, '', (path) => {
     warnings.unknown(path);

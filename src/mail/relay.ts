@@ -7,6 +7,7 @@
  * the queue still knows is ignored.
  */
 import type { Pool } from '../db/pool.ts';
+import { type Patience, whileAway } from '../db/retry.ts';
 import { claimDue, type MailPointer, releaseClaim } from './outbox.ts';
 
 /** The queue as the relay sees it. */
@@ -26,10 +27,15 @@ export interface RelayOptions {
   window: number;
   /** How long the queue has for a mail before it is handed over again, in milliseconds. */
   handOverMs?: number;
+  /** For giving back what could not be handed over: queue and database may be away at once. */
+  patience?: Patience;
 }
 
-/** Well beyond the time a full window takes to drain; a mail that still waits then is offered again and ignored. */
-const HAND_OVER_MS = 10 * 60_000;
+/**
+ * As long as a mail waits when the queue forgot it. A mail that is still in the queue then is offered again and ignored,
+ * which costs one look a minute at what waits.
+ */
+const HAND_OVER_MS = 60_000;
 const SLICE = 500;
 
 /** Hands one slice over; returns how many mails it held. */
@@ -41,10 +47,8 @@ export async function relayOnce({ pool, queue }: RelayDeps, options: RelayOption
   try {
     await queue.add(due.map((data) => ({ id: `mail-${data.id}-${data.attempt}`, data })));
   } catch (error) {
-    await releaseClaim(
-      pool,
-      due.map((d) => d.id),
-    );
+    const ids = due.map((d) => d.id);
+    await whileAway(() => releaseClaim(pool, ids), options.patience ?? { ms: 0 });
     throw error;
   }
   return due.length;

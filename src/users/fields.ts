@@ -90,13 +90,17 @@ export function emailAddress() {
 // RFC 3066 section 2.1: 1*8ALPHA *("-" 1*8(ALPHA / DIGIT))
 const LANGUAGE_TAG = /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*$/;
 
+/** Whether `s` is a language tag as RFC 3066 writes it. */
+export function isLanguageTag(s: string): boolean {
+  return LANGUAGE_TAG.test(s);
+}
+
 /** A language tag of at most 10 characters; empty means none. */
 export function language() {
   return z.string('must be a string').superRefine((s, ctx) => {
     if (s === '') return;
     if (!fits(s, 10)) ctx.addIssue({ code: 'custom', message: 'must have at most 10 characters' });
-    else if (!LANGUAGE_TAG.test(s))
-      ctx.addIssue({ code: 'custom', message: 'must be a language tag such as en or de-CH' });
+    else if (!isLanguageTag(s)) ctx.addIssue({ code: 'custom', message: 'must be a language tag such as en or de-CH' });
   });
 }
 
@@ -112,13 +116,14 @@ export function bool() {
   return z.boolean('must be true or false');
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
-const ASCII = /^[\x00-\x7f]*$/;
+/** NFC already, and so is its lower case: no combining mark stands below U+0300, and only U+0130 lower-cases to one. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a range of code points
+const STABLE = /^[\x00-\u012f\u0131-\u02ff]*$/;
 
 /**
  * The form in which user names, login names and addresses are compared: NFC, Unicode lower case.
  * Done here and not in SQL, so that the database's locale does not matter.
  */
 export function nameKey(name: string): string {
-  return ASCII.test(name) ? name.toLowerCase() : name.normalize('NFC').toLowerCase().normalize('NFC');
+  return STABLE.test(name) ? name.toLowerCase() : name.normalize('NFC').toLowerCase().normalize('NFC');
 }

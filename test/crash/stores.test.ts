@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { Redis } from 'ioredis';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import { openPool, type Pool } from '../../src/db/pool.ts';
@@ -19,8 +18,8 @@ const USERS = 600;
 const SLOW = { WORKER_CONCURRENCY: '3', RESCUE_AFTER_MS: '1000', JOB_LOCK_MS: '1000' };
 
 onBothBackends('a queue that forgets everything', async (t, backend) => {
-  const own = backend === 'redis' ? await ownRedis(t) : undefined;
-  const service = await startService(t, { backend, workers: 0, env: SLOW, ...(own ? { redisUrl: own.url } : {}) });
+  const own = backend === 'redis' ? await ownRedis() : undefined;
+  const service = await startService(t, { backend, workers: 0, env: SLOW, ...own?.options });
   const org = await service.newOrg();
   await service.startWorker({ WORKER_ROLES: 'import,dispatch,rescue' });
 
@@ -49,14 +48,13 @@ onBothBackends('a queue that forgets everything', async (t, backend) => {
 });
 
 onBothBackends('a PostgreSQL', async (t, backend) => {
-  const server = await ownPostgres(t);
-  const { pool } = server;
-  const service = await startService(t, { backend, workers: 0, env: SLOW, database: server });
+  const { server, pool, options } = await ownPostgres();
+  const service = await startService(t, { backend, workers: 0, env: SLOW, ...options });
   const org = await service.newOrg();
   await service.startWorker();
 
   for (const [what, strike] of [
-    ['restarts', async () => process.kill(server.pid(), 'SIGINT')],
+    ['restarts', async () => process.kill(server.pid, 'SIGINT')],
     ['crashes', async () => process.kill(await writersPid(pool), 'SIGKILL')],
   ] as const) {
     await t.test(`that ${what} in mid-drain is waited for, and nothing is lost or doubled`, async () => {
@@ -83,34 +81,35 @@ function assertOneMailEach(service: Service, mails: number): void {
 }
 
 /** A Redis for this test alone, as everything in it is going to be deleted. */
-async function ownRedis(t: TestContext): Promise<{ url: string; redis: Redis }> {
+async function ownRedis() {
   const server = await startRedis(findProgram('redis') as string);
   const redis = new Redis(server.url);
-  // Hooks run in the order of their registration, so the service would outlive its Redis.
-  t.after(() => redis.disconnect());
-  process.once('beforeExit', () => server.stop());
-  return { url: server.url, redis };
+  const stop = async () => {
+    redis.disconnect();
+    await server.stop();
+  };
+  return { redis, options: { redisUrl: server.url, onStopped: stop } };
 }
 
 /** As after a restart of a Redis that keeps nothing on disk. */
 async function forget(redis: Redis): Promise<void> {
   await redis.flushall();
   await redis.script('FLUSH');
-  await redis.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
 }
 
 /** A server of our own; a commit survives its crash, though not that of the machine. */
-async function ownPostgres(t: TestContext): Promise<{ url: string; pool: Pool; pid(): number }> {
+async function ownPostgres() {
   const dataDir = join(tmpdir(), `muster-crash-${randomBytes(4).toString('hex')}`);
   const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'on' };
   const server = await startEmbeddedPostgres({ dataDir, settings, background: true });
   const pool = openPool(server.url, { max: 3, name: 'test' });
-  process.once('beforeExit', async () => {
+  const stop = async () => {
     await pool.end();
     await server.stop();
     await rm(dataDir, { recursive: true, force: true });
-  });
-  return { url: server.url, pool, pid: () => server.pid };
+  };
+  return { server, pool, options: { database: { url: server.url, pool }, onStopped: stop } };
 }
 
 /** When the server came up last, after a crash too. */

@@ -29,7 +29,8 @@ function inOrg(value: Json, org: number, all: Step[]): void {
   for (const [name, inner] of Object.entries(value)) {
     if (name === 'orgId' || name === 'org_id') all.push({ type: 'orgId', org, value: inner });
     else if (name !== 'humanUsers' && name !== 'human_users') all.push({ type: 'unknown', path: `orgs[].${name}` });
-    else if ((inner as unknown[]).length > 0) all.push({ type: 'users', org, entries: inner as unknown[] });
+    else if ((inner as unknown[]).length > 0)
+      all.push({ type: 'users', org, entries: inner as unknown[], plain: false });
   }
   all.push({ type: 'orgEnd', org, hasId: true });
 }

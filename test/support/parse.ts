@@ -15,7 +15,7 @@ function merge(all: Step[]): Step[] {
   for (const step of all) {
     const last = merged.at(-1);
     if (step.type === 'users' && last?.type === 'users' && last.org === step.org) last.entries.push(...step.entries);
-    else merged.push(step.type === 'users' ? { ...step, entries: [...step.entries] } : step);
+    else merged.push(step.type === 'users' ? { ...step, entries: [...step.entries], plain: false } : step);
   }
   return merged;
 }

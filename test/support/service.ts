@@ -38,6 +38,8 @@ export interface ServiceOptions {
   database?: { url: string; pool: Pool };
   /** Another Redis than the run's. */
   redisUrl?: string;
+  /** Runs when all processes have ended: for stores of the test's own. */
+  onStopped?: () => Promise<void>;
 }
 
 export interface ApiProcess extends TestProcess {
@@ -158,7 +160,9 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
     depth: (queue = 'imports') => queues.depth(queue),
     loseJobs: (queue = 'imports') => queues.drop(queue),
     async stop() {
-      await Promise.all([endAll(processes), queues.close()]).finally(() => Promise.all([smtp.stop(), own?.drop()]));
+      await Promise.all([endAll(processes), queues.close()])
+        .finally(() => Promise.all([smtp.stop(), own?.drop()]))
+        .finally(options.onStopped);
     },
   };
   t.after(() => service.stop());
