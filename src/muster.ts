@@ -19,6 +19,12 @@ import { prepareDatabase } from './start/database.ts';
 import { keptEncryptionKey } from './start/encryption-key.ts';
 
 const API = fileURLToPath(new URL('./api.ts', import.meta.url));
+/**
+ * A long upload makes much garbage and keeps little. With V8's own young generation the heap grows with the length of the
+ * upload; with this one a million users take as much memory as a hundred thousand, at the same speed. Also in
+ * package.json, docker-compose.yml and the Dockerfile.
+ */
+const API_OPTIONS = ['--max-semi-space-size=8'];
 const WORKER = fileURLToPath(new URL('../workers/all-in-one.ts', import.meta.url));
 
 export interface StartOptions {
@@ -93,7 +99,9 @@ async function withStores(config: Config, postgres: EmbeddedPostgres | undefined
 async function startChildren(config: Config, logger: Logger, options: StartOptions, started: Child[]): Promise<void> {
   const files = options.files ?? { api: API, worker: WORKER };
   const shared = { logger, stopAfterMs: config.STOP_AFTER_MS, output: options.output ?? ('inherit' as const) };
-  const starts = [startChild({ ...shared, name: 'api', file: files.api, env: envOf(config, 0) })];
+  const starts = [
+    startChild({ ...shared, name: 'api', file: files.api, execArgv: API_OPTIONS, env: envOf(config, 0) }),
+  ];
   for (let i = 0; i < config.WORKERS; i++) {
     starts.push(startChild({ ...shared, name: `worker ${i + 1}`, file: files.worker, env: envOf(config, i) }));
   }
@@ -138,6 +146,7 @@ function running(
 
 /** The API first: requests in progress may wait for what a worker does. */
 async function stopAll([api, ...workers]: Child[], postgres: EmbeddedPostgres | undefined): Promise<void> {
+  for (const child of [api, ...workers]) child?.letGo(); // a signal to the group ends the workers meanwhile
   await api?.stop();
   await Promise.all(workers.map((worker) => worker.stop()));
   await postgres?.stop();

@@ -13,7 +13,7 @@ import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams';
 import type { Pool } from '../db/pool.ts';
 import { COLUMNS } from './items.ts';
 
-const MAX_CHARS = 32 * 2 ** 20;
+const MAX_CHARS = 16 * 2 ** 20;
 const MAX_AGE_MS = 10_000;
 /** A client that sends nothing for this long keeps no COPY open. */
 const PAUSE_MS = 1000;

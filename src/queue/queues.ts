@@ -63,6 +63,8 @@ export interface QueueSettings {
 }
 
 const ADD_CHUNK = 1000;
+/** When a store broke a connection: it is mostly back at once. BullMQ's own 15 seconds would be a pause of all imports. */
+const STORE_RETRY_MS = 1000;
 
 /** What is used of a BullMQ queue, whose own type depends on its backend. */
 type JobSink = Pick<Queue, 'addBulk' | 'getJobCounts' | 'obliterate' | 'close'>;
@@ -122,6 +124,7 @@ export function openQueues(settings: QueueSettings): Queues {
           lockDuration,
           stalledInterval: Math.max(500, lockDuration / 2),
           maxStalledCount: 1000,
+          runRetryDelay: STORE_RETRY_MS,
           ...(worker.limiter ? { limiter: worker.limiter } : {}),
           // Kept nowhere after their end: outcomes live in the database.
           removeOnComplete: { count: 0 },

@@ -15,6 +15,8 @@ export interface ChildOptions {
   name: string;
   /** Path of its entry file. */
   file: string;
+  /** Options of its Node.js. */
+  execArgv?: string[];
   env: Record<string, string | undefined>;
   logger: Logger;
   /** Milliseconds that it may take to drain. */
@@ -25,6 +27,8 @@ export interface ChildOptions {
 
 export interface Child {
   readonly pid: number | undefined;
+  /** It may end from now on without being started again: everything is about to stop. */
+  letGo(): void;
   /** Drains it; resolves when it is gone. */
   stop(): Promise<void>;
   /** Kills it at once. */
@@ -70,6 +74,9 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     get pid() {
       return child.pid;
     },
+    letGo() {
+      stopping.abort();
+    },
     async stop() {
       stopping.abort();
       await stopChild(child, options.stopAfterMs + GRACE_MS);
@@ -82,8 +89,8 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   };
 }
 
-function spawnChild({ file, env, output }: ChildOptions): ChildProcess {
-  return fork(file, [], { env: env as NodeJS.ProcessEnv, execArgv: [], stdio: ['ignore', output, output, 'ipc'] });
+function spawnChild({ file, env, output, execArgv = [] }: ChildOptions): ChildProcess {
+  return fork(file, [], { env: env as NodeJS.ProcessEnv, execArgv, stdio: ['ignore', output, output, 'ipc'] });
 }
 
 async function untilReady(child: ChildProcess, name: string): Promise<void> {

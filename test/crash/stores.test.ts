@@ -66,6 +66,8 @@ onBothBackends('a PostgreSQL', async (t, backend) => {
       await waitFor(async () => (await startOf(pool)) > started, { what: 'PostgreSQL to be back', timeoutMs: 30_000 });
       assert.ok((await usersOf(pool, importId)) < USERS);
       assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+      // Mails that the queue forgot are handed over again after a while: let it be over.
+      await pool.query(`update mail_outbox set next_attempt_at = now() where state = 'pending'`);
       await assertEachOnce(service, importId, { users: USERS, mails: USERS });
       const byAddress = Map.groupBy(service.smtp.mails, (m) => m.to.join());
       assert.equal(byAddress.size, USERS);

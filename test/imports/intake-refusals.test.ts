@@ -164,7 +164,7 @@ describe('a refused import', () => {
 
   it('leaves nothing of several megabytes that were written by then', async () => {
     const many = JSON.stringify(
-      Array.from({ length: 15_000 }, (_, i) =>
+      Array.from({ length: 40_000 }, (_, i) =>
         entry(`u${i}`, { profile: { firstName: 'x'.repeat(190), lastName: 'y'.repeat(190) } }),
       ),
     );
