@@ -41,6 +41,10 @@ const startedAt = Date.now();
 const muster = await startMuster(config);
 console.log(`  ready after ${seconds(startedAt)}: ${muster.baseUrl}\n`);
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void muster.stop().then(() => process.exit(0)));
+}
+
 try {
   await demo();
 } catch (error) {

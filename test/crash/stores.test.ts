@@ -66,8 +66,9 @@ onBothBackends('a PostgreSQL', async (t, backend) => {
       await waitFor(async () => (await startOf(pool)) > started, { what: 'PostgreSQL to be back', timeoutMs: 30_000 });
       assert.ok((await usersOf(pool, importId)) < USERS);
       assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
-      // Mails that the queue forgot are handed over again after a while: let it be over.
-      await pool.query(`update mail_outbox set next_attempt_at = now() where state = 'pending'`);
+      // This queue may forget what it was told last; such mails are handed over again after a while: let it be over.
+      if (what === 'crashes' && backend === 'postgres')
+        await pool.query(`update mail_outbox set next_attempt_at = now() where state = 'pending'`);
       await assertEachOnce(service, importId, { users: USERS, mails: USERS });
       const byAddress = Map.groupBy(service.smtp.mails, (m) => m.to.join());
       assert.equal(byAddress.size, USERS);

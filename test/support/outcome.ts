@@ -82,7 +82,7 @@ export function mailsSettled(service: Service, importId: string): Promise<Answer
       const { body } = await service.call('GET', `/admin/v1/imports/${importId}`);
       return body.mails.pending === 0 ? body : undefined;
     },
-    { what: `the mails of import ${importId}`, timeoutMs: 60_000 },
+    { what: `the mails of import ${importId}`, timeoutMs: 90_000 },
   );
 }
 
