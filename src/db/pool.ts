@@ -19,7 +19,10 @@ export interface PoolOptions {
   options?: string;
 }
 
-/** Opens a pool. Errors of idle connections are swallowed here, as the next query meets them anyway. */
+/**
+ * Opens a pool. Errors of connections are swallowed here, idle or not, as the query under way or the next one meets
+ * them anyway; a connection in use that nobody listens to would end the process.
+ */
 export function openPool(url: string, options: PoolOptions = {}): Pool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -31,6 +34,7 @@ export function openPool(url: string, options: PoolOptions = {}): Pool {
     keepAlive: true,
   });
   pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
