@@ -20,4 +20,4 @@ USER node
 VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "deploy/health.ts", "http://127.0.0.1:8080/readyz"]
-CMD ["node", "--max-semi-space-size=8", "src/api.ts"]
+CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=40", "src/api.ts"]

@@ -20,11 +20,11 @@ import { keptEncryptionKey } from './start/encryption-key.ts';
 
 const API = fileURLToPath(new URL('./api.ts', import.meta.url));
 /**
- * A long upload makes much garbage and keeps little. With V8's own young generation the heap grows with the length of the
- * upload; with this one a million users take as much memory as a hundred thousand, at the same speed. Also in
+ * A long upload makes much garbage and keeps little. Left alone, V8's heap grows with the length of the
+ * upload; with these a million users take as much memory as a hundred thousand, at the same speed. Also in
  * package.json, docker-compose.yml and the Dockerfile.
  */
-const API_OPTIONS = ['--max-semi-space-size=8'];
+const API_OPTIONS = ['--max-semi-space-size=8', '--heap-growing-percent=40'];
 const WORKER = fileURLToPath(new URL('../workers/all-in-one.ts', import.meta.url));
 
 export interface StartOptions {
