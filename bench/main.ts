@@ -9,6 +9,7 @@
 import { accept } from './accept.ts';
 import { type Context, type Result, Skipped } from './bench.ts';
 import { drain } from './drain.ts';
+import { hashes } from './hashes.ts';
 import { describeRun } from './machine.ts';
 import { memory } from './memory.ts';
 import { type Options, readOptions, UsageError } from './options.ts';
@@ -18,6 +19,8 @@ import { single } from './single.ts';
 
 interface Bench {
   unit: string;
+  /** Runs only where `--only` names it. */
+  onlyNamed?: true;
   run(context: Context): Promise<Result[]>;
 }
 
@@ -27,6 +30,7 @@ const BENCHES: Record<string, Bench> = {
   'drain-postgres': { unit: 'users/s', run: (context) => drain('postgres', context) },
   single: { unit: 'ms', run: single },
   memory: { unit: 'MB', run: memory },
+  hashes: { unit: 'µs', onlyNamed: true, run: hashes },
 };
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
@@ -77,7 +81,9 @@ async function runOne(scope: Scope, name: string, { users, workers }: Options): 
 const scope = openScope();
 for (const [signal, status] of Object.entries(SIGNALS)) process.on(signal, () => end(scope, status));
 try {
-  const options = readOptions(process.argv.slice(2), Object.keys(BENCHES));
+  const known = Object.keys(BENCHES);
+  const usual = known.filter((name) => !BENCHES[name]?.onlyNamed);
+  const options = readOptions(process.argv.slice(2), known, usual);
   end(scope, (await runAll(scope, options)) ? 0 : 1);
 } catch (error) {
   console.error(error instanceof UsageError ? error.message : error);

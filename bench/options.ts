@@ -18,11 +18,12 @@ const MAX_WORKERS = 64;
 
 /**
  * @param known names of all benches
+ * @param usual those that run when none is named
  * @throws UsageError
  */
-export function readOptions(args: string[], known: string[]): Options {
+export function readOptions(args: string[], known: string[], usual: string[] = known): Options {
   const { json, only, users, workers } = parsed(args);
-  const names = only === undefined ? known : only.split(',').map((name) => name.trim());
+  const names = only === undefined ? usual : only.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new UsageError(`There is no bench "${unknown}": --only takes ${known.join(', ')}.`);
   return {

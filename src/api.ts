@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
 import { openPool } from './db/pool.ts';
 import { listen } from './http/server.ts';
+import { openProvider } from './identity/oauth/provider.ts';
 import { openImportSignal } from './imports/signal.ts';
 import { type Running, runEntry, type StoresConfig } from './lifecycle.ts';
 import { openHasher } from './passwords/hasher.ts';
@@ -31,7 +32,8 @@ async function start(config: StoresConfig, logger: Logger): Promise<Running> {
   const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
   const signal = openImportSignal(config.DATABASE_URL);
   const secrets = openSecrets(config.ENCRYPTION_KEY);
-  const app = buildApp({ pool, config, secrets, hasher, queues, signal, logger });
+  const oauth = await openProvider({ pool, config, secrets, logger });
+  const app = buildApp({ pool, config, secrets, oauth, hasher, queues, signal, logger });
   const server = await listen(app, { host: config.HOST, port: config.PORT });
   return {
     ready: { url: config.baseUrl, port: server.port },

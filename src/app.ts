@@ -2,32 +2,46 @@
  * The HTTP application: the list of everything that is mounted, in order.
  *
  * Guarantee: under `/admin`, `/management` and `/v2beta` nothing is answered without a caller, except what
- * `verificationRoutes` lets somebody do who holds a code.
+ * `passwordRoutes` lets somebody do who holds a code.
  */
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { Pool } from './db/pool.ts';
 import { accessLog } from './http/access-log.ts';
+import { docsRoutes } from './http/docs.ts';
 import { noSuchOperation, renderErrors } from './http/errors.ts';
 import { healthRoutes } from './http/health.ts';
+import { openMetrics } from './http/metrics.ts';
+import { answerOptions } from './http/options.ts';
+import { rateLimits } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
 import { authenticate } from './identity/authenticate.ts';
-import { verifyPages } from './identity/pages/verify.ts';
+import { isAttempt } from './identity/login/attempts.ts';
+import type { LiveProvider } from './identity/oauth/provider.ts';
+import { oauthRoutes } from './identity/oauth/routes.ts';
+import { pageErrors } from './identity/pages/errors.ts';
+import { pageRoutes } from './identity/pages/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { importRoutes } from './imports/routes.ts';
 import type { ImportSignal } from './imports/signal.ts';
+import { measures } from './measures.ts';
+import { openApiRoutes } from './openapi/routes.ts';
 import { orgRoutes } from './orgs/routes.ts';
 import type { Hasher } from './passwords/hasher.ts';
+import { policyRoutes } from './policies/routes.ts';
 import type { Queues } from './queue/queues.ts';
 import type { Secrets } from './secrets.ts';
+import { passwordRoutes } from './users/password-routes.ts';
 import { userRoutes } from './users/routes.ts';
 import { verificationRoutes } from './users/verification-routes.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
 
 export interface AppDeps {
   pool: Pool;
   config: Config;
   secrets: Secrets;
+  oauth: LiveProvider;
   hasher: Hasher;
   queues: Queues;
   signal: ImportSignal;
@@ -39,21 +53,33 @@ export function buildApp(deps: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', deps.config.TRUST_PROXY);
 
+  const metrics = openMetrics(measures(deps));
+  app.use(metrics.observe);
   app.use(requestId());
   app.use(accessLog(deps.logger));
   app.use(noStore);
 
   app.use(healthRoutes(deps));
-  app.use(verifyPages(deps));
-  app.use(verificationRoutes(deps));
+  app.use(metrics.routes);
+  app.use(rateLimits(deps, isAttempt));
+  app.use(docsRoutes());
+  app.use(openApiRoutes(deps));
+  app.use(oauthRoutes(deps));
+  app.use(pageRoutes(deps));
+  app.use(passwordRoutes(deps));
 
   app.use(['/admin', '/management', '/v2beta'], authenticate(deps));
+  app.use(answerOptions(() => app.router));
   app.use(orgRoutes(deps));
   app.use(userRoutes(deps));
+  app.use(verificationRoutes(deps));
   app.use(identityRoutes(deps));
+  app.use(policyRoutes(deps));
   app.use(importRoutes(deps));
+  app.use(webhookRoutes(deps));
 
   app.use(noSuchOperation(() => app.router));
+  app.use('/ui', pageErrors(deps.logger));
   app.use(renderErrors(deps.logger));
   return app;
 }

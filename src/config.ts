@@ -26,6 +26,7 @@ const schema = z.object({
   /** Public address, no trailing slash; links in mails start with it. Default: http://HOST:PORT. */
   BASE_URL: z
     .url({ protocol: /^https?$/ })
+    .refine((v) => !/[?#]/.test(v), 'must have neither a query nor a fragment')
     .transform((v) => v.replace(/\/+$/, ''))
     .optional(),
   /** Express "trust proxy": how many proxies stand in front. */
@@ -68,8 +69,15 @@ const schema = z.object({
   MAIL_FROM: z.string().default('Muster <no-reply@localhost>'),
   /** Mails per second over all workers; 0: no limit. */
   MAIL_RATE: int(0, 100_000).default(0),
+  /** The same for the mails of one import, which also take turns with those of others. */
+  MAIL_RATE_PER_IMPORT: int(0, 100_000).default(0),
+  /** Gateway of text messages: gets `POST {to, text}`. Absent: they are files beside the mails. */
+  SMS_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** How long a code in a mail is good for. */
   CODE_TTL_MS: int(1, 30 * 24 * HOUR).default(72 * HOUR),
+  /** The same for codes that set a new password, mailed or returned, and for codes in text messages. */
+  RESET_CODE_TTL_MS: int(1, 24 * HOUR).default(HOUR),
+  PHONE_CODE_TTL_MS: int(1, 24 * HOUR).default(10 * MINUTE),
 
   /** 2 GiB: the largest body of an import, after inflating. */
   MAX_IMPORT_BYTES: int(1024, 64 * 2 ** 30).default(2 * 2 ** 30),
@@ -77,8 +85,18 @@ const schema = z.object({
     .string()
     .regex(/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/, 'must be a duration such as 24h')
     .default('24h'),
+  /** Users still to be written, over all imports, above which no further import is taken; 0: no limit. */
+  MAX_BACKLOG: int(0, 2 ** 31 - 1).default(20_000_000),
+  /** How long after an import's end the data of users who were not written is kept, for retry, resume and report. */
+  IMPORT_PAYLOAD_TTL: z
+    .string()
+    .regex(/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/, 'must be a duration such as 720h')
+    .default('720h'),
   /** How long a single import may take before it answers 504. */
   SINGLE_IMPORT_TIMEOUT_MS: int(50, 10 * MINUTE).default(30_000),
+
+  /** Whether webhooks may go to private addresses and over plain http. */
+  WEBHOOK_ALLOW_PRIVATE: flag.default(false),
 
   /** Processes of `npm start` that work the queue off. */
   WORKERS: int(0, 64).default(1),
@@ -95,6 +113,18 @@ const schema = z.object({
   JOB_LOCK_MS: int(500, 10 * MINUTE).default(20_000),
   /** Threads that hash and verify passwords, per process. */
   HASH_THREADS: int(1, 64).default(2),
+
+  /** Failed logins in a row that lock a user; 0: never. */
+  LOCK_AFTER_FAILURES: int(0, 10_000).default(10),
+  /** Delay of the answer to the fourth failed login in a row; it doubles with each, up to 2 seconds. 0: none. */
+  LOGIN_DELAY_MS: int(0, 2000).default(100),
+  /** Requests a second from one address, to each API process; 0: no limit. */
+  RATE_LIMIT_REQUESTS: int(0, 1_000_000).default(1000),
+  /** Calls a minute from one address that try a password or a code, to each API process; 0: no limit. */
+  RATE_LIMIT_LOGINS: int(0, 1_000_000).default(600),
+
+  /** Days that a key signs tokens before the next one does. */
+  SIGNING_KEY_ROTATE_DAYS: int(1, 3650).default(90),
 
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Milliseconds that a stopping process may take to finish what it holds. */

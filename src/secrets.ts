@@ -13,6 +13,8 @@ export interface Secrets {
   unseal(sealed: string, purpose: string): string;
   /** The code of row `codeId` in its `generation`: 12 characters, the same each time. */
   code(codeId: string, generation: number): string;
+  /** 32 bytes for one purpose, the same on every process. */
+  key(purpose: string): Buffer;
 }
 
 /** @param encryptionKey 32 bytes, base64 */
@@ -38,6 +40,7 @@ export function openSecrets(encryptionKey: string): Secrets {
       const mac = createHmac('sha256', codeKey).update(`${codeId}:${generation}`).digest();
       return base32(mac).slice(0, 12);
     },
+    key: (purpose) => derive(`key:${purpose}`),
   };
 }
 

@@ -24,6 +24,9 @@ function patterns(args: string[]): string[] {
   );
 }
 
+/** No file takes a tenth of it; what hangs is named and fails instead of holding the run. */
+const MOST_MS = 600_000;
+
 let interrupted = false;
 let runner: ChildProcess | undefined;
 // Ctrl-C reaches the runner too: it ends, and then so do we. A signal to us alone is passed on.
@@ -38,10 +41,14 @@ async function runTests(env: Record<string, string | undefined>): Promise<number
   const args = process.argv.slice(2);
   const options = args.filter((arg) => arg.startsWith('-'));
   const concurrency = `--test-concurrency=${Math.max(2, availableParallelism())}`;
-  runner = spawn(process.execPath, ['--test', concurrency, ...options, ...patterns(args)], {
-    stdio: 'inherit',
-    env: { ...process.env, ...env },
-  });
+  runner = spawn(
+    process.execPath,
+    ['--test', concurrency, `--test-timeout=${MOST_MS}`, ...options, ...patterns(args)],
+    {
+      stdio: 'inherit',
+      env: { ...process.env, ...env },
+    },
+  );
   const [code] = await once(runner, 'exit');
   return code ?? 130;
 }

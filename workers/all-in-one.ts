@@ -10,6 +10,8 @@ import { startHealthServer } from './health.ts';
 import { startImportWorker } from './import-users.ts';
 import { startMailer } from './mailer.ts';
 import { startRescuer } from './rescuer.ts';
+import { startUndoer } from './undoer.ts';
+import { startWebhookSender } from './webhooks.ts';
 
 runEntry('worker', start);
 
@@ -24,8 +26,8 @@ async function start(config: StoresConfig, logger: Logger): Promise<Running> {
   const parts = [
     ...(has('import') ? [startImportWorker(deps)] : []),
     ...(has('dispatch') ? [startDispatcher(deps)] : []),
-    ...(has('rescue') ? [startRescuer(deps)] : []),
-    ...(has('mail') ? [startMailer(deps)] : []),
+    ...(has('rescue') ? [startRescuer(deps), startUndoer(deps)] : []),
+    ...(has('mail') ? [startMailer(deps), startWebhookSender(deps)] : []),
   ];
   const health = await startHealthServer(config, pool, logger);
   return {

@@ -2,8 +2,10 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { openPool } from '../src/db/pool.ts';
-import { createBatchWriter } from '../src/imports/batch-writer.ts';
+import { type BatchWriterSettings, createBatchWriter } from '../src/imports/batch-writer.ts';
+import { specialStores } from '../src/imports/existing/stores.ts';
 import { batchStore, type ItemPointer, processItem } from '../src/imports/process.ts';
+import { createTurns } from '../src/imports/turns.ts';
 import { WRITER_SESSION } from '../src/imports/write-batch.ts';
 import type { Hasher } from '../src/passwords/hasher.ts';
 import type { Queues } from '../src/queue/queues.ts';
@@ -29,17 +31,26 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
     name: 'muster-writer',
     options: WRITER_SESSION,
   });
-  const writer = createBatchWriter(batchStore(writerPool, { codeTtlMs: config.CODE_TTL_MS }), {
+  const settings: BatchWriterSettings = {
     maxBatch: 1000,
     maxFlushes: MAX_FLUSHES,
     maxFlushesPerImport: 1,
     fill: { items: config.WORKER_CONCURRENCY / 2, ms: FILL_MS },
     retryMs: { first: 50, last: 2000 },
     onFault: (fault) => logger.warn({ kind: fault.kind, err: fault.cause }, 'a batch was not written'),
-  });
+  };
+  const codes = { codeTtlMs: config.CODE_TTL_MS };
+  const writer = createBatchWriter(batchStore(writerPool, codes), settings);
+  const stores = specialStores(writerPool, codes);
+  const special = {
+    skip: createBatchWriter(stores.skip, settings),
+    update: createBatchWriter(stores.update, settings),
+    dry: createBatchWriter(stores.dry, settings),
+  };
+  const turns = createTurns(2 * config.HASH_THREADS); // one at work, one at hand for each thread
   const worker = queues.work<ItemPointer>(
     'imports',
-    (job) => processItem({ writerPool, secrets, hasher, writer }, job.data),
+    (job) => processItem({ writerPool, secrets, hasher, turns, writer, special }, job.data),
     {
       concurrency: config.WORKER_CONCURRENCY,
       lockMs: config.JOB_LOCK_MS,
@@ -49,7 +60,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
   let stopping: Promise<void> | undefined;
   return {
     stop() {
-      writer.stop();
+      for (const one of [writer, ...Object.values(special)]) one.stop();
       stopping ??= worker.stop().then(() => writerPool.end());
       return stopping;
     },

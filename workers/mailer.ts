@@ -13,7 +13,7 @@ import type { MailPointer } from '../src/mail/outbox.ts';
 import { type MailQueue, type RelayOptions, relayOnce } from '../src/mail/relay.ts';
 import { settleMails } from '../src/mail/settle.ts';
 import { openSettler } from '../src/mail/settler.ts';
-import { openTransport, type Transport } from '../src/mail/transport.ts';
+import { openTextTransport, openTransport, type Transport } from '../src/mail/transport.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import type { Secrets } from '../src/secrets.ts';
 import { startLoop } from './loop.ts';
@@ -51,7 +51,7 @@ export function startMailer(deps: MailerDeps): Mailer {
   const patience = { ms: PATIENCE_MS, isStopping: () => stopped !== undefined };
   // In two places: what was sent is recorded late rather than sent again.
   const settler = openSettler((group) => whileAway(() => settleMails(pool, group), patience));
-  const delivery = { ...deps, transport, settler };
+  const delivery = { ...deps, transport, texts: openTextTransport(config), settler };
   const deliver = (pointer: MailPointer) => whileAway(() => deliverMail(delivery, pointer), patience);
   const worker = queues.work<MailPointer>('mails', (job) => deliver(job.data), {
     concurrency: CONCURRENCY,
@@ -59,7 +59,12 @@ export function startMailer(deps: MailerDeps): Mailer {
     onError: (error) => logger.warn({ reason: error.message }, 'mail queue'),
     ...(config.MAIL_RATE > 0 ? { limiter: { max: config.MAIL_RATE, duration: 1000 } } : {}),
   });
-  const relayed = relayRound(pool, queues, { window: windowOf(config), patience });
+  const relayed = relayRound(pool, queues, {
+    window: windowOf(config),
+    perImportRate: config.MAIL_RATE_PER_IMPORT,
+    codeTtlMs: config.CODE_TTL_MS,
+    patience,
+  });
   const relay = startLoop('mail relay', logger, relayed, FAULT_MS);
 
   async function stop(): Promise<void> {

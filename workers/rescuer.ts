@@ -1,20 +1,40 @@
-/** Ends imports at their deadline and sets stuck ones moving again; see src/imports/rescue.ts. Any number may run. */
+/**
+ * Ends imports at their deadline and sets stuck ones moving again (see src/imports/rescue.ts), and removes what nobody
+ * asks for any more (see src/imports/retention.ts). Any number may run.
+ */
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
-import type { Pool } from '../src/db/pool.ts';
+import type { Db, Pool } from '../src/db/pool.ts';
+import { sweepFailures } from '../src/identity/login/failures.ts';
+import { sweepExpired } from '../src/identity/oauth/store.ts';
+import { parseDuration } from '../src/imports/duration.ts';
+import { sweepKeys } from '../src/imports/idempotency.ts';
 import { rescueRound } from '../src/imports/rescue.ts';
+import { eraseRound } from '../src/imports/retention.ts';
 import { startLoop } from './loop.ts';
 
 const MAX_INTERVAL_MS = 500;
+const SWEEP_EVERY_MS = 60_000;
+/** Each removes what is past its time; nothing depends on when. */
+const SWEEPS: ((db: Db) => Promise<unknown>)[] = [sweepFailures, sweepExpired, sweepKeys];
 
-export function startRescuer(deps: { pool: Pool; config: Config; logger: Logger }): { stop(): Promise<void> } {
+export function startRescuer(deps: { pool: Pool; config: Config; logger: Logger }): { stop(): Promise<unknown> } {
   const { pool, config, logger } = deps;
   const settings = { rescueAfterMs: config.RESCUE_AFTER_MS, abandonedAfterMs: config.ABANDONED_AFTER_MS };
   const interval = Math.min(MAX_INTERVAL_MS, config.RESCUE_AFTER_MS);
-  return startLoop('rescuer', logger, async () => {
+  const rescuer = startLoop('rescuer', logger, async () => {
     const { redispatched, swept } = await rescueRound(pool, settings);
     if (redispatched.length > 0) logger.warn({ imports: redispatched }, 'stuck imports are dispatched anew');
     if (swept > 0) logger.info({ swept }, 'uploads that were cut off are removed');
     return interval;
   });
+  const sweeper = startLoop('sweeper', logger, async () => {
+    for (const sweep of SWEEPS) await sweep(pool);
+    return SWEEP_EVERY_MS;
+  });
+  const payloadTtlMs = parseDuration(config.IMPORT_PAYLOAD_TTL) as number;
+  const eraser = startLoop('eraser', logger, async () =>
+    (await eraseRound(pool, payloadTtlMs)) ? 0 : Math.min(SWEEP_EVERY_MS, Math.max(interval, payloadTtlMs)),
+  );
+  return { stop: () => Promise.all([rescuer.stop(), sweeper.stop(), eraser.stop()]) };
 }

@@ -5,7 +5,7 @@
 import type { Db } from './pool.ts';
 
 export interface NewEvent {
-  aggregateType: 'organization' | 'user' | 'import' | 'instance';
+  aggregateType: 'organization' | 'user' | 'import' | 'instance' | 'client';
   aggregateId: string;
   /** Id of the organization (or `instance`) that the object belongs to. */
   resourceOwner: string;

@@ -6,13 +6,15 @@ import type { Request, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { requestIdOf } from './request-id.ts';
 
-/** Logs method, path, status and milliseconds. Probes of `/healthz` and `/readyz` only at level debug. */
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** Logs method, path, status and milliseconds. What machines ask for all the time (`PROBES`) only at level debug. */
 export function accessLog(logger: Logger): RequestHandler {
   return (req, res, next) => {
     const started = performance.now();
     res.on('close', () => {
       const path = pathOf(req);
-      const level = path === '/healthz' || path === '/readyz' ? 'debug' : 'info';
+      const level = PROBES.has(path) ? 'debug' : 'info';
       logger[level](
         {
           requestId: requestIdOf(res),

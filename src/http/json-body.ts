@@ -15,7 +15,7 @@ export const MAX_JSON_BYTES = 16 * 2 ** 20;
 const MAX_MS = 300_000;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
-const collect = express.raw({ type: () => true, limit: MAX_JSON_BYTES });
+const collectUsual = collector(MAX_JSON_BYTES);
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Middleware for routers that would rather find the parsed body in `req.body`; mount it after the role check. */
@@ -26,16 +26,18 @@ export const jsonBody: RequestHandler = async (req, res, next) => {
 
 /**
  * The parsed body; an absent one reads as `{}`.
+ * @param maxBytes after inflating; for calls that anybody may make, less than usual
  * @throws ApiError 400 (not JSON, not UTF-8), 413 (too large), 415 (not `application/json`)
  */
-export async function readJson(req: Request, res: Response): Promise<unknown> {
-  const bytes = await readBytes(req, res);
+export async function readJson(req: Request, res: Response, maxBytes: number = MAX_JSON_BYTES): Promise<unknown> {
+  const bytes = await readBytes(req, res, maxBytes);
   if (bytes.length === 0) return {};
   if (!JSON_TYPE.test(req.get('content-type') ?? '')) throw wrongMediaType();
   return parse(decode(bytes));
 }
 
-async function readBytes(req: Request, res: Response): Promise<Buffer> {
+async function readBytes(req: Request, res: Response, limit: number): Promise<Buffer> {
+  const collect = limit === MAX_JSON_BYTES ? collectUsual : collector(limit);
   const tooSlow = setTimeout(() => req.destroy(), MAX_MS);
   try {
     await new Promise<void>((resolve, reject) => {
@@ -45,6 +47,10 @@ async function readBytes(req: Request, res: Response): Promise<Buffer> {
     clearTimeout(tooSlow);
   }
   return Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
+}
+
+function collector(limit: number): RequestHandler {
+  return express.raw({ type: () => true, limit });
 }
 
 function decode(bytes: Buffer): string {

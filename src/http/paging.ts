@@ -11,12 +11,15 @@ export interface Page {
 }
 
 function count(max: number) {
-  return z.custom<string | number>().transform((given, ctx) => {
-    const n = typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given;
-    if (typeof n === 'number' && Number.isSafeInteger(n) && n >= 0 && n <= max) return n;
-    ctx.addIssue({ code: 'custom', message: `must be a whole number from 0 to ${max}` });
-    return z.NEVER;
-  });
+  return z
+    .custom<string | number>()
+    .transform((given, ctx) => {
+      const n = typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given;
+      if (typeof n === 'number' && Number.isSafeInteger(n) && n >= 0 && n <= max) return n;
+      ctx.addIssue({ code: 'custom', message: `must be a whole number from 0 to ${max}` });
+      return z.NEVER;
+    })
+    .meta({ type: ['integer', 'string'], minimum: 0, maximum: max, pattern: '^\\d{1,15}$' });
 }
 
 /** The schema of `query`; absent reads as the first 100, and so does a limit of 0. Ascending unless `asc` is false. */

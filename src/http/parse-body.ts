@@ -8,20 +8,28 @@ import type { z } from 'zod';
 import { type ApiError, type FieldViolation, invalidArgument } from '../errors.ts';
 
 const MAX_DEPTH = 64;
+/** Each value of a body costs, a bad one most: this many are looked at within a second or two. */
+const MAX_VALUES = 100_000;
 
 /** By field and description: two checks may find the same fault. */
 type Violations = Map<string, FieldViolation>;
 
+interface Normalizing {
+  id: string;
+  violations: Violations;
+  values: number;
+}
+
 /**
  * @param id stable id of the error, such as `ORG-SETUP`
- * @throws ApiError 400 with a violation for every bad field
+ * @throws ApiError 400 with a violation for every bad field, or for a body of more values than any good one has
  */
 export function parseBody<S extends z.ZodType>(schema: S, body: unknown, id: string): z.output<S> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalidArgument(id, 'The body must be a JSON object.');
   }
   const violations: Violations = new Map();
-  const value = normalize(body, '', 0, violations);
+  const value = normalize(body, '', 0, { id, violations, values: 0 });
   const parsed = schema.safeParse(value, { error: (issue) => defaultMessage(issue.code, issue.input, issue.expected) });
   if (parsed.success && violations.size === 0) return parsed.data;
   for (const issue of parsed.error?.issues ?? []) add(violations, fieldPath(issue.path), issue.message);
@@ -48,29 +56,35 @@ export function camelCase(key: string): string {
   return key.replace(/(?<=[A-Za-z0-9])_+([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function normalize(value: unknown, path: string, depth: number, violations: Violations): unknown {
+function normalize(value: unknown, path: string, depth: number, state: Normalizing): unknown {
+  state.values += 1;
+  if (state.values > MAX_VALUES) throw tooManyValues(state.id);
   if (typeof value === 'string') {
     const problem = stringProblem(value);
-    if (problem) add(violations, path, problem);
+    if (problem) add(state.violations, path, problem);
     return value;
   }
   if (typeof value !== 'object' || value === null) return value;
   if (depth === MAX_DEPTH) {
-    add(violations, path, `must not be nested over ${MAX_DEPTH} levels`);
+    add(state.violations, path, `must not be nested over ${MAX_DEPTH} levels`);
     return undefined;
   }
-  if (Array.isArray(value)) return value.map((v, i) => normalize(v, `${path}[${i}]`, depth + 1, violations));
-  return normalizeObject(value, path, depth, violations);
+  if (Array.isArray(value)) return value.map((v, i) => normalize(v, `${path}[${i}]`, depth + 1, state));
+  return normalizeObject(value, path, depth, state);
 }
 
-function normalizeObject(value: object, path: string, depth: number, violations: Violations): object {
+function tooManyValues(id: string): ApiError {
+  return invalidArgument(id, `The body must not hold more than ${MAX_VALUES} values.`);
+}
+
+function normalizeObject(value: object, path: string, depth: number, state: Normalizing): object {
   const members = new Map<string, unknown>();
   for (const [key, member] of Object.entries(value)) {
     if (member === null) continue;
     const name = camelCase(key);
     // Beside each other, the camelCase spelling wins, whatever their order.
     if (name !== key && Object.hasOwn(value, name)) continue;
-    members.set(name, normalize(member, path === '' ? name : `${path}.${name}`, depth + 1, violations));
+    members.set(name, normalize(member, path === '' ? name : `${path}.${name}`, depth + 1, state));
   }
   // fromEntries defines own properties, so a key `__proto__` stays a key.
   return Object.fromEntries(members);

@@ -1,7 +1,7 @@
 /** Tells "the database is away or overloaded, try again" from "this program is wrong". */
 
-/** SQLSTATE classes 08 (connection), 53 (out of resources) and 57P (shutting down, starting up). */
-const SQLSTATE = /^(?:08...|53...|57P..)$/;
+/** SQLSTATE classes 08 (connection), 40 (a deadlock), 53 (out of resources) and 57P (shutting down, starting up). */
+const SQLSTATE = /^(?:08...|40...|53...|57P..)$/;
 const SOCKET = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

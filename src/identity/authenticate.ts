@@ -1,13 +1,17 @@
 /**
- * Bearer authentication with personal access tokens.
+ * Bearer authentication, with personal access tokens and with access tokens of the authorization server, opaque or JWT.
  *
- * Guarantee: a token that is unknown, expired or revoked, or whose user is not active, is one and the same 401. One
- * prepared query a request reads the token, its user and all roles, so that what was revoked is gone with the next call.
+ * Guarantee: a token that is unknown, expired or revoked, was not issued for the API (`API_SCOPE`), or whose user is not
+ * active, is one and the same 401. One prepared query a request reads the token, its user and all roles, so that what was
+ * revoked is gone with the next call. A JWT is looked up too, by its hash: what we did not issue has no row, so there is
+ * no signature to check here.
  */
 import type { Request, RequestHandler } from 'express';
 import type { Db, Pool } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
 import type { Caller } from './caller.ts';
+import { API_SCOPE } from './oauth/scopes.ts';
+import { modelKey } from './oauth/token-key.ts';
 import { tokenHash } from './random-token.ts';
 
 /** RFC 6750 section 2.1; longer ones are refused unread. */
@@ -45,10 +49,17 @@ const CALLER = {
   name: 'caller_of_token',
   text: `select u.id, u.org_id, coalesce(i.roles, '{}') as instance_roles,
       coalesce((select jsonb_object_agg(m.org_id, m.roles) from org_members m where m.user_id = u.id), '{}') as org_roles
-    from personal_access_tokens t
+    from (
+      select user_id from personal_access_tokens where token_hash = $1 and (expires_at is null or expires_at > now())
+      union all
+      select user_id from oauth_models m where id_hash = $2 and kind = 'AccessToken' and expires_at > now()
+        and $3 = any(string_to_array(scope, ' '))
+        and (session_uid is null or exists (select from oauth_models s
+          where s.session_uid = m.session_uid and s.kind = 'Session' and s.user_id = m.user_id and s.expires_at > now()))
+    ) t
     join users u on u.id = t.user_id
     left join instance_members i on i.user_id = u.id
-    where t.token_hash = $1 and (t.expires_at is null or t.expires_at > now()) and u.state = 'active'`,
+    where u.state = 'active'`,
 };
 
 interface CallerRow {
@@ -58,9 +69,10 @@ interface CallerRow {
   org_roles: Record<string, string[]>;
 }
 
-/** The caller behind a personal access token, if it is good. */
+/** The caller behind a bearer token, if it is good. */
 export async function callerOfToken(db: Db, token: string): Promise<Caller | undefined> {
-  const { rows } = await db.query<CallerRow>({ ...CALLER, values: [tokenHash(token)] });
+  const values = [tokenHash(token), modelKey('AccessToken', token), API_SCOPE];
+  const { rows } = await db.query<CallerRow>({ ...CALLER, values });
   const row = rows[0];
   return (
     row && {

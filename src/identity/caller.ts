@@ -1,13 +1,11 @@
-/** Who is calling and what they may do. Read once per request from the bearer token, kept in `res.locals.caller`. */
+/**
+ * Who is calling, and whether the table of permissions lets them. Read once per request from the bearer token, kept in
+ * `res.locals.caller`.
+ */
+import { isUtf8 } from 'node:buffer';
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors.ts';
-
-export const ORG_ROLES = ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] as const;
-export type OrgRole = (typeof ORG_ROLES)[number];
-
-export const INSTANCE_ROLES = ['IAM_OWNER'] as const;
-/** Who manages users. */
-export const USER_MANAGERS = ['ORG_OWNER', 'ORG_USER_MANAGER'] as const;
+import { type OperationId, PERMISSIONS } from './permissions.ts';
 
 export interface Caller {
   userId: string;
@@ -23,40 +21,49 @@ export function callerOf(res: Response): Caller {
   return res.locals.caller as Caller;
 }
 
-/** Whether the caller holds one of `roles` on the organization; an IAM_OWNER holds all. */
-export function hasOrgRole(caller: Caller, orgId: string, roles: readonly OrgRole[]): boolean {
+/** Whether the caller may do `operation` on the organization; without one, on the instance. */
+export function may(caller: Caller, operation: OperationId, orgId?: string): boolean {
   if (caller.isIamOwner) return true;
-  return (caller.orgRoles.get(orgId) ?? []).some((r) => (roles as readonly string[]).includes(r));
+  if (orgId === undefined) return false;
+  const sufficient: readonly string[] = PERMISSIONS[operation].roles;
+  return (caller.orgRoles.get(orgId) ?? []).some((role) => sufficient.includes(role));
 }
 
-/** @throws ApiError 403 unless the caller holds one of `roles` on the organization */
-export function requireOrgRole(caller: Caller, orgId: string, roles: readonly OrgRole[]): void {
-  if (!hasOrgRole(caller, orgId, roles)) throw permissionDenied();
-}
-
-/** @throws ApiError 403 unless the caller is an IAM_OWNER */
-export function requireIamOwner(caller: Caller): void {
-  if (!caller.isIamOwner) throw permissionDenied();
-}
-
-/** Whether the caller holds any role at all, on the instance or on some organization. */
-export function hasAnyRole(caller: Caller): boolean {
-  return caller.isIamOwner || [...caller.orgRoles.values()].some((roles) => roles.length > 0);
+/** @throws ApiError 403 unless the caller may do `operation` on the organization; without one, on the instance */
+export function requirePermission(caller: Caller, operation: OperationId, orgId?: string): void {
+  if (!may(caller, operation, orgId)) throw permissionDenied();
 }
 
 /**
- * `found` for a caller with one of `roles` on its organization. To everybody else what is missing and what is not
- * theirs look alike.
+ * Organizations on which the caller may do `operation`; undefined means every one.
+ * For calls whose organization is known from the body or the result only.
+ * @throws ApiError 403 when there is none
+ */
+export function orgsFor(caller: Caller, operation: OperationId): string[] | undefined {
+  if (caller.isIamOwner) return undefined;
+  const orgIds = [...caller.orgRoles.keys()].filter((orgId) => may(caller, operation, orgId));
+  if (orgIds.length === 0) throw permissionDenied();
+  return orgIds;
+}
+
+/** Whether the operation is one that users may do to themselves, and this is that. */
+export function isSelf(caller: Caller, operation: OperationId, userId: string): boolean {
+  return PERMISSIONS[operation].self === true && caller.userId === userId;
+}
+
+/**
+ * `found` for a caller who may do `operation` on its organization, or is that user where the table says "self". To
+ * everybody else what is missing and what is not theirs look alike.
  * @param missing what an IAM_OWNER is told when there is nothing
  * @throws ApiError 403, or `missing`
  */
-export function requireReach<T extends { orgId: string }>(
+export function requireReach<T extends { id: string; orgId: string }>(
   caller: Caller,
+  operation: OperationId,
   found: T | undefined,
-  roles: readonly OrgRole[],
   missing: () => ApiError,
 ): T {
-  if (found && hasOrgRole(caller, found.orgId, roles)) return found;
+  if (found && (isSelf(caller, operation, found.id) || may(caller, operation, found.orgId))) return found;
   throw caller.isIamOwner ? missing() : permissionDenied();
 }
 
@@ -83,5 +90,12 @@ export function permissionDenied(): ApiError {
 
 /** The organization a management call acts on: `x-service-orgid` or its alias, else the caller's own. */
 export function selectedOrg(req: Request, caller: Caller): string {
-  return req.get('x-service-orgid') || req.get('x-zitadel-orgid') || caller.orgId;
+  const named = req.get('x-service-orgid') || req.get('x-zitadel-orgid');
+  return named ? headerText(named) : caller.orgId;
+}
+
+/** Node.js reads headers as ISO 8859-1, while most programs send UTF-8: an id may hold any letter. */
+function headerText(value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  return isUtf8(bytes) ? bytes.toString() : value;
 }

@@ -1,9 +1,21 @@
-/** Everything about who is calling: members, personal access tokens, sessions. */
+/** Everything about who is calling: members, tokens, keys, secrets, OAuth clients, sessions, second factors. */
 import { Router } from 'express';
+import { clientRoutes } from './clients/routes.ts';
+import type { LoginDeps } from './login/deps.ts';
+import { keyRoutes } from './machines/key-routes.ts';
+import { secretRoutes } from './machines/secret-routes.ts';
 import { memberRoutes } from './members/routes.ts';
-import { type SessionDeps, sessionRoutes } from './sessions/routes.ts';
+import { sessionRoutes } from './sessions/routes.ts';
 import { patRoutes } from './tokens/routes.ts';
+import { type TotpDeps, totpRoutes } from './totp/routes.ts';
 
-export function identityRoutes(deps: SessionDeps): Router {
-  return Router().use(memberRoutes(deps)).use(patRoutes(deps)).use(sessionRoutes(deps));
+export function identityRoutes(deps: LoginDeps & TotpDeps): Router {
+  return Router()
+    .use(memberRoutes(deps))
+    .use(patRoutes(deps))
+    .use(keyRoutes(deps))
+    .use(secretRoutes(deps))
+    .use(clientRoutes(deps))
+    .use(sessionRoutes(deps))
+    .use(totpRoutes(deps));
 }

@@ -2,8 +2,9 @@
  * The import's own rows while it is taken: created unseen, then made to run in one short transaction, or removed.
  */
 import { type Db, type Pool, transaction } from '../db/pool.ts';
-import { ApiError, errorBody } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { Caller } from '../identity/caller.ts';
+import { type DuplicateRule, settleDuplicates } from './settle-duplicates.ts';
 
 export interface OrgTally {
   orgId: string;
@@ -21,6 +22,8 @@ export interface Acceptance {
   orgs: OrgTally[];
   /** Some item is marked `maybe_duplicate`. */
   hasDuplicates: boolean;
+  /** What becomes of who stands in the body for a second time. */
+  duplicates: DuplicateRule;
 }
 
 /** A row that nobody sees: every reader asks for imports that are not `receiving`. */
@@ -72,19 +75,21 @@ export async function activate(db: Db, acceptance: Acceptance): Promise<void> {
   const { importId, orgs } = acceptance;
   await touchReceiving(db, importId); // holds the row, so that no sweep comes in between
   await insertOrgs(db, importId, orgs);
-  if (acceptance.hasDuplicates) await failDuplicates(db, importId);
+  if (acceptance.hasDuplicates) await settleDuplicates(db, importId, acceptance.duplicates);
   await db.query(
-    `with counted as (select sum(total)::int as total, sum(failed)::int as failed from import_orgs where import_id = $1)
+    `with counted as (
+       select sum(total)::int as total, sum(failed)::int as failed, sum(skipped)::int as skipped
+       from import_orgs where import_id = $1)
      update imports set
        state = case when c.failed = c.total then 'completed_with_errors'::import_state else 'running' end,
        finished_at = case when c.failed = c.total then clock_timestamp() end,
        timeout = $2, deadline = clock_timestamp() + $3 * interval '1 millisecond', accepted_at = clock_timestamp(),
-       changed_at = clock_timestamp(), total = c.total, failed = c.failed, warnings = $4, sequence = $5
+       changed_at = clock_timestamp(), total = c.total, failed = c.failed, skipped = c.skipped, warnings = $4, sequence = $5
      from counted c where id = $1 and state = 'receiving'`,
     [importId, acceptance.timeout, acceptance.timeoutMs, JSON.stringify(acceptance.warnings), acceptance.sequence],
   );
   await db.query(
-    `insert into import_dispatch (import_id, settled_before) select id, failed from imports where id = $1`,
+    `insert into import_dispatch (import_id, settled_before) select id, failed + skipped from imports where id = $1`,
     [importId],
   );
 }
@@ -95,54 +100,5 @@ async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<v
     `insert into import_orgs (import_id, org_index, org_id, total, failed)
      select $1, * from unnest($2::int[], $3::text[], $4::int[], $5::int[])`,
     [importId, kept.map((o) => o.index), kept.map((o) => o.orgId), kept.map((o) => o.total), kept.map((o) => o.failed)],
-  );
-}
-
-/**
- * Settles exactly what the filter of duplicates.ts suspected: of the items with one id, or one name in one organization,
- * the first stays and the others fail. Linear in the items, whatever the body holds.
- */
-async function failDuplicates(db: Db, importId: string): Promise<void> {
-  // The planner knows nothing yet of rows that were just copied in, and would compare each with each.
-  await db.query('set local enable_nestloop = off');
-  await failLater(
-    db,
-    importId,
-    'i.user_id',
-    errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'The userId stands in this import already.'),
-  );
-  await failLater(
-    db,
-    importId,
-    `o.org_id || chr(1) || i.user_name_key`,
-    errorBody(
-      'ALREADY_EXISTS',
-      'USER-NAME-TAKEN',
-      'The user name stands in this import already, in the same organization.',
-    ),
-  );
-}
-
-async function failLater(db: Db, importId: string, key: string, error: unknown): Promise<void> {
-  await db.query(
-    `with keyed as materialized (
-       select i.ordinal, i.maybe_duplicate, ${key} as key
-       from import_items i join import_orgs o using (import_id, org_index)
-       where i.import_id = $1 and i.state = 'pending'
-     ),
-     first as (
-       select key, min(ordinal) as ordinal from keyed
-       where key in (select key from keyed where maybe_duplicate) group by key having count(*) > 1
-     ),
-     later as (
-       select k.ordinal from keyed k join first f on f.key = k.key and k.ordinal > f.ordinal
-     ),
-     lost as (
-       update import_items i set state = 'failed', error = $2
-       from later l where i.import_id = $1 and i.ordinal = l.ordinal returning i.org_index
-     ),
-     counted as (select org_index, count(*)::int as n from lost group by org_index)
-     update import_orgs o set failed = o.failed + c.n from counted c where o.import_id = $1 and o.org_index = c.org_index`,
-    [importId, JSON.stringify(error)],
   );
 }

@@ -1,50 +1,59 @@
 /**
- * The bytes of an import's body, decoded, and what its headers and query say about it.
+ * The bytes of an import's body, decoded, and what its headers say about it.
  */
 
+import { finished } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Request } from 'express';
 import { ApiError, invalidArgument } from '../errors.ts';
-import type { BodyParser } from './intake.ts';
-import { DataOrgsParser } from './parse.ts';
+import { NdjsonParser } from './ndjson.ts';
+import { type BodyParser, DataOrgsParser } from './parse.ts';
 
-/** Known query parameters with the only value that is built so far; null: not built at all. */
-const QUERY: Record<string, string | null> = {
-  dryRun: 'false',
-  onExisting: 'fail',
-  mails: 'auto',
-  webhook: null,
-};
+export type BodyFormat = 'json' | 'ndjson';
 
-export interface ImportQuery {
-  strict: boolean;
+/** @throws ApiError 415 for another media type than JSON and NDJSON */
+export function formatOf(req: Request): BodyFormat {
+  if (req.is('application/json')) return 'json';
+  if (req.is('application/x-ndjson')) return 'ndjson';
+  const message = 'Content-Type must be application/json or application/x-ndjson.';
+  throw new ApiError('INVALID_ARGUMENT', 'HTTP-MEDIA-TYPE', message, { http: 415 });
 }
 
-/** @throws ApiError 400 for an unknown parameter or value, 501 for one that is known but not built */
-export function readQuery(query: Record<string, unknown>): ImportQuery {
-  for (const [name, value] of Object.entries(query)) {
-    if (name === 'strict') {
-      if (value !== 'true' && value !== 'false') throw badQuery(name, 'must be true or false');
-      continue;
-    }
-    if (!Object.hasOwn(QUERY, name)) throw badQuery(name, 'is not a known query parameter');
-    if (value !== QUERY[name]) {
-      throw new ApiError('UNIMPLEMENTED', 'IMPORT-QUERY', `${name}=${String(value).slice(0, 50)} is not built yet.`);
-    }
+/** What of the query is not the format's own: lines have no place for the timeout, which `dataOrgs` bodies hold. */
+export function commonQuery(req: Request, format: BodyFormat): Record<string, unknown> {
+  const { timeout, ...rest } = req.query;
+  return format === 'ndjson' ? rest : req.query;
+}
+
+export function parserFor(req: Request, format: BodyFormat): BodyParser {
+  return format === 'json' ? new DataOrgsParser() : new NdjsonParser(req.query.timeout);
+}
+
+/**
+ * Refuses, before any of it is read, a body that says of itself that it is too large.
+ * @throws ApiError 413
+ */
+export function refuseTooLarge(req: Request, max: number): void {
+  if (!isGzip(req) && Number(req.get('content-length')) > max) throw tooLarge(max);
+}
+
+function tooLarge(max: number): ApiError {
+  return new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-BYTES', `The body is larger than ${max} bytes.`, { http: 413 });
+}
+
+/** The same chunks. @throws ApiError 413 with the one that passes `max` bytes in all */
+export async function* bounded(chunks: AsyncIterable<Buffer>, max: number): AsyncIterable<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > max) throw tooLarge(max);
+    yield chunk;
   }
-  return { strict: query.strict === 'true' };
 }
 
-function badQuery(name: string, problem: string): ApiError {
-  return invalidArgument('IMPORT-QUERY', `${name.slice(0, 100)} ${problem}`, [
-    { field: name.slice(0, 100), description: problem },
-  ]);
-}
-
-/** @throws ApiError 415 for another media type than JSON */
-export function parserFor(req: Request): BodyParser {
-  if (req.is('application/json')) return new DataOrgsParser();
-  throw new ApiError('INVALID_ARGUMENT', 'HTTP-MEDIA-TYPE', 'Content-Type must be application/json.', { http: 415 });
+/** RFC 9110 section 8.4.1.3: the old name is as good. */
+function isGzip(req: Request): boolean {
+  return /^(?:x-)?gzip$/i.test(req.get('content-encoding') ?? '');
 }
 
 /**
@@ -52,20 +61,17 @@ export function parserFor(req: Request): BodyParser {
  * @throws ApiError 415 for another encoding than gzip
  */
 export function readBody(req: Request): AsyncIterable<Buffer> {
-  const encoding = (req.get('content-encoding') ?? 'identity').toLowerCase();
-  if (encoding === 'identity') return req.iterator({ destroyOnReturn: false });
-  if (encoding !== 'gzip') {
-    throw new ApiError('INVALID_ARGUMENT', 'HTTP-ENCODING', 'Content-Encoding must be gzip or absent.', { http: 415 });
-  }
-  const gunzip = createGunzip();
-  req.on('error', (error) => gunzip.destroy(error));
-  req.pipe(gunzip);
-  return named(gunzip.iterator({ destroyOnReturn: false }));
+  if (isGzip(req)) return inflated(req);
+  if (/^(?:identity)?$/i.test(req.get('content-encoding') ?? '')) return req.iterator({ destroyOnReturn: false });
+  throw new ApiError('INVALID_ARGUMENT', 'HTTP-ENCODING', 'Content-Encoding must be gzip or absent.', { http: 415 });
 }
 
-async function* named(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+/** Inflates no further than is read. */
+async function* inflated(req: Request): AsyncIterable<Buffer> {
+  const gunzip = createGunzip();
+  finished(req, { writable: false }, (error) => error && gunzip.destroy(error));
   try {
-    yield* chunks;
+    yield* req.pipe(gunzip);
   } catch (error) {
     if (!String((error as { code?: unknown }).code).startsWith('Z_')) throw error;
     throw invalidArgument('IMPORT-GZIP', 'The body is not valid gzip.');

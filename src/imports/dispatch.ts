@@ -1,12 +1,14 @@
 /**
  * Hands pending items to the queue, one job each: the next slice of the next import, never more than a window of each.
  *
- * Guarantee: the queue's size does not depend on the import's; imports take turns. If we die between adding jobs and
- * moving the cursor the same slice is added again: the jobs have the same ids, and an item settles once whatever happens.
+ * Guarantee: the queue's size does not depend on the import's; imports take turns, who has least in the queue first, and
+ * the first jobs of an import go before all that waits, so that a small one is not kept by the windows of large ones.
+ * If we die between adding jobs and moving the cursor the same slice is added again: the jobs have the same ids, and an
+ * item settles once whatever happens.
  */
 import type { Db, Pool } from '../db/pool.ts';
 import type { Queues } from '../queue/queues.ts';
-import type { ItemPointer } from './process.ts';
+import type { ItemPointer, Special } from './process.ts';
 
 export interface DispatchSettings {
   /** Most jobs of one import in the queue. */
@@ -15,11 +17,17 @@ export interface DispatchSettings {
   slice: number;
 }
 
+/** Jobs of an import that wait behind nothing: more than a person types, less than could keep others out. */
+const HEAD_START = 100;
+
 interface Dispatchable {
   import_id: string;
   next_ordinal: number;
   generation: number;
+  /** Jobs added since the cursor was last set. */
+  dispatched: number;
   in_queue: number;
+  mode: Special | null;
 }
 
 /**
@@ -32,11 +40,12 @@ export async function dispatchRound(
 ): Promise<{ open: number; added: number }> {
   const { rows } = await deps.pool.query<Dispatchable>({
     name: 'dispatchable',
-    text: `select d.import_id, d.next_ordinal, d.generation,
+    text: `select d.import_id, d.next_ordinal, d.generation, d.dispatched,
+        case when i.dry_run then 'dry' when i.on_existing <> 'fail' then i.on_existing::text end as mode,
         greatest(0, d.dispatched - (i.succeeded + i.skipped + i.failed + i.undone - d.settled_before)) as in_queue
       from imports i join import_dispatch d on d.import_id = i.id
       where i.state = 'running' and i.deadline > clock_timestamp() and d.next_ordinal < i.total
-      order by i.id`,
+      order by in_queue, i.id`,
   });
   let added = 0;
   for (const row of rows) {
@@ -49,13 +58,13 @@ export async function dispatchRound(
 
 async function dispatchSlice(
   { pool, queues }: { pool: Pool; queues: Queues },
-  { import_id: importId, next_ordinal: from, generation }: Dispatchable,
+  { import_id: importId, next_ordinal: from, generation, dispatched, mode }: Dispatchable,
   limit: number,
 ): Promise<number> {
   const ordinals = await pendingFrom(pool, importId, from, limit);
   await queues.add<ItemPointer>(
     'imports',
-    ordinals.map((o) => pointerJob(importId, o, generation)),
+    ordinals.map((o, i) => ({ ...pointerJob(importId, o, generation, mode), urgent: dispatched + i < HEAD_START })),
   );
   const last = ordinals.at(-1);
   await pool.query(
@@ -68,8 +77,14 @@ async function dispatchSlice(
 }
 
 /** The job of one item. Its id is neither all digits nor holds a colon, as BullMQ asks. */
-export function pointerJob(importId: string, ordinal: number, generation = 0): { id: string; data: ItemPointer } {
-  return { id: `i${importId}-${generation}-${ordinal}`, data: { i: importId, o: ordinal } };
+export function pointerJob(
+  importId: string,
+  ordinal: number,
+  generation = 0,
+  mode: Special | null = null,
+): { id: string; data: ItemPointer } {
+  const data = mode === null ? { i: importId, o: ordinal } : { i: importId, o: ordinal, m: mode };
+  return { id: `i${importId}-${generation}-${ordinal}`, data };
 }
 
 async function pendingFrom(pool: Pool, importId: string, from: number, limit: number): Promise<number[]> {

@@ -39,8 +39,8 @@ export async function streamProgress(pool: Pool, req: Request, res: Response, fi
   res.end();
 }
 
-/** What counts as a change: rate and eta move with the clock alone. */
-function fingerprint({ usersPerSecond: _rate, eta: _eta, ...rest }: ImportResult): string {
+/** What counts as a change: rate, eta and, while it is paused, the deadline move with the clock alone. */
+function fingerprint({ usersPerSecond: _rate, eta: _eta, deadline: _deadline, ...rest }: ImportResult): string {
   return JSON.stringify(rest);
 }
 

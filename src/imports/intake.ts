@@ -7,36 +7,39 @@
 
 import { appendEvent } from '../db/events.ts';
 import { transaction } from '../db/pool.ts';
-import { ApiError, invalidArgument } from '../errors.ts';
-import { type Caller, hasOrgRole, permissionDenied } from '../identity/caller.ts';
-import { idProblem } from '../users/fields.ts';
-import { activate, createReceiving, discard, type OrgTally, touchReceiving } from './accept.ts';
+import { invalidArgument } from '../errors.ts';
+import type { Caller } from '../identity/caller.ts';
+import { activate, createReceiving, discard, touchReceiving } from './accept.ts';
+import { bounded } from './body.ts';
+import { badField, bodyOrgs } from './body-orgs.ts';
 import { openCopyWriter } from './copy.ts';
 import type { ImportDeps } from './deps.ts';
 import { createDuplicateFilter, type DuplicateFilter } from './duplicates.ts';
 import { parseDuration, timeoutProblem } from './duration.ts';
+import { AlreadyAccepted, claimKey, type KeyedRequest } from './idempotency.ts';
 import { copyLine, type Item } from './items.ts';
-import type { Step } from './parse.ts';
+import { openNotes } from './notes.ts';
+import { auditOf, type ImportOptions, keepOptions } from './options.ts';
+import type { BodyParser, Step } from './parse.ts';
 import { toItem } from './validate.ts';
 import { countWarnings } from './warnings.ts';
-
-/** What reads a body: the `dataOrgs` parser, or another format with the same steps. */
-export interface BodyParser {
-  push(chunk: Buffer): Step[];
-  end(): Step[];
-}
 
 export interface IntakeOptions {
   parser: BodyParser;
   strict: boolean;
+  keyed?: KeyedRequest | undefined;
+  /** Absent for the usual import. */
+  special?: ImportOptions | undefined;
 }
 
 const TOUCH_MS = 30_000;
 
 /**
  * @param body the decoded bytes
- * @returns the id of the import, which is running or, when no user of it is valid, already at its end
- * @throws ApiError for the first fatal problem in body order; 413 when the body is over MAX_IMPORT_BYTES
+ * @returns the id of the import, which is running or, when no user of it is valid, already at its end; that of the import
+ *   that an equal request brought meanwhile, if its key says so
+ * @throws ApiError for the first fatal problem in body order; 409 for a key that stands for another request; 413 when the
+ *   body is over MAX_IMPORT_BYTES
  */
 export async function receiveImport(
   deps: ImportDeps,
@@ -44,18 +47,19 @@ export async function receiveImport(
   body: AsyncIterable<Buffer>,
   options: IntakeOptions,
 ): Promise<string> {
-  const intake = new Intake(deps, caller, options.strict);
+  const intake = new Intake(deps, caller, options);
   try {
-    let bytes = 0;
-    for await (const chunk of body) {
-      bytes += chunk.length;
-      if (bytes > deps.config.MAX_IMPORT_BYTES) throw tooLarge(deps.config.MAX_IMPORT_BYTES);
+    for await (const chunk of bounded(body, deps.config.MAX_IMPORT_BYTES)) {
+      options.keyed?.hash.update(chunk);
       for (const step of options.parser.push(chunk)) await intake.take(step);
+      await intake.write();
     }
     for (const step of options.parser.end()) await intake.take(step);
+    await intake.write();
     return await intake.accept();
   } catch (error) {
     await intake.abandon();
+    if (error instanceof AlreadyAccepted) return error.recorded.importId;
     throw error;
   }
 }
@@ -63,23 +67,29 @@ export async function receiveImport(
 class Intake {
   private readonly deps: ImportDeps;
   private readonly caller: Caller;
-  private readonly strict: boolean;
+  private readonly options: IntakeOptions;
   private readonly warnings = countWarnings();
-  private readonly entryWarnings = { unknown: (path: string) => this.warnings.unknown(`orgs[].humanUsers[].${path}`) };
+  private readonly entryWarnings;
+  private readonly notes;
   private readonly copy;
-  private readonly orgs: OrgTally[] = [];
-  private readonly allowed = new Set<string>();
+  private readonly orgs;
   private filter: DuplicateFilter | undefined;
   private importId = '';
   private touchedAt = Date.now();
+  /** For COPY, of the chunk that is being read. */
+  private lines = '';
   private ordinal = 0;
   private duplicates = 0;
   private timeout: string | undefined;
 
-  constructor(deps: ImportDeps, caller: Caller, strict: boolean) {
+  constructor(deps: ImportDeps, caller: Caller, options: IntakeOptions) {
     this.deps = deps;
     this.caller = caller;
-    this.strict = strict;
+    this.options = options;
+    this.orgs = bodyOrgs(deps.pool, caller);
+    const { entryPath } = options.parser;
+    this.entryWarnings = { unknown: (path: string) => this.warnings.unknown(`${entryPath}${path}`) };
+    this.notes = options.special && openNotes(options.special);
     this.copy = openCopyWriter(deps.pool, () => this.touch());
   }
 
@@ -88,7 +98,7 @@ class Intake {
       case 'timeout':
         return this.takeTimeout(step.value);
       case 'orgId':
-        return this.takeOrgId(step.org, step.value);
+        return this.orgs.take(step);
       case 'users':
         return this.takeUsers(step);
       case 'orgEnd':
@@ -114,32 +124,27 @@ class Intake {
     this.timeout = value as string;
   }
 
-  private async takeOrgId(org: number, value: unknown): Promise<void> {
-    const field = `dataOrgs.orgs[${org}].orgId`;
-    if (typeof value !== 'string') throw badField(field, 'must be a string');
-    const problem = idProblem(value);
-    if (problem) throw badField(field, problem);
-    if (!this.allowed.has(value)) {
-      if (!hasOrgRole(this.caller, value, ['ORG_OWNER'])) throw permissionDenied();
-      const { rowCount } = await this.deps.pool.query('select from organizations where id = $1', [value]);
-      if (rowCount === 0) throw new ApiError('NOT_FOUND', 'IMPORT-ORG', `The organization of ${field} does not exist.`);
-      this.allowed.add(value);
-    }
-    this.tally(org).orgId = value;
-  }
-
   private async takeUsers({ org, entries, plain }: Extract<Step, { type: 'users' }>): Promise<void> {
-    const tally = this.tally(org);
+    const tally = this.orgs.tally(org);
     if (this.importId === '') await this.touch();
-    let lines = '';
+    let { lines } = this;
     for (const entry of entries) {
-      const item = toItem(entry, this.deps.secrets, this.entryWarnings, this.strict, plain);
+      const item = toItem(entry, this.deps.secrets, this.entryWarnings, this.options.strict, plain);
+      this.notes?.take(entry, item);
       tally.total++;
       if (item.state === 'failed') tally.failed++;
       const duplicate = item.state === 'pending' && this.maybeDuplicate(item);
       if (duplicate) this.duplicates++;
       lines += copyLine(this.importId, this.ordinal++, org, duplicate, item, plain);
     }
+    this.lines = lines;
+  }
+
+  /** Hands on what was taken. */
+  async write(): Promise<void> {
+    if (this.lines === '') return;
+    const { lines } = this;
+    this.lines = '';
     await this.copy.write(lines);
   }
 
@@ -157,11 +162,6 @@ class Intake {
     return id || name;
   }
 
-  private tally(org: number): OrgTally {
-    this.orgs[org] ??= { orgId: '', total: 0, failed: 0 };
-    return this.orgs[org];
-  }
-
   /** Creates the import's row before its first item, and says from time to time that the upload is alive. */
   private async touch(): Promise<void> {
     if (this.importId === '') this.importId = await createReceiving(this.deps.pool, this.caller);
@@ -173,23 +173,28 @@ class Intake {
 
   async accept(): Promise<string> {
     await this.copy.flush();
+    const { keyed, special } = this.options;
+    const requestHash = keyed?.hash.digest();
     await transaction(this.deps.pool, async (db) => {
+      if (keyed && requestHash) await claimKey(db, keyed, requestHash, this.importId);
       const event = await appendEvent(db, {
         aggregateType: 'import',
         aggregateId: this.importId,
         resourceOwner: this.caller.orgId,
         type: 'import.accepted',
         editor: this.caller.userId,
-        payload: { total: this.ordinal },
+        payload: { total: this.ordinal, ...(special && auditOf(special)) },
       });
+      if (special) await keepOptions(db, this.importId, special, this.notes?.hashes() ?? []);
       await activate(db, {
         importId: this.importId,
         sequence: event.sequence,
         timeout: this.timeout as string,
         timeoutMs: parseDuration(this.timeout as string) as number,
         warnings: this.warnings.list(),
-        orgs: this.orgs,
+        orgs: this.orgs.tallies,
         hasDuplicates: this.duplicates > 0,
+        duplicates: { skips: special?.onExisting === 'skip', erases: special?.dryRun === true },
       });
     });
     return this.importId;
@@ -199,12 +204,4 @@ class Intake {
     await this.copy.flush().catch(() => {}); // what refused the import is thrown on; here we only wait for the chunk under way
     if (this.importId !== '') await discard(this.deps.pool, this.importId);
   }
-}
-
-function badField(field: string, description: string): ApiError {
-  return invalidArgument('IMPORT-BODY', `${field} ${description}`, [{ field, description }]);
-}
-
-function tooLarge(max: number): ApiError {
-  return new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-BYTES', `The body is larger than ${max} bytes.`, { http: 413 });
 }

@@ -4,9 +4,8 @@
  */
 import type { Pool } from '../db/pool.ts';
 import type { ErrorBody } from '../errors.ts';
+import { openStateOf, storedState } from './item-states.ts';
 import type { ImportResult } from './progress.ts';
-
-export const ITEM_STATES = ['PENDING', 'SUCCEEDED', 'SKIPPED', 'FAILED', 'TIMED_OUT', 'CANCELLED', 'UNDONE'] as const;
 
 export interface ItemView {
   index: number;
@@ -15,6 +14,10 @@ export interface ItemView {
   userName: string;
   state: string;
   error?: ErrorBody;
+  /** Why an undo left the user alone; one of KEPT. */
+  kept?: string;
+  /** What an update of a user who existed changed: names of the import's fields. */
+  changed?: string[];
 }
 
 export interface ItemsQuery {
@@ -34,6 +37,8 @@ interface ItemRow {
   user_name: string | null;
   state: string;
   error: ErrorBody | null;
+  kept: string | null;
+  changed: string[] | null;
 }
 
 /** One page in body order; `next` is the index to go on with. */
@@ -89,7 +94,7 @@ export async function scanItems(pool: Pool, of: ImportResult, limit: number, fil
     const to = Math.min(from + stretch, of.counts.total);
     const { rows } = await pool.query<ItemRow>({
       name: 'items-stretch',
-      text: `select ordinal, org_index, user_id, user_name, state, error from import_items
+      text: `select ordinal, org_index, user_id, user_name, state, error, kept, changed from import_items
         where import_id = $1 and ordinal >= $2 and ordinal < $3
           and ($4::item_state is null or state = $4)
           and ($5::int[] is null or org_index = any($5))
@@ -111,23 +116,8 @@ export async function scanItems(pool: Pool, of: ImportResult, limit: number, fil
   return found;
 }
 
-/** The state in the table for a state of the contract; null when no item of this import can have it. */
-function storedState(of: ImportResult, state: string | undefined): string | undefined | null {
-  if (state === undefined) return undefined;
-  if (state === 'PENDING' || state === 'TIMED_OUT' || state === 'CANCELLED') {
-    return openState(of) === state ? 'pending' : null;
-  }
-  return state.toLowerCase();
-}
-
-/** What a pending row of this import reads as. */
-function openState(of: ImportResult): string {
-  if (of.state === 'IMPORT_STATE_TIMED_OUT') return 'TIMED_OUT';
-  return of.state === 'IMPORT_STATE_CANCELLED' ? 'CANCELLED' : 'PENDING';
-}
-
-function toView(row: ItemRow, of: ImportResult, orgs: Map<number, string>): ItemView {
-  const state = row.state === 'pending' ? openState(of) : row.state.toUpperCase();
+export function toView(row: ItemRow, of: ImportResult, orgs: Map<number, string>): ItemView {
+  const state = row.state === 'pending' ? openStateOf(of) : row.state.toUpperCase();
   return {
     index: row.ordinal,
     orgId: orgs.get(row.org_index) ?? '',
@@ -135,5 +125,7 @@ function toView(row: ItemRow, of: ImportResult, orgs: Map<number, string>): Item
     userName: row.user_name ?? '',
     state: `ITEM_STATE_${state}`,
     ...(row.error ? { error: row.error } : {}),
+    ...(row.kept ? { kept: row.kept.toUpperCase() } : {}),
+    ...(row.changed ? { changed: row.changed } : {}),
   };
 }

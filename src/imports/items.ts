@@ -23,10 +23,13 @@ export interface PendingItem {
   phoneVerified: boolean;
   passwordHash: string | null;
   passwordSealed: string | null;
+  totpSealed: string | null;
   passwordChangeRequired: boolean;
   extras: {
     metadata: { key: string; value: string }[];
     idps: { configId: string; externalUserId: string; displayName: string }[];
+    /** Fields that the entry left open; see unsaid.ts. */
+    unsaid?: string[];
   } | null;
   error: null;
 }
@@ -36,6 +39,8 @@ export interface FailedItem {
   userId: string | null;
   userName: string | null;
   error: ErrorBody;
+  /** The whole entry as it was sent, to be mended; a dry run keeps none. */
+  entrySealed: string | null;
 }
 
 export type Item = PendingItem | FailedItem;
@@ -64,11 +69,16 @@ export const COLUMNS = [
   'phone_verified',
   'password_hash',
   'password_sealed',
+  'totp_sealed',
   'password_change_required',
   'extras',
+  'entry_sealed',
 ] as const;
 
-const FAILED_TAIL = '\t\\N'.repeat(COLUMNS.length - 8);
+/** What is erased when it is not needed any more: all but ids, name and outcome. */
+export const PAYLOAD = COLUMNS.slice(8);
+
+const FAILED_TAIL = '\t\\N'.repeat(PAYLOAD.length - 1);
 const SPECIAL = /[\\\n\r\t\b\f\v]/;
 const ESCAPES: Record<string, string> = {
   '\\': '\\\\',
@@ -103,8 +113,9 @@ export function copyLine(
 ): string {
   const field = plain ? plainText : text;
   const head = `${importId}\t${ordinal}\t${org}\t${duplicate ? 't' : 'f'}\t${item.state}\t${field(item.userId)}\t${field(item.userName)}\t`;
-  if (item.state === 'failed') return `${head}${text(JSON.stringify(item.error))}${FAILED_TAIL}\n`;
-  return `${head}\\N\t${field(item.userNameKey)}\t${item.userState}\t${field(item.givenName)}\t${field(item.familyName)}\t${field(item.nickName)}\t${field(item.displayName)}\t${item.preferredLanguage}\t${item.gender}\t${field(item.email)}\t${field(item.emailKey)}\t${item.emailVerified ? 't' : 'f'}\t${field(item.phone)}\t${item.phoneVerified ? 't' : 'f'}\t${field(item.passwordHash)}\t${item.passwordSealed ?? '\\N'}\t${item.passwordChangeRequired ? 't' : 'f'}\t${item.extras === null ? '\\N' : text(JSON.stringify(item.extras))}\n`;
+  if (item.state === 'failed')
+    return `${head}${text(JSON.stringify(item.error))}${FAILED_TAIL}\t${item.entrySealed ?? '\\N'}\n`;
+  return `${head}\\N\t${field(item.userNameKey)}\t${item.userState}\t${field(item.givenName)}\t${field(item.familyName)}\t${field(item.nickName)}\t${field(item.displayName)}\t${item.preferredLanguage}\t${item.gender}\t${field(item.email)}\t${field(item.emailKey)}\t${item.emailVerified ? 't' : 'f'}\t${field(item.phone)}\t${item.phoneVerified ? 't' : 'f'}\t${field(item.passwordHash)}\t${item.passwordSealed ?? '\\N'}\t${item.totpSealed ?? '\\N'}\t${item.passwordChangeRequired ? 't' : 'f'}\t${item.extras === null ? '\\N' : text(JSON.stringify(item.extras))}\t\\N\n`;
 }
 
 /** The same row as parameters of an insert, in the order of COLUMNS from `maybe_duplicate` on. */
@@ -130,7 +141,9 @@ export function itemValues(item: PendingItem): unknown[] {
     item.phoneVerified,
     item.passwordHash,
     item.passwordSealed,
+    item.totpSealed,
     item.passwordChangeRequired,
     item.extras === null ? null : JSON.stringify(item.extras),
+    null,
   ];
 }

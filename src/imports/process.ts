@@ -11,53 +11,66 @@ import { errorBody } from '../errors.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { Secrets } from '../secrets.ts';
 import { BatchFault, type BatchStore, type BatchWriter } from './batch-writer.ts';
-import { PASSWORD_SEAL } from './validate.ts';
+import { hashUnlessSame } from './existing/same-password.ts';
+import { hashItem } from './hash-item.ts';
+import type { Turns } from './turns.ts';
 import { NOT_RUNNING, writeBatch } from './write-batch.ts';
 
 /** All that a job of the queue `imports` holds: which item of which import. */
 export interface ItemPointer {
   i: string;
   o: number;
+  /** Of an import that is not written in the usual way. */
+  m?: Special;
+}
+
+/** How the items of an import with options of its own are settled: by a writer of their own each. */
+export type Special = 'skip' | 'update' | 'dry';
+
+export interface ProcessDeps {
+  writerPool: Pool;
+  secrets: Secrets;
+  hasher: Hasher;
+  turns: Turns;
+  writer: BatchWriter;
+  special?: Record<Special, BatchWriter>;
 }
 
 /** @throws what the writer could not get written before it was stopped */
-export async function processItem(
-  deps: { writerPool: Pool; secrets: Secrets; hasher: Hasher; writer: BatchWriter },
-  { i: importId, o: ordinal }: ItemPointer,
-): Promise<void> {
-  const outcome = await deps.writer.add(importId, ordinal);
+export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, m: mode }: ItemPointer): Promise<void> {
+  const writer = writerFor(deps, mode);
+  const outcome = await writer.add(importId, ordinal);
   if (outcome === 'done') return;
-  await hashPassword(deps, importId, ordinal);
-  await deps.writer.add(importId, ordinal);
+  const { writerPool: pool, secrets, hasher, turns } = deps;
+  const makeHash = (plain: string) =>
+    mode === 'update' || mode === 'dry'
+      ? hashUnlessSame({ pool, hasher }, importId, ordinal, plain)
+      : hasher.hash(plain);
+  await hashItem({ pool, secrets, hash: (plain) => turns.run(importId, () => makeHash(plain)) }, importId, ordinal);
+  await writer.add(importId, ordinal);
 }
 
-/** Replaces the sealed password of a pending item by its hash, and erases the sealed form with it. */
-async function hashPassword(
-  deps: { writerPool: Pool; secrets: Secrets; hasher: Hasher },
-  importId: string,
-  ordinal: number,
-): Promise<void> {
-  const { rows } = await deps.writerPool.query<{ password_sealed: string | null }>(
-    `select password_sealed from import_items where import_id = $1 and ordinal = $2 and state = 'pending'`,
-    [importId, ordinal],
-  );
-  const sealed = rows[0]?.password_sealed;
-  if (!sealed) return;
-  const hash = await deps.hasher.hash(deps.secrets.unseal(sealed, PASSWORD_SEAL));
-  await deps.writerPool.query(
-    `update import_items set password_hash = $3, password_sealed = null
-     where import_id = $1 and ordinal = $2 and state = 'pending' and password_sealed = $4`,
-    [importId, ordinal, hash, sealed],
-  );
+/** Never another one than was asked for: what a dry run writes is not for keeps. */
+function writerFor({ writer, special }: ProcessDeps, mode: Special | undefined): BatchWriter {
+  const found = mode === undefined ? writer : special?.[mode];
+  if (!found) throw new Error(`no writer for ${mode}`);
+  return found;
 }
 
-/** The batch writer's store on PostgreSQL. */
-export function batchStore(pool: Pool, settings: { codeTtlMs: number }): BatchStore {
+/** The batch writer's store on PostgreSQL, for the usual import and for one that skips users who exist. */
+export function batchStore(pool: Pool, settings: { codeTtlMs: number }, rule: 'fail' | 'skip' = 'fail'): BatchStore {
+  return storeOf(pool, async (importId, ordinals) => {
+    const settled = await writeBatch(pool, importId, ordinals, settings, rule);
+    return settled === ordinals.length ? [] : sealedOf(pool, importId, ordinals);
+  });
+}
+
+/** Tells the faults of a write apart, so that the batch writer knows what to do next. */
+export function storeOf(pool: Pool, write: BatchStore['write']): BatchStore {
   return {
     async write(importId, ordinals) {
       try {
-        const settled = await writeBatch(pool, importId, ordinals, settings);
-        return settled === ordinals.length ? [] : await sealedOf(pool, importId, ordinals);
+        return await write(importId, ordinals);
       } catch (error) {
         if (sqlState(error) === NOT_RUNNING) throw new BatchFault('not-running', error);
         throw new BatchFault(faultKind(error) === 'data' ? 'data' : 'retry', error);

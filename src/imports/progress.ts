@@ -1,12 +1,13 @@
 /**
  * What an import looks like from outside: its result, always adding up, at a cost that does not depend on its size.
  *
- * Guarantee: pending items of a timed-out or cancelled import read as such (derived, never written to the items), and an
+ * Guarantee: pending items of a timed-out, cancelled or undone import read as such (derived, never written to the items), and an
  * import past its deadline is ended before it is shown, so nobody is told TIMED_OUT while a commit is under way.
  */
 import { type Details, details } from '../db/events.ts';
 import type { Pool } from '../db/pool.ts';
 import { expireImport } from './deadline.ts';
+import { openState } from './item-states.ts';
 
 export interface Counts {
   total: number;
@@ -24,7 +25,7 @@ export interface ImportResult {
   state: string;
   dryRun: boolean;
   timeout: string;
-  /** RFC 3339. */
+  /** RFC 3339. While the import is paused it moves on with the time. */
   deadline: string;
   counts: Counts;
   mails: { pending: number; sent: number; failed: number };
@@ -49,6 +50,8 @@ interface ImportRow extends Tallies {
   overdue: boolean;
   timeout: string;
   deadline: Date;
+  dry_run: boolean;
+  mails: string;
   mails_due: number;
   mails_sent: number;
   mails_failed: number;
@@ -62,10 +65,12 @@ interface ImportRow extends Tallies {
 }
 
 const READ = `
-  select i.id, i.state, i.state = 'running' and i.deadline <= clock_timestamp() as overdue, i.timeout, i.deadline,
-    i.total, i.succeeded, i.skipped, i.failed, i.undone, i.mails_due, i.mails_sent, i.mails_failed,
+  select i.id, i.state, i.state = 'running' and i.deadline <= clock_timestamp() as overdue, i.timeout,
+    i.deadline + coalesce(clock_timestamp() - i.paused_at, '0') as deadline,
+    i.total, i.succeeded, i.skipped, i.failed, i.undone, i.dry_run, i.mails, i.mails_due, i.mails_sent, i.mails_failed,
     i.sequence, i.created_at, i.changed_at, i.resource_owner,
-    extract(epoch from coalesce(i.finished_at, clock_timestamp()) - i.accepted_at)::float8 * 1000 as elapsed_ms,
+    extract(epoch from coalesce(i.finished_at, i.paused_at, clock_timestamp()) - i.accepted_at - i.stood)::float8 * 1000
+      as elapsed_ms,
     (select coalesce(jsonb_agg(o order by o.org_index), '[]') from (
        select min(org_index) as org_index, org_id, sum(total) as total, sum(succeeded) as succeeded,
          sum(skipped) as skipped, sum(failed) as failed, sum(undone) as undone
@@ -109,18 +114,19 @@ export async function listImports(pool: Pool, query: ListQuery): Promise<ImportR
 }
 
 function toResult(row: ImportRow): ImportResult {
-  const settled = row.succeeded + row.skipped + row.failed;
+  const settled = row.succeeded + row.skipped + row.failed + row.undone;
   const rate = row.elapsed_ms > 0 ? (settled / row.elapsed_ms) * 1000 : 0;
-  const left = row.total - settled - row.undone;
+  const left = row.total - settled;
   return {
     importId: row.id,
     state: `IMPORT_STATE_${row.state.toUpperCase()}`,
-    dryRun: false,
+    dryRun: row.dry_run,
     timeout: row.timeout,
     deadline: row.deadline.toISOString(),
     counts: counts(row, row.state),
     mails: {
-      pending: row.mails_due - row.mails_sent - row.mails_failed,
+      // Those that are held are not on their way.
+      pending: row.mails === 'held' ? 0 : row.mails_due - row.mails_sent - row.mails_failed,
       sent: row.mails_sent,
       failed: row.mails_failed,
     },
@@ -138,14 +144,15 @@ function toResult(row: ImportRow): ImportResult {
 
 function counts(t: Tallies, state: string): Counts {
   const open = t.total - t.succeeded - t.skipped - t.failed - t.undone;
+  const as = openState(state);
   return {
     total: t.total,
-    pending: state === 'timed_out' || state === 'cancelled' ? 0 : open,
+    pending: as === 'pending' ? open : 0,
     succeeded: t.succeeded,
     skipped: t.skipped,
     failed: t.failed,
-    timedOut: state === 'timed_out' ? open : 0,
-    cancelled: state === 'cancelled' ? open : 0,
+    timedOut: as === 'timed_out' ? open : 0,
+    cancelled: as === 'cancelled' ? open : 0,
     undone: t.undone,
   };
 }

@@ -3,6 +3,7 @@ import type { Pool } from '../db/pool.ts';
 import type { ErrorBody } from '../errors.ts';
 import { orgsOf, scanItems } from './items-page.ts';
 import type { ImportResult } from './progress.ts';
+import { readMore } from './result-more.ts';
 
 const MAX_ERRORS = 100;
 const MAX_SUCCESS = 1000;
@@ -10,8 +11,8 @@ const MAX_SUCCESS = 1000;
 /** The full result: progress plus warnings and, as the ecosystem's clients read them, errors and successes. */
 export async function readResult(pool: Pool, progress: ImportResult): Promise<Record<string, unknown>> {
   const id = progress.importId;
-  const [warnings, failed, orgs, succeeded] = await Promise.all([
-    pool.query<{ warnings: unknown[] }>('select warnings from imports where id = $1', [id]),
+  const [more, failed, orgs, succeeded] = await Promise.all([
+    readMore(pool, progress),
     pool.query<{ user_id: string | null; error: ErrorBody | null }>(
       `select user_id, error from import_items where import_id = $1 and state = 'failed' order by ordinal limit $2`,
       [id, MAX_ERRORS],
@@ -22,7 +23,7 @@ export async function readResult(pool: Pool, progress: ImportResult): Promise<Re
   const byOrg = Map.groupBy(succeeded, (r) => orgs.get(r.org_index) ?? '');
   return {
     ...progress,
-    warnings: warnings.rows[0]?.warnings ?? [],
+    ...more,
     errors: failed.rows.map((r) => ({ type: 'human_user', id: r.user_id ?? '', message: messageOf(r.error) })),
     success: { orgs: [...byOrg].map(([orgId, rows]) => ({ orgId, humanUserIds: rows.map((r) => r.user_id) })) },
   };

@@ -3,38 +3,14 @@
  * One schema validates both bodies and is the source of their documentation.
  */
 import { z } from 'zod';
-import { bool, emailAddress, gender, id, language, requiredText, text, textProblem } from '../users/fields.ts';
+import { importedTotpSecret } from '../identity/totp/schema.ts';
+import { bool, emailAddress, gender, id, language, requiredText, text } from '../users/fields.ts';
+import { metadataValue } from '../users/metadata.ts';
 
-// One class and no groups: a pattern that repeats groups overflows the stack on a text of megabytes.
-const BASE64 = /^[A-Za-z0-9+/]+(={0,2})$/;
-const METADATA_VALUE_MAX = 500_000;
 /** Of metadata and of links: each element that is wrong costs, so their number is looked at first. */
 export const MAX_ELEMENTS = 10_000;
 
-/** Standard base64, padded or not. */
-function isBase64(s: string): boolean {
-  const padding = BASE64.exec(s)?.[1]?.length;
-  if (padding === undefined) return false;
-  return padding === 0 ? s.length % 4 !== 1 : s.length % 4 === 0;
-}
-
-function metadataValueProblem(s: string): string | undefined {
-  if (s === '') return 'must not be empty';
-  return textProblem(s, METADATA_VALUE_MAX) ?? (isBase64(s) ? undefined : 'must be base64');
-}
-
-const metadata = z.object(
-  {
-    key: requiredText(200),
-    value: z
-      .string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') })
-      .superRefine((s, ctx) => {
-        const problem = metadataValueProblem(s);
-        if (problem) ctx.addIssue({ code: 'custom', message: problem });
-      }),
-  },
-  'must be an object',
-);
+const metadata = z.object({ key: requiredText(200), value: metadataValue() }, 'must be an object');
 
 const idp = z.object(
   {
@@ -76,8 +52,10 @@ const userFields = {
   passwordChangeRequired: bool().optional(),
   metadata: list(metadata).optional(),
   idps: list(idp).optional(),
-  otpCode: notBuilt('a second factor', (v) => v === '').optional(),
-  requestPasswordlessRegistration: notBuilt('a passkey registration', (v) => v === false).optional(),
+  otpCode: importedTotpSecret().optional(),
+  requestPasswordlessRegistration: notBuilt('a passkey registration', (v) => v === false)
+    .meta({ enum: [false, null] })
+    .optional(),
 };
 
 export const importUser = z.object(userFields, required('an object'));

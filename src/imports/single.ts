@@ -5,14 +5,16 @@
  * and then he never will be: the deadline is the import's own, held by the guard of every batch.
  * If we die here the job is in the queue and the import runs to its end or its deadline; the caller may look the user up.
  */
-import { type Details, details } from '../db/events.ts';
-import { ApiError, type ErrorBody, type FieldViolation, invalidArgument, STATUS, type StatusName } from '../errors.ts';
+import type { Details } from '../db/events.ts';
+import { type Db, transaction } from '../db/pool.ts';
+import { ApiError, type ErrorBody, type FieldViolation, invalidArgument } from '../errors.ts';
 import type { Caller } from '../identity/caller.ts';
-import { expireImport } from './deadline.ts';
 import type { ImportDeps } from './deps.ts';
 import { pointerJob, resetCursor } from './dispatch.ts';
-import { COLUMNS, itemValues, type PendingItem } from './items.ts';
+import { AlreadyAccepted, claimKey, type KeyedRequest, keepAnswer } from './idempotency.ts';
+import { COLUMNS, itemValues } from './items.ts';
 import type { ImportSignal } from './signal.ts';
+import { waitForUser } from './single-outcome.ts';
 import { toItem } from './validate.ts';
 import { countWarnings } from './warnings.ts';
 
@@ -45,30 +47,66 @@ select id from imported`;
 
 /**
  * @param body the single-import body, anything JSON can hold
- * @throws ApiError 400 naming every bad field, 404 without such an organization, 409 for a clash, 504 at the timeout
+ * @param keyed with the hash of the whole body, when the caller sent a key
+ * @throws ApiError 400 naming every bad field, 404 without such an organization, 409 for a clash or for a key that stands
+ *   for another request, 504 at the timeout
  */
 export async function importOne(
   deps: ImportDeps & { signal: ImportSignal },
   caller: Caller,
   orgId: string,
   body: unknown,
+  keyed?: KeyedRequest,
 ): Promise<SingleAnswer> {
   const warnings = countWarnings();
   const item = toItem({ user: body }, deps.secrets, { unknown: (path) => warnings.unknown(inBody(path)) }, false);
   if (item.state === 'failed') throw invalid(item.error);
-  const importId = await create(deps, caller, orgId, item);
-  await handOut(deps, importId);
-  const answer = { userId: item.userId, details: await waitForUser(deps, importId) };
+  const values = [caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, ...itemValues(item)];
   const unknown = warnings.list();
-  return unknown.length > 0 ? { ...answer, warnings: unknown } : answer;
+  const withWarnings = unknown.length > 0 ? { warnings: unknown } : {};
+  if (keyed) return importKeyed(deps, values, keyed, withWarnings);
+  const importId = await create(deps.pool, values);
+  await handOut(deps, importId);
+  return { ...(await waitForUser(deps, importId)), ...withWarnings };
 }
 
-async function create(deps: ImportDeps, caller: Caller, orgId: string, item: PendingItem): Promise<string> {
-  const { rows } = await deps.pool.query<{ id: string }>({
-    name: 'create-single',
-    text: CREATE,
-    values: [caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, ...itemValues(item)],
-  });
+/** The same with a key: an equal request that was first is waited for, and its answer is ours. */
+async function importKeyed(
+  deps: ImportDeps & { signal: ImportSignal },
+  values: unknown[],
+  keyed: KeyedRequest,
+  withWarnings: Pick<SingleAnswer, 'warnings'>,
+): Promise<SingleAnswer> {
+  const accepted = await createKeyed(deps, values, keyed);
+  if (accepted.answer) return accepted.answer;
+  const answer = { ...(await waitForUser(deps, accepted.importId)), ...withWarnings };
+  await keepAnswer(deps.pool, keyed, accepted.importId, answer);
+  return answer;
+}
+
+async function createKeyed(
+  deps: ImportDeps,
+  values: unknown[],
+  keyed: KeyedRequest,
+): Promise<{ importId: string; answer: SingleAnswer | null }> {
+  const requestHash = keyed.hash.digest();
+  try {
+    const importId = await transaction(deps.pool, async (db) => {
+      const created = await create(db, values);
+      await claimKey(db, keyed, requestHash, created);
+      return created;
+    });
+    await handOut(deps, importId);
+    return { importId, answer: null };
+  } catch (error) {
+    if (!(error instanceof AlreadyAccepted)) throw error;
+    const { importId, answer } = error.recorded;
+    return { importId, answer: answer as SingleAnswer | null };
+  }
+}
+
+async function create(db: Db, values: unknown[]): Promise<string> {
+  const { rows } = await db.query<{ id: string }>({ name: 'create-single', text: CREATE, values });
   if (!rows[0]) throw new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', 'The organization does not exist.');
   return rows[0].id;
 }
@@ -79,53 +117,6 @@ async function handOut(deps: ImportDeps, importId: string): Promise<void> {
   } catch {
     await resetCursor(deps.pool, importId, false); // the queue is away: the dispatcher goes on from the row
   }
-}
-
-interface Outcome {
-  state: string;
-  deadline_in_ms: number;
-  error: ErrorBody | null;
-  sequence: string | null;
-  changed_at: Date | null;
-  org_id: string | null;
-}
-
-async function waitForUser(deps: ImportDeps & { signal: ImportSignal }, importId: string): Promise<Details> {
-  for (;;) {
-    const woken = deps.signal.next(importId, deps.config.SINGLE_IMPORT_TIMEOUT_MS);
-    const outcome = await readOutcome(deps, importId);
-    if (outcome.state === 'running') {
-      if (outcome.deadline_in_ms <= 0) await expireImport(deps.pool, importId);
-      else await Promise.race([woken, after(outcome.deadline_in_ms)]);
-      continue;
-    }
-    if (outcome.state === 'succeeded') {
-      return details({
-        sequence: outcome.sequence ?? '0',
-        changedAt: outcome.changed_at ?? new Date(),
-        resourceOwner: outcome.org_id ?? '',
-      });
-    }
-    if (outcome.error) throw fromBody(outcome.error);
-    throw new ApiError('DEADLINE_EXCEEDED', 'IMPORT-TIMEOUT', 'The user was not imported in time, and will not be.');
-  }
-}
-
-async function readOutcome(deps: ImportDeps, importId: string): Promise<Outcome> {
-  const { rows } = await deps.pool.query<Outcome>({
-    name: 'single-outcome',
-    text: `select i.state, extract(epoch from i.deadline - clock_timestamp())::float8 * 1000 as deadline_in_ms, t.error,
-        u.sequence, u.changed_at, u.org_id
-      from imports i join import_items t on t.import_id = i.id and t.ordinal = 0
-      left join users u on u.id = t.user_id and u.import_id = i.id
-      where i.id = $1`,
-    values: [importId],
-  });
-  return rows[0] as Outcome;
-}
-
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
 /** Paths of an entry are `user.email.email`; in this body the user stands alone. */
@@ -141,9 +132,4 @@ function invalid(error: ErrorBody): ApiError {
     `The user has bad fields: ${inner.map((v) => v.field).join(', ')}`,
     inner,
   );
-}
-
-function fromBody(error: ErrorBody): ApiError {
-  const name = (Object.keys(STATUS) as StatusName[]).find((s) => STATUS[s].code === error.code) ?? 'INTERNAL';
-  return new ApiError(name, String(error.details[0]?.id ?? 'IMPORT-FAILED'), error.message);
 }

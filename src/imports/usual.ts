@@ -6,7 +6,15 @@
  * all else this answers undefined and the schema judges. It is here for speed alone: it makes no objects but the item.
  */
 import { hashProblem } from '../passwords/registry.ts';
-import { GENDERS, idProblem, isEmailAddress, isLanguageTag, nameKey, textProblem } from '../users/fields.ts';
+import {
+  displayNameOf,
+  GENDERS,
+  idProblem,
+  isEmailAddress,
+  isLanguageTag,
+  nameKey,
+  textProblem,
+} from '../users/fields.ts';
 import type { PendingItem } from './items.ts';
 
 const MAX = 200;
@@ -62,6 +70,7 @@ function blank(): PendingItem {
     phoneVerified: false,
     passwordHash: null,
     passwordSealed: null,
+    totpSealed: null,
     passwordChangeRequired: false,
     extras: null,
     error: null,
@@ -164,7 +173,7 @@ function readHash(hashed: Record<string, unknown>, item: PendingItem, plain: boo
 function finish(item: PendingItem): boolean {
   if (item.givenName === '' || item.familyName === '' || item.email === '') return false;
   if (item.userName === '') item.userName = item.email;
-  if (item.displayName === '') item.displayName = `${item.givenName} ${item.familyName}`;
+  if (item.displayName === '') item.displayName = displayNameOf(item.givenName, item.familyName);
   item.userNameKey = nameKey(item.userName);
   item.emailKey = item.userName === item.email ? item.userNameKey : nameKey(item.email);
   return true;

@@ -1,13 +1,16 @@
 /**
  * Judges one user of an import and turns it into the row that the workers write from.
  *
- * Guarantee: never throws, whatever the entry is; names every bad field; a plain password leaves here sealed.
+ * Guarantee: never throws, whatever the entry is; names every bad field; a plain password and the secret of a
+ * second factor leave here sealed.
  */
 import { errorBody, type FieldViolation } from '../errors.ts';
+import { TOTP_SEAL } from '../identity/totp/secret.ts';
 import { newId } from '../ids.ts';
 import type { Secrets } from '../secrets.ts';
-import { GENDERS, nameKey } from '../users/fields.ts';
+import { displayNameOf, GENDERS, nameKey } from '../users/fields.ts';
 import { crossProblems } from './cross-problems.ts';
+import { sealEntry } from './entry-secrets.ts';
 import { renameFields, type Shape, shapeOf } from './field-names.ts';
 import type { Item } from './items.ts';
 import { type ImportEntry, importEntry } from './schema.ts';
@@ -46,7 +49,7 @@ export function judgedItem(entry: unknown, secrets: Secrets, warnings: Warnings,
     violations.push({ field: fieldOf(path), description: message });
   }
   violations.push(...crossProblems(entry));
-  return parsed.success && violations.length === 0 ? pending(parsed.data, secrets) : failed(entry, violations);
+  return parsed.success && violations.length === 0 ? pending(parsed.data, secrets) : failed(entry, violations, secrets);
 }
 
 /** `['user', 'metadata', 1, 'key']` → `user.metadata[1].key`; the entry itself is `user`'s parent. */
@@ -70,7 +73,7 @@ function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {
     givenName: profile.firstName,
     familyName: profile.lastName,
     nickName: profile.nickName ?? '',
-    displayName: profile.displayName || `${profile.firstName} ${profile.lastName}`,
+    displayName: profile.displayName || displayNameOf(profile.firstName, profile.lastName),
     preferredLanguage: profile.preferredLanguage ?? '',
     gender: profile.gender ? GENDERS.indexOf(profile.gender) : 0,
     email: user.email.email,
@@ -80,13 +83,14 @@ function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {
     phoneVerified: phone?.isPhoneVerified ?? false,
     passwordHash: user.hashedPassword?.value ?? null,
     passwordSealed: user.password === undefined ? null : secrets.seal(user.password, PASSWORD_SEAL),
+    totpSealed: user.otpCode === undefined ? null : secrets.seal(user.otpCode, TOTP_SEAL),
     passwordChangeRequired: user.passwordChangeRequired ?? false,
     extras: hasExtras ? { metadata: user.metadata ?? [], idps: user.idps ?? [] } : null,
     error: null,
   };
 }
 
-function failed(entry: unknown, violations: FieldViolation[]): Item {
+function failed(entry: unknown, violations: FieldViolation[], secrets: Secrets): Item {
   const names = violations.map((v) => v.field).join(', ');
   const shown = violations.slice(0, 100);
   return {
@@ -98,6 +102,7 @@ function failed(entry: unknown, violations: FieldViolation[]): Item {
       `The user has bad fields: ${names.slice(0, 500)}`,
       shown,
     ),
+    entrySealed: sealEntry(entry, secrets),
   };
 }
 

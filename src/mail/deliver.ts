@@ -1,5 +1,5 @@
 /**
- * The mail job: load, compose, send, settle.
+ * The mail job: load, compose, send, settle. A text message is a mail here: its kind says which way it goes.
  *
  * Guarantee: a mail settles as sent or failed once, however often it is delivered, and each delivery is byte-identical.
  * If we die between the send and the settle, the row is handed over again and the same bytes go out again.
@@ -9,11 +9,12 @@ import type { Config } from '../config.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Secrets } from '../secrets.ts';
 import { type ComposedMail, composeMail } from './compose.ts';
-import { pageLink, templateLink } from './links.ts';
+import { type LinkKind, pageLink, templateLink } from './links.ts';
 import { type LoadedMail, loadMail, type MailPointer } from './outbox.ts';
 import type { Settler } from './settler.ts';
 import { renderMail } from './templates.ts';
-import type { SendResult, Transport } from './transport.ts';
+import { composeText, type TextMessage } from './text-message.ts';
+import type { SendResult, TextTransport, Transport } from './transport.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -35,6 +36,7 @@ export interface DeliverDeps {
   secrets: Secrets;
   config: Pick<Config, 'baseUrl' | 'MAIL_FROM'>;
   transport: Transport;
+  texts: TextTransport;
   settler: Settler;
   logger: Logger;
   retryDelaysMs?: readonly number[];
@@ -56,21 +58,36 @@ export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Prom
 
 async function attempt(deps: DeliverDeps, mail: LoadedMail): Promise<SendResult> {
   const code = deps.secrets.code(mail.code_id, mail.generation);
-  let composed: ComposedMail;
+  let send: () => Promise<SendResult>;
   try {
-    composed = await compose(deps.config, mail, code);
+    send = await prepare(deps, mail, code);
   } catch (error) {
     return { sent: false, permanent: true, reason: `cannot be composed: ${(error as Error).message}` };
   }
-  const result = await deps.transport.send(composed);
+  const result = await send();
   return result.sent ? result : { ...result, reason: tidy(result.reason, code) };
 }
 
-function compose(config: DeliverDeps['config'], mail: LoadedMail, code: string): Promise<ComposedMail> {
+/** Composes first, so that what cannot be composed is told from what cannot be sent. */
+async function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Promise<() => Promise<SendResult>> {
+  if (mail.kind === 'verify_phone') {
+    const message = textMessage(mail, code);
+    return () => deps.texts.send(message);
+  }
+  const composed = await compose(deps.config, mail, mail.kind, code);
+  return () => deps.transport.send(composed);
+}
+
+function textMessage(mail: LoadedMail, code: string): TextMessage {
+  const { id, created_at: createdAt, expires_at: expiresAt, phone: to } = mail;
+  return composeText({ id, createdAt, expiresAt, to, orgName: mail.org_name ?? '', code });
+}
+
+function compose(config: DeliverDeps['config'], mail: LoadedMail, kind: LinkKind, code: string): Promise<ComposedMail> {
   const parts = { userId: mail.user_id, orgId: mail.org_id, code };
-  const link = mail.url_template ? templateLink(mail.url_template, parts) : pageLink(config.baseUrl, mail.kind, parts);
+  const link = mail.url_template ? templateLink(mail.url_template, parts) : pageLink(config.baseUrl, kind, parts);
   const content = renderMail({
-    kind: mail.kind,
+    kind,
     displayName: mail.display_name ?? '',
     orgName: mail.org_name ?? '',
     userName: mail.user_name,
@@ -81,10 +98,13 @@ function compose(config: DeliverDeps['config'], mail: LoadedMail, code: string):
   return composeMail({ ...address, toName: mail.display_name ?? '', toAddress: mail.email }, content);
 }
 
+/** A mail is not tried again when its code would have run out by then. */
 function outcomeOf(result: SendResult, mail: LoadedMail, delays: readonly number[]) {
   if (result.sent) return { state: 'sent' as const, error: null, delayMs: 0 };
   const delayMs = result.permanent ? undefined : delays[mail.attempts];
-  if (delayMs === undefined) return { state: 'failed' as const, error: result.reason, delayMs: 0 };
+  if (delayMs === undefined || Date.now() + delayMs >= mail.expires_at.getTime()) {
+    return { state: 'failed' as const, error: result.reason, delayMs: 0 };
+  }
   return { state: 'pending' as const, error: result.reason, delayMs };
 }
 

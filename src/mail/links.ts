@@ -10,16 +10,23 @@ export interface LinkParts {
   code: string;
 }
 
-export type MailKind = 'verify_email' | 'initialise';
+/** What a code is for, and with it the mail that brings it. */
+export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone';
+/** Kinds that bring a link; the other one is a text message, whose code is typed. */
+export type LinkKind = Exclude<MailKind, 'verify_phone'>;
 
 /** Where the mails' links lead, below the public address. */
-export const PAGE_PATHS: Record<MailKind, string> = { verify_email: '/ui/verify', initialise: '/ui/init' };
+export const PAGE_PATHS: Record<LinkKind, string> = {
+  verify_email: '/ui/verify',
+  initialise: '/ui/init',
+  reset_password: '/ui/reset',
+};
 
 const PLACEHOLDER = /\{\{\s*\.(\w+)\s*\}\}/g;
 const NO_PARTS: LinkParts = { userId: '', orgId: '', code: '' };
 
 /** The link to our own page. */
-export function pageLink(baseUrl: string, kind: MailKind, parts: LinkParts): string {
+export function pageLink(baseUrl: string, kind: LinkKind, parts: LinkParts): string {
   return `${baseUrl}${PAGE_PATHS[kind]}?userId=${encode(parts.userId)}&code=${encode(parts.code)}`;
 }
 

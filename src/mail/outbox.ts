@@ -16,7 +16,10 @@ export interface NewMail {
   codeTtlMs: number;
 }
 
-/** Makes a code and the mail that carries it, due at once. Call it in the transaction of the change itself. */
+/**
+ * Makes a code and the mail that carries it, due at once, for a user without older ones (else see `mailCode`). Call it in
+ * the transaction of the change itself.
+ */
 export async function enqueueMail(db: Db, mail: NewMail): Promise<{ outboxId: string; codeId: string }> {
   const { rows } = await db.query<{ id: string; code_id: string }>(
     `with code as (
@@ -35,19 +38,6 @@ export interface MailPointer {
   id: string;
   /** Attempts made before this one. */
   attempt: number;
-}
-
-/** Takes the oldest due rows and makes them due again only after `handOverMs`; no two callers get the same row. */
-export async function claimDue(db: Db, limit: number, handOverMs: number): Promise<MailPointer[]> {
-  const { rows } = await db.query<{ id: string; attempts: number }>(
-    `with due as (
-       select id from mail_outbox where state = 'pending' and next_attempt_at <= now()
-       order by next_attempt_at, id limit $1 for update skip locked)
-     update mail_outbox m set next_attempt_at = now() + $2 * interval '1 millisecond'
-     from due where m.id = due.id returning m.id, m.attempts`,
-    [limit, handOverMs],
-  );
-  return rows.map((r) => ({ id: r.id, attempt: r.attempts }));
 }
 
 /** Makes rows due at once that were claimed and could not be handed over. */
@@ -72,6 +62,7 @@ export interface LoadedMail {
   user_name: string;
   display_name: string | null;
   email: string;
+  phone: string | null;
   org_id: string;
   org_name: string | null;
 }
@@ -81,7 +72,7 @@ export async function loadMail(db: Db, id: string): Promise<LoadedMail | undefin
   const { rows } = await db.query<LoadedMail>(
     `select m.id, m.kind, m.attempts, m.created_at, m.url_template, m.import_id, m.code_id,
             c.generation, c.expires_at,
-            u.id as user_id, u.user_name, u.display_name, u.email, u.org_id, o.name as org_name
+            u.id as user_id, u.user_name, u.display_name, u.email, u.phone, u.org_id, o.name as org_name
      from mail_outbox m
      join codes c on c.id = m.code_id
      join users u on u.id = m.user_id
@@ -93,19 +84,26 @@ export async function loadMail(db: Db, id: string): Promise<LoadedMail | undefin
 }
 
 /**
- * Drops the unsent mails of a user who is about to be deleted, and takes them off the accounts of their imports.
- * Locks imports before mails, as settling does, so the two cannot deadlock. Call it in the transaction of the deletion.
+ * Drops unsent mails of one user, or of many, and takes them off the accounts of their imports: those of a user who is about to be
+ * deleted, or those that carry codes that have ended.
+ * Locks imports before mails, as settling does, so the two cannot deadlock. Call it in the transaction of the change.
+ * @param codeIds absent: all of them
  */
-export async function dropUnsentMails(db: Db, userId: string): Promise<void> {
+export async function dropUnsentMails(
+  db: Db,
+  userId: string | string[],
+  codeIds: string[] | null = null,
+): Promise<void> {
+  const userIds = [userId].flat();
+  const unsent = `user_id = any($1::text[]) and state = 'pending' and ($2::bigint[] is null or code_id = any($2))`;
   await db.query(
-    `select from imports where id in (select import_id from mail_outbox where user_id = $1 and state = 'pending')
-     order by id for update`,
-    [userId],
+    `select from imports where id in (select import_id from mail_outbox where ${unsent}) order by id for update`,
+    [userIds, codeIds],
   );
   await db.query(
-    `with dropped as (delete from mail_outbox where user_id = $1 and state = 'pending' returning import_id),
+    `with dropped as (delete from mail_outbox where ${unsent} returning import_id),
        counted as (select import_id, count(*)::int as n from dropped where import_id is not null group by import_id)
      update imports i set mails_due = i.mails_due - c.n from counted c where i.id = c.import_id`,
-    [userId],
+    [userIds, codeIds],
   );
 }

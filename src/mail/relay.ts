@@ -8,13 +8,15 @@
  */
 import type { Pool } from '../db/pool.ts';
 import { type Patience, whileAway } from '../db/retry.ts';
-import { claimDue, type MailPointer, releaseClaim } from './outbox.ts';
+import { type ClaimedMail, claimDue } from './claim.ts';
+import { type MailPointer, releaseClaim } from './outbox.ts';
+import { readyReleased } from './released.ts';
 
 /** The queue as the relay sees it. */
 export interface MailQueue {
   /** Jobs that wait or run. */
   depth(): Promise<number>;
-  add(jobs: Array<{ id: string; data: MailPointer }>): Promise<void>;
+  add(jobs: Array<{ id: string; data: MailPointer; urgent?: boolean }>): Promise<void>;
 }
 
 export interface RelayDeps {
@@ -27,6 +29,10 @@ export interface RelayOptions {
   window: number;
   /** How long the queue has for a mail before it is handed over again, in milliseconds. */
   handOverMs?: number;
+  /** Mails of one import a second; 0 or absent: no limit. */
+  perImportRate?: number;
+  /** How long the code of a mail that was held is good for, from its hand-over on. */
+  codeTtlMs: number;
   /** For giving back what could not be handed over: queue and database may be away at once. */
   patience?: Patience;
 }
@@ -42,14 +48,21 @@ const SLICE = 500;
 export async function relayOnce({ pool, queue }: RelayDeps, options: RelayOptions): Promise<number> {
   const room = options.window - (await queue.depth());
   if (room <= 0) return 0;
-  const due = await claimDue(pool, Math.min(room, SLICE), options.handOverMs ?? HAND_OVER_MS);
+  const { handOverMs = HAND_OVER_MS, perImportRate = 0, codeTtlMs } = options;
+  const due = await claimDue(pool, Math.min(room, SLICE), { handOverMs, perImportRate });
   if (due.length === 0) return 0;
   try {
-    await queue.add(due.map((data) => ({ id: `mail-${data.id}-${data.attempt}`, data })));
+    const released = due.filter((mail) => mail.isReleased).map((mail) => mail.pointer.id);
+    await readyReleased(pool, released, codeTtlMs);
+    await queue.add(due.map(jobOf));
   } catch (error) {
-    const ids = due.map((d) => d.id);
+    const ids = due.map(({ pointer }) => pointer.id);
     await whileAway(() => releaseClaim(pool, ids), options.patience ?? { ms: 0 });
     throw error;
   }
   return due.length;
+}
+
+function jobOf({ pointer: data, isAlone }: ClaimedMail) {
+  return { id: `mail-${data.id}-${data.attempt}`, data, ...(isAlone ? { urgent: true } : {}) };
 }

@@ -5,10 +5,10 @@
  * one line, escaped in HTML, and left out where a mail program would make a link of them. Nothing remote is loaded.
  */
 import { type Html, html } from './html.ts';
-import type { MailKind } from './links.ts';
+import type { LinkKind } from './links.ts';
 
 export interface MailFacts {
-  kind: MailKind;
+  kind: LinkKind;
   /** How the person is addressed. */
   displayName: string;
   orgName: string;
@@ -43,24 +43,33 @@ export function renderMail(facts: MailFacts): MailContent {
   };
 }
 
-function wordsOf(kind: MailKind, org: string, userName: string): Words {
+function wordsOf(kind: LinkKind, org: string, userName: string): Words {
   const prefix = org === '' ? '' : `${org}: `;
   const at = org === '' ? '' : ` at ${org}`;
-  if (kind === 'verify_email') {
-    return {
-      subject: `${prefix}confirm your email address`,
-      intro: `your account${at} was set up with this email address. Please confirm that it is yours.`,
-      action: 'Confirm your email address',
-      ignore: 'If you do not know of this account, please ignore this mail.',
-    };
-  }
   const as = userName === '' ? '' : ` Your user name is ${userName}.`;
-  return {
-    subject: `${prefix}set up your account`,
-    intro: `an account${at} was made for you.${as} Please choose a password to begin.`,
-    action: 'Choose your password',
-    ignore: 'If you did not expect this account, please ignore this mail.',
-  };
+  switch (kind) {
+    case 'verify_email':
+      return {
+        subject: `${prefix}confirm your email address`,
+        intro: `your account${at} was set up with this email address. Please confirm that it is yours.`,
+        action: 'Confirm your email address',
+        ignore: 'If you do not know of this account, please ignore this mail.',
+      };
+    case 'initialise':
+      return {
+        subject: `${prefix}set up your account`,
+        intro: `an account${at} was made for you.${as} Please choose a password to begin.`,
+        action: 'Choose your password',
+        ignore: 'If you did not expect this account, please ignore this mail.',
+      };
+    case 'reset_password':
+      return {
+        subject: `${prefix}choose a new password`,
+        intro: `a new password was asked for your account${at}.${as}`,
+        action: 'Choose a new password',
+        ignore: 'If you did not ask for it, please ignore this mail: your password stays as it is.',
+      };
+  }
 }
 
 /** One line of text that holds no link; empty when it does. Exported for the To header. */

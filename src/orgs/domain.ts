@@ -20,6 +20,7 @@ export function domainName() {
           : (textProblem(s, 200) ?? (DOMAIN.test(s) ? undefined : 'must be a domain such as acme.example'));
       if (problem) ctx.addIssue({ code: 'custom', message: problem });
     })
+    .meta({ maxLength: 200, examples: ['acme.example'] })
     .transform(nameKey);
 }
 

@@ -5,7 +5,7 @@ import { transaction } from '../db/pool.ts';
 import { readJson } from '../http/json-body.ts';
 import { searchResult } from '../http/paging.ts';
 import { parseBody } from '../http/parse-body.ts';
-import { callerOf, ORG_ROLES, requireIamOwner, requireOrgRole, selectedOrg } from '../identity/caller.ts';
+import { callerOf, requirePermission, selectedOrg } from '../identity/caller.ts';
 import { pathId } from '../identity/path-id.ts';
 import { newId } from '../ids.ts';
 import { newOrg, orgSearch, orgSetUp } from './schema.ts';
@@ -19,13 +19,13 @@ export function orgRoutes(deps: OrgDeps): Router {
   const { pool } = deps;
   const router = Router();
   router.post('/admin/v1/orgs/_setup', async (req, res) => {
-    requireIamOwner(callerOf(res));
+    requirePermission(callerOf(res), 'setUpOrg');
     const body = parseBody(orgSetUp, await readJson(req, res), 'ORG-SETUP');
     const { orgId, userId, event } = await setUpOrg(deps, body, callerOf(res).userId);
     res.json({ details: details({ ...event, changedAt: event.createdAt, resourceOwner: orgId }), orgId, userId });
   });
   router.post('/management/v1/orgs', async (req, res) => {
-    requireIamOwner(callerOf(res));
+    requirePermission(callerOf(res), 'createOrg');
     const { orgId, ...org } = parseBody(newOrg, await readJson(req, res), 'ORG-INVALID');
     const id = orgId ?? newId();
     const editor = callerOf(res).userId;
@@ -33,11 +33,11 @@ export function orgRoutes(deps: OrgDeps): Router {
     res.json({ id, details: details({ ...event, changedAt: event.createdAt, resourceOwner: id }) });
   });
   router.get(ONE_ORG, async (req, res) => {
-    requireIamOwner(callerOf(res));
+    requirePermission(callerOf(res), 'getOrg');
     res.json({ org: orgView(await requireOrg(pool, pathId(req, 'orgId'))) });
   });
   router.post('/admin/v1/orgs/_search', async (req, res) => {
-    requireIamOwner(callerOf(res));
+    requirePermission(callerOf(res), 'searchOrgs');
     const { query, queries } = parseBody(orgSearch, await readJson(req, res), 'ORG-SEARCH');
     const { total, orgs } = await searchOrgs(pool, queries, query);
     res.json(searchResult(total, orgs.map(orgView)));
@@ -45,7 +45,7 @@ export function orgRoutes(deps: OrgDeps): Router {
   router.get('/management/v1/orgs/me', async (req, res) => {
     const caller = callerOf(res);
     const orgId = selectedOrg(req, caller);
-    requireOrgRole(caller, orgId, ORG_ROLES);
+    requirePermission(caller, 'getMyOrg', orgId);
     res.json({ org: orgView(await requireOrg(pool, orgId)) });
   });
   return router;

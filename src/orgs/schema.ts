@@ -41,7 +41,8 @@ const query = z
     nameQuery: z.object({ name: requiredText(200), method }).optional(),
     domainQuery: z.object({ domain: requiredText(200), method }).optional(),
   })
-  .refine((q) => Object.values(q).filter((v) => v !== undefined).length === 1, 'must hold exactly one known query');
+  .refine((q) => Object.values(q).filter((v) => v !== undefined).length === 1, 'must hold exactly one known query')
+  .meta({ minProperties: 1, maxProperties: 1 });
 
 export type OrgQuery = z.output<typeof query>;
 export const orgSearch = z.object({

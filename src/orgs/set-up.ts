@@ -9,7 +9,7 @@ import { addMember } from '../identity/members/store.ts';
 import { newId } from '../ids.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import type { Hasher } from '../passwords/hasher.ts';
-import { GENDERS } from '../users/fields.ts';
+import { displayNameOf, GENDERS } from '../users/fields.ts';
 import { insertUser, type NewUser } from '../users/store.ts';
 import type { OrgSetUp } from './schema.ts';
 import { insertOrg } from './store.ts';
@@ -55,7 +55,7 @@ function firstUser(
       givenName: profile.firstName,
       familyName: profile.lastName,
       nickName: profile.nickName,
-      displayName: profile.displayName || `${profile.firstName} ${profile.lastName}`,
+      displayName: profile.displayName || displayNameOf(profile.firstName, profile.lastName),
       preferredLanguage: profile.preferredLanguage,
       gender: GENDERS.indexOf(profile.gender),
       email: email.email,

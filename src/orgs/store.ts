@@ -66,14 +66,27 @@ export async function findOrg(db: Db, id: string): Promise<Org | undefined> {
   return rows[0];
 }
 
+/** The organization with this primary domain, however it is written. */
+export async function findOrgByDomain(db: Db, domain: string): Promise<Org | undefined> {
+  const { rows } = await db.query<Org>(`select ${COLUMNS} from organizations where primary_domain = $1`, [
+    nameKey(domain),
+  ]);
+  return rows[0];
+}
+
 /**
  * The organization; check the caller's role on it first.
  * @throws ApiError 404
  */
 export async function requireOrg(db: Db, id: string): Promise<Org> {
   const org = await findOrg(db, id);
-  if (!org) throw new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', 'The organization does not exist.');
+  if (!org) throw orgNotFound();
   return org;
+}
+
+/** What an IAM_OWNER is told of an organization that is not there. */
+export function orgNotFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', 'The organization does not exist.');
 }
 
 /** Organizations for which all queries hold, in the order of their ids, and how many there are. */

@@ -53,7 +53,7 @@ function isTooLong(encoded: string): boolean {
 }
 
 function unknownScheme(encoded: string): string {
-  const identifier = IDENTIFIER.exec(encoded)?.[1];
+  const identifier = identifierOf(encoded);
   if (identifier === undefined) return 'unknown scheme: it does not begin with a known identifier such as $2b$';
   const relative = Object.hasOwn(RELATIVES, identifier) ? RELATIVES[identifier] : undefined;
   if (relative !== undefined) return relative;
@@ -64,6 +64,11 @@ function unknownScheme(encoded: string): string {
 /** The scheme a hash claims, such as `argon2id` or `pbkdf2-sha256`; undefined when we know none for it. */
 export function schemeOf(encoded: string): string | undefined {
   return find(encoded)?.name;
+}
+
+/** The identifier with which a hash begins, such as `2b` or `argon2d`, known or not; undefined when there is none. */
+export function identifierOf(encoded: string): string | undefined {
+  return IDENTIFIER.exec(encoded)?.[1];
 }
 
 /**

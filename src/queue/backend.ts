@@ -7,6 +7,9 @@ import {
   type JobsOptions,
 } from 'bullmq';
 import { Redis } from 'ioredis';
+import type pg from 'pg';
+import { openPool } from '../db/pool.ts';
+import { mergeCompletions } from './merge-completions.ts';
 
 export interface Backend {
   kind: 'redis' | 'postgres';
@@ -45,15 +48,23 @@ function redisBackend(url: string): Backend {
 }
 
 function postgresBackend(url: string): Backend {
-  // Safe for the queue alone: a job that a crash forgets is handed out again from the database.
-  const connection = (max: number) => ({ connectionString: url, max, options: '-c synchronous_commit=off' });
+  const opened: pg.Pool[] = [];
+  const connect = (max: number) => {
+    // Safe for the queue alone: a job that a crash forgets is handed out again from the database.
+    const options = '-c synchronous_commit=off -c search_path=bullmq';
+    const pool = openPool(url, { max, name: 'muster-queue', options });
+    opened.push(pool);
+    return pool;
+  };
   return {
     kind: 'postgres',
     factory: createPostgresBackend as Backend['factory'],
-    producer: () => connection(2),
-    worker: () => connection(8),
+    producer: () => connect(3),
+    worker: () => mergeCompletions(connect(9)),
     // Said with the job, this backend deletes the row in the statement that completes it.
     jobOptions: { removeOnComplete: true, removeOnFail: true },
-    async close() {},
+    async close() {
+      await Promise.all(opened.map((pool) => pool.end()));
+    },
   };
 }

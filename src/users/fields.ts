@@ -21,12 +21,21 @@ export function textProblem(s: string, max: number): string | undefined {
   return undefined;
 }
 
+/** The display name of somebody who was given none; cut to the 200 code points that one may have. */
+export function displayNameOf(givenName: string, familyName: string): string {
+  const name = `${givenName} ${familyName}`;
+  return fits(name, 200) ? name : Array.from(name).slice(0, 200).join('');
+}
+
 /** A string of at most `max` code points, possibly empty. */
 export function text(max: number) {
-  return z.string('must be a string').superRefine((s, ctx) => {
-    const problem = textProblem(s, max);
-    if (problem) ctx.addIssue({ code: 'custom', message: problem });
-  });
+  return z
+    .string('must be a string')
+    .superRefine((s, ctx) => {
+      const problem = textProblem(s, max);
+      if (problem) ctx.addIssue({ code: 'custom', message: problem });
+    })
+    .meta({ maxLength: max });
 }
 
 /** A string of 1 to `max` code points. */
@@ -36,7 +45,8 @@ export function requiredText(max: number) {
     .superRefine((s, ctx) => {
       const problem = s === '' ? 'must not be empty' : textProblem(s, max);
       if (problem) ctx.addIssue({ code: 'custom', message: problem });
-    });
+    })
+    .meta({ minLength: 1, maxLength: max });
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the rule is about control characters
@@ -50,6 +60,9 @@ export function idProblem(s: string): string | undefined {
   return textProblem(s, 200);
 }
 
+/** `idProblem` for the OpenAPI document. */
+const PRINTABLE = { pattern: '^[^\\x00-\\x1f\\x7f]+$', not: { enum: ['.', '..'] } };
+
 /** A caller-chosen id. */
 export function id() {
   return z
@@ -57,7 +70,8 @@ export function id() {
     .superRefine((s, ctx) => {
       const problem = idProblem(s);
       if (problem) ctx.addIssue({ code: 'custom', message: problem });
-    });
+    })
+    .meta({ minLength: 1, maxLength: 200, ...PRINTABLE, examples: ['01930c2f-4e5b', 'auth0|60425dc4'] });
 }
 
 // RFC 2822 section 3.4.1 addr-spec with the UTF-8 of RFC 6532: dot-atom or quoted local part, dot-atom or literal domain;
@@ -84,7 +98,8 @@ export function emailAddress() {
           : (textProblem(s, 200) ??
             (isEmailAddress(s) ? undefined : 'must be an email address such as ann@example.com'));
       if (problem) ctx.addIssue({ code: 'custom', message: problem });
-    });
+    })
+    .meta({ minLength: 1, maxLength: 200, format: 'idn-email', examples: ['ann@example.com'] });
 }
 
 // RFC 3066 section 2.1: 1*8ALPHA *("-" 1*8(ALPHA / DIGIT))
@@ -97,11 +112,15 @@ export function isLanguageTag(s: string): boolean {
 
 /** A language tag of at most 10 characters; empty means none. */
 export function language() {
-  return z.string('must be a string').superRefine((s, ctx) => {
-    if (s === '') return;
-    if (!fits(s, 10)) ctx.addIssue({ code: 'custom', message: 'must have at most 10 characters' });
-    else if (!isLanguageTag(s)) ctx.addIssue({ code: 'custom', message: 'must be a language tag such as en or de-CH' });
-  });
+  return z
+    .string('must be a string')
+    .superRefine((s, ctx) => {
+      if (s === '') return;
+      if (!fits(s, 10)) ctx.addIssue({ code: 'custom', message: 'must have at most 10 characters' });
+      else if (!isLanguageTag(s))
+        ctx.addIssue({ code: 'custom', message: 'must be a language tag such as en or de-CH' });
+    })
+    .meta({ maxLength: 10, pattern: `^$|${LANGUAGE_TAG.source}`, examples: ['en', 'de-CH'] });
 }
 
 export const GENDERS = ['GENDER_UNSPECIFIED', 'GENDER_FEMALE', 'GENDER_MALE', 'GENDER_DIVERSE'] as const;

@@ -1,25 +1,35 @@
-/** Phone numbers as set-up takes them: a global number of RFC 3966, kept in the form of E.164. */
+/**
+ * Phone numbers as people and programs set them: a global number of RFC 3966, kept in the form of E.164.
+ *
+ * A number counts as good when its country code exists and its length is one of that country's. Whether the range is in
+ * use is not asked: numbering plans change faster than any library's tables, and the code sent to it tells for sure.
+ * Imports keep phones as they are.
+ */
+import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import { z } from 'zod';
 import { requiredText } from './fields.ts';
 
-/** E.164: at most 15 digits; no number in use is shorter than 4. */
-const E164 = /^\+[0-9]{4,15}$/;
+/** `global-number-digits` of RFC 3966 section 3 with its visual separators, and spaces, as people write them. */
+const GLOBAL_NUMBER = /^(?:tel:)?(\+[-.() ]*[0-9][-.() 0-9]*)$/i;
+/** E.164 ends at 15 digits; some countries' own lengths do not. */
+const E164 = /^\+[0-9]{2,15}$/;
 
-/**
- * `+41 79 123-45-67` or `tel:+41791234567` to `+41791234567`; undefined for anything else.
- * The visual separators of RFC 3966 section 5.1.1 may stand in it, and spaces, as people write them.
- */
+/** `+41 79 123-45-67` or `tel:+41791234567` to `+41791234567`; undefined for anything else, extensions too. */
 export function e164(phone: string): string | undefined {
-  const digits = phone.replace(/^tel:/i, '').replace(/[-.() ]/g, '');
-  return E164.test(digits) ? digits : undefined;
+  const digits = GLOBAL_NUMBER.exec(phone)?.[1]?.replace(/[^+0-9]/g, '');
+  if (digits === undefined) return undefined;
+  const parsed = parsePhoneNumberFromString(digits, { extract: false });
+  return parsed?.isPossible() && E164.test(parsed.number) ? parsed.number : undefined;
 }
 
 /** A phone number of at most `max` code points. */
 export function mobileNumber(max: number) {
-  return requiredText(max).transform((phone, ctx) => {
-    const normal = e164(phone);
-    if (normal !== undefined) return normal;
-    ctx.addIssue({ code: 'custom', message: 'must be a phone number such as +41791234567' });
-    return z.NEVER;
-  });
+  return requiredText(max)
+    .meta({ examples: ['+41791234567'] })
+    .transform((phone, ctx) => {
+      const normal = e164(phone);
+      if (normal !== undefined) return normal;
+      ctx.addIssue({ code: 'custom', message: 'must be a phone number such as +41791234567' });
+      return z.NEVER;
+    });
 }

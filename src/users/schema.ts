@@ -32,7 +32,8 @@ const query = z
       .optional(),
     stateQuery: z.object({ state: z.enum(STATES, `must be one of ${STATES.join(', ')}`) }).optional(),
   })
-  .refine((q) => Object.values(q).filter((v) => v !== undefined).length === 1, 'must hold exactly one known query');
+  .refine((q) => Object.values(q).filter((v) => v !== undefined).length === 1, 'must hold exactly one known query')
+  .meta({ minProperties: 1, maxProperties: 1 });
 
 export type UserQuery = z.output<typeof query>;
 export const userSearch = z.object({

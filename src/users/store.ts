@@ -5,6 +5,7 @@
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
+import { keepAnIamOwner } from '../identity/members/store.ts';
 import { dropUnsentMails } from '../mail/outbox.ts';
 import { nameKey } from './fields.ts';
 import { BARE_NAME_IS_ENOUGH } from './login-names.ts';
@@ -33,6 +34,8 @@ export interface User {
   machineDescription: string | null;
   /** Index into ACCESS_TOKEN_TYPES. */
   accessTokenType: number;
+  /** Whether a machine user has a client secret. */
+  hasSecret: boolean;
   sequence: string;
   createdAt: Date;
   changedAt: Date;
@@ -49,7 +52,7 @@ export const USER_COLUMNS = `u.id, u.org_id as "orgId", u.kind, u.state, u.user_
   u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified",
   u.password_change_required as "passwordChangeRequired", u.machine_name as "machineName",
   u.machine_description as "machineDescription", u.access_token_type as "accessTokenType",
-  u.sequence, u.created_at as "createdAt", u.changed_at as "changedAt",
+  u.secret_hash is not null as "hasSecret", u.sequence, u.created_at as "createdAt", u.changed_at as "changedAt",
   o.primary_domain as domain, (${BARE_NAME_IS_ENOUGH}) as "bareLogin"`;
 
 export type UserLock = 'for update' | 'for key share';
@@ -117,7 +120,8 @@ const INSERT = `insert into users (
     machine_name, machine_description, access_token_type)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`;
 
-function nameClash(error: unknown): unknown {
+/** The 409 that a violation of uniqueness among users is; any other error as it is. */
+export function nameClash(error: unknown): unknown {
   const { code, constraint } = error as { code?: string; constraint?: string };
   if (code !== '23505') return error;
   if (constraint === 'users_pkey') return new ApiError('ALREADY_EXISTS', 'USER-ID-TAKEN', 'The user id is taken.');
@@ -125,37 +129,19 @@ function nameClash(error: unknown): unknown {
   return new ApiError('ALREADY_EXISTS', 'USER-NAME-TAKEN', 'The user name is taken in the organization.');
 }
 
-/** Deletes a user with all that hangs on it: tokens, sessions, codes, mails not yet sent. Its events remain. */
+/**
+ * Deletes a locked user with all that hangs on it: tokens, sessions, codes, unsent mails. Events remain. Imports are locked
+ * before the table of members, which each delete locks by its cascade: no deadlock. @throws ApiError 400 MEMBER-LAST-OWNER
+ */
 export async function deleteUser(db: Db, user: { id: string; orgId: string }, editor: string): Promise<AppendedEvent> {
   await dropUnsentMails(db, user.id);
+  await keepAnIamOwner(db, user.id);
   await db.query('delete from users where id = $1', [user.id]);
   return userEvent(db, user, 'user.removed', editor);
 }
 
 function userEvent(db: Db, user: { id: string; orgId: string }, type: string, editor: string): Promise<AppendedEvent> {
   return appendEvent(db, { aggregateType: 'user', aggregateId: user.id, resourceOwner: user.orgId, type, editor });
-}
-
-/** Metadata by key; values as base64. */
-export async function metadataOf(db: Db, userId: string): Promise<Array<{ key: string; value: string }>> {
-  const { rows } = await db.query<{ key: string; value: Buffer }>(
-    'select key, value from user_metadata where user_id = $1 order by key',
-    [userId],
-  );
-  return rows.map(({ key, value }) => ({ key, value: value.toString('base64') }));
-}
-
-/** The user's accounts at identity providers. */
-export async function linksOf(
-  db: Db,
-  userId: string,
-): Promise<Array<{ idpId: string; userId: string; userName: string }>> {
-  const { rows } = await db.query<{ idpId: string; userId: string; userName: string }>(
-    `select idp_id as "idpId", external_user_id as "userId", display_name as "userName"
-     from user_idp_links where user_id = $1 order by idp_id, external_user_id`,
-    [userId],
-  );
-  return rows;
 }
 
 /** What an IAM_OWNER is told of a user that is not there. */

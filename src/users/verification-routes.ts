@@ -1,117 +1,99 @@
 /**
- * `…/email/verify` and `…/password` (contract section 3).
+ * `…/email` and `…/phone` (contract section 3): set, ask for the code again, verify.
  *
- * A bearer token is optional here, as a password may be set by whoever holds the code of the user's mail. Everything
- * else needs a caller, and is refused before the body is looked at any further than for a code.
+ * Each is refused to whoever may not reach the user before the body is looked at, and looked into again with the user's
+ * row locked.
  */
 import { type Request, type Response, Router } from 'express';
-import { z } from 'zod';
-import type { Pool } from '../db/pool.ts';
+import type { z } from 'zod';
+import type { Config } from '../config.ts';
+import { type Pool, transaction } from '../db/pool.ts';
 import { readJson } from '../http/json-body.ts';
-import { badFields, parseBody } from '../http/parse-body.ts';
-import { authenticateIfPresent, unauthenticated } from '../identity/authenticate.ts';
-import { type Caller, covers, hasOrgRole, permissionDenied, requireReach, USER_MANAGERS } from '../identity/caller.ts';
-import { rightsOf } from '../identity/members/store.ts';
+import { parseBody } from '../http/parse-body.ts';
+import { countTry } from '../http/rate-limit.ts';
+import { callerOf } from '../identity/caller.ts';
+import { isAttempt } from '../identity/login/attempts.ts';
 import { pathId } from '../identity/path-id.ts';
-import type { Hasher } from '../passwords/hasher.ts';
+import type { OperationId } from '../identity/permissions.ts';
 import type { Secrets } from '../secrets.ts';
-import { bool, requiredText } from './fields.ts';
-import { findUser, userNotFound } from './store.ts';
-import { initialise, setPassword, verifyEmail } from './verification.ts';
+import { type ContactDeps, changeEmail, resendEmailCode } from './change-email.ts';
+import { changePhone, removePhone, resendPhoneCode } from './change-phone.ts';
+import { codeBody, emailInput, emailResend, phoneInput, phoneResend } from './contact-schema.ts';
+import { type Changed, changedAnswer, requireHuman, requireVouching } from './credentials.ts';
+import { reachForChange } from './reach.ts';
+import type { User } from './store.ts';
+import { type CodeHolder, verifyEmail, verifyPhone } from './verification.ts';
 
 export interface VerificationDeps {
   pool: Pool;
   secrets: Secrets;
-  hasher: Hasher;
+  config: Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
 }
 
-const verifyBody = z.object({ verificationCode: requiredText(200) });
-
-const passwordBody = z
-  .object({
-    newPassword: z.object({ password: requiredText(200), changeRequired: bool().default(false) }),
-    currentPassword: requiredText(200).optional(),
-    verificationCode: requiredText(200).optional(),
-  })
-  .refine((b) => b.currentPassword === undefined || b.verificationCode === undefined, {
-    path: ['verificationCode'],
-    message: 'must not stand beside currentPassword',
-  });
+const PATH = '/v2beta/users/:userId';
 
 export function verificationRoutes(deps: VerificationDeps): Router {
   const router = Router();
-  const caller = authenticateIfPresent(deps);
-  router.post('/v2beta/users/:userId/email/verify', caller, (req, res) => postEmailVerify(deps, req, res));
-  router.post('/v2beta/users/:userId/password', caller, (req, res) => postPassword(deps, req, res));
+  router.post(`${PATH}/email`, change(deps, 'setEmail', 'EMAIL', emailInput, changeEmail));
+  router.post(`${PATH}/email/resend`, change(deps, 'resendEmailCode', 'EMAIL', emailResend, resendEmailCode));
+  router.post(`${PATH}/email/verify`, verify(deps, 'verifyEmail', 'EMAIL', verifyEmail));
+  router.post(`${PATH}/phone`, change(deps, 'setPhone', 'PHONE', phoneInput, changePhone));
+  router.post(`${PATH}/phone/resend`, change(deps, 'resendPhoneCode', 'PHONE', phoneResend, resendPhoneCode));
+  router.post(`${PATH}/phone/verify`, verify(deps, 'verifyPhone', 'PHONE', verifyPhone));
+  router.delete(`${PATH}/phone`, (req, res) => deletePhone(deps, req, res));
   return router;
 }
 
-async function postEmailVerify(deps: VerificationDeps, req: Request, res: Response): Promise<void> {
-  const caller = requireCaller(res);
+/** First part of the ids of errors. */
+type Area = 'EMAIL' | 'PHONE';
+type Change<I> = (deps: ContactDeps, user: User, input: I, editor: string) => Promise<Changed>;
+
+function change<S extends z.ZodType<{ returnCode?: unknown; isVerified?: unknown }>>(
+  deps: VerificationDeps,
+  operation: OperationId,
+  area: Area,
+  schema: S,
+  work: Change<z.output<S>>,
+) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const caller = callerOf(res);
+    const userId = pathId(req, 'userId');
+    const { standing } = await reachForChange(deps.pool, caller, operation, userId);
+    // Else users could have us write to any address or number as often as they like.
+    if (standing === 'self' && !isAttempt(req)) await countTry(req, res);
+    const input = parseBody(schema, await readJson(req, res), `${area}-INVALID`);
+    const answer = await transaction(deps.pool, async (db) => {
+      const { user, standing } = await reachForChange(db, caller, operation, userId, 'for update');
+      requireHuman(user, area);
+      requireVouching(standing, input);
+      return changedAnswer(user, await work({ ...deps, db }, user, input, caller.userId));
+    });
+    res.json(answer);
+  };
+}
+
+function verify(
+  deps: VerificationDeps,
+  operation: OperationId,
+  area: Area,
+  work: (deps: VerificationDeps, holder: CodeHolder) => Promise<unknown>,
+) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const caller = callerOf(res);
+    const userId = pathId(req, 'userId');
+    await reachForChange(deps.pool, caller, operation, userId);
+    const { verificationCode: code } = parseBody(codeBody, await readJson(req, res), `${area}-VERIFY`);
+    res.json({ details: await work(deps, { userId, code, editor: caller.userId }) });
+  };
+}
+
+async function deletePhone(deps: VerificationDeps, req: Request, res: Response): Promise<void> {
+  const caller = callerOf(res);
   const userId = pathId(req, 'userId');
-  if (caller.userId !== userId) requireReach(caller, await findUser(deps.pool, userId), USER_MANAGERS, userNotFound);
-  const { verificationCode: code } = parseBody(verifyBody, await readJson(req, res), 'EMAIL-VERIFY');
-  res.json({ details: await verifyEmail(deps, { userId, code, editor: caller.userId }) });
-}
-
-async function postPassword(deps: VerificationDeps, req: Request, res: Response): Promise<void> {
-  const body = await readForCode(req, res);
-  if (body.holdsCode) return setByCode(deps, req, res, body.value);
-  const caller = requireCaller(res);
-  const userId = pathId(req, 'userId');
-  const standing = await standingOf(deps.pool, caller, userId);
-  if (body.problem) throw body.problem;
-  const { newPassword, currentPassword } = parseBody(passwordBody, body.value, 'PASSWORD-INVALID');
-  if (standing === 'self' && currentPassword === undefined) {
-    throw badFields('PASSWORD-INVALID', [{ field: 'currentPassword', description: 'is required' }]);
-  }
-  res.json({ details: await setPassword(deps, { userId, editor: caller.userId, currentPassword }, newPassword) });
-}
-
-/** Needs no caller: the code says enough. */
-async function setByCode(deps: VerificationDeps, req: Request, res: Response, body: unknown): Promise<void> {
-  const userId = pathId(req, 'userId');
-  const { newPassword, verificationCode = '' } = parseBody(passwordBody, body, 'PASSWORD-INVALID');
-  const editor = callerIfAny(res)?.userId ?? userId;
-  res.json({ details: await initialise(deps, { userId, code: verificationCode, editor }, newPassword) });
-}
-
-interface Body {
-  value?: unknown;
-  holdsCode: boolean;
-  /** Why it cannot be read; told to callers only who may be told anything. */
-  problem?: unknown;
-}
-
-async function readForCode(req: Request, res: Response): Promise<Body> {
-  try {
-    const value = await readJson(req, res);
-    const { verificationCode, verification_code: alias } = (value ?? {}) as Record<string, unknown>;
-    return { value, holdsCode: (verificationCode ?? alias ?? undefined) !== undefined };
-  } catch (problem) {
-    return { holdsCode: false, problem };
-  }
-}
-
-/**
- * Whether callers set their own password or manage the user. Nobody sets the password of a user who may do more than
- * they may themselves: it would be a way to become that user.
- * @throws ApiError 403, or 404 to an IAM_OWNER
- */
-async function standingOf(pool: Pool, caller: Caller, userId: string): Promise<'self' | 'manager'> {
-  if (caller.userId === userId) return hasOrgRole(caller, caller.orgId, USER_MANAGERS) ? 'manager' : 'self';
-  const user = requireReach(caller, await findUser(pool, userId), USER_MANAGERS, userNotFound);
-  if (!covers(caller, await rightsOf(pool, user.id))) throw permissionDenied();
-  return 'manager';
-}
-
-function callerIfAny(res: Response): Caller | undefined {
-  return res.locals.caller as Caller | undefined;
-}
-
-/** @throws ApiError 401 */
-function requireCaller(res: Response): Caller {
-  const caller = callerIfAny(res);
-  if (!caller) throw unauthenticated();
-  return caller;
+  const answer = await transaction(deps.pool, async (db) => {
+    const { user } = await reachForChange(db, caller, 'removePhone', userId, 'for update');
+    requireHuman(user, 'PHONE');
+    return changedAnswer(user, { event: await removePhone({ db }, user, caller.userId) });
+  });
+  res.json(answer);
 }

@@ -1,15 +1,27 @@
 /**
- * What a code in a mail is good for: confirming the address, and setting the first password. Also the password change.
+ * What a code is good for: confirming an address or a phone number, and setting a password.
  *
  * Guarantee: a code that is wrong, expired, used or dead, and a user that is not there, are one and the same 400. A
- * change, its event and the end of its code are one transaction. If we die before it, one try of the code is spent.
+ * change, its event and the end of its code are one transaction. No code changes a state, but that of a user who is
+ * INITIAL. If we die before it, one try of the code is spent.
  */
-import { appendEvent, type Details, details } from '../db/events.ts';
+import type { AppendedEvent, Details } from '../db/events.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
-import { ApiError, invalidArgument } from '../errors.ts';
-import { endCodes, tryCode, useCode } from '../mail/codes.ts';
+import { type ApiError, invalidArgument } from '../errors.ts';
+import { type Code, isOpen, tryCode, useCode } from '../mail/codes.ts';
+import type { MailKind } from '../mail/links.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { Secrets } from '../secrets.ts';
+import { changedAnswer, changeUser } from './credentials.ts';
+import { endLogins } from './end-logins.ts';
+import {
+  hashOf,
+  type NewHash,
+  type NewPassword,
+  PASSWORD_CODES,
+  type PasswordWriter,
+  storePassword,
+} from './set-password.ts';
 import { findUser, type User } from './store.ts';
 
 export interface CodeHolder {
@@ -20,10 +32,9 @@ export interface CodeHolder {
   editor: string;
 }
 
-export interface NewPassword {
-  /** 1 to 200 code points, plain. */
-  password: string;
-  changeRequired: boolean;
+interface CodeDeps {
+  pool: Pool;
+  secrets: Secrets;
 }
 
 /**
@@ -31,109 +42,81 @@ export interface NewPassword {
  * address once and stays good for what it is for, the password.
  * @throws ApiError 400 CODE-INVALID
  */
-export async function verifyEmail(deps: { pool: Pool; secrets: Secrets }, holder: CodeHolder): Promise<Details> {
-  const { userId, editor } = holder;
-  const code = await tryCode(
-    { db: deps.pool, secrets: deps.secrets },
-    { userId, entered: holder.code, purposes: ['verify_email', 'initialise'] },
-  );
-  if (!code) throw codeInvalid();
-  return transaction(deps.pool, async (db) => {
-    const user = await lockHuman(db, userId, codeInvalid);
-    const good = code.purpose === 'verify_email' ? await useCode(db, code) : !user.emailVerified;
+export async function verifyEmail(deps: CodeDeps, holder: CodeHolder): Promise<Details> {
+  const code = await goodCode(deps, holder, ['verify_email', 'initialise']);
+  return changeLocked(deps.pool, holder.userId, async (db, user) => {
+    const good =
+      code.purpose === 'verify_email' ? await useCode(db, code) : !user.emailVerified && (await isOpen(db, code));
     if (!good) throw codeInvalid();
-    return change(db, user, { type: 'user.human.email.verified', editor }, 'email_verified = true', []);
+    const event = { type: 'user.human.email.verified', editor: holder.editor };
+    return changeUser(db, user, event, 'email_verified = true');
   });
 }
 
 /**
- * Sets the first password with the code of an initialisation mail: the address is verified, the user active.
+ * Marks the phone number verified.
  * @throws ApiError 400 CODE-INVALID
  */
-export async function initialise(
-  deps: { pool: Pool; secrets: Secrets; hasher: Hasher },
-  holder: CodeHolder,
-  { password, changeRequired }: NewPassword,
-): Promise<Details> {
-  const { userId, editor } = holder;
-  const code = await tryCode(
-    { db: deps.pool, secrets: deps.secrets },
-    { userId, entered: holder.code, purposes: ['initialise'] },
-  );
-  if (!code) throw codeInvalid();
-  const hash = await deps.hasher.hash(password);
-  return transaction(deps.pool, async (db) => {
-    const user = await lockHuman(db, userId, codeInvalid);
+export async function verifyPhone(deps: CodeDeps, holder: CodeHolder): Promise<Details> {
+  const code = await goodCode(deps, holder, ['verify_phone']);
+  return changeLocked(deps.pool, holder.userId, async (db, user) => {
     if (!(await useCode(db, code))) throw codeInvalid();
-    await endCodes(db, userId, 'initialise');
-    return change(db, user, { type: 'user.human.initialised', editor }, `${NEW_HASH}, email_verified = true`, [
-      hash,
-      changeRequired,
-    ]);
+    const event = { type: 'user.human.phone.verified', editor: holder.editor };
+    return changeUser(db, user, event, 'phone_verified = true');
   });
 }
 
 /**
- * Sets the password of a human, checking the current one when it is given.
- * A code of an initialisation mail that is still open ends, as it could set yet another password.
- * @throws ApiError 400 PASSWORD-CURRENT, PASSWORD-NOT-HUMAN
+ * Sets a password with the code of an initialisation or a reset. A user who is INITIAL becomes active; one who is locked
+ * stays so, and a deactivated one cannot use a code. Who has a code from a mail has shown that the address is theirs.
+ * @throws ApiError 400 CODE-INVALID
  */
-export async function setPassword(
-  deps: { pool: Pool; hasher: Hasher },
-  by: { userId: string; editor: string; currentPassword?: string | undefined },
-  { password, changeRequired }: NewPassword,
+export async function setPasswordByCode(
+  deps: CodeDeps & { hasher: Hasher },
+  holder: CodeHolder,
+  password: NewPassword,
 ): Promise<Details> {
-  const { userId, editor, currentPassword } = by;
-  const checked = currentPassword === undefined ? undefined : await checkCurrent(deps, userId, currentPassword);
-  const hash = await deps.hasher.hash(password);
-  return transaction(deps.pool, async (db) => {
-    const user = await lockHuman(db, userId, notHuman);
-    if (checked !== undefined && checked !== (await hashOf(db, userId))) throw wrongPassword();
-    await endCodes(db, userId, 'initialise');
-    return change(db, user, { type: 'user.human.password.changed', editor }, NEW_HASH, [hash, changeRequired]);
-  });
+  return changeLocked(deps.pool, holder.userId, await readyPasswordByCode(deps, holder, password));
 }
 
-/** The hash that the current password was found to make. */
-async function checkCurrent(deps: { pool: Pool; hasher: Hasher }, userId: string, plain: string): Promise<string> {
-  const hash = await hashOf(deps.pool, userId);
-  if (!hash || !(await deps.hasher.verify(hash, plain)).ok) throw wrongPassword();
-  return hash;
+/**
+ * The part of `setPasswordByCode` that takes long: tries the code and hashes.
+ * @throws ApiError 400 CODE-INVALID, as does the writer
+ */
+export async function readyPasswordByCode(
+  deps: CodeDeps & { hasher: Hasher },
+  holder: CodeHolder,
+  password: NewPassword | NewHash,
+): Promise<PasswordWriter> {
+  const code = await goodCode(deps, holder, PASSWORD_CODES);
+  const hash = await hashOf(deps.hasher, password);
+  return async (db, user) => {
+    if (user.state === 'inactive' || !(await useCode(db, code))) throw codeInvalid();
+    await endLogins(db, user.id);
+    const type = code.purpose === 'initialise' ? 'user.human.initialised' : 'user.human.password.changed';
+    const change = { hash, changeRequired: password.changeRequired };
+    const verifiesEmail = code.purpose === 'initialise' || code.mailed;
+    return storePassword(db, user, { ...change, verifiesEmail }, { type, editor: holder.editor });
+  };
 }
 
-async function hashOf(db: Db, userId: string): Promise<string | null> {
-  const { rows } = await db.query<{ password_hash: string | null }>('select password_hash from users where id = $1', [
-    userId,
-  ]);
-  return rows[0]?.password_hash ?? null;
+async function goodCode(deps: CodeDeps, holder: CodeHolder, purposes: readonly MailKind[]): Promise<Code> {
+  const { userId, code: entered } = holder;
+  const code = await tryCode({ db: deps.pool, secrets: deps.secrets }, { userId, entered, purposes });
+  if (!code) throw codeInvalid();
+  return code;
 }
 
-async function lockHuman(db: Db, userId: string, missing: () => ApiError): Promise<User> {
-  const user = await findUser(db, userId, 'for update');
-  if (user?.kind !== 'human') throw missing();
-  return user;
-}
-
-const NEW_HASH = `password_hash = $4, password_change_required = $5, password_changed_at = $3,
-  state = case when state = 'initial' then 'active' else state end`;
-
-/** @param assignments of the users row, with values from `$4` on */
-async function change(
-  db: Db,
-  user: User,
-  event: { type: string; editor: string },
-  assignments: string,
-  values: unknown[],
+function changeLocked(
+  pool: Pool,
+  userId: string,
+  change: (db: Db, user: User) => Promise<AppendedEvent>,
 ): Promise<Details> {
-  const { sequence, createdAt } = await appendEvent(db, {
-    aggregateType: 'user',
-    aggregateId: user.id,
-    resourceOwner: user.orgId,
-    ...event,
+  return transaction(pool, async (db) => {
+    const user = await findUser(db, userId, 'for update');
+    if (!user) throw codeInvalid();
+    return changedAnswer(user, { event: await change(db, user) }).details;
   });
-  const text = `update users set sequence = $2, changed_at = $3, ${assignments} where id = $1`;
-  await db.query(text, [user.id, sequence, createdAt, ...values]);
-  return details({ sequence, changedAt: createdAt, resourceOwner: user.orgId });
 }
 
 function codeInvalid(): ApiError {
@@ -142,11 +125,3 @@ function codeInvalid(): ApiError {
 
 /** Id of the one answer to every code that is not good. */
 export const CODE_INVALID = 'CODE-INVALID';
-
-function wrongPassword(): ApiError {
-  return invalidArgument('PASSWORD-CURRENT', 'The current password is wrong.');
-}
-
-function notHuman(): ApiError {
-  return new ApiError('FAILED_PRECONDITION', 'PASSWORD-NOT-HUMAN', 'Only a human user has a password.');
-}

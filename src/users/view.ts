@@ -51,7 +51,7 @@ function machineView(user: User): Record<string, unknown> {
   return {
     name: user.machineName ?? '',
     description: user.machineDescription ?? '',
-    hasSecret: false,
+    hasSecret: user.hasSecret,
     accessTokenType: ACCESS_TOKEN_TYPES[user.accessTokenType] ?? 'ACCESS_TOKEN_TYPE_BEARER',
   };
 }

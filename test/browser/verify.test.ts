@@ -1,75 +1,24 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it, type TestContext } from 'node:test';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { startMailer } from '../../workers/mailer.ts';
-import { startApi, type TestApi } from '../support/api.ts';
-import { findProgram, requireOrSkip } from '../support/programs.ts';
-import { type SmtpCatcher, startSmtp, urlsIn } from '../support/smtp.ts';
-import { waitFor } from '../support/wait.ts';
+import { after, before, describe, it } from 'node:test';
+import { screenshot } from '../support/browser.ts';
+import { requireOrSkip } from '../support/programs.ts';
 import { addHuman, humanRow, mailCode } from '../users/people.ts';
-
-const ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+import { openStage, type Stage } from './stage.ts';
 
 describe('a mail link in a browser', () => {
-  let api: TestApi;
-  let smtp: SmtpCatcher;
-  let orgId: string;
-  let browser: Browser | undefined;
-
+  let stage: Stage;
   before(async () => {
-    smtp = await startSmtp();
-    api = await startApi({ env: { SMTP_URL: smtp.url } });
-    ({ orgId } = await api.setupOrg());
-    const executablePath = findProgram('chromium');
-    if (executablePath) browser = await chromium.launch({ executablePath, args: ARGS });
+    stage = await openStage();
   });
-  after(async () => {
-    await browser?.close();
-    await api.stop();
-    await smtp.stop();
-  });
-
-  /** A page that fails the test when the browser complains: of the policy, a script, a missing file. */
-  async function openPage(t: TestContext, options: { javaScriptEnabled: boolean }): Promise<Page> {
-    const context = await (browser as Browser).newContext({ viewport: { width: 900, height: 700 }, ...options });
-    const page = await context.newPage();
-    const complaints: string[] = [];
-    page.on('console', (m) => {
-      // The browser's own note of a 400 answer, which is what a refused form gets.
-      if (m.type() === 'error' && !m.text().includes('400 (Bad Request)')) complaints.push(m.text());
-    });
-    page.on('requestfailed', (r) => complaints.push(`${r.url()} ${r.failure()?.errorText}`));
-    t.after(async () => {
-      await context.close();
-      assert.deepEqual(complaints, []);
-    });
-    return page;
-  }
-
-  /** Follows a mail from the outbox to the link in its text. */
-  async function mailedLink(t: TestContext): Promise<string> {
-    const before = smtp.mails.length;
-    const mailer = startMailer(api.deps);
-    t.after(() => mailer.stop());
-    await waitFor(() => smtp.mails.length > before, { what: 'the mail' });
-    const [link] = urlsIn(smtp.mails.at(-1)?.parsed.text ?? '');
-    return String(link);
-  }
+  after(() => stage.stop());
 
   it('leads from the initialisation mail to a password that logs in, without JavaScript', async (t) => {
-    if (!requireOrSkip(t, 'chromium')) return;
-    const userId = await addHuman(api, orgId);
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { api, org, browser } = stage;
+    const userId = await addHuman(api, org.orgId);
     await mailCode(api, userId, 'initialise');
-    const page = await openPage(t, { javaScriptEnabled: false });
-    await page.goto(await mailedLink(t));
+    const page = await browser.openPage(t, { javaScriptEnabled: false });
+    await page.goto(await stage.mailedLink(t));
     await screenshot(page, 'init');
 
     await page.getByLabel('New password', { exact: true }).fill('first try');
@@ -90,11 +39,12 @@ describe('a mail link in a browser', () => {
   });
 
   it('confirms an address with one key, and says so when the link was used', async (t) => {
-    if (!requireOrSkip(t, 'chromium')) return;
-    const userId = await addHuman(api, orgId, 'old');
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { api, org, browser } = stage;
+    const userId = await addHuman(api, org.orgId, 'old');
     await mailCode(api, userId, 'verify_email');
-    const page = await openPage(t, { javaScriptEnabled: true });
-    const link = await mailedLink(t);
+    const page = await browser.openPage(t);
+    const link = await stage.mailedLink(t);
     await page.goto(link);
     await screenshot(page, 'verify');
     const focused = page.locator(':focus');
@@ -110,9 +60,9 @@ describe('a mail link in a browser', () => {
   });
 
   it('shows the labels and buttons of its form to assistive programs', async (t) => {
-    if (!requireOrSkip(t, 'chromium')) return;
-    const page = await openPage(t, { javaScriptEnabled: true });
-    await page.goto(`${api.url}/ui/init?userId=u&code=c`);
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const page = await stage.browser.openPage(t);
+    await page.goto(`${stage.api.url}/ui/init?userId=u&code=c`);
     assert.equal(await page.locator('html').getAttribute('lang'), 'en');
     assert.equal(await page.title(), 'Choose your password');
     for (const name of ['New password', 'New password again']) {
@@ -128,9 +78,3 @@ describe('a mail link in a browser', () => {
     assert.equal(Math.round(button?.width ?? 0), Math.round(form?.width ?? 1));
   });
 });
-
-/** Pictures to look at, when SCREENSHOTS names a folder. */
-async function screenshot(page: Page, name: string): Promise<void> {
-  const folder = process.env.SCREENSHOTS;
-  if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
-}

@@ -1,28 +1,28 @@
 /** Uploads that do not come to their end: nothing of them is seen, and nothing stays. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { bulk, heavy } from '../support/bodies.ts';
+import { bulk, people } from '../support/bodies.ts';
+import { lines, NDJSON, ofOrg } from '../support/ndjson.ts';
 import { assertEachOnce, rowCounts } from '../support/outcome.ts';
 import { must, onBothBackends, type Service, startService } from '../support/service.ts';
 import { startUpload } from '../support/upload.ts';
 import { waitFor } from '../support/wait.ts';
 
-/** The first of them have reached the database before the last ones are sent. */
-const USERS = heavy('up', 4500);
-const MOST = 4300;
+const USERS = people('up', 1000);
 
 onBothBackends('an upload', async (t, backend) => {
   const service = await startService(t, { backend });
   const org = await service.newOrg();
   const text = JSON.stringify(bulk(org.orgId, USERS));
-  const cut = text.indexOf(`"id-up${MOST}"`);
-  const [head, tail] = [text.slice(0, cut), text.slice(cut)];
+  const cuts = [600, 900].map((i) => text.indexOf(`"id-up${i}"`));
+  const [head, middle, tail] = [text.slice(0, cuts[0]), text.slice(cuts[0], cuts[1]), text.slice(cuts[1])];
   const before = await rowCounts(service.pool);
 
   await t.test('that the client cuts leaves nothing', async () => {
     const upload = startUpload(service);
     await upload.write(head);
     await received(service);
+    await upload.write(middle);
     upload.cut();
     await assertGone(service, before);
   });
@@ -36,11 +36,27 @@ onBothBackends('an upload', async (t, backend) => {
     await assertGone(service, before);
   });
 
+  await t.test('that the client cuts leaves nothing, be it between two lines of NDJSON and with a key', async () => {
+    const body = lines(ofOrg(org.orgId, USERS));
+    const end = body.lastIndexOf('\n', body.length / 2) + 1;
+    const lengths: Record<string, string>[] = [{}, { 'content-length': String(body.length) }];
+    for (const headers of lengths) {
+      const upload = startUpload(service, { ...NDJSON, ...headers, 'idempotency-key': 'cut' }, '?timeout=5m');
+      await upload.write(body.slice(0, end));
+      await received(service);
+      upload.cut();
+      await assertGone(service, before);
+    }
+    const { rows } = await service.pool.query('select * from idempotency_keys');
+    assert.deepEqual(rows, []);
+  });
+
   await t.test('whose API is killed is not seen either, and swept when its time is over', async () => {
     const api = service.apis.at(-1);
     const upload = startUpload(service);
     await upload.write(head);
     const importId = await received(service);
+    await upload.write(middle);
     api?.kill('SIGKILL');
     await upload.over;
     await service.startApi();
@@ -80,7 +96,7 @@ onBothBackends('an upload', async (t, backend) => {
     await upload.write(head);
     const importId = await received(service);
     await swept(service, importId);
-    const { status, text: answer } = await upload.end(tail);
+    const { status, text: answer } = await upload.end(middle + tail);
     assert.equal(JSON.parse(answer).code, 10, answer);
     assert.equal(status, 409);
     assert.deepEqual(await rowCounts(service.pool), now);
@@ -91,7 +107,7 @@ onBothBackends('an upload', async (t, backend) => {
     await upload.write(head);
     const importId = await received(service);
     await assertUnseen(service, importId);
-    const { status, text: answer } = await upload.end(tail);
+    const { status, text: answer } = await upload.end(middle + tail);
     assert.equal(status, 202, answer);
     assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
     await assertEachOnce(service, importId, { users: USERS.length });

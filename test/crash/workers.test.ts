@@ -90,7 +90,7 @@ onBothBackends('a worker', async (t, backend) => {
   });
 
   await t.test('that is told to stop finishes what it holds and ends with 0; the next one does the rest', async () => {
-    const users = 800;
+    const users = 500;
     const worker = await service.startWorker({ ...IMPORT_ONLY, WORKER_CONCURRENCY: '3' });
     const { importId } = (await must(service.importBody(bulk(orgId, people('t', users))))).body;
     await waitFor(async () => (await usersOf(service.pool, importId)) > 0, { what: 'the first users' });

@@ -67,12 +67,13 @@ test('whatever is not an ApiError is a 500 that tells nothing, and the log tells
   assert.equal((await app.get('/text')).status, 500);
 });
 
-test('a database that is away or out of resources is 503 code 14', async (t) => {
+test('a database that is away, out of resources or in a deadlock is 503 code 14', async (t) => {
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' });
   const cases: Record<string, unknown> = {
     '/53300': pgError('53300'),
     '/08006': pgError('08006'),
     '/57P01': pgError('57P01'),
+    '/40P01': pgError('40P01'),
     '/refused': refused,
     '/all': Object.assign(new AggregateError([refused, refused]), { code: 'ECONNREFUSED' }),
     '/socket': Object.assign(new Error('connect ENOENT'), { code: 'ENOENT', syscall: 'connect' }),

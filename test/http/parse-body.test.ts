@@ -76,6 +76,15 @@ test('a body that is no object is refused, and so is one too deep', () => {
   assert.equal(violationsOf({ ...good, deepArray }).length, 1);
 });
 
+test('a body of more values than any good one has is refused before each of them is looked at', () => {
+  for (const rest of [{ x: Array(200_000).fill(1) }, { queries: Array(2_000_000).fill({}) }]) {
+    const begun = performance.now();
+    assert.throws(() => parseBody(schema, { ...good, ...rest }, 'TEST'), /must not hold more than 100000 values/);
+    assert(performance.now() - begun < 2000, 'it takes no long time');
+  }
+  assert.equal(violationsOf({ ...good, x: Array(90_000).fill('\0') }).length, 90_000, 'every bad field of the others');
+});
+
 test('a key __proto__ reaches no prototype', () => {
   const open = z.looseObject({});
   const value = parseBody(open, JSON.parse('{"__proto__":{"admin":true}}'), 'TEST');

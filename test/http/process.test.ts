@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { testDatabase } from '../support/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
+const ENCRYPTION_KEY = randomBytes(32).toString('base64');
 const ENTRY = fileURLToPath(new URL('../../src/api.ts', import.meta.url));
 
 async function freePort(): Promise<number> {
@@ -28,7 +29,7 @@ interface Api {
 
 async function startProcess(t: TestContext, env: Record<string, string>): Promise<Api> {
   const port = await freePort();
-  const settings = { PORT: String(port), ENCRYPTION_KEY: randomBytes(32).toString('base64'), ...env };
+  const settings = { PORT: String(port), ENCRYPTION_KEY, ...env };
   const child = spawn(process.execPath, [ENTRY], { env: { ...process.env, ...settings } });
   t.after(() => child.kill('SIGKILL'));
   let errors = '';
@@ -65,4 +66,14 @@ test('without its stores it says so in one sentence and ends', async (t) => {
   const { child, errors } = await startProcess(t, { DATABASE_URL: '', ENCRYPTION_KEY: '' });
   assert.equal(child.exitCode, 1);
   assert.match(errors(), /^Set DATABASE_URL and ENCRYPTION_KEY[^\n]*\n$/);
+});
+
+test('with another key than the database was made with it says so in one sentence and ends', async (t) => {
+  const database = await testDatabase(t);
+  t.after(() => database.drop());
+  await startProcess(t, { DATABASE_URL: database.url });
+  const other = { DATABASE_URL: database.url, ENCRYPTION_KEY: randomBytes(32).toString('base64') };
+  const { child, errors } = await startProcess(t, other);
+  assert.equal(child.exitCode, 1);
+  assert.match(errors(), /^[^\n]*ENCRYPTION_KEY is not the one[^\n]*\n$/);
 });

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
-import { renewHash } from '../../src/identity/sessions/check-password.ts';
+import { transaction } from '../../src/db/pool.ts';
+import { findLogin } from '../../src/identity/login/store.ts';
+import { addSession, endSessions } from '../../src/identity/sessions/store.ts';
 import type { Hasher } from '../../src/passwords/hasher.ts';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
+import { codeAt, wrongCode } from '../support/totp.ts';
+import { waitFor } from '../support/wait.ts';
 
 let api: TestApi;
 let org: SetUp;
@@ -152,27 +156,99 @@ test('the first good login stores today’s hash, a wrong one does not', async (
   assert.deepEqual(await hash(), after);
 });
 
-test('a password that was changed since it was checked stays', async () => {
-  const { userId, orgId } = await api.setupOrg();
-  const hash = async () =>
-    (await api.deps.pool.query('select password_hash from users where id = $1', [userId])).rows[0].password_hash;
-  const changed = await hash();
-  const checked = { id: userId, orgId, state: 'active', passwordHash: 'the hash before', rehash: true } as const;
-  await renewHash(api.deps, checked, 'the password before');
-  assert.equal(await hash(), changed);
-});
-
 test('first logins at once all succeed', async () => {
   const { userId } = await api.setupOrg();
   await api.deps.pool.query('update users set password_hash = $2 where id = $1', [
     userId,
     '5f4dcc3b5aa765d61d8327deb882cf99',
   ]);
-  const answers = await Promise.all([1, 2, 3, 4].map(() => login({ userId }, 'password')));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => login({ userId }, 'password')));
+  assert.deepEqual(new Set(answers.map((a) => a.status)), new Set([201]));
+});
+
+test('a user who must change the password gets a session that says so', async () => {
+  const { userId } = await api.setupOrg();
+  await api.deps.pool.query('update users set password_change_required = true where id = $1', [userId]);
+  const { status, body } = await login({ userId });
+  assert.deepEqual([status, body.passwordChangeRequired], [201, true]);
+});
+
+test('a password that is too old is good for no session, and a wrong one does not tell', async () => {
+  const { userId, orgId } = await api.setupOrg();
+  const policy = { maxAgeDays: 30, expireWarnDays: 5 };
+  await api.call('POST', '/management/v1/policies/password/age', policy, { orgId });
+  const age = (days: number) =>
+    api.deps.pool.query(`update users set password_changed_at = now() - $2 * interval '1 day' where id = $1`, [
+      userId,
+      days,
+    ]);
+  await age(29.9);
+  assert.equal((await login({ userId })).status, 201);
+  await age(30.1);
+  const expired = await login({ userId });
+  assert.deepEqual([expired.status, expired.body.code, errorId(expired)], [400, 9, 'SESSION-PASSWORD-EXPIRED']);
+  assert.equal(errorId(await login({ userId }, 'wrong')), 'SESSION-CREDENTIALS');
+  await api.call('DELETE', '/management/v1/policies/password/age', undefined, { orgId });
+  assert.equal((await login({ userId })).status, 201);
+});
+
+test('a second factor is asked for, and the session says when it was checked', async () => {
+  const { userId } = await api.setupOrg();
+  const { body: totp } = await api.call('POST', `/v2beta/users/${userId}/totp`, {});
+  const now = Date.now();
+  await api.call('POST', `/v2beta/users/${userId}/totp/verify`, { code: codeAt(totp.secret, now) });
+  const withCode = (code?: string) =>
+    api.call('POST', SESSIONS, {
+      checks: { user: { userId }, password: { password: 'correct horse' }, ...(code ? { totp: { code } } : {}) },
+    });
+  const without = await withCode();
+  assert.deepEqual([without.status, without.body.code, errorId(without)], [400, 9, 'SESSION-TOTP-REQUIRED']);
+  assert.equal(errorId(await withCode(wrongCode(totp.secret, now))), 'SESSION-TOTP');
+  // The code of the step before was used up by the enrolment.
+  const right = await withCode(codeAt(totp.secret, now + 30_000));
+  assert.equal(right.status, 201);
+  const { session } = (await api.call('GET', `${SESSIONS}/${right.body.sessionId}`)).body;
+  assert.deepEqual(Object.keys(session.factors).sort(), ['password', 'totp', 'user']);
+  assert(Date.parse(session.factors.totp.verifiedAt) >= now - 60_000);
+});
+
+test('a user’s sessions end all at once, and nobody else’s', async () => {
+  const { userId } = await api.setupOrg();
+  const ids: string[] = [];
+  for (const id of [userId, userId, org.userId]) ids.push((await login({ userId: id })).body.sessionId);
+  await endSessions(api.deps.pool, userId);
+  const answers = await Promise.all(ids.map((id) => api.call('GET', `${SESSIONS}/${id}`)));
   assert.deepEqual(
     answers.map((a) => a.status),
-    [201, 201, 201, 201],
+    [404, 404, 200],
   );
+});
+
+test('whoever takes a user out of service waits for a session that is being made, and ends it too', async () => {
+  const { userId, orgId } = await api.setupOrg();
+  const { pool } = api.deps;
+  const { passwordSetAt = null } = (await findLogin(pool, { userId })) ?? {};
+  const user = { id: userId, orgId, amr: ['pwd'], passwordSetAt };
+  let locking: Promise<void> | undefined;
+  await transaction(pool, async (db) => {
+    assert(await addSession(db, user, 'token', 'system'));
+    locking = transaction(pool, async (other) => {
+      await other.query(`update users set state = 'locked' where id = $1`, [userId]);
+      await endSessions(other, userId);
+    });
+    await waitFor(
+      async () =>
+        (
+          await pool.query(
+            `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          )
+        ).rowCount,
+      { what: 'the change of state to wait' },
+    );
+  });
+  await locking;
+  assert.equal((await pool.query('select 1 from sessions where user_id = $1', [userId])).rowCount, 0);
+  assert.equal(await addSession(pool, user, 'late', 'system'), undefined);
 });
 
 test('bad bodies name their fields; snake_case is taken', async () => {
@@ -182,6 +258,7 @@ test('bad bodies name their fields; snake_case is taken', async () => {
     [{ user: {}, password: { password: 'x' } }, ['checks.user']],
     [{ user: { userId: 'a', loginName: 'b' }, password: { password: 'x' } }, ['checks.user']],
     [{ user: { userId: 'a' }, password: { password: '' } }, ['checks.password.password']],
+    [{ user: { userId: 'a' }, password: { password: 'x' }, totp: {} }, ['checks.totp.code']],
   ] as const) {
     const answer = await api.call('POST', SESSIONS, { checks });
     assert.deepEqual([answer.status, badFieldsOf(answer)], [400, fields]);

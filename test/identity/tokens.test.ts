@@ -42,10 +42,11 @@ test('a token of another user is not deleted by the wrong path', async () => {
 
 test('an expiry in the past or of a wrong form is named', async () => {
   const { userId } = await api.machine(org.orgId);
-  for (const expirationDate of ['2020-01-01T00:00:00Z', 'tomorrow', 7]) {
+  for (const expirationDate of ['2020-01-01T00:00:00Z', 'tomorrow', 7, '9999-12-31T23:59:59-12:00']) {
     const answer = await api.call('POST', pats(userId), { expirationDate });
     assert.deepEqual([answer.status, badFieldsOf(answer)], [400, ['expirationDate']]);
   }
+  assert.equal((await api.call('POST', pats(userId), { expirationDate: '9999-12-31T23:59:59Z' })).status, 200);
 });
 
 test('a human has no tokens', async () => {

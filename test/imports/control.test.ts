@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
-import { cancelImport, resumeImport } from '../../src/imports/control.ts';
+import { cancelImport, pauseImport, resumeImport } from '../../src/imports/control.ts';
+import { expireDue } from '../../src/imports/deadline.ts';
 import { dispatchRound, pointerJob } from '../../src/imports/dispatch.ts';
 import { readProgress } from '../../src/imports/progress.ts';
 import { writeBatch } from '../../src/imports/write-batch.ts';
@@ -21,7 +22,7 @@ import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 const PAST = `clock_timestamp() - interval '1 millisecond'`;
 
-describe('cancel and resume', () => {
+describe('cancel, pause and resume', () => {
   let db: TestDatabase;
   let writer: Pool;
   let importId: string;
@@ -40,8 +41,20 @@ describe('cancel and resume', () => {
   });
 
   const cancel = () => cancelImport(db.pool, ADMIN, importId);
-  const resume = (timeout?: string) => resumeImport(db.pool, ADMIN, importId, timeout, '24h');
+  const pause = () => pauseImport(db.pool, ADMIN, importId);
+  const resume = (timeout?: string) => resumeImport(db.pool, ADMIN, importId, { timeout, max: '24h' });
   const settle = (ordinals: number[]) => writeBatch(writer, importId, ordinals, { codeTtlMs: 1000 });
+  const progress = async () => (await readProgress(db.pool, importId)) ?? assert.fail();
+  /** Makes it look as if it had been paused for an hour. */
+  const anHourLater = () =>
+    setImport(db.pool, importId, {
+      paused_at: `paused_at - interval '1 hour'`,
+      deadline: `deadline - interval '1 hour'`,
+      accepted_at: `accepted_at - interval '1 hour'`,
+    });
+  const leftMs = async () => Date.parse((await progress()).deadline) - Date.now();
+  const isAbout = (ms: number, expected: number, what?: string) =>
+    assert.ok(Math.abs(ms - expected) < 5000, what ?? `${ms}`);
   const state = async () => (await importRow(db.pool, importId)).state;
   const unfit = { id: 'IMPORT-STATE', status: 'FAILED_PRECONDITION', http: 400 };
   const badTimeout = { id: 'IMPORT-TIMEOUT', status: 'INVALID_ARGUMENT' };
@@ -143,15 +156,73 @@ describe('cancel and resume', () => {
     assert.deepEqual(await events(), ['import.accepted']);
   });
 
+  it('pauses: nothing is written, and the clock stands; twice is as once', async () => {
+    await settle([0]);
+    await pause();
+    const paused = await importRow(db.pool, importId);
+    await assert.rejects(settle([1, 2]), { code: 'MU001' });
+    await pause();
+    assert.deepEqual(await importRow(db.pool, importId), paused);
+    await anHourLater();
+    await anHourLater(); // its deadline has been an hour ago by the wall's clock
+    const { state, counts, eta } = await progress();
+    assert.deepEqual([state, counts.pending, counts.succeeded, eta], ['IMPORT_STATE_PAUSED', 4, 1, null]);
+    isAbout(await leftMs(), 3_600_000);
+    assert.deepEqual(await dispatched(), []);
+    assert.equal(await expireDue(db.pool), 0);
+    assert.deepEqual(await events(), ['import.accepted', 'import.paused']);
+  });
+
+  it('goes on after a pause with the time that was left', async () => {
+    await settle([0]);
+    await pause();
+    await anHourLater();
+    await anHourLater();
+    await resume();
+    isAbout(await leftMs(), 3_600_000);
+    assert.ok((await progress()).usersPerSecond > 0.05, 'the pause is no time of work');
+    await resume();
+    assert.deepEqual(
+      await dispatched(),
+      [1, 2, 3, 4].map((o) => pointerJob(importId, o, 1).id),
+    );
+    assert.equal(await settle([1, 2, 3, 4]), 4);
+    assert.equal(await state(), 'succeeded');
+    assert.deepEqual(await events(), ['import.accepted', 'import.paused', 'import.resumed']);
+  });
+
+  it('takes a new timeout after a pause, and a bad one leaves it paused', async () => {
+    await pause();
+    await assert.rejects(resume('soon'), badTimeout);
+    assert.equal(await state(), 'paused');
+    await resume('2h');
+    isAbout(await leftMs(), 7_200_000);
+    assert.equal((await importRow(db.pool, importId)).paused_at, null);
+  });
+
+  it('is cancelled while paused, and from then on its clock runs', async () => {
+    await pause();
+    await anHourLater();
+    await cancel();
+    const { paused_at, deadline, finished_at } = await importRow(db.pool, importId);
+    assert.equal(paused_at, null);
+    isAbout(deadline.getTime() - finished_at.getTime(), 3_600_000);
+    await setImport(db.pool, importId, { deadline: PAST });
+    await assert.rejects(resume(), badTimeout);
+    assert.deepEqual(await events(), ['import.accepted', 'import.paused', 'import.cancelled']);
+  });
+
   it('fits no other state', async () => {
     for (const other of ['succeeded', 'completed_with_errors', 'undoing', 'undone']) {
       await setImport(db.pool, importId, { state: `'${other}'` });
       await assert.rejects(cancel(), unfit, other);
+      await assert.rejects(pause(), unfit, other);
       await assert.rejects(resume('1h'), { ...unfit, message: new RegExp(`IMPORT_STATE_${other.toUpperCase()}`) });
       assert.equal(await state(), other);
     }
     await setImport(db.pool, importId, { state: `'timed_out'` });
     await assert.rejects(cancel(), unfit);
+    await assert.rejects(pause(), unfit);
     await setImport(db.pool, importId, { state: `'running'`, deadline: PAST });
     await assert.rejects(
       cancel(),

@@ -102,6 +102,30 @@ describe('dispatch', () => {
     assert.deepEqual(queues.added, [...ids(big, 0, 4), ...ids(small, 0, 1), ...ids(big, 4, 8)]);
   });
 
+  it('lets the first jobs of an import go before all that waits, and again when its cursor is set back', async () => {
+    const wide = { window: 500, slice: 70 };
+    const big = await acceptImport(db.pool, entries(300));
+    for (let i = 0; i < 5; i++) await round(wide);
+    const first = ids(big, 0, 100);
+    assert.deepEqual(queues.added, ids(big, 0, 300));
+    assert.deepEqual(queues.urgent, first);
+    await acceptImport(db.pool, [entry('x')]);
+    await round(wide);
+    assert.equal(queues.urgent.length, 101);
+    await resetCursor(db.pool, big, false);
+    for (let i = 0; i < 5; i++) await round(wide);
+    assert.deepEqual(queues.urgent.slice(101), first);
+  });
+
+  it('begins with the import that has least in the queue', async () => {
+    const big = await acceptImport(db.pool, entries(1000));
+    await round({ window: 8, slice: 4 });
+    const small = await acceptImport(db.pool, [entry('x'), entry('y')]);
+    queues.added.length = 0;
+    await round({ window: 8, slice: 4 });
+    assert.deepEqual(queues.added, [...ids(small, 0, 2), ...ids(big, 4, 8)]);
+  });
+
   it('passes over imports that do not run, also those whose deadline nobody has noticed', async () => {
     for (const state of ['receiving', 'paused', 'undoing', 'timed_out', 'cancelled', 'succeeded']) {
       await setImport(db.pool, await acceptImport(db.pool, entries(2)), { state: `'${state}'` });

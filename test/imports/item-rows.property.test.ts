@@ -57,6 +57,7 @@ const goodEntry = fc.record(
         ),
         phone: fc.record({ phone: word, isPhoneVerified: fc.boolean() }, { requiredKeys: ['phone'] }),
         hashedPassword: fc.constant({ value: HASH }),
+        otpCode: fc.constantFrom('', 'gezd gnbv gy3t qojq'),
         passwordChangeRequired: fc.boolean(),
         metadata: fc.uniqueArray(fc.record({ key: word, value: base64 }), { selector: (m) => m.key, maxLength: 3 }),
         idps: fc.uniqueArray(fc.record({ configId: word, externalUserId: word, displayName: word }), {
@@ -121,8 +122,9 @@ function expectedRow(item: Item, ordinal: number): Row {
   const head = { import_id: '1', ordinal, org_index: 0, maybe_duplicate: ordinal % 2 === 1 };
   const rest = COLUMNS.slice(4);
   if (item.state === 'failed') {
-    const { state, userId: user_id, userName: user_name, error } = item;
-    return { ...head, ...Object.fromEntries(rest.map((c) => [c, null])), state, user_id, user_name, error };
+    const { state, userId: user_id, userName: user_name, error, entrySealed: entry_sealed } = item;
+    const told = { state, user_id, user_name, error, entry_sealed };
+    return { ...head, ...Object.fromEntries(rest.map((c) => [c, null])), ...told };
   }
   const values = itemValues(item).slice(1);
   return { ...head, ...Object.fromEntries(rest.map((c, i) => [c, values[i]])), extras: item.extras };

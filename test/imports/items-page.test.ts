@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
-import { ITEM_STATES, type ItemsQuery, readItems } from '../../src/imports/items-page.ts';
+import { ITEM_STATES } from '../../src/imports/item-states.ts';
+import { type ItemsQuery, readItems } from '../../src/imports/items-page.ts';
 import { readProgress } from '../../src/imports/progress.ts';
 import { readResult } from '../../src/imports/result.ts';
 import { writeBatch } from '../../src/imports/write-batch.ts';

@@ -4,9 +4,11 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
 import { createBatchWriter } from '../../src/imports/batch-writer.ts';
 import { batchStore, processItem } from '../../src/imports/process.ts';
+import { createTurns } from '../../src/imports/turns.ts';
 import { PASSWORD_SEAL } from '../../src/imports/validate.ts';
 import { type Hasher, openHasher } from '../../src/passwords/hasher.ts';
 import { verifyHash } from '../../src/passwords/registry.ts';
+import type { Secrets } from '../../src/secrets.ts';
 import {
   acceptImport,
   addOrgs,
@@ -42,7 +44,7 @@ describe('a plain password', () => {
     await db.drop();
   });
 
-  function startWorker(change: { hasher?: Hasher } = {}) {
+  function startWorker(change: { hasher?: Hasher; secrets?: Secrets } = {}) {
     const limits = {
       maxBatch: 100,
       maxFlushes: 2,
@@ -51,7 +53,7 @@ describe('a plain password', () => {
       retryMs: { first: 1, last: 2 },
     };
     const writer = createBatchWriter(batchStore(writerPool, { codeTtlMs: 1000 }), limits);
-    const deps = { writerPool, secrets: SECRETS, hasher, writer, ...change };
+    const deps = { writerPool, secrets: SECRETS, hasher, turns: createTurns(1), writer, ...change };
     return (importId: string, count: number) =>
       Promise.all(Array.from({ length: count }, (_, o) => processItem(deps, { i: importId, o })));
   }
@@ -93,6 +95,45 @@ describe('a plain password', () => {
     released.resolve();
     await all;
     assert.equal((await importRow(db.pool, importId)).succeeded, 2);
+  });
+
+  it('of a small import is hashed between those of a large one', async () => {
+    const [big, small] = [
+      await acceptImport(
+        db.pool,
+        Array.from({ length: 30 }, (_, i) => withPassword(`big${i}`, 'big')),
+      ),
+      await acceptImport(
+        db.pool,
+        ['x', 'y', 'z'].map((name) => withPassword(name, 'small')),
+      ),
+    ];
+    const hashed: string[] = [];
+    let opened = 0;
+    const gate = Promise.withResolvers<void>();
+    const work = startWorker({
+      hasher: {
+        ...hasher,
+        hash(plain) {
+          hashed.push(plain);
+          return gate.promise.then(() => hasher.hash(plain));
+        },
+      },
+      secrets: {
+        ...SECRETS,
+        unseal(...given) {
+          opened++;
+          return SECRETS.unseal(...given);
+        },
+      },
+    });
+    const all = [work(big, 30)];
+    await waitFor(() => opened === 30, { what: 'the large one to stand in line' });
+    all.push(work(small, 3));
+    await waitFor(() => opened === 33, { what: 'the small one to do so, too' });
+    gate.resolve();
+    await Promise.all(all);
+    assert.deepEqual(hashed.slice(0, 7), ['big', 'big', 'small', 'big', 'small', 'big', 'small']);
   });
 
   it('is hashed once, though two workers have the job', async () => {

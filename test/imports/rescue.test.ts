@@ -19,7 +19,7 @@ import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 const AFTER = { rescueAfterMs: 30_000, abandonedAfterMs: 300_000 };
 const LONG_AGO = `clock_timestamp() - interval '31 seconds'`;
-const JUST_NOW = `clock_timestamp() - interval '29 seconds'`;
+const JUST_NOW = `clock_timestamp() - interval '10 seconds'`;
 
 describe('the rescuer', () => {
   let db: TestDatabase;

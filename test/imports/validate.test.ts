@@ -119,14 +119,12 @@ describe('other values', () => {
   });
 
   it('a security feature that is not built fails the user; not asking for it does not', () => {
-    assert.deepEqual(problemsOf({ otpCode: '123456', requestPasswordlessRegistration: true }), [
-      'user.otpCode: a second factor cannot be imported',
+    assert.deepEqual(problemsOf({ requestPasswordlessRegistration: true }), [
       'user.requestPasswordlessRegistration: a passkey registration cannot be imported',
     ]);
-    for (const otpCode of [{}, [], 0, false]) assert.equal(problemsOf({ otpCode }).length, 1);
     assert.equal(problemsOf({ requestPasswordlessRegistration: 'true' }).length, 1);
-    assert.deepEqual(problemsOf({ otpCode: '', requestPasswordlessRegistration: false }), []);
-    assert.deepEqual(problemsOf({ otpCode: null, requestPasswordlessRegistration: null }), []);
+    assert.deepEqual(problemsOf({ requestPasswordlessRegistration: false }), []);
+    assert.deepEqual(problemsOf({ requestPasswordlessRegistration: null }), []);
   });
 
   it('no key of metadata and no link is given twice', () => {
@@ -218,11 +216,14 @@ describe('what is left out', () => {
       phoneVerified: false,
       passwordHash: null,
       passwordSealed: null,
+      totpSealed: null,
       passwordChangeRequired: false,
       extras: null,
       error: null,
     });
     assert.equal(pendingOf(entry('a', { profile: { ...PROFILE, displayName: '' } })).displayName, 'Ann Arbor');
+    const long = { firstName: '😀'.repeat(200), lastName: 'x' };
+    assert.equal(pendingOf(entry('a', { profile: long })).displayName, long.firstName, 'cut to 200 characters');
     assert.deepEqual(pendingOf(entry('a', { idps: [{ configId: 'c', externalUserId: '1' }] })).extras, {
       metadata: [],
       idps: [{ configId: 'c', externalUserId: '1', displayName: '' }],

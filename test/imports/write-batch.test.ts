@@ -79,6 +79,9 @@ describe('one batch', () => {
       machine_name: null,
       machine_description: null,
       access_token_type: 0,
+      secret_hash: null,
+      last_login_at: null,
+      rehashed_from: null,
       import_id: importId,
     });
     const { rows: events } = await db.pool.query('select * from events where sequence = $1', [sequence]);

@@ -5,6 +5,7 @@ import pino from 'pino';
 import { deliverMail, RETRY_DELAYS_MS } from '../../src/mail/deliver.ts';
 import { settleMails } from '../../src/mail/settle.ts';
 import { openSettler, type Settler } from '../../src/mail/settler.ts';
+import { openSmsGateway } from '../../src/mail/sms-gateway.ts';
 import { openSmtp } from '../../src/mail/smtp.ts';
 import type { Transport } from '../../src/mail/transport.ts';
 import { openSecrets } from '../../src/secrets.ts';
@@ -38,20 +39,23 @@ describe('delivery over SMTP', () => {
   });
 
   const settler = () => openSettler((group) => settleMails(db.pool, group));
+  const texts = openSmsGateway('http://127.0.0.1:1');
+  const logger = pino({ level: 'silent' });
+  const deps = () => ({ pool: db.pool, secrets, config, transport, texts, settler: settler(), logger });
   function deliver(id: string, attempt = 0, changes: { settler?: Settler; retryDelaysMs?: number[] } = {}) {
-    const deps = { pool: db.pool, secrets, config, transport, settler: settler(), logger: pino({ level: 'silent' }) };
-    return deliverMail({ ...deps, ...changes }, { id, attempt });
+    return deliverMail({ ...deps(), ...changes }, { id, attempt });
   }
   async function importCounts(id: string) {
     const { rows } = await db.pool.query('select mails_sent, mails_failed from imports where id = $1', [id]);
     return rows[0];
   }
 
-  it('sends both kinds of mail, with the right link and nothing else to click', async () => {
+  it('sends each kind of mail, with the right link and nothing else to click', async () => {
     await addPerson(db.pool, { id: 'auth0|1', email: 'žofie@example.com', displayName: 'Žofie' });
     for (const [kind, path] of [
       ['verify_email', '/ui/verify'],
       ['initialise', '/ui/init'],
+      ['reset_password', '/ui/reset'],
     ] as const) {
       const { outboxId, codeId } = await addMail(db.pool, { kind, userId: 'auth0|1' });
       assert.equal(await deliver(outboxId), 'sent');
@@ -104,6 +108,14 @@ describe('delivery over SMTP', () => {
     assert.deepEqual(await importCounts(importId), { mails_sent: 0, mails_failed: 1 });
   });
 
+  it('gives up when the code would have run out by the next attempt', async () => {
+    await addPerson(db.pool, { id: 'u1' });
+    const { outboxId } = await addMail(db.pool, { kind: 'reset_password', userId: 'u1', codeTtlMs: 4000 });
+    smtp.refuse({ after: 'DATA', code: 451, text: 'later', times: 1 });
+    assert.equal(await deliver(outboxId), 'failed');
+    assert.match((await outboxRow(db.pool, outboxId)).last_error ?? '', /451 later/);
+  });
+
   it('delivers on a later attempt', async () => {
     await addPerson(db.pool, { id: 'u1' });
     const { outboxId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
@@ -141,15 +153,7 @@ describe('delivery over SMTP', () => {
     const nobody = await startSmtp();
     await nobody.stop();
     const away = openSmtp(nobody.url);
-    const deps = {
-      pool: db.pool,
-      secrets,
-      config,
-      transport: away,
-      settler: settler(),
-      logger: pino({ level: 'silent' }),
-    };
-    assert.equal(await deliverMail(deps, { id: outboxId, attempt: 1 }), 'retry');
+    assert.equal(await deliverMail({ ...deps(), transport: away }, { id: outboxId, attempt: 1 }), 'retry');
     away.close();
   });
 

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { mailboxFolder, openTransport } from '../../src/mail/transport.ts';
+import { mailboxFolder, openTextTransport, openTransport } from '../../src/mail/transport.ts';
 
 describe('the local mailbox', () => {
   let dataDir: string;
@@ -24,6 +24,15 @@ describe('the local mailbox', () => {
     assert.equal(await readFile(join(folder, 'mail-00000007.eml'), 'utf8'), 'again');
     assert.equal((await stat(folder)).mode & 0o777, 0o700);
     assert.equal((await stat(join(folder, 'mail-00000007.eml'))).mode & 0o777, 0o600);
+  });
+
+  it('keeps text messages beside them, as plain text', async () => {
+    const transport = openTextTransport({ DATA_DIR: dataDir });
+    const message = { id: '9', key: 'text.9', to: '+41791234567', text: 'Žofie, the code' };
+    assert.deepEqual(await transport.send(message), { sent: true });
+    const file = join(mailboxFolder({ DATA_DIR: dataDir }), 'sms-00000009.txt');
+    assert.equal(await readFile(file, 'utf8'), 'To: +41791234567\n\nŽofie, the code\n');
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
   });
 
   it('makes its folder again when somebody removed it', async () => {

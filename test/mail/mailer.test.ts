@@ -124,5 +124,19 @@ for (const backend of ['postgres', 'redis'] as const) {
       // Three windows of a second hold 11 mails, so at least the whole second one lies between the first and the last.
       assert.ok(performance.now() - began > 950, `${performance.now() - began} ms`);
     });
+
+    it('holds the rate of one import, and keeps no other waiting', async (t) => {
+      if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
+      const { start } = running(t, { MAIL_RATE_PER_IMPORT: '5' });
+      const [large, small] = [await addMails(11, 'large'), await addMails(3, 'small')];
+      start();
+      start();
+      await waitFor(async () => (await sentOf(small.importId)) === 3, { what: 'the mails of the small one' });
+      const began = performance.now();
+      assert.ok(receivers('large').length < 11, 'the large one is not done yet');
+      await waitFor(async () => (await sentOf(large.importId)) === 11, { what: '11 mails', timeoutMs: 20_000 });
+      // A second's worth at once and then five a second: 11 take more than a second.
+      assert.ok(performance.now() - began > 500, `${performance.now() - began} ms`);
+    });
   });
 }

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { transaction } from '../../src/db/pool.ts';
-import { claimDue, type MailPointer } from '../../src/mail/outbox.ts';
+import { claimDue } from '../../src/mail/claim.ts';
+import type { MailPointer } from '../../src/mail/outbox.ts';
 import { type MailQueue, relayOnce } from '../../src/mail/relay.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { addMail, addOrg, addPerson, outboxRow } from './rows.ts';
+
+const HOUR = 3_600_000;
 
 /** A queue that keeps what it is given; `drain` empties it. */
 function fakeQueue(options: { fails?: boolean } = {}) {
@@ -41,11 +44,11 @@ describe('the relay', () => {
   it('hands each due mail over once, oldest first, and no more than the window holds', async () => {
     const ids = await addMails(5);
     const { queue, jobs } = fakeQueue();
-    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 3 }), 3);
+    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 3, codeTtlMs: HOUR }), 3);
     assert.deepEqual([...jobs.values()].map((j) => j.id).sort(), ids.slice(0, 3).sort());
-    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 3 }), 0, 'the queue is full');
+    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 3, codeTtlMs: HOUR }), 0, 'the queue is full');
     jobs.clear();
-    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 3 }), 2);
+    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 3, codeTtlMs: HOUR }), 2);
     assert.deepEqual(
       [...jobs.keys()].sort(),
       ids
@@ -54,16 +57,20 @@ describe('the relay', () => {
         .sort(),
     );
     jobs.clear();
-    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 3 }), 0, 'nothing is due any more');
+    assert.equal(
+      await relayOnce({ pool: db.pool, queue }, { window: 3, codeTtlMs: HOUR }),
+      0,
+      'nothing is due any more',
+    );
   });
 
   it('gives two relays at once different mails, and lets neither wait', { timeout: 10_000 }, async () => {
     const ids = await addMails(20);
     const handed = await transaction(db.pool, async (held) => {
-      const claimed = await claimDue(held, 10, 60_000);
+      const claimed = await claimDue(held, 10, { handOverMs: 60_000 });
       const { queue, jobs } = fakeQueue();
-      assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 10 }), 10);
-      return [...claimed, ...jobs.values()].map((j) => j.id);
+      assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 10, codeTtlMs: HOUR }), 10);
+      return [...claimed.map((c) => c.pointer), ...jobs.values()].map((j) => j.id);
     });
     assert.deepEqual(handed.sort(), ids.sort());
   });
@@ -71,7 +78,7 @@ describe('the relay', () => {
   it('hands a mail over again when the queue forgot it', async () => {
     const [id] = (await addMails(1)) as [string];
     const { queue, jobs } = fakeQueue();
-    const settings = { window: 10, handOverMs: 60_000 };
+    const settings = { window: 10, handOverMs: 60_000, codeTtlMs: HOUR };
     await relayOnce({ pool: db.pool, queue }, settings);
     assert.ok((await outboxRow(db.pool, id)).due_in > 50);
     jobs.clear();
@@ -84,9 +91,9 @@ describe('the relay', () => {
   it('leaves mails due that the queue did not take', async () => {
     await addMails(2);
     const { queue, jobs, options } = fakeQueue({ fails: true });
-    await assert.rejects(relayOnce({ pool: db.pool, queue }, { window: 10 }), /away/);
+    await assert.rejects(relayOnce({ pool: db.pool, queue }, { window: 10, codeTtlMs: HOUR }), /away/);
     options.fails = false;
-    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 10 }), 2);
+    assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 10, codeTtlMs: HOUR }), 2);
     assert.equal(jobs.size, 2);
   });
 });

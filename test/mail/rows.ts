@@ -16,6 +16,7 @@ export async function addOrg(pool: Pool, name = 'Acme'): Promise<void> {
 export interface Person {
   id: string;
   email?: string;
+  phone?: string;
   displayName?: string;
   userName?: string;
   state?: string;
@@ -26,8 +27,8 @@ export interface Person {
 export async function addPerson(pool: Pool, person: Person): Promise<void> {
   await pool.query(
     `insert into users (id, org_id, kind, state, user_name, user_name_key, given_name, family_name, display_name,
-                        email, email_key, password_hash, sequence)
-     values ($1, $2, 'human', $3, $4, lower($4), 'Ann', 'Example', $5, $6, lower($6), $7, 1)`,
+                        email, email_key, password_hash, phone, sequence)
+     values ($1, $2, 'human', $3, $4, lower($4), 'Ann', 'Example', $5, $6, lower($6), $7, $8, 1)`,
     [
       person.id,
       ORG_ID,
@@ -36,13 +37,17 @@ export async function addPerson(pool: Pool, person: Person): Promise<void> {
       person.displayName ?? 'Ann Example',
       person.email ?? 'ann@example.com',
       person.passwordHash ?? null,
+      person.phone ?? null,
     ],
   );
 }
 
-/** Adds a mail with a code of one hour, of an import if one is given. */
-export async function addMail(pool: Pool, mail: Omit<NewMail, 'codeTtlMs'> & { importId?: string }) {
-  const made = await enqueueMail(pool, { codeTtlMs: HOUR, ...mail });
+/** Adds a mail with a code of three days unless told, of an import if one is given. */
+export async function addMail(
+  pool: Pool,
+  mail: Omit<NewMail, 'codeTtlMs'> & { codeTtlMs?: number; importId?: string },
+) {
+  const made = await enqueueMail(pool, { codeTtlMs: 72 * HOUR, ...mail });
   if (mail.importId) {
     await pool.query('update mail_outbox set import_id = $2 where id = $1', [made.outboxId, mail.importId]);
   }
@@ -56,7 +61,9 @@ export async function addImport(pool: Pool, mailsDue: number): Promise<string> {
      values ('bulk', 'succeeded', 'admin', $1, $2, $2, $2) returning id`,
     [ORG_ID, mailsDue],
   );
-  return (rows[0] as { id: string }).id;
+  const { id } = rows[0] as { id: string };
+  await pool.query('insert into import_dispatch (import_id) values ($1)', [id]);
+  return id;
 }
 
 export interface OutboxRow {

@@ -4,6 +4,7 @@ import PostalMime from 'postal-mime';
 import { composeMail } from '../../src/mail/compose.ts';
 import { pageLink, templateLink, urlTemplateProblem } from '../../src/mail/links.ts';
 import { type MailFacts, renderMail } from '../../src/mail/templates.ts';
+import { composeText, type TextFacts } from '../../src/mail/text-message.ts';
 import { urlsIn } from '../support/smtp.ts';
 
 const LINK = 'https://id.example.org/ui/verify?userId=u1&code=ABCDEFGHJKLM';
@@ -25,7 +26,7 @@ const address = {
 };
 
 describe('the text of a mail', () => {
-  for (const kind of ['verify_email', 'initialise'] as const) {
+  for (const kind of ['verify_email', 'initialise', 'reset_password'] as const) {
     it(`holds one URL, the link (${kind})`, () => {
       const { text, html } = renderMail(facts({ kind }));
       assert.deepEqual(urlsIn(text).map(String), [LINK]);
@@ -96,6 +97,39 @@ describe('the message', () => {
     ] as const) {
       assert.equal((await composeMail({ ...address, toAddress: given }, renderMail(facts()))).to, expected);
     }
+  });
+});
+
+describe('a text message', () => {
+  const text = (changes: Partial<TextFacts> = {}) =>
+    composeText({
+      id: '7',
+      createdAt: new Date('2026-01-31T12:00:00.123Z'),
+      expiresAt: new Date('2026-01-31T12:10:00.123Z'),
+      to: '+41791234567',
+      orgName: 'Acme',
+      code: 'ABCDEFGHJKLM',
+      ...changes,
+    });
+
+  it('says whose code it is, what for and for how long, without a URL', () => {
+    const message = text();
+    const expected = 'Acme: ABCDEFGHJKLM is the code to confirm your phone number. It works once, for 10 minutes.';
+    assert.deepEqual([message.to, message.text], ['+41791234567', expected]);
+    assert.deepEqual(text(), message);
+    assert.notEqual(text({ id: '8' }).key, message.key);
+  });
+
+  it('fits into one message, and leaves out names that phones make a link of', () => {
+    assert.ok(text({ orgName: 'A'.repeat(200) }).text.length <= 160);
+    for (const orgName of ['', 'evil.example', 'see https://evil.example', 'www.evil.example']) {
+      assert.match(text({ orgName }).text, /^ABCDEFGHJKLM is the code/);
+    }
+    assert.deepEqual(urlsIn(text({ orgName: 'https://a.b' }).text), []);
+  });
+
+  it('needs a number', () => {
+    assert.throws(() => text({ to: null }), /no phone number/);
   });
 });
 

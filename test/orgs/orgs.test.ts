@@ -66,6 +66,20 @@ test('"me" is the caller’s organization, or the one that the header names', as
   assert.equal(await me({ headers: { 'x-zitadel-orgid': two.orgId } }), two.orgId);
 });
 
+test('the header names an organization in UTF-8, as most programs send it, or in ISO 8859-1', async () => {
+  const { orgId } = await api.setupOrg({ org: { orgId: unique('zürich|人') } });
+  const latin = await api.setupOrg({ org: { orgId: unique('zürich') } });
+  const bytes = (text: string) => Buffer.from(text).toString('latin1');
+  for (const [sent, id] of [
+    [bytes(orgId), orgId],
+    [bytes(latin.orgId), latin.orgId],
+    [latin.orgId, latin.orgId],
+  ]) {
+    const { body } = await api.call('GET', '/management/v1/orgs/me', undefined, { orgId: sent });
+    assert.equal(body.org?.id, id);
+  }
+});
+
 test('an organization without a role of the caller is 403, missing or not; to an IAM_OWNER a missing one is 404', async () => {
   const [one, two] = [await api.setupOrg(), await api.setupOrg()];
   const owner = await api.machine(one.orgId, ['ORG_OWNER']);

@@ -102,6 +102,13 @@ test('a display name is kept, an empty one is first and last name', async () => 
   assert.equal(await nameOf(''), 'Ann Arbor');
 });
 
+test('a display name that is made of names is no longer than one may be', async () => {
+  const profile = { firstName: '😀'.repeat(150), lastName: '😎'.repeat(150) };
+  const { userId } = (await setUp({ human: { profile } })).body;
+  const { displayName } = (await api.call('GET', `/v2beta/users/${userId}`)).body.user.human.profile;
+  assert.equal(displayName, `${'😀'.repeat(150)} ${'😎'.repeat(49)}`);
+});
+
 test('a body in snake_case is taken', async () => {
   const human = {
     user_name: 'ann',

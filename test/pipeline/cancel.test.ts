@@ -6,7 +6,7 @@ import { assertEachOnce, assertSums, usersOf } from '../support/outcome.ts';
 import { must, onBothBackends, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait.ts';
 
-const USERS = 800;
+const USERS = 500;
 
 onBothBackends('a cancelled import', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0 });

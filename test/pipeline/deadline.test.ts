@@ -67,7 +67,7 @@ onBothBackends('a deadline with no worker alive', async (t, backend) => {
   });
 });
 
-const USERS = 1000;
+const USERS = 500;
 
 onBothBackends('a deadline in mid-drain', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0 });
@@ -105,7 +105,7 @@ onBothBackends('a deadline in mid-drain', async (t, backend) => {
   });
 
   await t.test('is announced only when no more users come', async () => {
-    const slow = (await must(service.importBody(bulk(org.orgId, people('n', 5000), '300ms')))).body;
+    const slow = (await must(service.importBody(bulk(org.orgId, people('n', 2000), '150ms')))).body;
     const at = `/admin/v1/imports/${slow.importId}`;
     const ended = await waitFor(
       async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { bulk, OLD_PASSWORD, people } from '../support/bodies.ts';
 import { entry } from '../support/imports.ts';
 import { assertEachOnce, assertSums } from '../support/outcome.ts';
-import { must, onBothBackends, type Service, startService } from '../support/service.ts';
+import { must, onBothBackends, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const NO_COUNTS = { pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 };
@@ -49,7 +49,7 @@ onBothBackends('a bulk import', async (t, backend) => {
       passwordChangeRequired: true,
     };
     const sent = entry('Zoë.Ng', full);
-    await imported(service, bulk(org.orgId, [{ ...sent, userId: 'auth0|zoë:1' }]));
+    await service.imported(bulk(org.orgId, [{ ...sent, userId: 'auth0|zoë:1' }]));
     const path = `/v2beta/users/${encodeURIComponent('auth0|zoë:1')}`;
     const { body } = await must(service.call('GET', path, undefined, { token: org.ownerToken }));
     assert.equal(body.details.resourceOwner, org.orgId);
@@ -67,15 +67,15 @@ onBothBackends('a bulk import', async (t, backend) => {
   });
 
   await t.test('lets them log in with their old password, by either login name, in any case', async () => {
-    await imported(service, bulk(org.orgId, people('Old-', 2)));
+    await service.imported(bulk(org.orgId, people('Old-', 2)));
     for (const loginName of ['Old-1', 'OLD-1', `old-1@${org.domain}`]) {
-      const { status, body } = await login(service, loginName, OLD_PASSWORD, org.ownerToken);
+      const { status, body } = await service.login(loginName, OLD_PASSWORD, { token: org.ownerToken });
       assert.equal(status, 201, JSON.stringify(body));
       assert.ok(body.sessionToken);
     }
-    assert.equal((await login(service, 'Old-1', 'Secret', org.ownerToken)).status, 400);
+    assert.equal((await service.login('Old-1', 'Secret')).status, 400);
     // The first good login hashed it anew; the password is still the same.
-    assert.equal((await login(service, 'Old-1', OLD_PASSWORD, org.ownerToken)).status, 201);
+    assert.equal((await service.login('Old-1', OLD_PASSWORD)).status, 201);
   });
 
   await t.test('answers 200 with the final result when the caller waits', async () => {
@@ -99,7 +99,7 @@ onBothBackends('a bulk import', async (t, backend) => {
       { orgId: other.orgId, humanUsers: people('other', 2) },
       { orgId: org.orgId, humanUsers: people('again', 4) },
     ];
-    const result = await imported(service, { timeout: '5m', dataOrgs: { orgs } });
+    const result = await service.imported({ timeout: '5m', dataOrgs: { orgs } });
     assert.equal(result.state, 'IMPORT_STATE_COMPLETED_WITH_ERRORS');
     assert.deepEqual(result.counts, { ...NO_COUNTS, total: 10, succeeded: 9, failed: 1 });
     assert.deepEqual(result.orgs, [
@@ -132,7 +132,7 @@ onBothBackends('a bulk import', async (t, backend) => {
       { orgId: org.orgId, humanUsers: [...people('p', 5), 7] },
       { orgId: other.orgId, humanUsers: people('q', 5) },
     ];
-    const { importId } = await imported(service, { timeout: '5m', dataOrgs: { orgs } });
+    const { importId } = await service.imported({ timeout: '5m', dataOrgs: { orgs } });
     const list = async (query: string) =>
       (await must(service.call('GET', `/admin/v1/imports/${importId}/items?${query}`))).body;
 
@@ -166,76 +166,48 @@ onBothBackends('a bulk import', async (t, backend) => {
       assert.equal(status, 400, query);
     }
   });
-});
 
-onBothBackends('the list of imports', async (t, backend) => {
-  const service = await startService(t, { backend });
-  const [a, b] = [await service.newOrg(), await service.newOrg()];
-  const viewer = await service.machine(a.orgId, ['ORG_OWNER_VIEWER']);
-  const ofA = await imported(service, bulk(a.orgId, people('a', 2)));
-  const ofB = await imported(service, bulk(b.orgId, people('b', 2)));
-  const orgs = [
-    { orgId: a.orgId, humanUsers: people('ab', 1) },
-    { orgId: b.orgId, humanUsers: people('ba', 1) },
-  ];
-  const ofBoth = await imported(service, { timeout: '5m', dataOrgs: { orgs } });
-  const ids = async (token: string) =>
-    (await must(service.call('GET', '/admin/v1/imports', undefined, { token }))).body.imports.map(
-      (i: { importId: string }) => i.importId,
-    );
+  await t.test('is listed, the newest first, to those who own all of its organizations', async () => {
+    const viewer = await service.machine(org.orgId, ['ORG_OWNER_VIEWER']);
+    const orgs = [
+      { orgId: org.orgId, humanUsers: people('ab', 1) },
+      { orgId: other.orgId, humanUsers: people('ba', 1) },
+    ];
+    const mine = await service.imported(bulk(org.orgId, people('mine', 1)));
+    const theirs = await service.imported(bulk(other.orgId, people('theirs', 1)));
+    const shared = await service.imported({ timeout: '5m', dataOrgs: { orgs } });
+    const list = async (token: string, query = '') =>
+      (await must(service.call('GET', `/admin/v1/imports${query}`, undefined, { token }))).body;
+    const ids = (page: { imports: { importId: string }[] }) => page.imports.map((i) => i.importId);
 
-  await t.test('shows the newest first, to those who own all of its organizations', async () => {
-    assert.deepEqual(await ids(service.token), [ofBoth.importId, ofB.importId, ofA.importId]);
-    assert.deepEqual(await ids(a.ownerToken), [ofA.importId]);
-    assert.deepEqual(await ids(b.ownerToken), [ofB.importId]);
+    const all = await list(service.token);
+    assert.deepEqual(ids(all).slice(0, 3), [shared.importId, theirs.importId, mine.importId]);
+    for (const one of all.imports) assertSums(one);
+    assert.ok(ids(await list(org.ownerToken)).includes(mine.importId));
+    assert.ok(!ids(await list(org.ownerToken)).includes(theirs.importId));
+    assert.ok(!ids(await list(org.ownerToken)).includes(shared.importId));
     assert.equal((await service.call('GET', '/admin/v1/imports', undefined, { token: viewer.token })).status, 403);
-  });
 
-  await t.test('comes in pages', async () => {
-    const first = (await service.call('GET', '/admin/v1/imports?pageSize=2')).body;
-    assert.equal(first.imports.length, 2);
-    assertSums(first.imports[0]);
-    const second = (await service.call('GET', `/admin/v1/imports?pageSize=2&pageToken=${first.nextPageToken}`)).body;
-    assert.deepEqual([second.imports.length, second.nextPageToken], [1, undefined]);
-  });
+    const first = await list(service.token, '?pageSize=2');
+    const second = await list(service.token, `?pageSize=100&pageToken=${first.nextPageToken}`);
+    assert.deepEqual([first.imports.length, second.nextPageToken], [2, undefined]);
+    assert.deepEqual([...ids(first), ...ids(second)], ids(all));
 
-  await t.test('and each import is shown to the same callers, whatever of it they ask for', async () => {
     for (const [importId, token, status] of [
-      [ofA.importId, a.ownerToken, 200],
-      [ofA.importId, b.ownerToken, 403],
-      [ofA.importId, viewer.token, 403],
-      [ofBoth.importId, a.ownerToken, 403],
-      ['999999', a.ownerToken, 403],
+      [mine.importId, org.ownerToken, 200],
+      [mine.importId, other.ownerToken, 403],
+      [mine.importId, viewer.token, 403],
+      [shared.importId, org.ownerToken, 403],
+      ['999999', org.ownerToken, 403],
       ['999999', service.token, 404],
       ['nonsense', service.token, 404],
     ] as const) {
-      for (const [method, action] of [
-        ['GET', ''],
-        ['GET', '/items'],
-        ['GET', '/events'],
-      ] as const) {
-        const answer = await service.call(method, `/admin/v1/imports/${importId}${action}`, undefined, { token });
-        assert.equal(answer.status, status, `${importId}${action}`);
-      }
-      if (status === 200) continue;
-      for (const action of ['_cancel', '_resume']) {
-        const answer = await service.call('POST', `/admin/v1/imports/${importId}/${action}`, {}, { token });
-        assert.equal(answer.status, status, `${importId}/${action}`);
+      const actions = status === 200 ? [] : ['POST /_cancel', 'POST /_resume'];
+      for (const action of ['GET ', 'GET /items', 'GET /events', ...actions]) {
+        const [method, rest] = action.split(' ') as [string, string];
+        const answer = await service.call(method, `/admin/v1/imports/${importId}${rest}`, undefined, { token });
+        assert.equal(answer.status, status, `${importId} ${action}`);
       }
     }
   });
 });
-
-async function imported(service: Service, body: unknown) {
-  const { importId } = (await must(service.importBody(body))).body;
-  return service.waitForEnd(importId);
-}
-
-function login(service: Service, loginName: string, password: string, token: string) {
-  return service.call(
-    'POST',
-    '/v2beta/sessions',
-    { checks: { user: { loginName }, password: { password } } },
-    { token },
-  );
-}

@@ -60,8 +60,7 @@ onBothBackends('the mails of an import', async (t, backend) => {
   const service = await startService(t, { backend });
   const org = await service.newOrg();
   const due = CASES.filter(mailOf);
-  const { importId } = (await must(service.importBody(bulk(org.orgId, CASES.map(toEntry))))).body;
-  await service.waitForEnd(importId);
+  const { importId } = await service.imported(bulk(org.orgId, CASES.map(toEntry)));
 
   await t.test('go out exactly where one is due, one each', async () => {
     await assertEachOnce(service, importId, { users: CASES.length, mails: due.length });
@@ -98,7 +97,7 @@ onBothBackends('the mails of an import', async (t, backend) => {
   await t.test('let an unverified user log in before the link, and verify by it once', async () => {
     for (const credential of ['hash', 'plain'] as const) {
       const name = `${credential}-false-undefined`;
-      assert.equal(await login(service, name, credential === 'hash' ? OLD_PASSWORD : PLAIN), 201);
+      assert.equal((await service.login(name, credential === 'hash' ? OLD_PASSWORD : PLAIN)).status, 201);
       const link = linkOf(service, `${name}@example.com`);
       const { status, text } = await submit(link);
       assert.equal(status, 200, text);
@@ -111,13 +110,13 @@ onBothBackends('the mails of an import', async (t, backend) => {
   await t.test('let a user without password choose the first one, and then log in', async () => {
     for (const verified of [true, false]) {
       const name = `none-${verified}-undefined`;
-      assert.equal(await login(service, name, 'my first'), 400);
+      assert.equal((await service.login(name, 'my first')).status, 400);
       const link = linkOf(service, `${name}@example.com`);
       const { status, text } = await submit(link, { password: 'my first', repeated: 'my first' });
       assert.equal(status, 200, text);
       const { body } = await service.call('GET', pathOf(name));
       assert.deepEqual([body.user.state, body.user.human.email.isVerified], ['USER_STATE_ACTIVE', true]);
-      assert.equal(await login(service, name, 'my first'), 201);
+      assert.equal((await service.login(name, 'my first')).status, 201);
       assert.equal((await submit(link, { password: 'other', repeated: 'other' })).status, 400);
     }
   });
@@ -132,7 +131,7 @@ onBothBackends('the mails of an import', async (t, backend) => {
     const choice = { newPassword: { password: 'by the API' }, verificationCode: code };
     const password = `${pathOf('none-undefined-active')}/password`;
     assert.equal((await service.call('POST', password, choice, { token: null })).status, 200);
-    assert.equal(await login(service, 'none-undefined-active', 'by the API'), 201);
+    assert.equal((await service.login('none-undefined-active', 'by the API')).status, 201);
   });
 
   await t.test('are as many as before, whatever was done with them', async () => {
@@ -162,9 +161,4 @@ async function submit(link: URL, fields: Record<string, string> = {}): Promise<{
   const form = new URLSearchParams({ ...Object.fromEntries(hidden.map(([, k, v]) => [k, v])), ...fields });
   const answer = await fetch(new URL(action, link), { method: 'POST', body: form });
   return { status: answer.status, text: await answer.text() };
-}
-
-async function login(service: Service, loginName: string, password: string): Promise<number> {
-  const body = { checks: { user: { loginName }, password: { password } } };
-  return (await service.call('POST', '/v2beta/sessions', body)).status;
 }

@@ -1,29 +1,38 @@
-/** Plain passwords in imports: sealed when they are read, hashed by the workers, and in clear nowhere at any time. */
+/**
+ * Plain passwords and secrets of second factors in imports: sealed when they are read, hashed or moved by the workers, and
+ * in clear nowhere at any time.
+ */
 import assert from 'node:assert/strict';
 import { Redis } from 'ioredis';
 import type { Pool } from '../../src/db/pool.ts';
-import { bulk } from '../support/bodies.ts';
+import { errorId } from '../support/api.ts';
+import { bulk, OLD_PASSWORD } from '../support/bodies.ts';
 import { entry, HASH } from '../support/imports.ts';
 import { must, onBothBackends, type Service, startService } from '../support/service.ts';
 import { urlsIn } from '../support/smtp.ts';
+import { codeAt, wrongCode } from '../support/totp.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** Long and odd enough to stand nowhere by chance. */
 const SHORT = 'Xq7-plain-Ünïcode-z';
 const LONG = `Lw9-${'long-plain-'.repeat(10)}end`;
 const WRONG_PLACE = 'Kv3-not-a-hash-at-all';
-const PRIVATE = [SHORT, LONG, WRONG_PLACE];
+/** Base32, as an authenticator app has it. */
+const FACTOR = 'PLAINSECRETOFTHEAUTHENTICATORAPP';
+const PRIVATE = [SHORT, LONG, WRONG_PLACE, FACTOR, FACTOR.toLowerCase()];
 
 const GOOD = [
   entry('short', { password: SHORT, hashedPassword: undefined }),
   entry('long', { password: LONG, hashedPassword: undefined, email: { email: 'long@example.com' } }),
 ];
+const WITH_FACTOR = entry('factor', { otpCode: FACTOR.toLowerCase() });
 const BAD = [
   entry('both', { password: SHORT }),
   entry('bad-email', { password: SHORT, hashedPassword: undefined, email: { email: SHORT } }),
   entry('too-long', { password: LONG.repeat(2), hashedPassword: undefined }),
   entry('no-text', { password: { value: SHORT }, hashedPassword: undefined }),
   entry('no-hash', { hashedPassword: { value: WRONG_PLACE } }),
+  entry('no-factor', { otpCode: `${FACTOR}!` }),
 ];
 const UNKNOWN_FIELDS = entry('unknown', { passwort: SHORT, hashedPassword: { value: HASH, plain: LONG } });
 
@@ -32,11 +41,11 @@ onBothBackends('plain passwords', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0, env: { LOG_LEVEL: 'trace' } });
   const dispatcher = await service.startWorker({ WORKER_ROLES: 'dispatch,rescue' });
   const org = await service.newOrg();
-  const body = bulk(org.orgId, [...GOOD, ...BAD, UNKNOWN_FIELDS]);
+  const body = bulk(org.orgId, [...GOOD, ...BAD, UNKNOWN_FIELDS, WITH_FACTOR]);
   const { importId } = (await must(service.importBody(body))).body;
 
   await t.test('lie sealed until a worker has hashed them', async () => {
-    await waitFor(async () => (await service.depth()) === GOOD.length + 1, { what: 'the jobs' });
+    await waitFor(async () => (await service.depth()) === GOOD.length + 2, { what: 'the jobs' });
     const { rows } = await service.pool.query(
       `select user_name, password_hash, password_sealed from import_items
        where import_id = $1 and state = 'pending' and password_hash is null order by ordinal`,
@@ -47,6 +56,7 @@ onBothBackends('plain passwords', async (t, backend) => {
       ['short', 'long'],
     );
     for (const row of rows) assert.ok(row.password_sealed);
+    assert.deepEqual(await sealedFactors(service, importId), ['factor']);
     await assertNowhere(service);
   });
 
@@ -68,6 +78,7 @@ onBothBackends('plain passwords', async (t, backend) => {
     assert.match(hashes.get('id-long'), /^\$argon2id\$/);
     const sealed = await service.pool.query('select from import_items where password_sealed is not null');
     assert.equal(sealed.rowCount, 0);
+    assert.deepEqual(await sealedFactors(service, importId), []);
   });
 
   await t.test('let their users log in', async () => {
@@ -76,9 +87,19 @@ onBothBackends('plain passwords', async (t, backend) => {
       ['long', LONG, 201],
       ['long', LONG.slice(0, 80), 400],
     ] as const) {
-      const checks = { user: { loginName }, password: { password } };
-      assert.equal((await service.call('POST', '/v2beta/sessions', { checks })).status, status);
+      assert.equal((await service.login(loginName, password)).status, status);
     }
+  });
+
+  await t.test('are asked for a second factor where one was imported, and for its code once', async () => {
+    assert.equal(errorId(await service.login('factor', OLD_PASSWORD)), 'SESSION-TOTP-REQUIRED');
+    const code = codeAt(FACTOR);
+    assert.equal((await loginWithCode(service, 'factor', code)).status, 201);
+    assert.equal(errorId(await loginWithCode(service, 'factor', code)), 'SESSION-TOTP');
+    const user = { ...WITH_FACTOR.user, userName: 'single-factor' };
+    assert.equal((await single(service, user, org.orgId)).status, 200);
+    assert.equal(errorId(await loginWithCode(service, 'single-factor', wrongCode(FACTOR))), 'SESSION-TOTP');
+    assert.equal((await loginWithCode(service, 'single-factor', codeAt(FACTOR))).status, 201);
   });
 
   await t.test('are no part of any answer, of failed users neither', async () => {
@@ -89,6 +110,7 @@ onBothBackends('plain passwords', async (t, backend) => {
       await service.call('GET', '/admin/v1/imports'),
       await service.call('GET', '/v2beta/users/id-short'),
       await single(service, { ...GOOD[0]?.user, userName: SHORT.slice(0, 3), password: LONG.repeat(2) }),
+      await single(service, { ...GOOD[0]?.user, otpCode: `${FACTOR}1` }, org.orgId),
       await service.importBody(`{"dataOrgs":{"orgs":[{"orgId":"${org.orgId}","humanUsers":[{"password":"${SHORT}"},`),
     ];
     assert.equal(answers[0]?.body.counts.failed, BAD.length);
@@ -98,8 +120,7 @@ onBothBackends('plain passwords', async (t, backend) => {
   await t.test('of a single import neither', async () => {
     const user = { ...GOOD[0]?.user, userName: 'single', password: SHORT };
     assert.equal((await single(service, user, org.orgId)).status, 200);
-    const checks = { user: { loginName: 'single' }, password: { password: SHORT } };
-    assert.equal((await service.call('POST', '/v2beta/sessions', { checks })).status, 201);
+    assert.equal((await service.login('single', SHORT)).status, 201);
   });
 
   await t.test('stand in no table, no queue and no log', async () => {
@@ -117,6 +138,20 @@ onBothBackends('plain passwords', async (t, backend) => {
 
 function single(service: Service, user: unknown, orgId?: string) {
   return service.call('POST', '/management/v1/users/human/_import', user, { orgId });
+}
+
+function loginWithCode(service: Service, loginName: string, code: string) {
+  const checks = { user: { loginName }, password: { password: OLD_PASSWORD }, totp: { code } };
+  return service.call('POST', '/v2beta/sessions', { checks });
+}
+
+/** Names of the items that hold the secret of a second factor. */
+async function sealedFactors(service: Service, importId: string): Promise<string[]> {
+  const { rows } = await service.pool.query<{ user_name: string }>(
+    'select user_name from import_items where import_id = $1 and totp_sealed is not null',
+    [importId],
+  );
+  return rows.map((r) => r.user_name);
 }
 
 async function assertNowhere(service: Service): Promise<void> {

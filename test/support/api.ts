@@ -10,6 +10,7 @@ import { type AppDeps, buildApp } from '../../src/app.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { listen } from '../../src/http/server.ts';
 import { bootstrap } from '../../src/identity/bootstrap.ts';
+import { openProvider } from '../../src/identity/oauth/provider.ts';
 import { openImportSignal } from '../../src/imports/signal.ts';
 import { openHasher } from '../../src/passwords/hasher.ts';
 import { openQueues } from '../../src/queue/queues.ts';
@@ -76,7 +77,7 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
     ...options.env,
   });
   const config = { ...settings, DATABASE_URL: database.url };
-  const deps = {
+  const stores = {
     pool: database.pool,
     config,
     secrets: openSecrets(config.ENCRYPTION_KEY as string),
@@ -90,7 +91,8 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
   const server = await listen((req, res) => app?.(req, res), { host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${server.port}`;
   if (!options.env?.BASE_URL) config.baseUrl = url;
-  await bootstrap(deps);
+  await bootstrap(stores);
+  const deps = { ...stores, oauth: await openProvider(stores) };
   app = buildApp(deps);
   const call = caller(url, token);
   return {
@@ -126,7 +128,7 @@ function caller(url: string, admin: string): Call {
         : { body: isRaw ? (body as string | Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.includes('json');
+    const isJson = response.headers.get('content-type')?.match(/[/+]json\b/);
     return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
   };
 }

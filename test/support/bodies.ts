@@ -23,12 +23,6 @@ export function unverified(prefix: string, count: number): Entry[] {
   });
 }
 
-/** Valid users who are large enough that 4,500 of them are several chunks on their way into the database. */
-export function heavy(prefix: string, count: number): Entry[] {
-  const [nickName, displayName] = ['n'.repeat(200), 'd'.repeat(200)];
-  return people(prefix, count, { profile: { firstName: 'Ann', lastName: 'Arbor', nickName, displayName } });
-}
-
 /** A file of test/fixtures as it is. */
 export function fixture(name: string): Promise<string> {
   return readFile(new URL(`../fixtures/${name}`, import.meta.url), 'utf8');

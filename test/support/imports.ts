@@ -4,6 +4,7 @@ import { openPool, type Pool } from '../../src/db/pool.ts';
 import type { Caller } from '../../src/identity/caller.ts';
 import type { ImportDeps } from '../../src/imports/deps.ts';
 import { receiveImport } from '../../src/imports/intake.ts';
+import type { ImportOptions } from '../../src/imports/options.ts';
 import { DataOrgsParser } from '../../src/imports/parse.ts';
 import { WRITER_SESSION } from '../../src/imports/write-batch.ts';
 import type { JobToAdd, Queues } from '../../src/queue/queues.ts';
@@ -60,17 +61,22 @@ export function entries(count: number, user: Record<string, unknown> = {}): Entr
 export interface QueueLog extends Queues {
   /** Ids of all jobs handed in, in order, repeated ones too. */
   added: string[];
+  /** Those of them that go before all that waits. */
+  urgent: string[];
 }
 
 /** Takes jobs and does nothing with them; `refuse` makes it fail. */
 export function queueLog(refuse: () => boolean = () => false): QueueLog {
   const added: string[] = [];
+  const urgent: string[] = [];
   return {
     kind: 'redis',
     added,
+    urgent,
     async add(_, jobs: JobToAdd<unknown>[]) {
       if (refuse()) throw new Error('the queue is away');
       added.push(...jobs.map((j) => j.id));
+      urgent.push(...jobs.filter((j) => j.urgent).map((j) => j.id));
     },
     depth: async () => added.length,
     async drop() {
@@ -89,6 +95,7 @@ export interface AcceptOptions {
   orgId?: string;
   timeout?: unknown;
   strict?: boolean;
+  special?: ImportOptions;
   caller?: Caller;
   /** Settings over the defaults, as environment variables. */
   env?: Record<string, string>;
@@ -99,7 +106,7 @@ export interface AcceptOptions {
 /** Takes a whole body, text or value, as the bulk import does; answers the import's id. */
 export async function acceptBody(pool: Pool, body: unknown, options: AcceptOptions = {}): Promise<string> {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  const how = { parser: new DataOrgsParser(), strict: options.strict ?? false };
+  const how = { parser: new DataOrgsParser(), strict: options.strict ?? false, special: options.special };
   return receiveImport(
     importDeps(pool, options.env),
     options.caller ?? ADMIN,
@@ -108,7 +115,7 @@ export async function acceptBody(pool: Pool, body: unknown, options: AcceptOptio
   );
 }
 
-async function* cut(bytes: Buffer, size: number): AsyncIterable<Buffer> {
+export async function* cut(bytes: Buffer, size: number): AsyncIterable<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Pool } from '../../src/db/pool.ts';
 import type { Answer } from './api.ts';
-import type { Service } from './service.ts';
+import { must, type Service } from './service.ts';
 import { waitFor } from './wait.ts';
 
 /** How many users of an import there are right now. */
@@ -76,14 +76,18 @@ export async function assertEachOnce(service: Service, importId: string, expecte
 }
 
 /** The result when no mail of the import is under way any more. */
-export function mailsSettled(service: Service, importId: string): Promise<Answer['body']> {
-  return waitFor(
+export async function mailsSettled(service: Service, importId: string): Promise<Answer['body']> {
+  await waitFor(
     async () => {
-      const { body } = await service.call('GET', `/admin/v1/imports/${importId}`);
-      return body.mails.pending === 0 ? body : undefined;
+      const { rowCount } = await service.pool.query(
+        'select from imports where id = $1 and mails_due = mails_sent + mails_failed',
+        [importId],
+      );
+      return rowCount === 1;
     },
     { what: `the mails of import ${importId}`, timeoutMs: 90_000 },
   );
+  return (await must(service.call('GET', `/admin/v1/imports/${importId}`))).body;
 }
 
 /** How many mails came in for each address. */

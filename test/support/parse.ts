@@ -10,7 +10,7 @@ export function steps(...pieces: (string | Uint8Array)[]): Step[] {
   return merge([...all, ...parser.end()]);
 }
 
-function merge(all: Step[]): Step[] {
+export function merge(all: Step[]): Step[] {
   const merged: Step[] = [];
   for (const step of all) {
     const last = merged.at(-1);

@@ -15,8 +15,8 @@ export interface Upload {
 }
 
 /** Begins a bulk import at the API that was started last. */
-export function startUpload(service: Service, headers: Record<string, string> = {}): Upload {
-  const client = request(`${service.url}/admin/v1/import`, {
+export function startUpload(service: Service, headers: Record<string, string> = {}, query = ''): Upload {
+  const client = request(`${service.url}/admin/v1/import${query}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${service.token}`, 'content-type': 'application/json', ...headers },
   });

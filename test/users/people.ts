@@ -66,3 +66,48 @@ export async function eventsOf(api: TestApi, userId: string): Promise<string[]> 
   );
   return rows.map((r) => r.type);
 }
+
+export interface Contact {
+  email: string;
+  emailVerified: boolean;
+  phone: string | null;
+  phoneVerified: boolean;
+}
+
+export async function contactOf(api: TestApi, userId: string): Promise<Contact> {
+  const { rows } = await api.deps.pool.query<Contact>(
+    `select email, email_verified as "emailVerified", phone, phone_verified as "phoneVerified"
+     from users where id = $1`,
+    [userId],
+  );
+  return rows[0] as Contact;
+}
+
+/** The newest mail or text message to the user, sent or not, with the code it carries. */
+export async function lastMail(
+  api: TestApi,
+  userId: string,
+): Promise<{ kind: MailKind; urlTemplate: string | null; code: string; codeId: string }> {
+  const { rows } = await api.deps.pool.query(
+    `select kind, url_template as "urlTemplate", code_id as "codeId" from mail_outbox
+     where user_id = $1 order by id desc limit 1`,
+    [userId],
+  );
+  if (!rows[0]) throw new Error('The user has no mail.');
+  return { ...rows[0], code: api.deps.secrets.code(rows[0].codeId, 0) };
+}
+
+/** Kinds of the mails that are still to go out, oldest first. */
+export async function unsentMails(api: TestApi, userId: string): Promise<string[]> {
+  const { rows } = await api.deps.pool.query<{ kind: string }>(
+    `select kind from mail_outbox where user_id = $1 and state = 'pending' order by id`,
+    [userId],
+  );
+  return rows.map((row) => row.kind);
+}
+
+/** How often a code was looked at. */
+export async function triesOf(api: TestApi, codeId: string): Promise<number> {
+  const { rows } = await api.deps.pool.query<{ tries: number }>('select tries from codes where id = $1', [codeId]);
+  return rows[0]?.tries ?? 0;
+}

@@ -210,6 +210,9 @@ describe('password', () => {
       assert.equal((await setPassword('nobody', body)).status, 404);
     }
     assert.equal(errorId(await setPassword(userId, '{broken')), 'REQUEST-JSON');
+    const large = JSON.stringify({ newPassword: { password: 'x' }, verificationCode: 'x', more: 'x'.repeat(70_000) });
+    assert.equal((await setPassword(userId, large, null)).status, 401, 'nobody has us read much');
+    assert.equal((await setPassword(userId, large)).status, 413);
     assert.deepEqual(badFieldsOf(await setPassword(userId, {})), ['newPassword']);
     assert.equal((await humanRow(api, userId)).sequence, '1');
   });

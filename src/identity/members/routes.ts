@@ -6,41 +6,46 @@ import { readJson } from '../../http/json-body.ts';
 import { searchResult } from '../../http/paging.ts';
 import { parseBody } from '../../http/parse-body.ts';
 import { requireOrg } from '../../orgs/store.ts';
-import { findUser, userNotFound } from '../../users/store.ts';
-import {
-  type Caller,
-  callerOf,
-  ORG_ROLES,
-  requireIamOwner,
-  requireOrgRole,
-  requireReach,
-  selectedOrg,
-} from '../caller.ts';
+import { findUser, type User, userNotFound } from '../../users/store.ts';
+import { type Caller, callerOf, requirePermission, requireReach, selectedOrg } from '../caller.ts';
 import { pathId } from '../path-id.ts';
+import type { OperationId } from '../permissions.ts';
 import { instanceMember, memberSearch, orgMember } from './schema.ts';
 import { addMember, listMembers, type Member, ownerOf, removeMember, type Scope } from './store.ts';
 
-export function memberRoutes(deps: { pool: Pool }): Router {
+/** The two kinds of members, and the operations on each. */
+const KINDS = [
+  {
+    path: '/management/v1/orgs/me/members',
+    schema: orgMember,
+    operations: { add: 'addOrgMember', search: 'searchOrgMembers', remove: 'removeOrgMember' },
+    scopeOf: organization,
+  },
+  {
+    path: '/admin/v1/members',
+    schema: instanceMember,
+    operations: { add: 'addInstanceMember', search: 'searchInstanceMembers', remove: 'removeInstanceMember' },
+    scopeOf: instance,
+  },
+] as const;
+
+export function memberRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
-  for (const { path, scopeOf, schema } of [
-    { path: '/management/v1/orgs/me/members', scopeOf: organization(deps.pool), schema: orgMember },
-    { path: '/admin/v1/members', scopeOf: instance, schema: instanceMember },
-  ]) {
+  for (const { path, schema, operations, scopeOf } of KINDS) {
     router.post(path, async (req, res) => {
       const caller = callerOf(res);
-      const scope = await scopeOf(req, res);
+      const scope = await scopeOf(pool, operations.add, req, res);
       const member = parseBody(schema, await readJson(req, res), 'MEMBER-INVALID');
-      const added = await transaction(deps.pool, async (db) => {
-        const user = await findUser(db, member.userId, 'for key share');
-        requireReach(caller, user, ORG_ROLES, userNotFound);
+      const added = await transaction(pool, async (db) => {
+        requireVisible(caller, await findUser(db, member.userId, 'for key share'));
         return addMember(db, scope, member, caller.userId);
       });
       res.json({ details: memberDetails(scope, added) });
     });
     router.post(`${path}/_search`, async (req, res) => {
-      const scope = await scopeOf(req, res);
+      const scope = await scopeOf(pool, operations.search, req, res);
       const { query } = parseBody(memberSearch, await readJson(req, res), 'MEMBER-SEARCH');
-      const { total, members } = await listMembers(deps.pool, scope, query);
+      const { total, members } = await listMembers(pool, scope, query);
       res.json(
         searchResult(
           total,
@@ -49,9 +54,9 @@ export function memberRoutes(deps: { pool: Pool }): Router {
       );
     });
     router.delete(`${path}/:userId`, async (req, res) => {
-      const scope = await scopeOf(req, res);
+      const scope = await scopeOf(pool, operations.remove, req, res);
       const userId = pathId(req, 'userId');
-      const event = await transaction(deps.pool, (db) => removeMember(db, scope, userId, callerOf(res).userId));
+      const event = await transaction(pool, (db) => removeMember(db, scope, userId, callerOf(res).userId));
       res.json({
         details: details({ sequence: event.sequence, changedAt: event.createdAt, resourceOwner: ownerOf(scope) }),
       });
@@ -60,19 +65,22 @@ export function memberRoutes(deps: { pool: Pool }): Router {
   return router;
 }
 
-async function instance(_req: Request, res: Response): Promise<Scope> {
-  requireIamOwner(callerOf(res));
+async function instance(_pool: Pool, operation: OperationId, _req: Request, res: Response): Promise<Scope> {
+  requirePermission(callerOf(res), operation);
   return { kind: 'instance' };
 }
 
-function organization(pool: Pool) {
-  return async (req: Request, res: Response): Promise<Scope> => {
-    const caller: Caller = callerOf(res);
-    const orgId = selectedOrg(req, caller);
-    requireOrgRole(caller, orgId, ['ORG_OWNER']);
-    await requireOrg(pool, orgId);
-    return { kind: 'organization', orgId };
-  };
+async function organization(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<Scope> {
+  const caller = callerOf(res);
+  const orgId = selectedOrg(req, caller);
+  requirePermission(caller, operation, orgId);
+  await requireOrg(pool, orgId);
+  return { kind: 'organization', orgId };
+}
+
+/** Nobody makes a member of a user they could not even read. */
+function requireVisible(caller: Caller, user: User | undefined): void {
+  requireReach(caller, 'getUser', user, userNotFound);
 }
 
 function memberDetails(scope: Scope, member: Member) {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { paging } from '../../http/paging.ts';
 import { id } from '../../users/fields.ts';
-import { INSTANCE_ROLES, ORG_ROLES } from '../caller.ts';
+import { INSTANCE_ROLES, ORG_ROLES } from '../permissions.ts';
 
 function roles<const T extends readonly string[]>(known: T, least: number) {
   return z

@@ -1,6 +1,6 @@
 /**
  * Who holds which roles, on an organization or on the instance.
- * Guarantee: the instance never loses its last IAM_OWNER.
+ * Guarantee: the instance never loses its last active IAM_OWNER.
  */
 import { type AppendedEvent, appendEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
@@ -87,18 +87,22 @@ export async function listMembers(db: Db, scope: Scope, page: Page): Promise<{ t
 }
 
 /**
- * Call it before a user stops being a member of the instance; holds other such changes off until the transaction ends.
- * @throws ApiError FAILED_PRECONDITION when the instance would have no IAM_OWNER left
+ * Call it before a user stops being a member of the instance, or stops being active; holds other such changes off until
+ * the transaction ends. An owner who is not active does not count: it could not even be woken by anybody.
+ * @throws ApiError FAILED_PRECONDITION when the instance would have no active IAM_OWNER left
  */
 export async function keepAnIamOwner(db: Db, userId: string): Promise<void> {
   const { rowCount: isMember } = await db.query('select 1 from instance_members where user_id = $1', [userId]);
   if (!isMember) return;
   await db.query('lock table instance_members in share row exclusive mode');
   const { rowCount: others } = await db.query(
-    `select 1 from instance_members where user_id <> $1 and 'IAM_OWNER' = any(roles) limit 1`,
+    `select 1 from instance_members m join users u on u.id = m.user_id
+     where m.user_id <> $1 and 'IAM_OWNER' = any(m.roles) and u.state = 'active' limit 1`,
     [userId],
   );
-  if (!others) throw new ApiError('FAILED_PRECONDITION', 'MEMBER-LAST-OWNER', 'The last IAM_OWNER cannot be removed.');
+  if (!others) {
+    throw new ApiError('FAILED_PRECONDITION', 'MEMBER-LAST-OWNER', 'The last active IAM_OWNER must stay one.');
+  }
 }
 
 /** All roles of a user, whoever's organizations they are on. */

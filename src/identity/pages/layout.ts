@@ -1,32 +1,63 @@
 /**
  * What every page looks like, and the headers it is sent with.
  *
- * Guarantee: a page loads nothing, runs no script, is kept in no cache, cannot be framed, and gives its own address,
- * which holds a code, to nobody.
+ * Guarantee: a page loads nothing, runs no script but the one that it is made with, is kept in no cache, cannot be framed,
+ * and gives its own address, which may hold a code, to no other site.
  */
 import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
 import { type Html, html } from '../../mail/html.ts';
+import { STYLE } from './style.ts';
 
 export interface Page {
   title: string;
   body: Html;
 }
 
+export interface PageOptions {
+  /** Where a form of the page may lead besides to us, by itself or by a redirect: what `formTarget` makes of an address. */
+  formTargets?: readonly string[];
+  /** Sends the page's form for the reader, who can do it himself where scripts are off. */
+  script?: string;
+}
+
 /** Answers with a page. */
-export function sendPage(res: Response, status: number, page: Page): void {
+export function sendPage(res: Response, status: number, page: Page, options?: PageOptions): void {
+  const { headers, markup } = renderPage(page, options);
+  res.status(status).set(headers).send(markup);
+}
+
+/** A page for who sends it in another way. */
+export function renderPage(page: Page, { formTargets = [], script }: PageOptions = {}) {
   const nonce = randomBytes(16).toString('base64');
-  res.status(status).set({
-    'Content-Security-Policy': `default-src 'none'; style-src 'nonce-${nonce}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
-    'Referrer-Policy': 'no-referrer',
+  const formAction = ["'self'", ...formTargets].join(' ');
+  const scripts = script ? ` script-src 'nonce-${nonce}';` : '';
+  const headers = {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': `default-src 'none'; style-src 'nonce-${nonce}';${scripts} form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+    // Not `no-referrer`: with that, browsers do not say either where a form of ours comes from.
+    'Referrer-Policy': 'same-origin',
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
     'X-Frame-Options': 'DENY',
-  });
-  res.type('html').send(document(page, nonce).markup);
+  };
+  return { headers, markup: document(page, nonce, script).markup };
 }
 
-function document({ title, body }: Page, nonce: string): Html {
+/** A host that the policy's grammar has a word for (CSP level 3 section 2.3.1): no IPv6 address is one. */
+const NAMED = /^https?:\/\/[a-z0-9.-]+(?::\d+)?$/;
+
+/**
+ * An address as a source of the policy's `form-action`. Chromium holds a form to it through every redirect that follows,
+ * so the page of a login must name the application that the login leads back to.
+ * @param uri a registered redirect URI
+ */
+export function formTarget(uri: string): string {
+  const { protocol, origin } = new URL(uri);
+  return NAMED.test(origin) ? origin : protocol;
+}
+
+function document({ title, body }: Page, nonce: string, script?: string): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -38,52 +69,20 @@ function document({ title, body }: Page, nonce: string): Html {
 <style nonce="${nonce}">${{ markup: STYLE }}</style>
 </head>
 <body>
+<div class="card">
+${WORDMARK}
 <main>
 ${body}
 </main>
+</div>
+${script && html`<script nonce="${nonce}">${{ markup: script }}</script>`}
 </body>
 </html>
 `;
 }
 
-const STYLE = `
-:root {
-  --page: #f2f4f8; --card: #fff; --text: #1b1f27; --soft: #5b6270; --line: #8a92a3;
-  --accent: #1f4fd8; --accent-strong: #173da8; --on-accent: #fff; --bad: #a3161f; --bad-page: #fdecee;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --page: #12151c; --card: #1c212c; --text: #eceff5; --soft: #a9b1c1; --line: #7c8599;
-    --accent: #8fb0ff; --accent-strong: #b4caff; --on-accent: #0e1424; --bad: #ffb3b8; --bad-page: #3b1a1e;
-  }
-}
-* { box-sizing: border-box }
-body {
-  margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 24px 16px;
-  background: var(--page); color: var(--text);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif;
-}
-main {
-  width: 100%; max-width: 440px; padding: 40px; border-radius: 16px; background: var(--card);
-  box-shadow: 0 1px 2px rgb(0 0 0 / .06), 0 12px 32px rgb(0 0 0 / .08);
-}
-h1 { margin: 0 0 12px; font-size: 1.5rem; line-height: 1.25; outline: none }
-p { margin: 0 0 24px; color: var(--soft) }
-p:last-child { margin-bottom: 0 }
-form { margin: 0 }
-label { display: block; margin: 0 0 6px; font-weight: 600 }
-input {
-  width: 100%; margin: 0 0 20px; padding: 11px 12px; border: 1px solid var(--line); border-radius: 8px;
-  background: transparent; color: inherit; font: inherit;
-}
-button {
-  width: 100%; padding: 12px 20px; border: 0; border-radius: 8px; background: var(--accent);
-  color: var(--on-accent); font: inherit; font-weight: 600; cursor: pointer;
-}
-button:hover { background: var(--accent-strong) }
-input:focus-visible, button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
-.problem {
-  margin: 0 0 24px; padding: 12px 14px; border-radius: 8px; background: var(--bad-page); color: var(--bad); font-weight: 600;
-}
-@media (max-width: 480px) { main { padding: 28px 20px } }
-`;
+/** The name of the product. */
+const WORDMARK = html`<header>
+<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 20V6.2C3 4.6 4.9 3.8 6 5l6 6.6L18 5c1.1-1.2 3-.4 3 1.2V20h-4v-8.3l-3.5 3.9a2 2 0 0 1-3 0L7 11.7V20z"/></svg>
+<span>Muster</span>
+</header>`;

@@ -1,35 +1,28 @@
-/** Sessions: a password check that a program makes on behalf of a user who is logging in. */
+/** Sessions: a check of a login that a program makes on behalf of a user who is logging in. */
 import { type Request, type Response, Router } from 'express';
-import type { Logger } from 'pino';
 import { details } from '../../db/events.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
-import { loggable } from '../../http/errors.ts';
 import { readJson } from '../../http/json-body.ts';
 import { parseBody } from '../../http/parse-body.ts';
-import type { Hasher } from '../../passwords/hasher.ts';
-import { callerOf, hasAnyRole, ORG_ROLES, permissionDenied, requireReach } from '../caller.ts';
+import { callerOf, orgsFor, requirePermission, requireReach } from '../caller.ts';
+import { checkLogin, wrongCredentials } from '../login/check.ts';
+import type { LoginDeps } from '../login/deps.ts';
 import { pathId } from '../path-id.ts';
+import type { OperationId } from '../permissions.ts';
 import { randomToken } from '../random-token.ts';
-import { checkPassword, renewHash, wrongCredentials } from './check-password.ts';
 import { newSession } from './schema.ts';
 import { addSession, findSession, removeSession, type Session } from './store.ts';
 
-export interface SessionDeps {
-  pool: Pool;
-  hasher: Hasher;
-  logger: Logger;
-}
-
-export function sessionRoutes(deps: SessionDeps): Router {
+export function sessionRoutes(deps: LoginDeps): Router {
   const router = Router();
   router.post('/v2beta/sessions', (req, res) => create(deps, req, res));
   router.get('/v2beta/sessions/:sessionId', async (req, res) => {
-    const session = await reachableSession(deps.pool, req, res);
+    const session = await reachableSession(deps.pool, 'getSession', req, res);
     res.json({ session: sessionView(session) });
   });
   router.delete('/v2beta/sessions/:sessionId', async (req, res) => {
-    const session = await reachableSession(deps.pool, req, res);
+    const session = await reachableSession(deps.pool, 'deleteSession', req, res);
     const editor = callerOf(res).userId;
     const event = await transaction(deps.pool, (db) => removeSession(db, session, editor));
     if (!event) throw sessionNotFound();
@@ -40,36 +33,46 @@ export function sessionRoutes(deps: SessionDeps): Router {
   return router;
 }
 
-async function create(deps: SessionDeps, req: Request, res: Response): Promise<void> {
+/**
+ * A user who was told to set a new password may still be one whom a program logs in, so the answer says it; a password
+ * that is too old is no longer good for anything but being changed.
+ */
+async function create(deps: LoginDeps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
-  if (!hasAnyRole(caller)) throw permissionDenied();
+  orgsFor(caller, 'createSession');
   const { checks } = parseBody(newSession, await readJson(req, res), 'SESSION-INVALID');
-  const { password } = checks.password;
-  const login = await checkPassword(deps, caller, checks.user, password);
+  const secrets = { password: checks.password.password, totp: checks.totp?.code };
+  const login = await checkLogin(deps, checks.user, secrets, ({ orgId }) =>
+    requirePermission(caller, 'createSession', orgId),
+  );
+  if (login.mustChange === 'expired') throw passwordExpired();
   const token = randomToken();
   const session = await transaction(deps.pool, (db) => addSession(db, login, token, caller.userId));
   if (!session) throw wrongCredentials();
-  // The login is good whether or not the better hash can be stored now.
-  await renewHash(deps, login, password).catch((error: unknown) => {
-    deps.logger.warn({ userId: login.id, err: loggable(error) }, 'password not hashed anew');
-  });
   res.status(201).json({
     details: details({ sequence: session.sequence, changedAt: session.createdAt, resourceOwner: login.orgId }),
     sessionId: session.id,
     sessionToken: token,
+    ...(login.mustChange ? { passwordChangeRequired: true } : {}),
   });
 }
 
-async function reachableSession(pool: Pool, req: Request, res: Response): Promise<Session> {
-  return requireReach(callerOf(res), await findSession(pool, pathId(req, 'sessionId')), ORG_ROLES, sessionNotFound);
+async function reachableSession(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<Session> {
+  const session = await findSession(pool, pathId(req, 'sessionId'));
+  return requireReach(callerOf(res), operation, session, sessionNotFound);
 }
 
 function sessionNotFound(): ApiError {
   return new ApiError('NOT_FOUND', 'SESSION-NOT-FOUND', 'The session does not exist.');
 }
 
+function passwordExpired(): ApiError {
+  return new ApiError('FAILED_PRECONDITION', 'SESSION-PASSWORD-EXPIRED', 'The password is too old: set a new one.');
+}
+
 function sessionView(session: Session): Record<string, unknown> {
   const created = session.createdAt.toISOString();
+  const totp = session.totpVerifiedAt?.toISOString();
   return {
     id: session.id,
     creationDate: created,
@@ -84,6 +87,7 @@ function sessionView(session: Session): Record<string, unknown> {
         organizationId: session.orgId,
       },
       password: { verifiedAt: created },
+      ...(totp ? { totp: { verifiedAt: totp } } : {}),
     },
   };
 }

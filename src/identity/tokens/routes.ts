@@ -1,38 +1,25 @@
-/**
- * Personal access tokens of machine users.
- * Guarantee: nobody gets a token of somebody who may do more than himself.
- */
-import { Router } from 'express';
+/** Personal access tokens of machine users. */
+import { type Request, type Response, Router } from 'express';
 import { details } from '../../db/events.ts';
-import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
 import { readJson } from '../../http/json-body.ts';
 import { searchResult } from '../../http/paging.ts';
 import { parseBody } from '../../http/parse-body.ts';
-import { findUser, type User, type UserLock, userNotFound } from '../../users/store.ts';
-import { type Caller, callerOf, covers, permissionDenied, requireReach } from '../caller.ts';
-import { rightsOf } from '../members/store.ts';
+import type { User } from '../../users/store.ts';
+import { callerOf } from '../caller.ts';
+import { type MachineCall, requireMachine } from '../machines/require-machine.ts';
 import { pathId } from '../path-id.ts';
+import type { OperationId } from '../permissions.ts';
 import { randomToken } from '../random-token.ts';
 import { newPat } from './schema.ts';
 import { addPat, listPats, type Pat, removePat } from './store.ts';
 
-export function patRoutes(deps: { pool: Pool }): Router {
-  const { pool } = deps;
+export function patRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
-  router.post('/management/v1/users/:userId/pats', async (req, res) => {
-    const caller = callerOf(res);
-    await tokenOwner(pool, caller, pathId(req, 'userId'));
-    const { expirationDate } = parseBody(newPat, await readJson(req, res), 'PAT-INVALID');
-    const token = randomToken();
-    const { user, pat } = await transaction(pool, async (db) => {
-      const user = await tokenOwner(db, caller, pathId(req, 'userId'), 'for update');
-      return { user, pat: await addPat(db, user, { token, expiresAt: expirationDate }, caller.userId) };
-    });
-    res.json({ tokenId: pat.id, token, details: patDetails(user, pat) });
-  });
+  router.post('/management/v1/users/:userId/pats', (req, res) => add(pool, req, res));
   router.get('/management/v1/users/:userId/pats', async (req, res) => {
-    const user = await tokenOwner(pool, callerOf(res), pathId(req, 'userId'));
+    const user = await requireMachine(pool, callOf(req, res, 'listPats'));
     const pats = await listPats(pool, user.id);
     res.json(
       searchResult(
@@ -42,10 +29,11 @@ export function patRoutes(deps: { pool: Pool }): Router {
     );
   });
   router.delete('/management/v1/users/:userId/pats/:tokenId', async (req, res) => {
-    const caller = callerOf(res);
+    const call = callOf(req, res, 'removePat');
+    const tokenId = pathId(req, 'tokenId');
     const { user, event } = await transaction(pool, async (db) => {
-      const user = await tokenOwner(db, caller, pathId(req, 'userId'), 'for update');
-      return { user, event: await removePat(db, user, pathId(req, 'tokenId'), caller.userId) };
+      const user = await requireMachine(db, call, 'for update');
+      return { user, event: await removePat(db, user, tokenId, call.caller.userId) };
     });
     if (!event) throw new ApiError('NOT_FOUND', 'PAT-NOT-FOUND', 'The user has no such token.');
     res.json({
@@ -55,14 +43,25 @@ export function patRoutes(deps: { pool: Pool }): Router {
   return router;
 }
 
-/** The machine user, when `caller` may handle its tokens. */
-async function tokenOwner(db: Db, caller: Caller, userId: string, lock?: UserLock): Promise<User> {
-  const user = requireReach(caller, await findUser(db, userId, lock), ['ORG_OWNER'], userNotFound);
-  if (!covers(caller, await rightsOf(db, user.id))) throw permissionDenied();
-  if (user.kind !== 'machine') {
-    throw new ApiError('FAILED_PRECONDITION', 'PAT-NOT-A-MACHINE', 'Only a machine user has personal access tokens.');
-  }
-  return user;
+async function add(pool: Pool, req: Request, res: Response): Promise<void> {
+  const call = callOf(req, res, 'addPat');
+  await requireMachine(pool, call);
+  const { expirationDate } = parseBody(newPat, await readJson(req, res), 'PAT-INVALID');
+  const token = randomToken();
+  const { user, pat } = await transaction(pool, async (db) => {
+    const user = await requireMachine(db, call, 'for update');
+    return { user, pat: await addPat(db, user, { token, expiresAt: expirationDate }, call.caller.userId) };
+  });
+  res.json({ tokenId: pat.id, token, details: patDetails(user, pat) });
+}
+
+function callOf(req: Request, res: Response, operation: OperationId): MachineCall {
+  return {
+    caller: callerOf(res),
+    operation,
+    userId: pathId(req, 'userId'),
+    notAMachine: { id: 'PAT-NOT-A-MACHINE', message: 'Only a machine user has personal access tokens.' },
+  };
 }
 
 function patView(user: User, pat: Pat) {

@@ -31,7 +31,7 @@ describe('the pages of mail links', () => {
         `default-src 'none'; style-src 'nonce-${nonce}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
       );
       assert.ok((await response.text()).includes(`<style nonce="${nonce}">`));
-      assert.equal(response.headers.get('referrer-policy'), 'no-referrer');
+      assert.equal(response.headers.get('referrer-policy'), 'same-origin');
       assert.equal(response.headers.get('cache-control'), 'no-store');
       assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
     }
@@ -63,7 +63,7 @@ describe('the pages of mail links', () => {
     const { code } = await mailCode(api, userId, 'initialise');
     const differ = await post('/ui/init', { userId, code, password: 'one', repeated: 'two' });
     assert.equal(differ.status, 400);
-    assert.match(differ.text, /role="alert">The two passwords differ/);
+    assert.match(differ.text, /id="problem">The two passwords differ/);
     assert.doesNotMatch(differ.text, /value="(one|two)"/);
     for (const password of ['', 'x'.repeat(201), 'a\0b']) {
       assert.equal((await post('/ui/init', { userId, code, password, repeated: password })).status, 400);

@@ -1,0 +1,72 @@
+/**
+ * OAuth clients, which only an IAM_OWNER registers and removes.
+ * Guarantee: a secret is in the answer of the call that made it and nowhere else.
+ */
+import { type Request, type Response, Router } from 'express';
+import { details } from '../../db/events.ts';
+import { type Pool, transaction } from '../../db/pool.ts';
+import { ApiError } from '../../errors.ts';
+import { readJson } from '../../http/json-body.ts';
+import { searchResult } from '../../http/paging.ts';
+import { parseBody } from '../../http/parse-body.ts';
+import { newId } from '../../ids.ts';
+import { callerOf, requirePermission } from '../caller.ts';
+import { INSTANCE } from '../members/store.ts';
+import { endClientGrants } from '../oauth/store.ts';
+import { pathId } from '../path-id.ts';
+import { randomToken, tokenHash } from '../random-token.ts';
+import { newClient } from './schema.ts';
+import { addClient, type ListedClient, listClients, removeClient } from './store.ts';
+
+export function clientRoutes({ pool }: { pool: Pool }): Router {
+  const router = Router();
+  router.post('/admin/v1/clients', (req, res) => add(pool, req, res));
+  router.get('/admin/v1/clients', async (_req, res) => {
+    requirePermission(callerOf(res), 'listClients');
+    const clients = await listClients(pool);
+    res.json(searchResult(clients.length, clients.map(clientView)));
+  });
+  router.delete('/admin/v1/clients/:clientId', async (req, res) => {
+    const caller = callerOf(res);
+    requirePermission(caller, 'removeClient');
+    const clientId = pathId(req, 'clientId');
+    const event = await transaction(pool, async (db) => {
+      const removed = await removeClient(db, clientId, caller.userId);
+      await endClientGrants(db, clientId);
+      return removed;
+    });
+    if (!event) throw new ApiError('NOT_FOUND', 'CLIENT-NOT-FOUND', 'The client does not exist.');
+    res.json({
+      details: details({ sequence: event.sequence, changedAt: event.createdAt, resourceOwner: INSTANCE }),
+    });
+  });
+  return router;
+}
+
+async function add(pool: Pool, req: Request, res: Response): Promise<void> {
+  const caller = callerOf(res);
+  requirePermission(caller, 'addClient');
+  const client = parseBody(newClient, await readJson(req, res), 'CLIENT-INVALID');
+  const clientId = newId();
+  const clientSecret = client.authMethod === 'none' ? undefined : randomToken();
+  const secretHash = clientSecret === undefined ? null : tokenHash(clientSecret);
+  const event = await transaction(pool, (db) => addClient(db, { ...client, clientId, secretHash }, caller.userId));
+  res.json({
+    clientId,
+    ...(clientSecret === undefined ? {} : { clientSecret }),
+    details: details({ ...event, changedAt: event.createdAt, resourceOwner: INSTANCE }),
+  });
+}
+
+function clientView(client: ListedClient) {
+  const { clientId, name, redirectUris, postLogoutRedirectUris, grantTypes, authMethod } = client;
+  return {
+    clientId,
+    name,
+    redirectUris,
+    postLogoutRedirectUris,
+    grantTypes,
+    authMethod,
+    details: details({ ...client, changedAt: client.createdAt, resourceOwner: INSTANCE }),
+  };
+}

@@ -1,0 +1,14 @@
+import type { Logger } from 'pino';
+import type { Config } from '../../config.ts';
+import type { Pool } from '../../db/pool.ts';
+import type { Hasher } from '../../passwords/hasher.ts';
+import type { Secrets } from '../../secrets.ts';
+
+/** What checking a login needs. */
+export interface LoginDeps {
+  pool: Pool;
+  hasher: Hasher;
+  secrets: Secrets;
+  config: Pick<Config, 'LOGIN_DELAY_MS' | 'LOCK_AFTER_FAILURES'>;
+  logger: Logger;
+}

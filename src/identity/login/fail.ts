@@ -1,0 +1,48 @@
+/**
+ * What becomes of a failed login before it is answered: counted, delayed, and one too many locks the user.
+ *
+ * Guarantee: no connection is held while we wait, and locking does not show in how long the answer takes.
+ * If we die here the failure is counted or not; the next one locks.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LoginDeps } from './deps.ts';
+import { countFailure, failureDelayMs } from './failures.ts';
+import { lockAfterFailures } from './lock.ts';
+import type { Login, LoginUser } from './store.ts';
+
+/** A failed password is answered after a multiple of so many delays: longer than the check of any usual hash takes. */
+const STEP_DELAYS = 5;
+
+/**
+ * Returns when it is time to answer.
+ * @param began when the check of the password did, by `performance.now()`: imported hashes take longer than nobody's, and
+ *   the answer must not tell; absent where it tells nothing
+ */
+export async function settleFailure(
+  deps: LoginDeps,
+  typed: LoginUser,
+  login: Login | undefined,
+  began?: number,
+): Promise<void> {
+  const { pool, config } = deps;
+  const known = login?.passwordHash ? login : undefined;
+  const failures = await countFailure(pool, typed, known?.id);
+  const limit = config.LOCK_AFTER_FAILURES;
+  const isTooMany = known?.state === 'active' && limit > 0 && failures.user >= limit;
+  await Promise.all([
+    sleep(failureDelayMs(failures.typed, config.LOGIN_DELAY_MS) + untilStepMs(began, config.LOGIN_DELAY_MS)),
+    isTooMany ? lockOut(deps, known) : undefined,
+  ]);
+}
+
+function untilStepMs(began: number | undefined, delayMs: number): number {
+  if (began === undefined || delayMs === 0) return 0;
+  const step = STEP_DELAYS * delayMs;
+  return step - ((performance.now() - began) % step);
+}
+
+async function lockOut({ pool, config, logger }: LoginDeps, login: Login): Promise<void> {
+  if (await lockAfterFailures(pool, login.id, config.LOCK_AFTER_FAILURES)) {
+    logger.warn({ userId: login.id }, 'user locked after failed logins');
+  }
+}

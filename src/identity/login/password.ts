@@ -1,0 +1,28 @@
+/**
+ * The password of a login, and the better hash that its first good login makes.
+ * If we die before that is stored, the next good login makes it.
+ */
+import { loggable } from '../../http/errors.ts';
+import type { Hasher } from '../../passwords/hasher.ts';
+import type { LoginDeps } from './deps.ts';
+import { type Login, replaceHash } from './store.ts';
+
+/** One password's worth of work, whether or not there is a hash to compare with. */
+export async function checkPassword(
+  hasher: Hasher,
+  login: Login | undefined,
+  password: string,
+): Promise<{ ok: boolean; rehash: boolean }> {
+  if (login?.passwordHash) return hasher.verify(login.passwordHash, password);
+  await hasher.verifyNothing(password);
+  return { ok: false, rehash: false };
+}
+
+/** The login is good whether or not the better hash can be stored now. */
+export async function renewHash({ pool, hasher, logger }: LoginDeps, login: Login, password: string): Promise<void> {
+  try {
+    await replaceHash(pool, login.id, login.passwordHash ?? '', await hasher.hash(password));
+  } catch (error) {
+    logger.warn({ userId: login.id, err: loggable(error) }, 'password not hashed anew');
+  }
+}

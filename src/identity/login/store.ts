@@ -1,0 +1,77 @@
+/** Users as a login sees them. */
+import type { Db } from '../../db/pool.ts';
+import { JOIN_AGE_POLICY } from '../../policies/store.ts';
+import { hasLoginName, LOGIN_NAME } from '../../users/login-names.ts';
+import type { UserState } from '../../users/store.ts';
+
+/** Whom somebody says they are. */
+export type LoginUser = { loginName: string } | { userId: string };
+
+export interface Login {
+  id: string;
+  orgId: string;
+  state: UserState;
+  /** The preferred one. */
+  loginName: string;
+  displayName: string;
+  passwordHash: string | null;
+  /** When the password was set, as the database writes it; a new hash of the same password does not change it. */
+  passwordSetAt: string | null;
+  passwordAgeDays: number;
+  changeRequired: boolean;
+  maxAgeDays: number;
+  expireWarnDays: number;
+}
+
+/** The user with an id or a login name. */
+export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefined> {
+  const values: unknown[] = [];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const is = 'userId' in user ? `u.id = ${parameter(user.userId)}` : hasLoginName(user.loginName, parameter);
+  const { rows } = await db.query<Login>(
+    `select u.id, u.org_id as "orgId", u.state, ${LOGIN_NAME} as "loginName",
+       coalesce(u.display_name, '') as "displayName",
+       u.password_hash as "passwordHash", u.password_changed_at::text as "passwordSetAt",
+       (extract(epoch from now() - coalesce(u.password_changed_at, u.created_at)) / 86400)::float8 as "passwordAgeDays",
+       u.password_change_required as "changeRequired",
+       p.max_age_days as "maxAgeDays", p.expire_warn_days as "expireWarnDays"
+     from users u join organizations o on o.id = u.org_id ${JOIN_AGE_POLICY}
+     where ${is}`,
+    values,
+  );
+  return rows[0];
+}
+
+/**
+ * The user's state now, after the work of checking; one who is active has its failures forgotten, and is seen to have
+ * logged in: to the hour, so that few logins leave another version of the row, and without a change of its sequence.
+ * Undefined when the user is gone or has set another password meanwhile: the row is locked, so whoever is about to remove
+ * the user is waited for.
+ */
+export async function settleLogin(db: Db, login: Pick<Login, 'id' | 'passwordSetAt'>): Promise<UserState | undefined> {
+  const { rows } = await db.query<{ state: UserState }>(
+    `with now as (
+       select id, state from users where id = $1 and password_changed_at is not distinct from $2::timestamptz
+       for no key update),
+     cleared as (delete from login_failures f using now where f.user_id = now.id and now.state = 'active'),
+     seen as (
+       update users u set last_login_at = now() from now
+       where u.id = now.id and now.state = 'active'
+         and coalesce(u.last_login_at < now() - interval '1 hour', true))
+     select state from now`,
+    [login.id, login.passwordSetAt],
+  );
+  return rows[0]?.state;
+}
+
+/**
+ * Compare and set: a password that was changed meanwhile stays. Not a change of the user, so no event. An import that
+ * brings the old hash again is to know that it is the same password.
+ */
+export async function replaceHash(db: Db, userId: string, from: string, to: string): Promise<void> {
+  await db.query(
+    `update users set password_hash = $3, rehashed_from = coalesce(rehashed_from, sha256(convert_to($2, 'UTF8')))
+     where id = $1 and password_hash = $2`,
+    [userId, from, to],
+  );
+}

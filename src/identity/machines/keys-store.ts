@@ -1,0 +1,69 @@
+/**
+ * Keys that machine users sign with. The private half is known to its holder alone; a row keeps the public one.
+ * If we die between two statements nothing has happened: callers pass a transaction's connection.
+ */
+import type { JWK } from 'jose';
+import type { AppendedEvent } from '../../db/events.ts';
+import type { Db } from '../../db/pool.ts';
+import { type MachineRef, machineEvent } from './event.ts';
+
+export interface MachineKey {
+  id: string;
+  /** Null: good until it is removed. */
+  expiresAt: Date | null;
+  sequence: string;
+  createdAt: Date;
+}
+
+/** What is needed to check a signature. */
+export interface VerificationKey {
+  userId: string;
+  publicJwk: JWK;
+  /** Null: good until it is removed. */
+  expiresAt: Date | null;
+}
+
+/** Stores the public half of a key under an id that the caller made beforehand, as the private half names it too. */
+export async function addKey(
+  db: Db,
+  owner: MachineRef,
+  key: { id: string; publicJwk: JWK; expiresAt?: Date | undefined },
+  editor: string,
+): Promise<MachineKey> {
+  const event = await machineEvent(db, owner, 'key.added', editor, { keyId: key.id });
+  await db.query(
+    'insert into machine_keys (id, user_id, public_jwk, expires_at, sequence) values ($1, $2, $3, $4, $5)',
+    [key.id, owner.id, key.publicJwk, key.expiresAt ?? null, event.sequence],
+  );
+  return { id: key.id, expiresAt: key.expiresAt ?? null, ...event };
+}
+
+/** A user's keys, oldest first, expired ones too. */
+export async function listKeys(db: Db, userId: string): Promise<MachineKey[]> {
+  const { rows } = await db.query<MachineKey>(
+    `select id, expires_at as "expiresAt", sequence, created_at as "createdAt"
+     from machine_keys where user_id = $1 order by id`,
+    [userId],
+  );
+  return rows;
+}
+
+/** Ends a key at once; undefined when the user has no such key. */
+export async function removeKey(
+  db: Db,
+  owner: MachineRef,
+  id: string,
+  editor: string,
+): Promise<AppendedEvent | undefined> {
+  const { rowCount } = await db.query('delete from machine_keys where id = $1 and user_id = $2', [id, owner.id]);
+  return rowCount ? machineEvent(db, owner, 'key.removed', editor, { keyId: id }) : undefined;
+}
+
+/** A key by its id, expired or not, whatever the state of its user: the caller looks at both. */
+export async function findKey(db: Db, keyId: string): Promise<VerificationKey | undefined> {
+  const { rows } = await db.query<VerificationKey>(
+    'select user_id as "userId", public_jwk as "publicJwk", expires_at as "expiresAt" from machine_keys where id = $1',
+    [keyId],
+  );
+  return rows[0];
+}

@@ -1,0 +1,31 @@
+/**
+ * The machine user of a path, for the calls that hand out what one can act as it with: tokens, keys, secrets.
+ * Guarantee: nobody gets one of somebody who may do more than himself.
+ */
+import type { Db } from '../../db/pool.ts';
+import { ApiError } from '../../errors.ts';
+import { findUser, type User, type UserLock, userNotFound } from '../../users/store.ts';
+import { type Caller, covers, permissionDenied, requireReach } from '../caller.ts';
+import { rightsOf } from '../members/store.ts';
+import type { OperationId } from '../permissions.ts';
+
+export interface MachineCall {
+  caller: Caller;
+  operation: OperationId;
+  userId: string;
+  /** Told when the user is a human. */
+  notAMachine: { id: string; message: string };
+}
+
+/**
+ * @param lock holds the user until the transaction ends
+ * @throws ApiError 403, 404 to an IAM_OWNER, FAILED_PRECONDITION for a human
+ */
+export async function requireMachine(db: Db, call: MachineCall, lock?: UserLock): Promise<User> {
+  const user = requireReach(call.caller, call.operation, await findUser(db, call.userId, lock), userNotFound);
+  if (!covers(call.caller, await rightsOf(db, user.id))) throw permissionDenied();
+  if (user.kind !== 'machine') {
+    throw new ApiError('FAILED_PRECONDITION', call.notAMachine.id, call.notAMachine.message);
+  }
+  return user;
+}

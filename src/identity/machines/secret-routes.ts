@@ -1,0 +1,49 @@
+/** The client secret with which a machine user gets access tokens (RFC 6749 section 4.4); its client id is its user id. */
+import { type Request, type Response, Router } from 'express';
+import { details } from '../../db/events.ts';
+import { type Pool, transaction } from '../../db/pool.ts';
+import { ApiError } from '../../errors.ts';
+import { callerOf } from '../caller.ts';
+import { pathId } from '../path-id.ts';
+import type { OperationId } from '../permissions.ts';
+import { randomToken } from '../random-token.ts';
+import { type MachineCall, requireMachine } from './require-machine.ts';
+import { removeSecret, setSecret } from './secret-store.ts';
+
+export function secretRoutes({ pool }: { pool: Pool }): Router {
+  const router = Router();
+  router.put('/management/v1/users/:userId/secret', async (req, res) => {
+    const call = callOf(req, res, 'setSecret');
+    const clientSecret = randomToken();
+    const { user, event } = await transaction(pool, async (db) => {
+      const user = await requireMachine(db, call, 'for update');
+      return { user, event: await setSecret(db, user, clientSecret, call.caller.userId) };
+    });
+    res.json({
+      clientId: user.id,
+      clientSecret,
+      details: details({ sequence: event.sequence, changedAt: event.createdAt, resourceOwner: user.orgId }),
+    });
+  });
+  router.delete('/management/v1/users/:userId/secret', async (req, res) => {
+    const call = callOf(req, res, 'removeSecret');
+    const { user, event } = await transaction(pool, async (db) => {
+      const user = await requireMachine(db, call, 'for update');
+      return { user, event: await removeSecret(db, user, call.caller.userId) };
+    });
+    if (!event) throw new ApiError('NOT_FOUND', 'SECRET-NOT-FOUND', 'The user has no secret.');
+    res.json({
+      details: details({ sequence: event.sequence, changedAt: event.createdAt, resourceOwner: user.orgId }),
+    });
+  });
+  return router;
+}
+
+function callOf(req: Request, res: Response, operation: OperationId): MachineCall {
+  return {
+    caller: callerOf(res),
+    operation,
+    userId: pathId(req, 'userId'),
+    notAMachine: { id: 'SECRET-NOT-A-MACHINE', message: 'Only a machine user has a secret.' },
+  };
+}

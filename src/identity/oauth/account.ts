@@ -1,0 +1,41 @@
+/**
+ * Users as the protocol library sees accounts. Read anew with every request: whoever is not active any more is no
+ * account, so that its refresh tokens, sessions and userinfo end with the next call.
+ */
+import type { Account, AccountClaims } from 'oidc-provider';
+import type { Db } from '../../db/pool.ts';
+import { GENDERS } from '../../users/fields.ts';
+import { loginNames } from '../../users/login-names.ts';
+import { findUser, type User } from '../../users/store.ts';
+
+/** The account, if the user is there and active. */
+export async function findAccount(db: Db, userId: string): Promise<Account | undefined> {
+  const user = await findUser(db, userId);
+  if (user?.state !== 'active') return undefined;
+  return { accountId: user.id, claims: () => claimsOf(user) };
+}
+
+/** Standard claims of OpenID Connect Core 1.0 section 5.1; what a user has not is left out. */
+function claimsOf(user: User): AccountClaims {
+  return {
+    sub: user.id,
+    name: (user.kind === 'human' ? user.displayName : user.machineName) || user.userName,
+    ...given({ given_name: user.givenName, family_name: user.familyName, nickname: user.nickName }),
+    preferred_username: loginNames(user)[0],
+    ...given({ locale: user.preferredLanguage, gender: genderOf(user) }),
+    updated_at: Math.floor(user.changedAt.getTime() / 1000),
+    ...(user.email ? { email: user.email, email_verified: user.emailVerified } : {}),
+    ...(user.phone ? { phone_number: user.phone, phone_number_verified: user.phoneVerified } : {}),
+    'urn:service:iam:user:resourceowner:id': user.orgId,
+  };
+}
+
+function given(claims: Record<string, string | null | undefined>): Record<string, string> {
+  return Object.fromEntries(Object.entries(claims).filter((entry): entry is [string, string] => Boolean(entry[1])));
+}
+
+/** `GENDER_FEMALE` to `female`, as section 5.1 writes it. */
+function genderOf(user: User): string | undefined {
+  const name = GENDERS[user.gender];
+  return name === undefined || name === 'GENDER_UNSPECIFIED' ? undefined : name.slice('GENDER_'.length).toLowerCase();
+}

@@ -1,0 +1,95 @@
+/**
+ * Where the protocol library keeps its models: one table in PostgreSQL, so that any API process answers for any other.
+ *
+ * Guarantees: no row holds what was handed out, only a hash of it. What belongs to a user is neither stored nor found
+ * unless the user is active, and a code or token not without its grant: both rows are held while it is stored, so nothing
+ * slips in while somebody ends them. A code is redeemed once; the second to try ends the grant and with it the tokens of
+ * the first (RFC 6749 section 4.1.2), and so does a refresh token that comes twice.
+ * If we die between two statements, what was half done expires unused and is asked for anew.
+ */
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import type { Pool } from '../../db/pool.ts';
+import { sqlState } from '../../db/sqlstates.ts';
+import { columnsOf, OF_GRANT, storable } from './columns.ts';
+import { findPatToken } from './pat-token.ts';
+import { modelKey } from './token-key.ts';
+
+interface StoredModel {
+  payload: AdapterPayload;
+  /** Seconds since 1970. */
+  consumed: number | null;
+}
+
+const FIND = `select m.payload, extract(epoch from m.consumed_at)::float8 as consumed from oauth_models m
+  where m.kind = $1 and (m.user_id is null or exists (select from users u where u.id = m.user_id and u.state = 'active'))`;
+
+/** `for share` waits for whoever changes the user's state, and then looks at the state anew. */
+const UPSERT = `with owner as materialized (select from users where id = $4 and state = 'active' for share)
+  insert into oauth_models (id_hash, kind, grant_hash, user_id, client_id, session_uid, scope, payload, expires_at)
+  select $1, $2, $3, $4, $5, $6, $7, $8, now() + $9 * interval '1 second'
+  where $4::text is null or exists (select from owner)
+  on conflict (id_hash) do update set user_id = excluded.user_id, session_uid = excluded.session_uid,
+    payload = excluded.payload, expires_at = excluded.expires_at`;
+
+const END_GRANT = `delete from oauth_models g using oauth_models m where m.id_hash = $1 and g.id_hash = m.grant_hash`;
+
+/** @param kind the library's name of the model, such as `Session` */
+export function openAdapter(pool: Pool, kind: string): Adapter {
+  const read = async (condition: string, value: string | Buffer): Promise<StoredModel | undefined> =>
+    (await pool.query<StoredModel>(`${FIND} and ${condition}`, [kind, value])).rows[0];
+  return {
+    upsert: (id, payload, expiresIn) => upsert(pool, kind, id, payload, expiresIn),
+    async find(id) {
+      const found = await read('m.id_hash = $2', modelKey(kind, id));
+      if (found) return { ...found.payload, ...(found.consumed ? { consumed: found.consumed } : {}), jti: id };
+      return kind === 'AccessToken' ? findPatToken(pool, id) : undefined;
+    },
+    // Without its id, which only the browser knows; who comes by the uid looks at it and does not store it.
+    async findByUid(uid) {
+      return (await read('m.session_uid = $2 order by m.expires_at desc limit 1', uid))?.payload;
+    },
+    // Of the device flow, which is off.
+    async findByUserCode() {
+      return undefined;
+    },
+    consume: (id) => consume(pool, modelKey(kind, id)),
+    async destroy(id) {
+      await pool.query('delete from oauth_models where id_hash = $1', [modelKey(kind, id)]);
+    },
+    async revokeByGrantId(grantId) {
+      const grant = modelKey('Grant', grantId);
+      await pool.query('delete from oauth_models where grant_hash = $1 and kind = $2', [grant, kind]);
+    },
+  };
+}
+
+async function upsert(
+  pool: Pool,
+  kind: string,
+  id: string,
+  payload: AdapterPayload,
+  expiresIn: number | undefined,
+): Promise<undefined> {
+  const { grantHash, userId, clientId, sessionUid, scope } = columnsOf(kind, payload);
+  const values = [modelKey(kind, id), kind, grantHash, userId, clientId, sessionUid, scope];
+  try {
+    const { rowCount } = await pool.query(UPSERT, [...values, JSON.stringify(storable(payload)), expiresIn]);
+    if (rowCount === 0) throw gone(kind, 'the user is not active');
+  } catch (error) {
+    throw sqlState(error) === '23503' ? gone(kind, 'the grant has ended') : error;
+  }
+}
+
+async function consume(pool: Pool, key: Buffer): Promise<undefined> {
+  const { rowCount } = await pool.query(
+    'update oauth_models set consumed_at = now() where id_hash = $1 and consumed_at is null',
+    [key],
+  );
+  if (rowCount === 1) return;
+  await pool.query(END_GRANT, [key]);
+  throw new errors.InvalidGrant('already consumed');
+}
+
+function gone(kind: string, detail: string): Error {
+  return OF_GRANT.has(kind) ? new errors.InvalidGrant(detail) : new errors.SessionNotFound(detail);
+}

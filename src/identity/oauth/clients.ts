@@ -1,0 +1,92 @@
+/**
+ * Who may come to the token endpoint: registered clients, and machine users with their secret, whose client id is their
+ * user id. Each is read from the database when it is needed, so that what was removed is gone with the next request.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import type { Adapter, ClientMetadata } from 'oidc-provider';
+import type { Db } from '../../db/pool.ts';
+import { idProblem } from '../../users/fields.ts';
+import { applicationType } from '../clients/redirect-uri.ts';
+import { type Client, findClient } from '../clients/store.ts';
+import { findMachineClient } from '../machines/secret-store.ts';
+import { tokenHash } from '../random-token.ts';
+
+/** RFC 7523 section 2.1. */
+export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+/** Stands for machine users that show no client credentials: with a signed assertion, with a personal access token. */
+export const SERVICE_USER_CLIENT = 'urn:service:iam:service-user';
+/** Metadata of a machine user's client beside the standard ones: what its access tokens are. */
+export const ACCESS_TOKEN_TYPE = 'access_token_type';
+
+export const STATIC_CLIENTS: ClientMetadata[] = [
+  {
+    client_id: SERVICE_USER_CLIENT,
+    token_endpoint_auth_method: 'none',
+    grant_types: [JWT_BEARER],
+    response_types: [],
+    redirect_uris: [],
+  },
+];
+
+/** The library reads clients through an adapter and writes none. */
+export function openClientAdapter(db: Db): Adapter {
+  const readOnly = async () => {
+    throw new Error('clients are not written through the protocol library');
+  };
+  return {
+    find: (id) => clientMetadata(db, id),
+    upsert: readOnly,
+    findByUid: readOnly,
+    findByUserCode: readOnly,
+    consume: readOnly,
+    destroy: readOnly,
+    revokeByGrantId: readOnly,
+  };
+}
+
+async function clientMetadata(db: Db, clientId: string): Promise<ClientMetadata | undefined> {
+  if (idProblem(clientId)) return undefined;
+  const client = await findClient(db, clientId);
+  return client ? registered(client) : await machine(db, clientId);
+}
+
+function registered(client: Client): ClientMetadata {
+  const { redirectUris, postLogoutRedirectUris, grantTypes } = client;
+  return {
+    client_id: client.clientId,
+    client_name: client.name,
+    application_type: applicationType(redirectUris, postLogoutRedirectUris),
+    redirect_uris: redirectUris,
+    post_logout_redirect_uris: postLogoutRedirectUris,
+    grant_types: [...grantTypes],
+    response_types: grantTypes.includes('authorization_code') ? ['code'] : [],
+    token_endpoint_auth_method: client.authMethod,
+    ...(client.secretHash ? { client_secret: storedSecret(client.secretHash) } : {}),
+  };
+}
+
+async function machine(db: Db, userId: string): Promise<ClientMetadata | undefined> {
+  const found = await findMachineClient(db, userId);
+  if (!found) return undefined;
+  return {
+    client_id: userId,
+    redirect_uris: [],
+    response_types: [],
+    grant_types: ['client_credentials', JWT_BEARER],
+    token_endpoint_auth_method: 'client_secret_basic',
+    client_secret: storedSecret(found.secretHash),
+    [ACCESS_TOKEN_TYPE]: found.accessTokenType,
+  };
+}
+
+/** The library wants a secret to be a text; ours is the hash of one. */
+function storedSecret(hash: Buffer): string {
+  return hash.toString('base64url');
+}
+
+/** Whether `shown` is the secret behind what `storedSecret` made. */
+export function secretMatches(stored: string | undefined, shown: string): boolean {
+  const expected = Buffer.from(stored ?? '', 'base64url');
+  const actual = tokenHash(shown);
+  return expected.length === actual.length && timingSafeEqual(expected, actual);
+}

@@ -1,0 +1,86 @@
+/** What the protocol library is told: what is offered, to whom, for how long, and where the rest of us takes part. */
+import type { JWK } from 'jose';
+import type { Configuration } from 'oidc-provider';
+import type { Config } from '../../config.ts';
+import type { Pool } from '../../db/pool.ts';
+import type { Secrets } from '../../secrets.ts';
+import { findAccount } from './account.ts';
+import { openAdapter } from './adapter.ts';
+import { LOGOUT, renderError } from './answers.ts';
+import { ACCESS_TOKEN_TYPE, openClientAdapter, STATIC_CLIENTS } from './clients.ts';
+import { grantWhatIsAsked, loginOnly } from './interactions.ts';
+import { LIFETIMES, rotateRefreshToken } from './lifetimes.ts';
+import { isBrowserClient, mayIntrospect, mayRevoke } from './policies.ts';
+import { CLAIMS_BY_SCOPE, SCOPES } from './scopes.ts';
+
+export interface ConfigurationDeps {
+  pool: Pool;
+  secrets: Secrets;
+  config: Pick<Config, 'baseUrl'>;
+}
+
+/** Relative to the issuer (contract section 3). */
+export const ROUTES = {
+  authorization: '/oauth/v2/authorize',
+  token: '/oauth/v2/token',
+  introspection: '/oauth/v2/introspect',
+  revocation: '/oauth/v2/revoke',
+  jwks: '/oauth/v2/keys',
+  userinfo: '/oidc/v1/userinfo',
+  end_session: '/oidc/v1/end_session',
+};
+
+const COOKIE = { httpOnly: true, sameSite: 'lax' } as const;
+
+const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const;
+
+/** @param keys private JWKs, of which the first one signs */
+export function configuration({ pool, secrets, config }: ConfigurationDeps, keys: JWK[]): Configuration {
+  return {
+    adapter: (kind: string) => (kind === 'Client' ? openClientAdapter(pool) : openAdapter(pool, kind)),
+    clients: STATIC_CLIENTS,
+    jwks: { keys: keys as NonNullable<Configuration['jwks']>['keys'] },
+    cookies: {
+      keys: [secrets.key('oauth-cookies').toString('base64')],
+      names: { session: 'muster_session', interaction: 'muster_interaction', resume: 'muster_resume' },
+      long: { ...COOKIE, path: new URL(config.baseUrl).pathname },
+      short: COOKIE,
+    },
+    routes: ROUTES,
+    ttl: LIFETIMES,
+    features: FEATURES,
+    responseTypes: ['code'],
+    scopes: SCOPES,
+    claims: { ...CLAIMS_BY_SCOPE, iss: null },
+    // Many applications read the name and the address off the ID token and never ask userinfo.
+    conformIdTokenClaims: false,
+    pkce: { required: () => true },
+    clientAuthMethods: [...CLIENT_AUTH_METHODS],
+    extraClientMetadata: { properties: [ACCESS_TOKEN_TYPE] },
+    enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
+    discovery: {
+      introspection_endpoint_auth_methods_supported: [...CLIENT_AUTH_METHODS],
+      revocation_endpoint_auth_methods_supported: [...CLIENT_AUTH_METHODS],
+    },
+    findAccount: (_ctx, userId) => findAccount(pool, userId),
+    interactions: { policy: loginOnly(), url: (_ctx, { uid }) => `${config.baseUrl}/ui/login/${uid}` },
+    loadExistingGrant: grantWhatIsAsked,
+    // Also without `offline_access`: such a token ends with the login in the browser.
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken,
+    clientBasedCORS: (_ctx, origin, client) => isBrowserClient(client, origin),
+    renderError,
+  };
+}
+
+/** What is not named stays as the library has it, which is off for everything that is not part of the contract. */
+const FEATURES: Configuration['features'] = {
+  devInteractions: { enabled: false },
+  dPoP: { enabled: false },
+  pushedAuthorizationRequests: { enabled: false },
+  resourceIndicators: { enabled: false },
+  clientCredentials: { enabled: true },
+  rpInitiatedLogout: LOGOUT,
+  introspection: { enabled: true, allowedPolicy: (_ctx, client, token) => mayIntrospect(client, token) },
+  revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => mayRevoke(client, token) },
+};

@@ -1,0 +1,41 @@
+/** How long what the authorization server hands out is good for, in seconds, and when refresh tokens are replaced. */
+import type { Configuration, KoaContextWithOIDC, RefreshToken, Session } from 'oidc-provider';
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+export const ACCESS_TOKEN = HOUR;
+const SESSION = 14 * DAY;
+/** Of a browser in which nobody has logged in yet. */
+const NOBODYS_SESSION = HOUR;
+const REFRESH_TOKEN_IDLE = 30 * DAY;
+/** After this a user logs in anew, however often the token was replaced. */
+const REFRESH_TOKEN_ABSOLUTE = 90 * DAY;
+/** A grant outlives every refresh token that may come of it. */
+export const GRANT = REFRESH_TOKEN_ABSOLUTE + DAY;
+
+export const LIFETIMES: NonNullable<Configuration['ttl']> = {
+  AccessToken: ACCESS_TOKEN,
+  ClientCredentials: ACCESS_TOKEN,
+  AuthorizationCode: MINUTE,
+  IdToken: HOUR,
+  Interaction: HOUR,
+  Session: (_ctx: KoaContextWithOIDC, session: Session) => (session.accountId ? SESSION : NOBODYS_SESSION),
+  Grant: GRANT,
+  RefreshToken: refreshTokenLifetime,
+};
+
+function refreshTokenLifetime(_ctx: KoaContextWithOIDC, token: RefreshToken): number {
+  const left = REFRESH_TOKEN_ABSOLUTE - (token.iiat ? Math.floor(Date.now() / 1000) - token.iiat : 0);
+  return Math.max(1, Math.min(REFRESH_TOKEN_IDLE, left));
+}
+
+/**
+ * A public client gets another refresh token with each use, as nothing but the token shows who holds it; one that comes
+ * twice ends the grant (RFC 9700 section 4.14.2). A client with a secret keeps its own until it is about to expire.
+ */
+export function rotateRefreshToken(ctx: KoaContextWithOIDC): boolean {
+  const { Client: client, RefreshToken: token } = ctx.oidc.entities;
+  return client?.tokenEndpointAuthMethod === 'none' || (token?.ttlPercentagePassed() ?? 0) >= 70;
+}

@@ -1,0 +1,71 @@
+/**
+ * The addresses of the authorization server.
+ *
+ * Guarantee: under `/oauth` and `/oidc` every error is the JSON of RFC 6749 section 5.2, also for an address or a method
+ * that is not there.
+ */
+import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
+import type { Logger } from 'pino';
+import { pathOf } from '../../http/access-log.ts';
+import { allowedMethods } from '../../http/allowed-methods.ts';
+import { loggable, publicError } from '../../http/errors.ts';
+import { requestIdOf } from '../../http/request-id.ts';
+import { FAULT, UNAVAILABLE } from './answers.ts';
+import { ROUTES } from './configuration.ts';
+import type { LiveProvider } from './provider.ts';
+
+const PREFIXES = ['/oauth', '/oidc'];
+
+/** Mount it at `/`, wherever the issuer's path leads. */
+export function oauthRoutes({ oauth, logger }: { oauth: LiveProvider; logger: Logger }): Router {
+  const router = Router();
+  const answer: RequestHandler = async (req, res) => {
+    res.set(HEADERS);
+    await oauth.handle(req, res);
+  };
+  router.get([ROUTES.authorization, `${ROUTES.authorization}/:uid`, ROUTES.jwks, ROUTES.userinfo], answer);
+  router.get([ROUTES.end_session, `${ROUTES.end_session}/success`], answer);
+  router.get(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'], answer);
+  router.post([ROUTES.token, ROUTES.introspection, ROUTES.revocation, ROUTES.userinfo], answer);
+  router.post(`${ROUTES.end_session}/confirm`, answer);
+  // Preflight requests of applications in browsers.
+  router.options([ROUTES.token, ROUTES.introspection, ROUTES.revocation, ROUTES.userinfo, ROUTES.jwks], answer);
+  router.use(
+    PREFIXES,
+    noSuchEndpoint(() => router),
+  );
+  router.use(PREFIXES, badAddress(logger));
+  return router;
+}
+
+/** Of the library's own pages, which submit themselves: it adds their script's hash where it finds a `script-src`. */
+const HEADERS = {
+  'Content-Security-Policy': "default-src 'none'; script-src; frame-ancestors 'none'; base-uri 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+};
+
+function noSuchEndpoint(router: () => Router): RequestHandler {
+  return (req, res) => {
+    const allowed = allowedMethods(router(), pathOf(req));
+    if (allowed.length === 0) return refuse(res, 404, 'There is no such endpoint.');
+    res.set('Allow', allowed.join(', '));
+    refuse(res, 405, 'The endpoint does not take this method.');
+  };
+}
+
+/** What goes wrong before the library sees the request, such as a path with a broken percent-encoding. */
+function badAddress(logger: Logger): ErrorRequestHandler {
+  return (error: unknown, req, res, next) => {
+    if (res.headersSent) return next(error);
+    const { http } = publicError(error);
+    if (http < 500) return refuse(res, http, 'The request could not be read.');
+    logger.error({ requestId: requestIdOf(res), path: pathOf(req), err: loggable(error) }, 'request failed');
+    res.status(http).json(http === 503 ? UNAVAILABLE : FAULT);
+  };
+}
+
+function refuse(res: Response, status: number, description: string): void {
+  res.status(status).json({ error: 'invalid_request', error_description: description });
+}

@@ -1,0 +1,86 @@
+/**
+ * The look of every page, in one place: a quiet card in the middle of a wide screen, the whole screen on a phone.
+ *
+ * Guarantee: text and the outlines of fields keep the contrast of WCAG 2.2 level AA (4.5:1 and 3:1) in light and dark,
+ * what has the focus shows it, and nothing moves for people who asked for that.
+ */
+export const STYLE = `
+:root {
+  --page: #eef1f7; --card: #fff; --text: #171b26; --soft: #535b6c; --line: #868ea0; --hair: #e2e6ee;
+  --accent: #1f4fd8; --accent-strong: #173da8; --on-accent: #fff; --tint: #eef2fd; --glow: #dfe7fb;
+  --bad: #a3161f; --bad-page: #fdeeef; --good: #11653b; --good-page: #e6f4ec;
+  --shadow: 0 1px 2px rgb(23 27 38 / .06), 0 16px 40px rgb(23 27 38 / .09);
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #0f1218; --card: #191e28; --text: #eceff6; --soft: #aab3c4; --line: #78829a; --hair: #2b3240;
+    --accent: #8fb0ff; --accent-strong: #b6cbff; --on-accent: #0d1325; --tint: #222a3b; --glow: #1a2236;
+    --bad: #ffb4b9; --bad-page: #3a1c21; --good: #8fdcb0; --good-page: #17311f;
+    --shadow: 0 0 0 1px #262d3a, 0 16px 40px rgb(0 0 0 / .35);
+  }
+}
+* { box-sizing: border-box }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100% }
+body {
+  margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; place-items: center; padding: 32px 16px;
+  background: radial-gradient(70rem 40rem at 50% -12rem, var(--glow), transparent) no-repeat var(--page);
+  color: var(--text); -webkit-font-smoothing: antialiased;
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+}
+.card {
+  width: 100%; max-width: 440px; padding: 36px 40px 40px; border-radius: 20px;
+  background: var(--card); box-shadow: var(--shadow);
+}
+header { display: flex; align-items: center; gap: 10px; margin: 0 0 28px; font-weight: 700; letter-spacing: -.01em }
+header svg { width: 28px; height: 28px; flex: none; fill: var(--accent) }
+h1 { margin: 0 0 8px; overflow-wrap: anywhere; font-size: 1.75rem; line-height: 1.2; letter-spacing: -.02em; text-wrap: balance; outline: none }
+p { margin: 0 0 24px; color: var(--soft); overflow-wrap: anywhere; text-wrap: pretty }
+p strong { color: var(--text); font-weight: 600 }
+p:last-child { margin-bottom: 0 }
+form, .buttons form { margin: 0 }
+.field { margin: 0 0 20px }
+label { display: block; margin: 0 0 6px; font-weight: 600 }
+.hint { margin: 6px 0 0; font-size: .875rem }
+input {
+  display: block; width: 100%; min-height: 48px; padding: 10px 14px; border: 1px solid var(--line); border-radius: 10px;
+  background: var(--card); color: inherit; font: inherit;
+}
+input[aria-invalid="true"] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad) }
+input.code { font-size: 1.5rem; letter-spacing: .25em; font-variant-numeric: tabular-nums }
+button {
+  display: block; width: 100%; min-height: 48px; padding: 10px 20px; border: 1px solid transparent; border-radius: 10px;
+  background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; cursor: pointer;
+  overflow-wrap: anywhere;
+}
+button:hover { background: var(--accent-strong) }
+button.quiet { background: transparent; border-color: var(--line); color: var(--text) }
+button.quiet:hover, button.plain:hover { background: var(--tint) }
+button.plain { background: transparent; color: var(--accent) }
+.buttons { display: grid; gap: 12px }
+a { color: var(--accent); font-weight: 600; text-underline-offset: 3px }
+a:hover { color: var(--accent-strong) }
+.links { margin: 20px 0 0; text-align: center }
+.aside { margin: 24px 0 0; padding: 12px 0 0; border-top: 1px solid var(--hair) }
+a:focus-visible, input:focus-visible, button:focus-visible {
+  outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 10px;
+}
+a:focus-visible { border-radius: 4px }
+.problem {
+  display: flex; gap: 12px; margin: 16px 0 24px; padding: 14px 16px; border-radius: 10px;
+  background: var(--bad-page); color: var(--bad); font-weight: 500;
+}
+.problem svg { flex: none; width: 20px; height: 20px; margin-top: 2px; fill: currentColor }
+.mark { display: grid; place-items: center; width: 56px; height: 56px; margin: 0 0 20px; border-radius: 50% }
+.mark svg { width: 28px; height: 28px; fill: none; stroke: currentColor; stroke-width: 2.5; stroke-linecap: round; stroke-linejoin: round }
+.mark.good { background: var(--good-page); color: var(--good) }
+.mark.bad { background: var(--bad-page); color: var(--bad) }
+.small { font-size: .875rem }
+code { font: .875em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; color: var(--text) }
+[hidden] { display: none }
+@media (prefers-reduced-motion: no-preference) { button { transition: background-color .12s } }
+@media (max-width: 520px) {
+  body { display: block; padding: 0; background: var(--card) }
+  header { margin-bottom: 32px }
+  .card { max-width: none; padding: 28px 24px 32px; border-radius: 0; box-shadow: none }
+}
+`;

@@ -1,0 +1,97 @@
+/**
+ * Adding, confirming and removing a user's second factor.
+ *
+ * Guarantee: each is one transaction with its event, on a user that the caller has locked. A factor is asked for only
+ * once a code has shown that the user's app has the secret, so nobody is locked out by an enrolment that broke off;
+ * if we die in the middle it is pending, and adding again replaces it.
+ */
+import { type AppendedEvent, appendEvent } from '../../db/events.ts';
+import type { Db } from '../../db/pool.ts';
+import { ApiError, invalidArgument } from '../../errors.ts';
+import type { Secrets } from '../../secrets.ts';
+import { newTotpSecret, stepOfCode, TOTP_SEAL } from './secret.ts';
+import { confirm, findTotp, putPending, removeTotp } from './store.ts';
+
+/** A user as these calls need it, locked. */
+export interface TotpOwner {
+  id: string;
+  orgId: string;
+  kind: 'human' | 'machine';
+}
+
+/**
+ * Gives the user a new pending factor, in place of one that is pending already.
+ * @returns the secret in base32, told this once
+ * @throws ApiError 400 TOTP-NOT-HUMAN, TOTP-ACTIVE
+ */
+export async function addTotp(
+  { db, secrets }: { db: Db; secrets: Secrets },
+  user: TotpOwner,
+  editor: string,
+): Promise<{ event: AppendedEvent; secret: string }> {
+  if (user.kind !== 'human') throw notHuman();
+  const secret = newTotpSecret();
+  if (!(await putPending(db, user.id, secrets.seal(secret, TOTP_SEAL)))) throw alreadyActive();
+  return { event: await totpEvent(db, user, 'added', editor), secret };
+}
+
+/**
+ * Makes the pending factor active; the code that shows it is used up.
+ * @throws ApiError 404 TOTP-NOT-FOUND, 400 TOTP-ACTIVE, TOTP-CODE
+ */
+export async function verifyTotp(
+  { db, secrets }: { db: Db; secrets: Secrets },
+  user: TotpOwner,
+  code: string,
+  editor: string,
+): Promise<AppendedEvent> {
+  const totp = await findTotp(db, user.id);
+  if (!totp) throw notFound();
+  if (totp.active) throw alreadyActive();
+  const step = stepOfCode(secrets.unseal(totp.secret, TOTP_SEAL), code, Date.now());
+  if (step === undefined || !(await confirm(db, user.id, totp.secret, step))) throw wrongCode();
+  return totpEvent(db, user, 'verified', editor);
+}
+
+/**
+ * Takes the factor away, active or pending: from now on the password alone is enough.
+ * @throws ApiError 404 TOTP-NOT-FOUND
+ */
+export async function dropTotp(db: Db, user: TotpOwner, editor: string): Promise<AppendedEvent> {
+  if (!(await removeTotp(db, user.id))) throw notFound();
+  return totpEvent(db, user, 'removed', editor);
+}
+
+/** A second factor is part of its user, so the user's own sequence moves with it. */
+async function totpEvent(db: Db, user: TotpOwner, change: string, editor: string): Promise<AppendedEvent> {
+  const event = await appendEvent(db, {
+    aggregateType: 'user',
+    aggregateId: user.id,
+    resourceOwner: user.orgId,
+    type: `user.human.totp.${change}`,
+    editor,
+  });
+  const moved = 'update users set sequence = $2, changed_at = $3 where id = $1';
+  await db.query(moved, [user.id, event.sequence, event.createdAt]);
+  return event;
+}
+
+function notHuman(): ApiError {
+  return new ApiError('FAILED_PRECONDITION', 'TOTP-NOT-HUMAN', 'Only a human user has a second factor.');
+}
+
+function alreadyActive(): ApiError {
+  return new ApiError(
+    'FAILED_PRECONDITION',
+    'TOTP-ACTIVE',
+    'The user has an active one-time password; remove it first.',
+  );
+}
+
+function notFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'TOTP-NOT-FOUND', 'The user has no one-time password.');
+}
+
+function wrongCode(): ApiError {
+  return invalidArgument('TOTP-CODE', 'The code is wrong.', [{ field: 'code', description: 'is wrong' }]);
+}

@@ -1,0 +1,88 @@
+/**
+ * Second factors of users.
+ *
+ * Who manages a user may enrol one for it, and knows the secret then: no more than they may do already, as they set the
+ * user's password and remove the factor too. Nobody does so to a user who may do more than they may themselves.
+ */
+import { type Request, type Response, Router } from 'express';
+import { type AppendedEvent, type Details, details } from '../../db/events.ts';
+import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { readJson } from '../../http/json-body.ts';
+import { parseBody } from '../../http/parse-body.ts';
+import { requireOrg } from '../../orgs/store.ts';
+import type { Secrets } from '../../secrets.ts';
+import { loginNames } from '../../users/login-names.ts';
+import { findUser, type User, type UserLock, userNotFound } from '../../users/store.ts';
+import { type Caller, callerOf, covers, isSelf, permissionDenied, requireReach } from '../caller.ts';
+import { rightsOf } from '../members/store.ts';
+import { pathId } from '../path-id.ts';
+import type { OperationId } from '../permissions.ts';
+import { addTotp, dropTotp, verifyTotp } from './enrol.ts';
+import { verifyTotpBody } from './schema.ts';
+import { totpAddress } from './secret.ts';
+
+export interface TotpDeps {
+  pool: Pool;
+  secrets: Secrets;
+}
+
+export function totpRoutes(deps: TotpDeps): Router {
+  const router = Router();
+  router.post('/v2beta/users/:userId/totp', (req, res) => add(deps, req, res));
+  router.post('/v2beta/users/:userId/totp/verify', (req, res) => verify(deps, req, res));
+  router.delete('/v2beta/users/:userId/totp', (req, res) => remove(deps, req, res));
+  return router;
+}
+
+async function add({ pool, secrets }: TotpDeps, req: Request, res: Response): Promise<void> {
+  const caller = callerOf(res);
+  const userId = pathId(req, 'userId');
+  const { user, added, issuer } = await transaction(pool, async (db) => {
+    const user = await reachable(db, caller, 'addTotp', userId, 'for update');
+    const added = await addTotp({ db, secrets }, user, caller.userId);
+    return { user, added, issuer: (await requireOrg(db, user.orgId)).name };
+  });
+  const { secret, event } = added;
+  const [account = user.userName] = loginNames(user);
+  res.json({ details: totpDetails(user, event), uri: totpAddress(secret, { issuer, account }), secret });
+}
+
+async function verify({ pool, secrets }: TotpDeps, req: Request, res: Response): Promise<void> {
+  const caller = callerOf(res);
+  const userId = pathId(req, 'userId');
+  await reachable(pool, caller, 'verifyTotp', userId);
+  const { code } = parseBody(verifyTotpBody, await readJson(req, res), 'TOTP-VERIFY');
+  const { user, event } = await transaction(pool, async (db) => {
+    const user = await reachable(db, caller, 'verifyTotp', userId, 'for update');
+    return { user, event: await verifyTotp({ db, secrets }, user, code, caller.userId) };
+  });
+  res.json({ details: totpDetails(user, event) });
+}
+
+async function remove({ pool }: TotpDeps, req: Request, res: Response): Promise<void> {
+  const caller = callerOf(res);
+  const userId = pathId(req, 'userId');
+  const { user, event } = await transaction(pool, async (db) => {
+    const user = await reachable(db, caller, 'removeTotp', userId, 'for update');
+    return { user, event: await dropTotp(db, user, caller.userId) };
+  });
+  res.json({ details: totpDetails(user, event) });
+}
+
+/** The user of the path, when `caller` may handle its second factor. */
+async function reachable(
+  db: Db,
+  caller: Caller,
+  operation: OperationId,
+  userId: string,
+  lock?: UserLock,
+): Promise<User> {
+  const user = requireReach(caller, operation, await findUser(db, userId, lock), userNotFound);
+  const allowed = isSelf(caller, operation, user.id) || covers(caller, await rightsOf(db, user.id));
+  if (!allowed) throw permissionDenied();
+  return user;
+}
+
+function totpDetails(user: User, event: AppendedEvent): Details {
+  return details({ sequence: event.sequence, changedAt: event.createdAt, resourceOwner: user.orgId });
+}

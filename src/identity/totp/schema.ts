@@ -1,0 +1,29 @@
+/** Bodies and fields of the second factor. */
+import { z } from 'zod';
+import { requiredText } from '../../users/fields.ts';
+import { LONGEST_TEXT, readTotpSecret } from './secret.ts';
+
+/** A code as people type it; whether it is one is for the check to say. */
+export function totpCode() {
+  return requiredText(50);
+}
+
+export const verifyTotpBody = z.object({ code: totpCode() });
+
+/** A secret that another program made, becomes canonical base32; an empty text means none. */
+export function importedTotpSecret() {
+  return z
+    .string('must be a string')
+    .meta({
+      description: 'Base32 as people copy it into an authenticator app, or the otpauth://totp/ address of its QR code.',
+      maxLength: LONGEST_TEXT,
+      examples: ['JBSW Y3DP EHPK 3PXP JBSW Y3DP EHPK 3PXP'],
+    })
+    .transform((text, ctx) => {
+      if (text === '') return undefined;
+      const read = readTotpSecret(text);
+      if ('secret' in read) return read.secret;
+      ctx.addIssue({ code: 'custom', message: read.problem });
+      return z.NEVER;
+    });
+}

@@ -1,0 +1,70 @@
+/**
+ * Cuts a stream of bytes into lines, and passes over what is blank: JSON may begin with any space.
+ *
+ * Guarantee: each byte is copied a bounded number of times, however small the pieces are that it comes in; memory is one
+ * piece plus the line that has not ended.
+ */
+
+const NEWLINE = 0x0a;
+const FIRST_BYTES = 1024;
+
+export class Lines {
+  /** Of the line that was given out last, from 1; blank ones count. */
+  number = 0;
+  private held = Buffer.alloc(0);
+  private length = 0;
+  /** Lines that have ended, blank or not. */
+  private ended = 0;
+
+  /** The line that has not ended yet: its number, and how long it is by now. */
+  get unfinished(): { number: number; bytes: number } {
+    return { number: this.ended + 1, bytes: this.length };
+  }
+
+  /** The lines that end in `chunk`, without their newline; each is good until the next is asked for. */
+  *push(chunk: Buffer): Generator<Buffer> {
+    for (let from = this.begin(chunk, 0); from < chunk.length; ) {
+      const end = chunk.indexOf(NEWLINE, from);
+      if (end < 0) return this.hold(chunk.subarray(from));
+      yield this.finish(chunk.subarray(from, end));
+      from = this.begin(chunk, end + 1);
+    }
+  }
+
+  /** What is left after the last newline. */
+  *rest(): Generator<Buffer> {
+    if (this.length > 0) yield this.finish(Buffer.alloc(0));
+  }
+
+  /** Where the next line begins that is not blank; at once when one has begun already. */
+  private begin(chunk: Buffer, from: number): number {
+    if (this.length > 0) return from;
+    let at = from;
+    for (; at < chunk.length; at++) {
+      const c = chunk[at];
+      if (c === NEWLINE) this.ended++;
+      else if (c !== 0x20 && c !== 0x09 && c !== 0x0d) break;
+    }
+    return at;
+  }
+
+  private finish(tail: Buffer): Buffer {
+    this.number = ++this.ended;
+    if (this.length === 0) return tail;
+    this.hold(tail);
+    const line = this.held.subarray(0, this.length);
+    this.length = 0;
+    return line;
+  }
+
+  private hold(piece: Buffer): void {
+    const needed = this.length + piece.length;
+    if (needed > this.held.length) {
+      const larger = Buffer.allocUnsafe(Math.max(FIRST_BYTES, needed, 2 * this.held.length));
+      this.held.copy(larger, 0, 0, this.length);
+      this.held = larger;
+    }
+    piece.copy(this.held, this.length);
+    this.length = needed;
+  }
+}

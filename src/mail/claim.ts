@@ -1,0 +1,110 @@
+/**
+ * Which mails go next: those of no import first, as somebody waits for them; then imports take turns, so that a large one
+ * keeps no other waiting. An import whose mails are held is passed by.
+ *
+ * Guarantee: no two callers get the same row, and none waits for another. With a rate for one import, no more than a
+ * second's worth of its mails is handed over beyond it, whoever asks. If we die after a claim its rows are due again when
+ * the hand-over has run out.
+ */
+import type { Db } from '../db/pool.ts';
+import type { MailPointer } from './outbox.ts';
+
+export interface ClaimedMail {
+  pointer: MailPointer;
+  /** Somebody waits for it: it goes before all mails of imports. */
+  isAlone: boolean;
+  /** Of an import whose mails were held until now, for the first time. */
+  isReleased: boolean;
+}
+
+export interface ClaimSettings {
+  /** When rows that were claimed are due again, in milliseconds. */
+  handOverMs: number;
+  /** Mails of one import a second; 0: no limit. */
+  perImportRate?: number;
+}
+
+/** Takes at most `limit` due rows, of each import its oldest. */
+export async function claimDue(db: Db, limit: number, settings: ClaimSettings): Promise<ClaimedMail[]> {
+  const { handOverMs, perImportRate = 0 } = settings;
+  const alone = await claim(db, 'claim-alone', ALONE, [limit, handOverMs]);
+  if (alone.length === limit) return alone;
+  const room = limit - alone.length;
+  const ofImports =
+    perImportRate > 0
+      ? await claim(db, 'claim-turns-rated', TURNS_RATED, [room, handOverMs, perImportRate])
+      : await claim(db, 'claim-turns', TURNS, [room, handOverMs]);
+  return [...alone, ...ofImports];
+}
+
+async function claim(db: Db, name: string, text: string, values: unknown[]): Promise<ClaimedMail[]> {
+  const { rows } = await db.query<{ id: string; attempts: number; alone: boolean; released: boolean }>({
+    name,
+    text,
+    values,
+  });
+  return rows.map((row) => ({
+    pointer: { id: row.id, attempt: row.attempts },
+    isAlone: row.alone,
+    isReleased: row.released && row.attempts === 0,
+  }));
+}
+
+const HAND_OVER = `update mail_outbox m set next_attempt_at = now() + $2 * interval '1 millisecond'
+  from due where m.id = due.id returning m.id, m.attempts, due.import_id is null as alone, due.released`;
+
+const ALONE = `
+with due as (
+  select id, import_id, false as released from mail_outbox
+  where state = 'pending' and import_id is null and next_attempt_at <= now()
+  order by next_attempt_at, id limit $1 for update skip locked
+)
+${HAND_OVER}`;
+
+// Jumps from import to import over the index, whatever the number of their mails.
+const OPEN = `
+with recursive next_import (id) as (
+  (select import_id from mail_outbox where state = 'pending' and import_id is not null order by import_id limit 1)
+  union all
+  select (
+    select m.import_id from mail_outbox m where m.state = 'pending' and m.import_id > n.id order by m.import_id limit 1)
+  from next_import n where n.id is not null
+),
+open as materialized (
+  select n.id, coalesce(i.mails = 'released', false) as released
+  from next_import n left join imports i on i.id = n.id
+  where n.id is not null and i.mails is distinct from 'held' and exists (
+    select from mail_outbox m where m.state = 'pending' and m.import_id = n.id and m.next_attempt_at <= now())
+),
+share as (select ceil($1::numeric / greatest(count(*), 1))::int as n from open)`;
+
+const DUE = `
+due as materialized (
+  select d.id, t.id as import_id, t.released from turn t cross join lateral (
+    select m.id from mail_outbox m
+    where m.state = 'pending' and m.import_id = t.id and m.next_attempt_at <= now()
+    order by m.next_attempt_at, m.id limit t.n for update skip locked) d
+  limit $1
+)`;
+
+const TURNS = `${OPEN},
+turn as materialized (select open.id, open.released, share.n from open, share order by random()),
+${DUE}
+${HAND_OVER}`;
+
+// `mails_free_at` is when what was handed over is used up at the rate; a second ahead of it may go.
+// One clock for both ends of the reckoning: with two, a microsecond between them would cost a mail.
+const TURNS_RATED = `${OPEN},
+turn as materialized (
+  select open.id, open.released, least(share.n, greatest(0, floor(
+    $3::float8 * extract(epoch from now() + interval '1 second' - greatest(d.mails_free_at, now())))))::int as n
+  from import_dispatch d join open on open.id = d.import_id cross join share
+  order by random() for update of d skip locked
+),
+${DUE},
+moved as (
+  update import_dispatch d
+  set mails_free_at = greatest(d.mails_free_at, now()) + c.n / $3::float8 * interval '1 second'
+  from (select import_id, count(*) as n from due group by import_id) c where d.import_id = c.import_id
+)
+${HAND_OVER}`;

@@ -1,0 +1,29 @@
+/**
+ * Mails that were held, at the moment they go out: their codes begin to run only now, and who was stopped meanwhile gets
+ * none. Who verified the address or set a password took the mail along (codes.ts).
+ * If we die in between, the mails are claimed and made ready once more.
+ */
+import { type Pool, transaction } from '../db/pool.ts';
+import { dropUnsentMails } from './outbox.ts';
+
+/** @param codeTtlMs how long the codes are good for from now on, in milliseconds */
+export async function readyReleased(pool: Pool, mailIds: string[], codeTtlMs: number): Promise<void> {
+  if (mailIds.length === 0) return;
+  await transaction(pool, async (db) => {
+    const { rows } = await db.query<{ user_id: string }>(
+      `select distinct m.user_id from mail_outbox m join users u on u.id = m.user_id
+       where m.id = any($1::bigint[]) and u.state in ('inactive', 'locked')`,
+      [mailIds],
+    );
+    if (rows.length > 0)
+      await dropUnsentMails(
+        db,
+        rows.map((row) => row.user_id),
+      );
+    await db.query(
+      `update codes c set expires_at = now() + $2 * interval '1 millisecond'
+       from mail_outbox m where m.id = any($1::bigint[]) and m.state = 'pending' and c.id = m.code_id`,
+      [mailIds, codeTtlMs],
+    );
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * Delivery of text messages through an HTTP gateway (SMS_URL), which gets `POST {to, text}` as JSON.
+ *
+ * Guarantee: a message that the gateway took (2xx) is reported as sent, and no send takes longer than 15 seconds. If we die
+ * between its answer and our own record of it, the same request goes out again, with the same `Idempotency-Key`.
+ */
+import type { TextMessage } from './text-message.ts';
+import type { SendResult, TextTransport } from './transport.ts';
+
+const SEND_MS = 15_000;
+
+/** 4xx that speak of us, or of now, rather than of this message: log-in, permission, proxy, timing, rate. */
+const NOT_OF_THIS_MESSAGE = new Set([401, 403, 407, 408, 425, 429]);
+
+/**
+ * @param url `https://user:password@host/path`; the log-in goes out as basic authentication
+ * @param sendMs how long one send may take, in milliseconds
+ */
+export function openSmsGateway(url: string, sendMs = SEND_MS): TextTransport {
+  const { address, headers } = addressOf(url);
+  return {
+    async send(message): Promise<SendResult> {
+      try {
+        const response = await fetch(address, { ...requestOf(message, headers), signal: AbortSignal.timeout(sendMs) });
+        await response.body?.cancel();
+        return response.ok ? { sent: true } : refusal(response.status);
+      } catch (error) {
+        return { sent: false, permanent: false, reason: `SMS gateway: ${causeOf(error)}` };
+      }
+    },
+  };
+}
+
+function addressOf(url: string): { address: string; headers: Record<string, string> } {
+  const address = new URL(url);
+  const login = `${decodeURIComponent(address.username)}:${decodeURIComponent(address.password)}`;
+  const headers: Record<string, string> = {};
+  if (login !== ':') headers.Authorization = `Basic ${Buffer.from(login).toString('base64')}`;
+  address.username = '';
+  address.password = '';
+  return { address: address.href, headers };
+}
+
+/** A redirect is not followed: the gateway would be another one than was configured. */
+function requestOf({ key, to, text }: TextMessage, login: Record<string, string>): RequestInit {
+  return {
+    method: 'POST',
+    headers: { ...login, 'Content-Type': 'application/json', 'Idempotency-Key': key },
+    body: JSON.stringify({ to, text }),
+    redirect: 'manual',
+  };
+}
+
+function refusal(status: number): SendResult {
+  const permanent = status >= 400 && status < 500 && !NOT_OF_THIS_MESSAGE.has(status);
+  return { sent: false, permanent, reason: `SMS gateway answered ${status}` };
+}
+
+/** `fetch failed` says nothing; its cause does. */
+function causeOf(error: unknown): string {
+  const { cause, message } = error as Error;
+  const { code, message: why } = (cause ?? {}) as NodeJS.ErrnoException;
+  return code ?? why ?? message;
+}

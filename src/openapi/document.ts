@@ -1,0 +1,111 @@
+/**
+ * The OpenAPI document, made of the very schemas that validate requests.
+ * Guarantee: an operation's name, its roles and its security come from the table of permissions, not from a second list.
+ */
+import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { id } from '../users/fields.ts';
+import { clientOperations } from './clients.ts';
+import { credentialOperations } from './credentials.ts';
+import { errorAnswers } from './errors.ts';
+import { humanOperations } from './humans.ts';
+import { importOperations } from './imports.ts';
+import { machineOperations } from './machines.ts';
+import { memberOperations } from './members.ts';
+import { oauthPaths } from './oauth.ts';
+import { type Operations, operationObject } from './operation.ts';
+import { orgOperations } from './orgs.ts';
+import { policyOperations } from './policies.ts';
+import { publicPaths } from './public.ts';
+import { sessionOperations } from './sessions.ts';
+import { totpOperations } from './totp.ts';
+import { userOperations } from './users.ts';
+
+/** In the order in which they are shown. */
+const FEATURES: [tag: string, Operations][] = [
+  ['Organizations', orgOperations],
+  ['Users', { ...humanOperations, ...userOperations }],
+  ['Email, phone, password', credentialOperations],
+  ['Second factor', totpOperations],
+  ['Imports', importOperations],
+  ['Machine users', machineOperations],
+  ['Members', memberOperations],
+  ['Sessions', sessionOperations],
+  ['Password age', policyOperations],
+  ['OAuth clients', clientOperations],
+];
+
+const DESCRIPTION = `Errors have the body \`Error\`; its \`details[0].id\` is stable. A known path answers 405 with \`Allow\` to a method that is
+not listed here, an unknown path 404. Every answer carries \`x-request-id\`. Bodies are taken in camelCase and in
+snake_case; a member that is null counts as absent.`;
+
+export type OpenApiDocument = ReturnType<typeof openApiDocument>;
+
+/** @param of the version of the service, and its public address without a trailing slash */
+export function openApiDocument({ version, baseUrl }: { version: string; baseUrl: string }) {
+  return createDocument(
+    {
+      openapi: '3.1.0',
+      info: { title: 'Muster', version, description: DESCRIPTION },
+      servers: [{ url: baseUrl }],
+      tags: [...FEATURES.map(([name]) => ({ name })), { name: 'OAuth' }, { name: 'Operations' }],
+      security: [{ bearer: [] }, { oauth2: Object.keys(SCOPES) }],
+      paths: paths(),
+      components: {
+        parameters: { ...pathParameters(), orgHeader: ORG_HEADER },
+        responses: errorAnswers(),
+        securitySchemes: securitySchemes(baseUrl),
+      },
+    },
+    // Made of fields that say themselves what they look like, by their meta.
+    { allowEmptySchema: { custom: true } },
+  );
+}
+
+function paths(): ZodOpenApiPathsObject {
+  const found: ZodOpenApiPathsObject = {};
+  for (const [tag, operations] of FEATURES) {
+    for (const [route, operation] of Object.entries(operations)) {
+      const [method = '', path = ''] = route.split(' ');
+      found[path] = { ...found[path], [method.toLowerCase()]: operationObject(operation, path, tag) };
+    }
+  }
+  return { ...found, ...oauthPaths, ...publicPaths };
+}
+
+const ORG_HEADER = {
+  name: 'x-service-orgid',
+  in: 'header',
+  description:
+    'The organization to act on, if not that of the caller, who needs the role there. `x-zitadel-orgid` is another name of it.',
+  schema: { type: 'string' },
+} as const;
+
+function pathParameters() {
+  const routes = FEATURES.flatMap(([, operations]) => Object.keys(operations));
+  const names = new Set(routes.flatMap((route) => [...route.matchAll(/\{(\w+)\}/g)].map((match) => String(match[1]))));
+  return Object.fromEntries(
+    [...names].map((name) => [name, { name, in: 'path', required: true, schema: id() } as const]),
+  );
+}
+
+/** The two of interface.md. */
+const SCOPES = {
+  openid: 'Who the user is.',
+  'urn:service:iam:org:project:id:service:aud': 'Access to this API.',
+};
+
+function securitySchemes(baseUrl: string) {
+  const authorizationCode = {
+    authorizationUrl: `${baseUrl}/oauth/v2/authorize`,
+    tokenUrl: `${baseUrl}/oauth/v2/token`,
+    scopes: SCOPES,
+  };
+  return {
+    bearer: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'A personal access token, or an access token of this service.',
+    },
+    oauth2: { type: 'oauth2', flows: { authorizationCode } },
+  } as const;
+}

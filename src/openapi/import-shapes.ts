@@ -1,0 +1,151 @@
+/** Bodies and answers of imports in the OpenAPI document (contract section 4). */
+import { z } from 'zod';
+import { ITEM_STATES } from '../imports/item-states.ts';
+import { importEntry, importUser, MAX_ELEMENTS } from '../imports/schema.ts';
+import { KEPT } from '../imports/undo.ts';
+import { id } from '../users/fields.ts';
+import { createdDetails, digits, error, timestamp } from './shapes.ts';
+
+const { metadata, idps } = importUser.shape;
+/** The service counts the elements before it looks at any; here they are shown with their shape. */
+export const shownUser = importUser
+  .extend({
+    metadata: metadata.unwrap().out.meta({ maxItems: MAX_ELEMENTS }).optional(),
+    idps: idps.unwrap().out.meta({ maxItems: MAX_ELEMENTS }).optional(),
+  })
+  .meta({ id: 'ImportUser' });
+
+/** Read as a stream, so this is written out here; the users in it are validated by the schema that is shown. */
+export const importBody = z
+  .object({
+    dataOrgs: z.object({
+      orgs: z
+        .array(z.object({ orgId: id(), humanUsers: z.array(importEntry.extend({ user: shownUser })) }))
+        .meta({ minItems: 1 }),
+    }),
+    timeout: duration(),
+  })
+  .meta({ id: 'ImportBody' });
+
+export const keyHeaders = z.object({
+  'Idempotency-Key': z
+    .string()
+    .regex(/^[ -~]{1,255}$/)
+    .optional()
+    .meta({
+      description: 'For 24 hours the same request of this caller with the same key is the same import.',
+      examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
+    }),
+});
+export const bulkHeaders = keyHeaders.extend({
+  Prefer: z
+    .string()
+    .optional()
+    .meta({
+      description: '`wait=N` (RFC 7240): answer with the result if it is there in N seconds.',
+      examples: ['wait=30'],
+    }),
+});
+export const bulkAnswerHeaders = z.object({
+  Location: z.string().optional().meta({ description: 'Address of the import.' }),
+  'Preference-Applied': z.string().optional(),
+});
+
+/** A Go duration: `1h30m0s`, `10m`, `300ms`. */
+export function duration() {
+  return z.string().meta({
+    pattern: '^\\+?(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:ns|us|µs|μs|ms|s|m|h))+$',
+    maxLength: 100,
+    examples: ['30m0s'],
+  });
+}
+
+const count = z.int().meta({ minimum: 0 });
+const counts = z
+  .object({
+    total: count,
+    pending: count,
+    succeeded: count,
+    skipped: count,
+    failed: count,
+    timedOut: count,
+    cancelled: count,
+    undone: count,
+  })
+  .meta({ id: 'ImportCounts', description: 'All but `total` sum to `total`.' });
+
+const STATES = [
+  'RUNNING',
+  'PAUSED',
+  'UNDOING',
+  'SUCCEEDED',
+  'COMPLETED_WITH_ERRORS',
+  'TIMED_OUT',
+  'CANCELLED',
+  'UNDONE',
+] as const;
+const state = z.enum(STATES.map((name) => `IMPORT_STATE_${name}`)).meta({ id: 'ImportState' });
+
+export const warnings = z.array(z.object({ path: z.string(), count, message: z.string() }));
+
+export const accepted = z
+  .object({ importId: digits(), state, counts, deadline: timestamp(), details: createdDetails })
+  .meta({ id: 'ImportAccepted' });
+
+const progressShape = {
+  ...accepted.shape,
+  dryRun: z.boolean(),
+  timeout: z.string(),
+  mails: z.object({ pending: count, sent: count, failed: count }),
+  usersPerSecond: z.number().meta({ minimum: 0 }),
+  eta: timestamp().nullable(),
+  orgs: z.array(z.object({ orgId: z.string(), counts })),
+};
+/** Without errors, success and warnings: as the list and the events show it. */
+export const progress = z.object(progressShape).meta({ id: 'ImportProgress' });
+
+export const result = z
+  .object({
+    ...progressShape,
+    warnings: warnings.meta({ description: 'Unknown fields, at most 100.' }),
+    errors: z
+      .array(z.object({ type: z.literal('human_user'), id: z.string(), message: z.string() }))
+      .meta({ description: 'The first 100.' }),
+    success: z
+      .object({ orgs: z.array(z.object({ orgId: z.string(), humanUserIds: z.array(z.string()) })) })
+      .meta({ description: 'The first 1000.' }),
+    hashes: z
+      .array(z.object({ scheme: z.string(), users: count, verifiable: z.boolean() }))
+      .optional()
+      .meta({ description: 'Of a dry run: password hashes by scheme, and whether they will verify.' }),
+    mailKinds: z
+      .object({ verification: count, initialisation: count })
+      .optional()
+      .meta({ description: 'Of a dry run: the mails that would go out, which stand in `mails.pending`.' }),
+    webhook: z
+      .object({
+        state: z.enum(['WEBHOOK_STATE_PENDING', 'WEBHOOK_STATE_SENT', 'WEBHOOK_STATE_FAILED']),
+        attempts: count,
+        lastError: z.string().optional(),
+      })
+      .optional()
+      .meta({ description: 'The message of the last end, where one was asked for.' }),
+  })
+  .meta({ id: 'ImportResult' });
+
+export const itemState = z.enum(ITEM_STATES.map((name) => `ITEM_STATE_${name}`)).meta({ id: 'ImportItemState' });
+export const item = z
+  .object({
+    index: count,
+    orgId: z.string(),
+    userId: z.string(),
+    userName: z.string(),
+    state: itemState,
+    error: error.optional(),
+    kept: z.enum(KEPT).optional().meta({ description: 'Why an undo left the user alone.' }),
+    changed: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'What an update of a user who existed changed.', examples: [['profile.firstName']] }),
+  })
+  .meta({ id: 'ImportItem' });

@@ -1,0 +1,123 @@
+/** Organizations in the OpenAPI document. */
+import { z } from 'zod';
+import { newOrg, orgSearch, orgSetUp } from '../orgs/schema.ts';
+import type { Operations } from './operation.ts';
+import { createdDetails, details, exampleCreated, exampleDetails, exampleSearch, searchAnswer } from './shapes.ts';
+
+const org = z
+  .object({
+    id: z.string(),
+    details: createdDetails,
+    state: z.literal('ORG_STATE_ACTIVE'),
+    name: z.string(),
+    primaryDomain: z.string().meta({ description: 'Ends the login names of its users.' }),
+  })
+  .meta({ id: 'Organization' });
+
+const exampleOrg = {
+  id: 'acme',
+  details: exampleCreated,
+  state: 'ORG_STATE_ACTIVE',
+  name: 'Acme',
+  primaryDomain: 'acme.example',
+};
+const oneOrg = { 200: { schema: z.object({ org }).meta({ id: 'OneOrganization' }), example: { org: exampleOrg } } };
+const TAKEN = 'ORG-ID-TAKEN, ORG-DOMAIN-TAKEN: another organization has it.';
+const MISSING = 'ORG-NOT-FOUND: the organization does not exist.';
+
+export const orgOperations: Operations = {
+  'POST /admin/v1/orgs/_setup': {
+    id: 'setUpOrg',
+    summary: 'Set up an organization with its first user',
+    description:
+      'The user becomes a member with `roles`, ORG_OWNER unless they say otherwise. A domain is made from the name when none is given. ' +
+      'A verification mail goes to an address that is not marked as verified.',
+    body: {
+      schema: orgSetUp,
+      examples: {
+        minimal: {
+          org: { name: 'Small Acme' },
+          human: {
+            userName: 'ann',
+            profile: { firstName: 'Ann', lastName: 'Arbor' },
+            email: { email: 'ann@acme.example' },
+            password: 'correct horse battery staple',
+          },
+        },
+        full: {
+          org: { name: 'Acme', domain: 'acme.example', orgId: 'acme' },
+          human: {
+            userName: 'ann',
+            profile: {
+              firstName: 'Ann',
+              lastName: 'Arbor',
+              nickName: 'Annie',
+              displayName: 'Ann A.',
+              preferredLanguage: 'en',
+              gender: 'GENDER_FEMALE',
+            },
+            email: { email: 'ann@acme.example', isEmailVerified: true },
+            phone: { phone: '+41 79 123 45 67', isPhoneVerified: true },
+            password: 'correct horse battery staple',
+          },
+          roles: ['ORG_OWNER'],
+        },
+      },
+    },
+    answers: {
+      200: {
+        schema: z.object({ details: createdDetails, orgId: z.string(), userId: z.string() }),
+        example: { details: exampleCreated, orgId: 'acme', userId: '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11' },
+        description: 'Organization, user and membership are created.',
+      },
+    },
+    errors: { 409: TAKEN },
+  },
+  'POST /management/v1/orgs': {
+    id: 'createOrg',
+    summary: 'Create an organization',
+    body: { schema: newOrg, examples: { 'with an id': { name: 'Globex', orgId: 'globex' } } },
+    answers: {
+      200: {
+        schema: z.object({ id: z.string(), details: createdDetails }),
+        example: { id: 'globex', details: { ...exampleCreated, resourceOwner: 'globex' } },
+      },
+    },
+    errors: { 409: TAKEN },
+  },
+  'GET /management/v1/orgs/me': {
+    id: 'getMyOrg',
+    summary: 'Get the own organization',
+    onOrg: true,
+    answers: oneOrg,
+    errors: { 404: MISSING },
+  },
+  'PUT /management/v1/orgs/me/webhook_secret': {
+    id: 'setWebhookSecret',
+    summary: 'Make a new secret that signs the webhooks of the organization',
+    description:
+      'It is told this once. The one before it signs nothing any more. Messages are signed as Standard Webhooks 1.0.0 ' +
+      'describes: `webhook-id`, `webhook-timestamp`, and `webhook-signature` with an HMAC-SHA256 over id, time and body.',
+    onOrg: true,
+    answers: {
+      200: {
+        schema: z.object({ secret: z.string().meta({ pattern: '^whsec_[A-Za-z0-9+/]+=*$' }), details }),
+        example: { secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', details: exampleDetails },
+      },
+    },
+    errors: { 404: MISSING },
+  },
+  'GET /admin/v1/orgs/{orgId}': { id: 'getOrg', summary: 'Get an organization', answers: oneOrg },
+  'POST /admin/v1/orgs/_search': {
+    id: 'searchOrgs',
+    summary: 'Search organizations',
+    description: 'All queries must hold; without any, every organization is found, in the order of the ids.',
+    body: {
+      schema: orgSearch,
+      examples: {
+        'by domain': { query: { limit: 10 }, queries: [{ domainQuery: { domain: 'acme.example' } }] },
+      },
+    },
+    answers: { 200: { schema: searchAnswer(org), example: exampleSearch(exampleOrg) } },
+  },
+};

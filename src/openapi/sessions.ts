@@ -1,0 +1,94 @@
+/** Sessions in the OpenAPI document. */
+import { z } from 'zod';
+import { newSession } from '../identity/sessions/schema.ts';
+import type { Operations } from './operation.ts';
+import { AT, changed, details, digits, exampleDetails, timestamp } from './shapes.ts';
+
+const SESSION_ID = '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11';
+const checked = z.object({ verifiedAt: timestamp() });
+
+const session = z
+  .object({
+    id: z.string(),
+    creationDate: timestamp(),
+    changeDate: timestamp(),
+    sequence: digits(),
+    factors: z.object({
+      user: z.object({
+        verifiedAt: timestamp(),
+        id: z.string(),
+        loginName: z.string(),
+        displayName: z.string(),
+        organizationId: z.string(),
+      }),
+      password: checked,
+      totp: checked.optional(),
+    }),
+  })
+  .meta({ id: 'Session' });
+
+const exampleSession = {
+  id: SESSION_ID,
+  creationDate: AT,
+  changeDate: AT,
+  sequence: '4711',
+  factors: {
+    user: {
+      verifiedAt: AT,
+      id: 'bob',
+      loginName: 'bob@acme.example',
+      displayName: 'Bob Burns',
+      organizationId: 'acme',
+    },
+    password: { verifiedAt: AT },
+  },
+};
+
+export const sessionOperations: Operations = {
+  'POST /v2beta/sessions': {
+    id: 'createSession',
+    summary: 'Check a password and, where the user has one, a second factor',
+    description:
+      'An unknown user, a wrong password and a name that fits several users are one and the same error. The token tells ' +
+      'the session; it is not a bearer token.',
+    body: {
+      schema: newSession,
+      examples: {
+        'by login name': {
+          checks: {
+            user: { loginName: 'bob@acme.example' },
+            password: { password: 'correct horse battery staple' },
+          },
+        },
+      },
+    },
+    answers: {
+      201: {
+        schema: z.object({
+          details,
+          sessionId: z.string(),
+          sessionToken: z.string(),
+          passwordChangeRequired: z.literal(true).optional().meta({ description: 'The user must set a new one.' }),
+        }),
+        example: { details: exampleDetails, sessionId: SESSION_ID, sessionToken: 'bm90IGEgdG9rZW4gb2YgYW55Ym9keQ' },
+        description: 'The password is right.',
+      },
+    },
+    errors: {
+      400:
+        'SESSION-INVALID: bad fields. SESSION-CREDENTIALS: the user or the password is wrong. Only after a right password: ' +
+        'SESSION-USER-LOCKED, SESSION-USER-INACTIVE, SESSION-USER-INITIAL, SESSION-TOTP-REQUIRED, SESSION-TOTP (a wrong code), ' +
+        'SESSION-PASSWORD-EXPIRED.',
+    },
+  },
+  'GET /v2beta/sessions/{sessionId}': {
+    id: 'getSession',
+    summary: 'Get a session',
+    answers: { 200: { schema: z.object({ session }), example: { session: exampleSession } } },
+  },
+  'DELETE /v2beta/sessions/{sessionId}': {
+    id: 'deleteSession',
+    summary: 'Delete a session',
+    answers: { 200: changed },
+  },
+};

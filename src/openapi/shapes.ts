@@ -1,0 +1,69 @@
+/** Shapes that many answers share; strict, so that an answer which grows a field is noticed. */
+import { z } from 'zod';
+
+export const timestamp = () => z.string().meta({ format: 'date-time', examples: [AT] });
+/** A 64-bit number as a string (contract section 1). */
+export const digits = () => z.string().meta({ pattern: '^\\d+$', examples: ['4711'] });
+
+/** The moment in which all examples play. */
+export const AT = '2026-01-31T12:00:00.000Z';
+
+const touched = { sequence: digits(), changeDate: timestamp(), resourceOwner: z.string() };
+
+export const details = z.object(touched).meta({
+  id: 'Details',
+  description: 'Number and time of the last change of the object, and the organization (or `instance`) it belongs to.',
+});
+export const createdDetails = z.object({ ...touched, creationDate: timestamp() }).meta({
+  id: 'CreatedDetails',
+  description: 'As Details, with the time of creation.',
+});
+
+export const exampleDetails = { sequence: '4711', changeDate: AT, resourceOwner: 'acme' };
+export const exampleCreated = { ...exampleDetails, creationDate: AT };
+
+/** What a change answers with that has nothing else to tell. */
+export const changed = {
+  schema: z.object({ details }).meta({ id: 'Changed' }),
+  example: { details: exampleDetails },
+};
+
+/** The same where the document lists a time of creation. */
+export const created = {
+  schema: z.object({ details: createdDetails }).meta({ id: 'Created' }),
+  example: { details: exampleCreated },
+};
+
+export function searchAnswer<T extends z.ZodType>(result: T) {
+  return z.object({ details: z.object({ totalResult: digits() }), result: z.array(result) });
+}
+export function exampleSearch(...result: unknown[]) {
+  return { details: { totalResult: String(result.length) }, result };
+}
+
+const errorDetail = z
+  .object({
+    '@type': z.literal('type.googleapis.com/service.v1.ErrorDetail'),
+    id: z.string().meta({ description: 'Stable; what programs may match on.', pattern: '^[A-Z0-9]+(-[A-Z0-9]+)*$' }),
+    message: z.string(),
+  })
+  .meta({ id: 'ErrorDetail' });
+const badRequest = z
+  .object({
+    '@type': z.literal('type.googleapis.com/google.rpc.BadRequest'),
+    fieldViolations: z.array(z.object({ field: z.string(), description: z.string() })).meta({ minItems: 1 }),
+  })
+  .meta({ id: 'FieldViolations' });
+
+/** Contract section 2. */
+export const error = z
+  .object({
+    code: z.int().meta({ description: 'gRPC status code.', minimum: 1, maximum: 16 }),
+    message: z.string(),
+    details: z.array(z.union([errorDetail, badRequest])).meta({ minItems: 1, maxItems: 2 }),
+  })
+  .meta({
+    id: 'Error',
+    description:
+      'The body of every error. Its first detail holds the id; that of a validation error has a second one, which names every bad field.',
+  });

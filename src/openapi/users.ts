@@ -1,0 +1,80 @@
+/** Users in the OpenAPI document: reading and searching them, and what becomes of them. */
+import { z } from 'zod';
+import type { OperationId } from '../identity/permissions.ts';
+import { userSearch } from '../users/schema.ts';
+import type { Operation, Operations } from './operation.ts';
+import { changed, details, exampleDetails, exampleSearch, searchAnswer } from './shapes.ts';
+import { exampleFoundUser, exampleUser, foundUser, user } from './user-shapes.ts';
+
+const metadata = z.object({ key: z.string(), value: z.string().meta({ contentEncoding: 'base64' }) });
+const link = z.object({ idpId: z.string(), userId: z.string(), userName: z.string() });
+
+function state(id: OperationId, summary: string, description = ''): Operation {
+  const answers = { 200: changed };
+  return {
+    id,
+    summary,
+    description,
+    answers,
+    errors: { 400: 'USER-STATE-…: the user is in a state that this does not fit.' },
+  };
+}
+
+export const userOperations: Operations = {
+  'GET /v2beta/users/{userId}': {
+    id: 'getUser',
+    summary: 'Get a user',
+    answers: {
+      200: { schema: z.object({ details, user }), example: { details: exampleDetails, user: exampleUser } },
+    },
+  },
+  'GET /v2beta/users/{userId}/metadata': {
+    id: 'getUserMetadata',
+    summary: 'Get the metadata of a user',
+    answers: { 200: { schema: searchAnswer(metadata), example: exampleSearch({ key: 'plan', value: 'Z29sZA==' }) } },
+  },
+  'GET /v2beta/users/{userId}/links': {
+    id: 'getUserLinks',
+    summary: 'Get the identity provider links of a user',
+    answers: {
+      200: {
+        schema: searchAnswer(link),
+        example: exampleSearch({ idpId: 'google', userId: '1157', userName: 'Bob' }),
+      },
+    },
+  },
+  'POST /v2beta/users': {
+    id: 'searchUsers',
+    summary: 'Search users',
+    description:
+      'All queries must hold. Found are the users of the organizations on which the caller has a role, in the order of the user names.',
+    body: {
+      schema: userSearch,
+      examples: {
+        'by login name': { query: { limit: 10 }, queries: [{ loginNameQuery: { loginName: 'bob@acme.example' } }] },
+        'active users': {
+          query: { offset: 0, limit: 10, asc: true },
+          queries: [
+            { organizationIdQuery: { organizationId: 'acme' } },
+            { stateQuery: { state: 'USER_STATE_ACTIVE' } },
+          ],
+        },
+      },
+    },
+    answers: { 200: { schema: searchAnswer(foundUser), example: exampleSearch(exampleFoundUser) } },
+  },
+  'POST /v2beta/users/{userId}/deactivate': state(
+    'deactivateUser',
+    'Deactivate a user',
+    'It ends the sessions of the user.',
+  ),
+  'POST /v2beta/users/{userId}/reactivate': state('reactivateUser', 'Reactivate a deactivated user'),
+  'POST /v2beta/users/{userId}/lock': state('lockUser', 'Lock a user', 'It ends the sessions of the user.'),
+  'POST /v2beta/users/{userId}/unlock': state('unlockUser', 'Unlock a locked user', 'Failures are forgotten.'),
+  'DELETE /v2beta/users/{userId}': {
+    id: 'deleteUser',
+    summary: 'Delete a user',
+    description: 'Its id and names are free at once. The last IAM_OWNER stays.',
+    answers: { 200: changed },
+  },
+};

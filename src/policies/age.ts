@@ -1,0 +1,22 @@
+/** How old a password may be, and what that means for one of a given age. Arithmetic only. */
+
+export interface AgePolicy {
+  /** 0: passwords do not expire. */
+  maxAgeDays: number;
+  /** How many days before its end people are told. */
+  expireWarnDays: number;
+}
+
+export interface PasswordAge {
+  isExpired: boolean;
+  /** Whole days that are left, only when it is time to say so. */
+  expiresInDays: number | undefined;
+}
+
+/** @param ageDays since the password was set, with fractions */
+export function passwordAge({ maxAgeDays, expireWarnDays }: AgePolicy, ageDays: number): PasswordAge {
+  const left = maxAgeDays - ageDays;
+  if (maxAgeDays === 0) return { isExpired: false, expiresInDays: undefined };
+  if (left < 0) return { isExpired: true, expiresInDays: undefined };
+  return { isExpired: false, expiresInDays: left <= expireWarnDays ? Math.floor(left) : undefined };
+}

@@ -1,0 +1,28 @@
+/** Rules between the fields of a body; each speaks up beside any other problem of the body, not only once those are mended. */
+import { z } from 'zod';
+
+/** A schema's check that does not wait for its fields to be good; it must do with whatever they hold. */
+const atOnce = { when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null };
+
+/** For `schema.check`: refuses `field` beside `other`. */
+export function notBeside<F extends string, O extends string>(field: F, other: O) {
+  return z.superRefine<{ [name in F | O]?: unknown }>((body, ctx) => {
+    if (body[field] === undefined || body[other] === undefined) return;
+    ctx.addIssue({ code: 'custom', path: [field], message: `must not stand beside ${other}` });
+  }, atOnce);
+}
+
+/** For `schema.check` of a list: refuses an element that has all of `fields` in common with one before it. */
+export function eachOnce<F extends string>(...fields: [...F[], last: F]) {
+  return z.superRefine<Array<{ [name in F]: unknown }>>((list, ctx) => {
+    if (!Array.isArray(list)) return;
+    const seen = new Set<string>();
+    for (const [i, element] of list.entries()) {
+      const values = fields.map((field) => (element as { [name in F]?: unknown } | null)?.[field]);
+      if (values.some((value) => typeof value !== 'string')) continue;
+      const key = JSON.stringify(values);
+      if (seen.has(key)) ctx.addIssue({ code: 'custom', path: [i, fields.at(-1) as F], message: 'is given twice' });
+      seen.add(key);
+    }
+  }, atOnce);
+}

@@ -1,0 +1,83 @@
+/** Bodies of creating and changing a human user (interface.md 4.3, contract section 3). */
+import { z } from 'zod';
+import { hashProblem } from '../passwords/registry.ts';
+import { emailInput, phoneInput } from './contact-schema.ts';
+import { notBeside } from './cross-fields.ts';
+import { bool, gender, id, language, requiredText, text, textProblem } from './fields.ts';
+import { idpLinkList } from './idp-links.ts';
+import { metadataList } from './metadata.ts';
+
+const changeRequired = bool().default(false);
+const password = z.object({ password: requiredText(200), changeRequired });
+const hashedPassword = z.object({ hash: passwordHash(), changeRequired });
+
+/** A hash in Modular Crypt Format that a login will be able to verify (contract section 5). */
+function passwordHash() {
+  return requiredText(200)
+    .superRefine((hash, ctx) => {
+      const problem = hash === '' || textProblem(hash, 200) ? undefined : hashProblem(hash);
+      if (problem) ctx.addIssue({ code: 'custom', message: problem });
+    })
+    .meta({ examples: ['$2b$10$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW'] });
+}
+
+const organization = z
+  .object({ orgId: id().optional(), orgDomain: requiredText(200).optional() })
+  .check(notBeside('orgDomain', 'orgId'));
+
+export const newHuman = z
+  .object({
+    userId: id().optional(),
+    username: requiredText(200).optional(),
+    organization: organization.optional(),
+    profile: z.object({
+      givenName: requiredText(200),
+      familyName: requiredText(200),
+      nickName: text(200).default(''),
+      displayName: text(200).default(''),
+      preferredLanguage: language().default(''),
+      gender: gender().default('GENDER_UNSPECIFIED'),
+    }),
+    email: emailInput,
+    phone: phoneInput.optional(),
+    metadata: metadataList().default([]),
+    password: password.optional(),
+    hashedPassword: hashedPassword.optional(),
+    idpLinks: idpLinkList().default([]),
+  })
+  .check(notBeside('hashedPassword', 'password'));
+
+/** What is absent stays as it is. */
+const profileChange = z.object({
+  givenName: requiredText(200).optional(),
+  familyName: requiredText(200).optional(),
+  nickName: text(200).optional(),
+  displayName: text(200).optional(),
+  preferredLanguage: language().optional(),
+  gender: gender().optional(),
+});
+
+const passwordChange = z
+  .object({
+    password: password.optional(),
+    hashedPassword: hashedPassword.optional(),
+    /** May be longer than a new one may be: an imported hash can be of any. */
+    currentPassword: requiredText(1000).optional(),
+    verificationCode: requiredText(200).optional(),
+  })
+  .check(notBeside('hashedPassword', 'password'), notBeside('verificationCode', 'currentPassword'))
+  .refine((p) => p.password !== undefined || p.hashedPassword !== undefined, {
+    path: ['password'],
+    message: 'is required unless hashedPassword is given',
+  });
+
+export const humanChange = z.object({
+  username: requiredText(200).optional(),
+  profile: profileChange.optional(),
+  email: emailInput.optional(),
+  phone: phoneInput.optional(),
+  password: passwordChange.optional(),
+});
+
+export type NewHuman = z.output<typeof newHuman>;
+export type HumanChange = z.output<typeof humanChange>;

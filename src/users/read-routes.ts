@@ -1,0 +1,50 @@
+/** Reading users: one by its id, its metadata and links, and the search. */
+import { type Request, type Response, Router } from 'express';
+import type { Pool } from '../db/pool.ts';
+import { readJson } from '../http/json-body.ts';
+import { searchResult } from '../http/paging.ts';
+import { parseBody } from '../http/parse-body.ts';
+import { callerOf, orgsFor, requireReach } from '../identity/caller.ts';
+import { pathId } from '../identity/path-id.ts';
+import type { OperationId } from '../identity/permissions.ts';
+import { linksOf } from './idp-links.ts';
+import { metadataOf } from './metadata.ts';
+import { userSearch } from './schema.ts';
+import { searchUsers } from './search.ts';
+import { findUser, type User, userNotFound } from './store.ts';
+import { userDetails, userView } from './view.ts';
+
+export function readRoutes({ pool }: { pool: Pool }): Router {
+  const router = Router();
+  router.get('/v2beta/users/:userId', async (req, res) => {
+    const user = await readableUser(pool, 'getUser', req, res);
+    res.json({ details: userDetails(user), user: userView(user) });
+  });
+  router.get('/v2beta/users/:userId/metadata', async (req, res) => {
+    const metadata = await metadataOf(pool, (await readableUser(pool, 'getUserMetadata', req, res)).id);
+    res.json(searchResult(metadata.length, metadata));
+  });
+  router.get('/v2beta/users/:userId/links', async (req, res) => {
+    const links = await linksOf(pool, (await readableUser(pool, 'getUserLinks', req, res)).id);
+    res.json(searchResult(links.length, links));
+  });
+  router.post('/v2beta/users', (req, res) => search(pool, req, res));
+  return router;
+}
+
+/** The user of the path, for itself and for any role of its organization. */
+async function readableUser(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<User> {
+  return requireReach(callerOf(res), operation, await findUser(pool, pathId(req, 'userId')), userNotFound);
+}
+
+async function search(pool: Pool, req: Request, res: Response): Promise<void> {
+  const orgIds = orgsFor(callerOf(res), 'searchUsers');
+  const { query: page, queries } = parseBody(userSearch, await readJson(req, res), 'USER-SEARCH');
+  const { total, users } = await searchUsers(pool, { queries, page, orgIds });
+  res.json(
+    searchResult(
+      total,
+      users.map((user) => ({ details: userDetails(user), ...userView(user) })),
+    ),
+  );
+}

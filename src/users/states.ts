@@ -1,0 +1,72 @@
+/**
+ * The states of a user and the only ways between them (drawn in README.md).
+ *
+ * Guarantee: a change happens from the states of its row and from no other, held by the update itself. With it, in the
+ * same transaction, go its event and, where a user is stopped, its sessions and grants; so nothing of them is left when
+ * the change is answered, and none of it comes back. If we die before the commit, nothing has happened.
+ */
+import { type AppendedEvent, appendEvent } from '../db/events.ts';
+import type { Db } from '../db/pool.ts';
+import { ApiError } from '../errors.ts';
+import { clearFailures } from '../identity/login/failures.ts';
+import { keepAnIamOwner } from '../identity/members/store.ts';
+import type { OperationId } from '../identity/permissions.ts';
+import { endLogins } from './end-logins.ts';
+import type { User, UserState } from './store.ts';
+
+interface Transition {
+  operation: OperationId;
+  from: readonly UserState[];
+  to: UserState;
+  event: string;
+}
+
+export const TRANSITIONS = {
+  deactivate: {
+    operation: 'deactivateUser',
+    from: ['active', 'initial', 'locked'],
+    to: 'inactive',
+    event: 'user.deactivated',
+  },
+  reactivate: { operation: 'reactivateUser', from: ['inactive'], to: 'active', event: 'user.reactivated' },
+  lock: { operation: 'lockUser', from: ['active', 'initial'], to: 'locked', event: 'user.locked' },
+  unlock: { operation: 'unlockUser', from: ['locked'], to: 'active', event: 'user.unlocked' },
+} as const satisfies Record<string, Transition>;
+
+export type StateChange = keyof typeof TRANSITIONS;
+
+// Who was stopped before it set its first password still has to set it: the code of that mail is open then.
+const UPDATE = `
+update users u set sequence = $2, changed_at = $3,
+  state = case
+    when $4::user_state = 'active' and u.password_hash is null and exists (
+      select from codes c where c.user_id = u.id and c.purpose = 'initialise' and c.used_at is null) then 'initial'
+    else $4::user_state end
+where id = $1 and state = any($5::user_state[])`;
+
+/**
+ * Changes the state of a user whose row is locked by the caller's transaction.
+ * @throws ApiError 400 USER-STATE-… naming the state it does not fit, MEMBER-LAST-OWNER for the last active IAM_OWNER
+ */
+export async function changeState(db: Db, user: User, change: StateChange, editor: string): Promise<AppendedEvent> {
+  const { from, to, event: type } = TRANSITIONS[change];
+  if (!isOneOf(user.state, from)) throw wrongState(user.state, change);
+  if (to !== 'active') await keepAnIamOwner(db, user.id);
+  const { id: aggregateId, orgId: resourceOwner } = user;
+  const event = await appendEvent(db, { aggregateType: 'user', aggregateId, resourceOwner, type, editor });
+  const { rowCount } = await db.query(UPDATE, [user.id, event.sequence, event.createdAt, to, from]);
+  if (!rowCount) throw wrongState(user.state, change);
+  await (to === 'active' ? clearFailures(db, user.id) : endLogins(db, user.id));
+  return event;
+}
+
+function isOneOf(state: UserState, states: readonly UserState[]): boolean {
+  return states.includes(state);
+}
+
+function wrongState(state: UserState, change: StateChange): ApiError {
+  const name = state.toUpperCase();
+  const fitting = TRANSITIONS[change].from.map((s) => s.toUpperCase()).join(' or ');
+  const message = `The user is ${name}; to ${change} a user it must be ${fitting}.`;
+  return new ApiError('FAILED_PRECONDITION', `USER-STATE-${name}`, message);
+}

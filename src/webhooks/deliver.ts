@@ -1,0 +1,95 @@
+/**
+ * Delivers messages: claim, make the body, sign, send, settle.
+ *
+ * Guarantee: a message goes out until it was taken (2xx), refused for good (410), or tried ten times over two days; its id
+ * and body are the same each time, its time and signature are those of the attempt. If we die between the answer and our
+ * record of it the message goes out again, with the same id.
+ */
+import type { Logger } from 'pino';
+import type { Pool } from '../db/pool.ts';
+import type { Secrets } from '../secrets.ts';
+import {
+  claimWebhooks,
+  type DueWebhook,
+  dropWebhook,
+  keepBody,
+  releaseWebhook,
+  settleWebhook,
+  type WebhookOutcome,
+} from './outbox.ts';
+import { type PostOptions, type PostResult, post } from './post.ts';
+import { webhookSecretOf } from './secret.ts';
+import { signatureHeaders } from './signature.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Pauses after the first, second … failed attempt, in milliseconds; one attempt more than there are pauses. */
+export const RETRY_DELAYS_MS: readonly number[] = [
+  5 * SECOND,
+  30 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+];
+const AT_ONCE = 10;
+const HOLD_MS = MINUTE;
+const GONE = 410;
+
+export interface WebhookDeps {
+  pool: Pool;
+  secrets: Secrets;
+  logger: Logger;
+  /** What the message says, as JSON; undefined when there is nothing to tell any more. */
+  compose(due: DueWebhook): Promise<string | undefined>;
+  post: PostOptions;
+  retryDelaysMs?: readonly number[];
+}
+
+/** Sends what is due, some messages at once; answers how many there were. */
+export async function webhookRound(deps: WebhookDeps): Promise<number> {
+  const due = await claimWebhooks(deps.pool, AT_ONCE, HOLD_MS);
+  await Promise.all(due.map((message) => deliver(deps, message)));
+  return due.length;
+}
+
+async function deliver(deps: WebhookDeps, due: DueWebhook): Promise<void> {
+  const { pool } = deps;
+  const body = due.body ?? (await deps.compose(due));
+  if (body === undefined) return dropWebhook(pool, due.id);
+  if (due.body === null) await keepBody(pool, due.id, body);
+  const result = await attempt(deps, due, body);
+  if ('reason' in result && deps.post.signal?.aborted) return releaseWebhook(pool, due);
+  const outcome = outcomeOf(result, due, deps.retryDelaysMs ?? RETRY_DELAYS_MS);
+  if (outcome.error !== null) {
+    // Without the URL, whose path may be a secret of the receiver's.
+    const { importId, attempts } = due;
+    deps.logger.warn({ importId, attempt: attempts + 1, why: outcome.error, next: outcome.state }, 'webhook not taken');
+  }
+  await settleWebhook(pool, due, outcome);
+}
+
+async function attempt({ pool, secrets, post: options }: WebhookDeps, due: DueWebhook, body: string) {
+  const secret = await webhookSecretOf(pool, secrets, due.orgId);
+  if (secret === undefined) return { reason: 'the organization has no webhook secret' };
+  const id = `msg_${due.messageId.replaceAll('-', '')}`;
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'Muster-Webhook/1',
+    ...signatureHeaders(secret, { id, at: Date.now(), body }),
+  };
+  return post(due.url, headers, body, options);
+}
+
+function outcomeOf(result: PostResult, due: DueWebhook, delays: readonly number[]): WebhookOutcome {
+  const status = 'status' in result ? result.status : 0;
+  if (status >= 200 && status < 300) return { state: 'sent', error: null, delayMs: 0 };
+  const error = 'reason' in result ? result.reason : `answered ${status}`;
+  const delayMs = status === GONE ? undefined : delays[due.attempts];
+  return delayMs === undefined ? { state: 'failed', error, delayMs: 0 } : { state: 'pending', error, delayMs };
+}

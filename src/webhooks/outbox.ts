@@ -1,0 +1,75 @@
+/**
+ * Messages that are due, written by the transaction that made them due (announce_end, in the migration).
+ *
+ * Guarantee: no two senders hold one message at a time. A claim pushes the next attempt into the future: if we die after
+ * it the message is due again when that time has come. Each settles once.
+ */
+import type { Db } from '../db/pool.ts';
+
+export interface DueWebhook {
+  id: string;
+  messageId: string;
+  importId: string;
+  orgId: string;
+  url: string;
+  /** Made at the first attempt; null until then. */
+  body: string | null;
+  /** Attempts made before this one. */
+  attempts: number;
+  createdAt: Date;
+}
+
+/** Takes due messages, the oldest first, for `holdMs` milliseconds: longer than an attempt takes. */
+export async function claimWebhooks(db: Db, limit: number, holdMs: number): Promise<DueWebhook[]> {
+  const { rows } = await db.query<DueWebhook>(
+    `with due as (
+       select id from webhook_deliveries where state = 'pending' and next_attempt_at <= now()
+       order by next_attempt_at limit $1 for update skip locked)
+     update webhook_deliveries w set next_attempt_at = now() + $2 * interval '1 millisecond'
+     from due where w.id = due.id
+     returning w.id, w.message_id as "messageId", w.import_id as "importId", w.org_id as "orgId", w.url, w.body,
+       w.attempts, w.created_at as "createdAt"`,
+    [limit, holdMs],
+  );
+  return rows;
+}
+
+/** Keeps the body, so that every attempt sends the same. */
+export async function keepBody(db: Db, id: string, body: string): Promise<void> {
+  await db.query('update webhook_deliveries set body = $2 where id = $1', [id, body]);
+}
+
+/** Gives a claim back whose attempt did not come to an end. */
+export async function releaseWebhook(db: Db, { id, attempts }: Pick<DueWebhook, 'id' | 'attempts'>): Promise<void> {
+  await db.query(
+    `update webhook_deliveries set next_attempt_at = now() where id = $1 and attempts = $2 and state = 'pending'`,
+    [id, attempts],
+  );
+}
+
+/** There is nothing to tell any more. */
+export async function dropWebhook(db: Db, id: string): Promise<void> {
+  await db.query(`delete from webhook_deliveries where id = $1 and state = 'pending'`, [id]);
+}
+
+export interface WebhookOutcome {
+  state: 'sent' | 'failed' | 'pending';
+  error: string | null;
+  /** Until the next attempt, of `pending` alone. */
+  delayMs: number;
+}
+
+/** Writes how an attempt ended; without effect when another sender did so for the same attempt. */
+export async function settleWebhook(
+  db: Db,
+  { id, attempts }: Pick<DueWebhook, 'id' | 'attempts'>,
+  { state, error, delayMs }: WebhookOutcome,
+): Promise<void> {
+  await db.query(
+    `update webhook_deliveries set state = $3::mail_state, attempts = attempts + 1, last_error = $4,
+       next_attempt_at = clock_timestamp() + $5 * interval '1 millisecond',
+       settled_at = case when $3::mail_state = 'pending' then null else clock_timestamp() end
+     where id = $1 and attempts = $2 and state = 'pending'`,
+    [id, attempts, state, error, delayMs],
+  );
+}

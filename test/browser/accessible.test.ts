@@ -1,0 +1,116 @@
+/** Every page there is, looked at by axe-core in all of its looks. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Page as Tab } from 'playwright-core';
+import { PAGES as ERROR_PAGES } from '../../src/identity/pages/errors.ts';
+import { forgotDonePage, forgotForm, passwordForm, verifyForm } from '../../src/identity/pages/forms.ts';
+import { type Page, renderPage } from '../../src/identity/pages/layout.ts';
+import { changeForm, codeForm, expiringPage, loginForm, stopPage } from '../../src/identity/pages/login-forms.ts';
+import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from '../../src/identity/pages/sign-out.ts';
+import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
+import { requireOrSkip } from '../support/programs.ts';
+
+const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
+const LONG = 'Vereinigte Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft & Co';
+const frame = { uid: 'x', token: 't', clientName: LONG };
+const proven = { proof: 'p', loginName: `${'ann.'.repeat(20)}arbor@example.com` };
+const link = { userId: 'u', code: 'c' };
+const problem = { message: 'The two passwords differ. Please type the same one twice.' };
+const form = '<form id="op.logoutForm" method="post" action="x"><input type="hidden" name="xsrf" value="s"/></form>';
+
+const pages: Record<string, Page | undefined> = {
+  'log-in': loginForm({ ...frame, clientName: 'Acme' }, ''),
+  'log-in-problem': loginForm(frame, proven.loginName, { ...problem, fields: ['loginName', 'password'] }),
+  code: codeForm(frame, proven),
+  'code-problem': codeForm(frame, proven, problem),
+  required: changeForm(frame, proven, 'required'),
+  'expired-problem': changeForm(frame, proven, 'expired', problem),
+  expiring: expiringPage(frame, proven, 5),
+  locked: stopPage(frame, 'SESSION-USER-LOCKED'),
+  inactive: stopPage(frame, 'SESSION-USER-INACTIVE'),
+  initial: stopPage(frame, 'SESSION-USER-INITIAL'),
+  gone: loginGonePage(),
+  verify: verifyForm(link),
+  'verify-problem': verifyForm(link, problem),
+  init: passwordForm('init', link),
+  'reset-problem': passwordForm('reset', link, problem),
+  forgot: forgotForm('x', ''),
+  'forgot-problem': forgotForm('', '', problem),
+  'forgot-done': forgotDonePage('x'),
+  'log-out': logoutPage(form),
+  'logged-out': signedOutPage(),
+  'still-logged-in': signedOutPage({ isStill: true }),
+  'oauth-error': oauthErrorPage({ error: 'invalid_redirect_uri', error_description: `it is ${'x'.repeat(150)}` }),
+  ...Object.fromEntries(Object.entries(ERROR_PAGES).map(([status, page]) => [`error-${status}`, page])),
+};
+
+const PHONE = { width: 390, height: 844 };
+const WIDE = { width: 1440, height: 900 };
+/** Rules whose outcome a look decides. */
+const OF_LOOKS = ['color-contrast', 'target-size'];
+const LOOKS: { look: string; viewport: typeof PHONE; colorScheme: 'light' | 'dark'; rules?: string[] }[] = [
+  { look: 'phone-light', viewport: PHONE, colorScheme: 'light' },
+  { look: 'phone-dark', viewport: PHONE, colorScheme: 'dark', rules: OF_LOOKS },
+  { look: 'wide-light', viewport: WIDE, colorScheme: 'light', rules: OF_LOOKS },
+  { look: 'wide-dark', viewport: WIDE, colorScheme: 'dark', rules: OF_LOOKS },
+];
+
+describe('the pages', () => {
+  let browser: TestBrowser | undefined;
+  let server: Server;
+  let url: string;
+  before(async () => {
+    browser = await launchBrowser();
+    server = createServer((req, res) => {
+      const page = pages[(req.url ?? '').slice(1)];
+      if (!page) return void res.writeHead(204).end();
+      const { headers, markup } = renderPage(page);
+      res.writeHead(200, headers).end(markup);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  after(async () => {
+    await browser?.close();
+    server.close();
+  });
+
+  it('hold nothing that axe-core finds, in any look, and nothing sticks out of a narrow screen', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !browser) return;
+    const tab = await browser.openPage(t, { bypassCSP: true, reducedMotion: 'reduce' });
+    await tab.addInitScript({ path: AXE });
+    const found: string[] = [];
+    for (const [name, page] of Object.entries(pages)) {
+      await tab.goto(`${url}/${name}`);
+      assert.equal(await tab.title(), page?.title);
+      for (const { look, viewport, colorScheme, rules } of LOOKS) {
+        await tab.setViewportSize(viewport);
+        await tab.emulateMedia({ colorScheme });
+        await screenshot(tab, `${name}-${look}`);
+        for (const finding of await findings(tab, rules)) found.push(`${name}, ${look}: ${finding}`);
+      }
+      await tab.setViewportSize({ width: 320, height: 600 });
+      const width = await tab.evaluate('document.documentElement.scrollWidth');
+      if (width !== 320) found.push(`${name} is ${width} wide`);
+    }
+    assert.deepEqual(found, []);
+    assert.ok(Object.keys(pages).length >= 28);
+  });
+});
+
+interface Finding {
+  id: string;
+  nodes: { html: string }[];
+}
+
+/** What axe-core finds wrong, and what it cannot tell; by all of its rules unless told. */
+async function findings(tab: Tab, rules?: string[]): Promise<string[]> {
+  const options = JSON.stringify(rules ? { runOnly: rules } : {});
+  const found = (await tab.evaluate(`axe.run(${options})`)) as { violations: Finding[]; incomplete: Finding[] };
+  return [...found.violations, ...found.incomplete].map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.html)}`);
+}

@@ -1,0 +1,96 @@
+/**
+ * An application that people log in to through us: OAuth 2.0 authorization code with PKCE, by hand and with fetch alone.
+ * It runs under another host name than we do, so that to the browser it is another site.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestApi } from '../support/api.ts';
+
+export interface Application {
+  clientId: string;
+  redirectUri: string;
+  /** Where a log-in begins; more parameters of the request, such as `login_hint`, may be given. */
+  start(more?: Record<string, string>): string;
+  /** What the callback was opened with, the last one last. */
+  callbacks: URLSearchParams[];
+  stop(): Promise<void>;
+}
+
+/**
+ * Registers an application, whose callback page greets who logged in by what the tokens say.
+ * @param issuer our public address
+ */
+export async function startApplication(api: TestApi, name: string, issuer: string = api.url): Promise<Application> {
+  const callbacks: URLSearchParams[] = [];
+  const verifiers = new Map<string, string>();
+  let app: Application | undefined;
+  const server = createServer((req, res) => {
+    answer(req, res).catch((error: unknown) => res.writeHead(500).end(String(error)));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
+  const redirectUri = `${origin}/callback`;
+
+  async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const url = new URL(req.url ?? '/', origin);
+    if (url.pathname === '/start') return begin(url.searchParams, res);
+    if (url.pathname !== '/callback') return void res.writeHead(204).end();
+    callbacks.push(url.searchParams);
+    const code = url.searchParams.get('code');
+    const greeting = code ? `Welcome ${await nameOf(code)}` : `Not logged in: ${url.searchParams.get('error')}`;
+    res.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+    res.end(`<!doctype html><html lang="en"><title>${name}</title><h1>${greeting}</h1>`);
+  }
+
+  function begin(more: URLSearchParams, res: ServerResponse): void {
+    const verifier = randomBytes(32).toString('base64url');
+    const state = randomBytes(8).toString('hex');
+    verifiers.set(state, verifier);
+    const parameters = new URLSearchParams({
+      response_type: 'code',
+      client_id: app?.clientId ?? '',
+      redirect_uri: redirectUri,
+      scope: 'openid profile',
+      state,
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+      ...Object.fromEntries(more),
+    });
+    res.writeHead(302, { location: `${issuer}/oauth/v2/authorize?${parameters}` }).end();
+  }
+
+  async function nameOf(code: string): Promise<string> {
+    const verifier = verifiers.get(callbacks.at(-1)?.get('state') ?? '') ?? '';
+    const grant = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
+    const body = new URLSearchParams({ ...grant, client_id: app?.clientId ?? '' });
+    const tokens = await fetch(`${issuer}/oauth/v2/token`, { method: 'POST', body });
+    const { access_token: token } = (await tokens.json()) as { access_token?: string };
+    const info = await fetch(`${issuer}/oidc/v1/userinfo`, { headers: { authorization: `Bearer ${token}` } });
+    return ((await info.json()) as { name?: string }).name ?? `nobody: ${info.status}`;
+  }
+
+  const client = {
+    name,
+    redirectUris: [redirectUri],
+    postLogoutRedirectUris: [`${origin}/bye`],
+    grantTypes: ['authorization_code'],
+    authMethod: 'none',
+  };
+  const made = await api.call('POST', '/admin/v1/clients', client);
+  if (made.status !== 200) throw new Error(`no client: ${JSON.stringify(made.body)}`);
+  app = {
+    clientId: made.body.clientId,
+    redirectUri,
+    start: (more = {}) => `${origin}/start?${new URLSearchParams(more)}`,
+    callbacks,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return app;
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { screenshot } from '../support/browser.ts';
+import { requireOrSkip } from '../support/programs.ts';
+import { chooseNew, headed, logIn, openStage, type Stage, welcomed } from './stage.ts';
+
+const PASSWORD = 'correct horse';
+const NEWER = 'battery staple';
+
+describe('a forgotten password in a browser', () => {
+  let stage: Stage;
+  before(async () => {
+    stage = await openStage();
+  });
+  after(() => stage.stop());
+
+  it('goes from the log-in to a mail, a new password, and back to the same log-in', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { loginName } = await stage.person(PASSWORD);
+    const page = await stage.browser.openPage(t, { javaScriptEnabled: false });
+    await page.goto(stage.app.start());
+    await page.getByRole('link', { name: 'Forgot your password?' }).click();
+    await page.getByLabel('Login name').fill(loginName);
+    await screenshot(page, 'forgot');
+    await page.keyboard.press('Enter');
+    await headed(page, 'Look into your mail');
+    await screenshot(page, 'forgot-done');
+
+    const mail = await page.context().newPage();
+    const link = await stage.mailedLink(t);
+    await mail.goto(link);
+    await chooseNew(mail, NEWER, 'another');
+    await mail.getByRole('alert').filter({ hasText: 'The two passwords differ' }).waitFor();
+    await chooseNew(mail, NEWER);
+    await headed(mail, 'Your password is set');
+    await mail.goto(link);
+    await chooseNew(mail, PASSWORD);
+    await mail.getByRole('alert').filter({ hasText: 'not valid any more' }).waitFor();
+    await screenshot(mail, 'reset-used');
+
+    await page.getByRole('link', { name: 'Back to log-in' }).click();
+    await logIn(page, loginName, PASSWORD);
+    await page.getByRole('alert').waitFor();
+    await logIn(page, loginName, NEWER);
+    await welcomed(page);
+  });
+
+  it('says the same for somebody who is not there, and can be asked for without a log-in', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const page = await stage.browser.openPage(t);
+    await page.goto(`${stage.api.url}/ui/forgot`);
+    await page.getByLabel('Login name').fill('nobody');
+    await page.getByRole('button', { name: 'Send the link' }).click();
+    await headed(page, 'Look into your mail');
+    assert.equal(await page.getByRole('link').count(), 0);
+  });
+
+  it('is logged out by the application, asked before, and told so', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { loginName } = await stage.person(PASSWORD);
+    const page = await stage.browser.openPage(t);
+    await page.goto(stage.app.start());
+    await logIn(page, loginName, PASSWORD);
+    await welcomed(page);
+
+    await page.goto(`${stage.api.url}/oidc/v1/end_session`);
+    await headed(page, 'Log out?');
+    await page.getByRole('button', { name: 'Stay logged in' }).click();
+    await headed(page, 'You are still logged in');
+    await page.goto(stage.app.start());
+    await welcomed(page);
+
+    await page.goto(`${stage.api.url}/oidc/v1/end_session`);
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await headed(page, 'You are logged out');
+    await screenshot(page, 'signed-out');
+    await page.goto(stage.app.start());
+    await headed(page, 'Log in');
+  });
+});

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { screenshot } from '../support/browser.ts';
+import { requireOrSkip } from '../support/programs.ts';
+import { addHuman, humanRow, mailCode } from '../users/people.ts';
+import { chooseNew, headed, logIn, openStage, type Stage, welcomed } from './stage.ts';
+
+const PASSWORD = 'correct horse';
+
+describe('a log-in in a browser', () => {
+  let stage: Stage;
+  before(async () => {
+    stage = await openStage({ LOCK_AFTER_FAILURES: '3' });
+  });
+  after(() => stage.stop());
+
+  it('goes from the initialisation mail to the application, without JavaScript', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { api, org, app } = stage;
+    const userId = await addHuman(api, org.orgId);
+    await mailCode(api, userId, 'initialise');
+    const page = await stage.browser.openPage(t, { javaScriptEnabled: false });
+    await page.goto(await stage.mailedLink(t));
+    await chooseNew(page, PASSWORD, 'another');
+    await page.getByRole('alert').filter({ hasText: 'The two passwords differ' }).waitFor();
+    await chooseNew(page, PASSWORD);
+    await headed(page, 'Your password is set');
+    assert.equal((await humanRow(api, userId)).state, 'active');
+
+    await page.goto(app.start());
+    await page.getByText('Acme & Sons', { exact: true }).waitFor();
+    await screenshot(page, 'login');
+    await logIn(page, userId, PASSWORD);
+    await welcomed(page);
+    assert.deepEqual([...(app.callbacks.at(-1)?.keys() ?? [])].sort(), ['code', 'iss', 'state']);
+
+    await page.goto(app.start());
+    await welcomed(page); // logged in already: nothing is asked
+  });
+
+  it('is done with the keyboard alone, from field to field', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { loginName } = await stage.person(PASSWORD);
+    const page = await stage.browser.openPage(t);
+    await page.goto(stage.app.start());
+    const focused = () => page.evaluate('document.activeElement.id || document.activeElement.textContent');
+    assert.equal(await focused(), 'loginName');
+    await page.keyboard.type(loginName);
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(), 'password');
+    await page.keyboard.type('wrong');
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(), 'Log in');
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(), 'Forgot your password?');
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(), 'Back to Acme & Sons');
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Space');
+    await page.getByRole('alert').waitFor();
+    assert.equal(await focused(), 'password');
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press('Enter');
+    await welcomed(page);
+  });
+
+  it('says the same of a wrong password and of somebody who is not there', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { loginName } = await stage.person(PASSWORD);
+    const page = await stage.browser.openPage(t);
+    await page.goto(stage.app.start({ login_hint: loginName }));
+    assert.equal(await page.getByLabel('Login name').inputValue(), loginName);
+    assert.equal(await page.locator(':focus').getAttribute('id'), 'password');
+    const shown = new Set<string | null>();
+    for (const name of [loginName, 'nobody at all']) {
+      await logIn(page, name, 'wrong');
+      await page.getByRole('alert').waitFor();
+      assert.equal(await page.title(), 'Problem: Log in');
+      assert.equal(await page.getByLabel('Login name').inputValue(), name);
+      assert.equal(await page.getByLabel('Password').inputValue(), '');
+      for (const field of ['Login name', 'Password']) {
+        const described = await page.getByLabel(field).getAttribute('aria-describedby');
+        assert.equal(await page.locator(`#${described}`).textContent(), 'The login name or the password is wrong.');
+      }
+      shown.add(await page.locator('main').textContent());
+    }
+    assert.equal(shown.size, 1);
+    await screenshot(page, 'login-wrong');
+  });
+
+  it('ends at a locked user, only after the right password, and leads back', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { loginName, userId } = await stage.person(PASSWORD);
+    const page = await stage.browser.openPage(t);
+    await page.goto(stage.app.start());
+    for (let i = 0; i < 3; i++) await logIn(page, loginName, `wrong ${i}`);
+    await page.getByRole('alert').waitFor();
+    assert.equal((await humanRow(stage.api, userId)).state, 'locked');
+    await logIn(page, loginName, 'wrong again');
+    await page.getByRole('alert').filter({ hasText: 'The login name or the password is wrong.' }).waitFor();
+    await logIn(page, loginName, PASSWORD);
+    await headed(page, 'Your account is locked');
+    assert.equal(await page.title(), 'Problem: Your account is locked');
+    await screenshot(page, 'locked');
+
+    await page.getByRole('link', { name: 'Log in as somebody else' }).click();
+    await headed(page, 'Log in');
+    await page.getByRole('button', { name: 'Back to Acme & Sons' }).click();
+    await headed(page, 'Not logged in: access_denied');
+  });
+
+  it('ends at a deactivated user', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { loginName, userId } = await stage.person(PASSWORD);
+    const path = `/v2beta/users/${encodeURIComponent(userId)}/deactivate`;
+    assert.equal((await stage.api.call('POST', path)).status, 200);
+    const page = await stage.browser.openPage(t);
+    await page.goto(stage.app.start());
+    await logIn(page, loginName, PASSWORD);
+    await headed(page, 'Your account is deactivated');
+  });
+
+  it('is over for another browser, and for one who comes back to it', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { loginName } = await stage.person(PASSWORD);
+    const page = await stage.browser.openPage(t);
+    await page.goto(stage.app.start());
+    const address = page.url();
+    const other = await stage.browser.openPage(t);
+    assert.equal((await other.goto(address))?.status(), 410);
+    await headed(other, 'This log-in is over');
+    await screenshot(other, 'gone');
+
+    await logIn(page, loginName, PASSWORD);
+    await welcomed(page);
+    assert.equal((await page.goto(address))?.status(), 410);
+    await headed(page, 'This log-in is over');
+  });
+
+  it('takes somebody else in the same browser, when the application asks who it is', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const { api, app } = stage;
+    const [first, second] = [await stage.person(PASSWORD), await stage.person(PASSWORD)];
+    await api.deps.pool.query(`update users set display_name = 'Bea Other' where id = $1`, [second.userId]);
+    const page = await stage.browser.openPage(t);
+    await page.goto(app.start());
+    await logIn(page, first.loginName, PASSWORD);
+    await welcomed(page);
+    await page.goto(app.start({ prompt: 'login' }));
+    await logIn(page, second.loginName, PASSWORD);
+    await headed(page, 'Welcome Bea Other');
+    await page.goto(app.start());
+    await headed(page, 'Welcome Bea Other');
+  });
+});

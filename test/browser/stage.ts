@@ -1,0 +1,81 @@
+/** What the tests in a browser begin with: an API that mails, an organization, an application, Chromium. */
+import type { TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { startMailer } from '../../workers/mailer.ts';
+import { type SetUp, startApi, type TestApi } from '../support/api.ts';
+import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { type SmtpCatcher, startSmtp, urlsIn } from '../support/smtp.ts';
+import { waitFor } from '../support/wait.ts';
+import { addHuman } from '../users/people.ts';
+import { type Application, startApplication } from './application.ts';
+
+export interface Stage {
+  api: TestApi;
+  org: SetUp;
+  app: Application;
+  /** None on a machine without Chromium, where `requireOrSkip` ends the test first. */
+  browser: TestBrowser | undefined;
+  /** Adds an active human; the name to log in with. */
+  person(password: string): Promise<{ userId: string; loginName: string }>;
+  /** Has the next mail sent, and gives the link in its text. */
+  mailedLink(t: TestContext): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
+  const smtp = await startSmtp();
+  const api = await startApi({ env: { SMTP_URL: smtp.url, LOGIN_DELAY_MS: '0', ...env } });
+  const org = await api.setupOrg();
+  const app = await startApplication(api, 'Acme & Sons');
+  const browser = await launchBrowser();
+  return {
+    api,
+    org,
+    app,
+    browser,
+    async person(password) {
+      const userId = await addHuman(api, org.orgId, password);
+      return { userId, loginName: userId };
+    },
+    mailedLink: (t) => mailedLink(t, api, smtp),
+    async stop() {
+      await browser?.close();
+      await app.stop();
+      await api.stop();
+      await smtp.stop();
+    },
+  };
+}
+
+async function mailedLink(t: TestContext, api: TestApi, smtp: SmtpCatcher): Promise<string> {
+  const before = smtp.mails.length;
+  const mailer = startMailer(api.deps);
+  t.after(() => mailer.stop());
+  await waitFor(() => smtp.mails.length > before, { what: 'the mail' });
+  const [link] = urlsIn(smtp.mails.at(-1)?.parsed.text ?? '');
+  return String(link);
+}
+
+/** Fills in the form of the log-in and sends it. */
+export async function logIn(page: Page, loginName: string, password: string): Promise<void> {
+  await page.getByLabel('Login name').fill(loginName);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
+}
+
+/** Fills in both fields of a new password and sends them. */
+export async function chooseNew(page: Page, password: string, repeated = password): Promise<void> {
+  await page.getByLabel('New password', { exact: true }).fill(password);
+  await page.getByLabel('New password again').fill(repeated);
+  await page.keyboard.press('Enter');
+}
+
+/** Waits until the application greets. */
+export async function welcomed(page: Page): Promise<void> {
+  await page.getByRole('heading', { name: 'Welcome Ann Example' }).waitFor();
+}
+
+/** Waits for a page by its heading. */
+export async function headed(page: Page, name: string): Promise<void> {
+  await page.getByRole('heading', { name, exact: true }).waitFor();
+}

@@ -1,0 +1,82 @@
+/** An undo whose worker is killed in the middle: the next one goes on where the last commit ended. */
+import assert from 'node:assert/strict';
+import type { Pool } from '../../src/db/pool.ts';
+import { bulk, unverified } from '../support/bodies.ts';
+import { assertSums, usersOf } from '../support/outcome.ts';
+import { must, onBothBackends, startService } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
+
+const USERS = 1100;
+
+onBothBackends('a worker that undoes', async (t, backend) => {
+  const service = await startService(t, { backend, workers: 0 });
+  const others = await service.startWorker({ WORKER_ROLES: 'import,dispatch' });
+  const { orgId } = await service.newOrg();
+  const result = async (id: string) => (await must(service.call('GET', `/admin/v1/imports/${id}`))).body;
+  const undo = (id: string) => must(service.call('POST', `/admin/v1/imports/${id}/_undo`, {}));
+  const undoneSoFar = async (id: string) => (await result(id)).counts.undone;
+
+  for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
+    await t.test(`and meets ${signal} is replaced, and nobody is removed or counted twice`, async () => {
+      const { importId } = await service.imported(bulk(orgId, unverified(signal, USERS)));
+      const victim = await service.startWorker({ WORKER_ROLES: 'rescue' });
+      // A user of the second batch is held, so that the signal comes in the middle of it.
+      const release = await holdUser(service.pool, `id-${signal}700`);
+      await undo(importId);
+      await waitFor(async () => (await undoneSoFar(importId)) === 500, { what: 'the first batch', timeoutMs: 60_000 });
+      await waitFor(() => waitsForUser(service.pool), { what: 'the second batch' });
+      const frozen = await holder(service.pool);
+      victim.kill(signal);
+      if (signal === 'SIGKILL') await victim.exited;
+      await release();
+      const successor = await service.startWorker({ WORKER_ROLES: 'rescue' });
+      const isReplaced = async () => (await holder(service.pool)) !== frozen;
+      await waitFor(isReplaced, { what: 'the lease to run out', timeoutMs: 30_000 });
+      // It still holds its half of a batch.
+      if (signal === 'SIGSTOP') victim.kill('SIGCONT');
+      await waitFor(async () => (await result(importId)).state === 'IMPORT_STATE_UNDONE', {
+        what: 'the undo',
+        timeoutMs: 90_000,
+      });
+      const { counts, mails } = await result(importId);
+      assertSums(await result(importId));
+      assert.deepEqual([counts.undone, counts.succeeded, mails.pending], [USERS, 0, 0]);
+      assert.equal(await usersOf(service.pool, importId), 0);
+      const { rows } = await service.pool.query(
+        `select count(*)::int as events, count(distinct aggregate_id)::int as users from events
+         where type = 'user.removed' and payload ->> 'importId' = $1`,
+        [importId],
+      );
+      assert.deepEqual(rows, [{ events: USERS, users: USERS }]);
+      for (const worker of signal === 'SIGKILL' ? [successor] : [successor, victim]) {
+        worker.kill('SIGTERM');
+        assert.deepEqual(await worker.exited, { code: 0, signal: null });
+      }
+    });
+  }
+  others.kill('SIGTERM');
+  await others.exited;
+});
+
+async function holdUser(pool: Pool, userId: string): Promise<() => Promise<void>> {
+  const client = await pool.connect();
+  await client.query('begin');
+  const { rowCount } = await client.query('select from users where id = $1 for key share', [userId]);
+  assert.equal(rowCount, 1);
+  return async () => {
+    await client.query('commit');
+    client.release();
+  };
+}
+
+async function holder(pool: Pool): Promise<string | undefined> {
+  return (await pool.query(`select holder from leases where name = 'undoer'`)).rows[0]?.holder;
+}
+
+async function waitsForUser(pool: Pool): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `select from pg_stat_activity
+     where datname = current_database() and application_name = 'muster-worker' and wait_event_type = 'Lock'`,
+  );
+  return rowCount === 1;
+}

@@ -1,0 +1,119 @@
+/** Codes of an active factor: each is good once. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { checkTotp } from '../../src/identity/totp/check.ts';
+import { TOTP_SEAL } from '../../src/identity/totp/secret.ts';
+import { confirm, hasTotp, putPending, removeTotp } from '../../src/identity/totp/store.ts';
+import { SECRETS } from '../support/imports.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { codeAt, wrongCode } from '../support/totp.ts';
+
+const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+const sealed = SECRETS.seal(SECRET, TOTP_SEAL);
+const STEP = 30_000;
+/** Begins a step. */
+const NOW = 1_700_000_010_000;
+
+let db: TestDatabase;
+before(async () => {
+  db = await testDatabase({ name: 'totp_check' });
+  await db.pool.query(
+    `insert into users (id, org_id, kind, state, user_name, user_name_key, email, sequence)
+     values ('ann', 'org', 'human', 'active', 'ann', 'ann', 'a@b', 1)`,
+  );
+});
+after(() => db.drop());
+beforeEach(async () => {
+  await removeTotp(db.pool, 'ann');
+});
+
+const check = (code: string, now: number) => checkTotp({ pool: db.pool, secrets: SECRETS }, 'ann', code, now);
+
+/** As an import makes it: no code was used yet. */
+async function activate(): Promise<void> {
+  await db.pool.query(`insert into user_totp (user_id, secret, confirmed_at) values ('ann', $1, now())`, [sealed]);
+}
+
+test('the codes of RFC 6238 are good at their time, forwards in it', async () => {
+  await activate();
+  // Appendix B, SHA1; a code of six digits is the last six of the eight printed there.
+  for (const [seconds, code] of [
+    [59, '287082'],
+    [1111111109, '081804'],
+    [1111111111, '050471'],
+    [1234567890, '005924'],
+    [2000000000, '279037'],
+    [20000000000, '353130'],
+  ] as const) {
+    assert.equal(await check(code, seconds * 1000), true, `${seconds}`);
+    assert.equal(await check(code, seconds * 1000), false, `${seconds} again`);
+  }
+});
+
+test('a code is good once, and none of a step before it is any more', async () => {
+  await activate();
+  assert.equal(await check(codeAt(SECRET, NOW), NOW), true);
+  assert.equal(await check(codeAt(SECRET, NOW), NOW + STEP), false);
+  assert.equal(await check(codeAt(SECRET, NOW - STEP), NOW), false);
+  assert.equal(await check(codeAt(SECRET, NOW + STEP), NOW), true, 'the next one, of a clock that is ahead');
+  assert.equal(await check(codeAt(SECRET, NOW + STEP), NOW + STEP), false);
+  assert.equal(await check(codeAt(SECRET, NOW + 2 * STEP), NOW + 2 * STEP), true);
+});
+
+test('of many who send the same code at once one gets in', async () => {
+  await activate();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => check(codeAt(SECRET, NOW), NOW)));
+  assert.equal(answers.filter(Boolean).length, 1);
+});
+
+test('a wrong code uses nothing up', async () => {
+  await activate();
+  assert.equal(await check(wrongCode(SECRET, NOW), NOW), false);
+  assert.equal(await check('', NOW), false);
+  assert.equal(await check(codeAt(SECRET, NOW), NOW), true);
+});
+
+test('ten wrong codes in a row are looked at, and no code after them until they have rested', async () => {
+  await activate();
+  const guesses = Array.from({ length: 25 }, () => check(wrongCode(SECRET, NOW), NOW));
+  assert.deepEqual(new Set(await Promise.all(guesses)), new Set([false]));
+  assert.equal((await db.pool.query('select tries from user_totp')).rows[0].tries, 10);
+  assert.equal(await check(codeAt(SECRET, NOW), NOW), false);
+  await db.pool.query(`update user_totp set last_try_at = now() - interval '14 minutes'`);
+  assert.equal(await check(codeAt(SECRET, NOW), NOW), false);
+  await db.pool.query(`update user_totp set last_try_at = now() - interval '15 minutes 1 second'`);
+  assert.equal(await check(wrongCode(SECRET, NOW), NOW), false);
+  assert.equal(await check(codeAt(SECRET, NOW), NOW), true);
+});
+
+test('a good code gives all tries back', async () => {
+  await activate();
+  for (let step = 0; step < 3; step++) {
+    for (let i = 0; i < 9; i++) assert.equal(await check(wrongCode(SECRET, NOW), NOW), false);
+    assert.equal(await check(codeAt(SECRET, NOW + step * STEP), NOW + step * STEP), true);
+  }
+});
+
+test('a pending factor is asked for by nobody, and no code of it is good', async () => {
+  assert.equal(await hasTotp(db.pool, 'ann'), false);
+  assert.equal(await putPending(db.pool, 'ann', sealed), true);
+  assert.equal(await hasTotp(db.pool, 'ann'), false);
+  assert.equal(await check(codeAt(SECRET, NOW), NOW), false);
+  assert.equal(await confirm(db.pool, 'ann', sealed, NOW / STEP), true);
+  assert.equal(await hasTotp(db.pool, 'ann'), true);
+  assert.equal(await check(codeAt(SECRET, NOW), NOW), false, 'the code that confirmed it is used up');
+  assert.equal(await check(codeAt(SECRET, NOW + STEP), NOW), true);
+});
+
+test('a factor that was replaced meanwhile is not confirmed by a code of the old one', async () => {
+  await putPending(db.pool, 'ann', sealed);
+  await putPending(db.pool, 'ann', SECRETS.seal(SECRET, TOTP_SEAL));
+  assert.equal(await confirm(db.pool, 'ann', sealed, 1), false);
+  await removeTotp(db.pool, 'ann');
+  assert.equal(await confirm(db.pool, 'ann', sealed, 1), false);
+});
+
+test('a user without one has no good code', async () => {
+  assert.equal(await check(codeAt(SECRET, NOW), NOW), false);
+  assert.equal(await removeTotp(db.pool, 'ann'), false);
+});

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { MAX_JSON_BYTES } from '../../src/http/json-body.ts';
+import { PERMISSIONS } from '../../src/identity/permissions.ts';
+import type { Json } from './judge.ts';
+import { type Judged, openJudged } from './judged.ts';
+import { STORY } from './story.ts';
+import { examplesOf, fill, openWorld, strangerToken, takesOrgHeader, type World } from './world.ts';
+
+const MAX_IMPORT_BYTES = 2 ** 20;
+/** More than any operation takes, once it is inflated. */
+const TOO_LARGE = gzipSync(Buffer.alloc(MAX_JSON_BYTES + 1, ' '));
+describe('the answers of every operation', () => {
+  let world: World;
+  let stranger: string;
+  let judged: Judged;
+
+  before(async () => {
+    world = await openWorld({ workers: true, env: { MAX_IMPORT_BYTES: String(MAX_IMPORT_BYTES) } });
+    stranger = await strangerToken(world.api);
+    judged = openJudged(world);
+  });
+  after(() => world.stop());
+
+  it('are as documented when each is called with its examples', async () => {
+    await judged.tell();
+    const told = new Set(STORY.map(({ id }) => id));
+    assert.deepEqual(
+      judged
+        .ofApi()
+        .map(({ id }) => id)
+        .filter((id) => !told.has(id)),
+      [],
+    );
+  });
+
+  it('are 401 without a token and with a bad one', async () => {
+    for (const operation of judged.ofApi()) {
+      const [[, body]] = examplesOf(operation) as [[string, Json]];
+      if (!PERMISSIONS[operation.id as keyof typeof PERMISSIONS]?.code) {
+        assert.equal((await judged.call(operation, judged.requestOf(operation, body), null)).status, 401, operation.id);
+      }
+      assert.equal(
+        (await judged.call(operation, judged.requestOf(operation, body), 'no-such-token')).status,
+        401,
+        operation.id,
+      );
+    }
+  });
+
+  it('are 403 to somebody without a role, whether the thing exists or not', async () => {
+    const missing = Object.fromEntries(Object.keys(judged.known).map((name) => [name, '999999']));
+    for (const operation of judged.ofApi()) {
+      const [[, body]] = examplesOf(operation) as [[string, Json]];
+      for (const values of [judged.known, missing]) {
+        const answer = await judged.call(operation, judged.requestOf(operation, body, values), stranger);
+        assert.equal(answer.status, 403, `${operation.id} ${JSON.stringify(answer.body)}`);
+      }
+    }
+  });
+
+  it('are 404 to an IAM_OWNER when the thing is missing, and 400 when its id can be none', async () => {
+    const missing = Object.fromEntries(Object.keys(judged.known).map((name) => [name, '999999']));
+    const odd = Object.fromEntries(Object.keys(judged.known).map((name) => [name, '\u0001']));
+    for (const operation of judged.ofApi().filter(({ path }) => path.includes('{'))) {
+      const [[, body]] = examplesOf(operation) as [[string, Json]];
+      const answer = await judged.call(operation, judged.requestOf(operation, body, missing));
+      assert.ok([400, 404].includes(answer.status), `${operation.id} ${answer.status}`);
+      const refused = await judged.call(operation, judged.requestOf(operation, body, odd));
+      assert.ok([400, 404].includes(refused.status), `${operation.id} ${refused.status}`);
+      const path = operation.path.replace(/\{\w+\}/, '%E0%A4%A');
+      assert.equal((await judged.call(operation, { ...judged.requestOf(operation, body), path })).status, 400);
+    }
+  });
+
+  it('are 400, 413 or 415 for a body that is none', async () => {
+    for (const operation of judged.ofApi().filter(({ object }) => object.requestBody)) {
+      const sent = judged.requestOf(operation, undefined);
+      for (const body of ['[]', '{', '"text"', Buffer.from([0x7b, 0xff, 0x7d])]) {
+        assert.equal((await judged.call(operation, { ...sent, body })).status, 400, `${operation.id} ${body}`);
+      }
+      const asText = { ...sent, body: '{}', headers: { ...sent.headers, 'content-type': 'text/plain' } };
+      assert.equal((await judged.call(operation, asText)).status, 415, operation.id);
+    }
+    // One of each way in which bodies are read: inflating so much takes its time.
+    for (const id of ['setUpOrg', 'setPassword', 'importUsers']) {
+      const sent = judged.requestOf(world.operation(id), TOO_LARGE);
+      sent.headers = { ...sent.headers, 'content-encoding': 'gzip' };
+      assert.equal((await judged.call(world.operation(id), sent)).status, 413, id);
+    }
+  });
+
+  it('are 405 with Allow for a method that is not listed, and 404 for a path that is not', async () => {
+    for (const path of Object.keys(world.document.paths)) {
+      const answer = await judged.call({ path }, { method: 'PATCH', path: fill(path, judged.known) });
+      assert.equal(answer.status, 405, path);
+    }
+    assert.equal(
+      (await judged.call({ path: '/admin/v1/nothing' }, { method: 'GET', path: '/admin/v1/nothing' })).status,
+      404,
+    );
+    assert.equal((await judged.call({ path: '/nothing' }, { method: 'GET', path: '/nothing' })).status, 404);
+  });
+
+  it('are 409 where the same exists already', async () => {
+    const taking = judged
+      .ofApi()
+      .filter(({ id, object }) => object.responses[409] && !['importUsers', 'updateHumanUser'].includes(id));
+    assert.ok(taking.length >= 7);
+    for (const operation of taking) {
+      const [, body] = examplesOf(operation).at(-1) as [string, Json];
+      await judged.call(operation, judged.requestOf(operation, body));
+      assert.equal((await judged.call(operation, judged.requestOf(operation, body))).status, 409, operation.id);
+    }
+  });
+
+  it('are 404 for an organization that is not there', async () => {
+    const missing = { 'x-service-orgid': 'no-such-organization' };
+    for (const operation of judged.ofApi().filter(takesOrgHeader)) {
+      const [[, body]] = examplesOf(operation) as [[string, Json]];
+      const { organization: _, ...withoutOrg } = body ?? {};
+      const sent = { ...judged.requestOf(operation, body && withoutOrg), headers: missing };
+      assert.equal((await judged.call(operation, sent)).status, 404, operation.id);
+    }
+  });
+
+  it('are 400 for a query that is not known', async () => {
+    for (const id of ['listImports', 'listImportItems', 'importUsers']) {
+      const operation = world.operation(id);
+      const sent = judged.requestOf(operation, id === 'importUsers' ? {} : undefined);
+      assert.equal((await judged.call(operation, { ...sent, path: `${sent.path}?colour=red` })).status, 400, id);
+    }
+  });
+
+  it('tell the methods of a path to OPTIONS', async () => {
+    for (const path of new Set(judged.ofApi().map((operation) => operation.path))) {
+      const { status, headers } = await world.api.call('OPTIONS', fill(path, judged.known));
+      const documented = world.judge.operations.filter((o) => o.path === path).map(({ method }) => method);
+      const allowed = headers.get('allow')?.split(', ') ?? [];
+      assert.ok(status < 300, path);
+      assert.deepEqual(
+        documented.filter((method) => !allowed.includes(method)),
+        [],
+        path,
+      );
+    }
+  });
+
+  it('were asked for in this many kinds', (t) => {
+    const kinds = [...judged.exercised.values()].reduce((sum, statuses) => sum + statuses.size, 0);
+    t.diagnostic(`${judged.exercised.size} operations, ${kinds} operations × statuses`);
+    for (const [id, statuses] of judged.exercised) t.diagnostic(`${id}: ${[...statuses].sort().join(' ')}`);
+    assert.ok(kinds > 4 * judged.exercised.size);
+  });
+});

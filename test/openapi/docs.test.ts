@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { startApi, type TestApi } from '../support/api.ts';
+import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
+import { requireOrSkip } from '../support/programs.ts';
+
+describe('the documentation in a browser', () => {
+  let api: TestApi;
+  let browser: TestBrowser | undefined;
+
+  before(async () => {
+    api = await startApi();
+    browser = await launchBrowser();
+  });
+  after(async () => {
+    await browser?.close();
+    await api.stop();
+  });
+
+  it('shows every operation, from this service alone, without a complaint', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await (browser as TestBrowser).openPage(t, { viewport: { width: 1200, height: 1000 } });
+    const elsewhere: string[] = [];
+    page.on('request', (r) => {
+      if (!r.url().startsWith(api.url) && !r.url().startsWith('data:')) elsewhere.push(r.url());
+    });
+    await page.goto(`${api.url}/docs`);
+    await page.getByRole('heading', { name: /^Muster/ }).waitFor();
+    await page.getByText('/admin/v1/import', { exact: true }).waitFor();
+    const { paths } = (await api.call('GET', '/openapi.json')).body;
+    const operations = Object.values<Record<string, unknown>>(paths).flatMap((item) => Object.keys(item));
+    assert.equal(await page.locator('.opblock').count(), operations.length);
+    await screenshot(page, 'docs');
+
+    await page.locator('#operations-Imports-importUsers').getByRole('button').first().click();
+    await page.getByText('Acceptance is all or nothing').waitFor();
+    await page.getByText('"dataOrgs"').first().waitFor();
+    await screenshot(page, 'docs-import');
+    assert.deepEqual(elsewhere, []);
+  });
+
+  it('tries an operation out with a token', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await (browser as TestBrowser).openPage(t, { viewport: { width: 1200, height: 1000 } });
+    await page.goto(`${api.url}/docs`);
+    await page.getByRole('button', { name: 'Authorize', exact: true }).click();
+    await page.getByLabel('auth-bearer-value').fill(api.token);
+    await page.getByLabel('Apply credentials').first().click();
+    await page.getByRole('button', { name: 'Close' }).first().click();
+
+    const operation = page.locator('#operations-Organizations-getMyOrg');
+    await operation.getByRole('button').first().click();
+    await operation.getByRole('button', { name: 'Try it out' }).click();
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    await operation.locator('.live-responses-table').getByText('"primaryDomain"').waitFor();
+    await screenshot(page, 'docs-tried');
+  });
+
+  it('sends a policy that lets no other place and no script in the page take part', async () => {
+    const { headers } = await api.call('GET', '/docs', undefined, { token: null });
+    const policy = headers.get('content-security-policy') ?? '';
+    assert.match(policy, /default-src 'none'/);
+    assert.match(policy, /script-src 'self';/);
+    assert.doesNotMatch(policy, /https?:|unsafe-eval/);
+  });
+
+  it('lets its files be kept, and answers 404 for any other', async () => {
+    for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'start.js']) {
+      const { status, headers } = await api.call('GET', `/docs/${file}`, undefined, { token: null });
+      assert.equal(status, 200, file);
+      assert.match(headers.get('cache-control') ?? '', /max-age=86400/);
+    }
+    for (const file of ['index.html', '..%2fpackage.json', 'swagger-ui.js.map']) {
+      assert.equal((await api.call('GET', `/docs/${file}`, undefined, { token: null })).status, 404, file);
+    }
+  });
+});

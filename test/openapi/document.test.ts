@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { buildApp } from '../../src/app.ts';
+import { PERMISSIONS } from '../../src/identity/permissions.ts';
+import { startApi, type TestApi } from '../support/api.ts';
+import { type Json, type Judge, openJudge } from './judge.ts';
+import { routesOf } from './routes.ts';
+
+/** Pages for people with the steps of a browser between them, and what browsers ask for by themselves. */
+const PAGES = [
+  /^\w+ \/(?:ui|docs)\//,
+  /^OPTIONS /,
+  /^GET \/oauth\/v2\/authorize\/\{uid\}$/,
+  /^GET \/oidc\/v1\/end_session\/success$/,
+  /^POST \/oidc\/v1\/end_session\/confirm$/,
+];
+
+describe('the OpenAPI document', () => {
+  let api: TestApi;
+  let document: Json;
+  let judge: Judge;
+
+  before(async () => {
+    api = await startApi();
+    document = (await api.call('GET', '/openapi.json', undefined, { token: null })).body;
+    judge = openJudge(document);
+  });
+  after(() => api.stop());
+
+  it('is a valid OpenAPI 3.1 document', async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(document));
+    assert.ok(valid, JSON.stringify(errors));
+    assert.match(document.openapi, /^3\.1\./);
+    assert.equal(document.servers[0].url, api.url);
+    assert.match(document.info.version, /^\d+\.\d+\.\d+/);
+  });
+
+  it('holds every mounted route, and none besides', () => {
+    const mounted = new Set(routesOf(buildApp(api.deps).router));
+    const documented = judge.operations.map(({ method, path }) => `${method} ${path}`);
+    assert.deepEqual(documented.sort(), [...mounted].filter((route) => !PAGES.some((page) => page.test(route))).sort());
+  });
+
+  it('names operations as the table of permissions does, each once', () => {
+    const ids = judge.operations.map(({ id }) => id);
+    assert.equal(new Set(ids).size, ids.length);
+    const missing = Object.keys(PERMISSIONS).filter((id) => !ids.includes(id));
+    assert.deepEqual(missing, []);
+  });
+
+  it('says who may call each operation', () => {
+    const described = (id: string) => judge.operations.find((o) => o.id === id)?.object;
+    assert.match(described('lockUser').description, /Who may: IAM_OWNER, ORG_OWNER, ORG_USER_MANAGER\.$/);
+    assert.match(described('setUpOrg').description, /Who may: IAM_OWNER\.$/);
+    assert.match(described('setPassword').description, /the user itself, whoever holds a code\.$/);
+    assert.deepEqual(described('setPassword').security, [{ bearer: [] }, {}]);
+    assert.deepEqual(Object.keys(document.components.securitySchemes).sort(), ['bearer', 'oauth2']);
+  });
+
+  it('gives examples that fit their own schemas', () => {
+    const problems = judge.operations.flatMap(({ id, path, method, object }) => {
+      const at = ['paths', path, method.toLowerCase()];
+      return [
+        ...exampleProblems(object.requestBody?.content, [...at, 'requestBody', 'content']),
+        ...Object.entries<Json>(object.responses).flatMap(([status, response]) =>
+          exampleProblems(response.content, [...at, 'responses', status, 'content']),
+        ),
+      ].map((problem) => `${id}: ${problem}`);
+    });
+    for (const [name, response] of Object.entries<Json>(document.components.responses)) {
+      problems.push(...exampleProblems(response.content, ['components', 'responses', name, 'content']));
+    }
+    assert.deepEqual(problems, []);
+  });
+
+  it('has an example for every body and every answer of JSON', () => {
+    const calls = judge.operations.filter(({ id }) => Object.hasOwn(PERMISSIONS, id));
+    const lacking = calls.filter(({ object }) => {
+      const media = [object.requestBody, ...Object.values<Json>(object.responses)].flatMap((part) =>
+        Object.values<Json>(part?.content ?? {}),
+      );
+      return media.some(({ example, examples }) => example === undefined && !Object.keys(examples ?? {}).length);
+    });
+    assert.deepEqual(lacking, []);
+  });
+
+  it('shows the limits that are checked in code', () => {
+    const setUp = document.paths['/admin/v1/orgs/_setup'].post.requestBody.content['application/json'].schema;
+    const { human, org } = setUp.properties;
+    assert.equal(org.properties.name.maxLength, 200);
+    assert.equal(human.properties.email.properties.email.format, 'idn-email');
+    assert.equal(human.properties.profile.properties.preferredLanguage.maxLength, 10);
+    assert.deepEqual(human.properties.profile.required, ['firstName', 'lastName']);
+  });
+
+  function exampleProblems(content: Json, pointer: string[]): string[] {
+    return Object.entries<Json>(content ?? {}).flatMap(([type, { example, examples }]) => {
+      const values = Object.values<Json>(examples ?? {}).map(({ value }) => value);
+      if (example !== undefined) values.push(example);
+      return values.flatMap((value) => judge.shapeProblems([...pointer, type, 'schema'], value));
+    });
+  }
+});

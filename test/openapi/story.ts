@@ -1,0 +1,138 @@
+/** Every operation of the document, in an order in which its examples can be called. */
+import { setImport } from '../support/imports.ts';
+import { codeAt } from '../support/totp.ts';
+import type { Json } from './judge.ts';
+import type { World } from './world.ts';
+
+export interface Context {
+  world: World;
+  /** Ids and codes that answers told, by the name of their parameter. */
+  known: Record<string, string>;
+}
+
+export interface Step {
+  id: string;
+  /** Values of parameters over those that are known. */
+  at?: Record<string, string>;
+  headers?: Record<string, string>;
+  /** With this example only. */
+  example?: string;
+  /** Null: without one. */
+  token?: null;
+  before?: (context: Context) => Promise<unknown>;
+  /** Changes the example where it needs something that is known only now. */
+  body?: (example: Json, context: Context) => unknown;
+}
+
+const withCode: Step['body'] = (_, { known }) => ({ verificationCode: known.verificationCode });
+const onMachine = { at: { userId: 'importer' } };
+const onCleo = { at: { userId: 'cleo' } };
+
+export const STORY: Step[] = [
+  { id: 'isAlive' },
+  { id: 'isReady' },
+  { id: 'getMetrics' },
+  { id: 'getOpenApi' },
+  { id: 'getDocs' },
+
+  { id: 'setUpOrg' },
+  { id: 'createOrg' },
+  { id: 'getMyOrg' },
+  { id: 'getOrg' },
+  { id: 'searchOrgs' },
+  { id: 'setWebhookSecret' },
+
+  { id: 'createHumanUser' },
+  { id: 'getUser' },
+  { id: 'getUserMetadata' },
+  { id: 'getUserLinks' },
+  { id: 'searchUsers' },
+  { id: 'updateHumanUser' },
+  { id: 'setEmail' },
+  { id: 'resendEmailCode' },
+  { id: 'verifyEmail', body: withCode },
+  { id: 'setPhone' },
+  { id: 'resendPhoneCode' },
+  { id: 'verifyPhone', body: withCode },
+  { id: 'removePhone' },
+  { id: 'setPassword' },
+  { id: 'resetPassword' },
+  {
+    id: 'setPassword',
+    token: null,
+    example: 'by a manager',
+    body: ({ newPassword }, { known }) => ({ newPassword, verificationCode: known.verificationCode }),
+  },
+
+  { id: 'createSession' },
+  { id: 'getSession' },
+  { id: 'addTotp' },
+  { id: 'verifyTotp', body: (_, { known }) => ({ code: codeAt(known.secret ?? '') }) },
+  { id: 'removeTotp' },
+  { id: 'deactivateUser' },
+  { id: 'reactivateUser' },
+  { id: 'lockUser' },
+  { id: 'unlockUser' },
+  { id: 'createSession' },
+  { id: 'deleteSession' },
+  { id: 'deleteUser', before: async ({ world }) => world.api.call('POST', '/v2beta/users/human', CLEO), ...onCleo },
+
+  { id: 'createMachineUser' },
+  { id: 'addPat' },
+  { id: 'listPats' },
+  { id: 'removePat' },
+  { id: 'addKey' },
+  { id: 'listKeys' },
+  { id: 'removeKey' },
+  { id: 'setSecret' },
+  { id: 'removeSecret' },
+  { id: 'addOrgMember' },
+  { id: 'searchOrgMembers' },
+  { id: 'removeOrgMember', ...onMachine },
+  { id: 'addInstanceMember' },
+  { id: 'searchInstanceMembers' },
+  { id: 'removeInstanceMember', ...onMachine },
+
+  { id: 'addPasswordAgePolicy' },
+  { id: 'getPasswordAgePolicy' },
+  { id: 'updatePasswordAgePolicy' },
+  { id: 'getDefaultPasswordAgePolicy' },
+  { id: 'getInstancePasswordAgePolicy' },
+  { id: 'updateDefaultPasswordAgePolicy' },
+  { id: 'resetPasswordAgePolicy' },
+
+  { id: 'addClient' },
+  { id: 'listClients' },
+  { id: 'removeClient' },
+
+  { id: 'importHumanUser' },
+  { id: 'importUsers' },
+  { id: 'importUsers', headers: { prefer: 'wait=20' } },
+  { id: 'listImports' },
+  { id: 'getImport' },
+  { id: 'listImportItems' },
+  { id: 'streamImportEvents' },
+  { id: 'getImportReport' },
+  { id: 'pauseImport', before: toRun },
+  { id: 'cancelImport' },
+  { id: 'resumeImport' },
+  { id: 'retryImport', before: toEnd },
+  { id: 'sendImportMails', before: toEnd },
+  { id: 'undoImport', before: toEnd },
+];
+
+function toRun({ world, known }: Context): Promise<void> {
+  return setImport(world.api.deps.pool, known.importId ?? '', { state: "'running'" });
+}
+
+function toEnd({ world, known }: Context): Promise<void> {
+  return setImport(world.api.deps.pool, known.importId ?? '', { state: "'completed_with_errors'" });
+}
+
+const CLEO = {
+  userId: 'cleo',
+  username: 'cleo',
+  organization: { orgId: 'acme' },
+  profile: { givenName: 'Cleo', familyName: 'Clark' },
+  email: { email: 'cleo@acme.example' },
+};

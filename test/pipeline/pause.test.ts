@@ -1,0 +1,92 @@
+/** `_pause` and `_retry` while workers run: no user after the answer, a clock that stands, and a second try. */
+import assert from 'node:assert/strict';
+import { bulk, people, unverified } from '../support/bodies.ts';
+import { holdImport, waitingBatches } from '../support/hold.ts';
+import { assertEachOnce, assertSums, usersOf } from '../support/outcome.ts';
+import { must, onBothBackends, startService } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
+
+const USERS = 300;
+
+onBothBackends('a paused import', async (t, backend) => {
+  const service = await startService(t, { backend, workers: 0 });
+  const slow = await service.startWorker({ WORKER_CONCURRENCY: '2' });
+  const org = await service.newOrg();
+  const { importId } = (await must(service.importBody(bulk(org.orgId, unverified('p', USERS))))).body;
+  const act = (id: string, action: string, body: unknown = {}) =>
+    service.call('POST', `/admin/v1/imports/${id}/${action}`, body);
+  const idle = () =>
+    waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be dropped', timeoutMs: 60_000 });
+  let written = 0;
+
+  await t.test('gets no user after the answer, and its clock stands', async () => {
+    await waitFor(async () => (await usersOf(service.pool, importId)) > 0, { what: 'the first users' });
+    const { status, body } = await act(importId, '_pause');
+    written = await usersOf(service.pool, importId);
+    assert.deepEqual([status, body.state], [200, 'IMPORT_STATE_PAUSED']);
+    assert.ok(written < USERS);
+    assert.deepEqual([body.counts.succeeded, body.counts.pending], [written, USERS - written]);
+    assertSums(body);
+    slow.kill('SIGTERM');
+    await slow.exited;
+    await service.startWorker();
+    await idle();
+    const later = (await act(importId, '_pause')).body;
+    assert.deepEqual([later.state, later.counts.succeeded], ['IMPORT_STATE_PAUSED', written]);
+    assert.ok(Date.parse(later.deadline) > Date.parse(body.deadline), 'the deadline moves on with the time');
+    assert.equal(await usersOf(service.pool, importId), written);
+  });
+
+  await t.test('goes on with exactly the rest, by the time that was left', async () => {
+    await service.pool.query(
+      `update imports set paused_at = paused_at - interval '1 hour', deadline = deadline - interval '1 hour' where id = $1`,
+      [importId],
+    );
+    const { status, body } = await act(importId, '_resume');
+    assert.deepEqual([status, body.state], [200, 'IMPORT_STATE_RUNNING']);
+    assert.ok(Date.parse(body.deadline) > Date.now() + 60_000);
+    assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+    await assertEachOnce(service, importId, { users: USERS, mails: USERS });
+    assert.equal((await act(importId, '_pause')).body.code, 9);
+  });
+
+  await t.test('wins or loses against a batch under way, never both', async () => {
+    const held = (await must(service.importBody(bulk(org.orgId, people('h', 200))))).body;
+    const release = await holdImport(service.pool, held.importId);
+    const [, pause] = await Promise.all([waitingBatches(service.pool, 1).then(release), act(held.importId, '_pause')]);
+    const users = await usersOf(service.pool, held.importId);
+    if (pause.status === 200) assert.equal(pause.body.counts.succeeded, users);
+    else assert.deepEqual([pause.body.code, users], [9, 200]);
+    await idle();
+    assert.equal(await usersOf(service.pool, held.importId), users);
+  });
+
+  await t.test('is resumed and paused again and again, and loses nobody', async () => {
+    const { importId: id } = (await must(service.importBody(bulk(org.orgId, people('r', 1500))))).body;
+    for (let i = 0; i < 5; i++) {
+      const paused = await act(id, '_pause');
+      if (paused.status !== 200) break; // it was done first
+      assert.equal(paused.body.counts.succeeded, await usersOf(service.pool, id));
+      await must(act(id, '_resume'));
+    }
+    assert.equal((await service.waitForEnd(id)).state, 'IMPORT_STATE_SUCCEEDED');
+    await assertEachOnce(service, id, { users: 1500 });
+  });
+
+  await t.test('that failed in part is tried again once what stood in the way is gone', async () => {
+    const { importId: id } = (
+      await must(service.importBody(bulk(org.orgId, [...people('r', 20), ...people('n', 3), null])))
+    ).body;
+    const failed = await service.waitForEnd(id);
+    assert.deepEqual([failed.state, failed.counts.failed], ['IMPORT_STATE_COMPLETED_WITH_ERRORS', 21]);
+    for (let i = 0; i < 20; i++) await must(service.call('DELETE', `/v2beta/users/id-r${i}`));
+    const [first, second] = await Promise.all([act(id, '_retry'), act(id, '_retry')]);
+    assert.deepEqual([first.status, second.status], [200, 200]);
+    const done = await service.waitForEnd(id);
+    assert.deepEqual(
+      [done.state, done.counts.succeeded, done.counts.failed],
+      ['IMPORT_STATE_COMPLETED_WITH_ERRORS', 23, 1],
+    );
+    await assertEachOnce(service, id, { users: 23 });
+  });
+});

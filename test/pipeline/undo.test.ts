@@ -1,0 +1,72 @@
+/** `_undo` by the workers: also while mails go out, and while the same users are imported again. */
+import assert from 'node:assert/strict';
+import { bulk, OLD_PASSWORD, people, unverified } from '../support/bodies.ts';
+import { assertEachOnce, assertSums, usersOf } from '../support/outcome.ts';
+import { must, onBothBackends, startService } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
+
+onBothBackends('an undo', async (t, backend) => {
+  const service = await startService(t, { backend, workers: 2 });
+  const org = await service.newOrg();
+  const act = (id: string, action: string) => service.call('POST', `/admin/v1/imports/${id}/${action}`, {});
+  const result = async (id: string) => (await must(service.call('GET', `/admin/v1/imports/${id}`))).body;
+  async function undone(id: string) {
+    const { status, body } = await act(id, '_undo');
+    assert.equal(status, 200);
+    assert.match(body.state, /^IMPORT_STATE_UND(?:OING|ONE)$/);
+    assertSums(body);
+    await waitFor(async () => (await result(id)).state === 'IMPORT_STATE_UNDONE', {
+      what: 'the undo',
+      timeoutMs: 60_000,
+    });
+    const after = await result(id);
+    assertSums(after);
+    return after;
+  }
+
+  await t.test('removes who has not signed in, and keeps who has', async () => {
+    const { importId } = await service.imported(bulk(org.orgId, people('u', 800)));
+    assert.equal((await service.login({ userId: 'id-u700' }, OLD_PASSWORD)).status, 201);
+    const { counts } = await undone(importId);
+    assert.deepEqual([counts.undone, counts.succeeded], [799, 1]);
+    assert.equal(await usersOf(service.pool, importId), 1);
+    const { items } = (await service.call('GET', `/admin/v1/imports/${importId}/items?state=ITEM_STATE_SUCCEEDED`))
+      .body;
+    assert.deepEqual([items.length, items[0].userId, items[0].kept], [1, 'id-u700', 'SIGNED_IN']);
+    assert.equal((await service.login({ userId: 'id-u1' }, OLD_PASSWORD)).status, 400);
+  });
+
+  await t.test('frees ids and names: the same users come in again', async () => {
+    const { importId } = await service.imported(bulk(org.orgId, people('u', 650)));
+    await assertEachOnce(service, importId, { users: 650 });
+  });
+
+  await t.test('works while mails are being sent, and the mails add up', async () => {
+    service.smtp.mails.length = 0;
+    const users = 600;
+    const { importId } = await service.imported(bulk(org.orgId, unverified('m', users)));
+    await waitFor(() => service.smtp.mails.length > 0, { what: 'the first mail' });
+    const { counts } = await undone(importId);
+    assert.equal(counts.undone, users);
+    await waitFor(async () => (await service.depth('mails')) === 0, {
+      what: 'the mails to be over',
+      timeoutMs: 60_000,
+    });
+    const { mails } = await result(importId);
+    assert.deepEqual([mails.pending, mails.failed], [0, 0]);
+    assert.ok(mails.sent <= service.smtp.mails.length, `${mails.sent} of ${service.smtp.mails.length}`);
+    const { rows } = await service.pool.query('select from mail_outbox where import_id = $1', [importId]);
+    assert.equal(rows.length, 0);
+  });
+
+  await t.test('does not fit an import that runs, but one that was stopped', async () => {
+    const { importId } = (await must(service.importBody(bulk(org.orgId, people('s', 3000))))).body;
+    const [early, paused] = [await act(importId, '_undo'), await act(importId, '_pause')];
+    assert.equal(early.body.code, 9);
+    if (paused.status === 200) assert.equal(paused.body.state, 'IMPORT_STATE_PAUSED');
+    const { counts } = await undone(importId);
+    assert.equal(await usersOf(service.pool, importId), 0);
+    assert.equal(counts.undone + counts.cancelled, 3000);
+    assert.equal((await act(importId, '_undo')).body.state, 'IMPORT_STATE_UNDONE');
+  });
+});

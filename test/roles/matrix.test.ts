@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import test, { after, before } from 'node:test';
+import { buildApp } from '../../src/app.ts';
+import { type Answer, errorId } from '../support/api.ts';
+import { mountedRoutes } from './mounted.ts';
+import { REQUESTS, type Request } from './requests.ts';
+import { CALLERS, type Row, readTable, type Target } from './table.ts';
+import { openWorld, type World } from './world.ts';
+
+const ROWS = readTable();
+/** What a probe, a person's browser or a client of the protocol asks for without a token of the API. */
+const PUBLIC = [
+  /^GET \/(?:healthz|readyz|metrics|openapi\.json)$/,
+  /^GET \/docs(?:\/[\w.-]+)?$/,
+  /^(?:GET|POST) \/ui\/[\w:/.-]+$/,
+  /^(?:GET|POST|OPTIONS) \/(?:oauth\/v2|oidc\/v1)\/[\w:/]+$/,
+  /^GET \/\.well-known\/[\w-]+$/,
+];
+const STATUS: Readonly<Record<string, number>> = { '0': 400, '1': 401, '3': 403, '4': 404 };
+
+let world: World;
+before(async () => {
+  world = await openWorld();
+});
+after(() => world.api.stop());
+
+test('every operation of the table is called, and nothing else', () => {
+  assert.deepEqual(Object.keys(REQUESTS).sort(), ROWS.map((row) => row.operation).sort());
+});
+
+test('every route that is mounted stands in the table or needs no token', () => {
+  const known = new Set(ROWS.map((row) => `${row.method} ${row.path}`));
+  const mounted = mountedRoutes(buildApp(world.api.deps).router);
+  assert(mounted.length > 40, 'the routes were found');
+  const unknown = mounted.filter((route) => !known.has(route) && !PUBLIC.some((pattern) => pattern.test(route)));
+  assert.deepEqual(unknown, []);
+  assert.deepEqual(
+    [...known].filter((route) => !mounted.includes(route)),
+    [],
+  );
+});
+
+for (const row of ROWS) {
+  test(row.operation, async () => {
+    const calls = await prepared(row);
+    const [refused, allowed] = [calls.filter((c) => c.cell !== '.'), calls.filter((c) => c.cell === '.')];
+    const before = await lastEvent();
+    const answers = await Promise.all(refused.map((call) => send(row, call)));
+    assert.equal(await lastEvent(), before, 'who is refused changes nothing');
+    answers.push(...(await Promise.all(allowed.map((call) => send(row, call)))));
+    const wrong = [...refused, ...allowed].flatMap((call, i) => {
+      const [got, expected] = [shown(answers[i]), due(row, call)];
+      return got === expected ? [] : [`${call.caller} on ${call.target}: ${got}, not ${expected}`];
+    });
+    assert.deepEqual(wrong, []);
+  });
+}
+
+interface Call {
+  caller: string;
+  target: Target;
+  /** What the table says. */
+  cell: string;
+  request: Request;
+  token: string | null;
+}
+
+async function prepared(row: Row): Promise<Call[]> {
+  const make = REQUESTS[row.operation];
+  assert(make, 'it is known how to call it');
+  const calls: Call[] = [];
+  for (const [target, cells] of Object.entries(row.cells) as [Target, string][]) {
+    for (const [i, cell] of [...cells].entries()) {
+      const caller = target === 'self' ? 'u' : (CALLERS[i] as string);
+      const place = await world.placeOf(target);
+      const token = place.self?.token ?? world.tokens.get(caller) ?? null;
+      calls.push({ caller, target, cell, token, request: await make(world, place) });
+    }
+  }
+  return calls;
+}
+
+/** The own organization is what a call means that names none; only an IAM_OWNER, who is of another, has to name it. */
+function send(row: Row, { caller, target, token, request }: Call): Promise<Answer> {
+  const { params = {}, body, orgId } = request;
+  const path = row.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+  const named = orgId !== undefined && (target !== 'own' || caller === 'I');
+  return world.api.call(row.method, path, body, { token, ...(named ? { orgId } : {}) });
+}
+
+function due(row: Row, { cell }: Call): string {
+  if (cell === '3') return '403 AUTH-PERMISSION';
+  return String(cell === '.' ? row.may : STATUS[cell]);
+}
+
+/** The status; a 403 with its id, which tells nothing about what there is. */
+function shown(answer: Answer | undefined): string {
+  return answer?.status === 403 ? `403 ${errorId(answer)}` : String(answer?.status);
+}
+
+async function lastEvent(): Promise<string> {
+  const { rows } = await world.api.deps.pool.query('select max(sequence) as last from events');
+  return rows[0].last;
+}

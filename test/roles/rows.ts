@@ -1,0 +1,58 @@
+/** Rows of the database, and things made over HTTP by the instance's administrator, for callers to act on. */
+import { randomBytes } from 'node:crypto';
+import { newId } from '../../src/ids.ts';
+import { type TestApi, unique } from '../support/api.ts';
+
+export async function newOrg(api: TestApi): Promise<string> {
+  return (await must(api, 'POST', '/management/v1/orgs', { name: unique('Acme') })).id;
+}
+
+export async function endedImport(api: TestApi, orgId: string): Promise<string> {
+  const profile = { firstName: 'Ann', lastName: 'Arbor' };
+  const humanUsers = [{ user: { userName: unique('moved'), profile, email: { email: 'moved@example.com' } } }];
+  const body = { dataOrgs: { orgs: [{ orgId, humanUsers }] }, timeout: '1h' };
+  const { importId } = await must(api, 'POST', '/admin/v1/import', body);
+  await must(api, 'POST', `/admin/v1/imports/${importId}/_cancel`, {});
+  return importId;
+}
+
+export interface Human {
+  orgId: string;
+  passwordHash: string;
+  state?: string | undefined;
+}
+
+/** A human with a phone; neither address is verified. */
+export async function insertHuman(api: TestApi, { orgId, passwordHash, state = 'active' }: Human): Promise<string> {
+  const id = `auth0|${randomBytes(6).toString('hex')}`;
+  await api.deps.pool.query(
+    `insert into users (id, org_id, kind, state, user_name, user_name_key, given_name, family_name, display_name,
+                        email, email_key, phone, password_hash, password_changed_at, sequence)
+     values ($1, $2, 'human', $3, $1, $1, 'Ann', 'Example', 'Ann Example', 'ann@example.com', 'ann@example.com',
+             '+41791234567', $4, now(), 1)`,
+    [id, orgId, state, passwordHash],
+  );
+  return id;
+}
+
+export async function insertMachine(api: TestApi, orgId: string): Promise<string> {
+  const id = newId();
+  await api.deps.pool.query(
+    `insert into users (id, org_id, kind, state, user_name, user_name_key, machine_name, sequence)
+     values ($1, $2, 'machine', 'active', $1, $1, 'Robot', 1)`,
+    [id, orgId],
+  );
+  return id;
+}
+
+export async function ownerOf(api: TestApi, userId: string): Promise<{ id: string; orgId: string }> {
+  const { rows } = await api.deps.pool.query('select id, org_id as "orgId" from users where id = $1', [userId]);
+  return rows[0];
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers as callers do
+export async function must(api: TestApi, method: string, path: string, body: unknown, orgId?: string): Promise<any> {
+  const answer = await api.call(method, path, body, orgId === undefined ? {} : { orgId });
+  if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}

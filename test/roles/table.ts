@@ -1,0 +1,129 @@
+/**
+ * Who may do what, written out by hand from the documents: not read from the code that it is compared with.
+ *
+ * A row is an operation, the status of a caller who may, and what each caller gets on each of four targets.
+ * Callers: I an IAM_OWNER; O, M, V a user of the own organization with the role ORG_OWNER, ORG_USER_MANAGER or
+ * ORG_OWNER_VIEWER on it; o, m, v a user of the own organization with that role on the other one only; u a user of the own
+ * organization without any role; - nobody: no token.
+ * Targets: the own organization or something of it; the other one or something of it; something that does not exist;
+ * and, for u alone, the user itself.
+ * Cells: . may (the row's status); 0 400; 1 401; 3 403; 4 404. A target that an operation cannot have is empty: _.
+ */
+export const CALLERS = 'IOMVomvu-';
+
+const TABLE = `
+                                                          may  own       other     missing   self
+                                                               IOMVomvu- IOMVomvu- IOMVomvu- u
+
+POST   /admin/v1/orgs/_setup                              200  .33333331 _         _         _
+POST   /management/v1/orgs                                200  .33333331 _         _         _
+GET    /admin/v1/orgs/:orgId                              200  .33333331 .33333331 433333331 _
+POST   /admin/v1/orgs/_search                             200  .33333331 _         _         _
+GET    /management/v1/orgs/me                             200  ....33331 .333...31 433333331 _
+PUT    /management/v1/orgs/me/webhook_secret              200  ..3333331 .333.3331 433333331 _
+
+POST   /v2beta/users/human                                200  ...333331 .333..331 433333331 _
+GET    /v2beta/users/:userId                              200  ....33331 .333...31 433333331 .
+GET    /v2beta/users/:userId/metadata                     200  ....33331 .333...31 433333331 .
+GET    /v2beta/users/:userId/links                        200  ....33331 .333...31 433333331 .
+POST   /v2beta/users                                      200  .......31 _         _         _
+PUT    /v2beta/users/human/:userId                        200  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/email                        200  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/email/resend                 200  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/email/verify                 400  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/phone                        200  ...333331 .333..331 433333331 .
+DELETE /v2beta/users/:userId/phone                        200  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/phone/resend                 200  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/phone/verify                 400  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/password                     200  ...333331 .333..331 433333331 0
+POST   /v2beta/users/:userId/password (with a code)       200  ......... ......... 000000000 .
+POST   /v2beta/users/:userId/password_reset               200  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/totp                         200  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/totp/verify                  400  ...333331 .333..331 433333331 .
+DELETE /v2beta/users/:userId/totp                         200  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/deactivate                   200  ...333331 .333..331 433333331 3
+POST   /v2beta/users/:userId/reactivate                   200  ...333331 .333..331 433333331 3
+POST   /v2beta/users/:userId/lock                         200  ...333331 .333..331 433333331 3
+POST   /v2beta/users/:userId/unlock                       200  ...333331 .333..331 433333331 3
+DELETE /v2beta/users/:userId                              200  ...333331 .333..331 433333331 3
+
+POST   /v2beta/sessions                                   201  ....33331 .333...31 000000031 3
+GET    /v2beta/sessions/:sessionId                        200  ....33331 .333...31 433333331 3
+DELETE /v2beta/sessions/:sessionId                        200  ....33331 .333...31 433333331 3
+
+GET    /management/v1/policies/password/age               200  ....33331 .333...31 433333331 _
+POST   /management/v1/policies/password/age               400  ..3333331 .333.3331 433333331 _
+PUT    /management/v1/policies/password/age               400  ..3333331 .333.3331 433333331 _
+DELETE /management/v1/policies/password/age               200  ..3333331 .333.3331 433333331 _
+GET    /management/v1/policies/default/password/age       200  ....33331 .333...31 433333331 _
+GET    /admin/v1/policies/password/age                    200  .33333331 _         _         _
+PUT    /admin/v1/policies/password/age                    400  .33333331 _         _         _
+
+POST   /management/v1/users/human/_import                 400  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/import                                   202  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/import (of both organizations)           202  .33333331 _         _         _
+GET    /admin/v1/imports                                  200  ..33.3331 _         _         _
+GET    /admin/v1/imports/:importId                        200  ..3333331 .333.3331 433333331 _
+GET    /admin/v1/imports/:importId/items                  200  ..3333331 .333.3331 433333331 _
+GET    /admin/v1/imports/:importId/events                 200  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_cancel                200  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_resume                400  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_retry                 400  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_pause                 400  ..3333331 .333.3331 433333331 _
+GET    /admin/v1/imports/:importId/report                 200  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_send_mails            200  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_undo                  200  ..3333331 .333.3331 433333331 _
+
+POST   /management/v1/users/machine                       200  ..3333331 .333.3331 433333331 _
+POST   /management/v1/users/:userId/pats                  200  ..3333331 .333.3331 433333331 3
+GET    /management/v1/users/:userId/pats                  200  ..3333331 .333.3331 433333331 3
+DELETE /management/v1/users/:userId/pats/:tokenId         200  ..3333331 .333.3331 433333331 3
+POST   /management/v1/users/:userId/keys                  400  ..3333331 .333.3331 433333331 3
+GET    /management/v1/users/:userId/keys                  200  ..3333331 .333.3331 433333331 3
+DELETE /management/v1/users/:userId/keys/:keyId           200  ..3333331 .333.3331 433333331 3
+PUT    /management/v1/users/:userId/secret                200  ..3333331 .333.3331 433333331 3
+DELETE /management/v1/users/:userId/secret                200  ..3333331 .333.3331 433333331 3
+
+POST   /management/v1/orgs/me/members                     200  ..3333331 .333.3331 433333331 _
+POST   /management/v1/orgs/me/members/_search             200  ..3333331 .333.3331 433333331 _
+DELETE /management/v1/orgs/me/members/:userId             200  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/members                                  200  .33333331 .33333331 433333331 3
+POST   /admin/v1/members/_search                          200  .33333331 _         _         _
+DELETE /admin/v1/members/:userId                          200  .33333331 .33333331 433333331 3
+
+POST   /admin/v1/clients                                  200  .33333331 _         _         _
+GET    /admin/v1/clients                                  200  .33333331 _         _         _
+DELETE /admin/v1/clients/:clientId                        200  .33333331 _         433333331 _
+`;
+
+export type Target = 'own' | 'other' | 'missing' | 'self';
+
+export interface Row {
+  /** `POST /v2beta/users/:userId/password (with a code)` */
+  operation: string;
+  method: string;
+  path: string;
+  /** Status of a caller who may. */
+  may: number;
+  /** Cells by target, in the order of CALLERS; of `self` the one of u. */
+  cells: Partial<Record<Target, string>>;
+}
+
+const ROW = /^(\w+) +(\/\S+)( \(.+?\))? +(\d{3}) +(\S+) +(\S+) +(\S+) +(\S+)$/;
+
+/** @throws Error for a row that is not written as the others */
+export function readTable(): Row[] {
+  const lines = TABLE.split('\n')
+    .slice(3)
+    .filter((line) => line !== '');
+  return lines.map((line) => {
+    const [, method = '', path = '', note = '', may, own, other, missing, self] = ROW.exec(line) ?? [];
+    if (!own) throw new Error(`not a row: ${line}`);
+    const cells = { own, other, missing, self };
+    const given = Object.entries(cells).filter(([, text]) => text !== undefined && text !== '_') as [Target, string][];
+    for (const [target, text] of given) {
+      if (text.length !== (target === 'self' ? 1 : CALLERS.length)) throw new Error(`${target} of ${line}`);
+    }
+    return { operation: `${method} ${path}${note}`, method, path, may: Number(may), cells: Object.fromEntries(given) };
+  });
+}

@@ -1,0 +1,134 @@
+/** Two organizations, a caller of each kind, and fresh things in them for callers to act on. */
+import { addClient } from '../../src/identity/clients/store.ts';
+import { addKey } from '../../src/identity/machines/keys-store.ts';
+import { setSecret } from '../../src/identity/machines/secret-store.ts';
+import { addMember, type Scope } from '../../src/identity/members/store.ts';
+import { randomToken } from '../../src/identity/random-token.ts';
+import { addPat } from '../../src/identity/tokens/store.ts';
+import { newId } from '../../src/ids.ts';
+import type { MailKind } from '../../src/mail/links.ts';
+import { startApi, type TestApi, unique } from '../support/api.ts';
+import { mailCode, tokenOf } from '../users/people.ts';
+import { endedImport, insertHuman, insertMachine, must, newOrg, ownerOf } from './rows.ts';
+import type { Target } from './table.ts';
+
+export const PASSWORD = 'correct horse';
+const ROLES = { O: 'ORG_OWNER', M: 'ORG_USER_MANAGER', V: 'ORG_OWNER_VIEWER' } as const;
+const EDITOR = 'test';
+
+/** Where a call is aimed at. */
+export interface Place {
+  target: Target;
+  /** Of no organization for `missing`. */
+  orgId: string;
+  /** The one who calls and is aimed at, of `self` alone. */
+  self?: { userId: string; token: string };
+}
+
+export interface World {
+  api: TestApi;
+  /** By letter of the table; nobody has none. */
+  tokens: ReadonlyMap<string, string>;
+  /** A place to aim one call at; the user of `self` is a fresh one. */
+  placeOf(target: Target): Promise<Place>;
+  orgOf(target: Target): string;
+  /** A fresh user there; nobody for `missing`, the caller for `self`. */
+  human(place: Place, state?: string): Promise<string>;
+  machine(place: Place): Promise<string>;
+  /** Of an import that is over: it takes no part in anything. */
+  importId(place: Place): string;
+  sessionOf(place: Place): Promise<string>;
+  /** Begins a second factor. */
+  withTotp(place: Place): Promise<string>;
+  patOf(userId: string): Promise<string>;
+  keyOf(userId: string): Promise<string>;
+  secretOf(userId: string): Promise<void>;
+  member(scope: Scope, userId: string): Promise<void>;
+  client(): Promise<string>;
+  codeOf(userId: string, kind: MailKind): Promise<string>;
+}
+
+/** Call `api.stop` when the test is over. */
+export async function openWorld(): Promise<World> {
+  const api = await startApi({ env: { RATE_LIMIT_REQUESTS: '1000000', RATE_LIMIT_LOGINS: '1000000' } });
+  try {
+    return await peopled(api);
+  } catch (error) {
+    await api.stop();
+    throw error;
+  }
+}
+
+async function peopled(api: TestApi): Promise<World> {
+  const [own, other] = [await newOrg(api), await newOrg(api)];
+  const passwordHash = await api.deps.hasher.hash(PASSWORD);
+  const tokens = await callers(api, own, other);
+  const imports = new Map([
+    [own, await endedImport(api, own)],
+    [other, await endedImport(api, other)],
+  ]);
+  const { pool } = api.deps;
+  const orgs = { own, self: own, other, missing: 'no-such-organization' };
+  const human: World['human'] = async ({ target, orgId, self }, state) => {
+    if (self) return self.userId;
+    return target === 'missing' ? unique('nobody') : insertHuman(api, { orgId, passwordHash, state });
+  };
+  const placeOf: World['placeOf'] = async (target) => {
+    const place = { target, orgId: orgs[target] };
+    if (target !== 'self') return place;
+    const userId = await insertHuman(api, { orgId: own, passwordHash });
+    return { ...place, self: { userId, token: await tokenOf(api, userId) } };
+  };
+  return {
+    api,
+    tokens,
+    human,
+    placeOf,
+    orgOf: (target) => orgs[target],
+    machine: async (place) =>
+      ['missing', 'self'].includes(place.target) ? human(place) : insertMachine(api, place.orgId),
+    importId: ({ orgId }) => imports.get(orgId) ?? '999999999',
+    async sessionOf(place) {
+      if (place.target === 'missing') return unique('no-session');
+      const checks = { user: { userId: await human(place) }, password: { password: PASSWORD } };
+      return (await must(api, 'POST', '/v2beta/sessions', { checks })).sessionId;
+    },
+    async withTotp(place) {
+      const userId = await human(place);
+      if (place.target !== 'missing') await must(api, 'POST', `/v2beta/users/${encodeURIComponent(userId)}/totp`, {});
+      return userId;
+    },
+    patOf: async (userId) => (await addPat(pool, await ownerOf(api, userId), { token: randomToken() }, EDITOR)).id,
+    async keyOf(userId) {
+      const id = newId();
+      await addKey(pool, await ownerOf(api, userId), { id, publicJwk: { kty: 'RSA' } }, EDITOR);
+      return id;
+    },
+    async secretOf(userId) {
+      await setSecret(pool, await ownerOf(api, userId), randomToken(), EDITOR);
+    },
+    async member(scope, userId) {
+      const roles = scope.kind === 'instance' ? ['IAM_OWNER'] : ['ORG_OWNER_VIEWER'];
+      await addMember(pool, scope, { userId, roles }, EDITOR);
+    },
+    async client() {
+      const clientId = newId();
+      const none = { redirectUris: [], postLogoutRedirectUris: [], grantTypes: [], secretHash: null };
+      await addClient(pool, { clientId, name: 'App', authMethod: 'none', ...none }, EDITOR);
+      return clientId;
+    },
+    codeOf: async (userId, kind) => (await mailCode(api, userId, kind)).code,
+  };
+}
+
+async function callers(api: TestApi, own: string, other: string): Promise<Map<string, string>> {
+  const tokens = new Map([['I', api.token]]);
+  for (const [letter, role] of Object.entries(ROLES)) {
+    tokens.set(letter, (await api.machine(own, [role])).token);
+    const abroad = await api.machine(own);
+    const member = { userId: abroad.userId, roles: [role] };
+    await must(api, 'POST', '/management/v1/orgs/me/members', member, other);
+    tokens.set(letter.toLowerCase(), abroad.token);
+  }
+  return tokens.set('u', (await api.machine(own)).token);
+}

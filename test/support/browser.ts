@@ -1,0 +1,64 @@
+/** Real Chromium for tests: one browser a file, one context a page. */
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { findProgram } from './programs.ts';
+
+const ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** Nothing is on its way for longer on a machine that has other work, too. */
+const TIMEOUT_MS = 15_000;
+
+export interface TestBrowser {
+  /**
+   * A page with cookies of its own, closed with the test. It fails the test when the browser complained: of the content
+   * security policy, a script, a missing file. The browser's note of an answer with status 4xx is none.
+   */
+  openPage(t: TestContext, options?: BrowserContextOptions): Promise<Page>;
+  close(): Promise<void>;
+}
+
+/** Starts Chromium; `undefined` on a machine without it, where `requireOrSkip(t, 'chromium')` skips the tests. */
+export async function launchBrowser(): Promise<TestBrowser | undefined> {
+  const executablePath = findProgram('chromium');
+  if (!executablePath) return undefined;
+  const browser = await chromium.launch({ executablePath, args: ARGS });
+  return { openPage: (t, options) => openPage(browser, t, options), close: () => browser.close() };
+}
+
+async function openPage(browser: Browser, t: TestContext, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 900, height: 700 }, ...options });
+  context.setDefaultTimeout(TIMEOUT_MS);
+  const complaints: string[] = [];
+  context.on('page', (page) => collectComplaints(page, complaints));
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(complaints, []);
+  });
+  return context.newPage();
+}
+
+/** The browser's own note of an answer that is an error on purpose. */
+const ANSWERED = /the server responded with a status of 4\d\d/;
+
+function collectComplaints(page: Page, complaints: string[]): void {
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !ANSWERED.test(message.text())) complaints.push(message.text());
+  });
+  page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
+}
+
+/** Pictures to look at, when SCREENSHOTS names a folder. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS;
+  if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
+}

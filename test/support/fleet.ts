@@ -1,0 +1,67 @@
+/**
+ * API and worker processes of one service, any number of each.
+ *
+ * Guarantee: `stop` leaves none behind, frozen ones neither; if the test itself dies they end by themselves.
+ */
+import { type Exit, startChild, type TestProcess } from './child.ts';
+
+export interface ApiProcess extends TestProcess {
+  url: string;
+}
+
+export interface Fleet {
+  /** Address of the API that was started last. */
+  readonly url: string;
+  /** Everything that was started, in order, living or not. */
+  processes: TestProcess[];
+  apis: ApiProcess[];
+  startApi(env?: Record<string, string>): Promise<ApiProcess>;
+  startWorker(env?: Record<string, string>): Promise<TestProcess>;
+  /** Ends all; @throws Error naming each that did not do so cleanly when it was asked to */
+  stop(): Promise<void>;
+}
+
+const STOP_WITHIN_MS = 15_000;
+
+/** @param env settings of all processes; those of one start replace them */
+export function openFleet(env: Record<string, string>): Fleet {
+  const processes: TestProcess[] = [];
+  const apis: ApiProcess[] = [];
+  const fleet: Fleet = {
+    get url() {
+      return apis.at(-1)?.url ?? '';
+    },
+    processes,
+    apis,
+    async startApi(changes) {
+      const child = await startChild('src/api.ts', { ...env, ...changes });
+      const api = Object.assign(child, { url: `http://127.0.0.1:${child.ready.port}` });
+      processes.push(api);
+      apis.push(api);
+      return api;
+    },
+    async startWorker(changes) {
+      // Workers write the links of mails.
+      const child = await startChild('workers/all-in-one.ts', { ...env, BASE_URL: fleet.url, ...changes });
+      processes.push(child);
+      return child;
+    },
+    stop: () => endAll(processes),
+  };
+  return fleet;
+}
+
+async function endAll(processes: TestProcess[]): Promise<void> {
+  const living = processes.filter((p) => !p.isOver);
+  const exits = await Promise.all(
+    living.map(async (p): Promise<Exit> => {
+      p.kill('SIGCONT');
+      p.kill('SIGTERM');
+      const force = setTimeout(() => p.kill('SIGKILL'), STOP_WITHIN_MS);
+      return p.exited.finally(() => clearTimeout(force));
+    }),
+  );
+  const unclean = living.filter((_, i) => exits[i]?.code !== 0);
+  if (unclean.length === 0) return;
+  throw new Error(`did not stop cleanly:\n${unclean.map((p) => p.output().slice(-2000)).join('\n')}`);
+}

@@ -1,0 +1,75 @@
+/** A real receiver of webhooks on a free loopback port that keeps what it gets, and answers what it is told to. */
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface CaughtWebhook {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** As it came over the wire. */
+  raw: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into messages as receivers do
+  body: any;
+}
+
+export interface Receiver {
+  url: string;
+  /** All that came, taken or not, in the order of arrival. */
+  messages: CaughtWebhook[];
+  /** Answers the next messages with these statuses, one each; `silence` answers nothing, `flood` without an end. */
+  answer(...statuses: Array<number | 'silence' | 'flood'>): void;
+  stop(): Promise<void>;
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  const messages: CaughtWebhook[] = [];
+  const statuses: Array<number | 'silence' | 'flood'> = [];
+  const server = createServer(async (req, res) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of req) chunks.push(chunk as Buffer);
+    const raw = Buffer.concat(chunks).toString();
+    messages.push({ method: req.method ?? '', path: req.url ?? '', headers: req.headers, raw, body: JSON.parse(raw) });
+    reply(res, statuses.shift() ?? 204);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/hook?of=imports`,
+    messages,
+    answer(...next) {
+      statuses.splice(0, statuses.length, ...next);
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function reply(res: ServerResponse, status: number | 'silence' | 'flood'): void {
+  if (status === 'silence') return;
+  if (status === 'flood') {
+    res.on('error', () => {}); // the other side hangs up, as it should
+    const timer = setInterval(() => res.write('x'.repeat(65_536)), 1);
+    res.on('close', () => clearInterval(timer));
+    return;
+  }
+  const elsewhere = status >= 300 && status < 400 ? { Location: '/elsewhere' } : {};
+  res.writeHead(status, elsewhere).end();
+}
+
+/**
+ * Checks a message as a receiver does, written from the specification and not from our code: the signature is over the
+ * very bytes, and the time is now.
+ */
+export function isGenuine(secret: string, { headers, raw }: CaughtWebhook): boolean {
+  const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signatures } = headers;
+  if (Math.abs(Date.now() / 1000 - Number(at)) > 300) return false;
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const expected = createHmac('sha256', key).update(`${id}.${at}.${raw}`).digest('base64');
+  return String(signatures).split(' ').includes(`v1,${expected}`);
+}

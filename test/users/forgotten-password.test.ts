@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import pino from 'pino';
+import { transaction } from '../../src/db/pool.ts';
+import { requestPasswordReset } from '../../src/users/password-reset.ts';
+import { findUser } from '../../src/users/store.ts';
+import { startApi, type TestApi } from '../support/api.ts';
+import { waitFor } from '../support/wait.ts';
+import { addHuman, eventsOf, lastMail, unsentMails } from './people.ts';
+
+let api: TestApi;
+let orgId: string;
+
+before(async () => {
+  api = await startApi();
+  ({ orgId } = await api.setupOrg());
+});
+after(() => api.stop());
+
+const ask = (loginName: string, urlTemplate?: string) =>
+  requestPasswordReset(api.deps, urlTemplate === undefined ? { loginName } : { loginName, urlTemplate });
+async function setState(userId: string, state: string): Promise<void> {
+  await api.deps.pool.query('update users set state = $2 where id = $1', [userId, state]);
+}
+const mailed = (userId: string) =>
+  waitFor(async () => (await unsentMails(api, userId)).length > 0 && unsentMails(api, userId), { what: 'the mail' });
+/** Once a later request of somebody else has been worked off, so has the first one. */
+async function settled(): Promise<void> {
+  const other = await addHuman(api, orgId, 'old');
+  await ask(other);
+  await mailed(other);
+}
+
+describe('a forgotten password', () => {
+  it('is mailed a link, by the bare and by the full login name, in any case', async () => {
+    const { rows } = await api.deps.pool.query('select primary_domain as domain from organizations where id = $1', [
+      orgId,
+    ]);
+    for (const nameOf of [
+      (id: string) => id,
+      (id: string) => id.toUpperCase(),
+      (id: string) => `${id}@${rows[0].domain}`,
+    ]) {
+      const userId = await addHuman(api, orgId, 'old');
+      await ask(nameOf(userId));
+      assert.deepEqual(await mailed(userId), ['reset_password']);
+      assert.deepEqual(await eventsOf(api, userId), ['user.human.password.code.added']);
+    }
+  });
+
+  it('of a user who is INITIAL or locked gets a mail too, with a link of the caller if there is one', async () => {
+    const initial = await addHuman(api, orgId);
+    const locked = await addHuman(api, orgId, 'old');
+    await setState(locked, 'locked');
+    const urlTemplate = 'https://app.example/{{.Code}}';
+    await Promise.all([ask(initial), ask(locked, urlTemplate)]);
+    assert.deepEqual([await mailed(initial), await mailed(locked)], [['initialise'], ['reset_password']]);
+    assert.equal((await lastMail(api, locked)).urlTemplate, urlTemplate);
+  });
+
+  it('sends one mail a minute, however often it is asked for', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    await Promise.all([ask(userId), ask(userId), ask(userId)]);
+    await settled();
+    const first = await lastMail(api, userId);
+    assert.deepEqual(await unsentMails(api, userId), ['reset_password']);
+    await api.deps.pool.query(
+      `update mail_outbox set created_at = created_at - interval '61 seconds', state = 'sent' where user_id = $1`,
+      [userId],
+    );
+    await ask(userId);
+    await mailed(userId);
+    assert.notEqual((await lastMail(api, userId)).codeId, first.codeId);
+  });
+
+  it('sends nothing to machines, deactivated users and names that are nobody’s or several’s', async () => {
+    const machine = await api.machine(orgId);
+    const { rows } = await api.deps.pool.query('select user_name from users where id = $1', [machine.userId]);
+    const inactive = await addHuman(api, orgId, 'old');
+    await setState(inactive, 'inactive');
+    const twin = await addHuman(api, (await api.setupOrg()).orgId, 'old');
+    const other = await addHuman(api, orgId, 'old');
+    await api.deps.pool.query(`update users set user_name = 'twin', user_name_key = 'twin' where id = any($1)`, [
+      [twin, other],
+    ]);
+    const names = [rows[0].user_name, inactive, 'twin', 'nobody', '', 'a\0b', '\ud800', 'x'.repeat(501)];
+    await Promise.all(names.map((name) => ask(name)));
+    await settled();
+    for (const userId of [machine.userId, inactive, twin, other]) {
+      assert.deepEqual(await unsentMails(api, userId), []);
+    }
+  });
+
+  it('is answered alike and in the same time, whoever it is', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    const timed = async (name: string) => {
+      const began = performance.now();
+      assert.equal(await ask(name), undefined);
+      return performance.now() - began;
+    };
+    // The user's row is held, so its work cannot end: it must not show.
+    const times = await transaction(api.deps.pool, async (db) => {
+      await findUser(db, userId, 'for update');
+      return Promise.all([timed(userId), timed('nobody')]);
+    });
+    const [known = 0, unknown = 0] = times;
+    assert.ok(Math.min(known, unknown) >= 195, `${times} ms`);
+    assert.ok(Math.abs(known - unknown) < 100, `${times} ms`);
+    assert.deepEqual(await mailed(userId), ['reset_password']);
+  });
+
+  it('is answered alike when the work fails, which is logged without the name', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    const lines: string[] = [];
+    const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+    const config = { ...api.deps.config, RESET_CODE_TTL_MS: Number.NaN };
+    await requestPasswordReset({ ...api.deps, config, logger }, { loginName: `${userId}` });
+    await waitFor(() => lines.length > 0, { what: 'the line in the log' });
+    assert.match(lines[0] ?? '', /reset of a forgotten password failed/);
+    assert.deepEqual(await unsentMails(api, userId), []);
+  });
+});

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { pino } from 'pino';
+import { openSecrets } from '../../src/secrets.ts';
+import { RETRY_DELAYS_MS, type WebhookDeps, webhookRound } from '../../src/webhooks/deliver.ts';
+import { setWebhookSecret } from '../../src/webhooks/secret.ts';
+import { addOrgs, type Row } from '../support/imports.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { isGenuine, type Receiver, startReceiver } from '../support/receiver.ts';
+
+const SECRETS = openSecrets(Buffer.alloc(32, 9).toString('base64'));
+
+describe('the delivery of webhooks', () => {
+  let db: TestDatabase;
+  let receiver: Receiver;
+  let secret: string;
+  const logged: string[] = [];
+  before(async () => {
+    [db, receiver] = await Promise.all([testDatabase({ name: 'webhooks' }), startReceiver()]);
+    await addOrgs(db.pool, 'org');
+    secret = (await setWebhookSecret(db.pool, SECRETS, 'org', 'admin')).secret;
+  });
+  beforeEach(async () => {
+    await db.pool.query('delete from imports');
+    receiver.messages.splice(0);
+    receiver.answer();
+  });
+  after(async () => {
+    await receiver.stop();
+    await db.drop();
+  });
+
+  /** An import that ends in this state, with a webhook. */
+  async function ended(state = 'succeeded'): Promise<string> {
+    const { rows } = await db.pool.query(
+      `insert into imports (kind, state, created_by, resource_owner, webhook_url, webhook_org)
+       values ('bulk', 'running', 'admin', 'org', $1, 'org') returning id`,
+      [receiver.url],
+    );
+    await db.pool.query('update imports set state = $2 where id = $1', [rows[0].id, state]);
+    return rows[0].id;
+  }
+  const rows = async (): Promise<Row[]> =>
+    (
+      await db.pool.query(
+        `select *, round(extract(epoch from next_attempt_at - clock_timestamp()))::int as due_in
+         from webhook_deliveries order by id`,
+      )
+    ).rows;
+  const makeDue = () => db.pool.query('update webhook_deliveries set next_attempt_at = now()');
+  function deps(changes: Partial<WebhookDeps> = {}): WebhookDeps {
+    return {
+      pool: db.pool,
+      secrets: SECRETS,
+      logger: pino({ level: 'info' }, { write: (line) => void logged.push(line) }),
+      compose: async ({ importId }) => JSON.stringify({ importId, at: Math.random() }),
+      post: { allowPrivate: true },
+      ...changes,
+    };
+  }
+
+  it('tells each end of an import, whatever ended it, and nothing in between', async () => {
+    for (const state of ['succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone']) await ended(state);
+    for (const state of ['running', 'paused', 'undoing']) await ended(state);
+    assert.equal(await webhookRound(deps()), 5);
+    assert.equal(receiver.messages.length, 5);
+    assert.equal(new Set(receiver.messages.map((m) => m.headers['webhook-id'])).size, 5);
+    assert.ok(receiver.messages.every((m) => isGenuine(secret, m)));
+    assert.ok((await rows()).every((row) => row.state === 'sent' && row.attempts === 1 && row.settled_at));
+    assert.equal(await webhookRound(deps()), 0);
+  });
+
+  it('writes no message for an import that asks for none', async () => {
+    await db.pool.query(
+      `insert into imports (kind, state, created_by, resource_owner) values ('bulk', 'running', 'admin', 'org')`,
+    );
+    await db.pool.query(`update imports set state = 'succeeded'`);
+    assert.deepEqual(await rows(), []);
+  });
+
+  it('tries again with the same id and body, later and later, and signs each attempt anew', async () => {
+    await ended();
+    receiver.answer(500, 302, 429, 200);
+    for (const delay of [...RETRY_DELAYS_MS.slice(0, 3), undefined]) {
+      assert.equal(await webhookRound(deps()), 1);
+      const [row] = await rows();
+      if (delay === undefined) assert.equal(row?.state, 'sent');
+      else assert.ok(Math.abs(row?.due_in - delay / 1000) <= 2, `${row?.due_in}`);
+      await makeDue();
+    }
+    assert.equal(new Set(receiver.messages.map((m) => m.headers['webhook-id'])).size, 1);
+    assert.equal(new Set(receiver.messages.map((m) => m.raw)).size, 1);
+    assert.ok(receiver.messages.every((m) => isGenuine(secret, m)));
+  });
+
+  it('gives up after the last attempt, and at once when the receiver is gone', async () => {
+    await ended();
+    receiver.answer(500, 500);
+    await webhookRound(deps({ retryDelaysMs: [0] }));
+    await webhookRound(deps({ retryDelaysMs: [0] }));
+    assert.deepEqual(
+      (await rows()).map((r) => [r.state, r.attempts, r.last_error]),
+      [['failed', 2, 'answered 500']],
+    );
+    await db.pool.query('delete from webhook_deliveries');
+    await ended();
+    receiver.answer(410);
+    await webhookRound(deps());
+    assert.deepEqual(
+      (await rows()).map((r) => [r.state, r.attempts]),
+      [['failed', 1]],
+    );
+    assert.ok(RETRY_DELAYS_MS.length >= 6 && RETRY_DELAYS_MS.every((ms, i, all) => i === 0 || ms > (all[i - 1] ?? 0)));
+  });
+
+  it('is done once by many senders, and again when one died with it', async () => {
+    await Promise.all(Array.from({ length: 12 }, () => ended()));
+    const rounds = await Promise.all([1, 2, 3].map(() => webhookRound(deps())));
+    assert.equal(
+      rounds.reduce((a, b) => a + b, 0),
+      12,
+    );
+    assert.equal(receiver.messages.length, 12);
+    await ended();
+    await db.pool.query(
+      `update webhook_deliveries set next_attempt_at = now() + interval '1 minute' where state = 'pending'`,
+    );
+    assert.equal(await webhookRound(deps()), 0, 'somebody holds it');
+    await makeDue();
+    assert.equal(await webhookRound(deps()), 1);
+  });
+
+  it('drops a message of which there is nothing to tell any more', async () => {
+    await ended();
+    await webhookRound(deps({ compose: async () => undefined }));
+    assert.deepEqual(await rows(), []);
+    assert.deepEqual(receiver.messages, []);
+  });
+
+  it('is cut off by a stop without an attempt being counted', async () => {
+    await ended();
+    receiver.answer('silence');
+    const stopping = new AbortController();
+    const round = webhookRound(deps({ post: { allowPrivate: true, signal: stopping.signal } }));
+    setImmediate(() => stopping.abort());
+    await round;
+    const [row] = await rows();
+    assert.deepEqual([row?.state, row?.attempts], ['pending', 0]);
+    assert.ok(row?.due_in <= 0);
+  });
+
+  it('goes to no private address unless that is allowed', async () => {
+    await ended();
+    await webhookRound(deps({ post: { allowPrivate: false } }));
+    assert.deepEqual(receiver.messages, []);
+    assert.match((await rows())[0]?.last_error, /https/);
+  });
+
+  it('logs neither URL nor secret', () => {
+    assert.ok(logged.length > 0);
+    assert.doesNotMatch(logged.join(''), /whsec_|127\.0\.0\.1|hook\?/);
+  });
+});

@@ -1,0 +1,37 @@
+/** Sends the webhooks of imports that ended; any number of processes may run it. See src/webhooks/deliver.ts. */
+import type { Logger } from 'pino';
+import type { Config } from '../src/config.ts';
+import type { Pool } from '../src/db/pool.ts';
+import { composeEnd } from '../src/imports/webhook.ts';
+import type { Secrets } from '../src/secrets.ts';
+import { webhookRound } from '../src/webhooks/deliver.ts';
+import type { DueWebhook } from '../src/webhooks/outbox.ts';
+import { startLoop } from './loop.ts';
+
+const IDLE_MS = 500;
+
+export interface WebhookSenderDeps {
+  pool: Pool;
+  config: Pick<Config, 'WEBHOOK_ALLOW_PRIVATE'>;
+  secrets: Secrets;
+  logger: Logger;
+  /** For tests: other pauses. */
+  retryDelaysMs?: readonly number[];
+}
+
+/** `stop` waits for no receiver: what it cuts off is due again at once, elsewhere. */
+export function startWebhookSender({ config, ...deps }: WebhookSenderDeps): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  const sending = {
+    ...deps,
+    compose: (due: DueWebhook) => composeEnd(deps.pool, due),
+    post: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, signal: stopping.signal },
+  };
+  const loop = startLoop('webhooks', deps.logger, async () => ((await webhookRound(sending)) > 0 ? 0 : IDLE_MS));
+  return {
+    stop() {
+      stopping.abort();
+      return loop.stop();
+    },
+  };
+}
