@@ -8,6 +8,7 @@
  * If we die here the rows belong to an import that is still `receiving`, which nobody sees and the sweep removes.
  */
 import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams';
 import type { Pool } from '../db/pool.ts';
@@ -29,6 +30,8 @@ export interface CopyWriter {
 
 interface Copy {
   stream: CopyStreamQuery;
+  /** Of the connection. */
+  socket: Writable;
   /** The rows are committed, or why they are not. */
   done: Promise<void>;
   chars: number;
@@ -65,7 +68,8 @@ export function openCopyWriter(pool: Pool, beforeCopy: () => Promise<void>): Cop
       }
       const copy = current;
       copy.chars += lines.length;
-      if (!copy.stream.write(lines)) await Promise.race([once(copy.stream, 'drain'), copy.done]);
+      const isTaken = together(copy.socket, () => copy.stream.write(lines));
+      if (!isTaken) await Promise.race([once(copy.stream, 'drain'), copy.done]);
       if (copy.chars > MAX_CHARS || Date.now() - copy.since > MAX_AGE_MS) end();
       else pause = setTimeout(end, PAUSE_MS);
     },
@@ -87,5 +91,16 @@ async function startCopy(pool: Pool): Promise<Copy> {
     },
   );
   done.catch(() => {}); // met by whoever writes next
-  return { stream, done, chars: 0, since: Date.now() };
+  const { stream: socket } = (client as unknown as { connection: { stream: Writable } }).connection;
+  return { stream, socket, done, chars: 0, since: Date.now() };
+}
+
+/** What is written goes as one: a piece's header alone would wake PostgreSQL for five bytes. */
+function together<T>(socket: Writable, write: () => T): T {
+  socket.cork();
+  try {
+    return write();
+  } finally {
+    socket.uncork();
+  }
 }

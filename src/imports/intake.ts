@@ -33,6 +33,9 @@ export interface IntakeOptions {
 }
 
 const TOUCH_MS = 30_000;
+/** Kinds of keys in the filter of duplicates. */
+const ID = 1;
+const NAME = 2;
 
 /**
  * @param body the decoded bytes
@@ -157,8 +160,8 @@ class Intake {
 
   private maybeDuplicate(item: Extract<Item, { state: 'pending' }>): boolean {
     this.filter ??= createDuplicateFilter();
-    const id = this.filter.add(`i${item.userId}`);
-    const name = this.filter.add(`n${item.userNameKey}`);
+    const id = this.filter.add(item.userId, ID);
+    const name = this.filter.add(item.userNameKey, NAME);
     return id || name;
   }
 
