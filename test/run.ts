@@ -9,9 +9,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { startTestServer } from './support/postgres.ts';
 import { findProgram, PROGRAMS, type ProgramName, required } from './support/programs.ts';
 import { startRedis } from './support/redis.ts';
+
+/** Every test file and every service under test is a process of its own: what one has compiled the next need not. */
+const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/node', import.meta.url));
 
 const names = Object.keys(PROGRAMS) as ProgramName[];
 const lacking = names.filter((name) => !findProgram(name));
@@ -46,7 +50,7 @@ async function runTests(env: Record<string, string | undefined>): Promise<number
     ['--test', concurrency, `--test-timeout=${MOST_MS}`, ...options, ...patterns(args)],
     {
       stdio: 'inherit',
-      env: { ...process.env, ...env },
+      env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...env },
     },
   );
   const [code] = await once(runner, 'exit');
