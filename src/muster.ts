@@ -26,6 +26,12 @@ const API = fileURLToPath(new URL('./api.ts', import.meta.url));
  */
 const API_OPTIONS = ['--max-semi-space-size=8', '--heap-growing-percent=40'];
 const WORKER = fileURLToPath(new URL('../workers/all-in-one.ts', import.meta.url));
+/**
+ * Jobs live for some tenths of a second, too long for a small young generation: what it hands to the old one is garbage
+ * soon after. A larger young and a tighter old generation take 235 MB instead of 390, for 10 µs more a user. Also in
+ * package.json and docker-compose.yml.
+ */
+const WORKER_OPTIONS = ['--max-semi-space-size=32', '--heap-growing-percent=60'];
 
 export interface StartOptions {
   logger?: Logger;
@@ -103,7 +109,8 @@ async function startChildren(config: Config, logger: Logger, options: StartOptio
     startChild({ ...shared, name: 'api', file: files.api, execArgv: API_OPTIONS, env: envOf(config, 0) }),
   ];
   for (let i = 0; i < config.WORKERS; i++) {
-    starts.push(startChild({ ...shared, name: `worker ${i + 1}`, file: files.worker, env: envOf(config, i) }));
+    const worker = { name: `worker ${i + 1}`, file: files.worker, execArgv: WORKER_OPTIONS, env: envOf(config, i) };
+    starts.push(startChild({ ...shared, ...worker }));
   }
   const outcomes = await Promise.allSettled(starts);
   for (const outcome of outcomes) if (outcome.status === 'fulfilled') started.push(outcome.value);

@@ -4,7 +4,7 @@
  * Guarantee: sealed text opens only with the key and for the purpose it was sealed with (AES-256-GCM, purpose as
  * additional data); a code is an HMAC and is stored nowhere.
  */
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 
 export interface Secrets {
   /** Seals text for storage: base64 of iv (12 bytes), tag (16 bytes), ciphertext. */
@@ -21,8 +21,9 @@ export interface Secrets {
 export function openSecrets(encryptionKey: string): Secrets {
   const root = Buffer.from(encryptionKey, 'base64');
   const derive = (info: string) => Buffer.from(hkdfSync('sha256', root, '', `muster:${info}`, 32));
-  const sealKey = derive('seal');
-  const codeKey = derive('code');
+  // Key objects: of plain bytes each cipher would make one anew, which takes longer than sealing.
+  const sealKey = createSecretKey(derive('seal'));
+  const codeKey = createSecretKey(derive('code'));
   return {
     seal(plain, purpose) {
       const iv = randomBytes(12);

@@ -12,6 +12,8 @@ import { startLoop } from './loop.ts';
 const LEASE_MS = 5000;
 const RENEW_MS = 1500;
 const BUSY_MS = 10;
+/** When no import had room for more jobs: about as long as a worker takes for a few hundred. */
+const FULL_MS = 30;
 const IDLE_MS = 100;
 const SLICE = 1000;
 
@@ -29,8 +31,9 @@ export function startDispatcher(deps: { pool: Pool; config: Config; queues: Queu
       if (!(await holdLease(pool, 'dispatcher', holder, LEASE_MS))) return RENEW_MS;
       heldUntil = asked + LEASE_MS;
     }
-    const { open } = await dispatchRound({ pool, queues }, settings);
-    return open > 0 ? BUSY_MS : IDLE_MS;
+    const { open, added } = await dispatchRound({ pool, queues }, settings);
+    if (open === 0) return IDLE_MS;
+    return added > 0 ? BUSY_MS : FULL_MS;
   });
 
   return {

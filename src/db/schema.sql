@@ -413,7 +413,7 @@ CREATE INDEX codes_user ON public.codes USING btree (user_id);
 
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
 
-CREATE INDEX import_items_failed ON public.import_items USING btree (import_id, ordinal) WHERE (state = 'failed'::item_state);
+CREATE INDEX import_items_failed ON public.import_items USING btree (import_id, ordinal) WHERE (error IS NOT NULL);
 
 CREATE INDEX import_orgs_org ON public.import_orgs USING btree (org_id, import_id);
 

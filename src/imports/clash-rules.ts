@@ -8,8 +8,10 @@ import type { ExistingRule } from './options.ts';
 export interface ClashRule {
   /** Of pending items, which are taken: those who need no hashing, at least. */
   picked: string;
-  /** Of these, who may become new users. */
+  /** Of these, who may become new users; ends with what a clash does. */
   creatable: string;
+  /** Joins those who did become users to `picked p`. */
+  created: string;
   /** A step between the users and the items, ending with a comma. */
   clashed: string;
   /** What becomes of the items, and of which. */
@@ -32,10 +34,16 @@ function payload(columns: readonly string[], kept: string): string {
 /** Items that are taken hold no sealed password; valid ones no sealed entry. */
 const UNSEALED = PAYLOAD.filter((column) => column !== 'password_sealed' && column !== 'entry_sealed');
 
+const CREATED = 'join created c on c.sequence = p.sequence';
+/** Of who is written the payload goes. */
+const DONE = `state = 'succeeded', error = null,
+    ${PAYLOAD.map((column) => `${column} = null`).join(', ')}`;
+
 /** The payload goes with success; a clash keeps it for a retry. */
 const fail: ClashRule = {
   picked: 'i.password_sealed is null',
-  creatable: '',
+  creatable: 'on conflict do nothing',
+  created: CREATED,
   clashed: '',
   outcome: `state = case when c.id is not null then 'succeeded'::item_state else 'failed' end,
     error = case
@@ -70,7 +78,8 @@ const WITH_SKIPPED = {
 const skip: ClashRule = {
   ...WITH_SKIPPED,
   picked: `(i.password_sealed is null or existing_human(o.org_id, i.user_id, i.user_name_key) is not null)`,
-  creatable: 'where password_sealed is null',
+  creatable: 'where password_sealed is null on conflict do nothing',
+  created: CREATED,
   clashed: `clashed as materialized (
   select p.sequence, case when c.id is null then existing_human(p.org_id, p.user_id, p.user_name_key) end as existing
   from picked p left join created c on c.sequence = p.sequence
@@ -93,11 +102,31 @@ const skip: ClashRule = {
 const update: ClashRule = {
   ...WITH_SKIPPED,
   picked: fail.picked,
-  creatable: '',
+  creatable: 'on conflict do nothing',
+  created: CREATED,
   clashed: '',
-  outcome: `state = 'succeeded', error = null,
-    ${PAYLOAD.map((column) => `${column} = null`).join(', ')}`,
-  joined: 'join created c on c.sequence = p.sequence',
+  outcome: DONE,
+  joined: CREATED,
 };
 
-export const CLASH_RULES: Record<ExistingRule, ClashRule> = { fail, skip, update };
+/**
+ * Nobody exists, or the whole batch is refused: PostgreSQL then needs not look for each before it writes, and not mark what
+ * it wrote as good afterwards (its README.speculative-insertion).
+ */
+const trusting: ClashRule = {
+  ...fail,
+  creatable: '',
+  created: '',
+  outcome: DONE,
+  joined: '',
+  settle: `settle_batch(
+    $1, succeeded, failed,
+    (select count(*)::int from mails_added),
+    ${WRITTEN} + 0 * (select count(*)::int from created),
+    orgs, org_succeeded, org_failed)`,
+};
+
+/** How a batch is written: by what the caller asked for, or in the short way. */
+export type BatchRule = ExistingRule | 'trusting';
+
+export const CLASH_RULES: Record<BatchRule, ClashRule> = { fail, skip, update, trusting };

@@ -5,6 +5,7 @@
  * remains. If we die here the import is still `receiving`: nobody sees it, nothing of it is worked off, the sweep removes it.
  */
 
+import { setImmediate } from 'node:timers/promises';
 import { appendEvent } from '../db/events.ts';
 import { transaction } from '../db/pool.ts';
 import { invalidArgument } from '../errors.ts';
@@ -33,6 +34,10 @@ export interface IntakeOptions {
 }
 
 const TOUCH_MS = 30_000;
+/** Others get their turn when entries that are slow to judge, such as those with passwords to seal, took this long. */
+const MOST_AT_ONCE_MS = 20;
+/** Entries between two looks at the clock. */
+const BETWEEN_LOOKS = 16;
 /** Kinds of keys in the filter of duplicates. */
 const ID = 1;
 const NAME = 2;
@@ -131,7 +136,12 @@ class Intake {
     const tally = this.orgs.tally(org);
     if (this.importId === '') await this.touch();
     let { lines } = this;
-    for (const entry of entries) {
+    let since = performance.now();
+    for (const [n, entry] of entries.entries()) {
+      if (n % BETWEEN_LOOKS === 0 && performance.now() - since > MOST_AT_ONCE_MS) {
+        await setImmediate();
+        since = performance.now();
+      }
       const item = toItem(entry, this.deps.secrets, this.entryWarnings, this.options.strict, plain);
       this.notes?.take(entry, item);
       tally.total++;

@@ -62,10 +62,11 @@ export async function readItems(
 
 /** Organization ids by their index in the body. */
 export async function orgsOf(pool: Pool, importId: string): Promise<Map<number, string>> {
-  const { rows } = await pool.query<{ org_index: number; org_id: string }>(
-    'select org_index, org_id from import_orgs where import_id = $1',
-    [importId],
-  );
+  const { rows } = await pool.query<{ org_index: number; org_id: string }>({
+    name: 'import-orgs',
+    text: 'select org_index, org_id from import_orgs where import_id = $1',
+    values: [importId],
+  });
   return new Map(rows.map((r) => [r.org_index, r.org_id]));
 }
 
@@ -83,15 +84,23 @@ interface Filter {
 const FIRST_STRETCH = 2000;
 
 /**
- * The first `limit` items from an index on that fit, in body order. Goes through the body in stretches, each twice as long
- * as the last: the planner knows little of rows that were just copied in, and left alone would read and sort them all for
- * the first few.
+ * The body from an index on, in stretches each twice as long as the last, as `[from, to)`: the planner knows little of rows
+ * that were just copied in, and left alone would read and sort them all for the first few.
  */
+export function* inStretches(start: number, total: number): Generator<[from: number, to: number]> {
+  let from = start;
+  for (let stretch = FIRST_STRETCH; from < total; stretch *= 2) {
+    const to = Math.min(from + stretch, total);
+    yield [from, to];
+    from = to;
+  }
+}
+
+/** The first `limit` items from an index on that fit, in body order. */
 export async function scanItems(pool: Pool, of: ImportResult, limit: number, filter: Filter): Promise<ItemRow[]> {
   const found: ItemRow[] = [];
-  let from = filter.from;
-  for (let stretch = FIRST_STRETCH; from < of.counts.total && found.length < limit; stretch *= 2) {
-    const to = Math.min(from + stretch, of.counts.total);
+  for (const [from, to] of inStretches(filter.from, of.counts.total)) {
+    if (found.length >= limit) break;
     const { rows } = await pool.query<ItemRow>({
       name: 'items-stretch',
       text: `select ordinal, org_index, user_id, user_name, state, error, kept, changed from import_items
@@ -111,7 +120,6 @@ export async function scanItems(pool: Pool, of: ImportResult, limit: number, fil
       ],
     });
     found.push(...rows);
-    from = to;
   }
   return found;
 }

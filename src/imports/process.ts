@@ -11,8 +11,10 @@ import { errorBody } from '../errors.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { Secrets } from '../secrets.ts';
 import { BatchFault, type BatchStore, type BatchWriter } from './batch-writer.ts';
+import type { BatchRule } from './clash-rules.ts';
 import { hashUnlessSame } from './existing/same-password.ts';
 import { hashItem } from './hash-item.ts';
+import { trustFirst } from './trust.ts';
 import type { Turns } from './turns.ts';
 import { NOT_RUNNING, writeBatch } from './write-batch.ts';
 
@@ -59,8 +61,11 @@ function writerFor({ writer, special }: ProcessDeps, mode: Special | undefined):
 
 /** The batch writer's store on PostgreSQL, for the usual import and for one that skips users who exist. */
 export function batchStore(pool: Pool, settings: { codeTtlMs: number }, rule: 'fail' | 'skip' = 'fail'): BatchStore {
+  const write = (importId: string, ordinals: number[], by: BatchRule) =>
+    writeBatch(pool, importId, ordinals, settings, by);
+  const writeUsual = rule === 'fail' ? trustFirst(write) : undefined;
   return storeOf(pool, async (importId, ordinals) => {
-    const settled = await writeBatch(pool, importId, ordinals, settings, rule);
+    const settled = await (writeUsual?.(importId, ordinals) ?? write(importId, ordinals, rule));
     return settled === ordinals.length ? [] : sealedOf(pool, importId, ordinals);
   });
 }

@@ -101,14 +101,15 @@ export interface ListQuery {
 
 /** Newest first. */
 export async function listImports(pool: Pool, query: ListQuery): Promise<ImportResult[]> {
-  const { rows } = await pool.query<ImportRow>(
-    `${READ}
+  const { rows } = await pool.query<ImportRow>({
+    name: 'list-imports',
+    text: `${READ}
      and ($1::text[] is null or not exists (
        select from import_orgs o where o.import_id = i.id and o.org_id <> all ($1)))
      and ($2::bigint is null or i.id < $2)
      order by i.id desc limit $3`,
-    [query.within ?? null, query.before ?? null, query.pageSize],
-  );
+    values: [query.within ?? null, query.before ?? null, query.pageSize],
+  });
   const results = await Promise.all(rows.map((row) => (row.overdue ? readProgress(pool, row.id) : toResult(row))));
   return results.filter((r) => r !== undefined);
 }

@@ -23,15 +23,16 @@ interface MoreRow {
 }
 
 export async function readMore(pool: Pool, { importId }: ImportResult): Promise<MoreResult> {
-  const { rows } = await pool.query<MoreRow>(
-    `select i.warnings, r.hashes, r.verifications, r.initialisations, w.state, w.attempts, w.last_error
+  const { rows } = await pool.query<MoreRow>({
+    name: 'result-more',
+    text: `select i.warnings, r.hashes, r.verifications, r.initialisations, w.state, w.attempts, w.last_error
      from imports i left join import_dry_runs r on r.import_id = i.id
      left join lateral (
        select state, attempts, last_error from webhook_deliveries w
        where i.webhook_url is not null and w.import_id = i.id order by w.id desc limit 1) w on true
      where i.id = $1`,
-    [importId],
-  );
+    values: [importId],
+  });
   const row = rows[0];
   if (!row) return { warnings: [] };
   return { warnings: row.warnings, ...dryRunOf(row), ...webhookOf(row) };

@@ -44,7 +44,7 @@ async function reopenFailed(db: Db, importId: string): Promise<number> {
   const { rows } = await db.query<{ n: number }>(
     `with reopened as (
        update import_items set state = 'pending', error = null
-       where import_id = $1 and state = 'failed' and user_name_key is not null returning org_index
+       where import_id = $1 and error is not null and state = 'failed' and user_name_key is not null returning org_index
      ),
      per_org as (select org_index, count(*)::int as n from reopened group by org_index),
      of_orgs as (

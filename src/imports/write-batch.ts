@@ -8,8 +8,7 @@
  */
 import type { Pool } from '../db/pool.ts';
 import { ERRORS } from './clash-errors.ts';
-import { CLASH_RULES, type ClashRule } from './clash-rules.ts';
-import type { ExistingRule } from './options.ts';
+import { type BatchRule, CLASH_RULES, type ClashRule } from './clash-rules.ts';
 
 /** SQLSTATE of settle_batch when the import is at its deadline, paused, cancelled or done. */
 export const NOT_RUNNING = 'MU001';
@@ -38,19 +37,18 @@ created as (
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
     case when password_hash is not null then now() end, password_change_required, import_id, sequence
   from picked ${rule.creatable}
-  on conflict do nothing
   returning id, sequence
 ),
 events_added as (
   insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)
   select p.sequence, 'user', p.user_id, p.org_id, 'user.human.imported', $3, $4
-  from picked p join created c on c.sequence = p.sequence
+  from picked p ${rule.created}
   returning 1
 ),
 metadata_added as (
   insert into user_metadata (user_id, key, value)
   select p.user_id, m.key, decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64')
-  from picked p join created c on c.sequence = p.sequence,
+  from picked p ${rule.created},
     jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
   where p.extras is not null
   returning 1
@@ -58,7 +56,7 @@ metadata_added as (
 links_added as (
   insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
   select p.user_id, l."configId", l."externalUserId", l."displayName"
-  from picked p join created c on c.sequence = p.sequence,
+  from picked p ${rule.created},
     jsonb_to_recordset(p.extras -> 'idps') as l ("configId" text, "externalUserId" text, "displayName" text)
   where p.extras is not null
   returning 1
@@ -66,7 +64,7 @@ links_added as (
 totp_added as (
   insert into user_totp (user_id, secret, confirmed_at)
   select p.user_id, p.totp_sealed, now()
-  from picked p join created c on c.sequence = p.sequence
+  from picked p ${rule.created}
   where p.totp_sealed is not null
   returning 1
 ),
@@ -74,7 +72,7 @@ codes_added as (
   insert into codes (user_id, purpose, expires_at)
   select p.user_id, case when p.password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
     now() + $5 * interval '1 millisecond'
-  from picked p join created c on c.sequence = p.sequence
+  from picked p ${rule.created}
   where p.user_state = 'active' and (p.password_hash is null or not p.email_verified)
   returning id, user_id, purpose
 ),
@@ -105,7 +103,8 @@ select ${rule.settled} as settled, case when ${rule.settled} > 0 then ${rule.set
 from done`;
 }
 
-const STATEMENTS: Record<ExistingRule, { name: string; text: string }> = {
+const STATEMENTS: Record<BatchRule, { name: string; text: string }> = {
+  trusting: { name: 'write-batch-trusting', text: statement(CLASH_RULES.trusting) },
   fail: { name: 'write-batch', text: statement(CLASH_RULES.fail) },
   skip: { name: 'write-batch-skip', text: statement(CLASH_RULES.skip) },
   update: { name: 'write-batch-update', text: statement(CLASH_RULES.update) },
@@ -119,19 +118,21 @@ export interface BatchSettings {
 /**
  * Writes the items of one import that are pending and need no hashing.
  * @param ordinals in ascending order
- * @param rule what becomes of users who exist; `update` leaves them pending, for update-batch.ts
+ * @param rule what becomes of users who exist: `trusting` takes it that there are none, `update` leaves them pending, for
+ *   update-batch.ts
  * @returns how many were settled: the others were not pending, or still hold a sealed password
- * @throws pg.DatabaseError with code MU001 when the import does not run; then nothing was written
+ * @throws pg.DatabaseError with code MU001 when the import does not run, 23505 when a user of a trusting batch exists; then
+ *   nothing was written
  */
 export async function writeBatch(
   pool: Pool,
   importId: string,
   ordinals: number[],
   settings: BatchSettings,
-  rule: ExistingRule = 'fail',
+  rule: BatchRule = 'fail',
 ): Promise<number> {
   const values = [importId, ordinals, 'system', JSON.stringify({ importId }), settings.codeTtlMs];
-  const errors = rule === 'update' ? [] : [ID_TAKEN, NAME_TAKEN];
+  const errors = rule === 'update' || rule === 'trusting' ? [] : [ID_TAKEN, NAME_TAKEN];
   const { rows } = await pool.query<{ settled: number }>({ ...STATEMENTS[rule], values: [...values, ...errors] });
   return rows[0]?.settled ?? 0;
 }
