@@ -4,19 +4,18 @@
  * Ceiling: as many BullMQ jobs that do nothing (noop.ts), on the same servers after the service has stopped. Beside the
  * rates: the processor time of everything but the load generator, per user and per job that does nothing.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, perSecond, type Result, rounded, Skipped } from './bench.ts';
 import { type CpuTime, cpuPerUnit, cpuTime, hasProc, sumOf } from './cpu.ts';
-import { importBody, user, userId } from './load.ts';
+import { importAll, proveReady } from './import-all.ts';
+import { importBody } from './load.ts';
 import { measureNoops, type NoopGrid, type NoopPoint } from './noop.ts';
 import { redisVersion } from './redis.ts';
 import type { Scope } from './scope.ts';
-import { type Service, type Stores, settle, startService, startStores } from './stand.ts';
+import { type Stores, settle, startService, startStores } from './stand.ts';
+import { counted, shares } from './words.ts';
 
 /** The PostgreSQL queue is slower by a multiple; both take about a quarter of a minute a pass. */
 const DEFAULT_USERS = { redis: 100_000, postgres: 20_000 };
-/** Asked at a low rate, so that the asking costs nothing. */
-const POLL_MS = 50;
 
 export type Backend = keyof typeof DEFAULT_USERS;
 
@@ -48,33 +47,8 @@ async function drainImport(scope: Scope, stores: Stores, users: number, workers:
   const roles = { ...service.roles(), ...stores.roles() };
 
   const before = hasProc() ? cpuTime(roles) : undefined;
-  const start = performance.now();
-  const { importId } = await service.client.upload(body);
-  await untilEnded(service, String(importId));
-  await service.client.call('GET', `/v2beta/users/${userId(users - 1)}`);
-  const ms = performance.now() - start;
+  const { ms } = await importAll(service, body, users);
   return before ? { ms, cpu: cpuPerUnit(before, cpuTime(roles), users) } : { ms };
-}
-
-/** One user all the way through: whatever connects with the first job has connected. */
-async function proveReady({ client, orgId }: Service, n: number): Promise<void> {
-  await client.call('POST', '/management/v1/users/human/_import', user(n), orgId);
-}
-
-/**
- * Asks for the newest import of the list, which costs the service least: it has no list of users in it.
- * @throws Error when not every user succeeded
- */
-async function untilEnded({ client }: Service, importId: string): Promise<void> {
-  for (;;) {
-    const newest = (await client.call('GET', '/admin/v1/imports?pageSize=1')).imports[0];
-    if (newest.importId !== importId) throw new Error(`Import ${importId} is not the newest any more.`);
-    if (newest.state === 'IMPORT_STATE_SUCCEEDED') return;
-    if (newest.state !== 'IMPORT_STATE_RUNNING') {
-      throw new Error(`The import ended as ${newest.state}: ${JSON.stringify(newest.counts)}`);
-    }
-    await sleep(POLL_MS);
-  }
 }
 
 function resultOf(
@@ -101,15 +75,6 @@ function resultOf(
   return { name, value, unit: 'users/s', ceiling: best.jobsPerSecond, ratio, notes, extras };
 }
 
-function shares(cpu: CpuTime): string {
-  const parts = Object.entries(cpu).map(([role, us]) => `${role} ${Math.round(us)}`);
-  return `${Math.round(sumOf(cpu))} (${parts.join(', ')})`;
-}
-
 function at({ concurrency, processes }: NoopPoint): string {
   return `concurrency ${concurrency}, ${counted(processes, 'process', 'processes')}`;
-}
-
-function counted(n: number, one: string, many: string): string {
-  return `${n} ${n === 1 ? one : many}`;
 }

@@ -8,14 +8,21 @@
  */
 import { accept } from './accept.ts';
 import { type Context, type Result, Skipped } from './bench.ts';
+import { cost } from './cost.ts';
 import { drain } from './drain.ts';
+import { fair } from './fair.ts';
 import { hashes } from './hashes.ts';
 import { describeRun } from './machine.ts';
+import { mail } from './mail.ts';
 import { memory } from './memory.ts';
+import { million } from './million.ts';
 import { type Options, readOptions, UsageError } from './options.ts';
+import { passwords } from './passwords.ts';
 import { jsonLine, type Row, table } from './print.ts';
 import { openScope, type Scope } from './scope.ts';
 import { single } from './single.ts';
+import { status } from './status.ts';
+import { workers } from './workers.ts';
 
 interface Bench {
   unit: string;
@@ -28,8 +35,15 @@ const BENCHES: Record<string, Bench> = {
   accept: { unit: 'users/s', run: accept },
   'drain-redis': { unit: 'users/s', run: (context) => drain('redis', context) },
   'drain-postgres': { unit: 'users/s', run: (context) => drain('postgres', context) },
+  million: { unit: 's', run: million },
+  cost: { unit: 'µs', run: cost },
   single: { unit: 'ms', run: single },
+  fair: { unit: 's', run: fair },
+  status: { unit: 'ms', run: status },
   memory: { unit: 'MB', run: memory },
+  mail: { unit: 'mails/s', run: mail },
+  passwords: { unit: 'hashes/s', run: passwords },
+  workers: { unit: 'users/s', run: workers },
   hashes: { unit: 'µs', onlyNamed: true, run: hashes },
 };
 

@@ -56,7 +56,7 @@ export async function measureNoops(
   return { best, grid };
 }
 
-async function measurePoint(
+export async function measurePoint(
   scope: Scope,
   stores: Stores,
   jobs: number,

@@ -29,11 +29,14 @@ export interface Stores {
   roles(): Roles;
 }
 
-/** Starts PostgreSQL and, when asked for, Redis, both empty. */
-export async function startStores(scope: Scope, wanted: { redis: boolean }): Promise<Stores> {
+/** Starts PostgreSQL, with further `settings`, and, when asked for, Redis, both empty. */
+export async function startStores(
+  scope: Scope,
+  wanted: { redis: boolean; settings?: Record<string, string> },
+): Promise<Stores> {
   const dir = await scope.start(makeFolder, (path) => rm(path, { recursive: true, force: true }));
   const postgres = await scope.start(
-    () => startEmbeddedPostgres({ dataDir: join(dir, 'data'), background: true }),
+    () => startEmbeddedPostgres({ dataDir: join(dir, 'data'), background: true, settings: wanted.settings }),
     (server) => server.stop(),
   );
   const redis = wanted.redis ? await startRedis(scope, join(dir, 'redis')) : undefined;
@@ -59,6 +62,7 @@ async function makeFolder(): Promise<string> {
 }
 
 export interface Service {
+  baseUrl: string;
   client: Client;
   /** An organization that holds nothing yet. */
   orgId: string;
@@ -79,6 +83,7 @@ export async function startService(scope: Scope, stores: Stores, workers: number
   );
   const { id } = await client.call('POST', '/management/v1/orgs', { name: `Bench ${randomBytes(4).toString('hex')}` });
   return {
+    baseUrl: muster.baseUrl,
     client,
     orgId: id as string,
     apiPid: muster.pids.api as number,

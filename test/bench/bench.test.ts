@@ -71,15 +71,100 @@ function assertMeasured(line: Line | undefined, unit: string): asserts line is L
   assert.ok(Math.abs(line.ratio - line.value / line.ceiling) < 0.001, JSON.stringify(line));
 }
 
-test('accept, single and memory print one line of JSON for each figure', async (t) => {
-  const lines = await runJson(t, ['--only', 'accept,single,memory', '--users', '40']);
-  assert.deepEqual([...lines.keys()], ['accept', 'single-p50', 'single-p99', 'memory-4', 'memory-40']);
+test('accept and single print one line of JSON for each figure, also without Redis', async (t) => {
+  const lines = await runJson(t, ['--only', 'accept,single', '--users', '40'], { PATH: '/nowhere' });
+  assert.deepEqual([...lines.keys()], ['accept', 'single-p50', 'single-p99']);
   assertMeasured(lines.get('accept'), 'users/s');
   assertMeasured(lines.get('single-p50'), 'ms');
   assertMeasured(lines.get('single-p99'), 'ms');
-  assertMeasured(lines.get('memory-4'), 'MB');
-  assertMeasured(lines.get('memory-40'), 'MB');
-  assert.equal(typeof lines.get('memory-40')?.relativeDifference, 'number');
+});
+
+function assertLoaded(line: Line | undefined, unit: string): asserts line is Line {
+  assertMeasured(line, unit);
+  assert.ok((line.loadPerSecond as number) > 0, JSON.stringify(line));
+}
+
+test('single and fair are measured while an import runs', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const lines = await runJson(t, ['--only', 'single,fair', '--users', '10000']);
+  const loaded = ['single-loaded-p50', 'single-loaded-p99'];
+  assert.deepEqual([...lines.keys()], ['single-p50', 'single-p99', ...loaded, 'fair']);
+  for (const name of loaded) assertLoaded(lines.get(name), 'ms');
+  const fair = lines.get('fair');
+  assertLoaded(fair, 's');
+  assert.equal((fair.seconds as number[]).length, fair.imports);
+});
+
+test('status is measured for an import and for one of a tenth of its users', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const lines = await runJson(t, ['--only', 'status', '--users', '40000']);
+  assert.deepEqual([...lines.keys()], ['status-4000', 'status-40000']);
+  for (const line of lines.values()) assertLoaded(line, 'ms');
+  assert.equal(typeof lines.get('status-40000')?.p50Ratio, 'number');
+});
+
+test('a running import that is over too soon fails the bench and says what to do', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const { status, out } = await run(t, ['--only', 'fair', '--users', '20']);
+  assert.equal(status, 1);
+  assert.match(out, /^fair .*failed: The import of 20 users was over before the measurement: use more --users\.$/m);
+});
+
+test('memory prints the peak of each process for both sizes', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const lines = await runJson(t, ['--only', 'memory', '--users', '40']);
+  const names = ['api', 'worker', 'redis'].flatMap((role) => [`memory-${role}-4`, `memory-${role}-40`]);
+  assert.deepEqual([...lines.keys()], names);
+  for (const name of names) {
+    assertMeasured(lines.get(name), 'MB');
+    assert.equal(typeof lines.get(name)?.relativeDifference, name.endsWith('-40') ? 'number' : 'undefined');
+  }
+  assert.ok((lines.get('memory-redis-40')?.usedMemoryPeakMegabytes as number) > 0);
+});
+
+test('million prints its time and how the last tenth compares with the first', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const lines = await runJson(t, ['--only', 'million', '--users', '100']);
+  assert.deepEqual([...lines.keys()], ['million', 'growth']);
+  const line = lines.get('million');
+  assertMeasured(line, 's');
+  assertMeasured(lines.get('growth'), 'users/s');
+  const [round, ...further] = line.rounds as { usersPerSecondByTenth: number[]; cpu: object }[];
+  assert.deepEqual(further, [], 'fewer than a million take one round');
+  assert.equal(round?.usersPerSecondByTenth.length, 10);
+  assert.deepEqual(Object.keys(round?.cpu ?? {}).sort(), ['api', 'postgres', 'redis', 'worker']);
+});
+
+test('workers prints a row for each number of workers, with who used the machine', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const lines = await runJson(t, ['--only', 'workers', '--users', '40']);
+  assert.deepEqual([...lines.keys()], ['workers-1', 'workers-2', 'workers-4']);
+  for (const line of lines.values()) {
+    assertMeasured(line, 'users/s');
+    const { used } = line.use as { used: object };
+    assert.deepEqual(Object.keys(used).sort(), ['api', 'load', 'postgres', 'proxy', 'redis', 'worker']);
+    const { idle } = line.addedMs as { idle: { redis: number; postgres: number } };
+    assert.ok(idle.redis > 0.5 && idle.postgres > 0.5, JSON.stringify(idle));
+    assert.match(line.limit as string, /^(the machine|waiting|worker|redis|proxy|api)/);
+  }
+});
+
+test('mail sends each user one mail, and no more of them a second than it may', async (t) => {
+  const lines = await runJson(t, ['--only', 'mail', '--users', '30']);
+  assert.deepEqual([...lines.keys()], ['mail', 'mail-rated', 'mail-rated-import']);
+  assertMeasured(lines.get('mail'), 'mails/s');
+  for (const name of ['mail-rated', 'mail-rated-import']) {
+    const line = lines.get(name) as Line;
+    assert.ok(line.ratio <= 1 && line.mails === 30, JSON.stringify(line));
+  }
+});
+
+test('passwords compares hashes with bcryptjs alone, and says how late the event loops were', async (t) => {
+  const lines = await runJson(t, ['--only', 'passwords', '--users', '6']);
+  const line = lines.get('passwords');
+  assertMeasured(line, 'hashes/s');
+  const { api, worker } = line.eventLoopDelayMs as Record<string, { p99: number; max: number }>;
+  for (const delay of [api, worker]) assert.ok(delay && delay.max >= delay.p99 && delay.p99 >= 0);
 });
 
 function assertDrained(line: Line | undefined, users: number): void {
@@ -111,8 +196,9 @@ test('a bench whose needs the machine lacks is skipped by name', async (t) => {
   const { status, out } = await run(t, ['--only', 'drain-redis'], { PATH: '/nowhere' });
   assert.equal(status, 0);
   assert.match(out, /^drain-redis .*skipped: redis-server is not on this machine$/m);
-  const lines = await runJson(t, ['--only', 'drain-redis'], { PATH: '/nowhere' });
-  assert.equal(lines.get('drain-redis')?.value, null);
+  const lines = await runJson(t, ['--only', 'drain-redis,million,memory,fair,status,workers'], { PATH: '/nowhere' });
+  for (const name of ['drain-redis', 'million', 'memory', 'fair', 'status', 'workers'])
+    assert.equal(lines.get(name)?.value, null);
 });
 
 for (const [what, args] of [
@@ -136,12 +222,13 @@ async function processesIn(dir: string): Promise<string[]> {
 }
 
 test('Ctrl-C ends everything that was started', { skip: process.platform !== 'linux' }, async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
   const { child, dir } = await start(t, ['--only', 'memory', '--users', '2000000']);
   let said = '';
   child.stderr?.on('data', (chunk) => {
     said += chunk;
   });
-  await waitFor(() => said.includes('an upload of 200000 users'), { what: 'the upload', timeoutMs: 30_000 });
+  await waitFor(() => said.includes('an import of 200000 users'), { what: 'the import', timeoutMs: 30_000 });
   assert.ok((await processesIn(dir)).length > 0, 'its PostgreSQL runs');
   child.kill('SIGINT');
   const [status] = await once(child, 'exit');

@@ -1,0 +1,67 @@
+/**
+ * One direction of a connection on which everything arrives about `ms` later than it was sent, in order.
+ *
+ * What became due at the same time leaves in one piece. Timers have a resolution of a millisecond, so each piece is
+ * late or early by up to half of one; what was really added must be measured. Back-pressure: it takes no more while it
+ * holds `MOST_BYTES`, and gives no more than is asked for.
+ */
+import { Duplex } from 'node:stream';
+
+const MOST_BYTES = 1024 * 1024;
+const SLACK_MS = 0.5;
+
+export function delayLine(ms: number): Duplex {
+  let waiting: { due: number; chunk: Buffer }[] = [];
+  let bytes = 0;
+  let wanted = false;
+  let ended = false;
+  let timer: NodeJS.Timeout | undefined;
+  /** Takes the next chunk; there is room for it again. */
+  let takeMore: (() => void) | undefined;
+
+  function release(): void {
+    timer = undefined;
+    const due = wanted ? takeDue() : [];
+    if (due.length > 0) wanted = line.push(due.length === 1 ? due[0] : Buffer.concat(due));
+    if (ended && waiting.length === 0) line.push(null);
+    else if (wanted && waiting.length > 0) timer ??= setTimeout(release, ms);
+    if (!takeMore || bytes >= MOST_BYTES) return;
+    const take = takeMore;
+    takeMore = undefined;
+    take();
+  }
+
+  function takeDue(): Buffer[] {
+    const now = performance.now() + SLACK_MS;
+    const first = waiting.findIndex(({ due }) => due > now);
+    const count = first === -1 ? waiting.length : first;
+    const due = waiting.slice(0, count).map(({ chunk }) => chunk);
+    waiting = waiting.slice(count);
+    for (const chunk of due) bytes -= chunk.length;
+    return due;
+  }
+
+  const line = new Duplex({
+    write(chunk: Buffer, _encoding, done) {
+      waiting.push({ due: performance.now() + ms, chunk });
+      bytes += chunk.length;
+      if (bytes < MOST_BYTES) done();
+      else takeMore = done;
+      if (wanted) timer ??= setTimeout(release, ms);
+    },
+    read() {
+      wanted = true;
+      if (waiting.length > 0) timer ??= setTimeout(release, 0);
+    },
+    final(done) {
+      ended = true;
+      timer ??= setTimeout(release, 0);
+      done();
+    },
+    destroy(error, done) {
+      clearTimeout(timer);
+      done(error);
+    },
+  });
+  return line;
+}

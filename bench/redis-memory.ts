@@ -1,0 +1,41 @@
+/** What Redis itself says of its memory, beside what the kernel says of its process. */
+import { Redis } from 'ioredis';
+
+const MB = 1e6;
+
+export interface RedisMemory {
+  /** Most of what it has allocated for data and clients at once; the rest of its process is the server itself. */
+  usedMemoryPeakMegabytes: number;
+  /** Rewrites of the append-only file so far, each by a forked child. */
+  rewrites: number;
+  /** What the child of the last rewrite held besides the pages it shared with the server. */
+  rewriteCopyMegabytes: number;
+}
+
+/** @throws Error when Redis does not say, as one before version 7 does not */
+export async function readRedisMemory(url: string): Promise<RedisMemory> {
+  const redis = new Redis(url);
+  try {
+    return parseRedisMemory(await redis.info());
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** @param info the answer to INFO: lines of `name:value` */
+export function parseRedisMemory(info: string): RedisMemory {
+  const figure = (name: string): number => {
+    const value = new RegExp(`^${name}:(\\d+)\\r?$`, 'm').exec(info)?.[1];
+    if (value === undefined) throw new Error(`Redis does not say its ${name}.`);
+    return Number(value);
+  };
+  return {
+    usedMemoryPeakMegabytes: megabytes(figure('used_memory_peak')),
+    rewrites: figure('aof_rewrites'),
+    rewriteCopyMegabytes: megabytes(figure('aof_last_cow_size')),
+  };
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / (MB / 10)) / 10;
+}

@@ -1,0 +1,67 @@
+/**
+ * Which step of a user's way a function belongs to, told by where its code is.
+ *
+ * What is built into V8, and those modules of Node.js that only serve whoever calls them (buffers, events, crypto …), count
+ * as their caller's step. Time in which the main thread had nothing to do is no step.
+ */
+import type { Call, Frame } from './profile.ts';
+
+/** The first that fits counts. */
+const STEPS: [step: string, where: RegExp][] = [
+  ['garbage collector', /^\(garbage collector\)$/],
+  ['event loop', /^\(program\)$/],
+  ['BullMQ', /\/node_modules\/(bullmq|tslib|cron-parser)\//],
+  ['msgpackr (BullMQ)', /\/node_modules\/msgpackr/],
+  ['Redis client', /\/node_modules\/(@?ioredis|denque|debug|standard-as-callback|cluster-key-slot)\//],
+  ['PostgreSQL client', /\/node_modules\/(pg|pg-[\w-]+|postgres-[\w-]+)\/|\/src\/db\//],
+  ['parsing', /\/src\/imports\/(body|json-window|lines|ndjson|parse|parse-error|user-array)\.ts/],
+  ['judging', /\/src\/imports\/(cross-problems|field-names|schema|usual|validate|warnings)\.ts/],
+  ['judging', /\/src\/(users|passwords)\/|\/src\/ids\.ts|\/node_modules\/(zod|libphonenumber-js)\//],
+  ['duplicates', /\/src\/imports\/duplicates\.ts/],
+  ['lines for COPY', /\/src\/imports\/(accept|copy|intake|items)\.ts/],
+  ['our batches', /\/src\/imports\/(batch-writer|process|turns|write-batch)\.ts|\/workers\/import-users\.ts/],
+  ['our dispatcher', /\/src\/imports\/dispatch\.ts|\/src\/queue\/|\/workers\/dispatcher\.ts/],
+  ['our other loops', /\/src\/(mail|webhooks)\/|\/src\/imports\/(deadline|rescue|retention|undo)\.ts|\/workers\//],
+  ['HTTP and status calls', /^node:_http|^node:(internal\/)?(http|url|querystring)/],
+  [
+    'HTTP and status calls',
+    /\/node_modules\/(express|express-rate-limit|router|body-parser|path-to-regexp|qs|raw-body)\//,
+  ],
+  [
+    'HTTP and status calls',
+    /\/node_modules\/(accepts|content-type|etag|fresh|negotiator|on-finished|parseurl|send|type-is)\//,
+  ],
+  ['HTTP and status calls', /\/src\/(http|identity|imports|orgs|openapi)\/|\/src\/app\.ts/],
+  ['logs and measures', /\/node_modules\/(pino|prom-client|sonic-boom|thread-stream)|\/src\/(logger|measures)\.ts/],
+  [
+    'promises and timers',
+    /^node:(timers|async_hooks|internal\/(async|process\/|priority_queue|promise|timers|linkedlist))/,
+  ],
+  ['sockets and streams', /^node:(net|stream|internal\/(js_stream|net|stream))/],
+];
+export const IDLE = '(idle)';
+export const OTHER = 'other';
+export const STEP_NAMES = [...new Set(STEPS.map(([step]) => step)), OTHER];
+
+/** @param caller the step of whoever calls the function */
+export function stepOf({ functionName, url }: Frame, caller: string): string {
+  const place = url || functionName;
+  const found = STEPS.find(([, where]) => where.test(place));
+  if (found) return found[0];
+  return url === '' || url.startsWith('node:') ? caller : OTHER;
+}
+
+/** Each step's part of the time in which the main thread worked, largest first; they add up to 1. */
+export function stepShares(roots: Call[]): Map<string, number> {
+  const time = new Map<string, number>();
+  const add = (call: Call, caller: string): void => {
+    if (call.frame.functionName === IDLE) return;
+    const step = stepOf(call.frame, caller);
+    time.set(step, (time.get(step) ?? 0) + call.self);
+    for (const callee of call.callees) add(callee, step);
+  };
+  for (const root of roots) add(root, OTHER);
+  const sum = [...time.values()].reduce((a, b) => a + b, 0);
+  const shares = [...time].filter(([, t]) => t > 0).map(([step, t]) => [step, t / sum] as const);
+  return new Map(shares.sort((a, b) => b[1] - a[1]));
+}

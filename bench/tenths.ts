@@ -1,0 +1,37 @@
+/**
+ * How the speed of an import changes from its first tenth to its last, from samples of how many users had ended when.
+ *
+ * Between two samples users are taken to end evenly. That puts the first user too early and the last too late by half
+ * the time between two samples on average, which slows the first and the last tenth alike.
+ */
+const TENTHS = 10;
+
+export interface Sample {
+  ms: number;
+  /** Users that had ended by then; never fewer than in the sample before. */
+  ended: number;
+}
+
+/**
+ * When `n` users had ended, in the samples' milliseconds.
+ * @param samples the first with no user ended yet
+ * @throws Error when no sample has as many
+ */
+export function timeAt(samples: Sample[], n: number): number {
+  const i = samples.findIndex((sample) => sample.ended >= n);
+  const [before, after] = [samples[i - 1], samples[i]];
+  if (!before || !after) throw new Error(`There are no samples around ${n} users.`);
+  return before.ms + ((n - before.ended) / (after.ended - before.ended)) * (after.ms - before.ms);
+}
+
+/**
+ * Users per second in each tenth of `total` users, in the order in which they ended. The first tenth begins when its
+ * first user has ended, so that neither the upload nor the way of the first jobs is in it.
+ * @param total more than ten
+ */
+export function tenthRates(samples: Sample[], total: number): number[] {
+  const bounds = Array.from({ length: TENTHS + 1 }, (_, i) => (i === 0 ? 1 : (total * i) / TENTHS));
+  const times = bounds.map((n) => timeAt(samples, n));
+  const span = (list: number[], i: number) => (list[i + 1] as number) - (list[i] as number);
+  return Array.from({ length: TENTHS }, (_, i) => (span(bounds, i) / span(times, i)) * 1000);
+}

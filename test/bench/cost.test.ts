@@ -1,0 +1,120 @@
+/** The pure parts of the bench `cost`: what a profile says, and how it is shown. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { listed } from '../../bench/cost.ts';
+import { boxesOf, flameGraph } from '../../bench/flame.ts';
+import { type CpuProfile, callTree, cut } from '../../bench/profile.ts';
+import { commandsPerUser, REST, readCommands, scriptShares } from '../../bench/redis-cost.ts';
+import { OTHER, stepOf, stepShares } from '../../bench/steps.ts';
+
+const frame = (functionName: string, url = '', lineNumber = -1) => ({ functionName, url, lineNumber });
+const BULLMQ = 'file:///srv/muster/node_modules/bullmq/dist/cjs/classes/worker.js';
+
+/** 10 ms: 2 idle, 2 of the garbage collector, 1 of BullMQ, 4 of a buffer that BullMQ asks for, 1 of a file of nobody's. */
+const PROFILE: CpuProfile = {
+  nodes: [
+    { id: 1, callFrame: frame('(root)'), children: [2, 3, 4, 7] },
+    { id: 2, callFrame: frame('(idle)') },
+    { id: 3, callFrame: frame('(garbage collector)') },
+    { id: 4, callFrame: frame('mainLoop', BULLMQ, 9), children: [5] },
+    { id: 5, callFrame: frame('toString', 'node:buffer', 99), children: [6] },
+    { id: 6, callFrame: frame('utf8Slice') },
+    { id: 7, callFrame: frame('<odd>', 'file:///srv/odd.js', 0) },
+  ],
+  startTime: 1000,
+  endTime: 11_000,
+  samples: [2, 3, 4, 5, 6, 7],
+  timeDeltas: [0, 2000, 2000, 1000, 1000, 3000],
+};
+
+test('what a sample saw lasts until the next one, the last until the end', () => {
+  const root = callTree(PROFILE);
+  const bullmq = root.callees[2];
+  assert.deepEqual(
+    root.callees.map((call) => call.self),
+    [2000, 2000, 1000, 1000],
+  );
+  assert.equal(bullmq?.callees[0]?.self, 1000);
+  assert.equal(bullmq?.callees[0]?.callees[0]?.self, 3000);
+});
+
+test('a part of a profile is a profile of that time', () => {
+  const part = cut(PROFILE, 4000, 8000);
+  assert.deepEqual(part.samples, [4, 5, 6]);
+  assert.deepEqual(part.timeDeltas, [1000, 1000, 1000]);
+  const bullmq = callTree(part).callees[2];
+  assert.equal(bullmq?.self, 1000);
+  assert.equal(bullmq?.callees[0]?.callees[0]?.self, 1000, 'the last one lasts until the end of the part');
+});
+
+test('a function belongs to the step of its file, what only serves to that of its caller', () => {
+  assert.equal(stepOf(frame('add', 'file:///srv/src/imports/duplicates.ts'), OTHER), 'duplicates');
+  assert.equal(
+    stepOf(frame('write', 'file:///srv/node_modules/pg-protocol/dist/parser.js'), OTHER),
+    'PostgreSQL client',
+  );
+  assert.equal(stepOf(frame('writev'), 'sockets and streams'), 'sockets and streams');
+  assert.equal(stepOf(frame('from', 'node:buffer'), 'parsing'), 'parsing');
+  assert.equal(stepOf(frame('end', 'node:net'), 'parsing'), 'sockets and streams');
+  assert.equal(stepOf(frame('odd', 'file:///srv/odd.js'), 'parsing'), OTHER);
+});
+
+test('shares are of the time without idling, largest first', () => {
+  const shares = stepShares([callTree(PROFILE)]);
+  assert.deepEqual(
+    [...shares],
+    [
+      ['BullMQ', 0.625],
+      ['garbage collector', 0.25],
+      [OTHER, 0.125],
+    ],
+  );
+});
+
+test('boxes stand on their callers, and narrow ones are left out', () => {
+  const boxes = boxesOf(callTree(PROFILE));
+  assert.deepEqual(
+    boxes.map(({ name, left, width, depth }) => [name, left, width, depth]),
+    [
+      ['mainLoop', 0, 0.625, 0],
+      ['toString', 0, 0.5, 1],
+      ['utf8Slice', 0, 0.375, 2],
+      ['(garbage collector)', 0.625, 0.25, 0],
+      ['<odd>', 0.875, 0.125, 0],
+    ],
+  );
+  assert.equal(boxes[0]?.place, 'node_modules/bullmq/dist/cjs/classes/worker.js:10');
+  const rare = { ...PROFILE, endTime: 3_000_000 };
+  assert.deepEqual(
+    boxesOf(callTree(rare)).map(({ name }) => name),
+    ['<odd>'],
+  );
+});
+
+test('the graph is one SVG that refers to nothing, with names escaped', () => {
+  const svg = flameGraph(PROFILE, 'Worker & more');
+  assert.match(svg, /^<svg xmlns="[^"]+" viewBox="0 0 1200 \d+"/);
+  assert.match(svg, /Worker &amp; more/);
+  assert.match(svg, /&lt;odd&gt;/);
+  assert.match(svg, /BullMQ 62\.5 %/);
+  assert.doesNotMatch(svg, /<script|href|url\(|\/srv\/muster/);
+});
+
+test("Redis's counts are read, and a script's runs count by their median", () => {
+  const commands = readCommands(
+    '# Commandstats\r\ncmdstat_xadd:calls=8,usec=24,usec_per_call=3.00\r\ncmdstat_get:calls=2,usec=90,x\r\n',
+  );
+  assert.deepEqual(commands, { xadd: { calls: 8, microseconds: 24 }, get: { calls: 2, microseconds: 90 } });
+  assert.deepEqual(Object.entries(commandsPerUser(commands, 4)), [
+    ['get', { calls: 0.5, microseconds: 22.5 }],
+    ['xadd', { calls: 2, microseconds: 6 }],
+  ]);
+  const runs = [40, 44, 900].map((microseconds) => ({ script: 'moveToFinished', microseconds }));
+  assert.deepEqual(scriptShares(runs, 100), { addStandardJob: 0, moveToFinished: 0.44, [REST]: 0.56 });
+  assert.deepEqual(scriptShares(runs, 22), { addStandardJob: 0, moveToFinished: 1, [REST]: 0 });
+});
+
+test('steps are listed largest first, small ones as a sum', () => {
+  assert.equal(listed({ a: 0.3, b: 2, c: 10.04, d: 0.4 }), 'c 10.0, b 2.0, all else 0.7');
+  assert.equal(listed({ a: 0.3 }), '');
+});
