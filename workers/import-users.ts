@@ -20,7 +20,7 @@ export interface ImportWorkerDeps {
 }
 
 const MAX_FLUSHES = 6;
-const FILL_MS = 5;
+const FILL_MS = 2;
 
 /** Starts taking jobs. `stop` takes no further job, lets those in progress be written, then closes its connections. */
 export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): {
@@ -35,7 +35,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
     maxBatch: 1000,
     maxFlushes: MAX_FLUSHES,
     maxFlushesPerImport: 1,
-    fill: { items: config.WORKER_CONCURRENCY / 2, ms: FILL_MS },
+    fill: { items: config.WORKER_CONCURRENCY / 4, ms: FILL_MS },
     retryMs: { first: 50, last: 2000 },
     onFault: (fault) => logger.warn({ kind: fault.kind, err: fault.cause }, 'a batch was not written'),
   };

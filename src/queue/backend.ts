@@ -10,6 +10,7 @@ import { Redis } from 'ioredis';
 import type pg from 'pg';
 import { openPool } from '../db/pool.ts';
 import { mergeCompletions } from './merge-completions.ts';
+import { mergeScripts } from './merge-scripts.ts';
 
 export interface Backend {
   kind: 'redis' | 'postgres';
@@ -30,7 +31,7 @@ export function chooseBackend(settings: { REDIS_URL?: string | undefined; DATABA
 function redisBackend(url: string): Backend {
   const opened: Redis[] = [];
   const connect = (maxRetriesPerRequest: number | null) => {
-    const redis = new Redis(url, { maxRetriesPerRequest });
+    const redis = mergeScripts(new Redis(url, { maxRetriesPerRequest }));
     redis.on('error', () => {}); // BullMQ listens too, and says it to the log
     opened.push(redis);
     return redis;
