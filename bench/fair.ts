@@ -11,7 +11,7 @@ import { DEFAULT_USERS, type Running, whileRunning } from './running.ts';
 
 const IMPORTS = 20;
 /** Of the running import for each small one, so that a short one is not over before they are. */
-const USERS_PER_IMPORT = 3000;
+const USERS_PER_IMPORT = 10_000;
 const SMALL = 10;
 const CEILING_S = 2;
 const POLL_MS = 10;

@@ -11,7 +11,7 @@ import { timed } from './timed.ts';
 
 const CALLS = 150;
 /** Of the running import for each call, so that a short one is not over before they are. */
-const USERS_PER_CALL = 500;
+const USERS_PER_CALL = 2000;
 const WARM_UP = 2;
 const CEILING_MS = { 50: 60, 99: 300 };
 

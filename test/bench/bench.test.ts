@@ -86,7 +86,7 @@ function assertLoaded(line: Line | undefined, unit: string): asserts line is Lin
 
 test('single and fair are measured while an import runs', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
-  const lines = await runJson(t, ['--only', 'single,fair', '--users', '10000']);
+  const lines = await runJson(t, ['--only', 'single,fair', '--users', '20000']);
   const loaded = ['single-loaded-p50', 'single-loaded-p99'];
   assert.deepEqual([...lines.keys()], ['single-p50', 'single-p99', ...loaded, 'fair']);
   for (const name of loaded) assertLoaded(lines.get(name), 'ms');
@@ -97,10 +97,10 @@ test('single and fair are measured while an import runs', async (t) => {
 
 test('status is measured for an import and for one of a tenth of its users', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
-  const lines = await runJson(t, ['--only', 'status', '--users', '40000']);
-  assert.deepEqual([...lines.keys()], ['status-4000', 'status-40000']);
+  const lines = await runJson(t, ['--only', 'status', '--users', '100000']);
+  assert.deepEqual([...lines.keys()], ['status-10000', 'status-100000']);
   for (const line of lines.values()) assertLoaded(line, 'ms');
-  assert.equal(typeof lines.get('status-40000')?.p50Ratio, 'number');
+  assert.equal(typeof lines.get('status-100000')?.p50Ratio, 'number');
 });
 
 test('a running import that is over too soon fails the bench and says what to do', async (t) => {
