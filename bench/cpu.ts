@@ -37,6 +37,13 @@ export function cpuTime(roles: Roles): CpuTime {
   return time;
 }
 
+/** Microseconds of processor time of each process, without its children; those that have ended are left out. */
+export function livingTime(pids: readonly number[]): Map<number, number> {
+  const processes = readProcesses();
+  const times = pids.map((pid) => [pid, (processes.get(pid)?.ticks ?? Number.NaN) * MICROSECONDS_PER_TICK] as const);
+  return new Map(times.filter(([, time]) => !Number.isNaN(time)));
+}
+
 /** What was used since `before`, by role, divided by `count`. */
 export function cpuPerUnit(before: CpuTime, after: CpuTime, count: number): CpuTime {
   return Object.fromEntries(

@@ -13,6 +13,7 @@ const PASSWORD = 'correct horse battery staple';
 /** Whatever was hashed, verifying it is the same work. */
 const SALT = Buffer.alloc(16, 1).toString('base64').replace(/=+$/, '');
 const base64 = (bytes: number) => Buffer.alloc(bytes, 2).toString('base64').replace(/=+$/, '');
+const hex = (bytes: number) => Buffer.alloc(bytes, 2).toString('hex');
 const zeros = (length: number) => '.'.repeat(length);
 
 const bcrypt = (cost: string) => `$2b$${cost}$${zeros(53)}`;
@@ -21,6 +22,11 @@ const scrypt = (cost: string) => `$scrypt$${cost}$${SALT}$${base64(32)}`;
 const pbkdf2 = (name: string, bytes: number) => (rounds: string) => `$${name}$${rounds}$${SALT}$${base64(bytes)}`;
 const sha2 = (id: number, length: number) => (cost: string) => `$${id}$${cost}$saltsaltsaltsalt$${zeros(length)}`;
 const portable = (id: string, length: number) => (log2: string) => `$${id}$${log2}saltsalt${zeros(length)}`;
+const fbscrypt = (cost: string) => `$fbscrypt$v=1,${cost},ss=Bw==,sk=${base64(64)}$${SALT}$${base64(64)}`;
+function djangoScrypt(cost: string): string {
+  const [n, r, p] = cost.split(',').map((parameter) => parameter.slice(2));
+  return `scrypt$${n}$salt$${r}$${p}$${base64(64)}`;
+}
 
 interface Case {
   make: (cost: string) => string;
@@ -43,6 +49,18 @@ const CASES: Case[] = [
   { make: sha2(6, 86), usual: 'rounds=5000', dearest: 'rounds=1000000' },
   { make: portable('P', 22), usual: 'B', dearest: 'H' },
   { make: portable('S', 43), usual: 'D', dearest: 'H' },
+  { make: fbscrypt, usual: 'n=14,r=8,p=1', dearest: 'n=18,r=8,p=16' },
+  { make: (rounds) => `pbkdf2_sha256$${rounds}$salt$${base64(32)}`, usual: '600000', dearest: '10000000' },
+  { make: (rounds) => `pbkdf2_sha1$${rounds}$salt$${base64(20)}`, usual: '600000', dearest: '10000000' },
+  { make: (cost) => `argon2${argon2('argon2id')(cost)}`, usual: 'm=102400,t=2,p=8', dearest: 'm=524288,t=10,p=16' },
+  { make: (cost) => `bcrypt_sha256$${bcrypt(cost)}`, usual: '12', dearest: '16' },
+  { make: (cost) => `bcrypt$${bcrypt(cost)}`, usual: '12', dearest: '16' },
+  { make: djangoScrypt, usual: 'N=16384,r=8,p=1', dearest: 'N=262144,r=8,p=16' },
+  { make: (cost) => `$wp${bcrypt(cost)}`, usual: '10', dearest: '16' },
+  { make: (cost) => `scrypt:${cost}$salt$${hex(64)}`, usual: '32768:8:1', dearest: '262144:8:16' },
+  { make: (rounds) => `pbkdf2:sha256:${rounds}$salt$${hex(32)}`, usual: '600000', dearest: '10000000' },
+  { make: () => `sha1$salt$${hex(20)}`, usual: 'one SHA-1' },
+  { make: () => `md5$salt$${hex(16)}`, usual: 'one MD5' },
   { make: () => `$1$saltsalt$${zeros(22)}`, usual: '1000 rounds' },
   { make: () => `$md5salted-prefix$salt$${base64(16)}==`, usual: 'one MD5' },
   { make: () => `$md5salted-suffix$salt$${base64(16)}==`, usual: 'one MD5' },

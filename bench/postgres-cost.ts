@@ -5,7 +5,7 @@
  * Only the first is processor time. A statement's time is elapsed time, with its waits for client, locks and disk; its
  * commit comes after it.
  */
-import { type CpuTime, cpuTime } from './cpu.ts';
+import { type CpuTime, cpuTime, livingTime } from './cpu.ts';
 import type { Scope } from './scope.ts';
 import type { Stores } from './stand.ts';
 
@@ -39,12 +39,14 @@ export interface BackendWatch {
 export async function watchBackends(scope: Scope, stores: Stores): Promise<BackendWatch> {
   const first = new Map<number, number>();
   const last = new Map<number, { role: string; time: number }>();
+  let failed: unknown;
   const look = async (isFirst = false) => {
     const found = await backends(stores);
-    // All at once; throws when one ended meanwhile, and the next look sees the others.
-    const times = cpuTime(Object.fromEntries(found.map(({ pid }) => [pid, [pid]])));
+    const times = livingTime(found.map(({ pid }) => pid));
     for (const { pid, role } of found) {
-      const time = times[pid] as number;
+      const time = times.get(pid);
+      // Ended meanwhile: what it used is known from the look before.
+      if (time === undefined) continue;
       if (!first.has(pid)) first.set(pid, isFirst ? time : 0);
       last.set(pid, { role, time });
     }
@@ -52,13 +54,14 @@ export async function watchBackends(scope: Scope, stores: Stores): Promise<Backe
   await look(true);
   const before = serverTime(stores);
   const timer = await scope.start(
-    async () => setInterval(() => void look().catch(() => {}), LOOK_MS),
+    async () => setInterval(() => void look().catch((error: unknown) => (failed = error)), LOOK_MS),
     async (opened) => clearInterval(opened),
   );
   return {
     async end() {
       clearInterval(timer);
-      await look().catch(() => {});
+      await look();
+      if (failed) throw failed;
       const used: CpuTime = { [ENDED]: serverTime(stores) - before };
       for (const [pid, { role, time }] of last) {
         const mine = time - (first.get(pid) as number);

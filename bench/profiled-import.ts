@@ -39,7 +39,7 @@ export async function profiledImport(scope: Scope, users: number, workers: numbe
   const steps = {
     api: Object.fromEntries(stepShares(profiles.api.map(callTree))),
     worker: Object.fromEntries(stepShares(profiles.worker.map(callTree))),
-    redis: scriptShares(seen.runs, seen.redisCpu),
+    redis: scriptShares(seen.runs, seen.redisCpu, users),
   };
   const commands = commandsPerUser(seen.commands, users);
   return { steps, commands, statements: seen.statements };

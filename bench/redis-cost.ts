@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Redis } from 'ioredis';
+import { mergedScript } from '../src/queue/merge-scripts.ts';
 import { percentile, rounded } from './bench.ts';
 import type { Scope } from './scope.ts';
 
@@ -19,6 +20,8 @@ const LOG_FROM_US = 10;
 
 export interface ScriptRun {
   script: string;
+  /** Of many calls at once. */
+  isMerged: boolean;
   microseconds: number;
 }
 
@@ -37,6 +40,7 @@ export async function watchRedis(scope: Scope, url: string): Promise<RedisWatch>
   await redis.config('SET', 'slowlog-log-slower-than', LOG_FROM_US);
   await redis.config('RESETSTAT');
   const seen = new Map<number, ScriptRun>();
+  let failed: unknown;
   const names = scriptNames();
   const look = async () => {
     for (const [id, , microseconds, args] of (await redis.slowlog('GET', ENTRIES)) as [
@@ -45,28 +49,37 @@ export async function watchRedis(scope: Scope, url: string): Promise<RedisWatch>
       number,
       string[],
     ][]) {
-      if (args[0] === 'evalsha') seen.set(id, { script: names.get(args[1] as string) ?? 'others', microseconds });
+      if (args[0] !== 'evalsha') continue;
+      seen.set(id, { ...(names.get(args[1] as string) ?? { script: 'others', isMerged: false }), microseconds });
     }
   };
   const timer = await scope.start(
-    async () => setInterval(() => void look().catch(() => {}), SAMPLE_MS),
+    async () => setInterval(() => void look().catch((error: unknown) => (failed = error)), SAMPLE_MS),
     async (opened) => clearInterval(opened),
   );
   return {
     async end() {
       clearInterval(timer);
+      if (failed) throw failed;
       return { runs: [...seen.values()], commands: readCommands(await redis.info('commandstats')) };
     },
   };
 }
 
-/** BullMQ's scripts by the name that Redis knows them by. */
-function scriptNames(): Map<string, string> {
+/** BullMQ's scripts, alone and as we merge them, by the name that Redis knows them by. */
+function scriptNames(): Map<string, Omit<ScriptRun, 'microseconds'>> {
   const require = createRequire(import.meta.url);
-  const scripts: Record<string, { name: string; content: string }> = require('../node_modules/bullmq/dist/cjs/scripts');
-  return new Map(
-    Object.values(scripts).map(({ name, content }) => [createHash('sha1').update(content).digest('hex'), name]),
-  );
+  const scripts: Record<
+    string,
+    { name: string; content: string; keys: number }
+  > = require('../node_modules/bullmq/dist/cjs/scripts');
+  const sha1 = (text: string) => createHash('sha1').update(text).digest('hex');
+  const names = new Map<string, Omit<ScriptRun, 'microseconds'>>();
+  for (const { name, content, keys } of Object.values(scripts)) {
+    names.set(sha1(content), { script: name, isMerged: false });
+    names.set(sha1(mergedScript(content, keys)), { script: name, isMerged: true });
+  }
+  return names;
 }
 
 export type Commands = Record<string, { calls: number; microseconds: number }>;
@@ -88,21 +101,27 @@ export function commandsPerUser(commands: Commands, users: number): Commands {
   return Object.fromEntries(each.sort((a, b) => b[1].microseconds - a[1].microseconds));
 }
 
-/** Each user is one job that is added once and ends once. */
-const ONCE_A_USER = ['addStandardJob', 'moveToFinished'];
+const SCRIPTS = ['addStandardJob', 'moveToFinished'];
 export const REST = 'network, append-only file, rest';
 
 /**
  * Each script's part of Redis's processor time, and the rest; they add up to 1.
  * @param cpu microseconds per user in the run that was watched
  */
-export function scriptShares(runs: ScriptRun[], cpu: number): Record<string, number> {
-  const medians = ONCE_A_USER.map((script) => {
-    const times = runs.filter((run) => run.script === script).map((run) => run.microseconds);
-    return [script, times.length > 0 ? percentile(times, 0.5) : 0] as const;
+export function scriptShares(runs: ScriptRun[], cpu: number, users: number): Record<string, number> {
+  const each = SCRIPTS.map((script) => {
+    const some = runs.filter((run) => run.script === script);
+    const merged = some.filter((run) => run.isMerged);
+    return [script, (undisturbed(merged) + undisturbed(some.filter((run) => !run.isMerged))) / users] as const;
   });
-  const known = medians.reduce((sum, [, us]) => sum + us, 0);
+  const known = each.reduce((sum, [, us]) => sum + us, 0);
   const whole = Math.max(known, cpu);
-  const shares = medians.map(([script, us]) => [script, us / whole] as const);
+  const shares = each.map(([script, us]) => [script, us / whole] as const);
   return { ...Object.fromEntries(shares), [REST]: (whole - known) / whole };
+}
+
+/** What runs of one kind took in all, each counted as the median one. */
+function undisturbed(runs: ScriptRun[]): number {
+  const times = runs.map((run) => run.microseconds);
+  return times.length === 0 ? 0 : percentile(times, 0.5) * times.length;
 }

@@ -1,4 +1,5 @@
 /** The worker process, `npm run worker`: does all that WORKER_ROLES names; any number of them may run. */
+import { constants, setPriority } from 'node:os';
 import type { Logger } from 'pino';
 import { openPool } from '../src/db/pool.ts';
 import { type Running, runEntry, type StoresConfig } from '../src/lifecycle.ts';
@@ -13,6 +14,8 @@ import { startRescuer } from './rescuer.ts';
 import { startUndoer } from './undoer.ts';
 import { startWebhookSender } from './webhooks.ts';
 
+// On a machine that all share, whoever logs in or looks on goes before a mass import. Threads that start later inherit it.
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 runEntry('worker', start);
 
 async function start(config: StoresConfig, logger: Logger): Promise<Running> {

@@ -57,7 +57,7 @@ export function startMailer(deps: MailerDeps): Mailer {
     concurrency: CONCURRENCY,
     lockMs: config.JOB_LOCK_MS,
     onError: (error) => logger.warn({ reason: error.message }, 'mail queue'),
-    ...(config.MAIL_RATE > 0 ? { limiter: { max: config.MAIL_RATE, duration: 1000 } } : {}),
+    ...(config.MAIL_RATE > 0 ? { limiter: evenly(config.MAIL_RATE) } : {}),
   });
   const relayed = relayRound(pool, queues, {
     window: windowOf(config),
@@ -78,6 +78,16 @@ export function startMailer(deps: MailerDeps): Mailer {
       return stopped;
     },
   };
+}
+
+/**
+ * The rate as BullMQ counts it, in tenths of a second: it lets a window's worth go at each window's beginning, so with
+ * whole seconds the double might go within one.
+ * @param rate mails a second
+ */
+function evenly(rate: number): { max: number; duration: number } {
+  const max = Math.max(1, Math.floor(rate / 10));
+  return { max, duration: Math.ceil((1000 * max) / rate) };
 }
 
 function relayRound(pool: Pool, queues: Queues, options: RelayOptions): () => Promise<number> {

@@ -45,6 +45,8 @@ export interface Queues {
   add<T>(queue: QueueName, jobs: JobToAdd<T>[]): Promise<void>;
   /** Jobs that wait or run, for tests and `status`. */
   depth(queue: QueueName): Promise<number>;
+  /** Worker processes that take jobs of the queue. */
+  workers(queue: QueueName): Promise<number>;
   /** Throws all jobs away, for tests: what the dispatcher must survive. */
   drop(queue: QueueName): Promise<void>;
   work<T>(
@@ -67,7 +69,7 @@ const ADD_CHUNK = 1000;
 const STORE_RETRY_MS = 1000;
 
 /** What is used of a BullMQ queue, whose own type depends on its backend. */
-type JobSink = Pick<Queue, 'addBulk' | 'getJobCounts' | 'obliterate' | 'close'>;
+type JobSink = Pick<Queue, 'addBulk' | 'getJobCounts' | 'getWorkersCount' | 'obliterate' | 'close'>;
 
 /** Connects lazily; the queues exist once the first job is added. */
 export function openQueues(settings: QueueSettings): Queues {
@@ -109,6 +111,7 @@ export function openQueues(settings: QueueSettings): Queues {
       const counts = await queue(name).getJobCounts('waiting', 'active', 'delayed', 'prioritized');
       return Object.values(counts).reduce((a, b) => a + b, 0);
     },
+    workers: (name) => queue(name).getWorkersCount(),
     async drop(name) {
       await queue(name).obliterate({ force: true });
     },

@@ -109,9 +109,16 @@ test("Redis's counts are read, and a script's runs count by their median", () =>
     ['get', { calls: 0.5, microseconds: 22.5 }],
     ['xadd', { calls: 2, microseconds: 6 }],
   ]);
-  const runs = [40, 44, 900].map((microseconds) => ({ script: 'moveToFinished', microseconds }));
-  assert.deepEqual(scriptShares(runs, 100), { addStandardJob: 0, moveToFinished: 0.44, [REST]: 0.56 });
-  assert.deepEqual(scriptShares(runs, 22), { addStandardJob: 0, moveToFinished: 1, [REST]: 0 });
+  const run = (script: string, isMerged: boolean, microseconds: number) => ({ script, isMerged, microseconds });
+  // Of ten users: two were added at once and eight one by one, all were ended at once.
+  const ends = [400, 440, 9000].map((us) => run('moveToFinished', true, us));
+  const adds = [run('addStandardJob', true, 40), ...Array.from({ length: 8 }, () => run('addStandardJob', false, 10))];
+  assert.deepEqual(scriptShares([...ends, ...adds], 288, 10), {
+    addStandardJob: 12 / 288,
+    moveToFinished: 132 / 288,
+    [REST]: 144 / 288,
+  });
+  assert.deepEqual(scriptShares(ends, 66, 10), { addStandardJob: 0, moveToFinished: 1, [REST]: 0 });
 });
 
 test('steps are listed largest first, small ones as a sum', () => {
