@@ -3,11 +3,9 @@
  * named beside those of the schema and not only once the others are mended.
  */
 import type { FieldViolation } from '../errors.ts';
-import { hashProblem } from '../passwords/registry.ts';
+import { hashProblem, longestHash } from '../passwords/registry.ts';
 import { textProblem } from '../users/fields.ts';
 import { MAX_ELEMENTS } from './schema.ts';
-
-const HASH_MAX = 200;
 
 /** @param entry anything JSON can hold, with its fields renamed */
 export function crossProblems(entry: unknown): FieldViolation[] {
@@ -26,7 +24,7 @@ export function crossProblems(entry: unknown): FieldViolation[] {
 
 /** Of a text that the schema has nothing against. */
 function importedHashProblem(value: unknown): string | undefined {
-  if (typeof value !== 'string' || value === '' || textProblem(value, HASH_MAX)) return undefined;
+  if (typeof value !== 'string' || value === '' || textProblem(value, longestHash(value))) return undefined;
   return hashProblem(value);
 }
 

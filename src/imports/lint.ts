@@ -2,10 +2,10 @@
  * Which password hashes a body holds, by scheme, and whether they will verify: told by a dry run.
  * Counts and forgets; of a hash nothing is kept but the name of its scheme.
  */
-import { hashProblem, identifierOf, schemeOf } from '../passwords/registry.ts';
+import { hashProblem, schemeSeen } from '../passwords/registry.ts';
 
 export interface HashCount {
-  /** Such as `bcrypt`; of one that we do not know its identifier, such as `$argon2d$`; `unknown` without that. */
+  /** Such as `bcrypt`; of one that we do not know its identifier, such as `$argon2d$` or `foo_sha256`; `unknown` without that. */
   scheme: string;
   users: number;
   /** Whether the passwords of these users will verify. */
@@ -42,13 +42,6 @@ export function openHashLint(): HashLint {
     },
     list: () => [...counts.values()].sort((a, b) => b.users - a.users),
   };
-}
-
-function schemeSeen(hash: string): string {
-  const known = schemeOf(hash);
-  if (known !== undefined) return known;
-  const identifier = identifierOf(hash);
-  return identifier === undefined ? UNKNOWN : `$${identifier}$`;
 }
 
 function hashOf(entry: unknown): string | undefined {

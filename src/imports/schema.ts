@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { importedTotpSecret } from '../identity/totp/schema.ts';
 import { bool, emailAddress, gender, id, language, requiredText, text } from '../users/fields.ts';
+import { hashText } from '../users/hash-field.ts';
 import { metadataValue } from '../users/metadata.ts';
 
 /** Of metadata and of links: each element that is wrong costs, so their number is looked at first. */
@@ -48,7 +49,7 @@ const userFields = {
   email: z.object({ email: emailAddress(), isEmailVerified: bool().optional() }, required('an object')),
   phone: z.object({ phone: requiredText(200), isPhoneVerified: bool().optional() }, 'must be an object').optional(),
   password: requiredText(200).optional(),
-  hashedPassword: z.object({ value: requiredText(200) }, 'must be an object').optional(),
+  hashedPassword: z.object({ value: hashText() }, 'must be an object').optional(),
   passwordChangeRequired: bool().optional(),
   metadata: list(metadata).optional(),
   idps: list(idp).optional(),

@@ -5,7 +5,7 @@
  * Guarantee: what is taken here comes out just as the schema would have it (a property test holds the two together); for
  * all else this answers undefined and the schema judges. It is here for speed alone: it makes no objects but the item.
  */
-import { hashProblem } from '../passwords/registry.ts';
+import { HASH_MAX, hashProblem } from '../passwords/registry.ts';
 import {
   displayNameOf,
   GENDERS,
@@ -163,7 +163,7 @@ function readPhone(phone: Record<string, unknown>, item: PendingItem, plain: boo
 function readHash(hashed: Record<string, unknown>, item: PendingItem, plain: boolean): boolean {
   for (const key in hashed) {
     const value = hashed[key];
-    if (key !== 'value' || !isText(value, plain) || value === '' || hashProblem(value)) return false;
+    if (key !== 'value' || !isText(value, plain, HASH_MAX) || value === '' || hashProblem(value)) return false;
     item.passwordHash = value;
   }
   return item.passwordHash !== null;
@@ -183,7 +183,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isText(value: unknown, plain: boolean): value is string {
+function isText(value: unknown, plain: boolean, max = MAX): value is string {
   if (typeof value !== 'string') return false;
-  return plain && value.length <= MAX ? true : textProblem(value, MAX) === undefined;
+  return plain && value.length <= max ? true : textProblem(value, max) === undefined;
 }

@@ -18,7 +18,11 @@ const IN_ALPHABET = Uint8Array.from({ length: 128 }, (_, code) =>
 );
 
 /** The length in UTF-8 bytes beyond which bcrypt does not see a password. */
-export const BCRYPT_BYTES = 72;
+const BCRYPT_BYTES = 72;
+
+export function bcryptSeesAll(password: string): boolean {
+  return Buffer.byteLength(password) <= BCRYPT_BYTES;
+}
 
 /** The cost of a hash that `matches`, or NaN. */
 export function bcryptCost(encoded: string): number {
@@ -51,6 +55,7 @@ export const bcryptScheme = defineScheme({
     return encoded.startsWith('$2') && encoded[3] === '$' && (variant === 97 || variant === 98 || variant === 121);
   },
   parse,
+  seesAll: bcryptSeesAll,
   verify({ encoded }, password) {
     // Some old programs set the unused last bits of the salt. Comparing bytes instead of texts lets these in too.
     const made = bcrypt.hashSync(password, encoded.slice(0, HASH_AT));

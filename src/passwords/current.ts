@@ -6,29 +6,28 @@
 import { randomBytes } from 'node:crypto';
 import bcrypt from 'bcryptjs';
 import { argon2Cost, makeArgon2id } from './argon2.ts';
-import { BCRYPT_BYTES, bcryptCost } from './bcrypt.ts';
-import { schemeOf, verifyHash } from './registry.ts';
+import { bcryptCost, bcryptSeesAll } from './bcrypt.ts';
+import { schemeOf, seesAll, verifyHash } from './registry.ts';
 
 /** OWASP's password storage recommendation for argon2id: 19 MiB, 2 passes, 1 lane. */
 const ARGON2ID = { m: 19 * 1024, t: 2, p: 1 } as const;
 
 const NO_ONES_SALT = 'MusterNoSuchUserHere.u';
 
-const isLong = (password: string) => Buffer.byteLength(password) > BCRYPT_BYTES;
-
 /** A new hash of the password with a random salt. */
 export function makeHash(password: string, cost: number): string {
-  return isLong(password) ? makeArgon2id(password, randomBytes(16), ARGON2ID) : bcrypt.hashSync(password, cost);
+  return bcryptSeesAll(password) ? bcrypt.hashSync(password, cost) : makeArgon2id(password, randomBytes(16), ARGON2ID);
 }
 
 /**
- * Whether a hash that this password verified may stay: it is what `makeHash` would choose today, or bcrypt of a longer
- * password. bcrypt did not look at the end of that one; a slip of the pen in it must not become the password.
+ * Whether a hash that this password verified may stay: it is what `makeHash` would choose today, or its scheme did not
+ * look at all of the password, as bcrypt of a longer one; a slip of the pen in the rest must not become the password.
  */
 export function isCurrent(encoded: string, password: string, cost: number): boolean {
+  if (!seesAll(encoded, password)) return true;
   const scheme = schemeOf(encoded);
-  if (scheme === 'bcrypt') return isLong(password) || bcryptCost(encoded) === cost;
-  const found = scheme === 'argon2id' && isLong(password) ? argon2Cost(encoded) : undefined;
+  if (scheme === 'bcrypt') return bcryptCost(encoded) === cost;
+  const found = scheme === 'argon2id' && !bcryptSeesAll(password) ? argon2Cost(encoded) : undefined;
   return found !== undefined && found.m === ARGON2ID.m && found.t === ARGON2ID.t && found.p === ARGON2ID.p;
 }
 

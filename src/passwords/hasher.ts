@@ -12,7 +12,8 @@ export interface Hasher {
   hash(plain: string): Promise<string>;
   /**
    * Whether the password makes the hash, and, if so, whether the hash should be replaced by `hash(plain)` because its
-   * scheme or cost is not today's. A bcrypt hash stays when the password is longer than it can see. `ok` is false for a hash that `hashProblem` names a problem of.
+   * scheme or cost is not today's. A hash that does not see all of the password stays. `ok` is false for a hash that
+   * `hashProblem` names a problem of.
    */
   verify(encoded: string, plain: string): Promise<{ ok: boolean; rehash: boolean }>;
   /** Takes as long as `verify` of a wrong password: for users that do not exist. */

@@ -9,10 +9,15 @@ import { defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from
 
 const MOST_ROUNDS = 10_000_000;
 
+/** What is wrong with a number of rounds, or undefined. */
+export function roundsProblem(rounds: number): string | undefined {
+  return numberProblem('rounds', rounds, 1, MOST_ROUNDS);
+}
+
 function parse(body: string): { rounds: number; salt: Buffer; digest: Buffer } | string {
   const [roundsText, saltText, digestText, ...more] = body.split('$');
   const rounds = wholeNumber(roundsText);
-  const problem = numberProblem('rounds', rounds, 1, MOST_ROUNDS);
+  const problem = roundsProblem(rounds);
   if (problem !== undefined) return problem;
   if (saltText === undefined || digestText === undefined || more.length > 0) {
     return 'the fields are not rounds, salt and hash';

@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import { ALPHABET, type Digest, encodeCrypt64 } from './crypt3.ts';
 import { defineScheme, numberProblem, sameText } from './scheme.ts';
+import { wordpressReadings, wordpressSeesAll } from './wordpress.ts';
 
 const SALT_AT = 4;
 const HASH_AT = 12;
@@ -46,5 +47,7 @@ export const phpassScheme = defineScheme({
   name: 'phpass',
   matches: (encoded) => encoded.startsWith('$P$') || encoded.startsWith('$H$'),
   parse: (encoded) => parsePortable(encoded, 34, FORM),
-  verify: (parts, password) => sameText(portableHash('md5', parts, password), parts.digest),
+  seesAll: wordpressSeesAll,
+  verify: (parts, password) =>
+    wordpressReadings(password).some((reading) => sameText(portableHash('md5', parts, reading), parts.digest)),
 });

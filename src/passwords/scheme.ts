@@ -16,7 +16,14 @@ export interface Scheme {
   check(encoded: string): string | undefined;
   /** Whether the password, as UTF-8, makes this hash; false for what `check` refuses. Takes up to seconds. */
   verify(encoded: string, password: string): boolean;
+  /** Whether all of the password counts. If not, the hash stays after a login: the rest may hold a slip of the pen. */
+  seesAll(password: string, encoded: string): boolean;
+  /** The most characters of a hash, as code points. */
+  readonly longest: number;
 }
+
+/** The most characters of a hash of nearly every scheme. */
+export const LONGEST = 200;
 
 /**
  * Makes a scheme of a parser and a verification.
@@ -27,11 +34,15 @@ export function defineScheme<P extends object>(definition: {
   matches: (encoded: string) => boolean;
   parse: (encoded: string) => P | string;
   verify: (parts: P, password: string) => boolean;
+  seesAll?: (password: string, encoded: string) => boolean;
+  longest?: number;
 }): Scheme {
-  const { name, matches, parse, verify } = definition;
+  const { name, matches, parse, verify, seesAll = () => true, longest = LONGEST } = definition;
   return {
     name,
     matches,
+    seesAll,
+    longest,
     check(encoded) {
       const parts = parse(encoded);
       return typeof parts === 'string' ? parts : undefined;

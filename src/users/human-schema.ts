@@ -1,25 +1,15 @@
 /** Bodies of creating and changing a human user (interface.md 4.3, contract section 3). */
 import { z } from 'zod';
-import { hashProblem } from '../passwords/registry.ts';
 import { emailInput, phoneInput } from './contact-schema.ts';
 import { notBeside } from './cross-fields.ts';
-import { bool, gender, id, language, requiredText, text, textProblem } from './fields.ts';
+import { bool, gender, id, language, requiredText, text } from './fields.ts';
+import { verifiableHash } from './hash-field.ts';
 import { idpLinkList } from './idp-links.ts';
 import { metadataList } from './metadata.ts';
 
 const changeRequired = bool().default(false);
 const password = z.object({ password: requiredText(200), changeRequired });
-const hashedPassword = z.object({ hash: passwordHash(), changeRequired });
-
-/** A hash in Modular Crypt Format that a login will be able to verify (contract section 5). */
-function passwordHash() {
-  return requiredText(200)
-    .superRefine((hash, ctx) => {
-      const problem = hash === '' || textProblem(hash, 200) ? undefined : hashProblem(hash);
-      if (problem) ctx.addIssue({ code: 'custom', message: problem });
-    })
-    .meta({ examples: ['$2b$10$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW'] });
-}
+const hashedPassword = z.object({ hash: verifiableHash(), changeRequired });
 
 const organization = z
   .object({ orgId: id().optional(), orgDomain: requiredText(200).optional() })

@@ -18,6 +18,23 @@ test('hashes are counted by scheme, and by whether they will verify', () => {
   ]);
 });
 
+test('a scheme without dollar signs before its name stands there as its system writes it', () => {
+  const lint = openHashLint();
+  for (const hash of [
+    'pbkdf2_sha256$1$salt$MTIzNDU2Nzg5MDEy',
+    'foo_sha256$1$salt$x',
+    'foo_sha256$2$salt$y',
+    '{FOO}x',
+  ]) {
+    lint.see(hashed(hash));
+  }
+  assert.deepEqual(lint.list(), [
+    { scheme: 'foo_sha256', users: 2, verifiable: false },
+    { scheme: 'django pbkdf2_sha256', users: 1, verifiable: true },
+    { scheme: '{FOO}', users: 1, verifiable: false },
+  ]);
+});
+
 test('whoever brings none, or no text, is not counted', () => {
   const lint = openHashLint();
   for (const entry of [null, 7, 'x', {}, { user: null }, { user: {} }, { user: { hashedPassword: 7 } }, hashed(7)]) {

@@ -4,6 +4,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { usualItem } from '../../src/imports/usual.ts';
 import { judgedItem } from '../../src/imports/validate.ts';
+import { fbscrypt } from '../passwords/bounds.ts';
 import { HASH, SECRETS } from '../support/imports.ts';
 
 const odd = fc.constantFrom<unknown>(null, 0, true, [], {}, '', 'x'.repeat(201), '😀'.repeat(201), '\0', '\ud800');
@@ -41,7 +42,10 @@ const user = some(
       { email: 'Ann <a@b.c>' },
     ),
     phone: some({ phone: text, isPhoneVerified: mostly(true) }, ['phone'], { code: '1' }),
-    hashedPassword: some({ value: mostly(HASH) }, ['value'], { algorithm: 'bcrypt', value: '$9$x' }),
+    hashedPassword: some({ value: mostly(HASH, fbscrypt('n=14,r=8,p=1', 117, 27)) }, ['value'], {
+      algorithm: 'bcrypt',
+      value: '$9$x',
+    }),
     passwordChangeRequired: mostly(true, false),
   },
   ['profile', 'email'],

@@ -169,7 +169,8 @@ describe('passwords', () => {
       ['$2b$04$tooShort', /bcrypt/],
       ['$7$SECRETSALT$SECRETHASH', /unknown scheme "\$7\$"/],
       ['SECRETPLAINTEXT', /unknown scheme/],
-      ['{SSHA}SECRETSALT', /unknown scheme/],
+      ['{SSHA}SECRETSALT', /\{SSHA\}: the hash is shorter than 20 bytes/],
+      ['{FOO}SECRETSALT', /unknown scheme "\{FOO\}"/],
       ['$argon2id$v=19$m=9999999999,t=3,p=1$SECRETSALT$SECRETHASH', /argon2id/],
     ];
     for (const [value, message] of hashes) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hashProblem, SCHEMES, schemeOf } from '../../src/passwords/registry.ts';
-import { BOUNDS, scrypt } from './bounds.ts';
+import { BOUNDS, fbscrypt, scrypt } from './bounds.ts';
 
 /** Memory is a product and has a message of its own. */
 const SCRYPT_MEMORY: Array<[cost: string, problem?: string]> = [
@@ -13,9 +13,16 @@ const SCRYPT_MEMORY: Array<[cost: string, problem?: string]> = [
   ['ln=20,r=3,p=1', 'memory 128·N·r of 384 MiB is out of bounds (256 MiB)'],
 ];
 
+const WITHOUT_COST = [
+  ...['django md5', 'django sha1'],
+  ...['md5-crypt', 'md5salted-prefix', 'md5salted-suffix', 'md5-plain', 'aspnet-identity-v2'],
+  ...['{SSHA}', '{SSHA256}', '{SSHA384}', '{SSHA512}', '{SMD5}', '{SHA}', '{SHA256}', '{SHA384}', '{SHA512}', '{MD5}'],
+  ...['hmac-md5', 'hmac-sha1', 'hmac-sha224', 'hmac-sha256', 'hmac-sha384', 'hmac-sha512'],
+];
+
 describe('a hash', () => {
   for (const { scheme, what, make, lowest, highest } of BOUNDS) {
-    it(`of ${make(lowest).split('$', 2).join('$')}$ has ${what} from ${lowest} to ${highest}`, () => {
+    it(`of ${scheme}, ${make(lowest).slice(0, 16)}…, has ${what} from ${lowest} to ${highest}`, () => {
       for (const n of [lowest, highest]) {
         assert.equal(schemeOf(make(n)), scheme);
         assert.equal(hashProblem(make(n)), undefined);
@@ -40,9 +47,27 @@ describe('a hash', () => {
     assert.equal(hashProblem(''), 'the hash is empty');
   });
 
+  it('of $fbscrypt$ has up to 400, which its two keys need', () => {
+    const long = (signerKey: number, separator: number) => fbscrypt('n=14,r=8,p=1', signerKey, separator);
+    assert.equal(long(117, 27).length, 400);
+    assert.equal(hashProblem(long(117, 27)), undefined);
+    assert.equal(hashProblem(long(117, 28)), 'fbscrypt: the hash is longer than 400 characters');
+  });
+
+  it('of scrypt in another form takes no more memory', () => {
+    const problem = 'memory 128·N·r of 512 MiB is out of bounds (256 MiB)';
+    const digest = 'ab'.repeat(64);
+    assert.equal(hashProblem(fbscrypt('n=18,r=8,p=16')), undefined);
+    assert.equal(hashProblem(fbscrypt('n=18,r=16,p=1')), `fbscrypt: ${problem}`);
+    assert.equal(hashProblem(`scrypt$262144$salt$8$16$${digest}`), undefined);
+    assert.equal(hashProblem(`scrypt$262144$salt$16$1$${digest}`), `django scrypt: ${problem}`);
+    assert.equal(hashProblem(`scrypt:262144:8:16$salt$${digest}`), undefined);
+    assert.equal(hashProblem(`scrypt:262144:16:1$salt$${digest}`), `werkzeug scrypt: ${problem}`);
+  });
+
   it('of every scheme with a cost is among these', () => {
     const bound = new Set(BOUNDS.map((b) => b.scheme));
     const free = SCHEMES.map((s) => s.name).filter((name) => !bound.has(name));
-    assert.deepEqual(free, ['md5-crypt', 'md5salted-prefix', 'md5salted-suffix', 'md5-plain']);
+    assert.deepEqual(new Set(free), new Set(WITHOUT_COST));
   });
 });

@@ -8,6 +8,22 @@ const bcrypt = (id: string) => (cost: number) => `$${id}$${String(cost).padStart
 const argon2 = (id: string, cost: string) => `$${id}$v=19$${cost}$${SALT}$${B32}`;
 export const scrypt = (cost: string) => `$scrypt$${cost}$${SALT}$${B32}`;
 
+export function fbscrypt(cost: string, signerKey = 64, separator = 1): string {
+  const [ss, sk] = [separator, signerKey].map((bytes) => Buffer.alloc(bytes, 7).toString('base64'));
+  return `$fbscrypt$v=1,${cost},ss=${ss},sk=${sk}$${SALT}$${sk}`;
+}
+const HEX = 'ab'.repeat(64);
+
+/** ASP.NET Identity, version 3, with SHA-256. */
+function aspnet(rounds: number): string {
+  const head = Buffer.alloc(13);
+  head.set([1, 0, 0, 0, 1]);
+  head.writeUInt32BE(rounds, 5);
+  head.writeUInt32BE(16, 9);
+  return Buffer.concat([head, Buffer.alloc(48)]).toString('base64');
+}
+const DIGEST_BYTES = { md5: 16, sha1: 20, sha224: 28, sha256: 32, sha384: 48, sha512: 64 };
+
 export interface Bound {
   scheme: string;
   /** As the message names it. */
@@ -60,6 +76,76 @@ export const BOUNDS: readonly Bound[] = [
     lowest: 7,
     highest: 19,
   })),
+  ...['2a', '2b', '2y'].flatMap((id) =>
+    ['{BCRYPT}', '{CRYPT}'].map((scheme) => ({
+      scheme,
+      what: 'bcrypt: cost',
+      make: (cost: number) => `${scheme}${bcrypt(id)(cost)}`,
+      lowest: 4,
+      highest: 16,
+    })),
+  ),
+  {
+    scheme: '{CRYPT}',
+    what: 'sha2-crypt $6$: rounds',
+    make: (n) => `{crypt}$6$rounds=${n}$salt$${dots(86)}`,
+    lowest: 1000,
+    highest: 1_000_000,
+  },
+  {
+    scheme: '{ARGON2}',
+    what: 'argon2id: memory m (KiB)',
+    make: (m) => `{ARGON2}${argon2('argon2id', `m=${m},t=1,p=1`)}`,
+    lowest: 8,
+    highest: MEMORY_KIB,
+  },
+  ...['{PBKDF2}', '{PBKDF2-SHA1}', '{PBKDF2-SHA256}', '{PBKDF2-SHA512}'].map((scheme) => ({
+    scheme,
+    what: 'rounds',
+    make: (n: number) => `${scheme}${n}$${SALT}$${B32}`,
+    lowest: 1,
+    highest: 10_000_000,
+  })),
+  { scheme: 'fbscrypt', what: 'n', make: (n) => fbscrypt(`n=${n},r=2,p=1`), lowest: 1, highest: 20 },
+  { scheme: 'fbscrypt', what: 'p', make: (p) => fbscrypt(`n=14,r=8,p=${p}`), lowest: 1, highest: 16 },
+  { scheme: 'django scrypt', what: 'p', make: (p) => `scrypt$16384$salt$8$${p}$${B32}`, lowest: 1, highest: 16 },
+  { scheme: 'werkzeug scrypt', what: 'p', make: (p) => `scrypt:32768:8:${p}$salt$${HEX}`, lowest: 1, highest: 16 },
+  ...['pbkdf2_sha256', 'pbkdf2_sha1'].map((hasher) => ({
+    scheme: `django ${hasher}`,
+    what: 'rounds',
+    make: (n: number) => `${hasher}$${n}$salt$${B32}`,
+    lowest: 1,
+    highest: 10_000_000,
+  })),
+  ...['sha1', 'sha224', 'sha256', 'sha384', 'sha512'].map((digest) => ({
+    scheme: 'werkzeug pbkdf2',
+    what: 'rounds',
+    make: (n: number) => `pbkdf2:${digest}:${n}$salt$${HEX}`,
+    lowest: 1,
+    highest: 10_000_000,
+  })),
+  ...[
+    { scheme: 'django bcrypt', make: (cost: number) => `bcrypt$${bcrypt('2b')(cost)}` },
+    { scheme: 'django bcrypt_sha256', make: (cost: number) => `bcrypt_sha256$${bcrypt('2b')(cost)}` },
+    { scheme: 'wordpress bcrypt', make: (cost: number) => `$wp${bcrypt('2y')(cost)}` },
+  ].map((wrapped) => ({ ...wrapped, what: 'cost', lowest: 4, highest: 16 })),
+  {
+    scheme: 'django argon2',
+    what: 'memory m (KiB)',
+    make: (m) => `argon2${argon2('argon2id', `m=${m},t=1,p=1`)}`,
+    lowest: 8,
+    highest: MEMORY_KIB,
+  },
+  { scheme: 'aspnet-identity-v3', what: 'rounds', make: aspnet, lowest: 1, highest: 10_000_000 },
+  ...Object.entries(DIGEST_BYTES).flatMap(([digest, bytes]) =>
+    ['prefix', 'suffix'].map((order) => ({
+      scheme: `salted-${digest}-${order}`,
+      what: 'rounds r',
+      make: (n: number) => `$salted-${digest}-${order}$r=${n}$${SALT}$${Buffer.alloc(bytes).toString('base64')}`,
+      lowest: 1,
+      highest: 1_000_000,
+    })),
+  ),
 ];
 
 /** Hashes at every bound. */

@@ -1,0 +1,136 @@
+/**
+ * Export files to entries of an import's body, as a stream: users' files one after the other, joined with the hashes.
+ *
+ * Guarantee: memory does not grow with the files; the same files and options give the same entries in the same order; a
+ * broken record is told with its place and is never the end of the run. A file that is broken as a whole is (FileError).
+ */
+import { type Entry, toEntry } from './entry.ts';
+import { type HashIndex, openHashIndex } from './join.ts';
+import type { Note } from './person.ts';
+import { FileError } from './read/records.ts';
+import type { FileOfSource } from './recognize.ts';
+import { type Convert, type ConvertOptions, type Fields, type HashFile, type Source, UsageError } from './source.ts';
+import { isFields } from './values.ts';
+
+export interface ConvertJob {
+  source: Source;
+  files: readonly FileOfSource[];
+  options: ConvertOptions;
+  /** The organization of all; undefined: each user's own, as the export says. */
+  orgId: string | undefined;
+}
+
+/** What became of one record: an entry, or why there is none. */
+export interface Outcome {
+  file: string;
+  line: number;
+  entry?: Entry;
+  /** What was changed or dropped on the way to the entry. */
+  notes: readonly Note[];
+  /** Why the record is no user to take over. */
+  skip?: string;
+  /** Why the record cannot be read. */
+  problem?: string;
+}
+
+export interface Conversion {
+  outcomes(): AsyncGenerator<Outcome[]>;
+  /** Hashes that no user of the users' files has asked for; after a run. */
+  unusedHashes(): number;
+  close(): Promise<void>;
+}
+
+const NO_NOTES: readonly Note[] = [];
+
+/**
+ * Reads the hash files, if there are any; the users' files are read with each call of `outcomes`.
+ * @param onRead is told how many bytes of a file were read, from time to time
+ * @throws UsageError @throws FileError
+ */
+export async function openConversion(
+  job: ConvertJob,
+  onRead?: (file: string, bytes: number) => void,
+): Promise<Conversion> {
+  const convert = job.source.converter(job.options);
+  const users = job.files.filter((file) => !file.isHashes);
+  if (users.length === 0) {
+    throw new UsageError('Only hashes are given: give the file of the users too, as hashes alone say nothing of them.');
+  }
+  const hashes = await readHashes(job, onRead);
+  return {
+    async *outcomes() {
+      for (const file of users) yield* outcomesOf(file, job, { convert, hashes }, onRead);
+    },
+    unusedHashes: () => hashes?.count().unused ?? 0,
+    async close() {
+      await hashes?.close();
+    },
+  };
+}
+
+async function readHashes(
+  { source, files }: ConvertJob,
+  onRead: ((file: string, bytes: number) => void) | undefined,
+): Promise<HashIndex | undefined> {
+  const given = files.filter((file) => file.isHashes);
+  const { hashFile } = source;
+  if (given.length === 0 || !hashFile) return undefined;
+  const index = await openHashIndex();
+  try {
+    for (const { file, layout } of given) {
+      for await (const group of file.records(layout, (bytes) => onRead?.(file.name, bytes))) {
+        for (const { value, line, problem } of group) {
+          // Whose hash it is cannot be told, so nobody's import could say that it is missing.
+          if (!isFields(value))
+            throw new FileError(`${file.name}, line ${line}: the record ${problem ?? 'is no object'}.`, line);
+          const keys = hashFile.keysOfHash(value);
+          if (keys.length > 0) await index.add(keys, value);
+        }
+      }
+    }
+    await index.finish();
+  } catch (error) {
+    await index.close();
+    throw error;
+  }
+  return index;
+}
+
+interface Tools {
+  convert: Convert;
+  hashes: HashIndex | undefined;
+}
+
+async function* outcomesOf(
+  { file, layout }: FileOfSource,
+  { source, orgId }: ConvertJob,
+  { convert, hashes }: Tools,
+  onRead?: (file: string, bytes: number) => void,
+): AsyncGenerator<Outcome[]> {
+  for await (const group of file.records(layout, (bytes) => onRead?.(file.name, bytes))) {
+    yield group.map(({ line, value, problem }) => {
+      const place = { file: file.name, line };
+      if (!isFields(value)) return { ...place, notes: NO_NOTES, problem: problem ?? 'is no object' };
+      return { ...place, ...converted(value, source, orgId, { convert, hashes }) };
+    });
+  }
+}
+
+type Converted = Omit<Outcome, 'file' | 'line'>;
+
+function converted(value: Fields, source: Source, orgId: string | undefined, { convert, hashes }: Tools): Converted {
+  try {
+    const record = hashes && source.hashFile ? joined(source.hashFile, hashes, value) : value;
+    const person = convert(record);
+    return 'skip' in person ? { notes: NO_NOTES, skip: person.skip } : toEntry(person, orgId);
+  } catch (error) {
+    // The stack ends before the nesting does.
+    if (error instanceof RangeError) return { notes: NO_NOTES, problem: 'is nested too deeply' };
+    throw error;
+  }
+}
+
+function joined(hashFile: HashFile, hashes: HashIndex, user: Fields): Fields {
+  const found = hashes.find(hashFile.keysOfUser(user));
+  return found ? hashFile.join(user, found) : user;
+}

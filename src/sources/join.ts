@@ -1,0 +1,164 @@
+/**
+ * The hashes of one file, to be found by the users of another: for millions of them in bounded memory.
+ *
+ * The records lie in a temporary file that has no name any more, of its owner alone and gone with us; in memory are only
+ * a fingerprint of each key and where its record is: some 40 bytes a key. Of a key that comes twice the later one counts.
+ */
+import { readSync } from 'node:fs';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Fields } from './source.ts';
+
+const FLUSH_BYTES = 2 ** 20;
+const FIRST_SLOTS = 2 ** 12;
+/** Slots in use, at most, of those there are. */
+const FULL = 0.5;
+
+export interface HashIndex {
+  /** @param keys under any of which the record is to be found; the first one stands for it */
+  add(keys: readonly string[], record: Fields): Promise<void>;
+  /** To be called once, before anything is looked up. */
+  finish(): Promise<void>;
+  /** The record of the first key that has one; it counts as taken. */
+  find(keys: readonly string[]): Fields | undefined;
+  /** Records in the index, and those of them that nobody has asked for. */
+  count(): { records: number; unused: number };
+  close(): Promise<void>;
+}
+
+export async function openHashIndex(): Promise<HashIndex> {
+  const file = await namelessFile();
+  let slots = newSlots(FIRST_SLOTS);
+  let keyCount = 0;
+  let records = 0;
+  let used = 0;
+  let size = 0;
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+
+  async function flush(): Promise<void> {
+    await file.appendFile(Buffer.concat(pending));
+    pending = [];
+    pendingBytes = 0;
+  }
+
+  return {
+    async add(keys, record) {
+      const bytes = Buffer.from(JSON.stringify([keys, record]));
+      for (const [i, key] of keys.entries()) {
+        if (keyCount >= slots.low.length * FULL) slots = grown(slots);
+        // Two keys with one fingerprint are one in 2^64; the record's own keys are compared when it is found.
+        const isNew = put(slots, fingerprint(key), size, bytes.length);
+        if (isNew) keyCount++;
+        if (isNew && i === 0) records++;
+      }
+      size += bytes.length;
+      pending.push(bytes);
+      pendingBytes += bytes.length;
+      if (pendingBytes >= FLUSH_BYTES) await flush();
+    },
+    finish: flush,
+    find(candidates) {
+      for (const key of candidates) {
+        const slot = slotOf(slots, fingerprint(key));
+        const length = slots.length[slot] as number;
+        if (length === 0) continue;
+        const [keys, record] = read(file, slots.offset[slot] as number, length);
+        if (!keys.includes(key)) continue;
+        const first = slotOf(slots, fingerprint(keys[0] as string));
+        if (slots.taken[first] === 0) used++;
+        slots.taken[first] = 1;
+        return record;
+      }
+      return undefined;
+    },
+    count: () => ({ records, unused: records - used }),
+    close: () => file.close(),
+  };
+}
+
+async function namelessFile(): Promise<FileHandle> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-'));
+  const file = await open(join(folder, 'hashes'), 'wx+', 0o600);
+  await rm(folder, { recursive: true });
+  return file;
+}
+
+function read(file: FileHandle, offset: number, length: number): [keys: string[], record: Fields] {
+  const bytes = Buffer.allocUnsafe(length);
+  // One small read at a time, mostly from the system's cache: a promise for each would cost more than the read.
+  readSync(file.fd, bytes, 0, length, offset);
+  return JSON.parse(bytes.toString('utf8')) as [string[], Fields];
+}
+
+interface Slots {
+  low: Uint32Array;
+  high: Uint32Array;
+  offset: Float64Array;
+  /** 0: the slot is free. */
+  length: Uint32Array;
+  taken: Uint8Array;
+}
+
+function newSlots(count: number): Slots {
+  return {
+    low: new Uint32Array(count),
+    high: new Uint32Array(count),
+    offset: new Float64Array(count),
+    length: new Uint32Array(count),
+    taken: new Uint8Array(count),
+  };
+}
+
+function grown(old: Slots): Slots {
+  const slots = newSlots(2 * old.low.length);
+  for (let i = 0; i < old.low.length; i++) {
+    if (old.length[i] === 0) continue;
+    const print = { low: old.low[i] as number, high: old.high[i] as number };
+    put(slots, print, old.offset[i] as number, old.length[i] as number);
+  }
+  return slots;
+}
+
+/** Answers whether the key is new. */
+function put(slots: Slots, print: Fingerprint, offset: number, length: number): boolean {
+  const slot = slotOf(slots, print);
+  const isNew = slots.length[slot] === 0;
+  slots.low[slot] = print.low;
+  slots.high[slot] = print.high;
+  slots.offset[slot] = offset;
+  slots.length[slot] = length;
+  return isNew;
+}
+
+/** Where the fingerprint is, or the free slot where it would be. */
+function slotOf(slots: Slots, { low, high }: Fingerprint): number {
+  const mask = slots.low.length - 1;
+  let slot = low & mask;
+  while (slots.length[slot] !== 0 && (slots.low[slot] !== low || slots.high[slot] !== high)) slot = (slot + 1) & mask;
+  return slot;
+}
+
+interface Fingerprint {
+  low: number;
+  high: number;
+}
+
+/** Two independent 32-bit hashes (FNV-1a and a multiplicative one, each with the finaliser of MurmurHash3). */
+function fingerprint(key: string): Fingerprint {
+  let a = 0x811c9dc5;
+  let b = 0x9747b28c;
+  for (let i = 0; i < key.length; i++) {
+    const c = key.charCodeAt(i);
+    a = Math.imul(a ^ c, 0x01000193);
+    b = Math.imul(b, 31) + c;
+  }
+  return { low: mix(a) >>> 0, high: mix(b) >>> 0 };
+}
+
+function mix(hash: number): number {
+  const first = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  const second = Math.imul(first ^ (first >>> 13), 0xc2b2ae35);
+  return second ^ (second >>> 16);
+}

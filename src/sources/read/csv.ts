@@ -1,0 +1,95 @@
+/**
+ * Rows of a CSV file (RFC 4180) as records by column name. The delimiter is the one that the first line has most of.
+ *
+ * A row with too few or too many cells is a broken record; a quote that never ends ends the file.
+ */
+import { finished } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
+
+const DELIMITERS = [',', ';', '\t', '|'];
+const HASH = 0x23;
+const NEWLINE = 0x0a;
+
+export interface CsvLayout {
+  delimiter: string;
+  /** Names of the columns where the file has no header. */
+  columns?: readonly string[] | undefined;
+}
+
+/** @param head the beginning of the file */
+export function delimiterOf(head: string): string {
+  const line = head.split('\n').find((text) => text.trim() !== '' && !text.startsWith('#')) ?? '';
+  const unquoted = line.replace(/"[^"]*"/g, '');
+  const counted = DELIMITERS.map((delimiter) => ({ delimiter, count: unquoted.split(delimiter).length - 1 }));
+  return counted.reduce((best, next) => (next.count > best.count ? next : best)).delimiter;
+}
+
+export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayout): Records {
+  let { columns } = layout;
+  let group: FileRecord[] = [];
+  let line = 1;
+  const parser = parse({
+    delimiter: layout.delimiter,
+    bom: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: MAX_RECORD_BYTES,
+    record_delimiter: ['\r\n', '\n'],
+    // Taken here and not as a stream, which would drop the rows before an error.
+    on_record(cells: string[], { lines }: { lines: number }) {
+      line = lines - breaksIn(cells);
+      if (columns) group.push(row(cells, columns, line));
+      else columns = cells.map((name) => name.trim());
+      return null;
+    },
+  });
+  let broken: Error | undefined;
+  parser.on('error', (error) => {
+    broken = error;
+  });
+  parser.resume();
+  for await (const chunk of withoutComments(chunks)) {
+    await new Promise<void>((resolve) => parser.write(chunk, () => resolve()));
+    if (broken) break;
+    if (group.length > 0) yield group;
+    group = [];
+  }
+  if (!broken) await new Promise<void>((resolve) => finished(parser.end(), () => resolve()));
+  if (group.length > 0) yield group;
+  if (broken instanceof CsvError) throw new FileError(`The file is not valid CSV: ${withoutData(broken)}.`, line + 1);
+  if (broken) throw broken;
+}
+
+/** Line breaks inside of cells. */
+function breaksIn(cells: readonly string[]): number {
+  return cells.reduce((sum, cell) => (cell.includes('\n') ? sum + cell.split('\n').length - 1 : sum), 0);
+}
+
+/** Lines before the header that begin with `#` become empty ones, which keep their number; further on `#` is data. */
+async function* withoutComments(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isHead = true;
+  for await (const chunk of chunks) {
+    let from = 0;
+    while (isHead && chunk[from] === HASH && chunk.includes(NEWLINE, from)) from = chunk.indexOf(NEWLINE, from) + 1;
+    if (from > 0) yield Buffer.from('\n'.repeat(chunk.subarray(0, from).toString('latin1').split('\n').length - 1));
+    yield chunk.subarray(from);
+    isHead = false;
+  }
+}
+
+/** The library's messages may repeat cells. */
+function withoutData(error: CsvError): string {
+  if (error.code === 'CSV_QUOTE_NOT_CLOSED') return 'a quote is opened and never closed';
+  if (error.code === 'CSV_MAX_RECORD_SIZE') return `a row is longer than ${MAX_RECORD_BYTES} bytes`;
+  return 'a quote stands where none may stand';
+}
+
+function row(cells: string[], columns: readonly string[], line: number): FileRecord {
+  if (cells.length > columns.length && cells.slice(columns.length).some((cell) => cell !== '')) {
+    return { line, value: undefined, problem: `has ${cells.length} cells where the header has ${columns.length}` };
+  }
+  const value: Record<string, unknown> = {};
+  for (const [i, name] of columns.entries()) if (name !== '') value[name] = cells[i] ?? '';
+  return { line, value };
+}

@@ -1,0 +1,175 @@
+/**
+ * An export file as it lies there: gzipped or not, in whatever encoding, read any number of times from its beginning.
+ *
+ * Standard input can be read only once, so it is first written to a temporary file. That has no name any more when the
+ * first byte comes in: it is gone with us, however we end.
+ */
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import type { Format, JsonPath } from '../source.ts';
+import { type CsvLayout, csvRecords, delimiterOf } from './csv.ts';
+import { type Encoding, encodingOf, toUtf8 } from './encoding.ts';
+import { formatOf } from './format.ts';
+import { jsonRecords } from './json.ts';
+import { ldifRecords } from './ldif.ts';
+import { ndjsonRecords } from './ndjson.ts';
+import { FileError, type Records } from './records.ts';
+
+/** The name of standard input. */
+export const STDIN = '/dev/stdin';
+
+/** So much is looked at to find out what a file is. */
+const SAMPLE_BYTES = 2 ** 20;
+const CHUNK_BYTES = 2 ** 18;
+
+export interface FileOptions {
+  /** In place of what the content says. */
+  format?: Format | undefined;
+  encoding?: Encoding | undefined;
+}
+
+export interface ExportFile {
+  /** As the caller named it. */
+  name: string;
+  isGzip: boolean;
+  encoding: Encoding;
+  format: Format;
+  delimiter: string;
+  /** On the disk, in bytes. */
+  size: number;
+  /** The beginning, at most 1 MiB, as UTF-8. */
+  head: Buffer;
+  /** Whether `head` is all of it. */
+  isWhole: boolean;
+  /** The records from the beginning. @param onRead is told how many bytes of the file were read, from time to time */
+  records(
+    layout: { paths: readonly JsonPath[]; columns?: readonly string[] | undefined },
+    onRead?: (bytes: number) => void,
+  ): Records;
+  close(): Promise<void>;
+}
+
+/** @throws FileError when it cannot be read */
+export async function openExport(
+  name: string,
+  options: FileOptions = {},
+  stdin: Readable = process.stdin,
+): Promise<ExportFile> {
+  let file: FileHandle | undefined;
+  try {
+    file = name === STDIN ? await spooled(stdin) : await open(name);
+    return await look(name, file, options);
+  } catch (error) {
+    await file?.close();
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new FileError(`${name} cannot be read: ${REASONS[code] ?? message}.`);
+  }
+}
+
+const REASONS: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+  Z_DATA_ERROR: 'its gzip data are damaged',
+  Z_BUF_ERROR: 'its gzip data end in the middle',
+};
+
+async function look(name: string, file: FileHandle, options: FileOptions): Promise<ExportFile> {
+  const { size } = await file.stat();
+  const isGzip = await beginsAsGzip(file);
+  const raw = await sample(bytesOf(file, isGzip));
+  const encoding = options.encoding ?? encodingOf(raw.bytes, raw.isWhole);
+  const { bytes: head, isWhole } = await sample(toUtf8(bytesOf(file, isGzip), encoding));
+  const text = head.toString('utf8');
+  const format = options.format ?? formatOf(text);
+  const delimiter = delimiterOf(text);
+  return {
+    name,
+    isGzip,
+    encoding,
+    format,
+    delimiter,
+    size,
+    head,
+    isWhole,
+    records: ({ paths, columns }, onRead) =>
+      named(name, readerOf(format, paths, { delimiter, columns })(toUtf8(bytesOf(file, isGzip, onRead), encoding))),
+    close: () => file.close(),
+  };
+}
+
+/** Says of which file an error is. */
+async function* named(name: string, records: Records): Records {
+  try {
+    yield* records;
+  } catch (error) {
+    if (error instanceof FileError) throw new FileError(placed(name, error), error.line);
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new FileError(`${name} cannot be read: ${REASONS[code] ?? code}.`);
+  }
+}
+
+function placed(name: string, { message, line }: FileError): string {
+  return `${name}${line === undefined ? '' : `, line ${line}`}: ${message}`;
+}
+
+export function readerOf(
+  format: Format,
+  paths: readonly JsonPath[],
+  layout: CsvLayout,
+): (bytes: AsyncIterable<Buffer>) => Records {
+  if (format === 'ndjson') return ndjsonRecords;
+  if (format === 'ldif') return ldifRecords;
+  return format === 'csv' ? (bytes) => csvRecords(bytes, layout) : (bytes) => jsonRecords(bytes, paths);
+}
+
+async function* bytesOf(file: FileHandle, isGzip: boolean, onRead?: (bytes: number) => void): AsyncGenerator<Buffer> {
+  const raw = rawBytes(file, onRead);
+  if (!isGzip) return yield* raw;
+  const inflated = createGunzip({ chunkSize: CHUNK_BYTES });
+  // An error of either side ends `inflated`, which is read here.
+  pipeline(raw, inflated).catch((error: Error) => inflated.destroy(error));
+  yield* inflated as AsyncIterable<Buffer>;
+}
+
+/** From the beginning, wherever others are in it. */
+async function* rawBytes(file: FileHandle, onRead?: (bytes: number) => void): AsyncGenerator<Buffer> {
+  for (let at = 0; ; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    onRead?.(at);
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+async function beginsAsGzip(file: FileHandle): Promise<boolean> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+  return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
+}
+
+async function sample(chunks: AsyncIterable<Buffer>): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  const kept: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    kept.push(chunk);
+    length += chunk.length;
+    if (length > SAMPLE_BYTES) return { bytes: Buffer.concat(kept).subarray(0, SAMPLE_BYTES), isWhole: false };
+  }
+  return { bytes: Buffer.concat(kept), isWhole: true };
+}
+
+async function spooled(stdin: Readable): Promise<FileHandle> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-'));
+  const path = join(folder, 'stdin');
+  const file = await open(path, 'wx+', 0o600);
+  await rm(folder, { recursive: true });
+  await file.writeFile(stdin);
+  return file;
+}

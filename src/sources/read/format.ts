@@ -1,0 +1,19 @@
+/** Which kind of file it is, told by its first bytes. */
+import type { Format } from '../source.ts';
+import { isFields, parseJson } from '../values.ts';
+
+/** @param head the beginning of the file, as UTF-8 */
+export function formatOf(head: string): Format {
+  const text = head.trimStart();
+  if (text.startsWith('[')) return 'json';
+  if (text.startsWith('{')) return isLines(text) ? 'ndjson' : 'json';
+  const plain = text.replace(/^(?:#.*\r?\n|\s)+/, '');
+  return /^(?:dn::?|version:) ?/i.test(plain) ? 'ldif' : 'csv';
+}
+
+/** Whether the first line is an object by itself and the next one begins as one: otherwise it is one document. */
+function isLines(text: string): boolean {
+  const [first = '', ...others] = text.split('\n', 20);
+  if (!isFields(parseJson(first))) return false;
+  return others.find((line) => line.trim() !== '')?.startsWith('{') ?? false;
+}

@@ -1,0 +1,98 @@
+/**
+ * Entries of an LDIF file (RFC 2849): `{dn, <attribute in lower case>: [values]}`.
+ *
+ * Base64 values are decoded: as UTF-8, or byte by byte where they are none. A change record that adds counts as an
+ * entry; others, and values that stand in files elsewhere, are broken records.
+ */
+import { isUtf8 } from 'node:buffer';
+import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
+
+const NEWLINE = 0x0a;
+
+export async function* ldifRecords(chunks: AsyncIterable<Buffer>): Records {
+  const entries = new LdifEntries();
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    if (bytes.length - end > MAX_RECORD_BYTES) throw new FileError(`A line is longer than ${MAX_RECORD_BYTES} bytes.`);
+    rest = bytes.subarray(end);
+    const records = entries.push(bytes.toString('utf8', 0, end).split('\n').slice(0, -1));
+    if (records.length > 0) yield records;
+  }
+  const last = [...entries.push([...rest.toString('utf8').split('\n'), '']), ...entries.end()];
+  if (last.length > 0) yield last;
+}
+
+class LdifEntries {
+  private number = 0;
+  private from = 1;
+  /** Logical lines of the entry that has not ended: folded ones are joined. */
+  private lines: string[] = [];
+  private bytes = 0;
+
+  push(lines: string[]): FileRecord[] {
+    const records: FileRecord[] = [];
+    for (const text of lines) {
+      this.number++;
+      const line = text.endsWith('\r') ? text.slice(0, -1) : text;
+      if (line === '') records.push(...this.end());
+      else this.take(line);
+    }
+    return records;
+  }
+
+  end(): FileRecord[] {
+    const { lines, from } = this;
+    this.lines = [];
+    this.bytes = 0;
+    const kept = lines.filter((line) => !line.startsWith('#') && !/^version:/i.test(line));
+    return kept.length === 0 ? [] : [record(kept, from)];
+  }
+
+  private take(line: string): void {
+    this.bytes += line.length;
+    if (this.bytes > MAX_RECORD_BYTES) {
+      throw new FileError(`An entry is longer than ${MAX_RECORD_BYTES} bytes.`, this.number);
+    }
+    if (line.startsWith(' ') && this.lines.length > 0) {
+      this.lines.push(`${this.lines.pop()}${line.slice(1)}`);
+      return;
+    }
+    if (this.lines.length === 0) this.from = this.number;
+    this.lines.push(line);
+  }
+}
+
+function record(lines: string[], line: number): FileRecord {
+  const value: Record<string, string | string[]> = {};
+  for (const text of lines) {
+    const problem = add(value, text);
+    if (problem) return { line, value: undefined, problem };
+  }
+  return typeof value.dn === 'string' ? { line, value } : { line, value: undefined, problem: 'has no dn' };
+}
+
+/** What is wrong with the line, if anything. */
+function add(value: Record<string, string | string[]>, text: string): string | undefined {
+  const colon = text.indexOf(':');
+  const name = text.slice(0, Math.max(0, colon)).replace(/;.*$/, '').toLowerCase();
+  if (!/^[a-z0-9.-]+$/.test(name)) return 'has a line without the name of an attribute';
+  const read = attributeValue(text.slice(colon + 1));
+  if (read === undefined) return 'has a value that stands in another file';
+  if (name === 'dn') value.dn = read;
+  else if (name === 'changetype') return read.toLowerCase() === 'add' ? undefined : 'is a change, not an entry';
+  else if (name !== 'control') {
+    const list = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (Array.isArray(list)) list.push(read);
+    else value[name] = [read];
+  }
+  return undefined;
+}
+
+function attributeValue(text: string): string | undefined {
+  if (text.startsWith('<')) return undefined;
+  if (!text.startsWith(':')) return text.trimStart();
+  const bytes = Buffer.from(text.slice(1).trim(), 'base64');
+  return bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1');
+}

@@ -1,0 +1,62 @@
+/**
+ * Reading values out of records that anybody may have written: of the wrong type they are as if they were absent.
+ */
+import type { Fields } from './source.ts';
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The object at a key, or an empty one. */
+export function objectAt(record: Fields, key: string): Fields {
+  const value = Object.hasOwn(record, key) ? record[key] : undefined;
+  return isFields(value) ? value : {};
+}
+
+/** The objects of the array at a key. */
+export function objectsAt(record: Fields, key: string): Fields[] {
+  const value = Object.hasOwn(record, key) ? record[key] : undefined;
+  return Array.isArray(value) ? value.filter(isFields) : [];
+}
+
+/** The text at a key without spaces around it; a number becomes its digits; empty is absent. */
+export function textAt(record: Fields, key: string): string | undefined {
+  const value = Object.hasOwn(record, key) ? record[key] : undefined;
+  if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  return text === '' ? undefined : text;
+}
+
+/** True and false, also as CSV writes them: `true`, `TRUE`, `t`, `1`, `yes` and their opposites. */
+export function boolAt(record: Fields, key: string): boolean | undefined {
+  const value = Object.hasOwn(record, key) ? record[key] : undefined;
+  if (typeof value === 'boolean') return value;
+  const text = textAt(record, key)?.toLowerCase();
+  if (text === undefined) return undefined;
+  if (['true', 't', '1', 'yes', 'y'].includes(text)) return true;
+  return ['false', 'f', '0', 'no', 'n'].includes(text) ? false : undefined;
+}
+
+/** The whole number at a key, also written as text. */
+export function numberAt(record: Fields, key: string): number | undefined {
+  const text = textAt(record, key);
+  return text !== undefined && /^-?[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+/** The object at a key, also where it stands there as JSON text, as exports of databases have it. */
+export function jsonAt(record: Fields, key: string): Fields {
+  const value = Object.hasOwn(record, key) ? record[key] : undefined;
+  if (isFields(value)) return value;
+  const parsed = typeof value === 'string' ? parseJson(value) : undefined;
+  return isFields(parsed) ? parsed : {};
+}
+
+/** The value of a JSON text; undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

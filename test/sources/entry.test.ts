@@ -1,0 +1,92 @@
+/** From a person to an entry: names that are missing, languages, phones, metadata, and what is noted. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { NOTES, toEntry } from '../../src/sources/entry.ts';
+import type { Person } from '../../src/sources/person.ts';
+
+const profileOf = (person: Person) => toEntry(person, 'acme').entry.user.profile;
+const notesOf = (person: Person) => toEntry(person, 'acme').notes.map(({ id }) => id);
+const MAIL = { email: 'ann.archer@example.com', emailVerified: true };
+const NAMES = { firstName: 'Ann', lastName: 'Archer' };
+
+test('a name that is missing comes from the display name, then the user name, then the address', () => {
+  const cases: [Person, first: string, last: string, display: string | undefined][] = [
+    [{ ...NAMES }, 'Ann', 'Archer', undefined],
+    [{ ...NAMES, displayName: 'Annie' }, 'Ann', 'Archer', 'Annie'],
+    [{ displayName: 'Ann van der Archer' }, 'Ann van der', 'Archer', 'Ann van der Archer'],
+    [{ displayName: ' Madonna ' }, 'Madonna', 'Madonna', ' Madonna '],
+    [{ firstName: 'Ann', displayName: 'Ann Archer' }, 'Ann', 'Archer', 'Ann Archer'],
+    [{ firstName: 'Ann', displayName: 'Boss' }, 'Ann', 'Ann', 'Boss'],
+    [{ lastName: 'Archer', displayName: 'Ann Archer' }, 'Ann', 'Archer', 'Ann Archer'],
+    [{ lastName: 'Archer' }, 'Archer', 'Archer', 'ann.archer'],
+    [{ userName: 'annie' }, 'annie', 'annie', 'annie'],
+    [{ userName: 'annie@acme' }, 'annie', 'annie', 'annie'],
+    [{}, 'ann.archer', 'ann.archer', 'ann.archer'],
+  ];
+  for (const [person, firstName, lastName, displayName] of cases) {
+    const expected = { firstName, lastName, ...(displayName === undefined ? {} : { displayName }) };
+    assert.deepEqual(profileOf({ ...MAIL, ...person }), expected, JSON.stringify(person));
+    const isWhole = person.firstName !== undefined && person.lastName !== undefined;
+    assert.deepEqual(notesOf({ ...MAIL, ...person }), isWhole ? [] : [NOTES.namesMissing.id]);
+  }
+  assert.equal(profileOf({ phone: '+41791234567' }).lastName, '+41791234567');
+  assert.equal(profileOf({ userId: 'x|1' }).lastName, 'x|1');
+});
+
+test('an address of which nobody says whether it is verified is not, and that is noted', () => {
+  const { entry, notes } = toEntry({ ...NAMES, email: 'a@example.com' }, 'acme');
+  assert.deepEqual(entry.user.email, { email: 'a@example.com', isEmailVerified: false });
+  assert.deepEqual(notes, [NOTES.emailUnsaid]);
+  assert.deepEqual(toEntry({ ...NAMES }, 'acme').entry.user.email, { isEmailVerified: false });
+  assert.deepEqual(notesOf({ ...NAMES }), []);
+});
+
+test('a phone is written as E.164 where it can be, and else kept and noted', () => {
+  const phoneOf = (phone: string) => toEntry({ ...NAMES, ...MAIL, phone, phoneVerified: true }, 'acme');
+  assert.deepEqual(phoneOf('+41 79 123-45-67').entry.user.phone, { phone: '+41791234567', isPhoneVerified: true });
+  assert.deepEqual(phoneOf('044 668 18 00').entry.user.phone, { phone: '044 668 18 00', isPhoneVerified: true });
+  assert.deepEqual(phoneOf('044 668 18 00').notes, [NOTES.phoneForm]);
+});
+
+test('a locale becomes a language tag; what is none is dropped and noted', () => {
+  const languageOf = (language: string) => profileOf({ ...NAMES, ...MAIL, language }).preferredLanguage;
+  assert.equal(languageOf('de_CH.UTF-8'), 'de-CH');
+  assert.equal(languageOf('en'), 'en');
+  for (const none of ['English (UK)', 'sr-Cyrl-RS-x-long', '-', '1']) {
+    assert.equal(languageOf(none), undefined);
+    assert.deepEqual(notesOf({ ...NAMES, ...MAIL, language: none }), [NOTES.language.id]);
+  }
+});
+
+test('metadata are base64 of texts and bytes as they are and of all else as JSON; links stand there once', () => {
+  const metadata = { a: 'ä', b: Buffer.from([0, 255]), c: { d: [1] }, e: '', f: null, g: undefined, h: 0, i: false };
+  const link = { provider: 'google', externalUserId: '1' };
+  const { user } = toEntry({ ...NAMES, ...MAIL, metadata, links: [link, { ...link }] }, 'acme').entry;
+  assert.deepEqual(
+    user.metadata?.map(({ key, value }) => [key, Buffer.from(value, 'base64').toString('latin1')]),
+    [
+      ['a', Buffer.from('ä').toString('latin1')],
+      ['b', '\x00\xff'],
+      ['c', '{"d":[1]}'],
+      ['h', '0'],
+      ['i', 'false'],
+    ],
+  );
+  assert.deepEqual(user.idps, [{ configId: 'google', externalUserId: '1' }]);
+});
+
+test('the organization that is given goes before that of the export', () => {
+  assert.equal(toEntry({ orgId: 'theirs' }, 'acme').entry.orgId, 'acme');
+  assert.equal(toEntry({ orgId: 'theirs' }, undefined).entry.orgId, 'theirs');
+});
+
+test('states and secrets go over as they are', () => {
+  assert.equal(toEntry({ state: 'inactive' }, 'a').entry.state, 'USER_STATE_INACTIVE');
+  assert.equal(toEntry({ state: 'locked' }, 'a').entry.state, 'USER_STATE_LOCKED');
+  assert.equal(toEntry({ state: 'active' }, 'a').entry.state, undefined);
+  const { user } = toEntry({ hash: '$1$x', totp: 'ABC', passwordChangeRequired: true, password: ' p ' }, 'a').entry;
+  assert.deepEqual(user.hashedPassword, { value: '$1$x' });
+  assert.equal(user.password, ' p ');
+  assert.equal(user.otpCode, 'ABC');
+  assert.equal(user.passwordChangeRequired, true);
+});

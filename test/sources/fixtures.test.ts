@@ -1,0 +1,154 @@
+/**
+ * Every source's fixture from its files to entries: it is recognized without being named, becomes the right number of
+ * users, and the hashes of those who will log in verify.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test, { type TestContext } from 'node:test';
+import { hashProblem, verifyHash } from '../../src/passwords/registry.ts';
+import { openConversion } from '../../src/sources/convert.ts';
+import type { Entry } from '../../src/sources/entry.ts';
+import { openExport } from '../../src/sources/read/file.ts';
+import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
+import { SOURCES } from '../../src/sources/registry.ts';
+import { UsageError } from '../../src/sources/source.ts';
+import { type SourceFixture, sourceFixtures } from '../support/sources.ts';
+
+const FIXTURES = sourceFixtures();
+/** Sources that take anybody's files are recognized only where no system is. */
+const ANYBODYS = ['csv', 'ndjson'];
+
+test('every source has a fixture', () => {
+  const missing = SOURCES.map(({ name }) => name).filter((name) => !FIXTURES.some(({ source }) => source === name));
+  assert.deepEqual(missing, []);
+});
+
+async function convertFixture(t: TestContext, fixture: SourceFixture): Promise<{ entries: Entry[]; skipped: number }> {
+  const source = SOURCES.find(({ name }) => name === fixture.source);
+  assert.ok(source, `there is no source ${fixture.source}`);
+  const files = await Promise.all(fixture.files.map((file) => openExport(file)));
+  t.after(() => Promise.all(files.map((file) => file.close())));
+  const conversion = await openConversion({
+    source,
+    files: await Promise.all(files.map((file) => asFileOf(source, file))),
+    options: optionsOf(fixture.args),
+    orgId: 'acme',
+  });
+  t.after(() => conversion.close());
+  const entries: Entry[] = [];
+  let skipped = 0;
+  for await (const outcomes of conversion.outcomes()) {
+    for (const { entry, skip, problem } of outcomes) {
+      assert.equal(problem, undefined);
+      if (entry) entries.push(entry);
+      if (skip !== undefined) skipped++;
+    }
+  }
+  return { entries, skipped };
+}
+
+/** The options of a conversion out of those of the command line. */
+function optionsOf(args: string[]) {
+  const map: Record<string, string> = {};
+  let hashConfig: string | undefined;
+  for (let i = 0; i < args.length; i += 2) {
+    const value = args[i + 1] as string;
+    if (args[i] === '--hash-config') hashConfig = readFileSync(value, 'utf8');
+    else if (args[i] === '--map') map[value.slice(0, value.indexOf('='))] = value.slice(value.indexOf('=') + 1);
+    else assert.fail(`${args[i]} is no option of a conversion`);
+  }
+  return { map, ...(hashConfig === undefined ? {} : { hashConfig }) };
+}
+
+for (const fixture of FIXTURES) {
+  test(`${fixture.source}: ${fixture.files.length} file(s) become ${fixture.users} users`, async (t) => {
+    const { entries, skipped } = await convertFixture(t, fixture);
+    assert.equal(entries.length, fixture.users);
+    assert.equal(skipped, fixture.skipped);
+    for (const { user } of entries) {
+      assert.notEqual(user.profile.firstName, '', JSON.stringify(user));
+      assert.notEqual(user.profile.lastName, '', JSON.stringify(user));
+    }
+    for (const { loginName, password } of fixture.logins) {
+      const entry = entries.find(({ user }) => (user.userName ?? user.email.email) === loginName);
+      assert.ok(entry, `nobody is called ${loginName}`);
+      const hash = entry.user.hashedPassword?.value;
+      if (hash === undefined) assert.equal(entry.user.password, password);
+      else assert.equal(hashProblem(hash) ?? verifyHash(hash, password), true, `the password of ${loginName}`);
+    }
+  });
+
+  test(`${fixture.source}: its files are recognized, and by nobody else`, async (t) => {
+    for (const path of fixture.files) {
+      const file = await openExport(path);
+      t.after(() => file.close());
+      const guesses = (await guessSources(file)).filter(({ source }) => !ANYBODYS.includes(source.name));
+      const names = guesses.map(({ source }) => source.name);
+      assert.deepEqual(names, ANYBODYS.includes(fixture.source) ? [] : [fixture.source], path);
+    }
+  });
+}
+
+for (const source of SOURCES) {
+  test(`${source.name}: no record makes it throw`, () => {
+    const odd = [
+      null,
+      true,
+      0,
+      -1,
+      1e300,
+      '',
+      ' ',
+      '{}',
+      '[]',
+      '{"a":',
+      [],
+      [null],
+      [{}],
+      {},
+      { a: null },
+      { value: 7 },
+    ];
+    const convert = converterOf();
+    if (!convert) return;
+    for (const value of odd) {
+      for (const record of [recordOf(value), ...nested(value)]) {
+        const person = convert(record);
+        assert.equal(typeof person, 'object');
+        for (const format of ['json', 'ndjson', 'csv', 'ldif'] as const) {
+          const certainty = source.recognizes(record, format);
+          assert.ok(certainty >= 0 && certainty <= 1);
+        }
+      }
+    }
+
+    function converterOf() {
+      try {
+        return source.converter({});
+      } catch (error) {
+        assert.ok(error instanceof UsageError);
+        return undefined;
+      }
+    }
+  });
+
+  /** Every field that the fixture's records have, each with the odd value. */
+  function recordOf(value: unknown): Record<string, unknown> {
+    return Object.fromEntries(fieldsOf(source.name).map((name) => [name, value]));
+  }
+
+  function nested(value: unknown): Record<string, unknown>[] {
+    return [recordOf([recordOf(value)]), recordOf(recordOf(value)), recordOf(JSON.stringify(recordOf(value)))];
+  }
+}
+
+function fieldsOf(source: string): string[] {
+  const texts = FIXTURES.filter((fixture) => fixture.source === source).flatMap(({ files }) =>
+    files.map((file) => readFileSync(file, 'latin1')),
+  );
+  const names = texts.flatMap((text) =>
+    [...text.matchAll(/"([^"\\\n]{1,60})"\s*:/g)].map((match) => match[1] as string),
+  );
+  const columns = texts.map((text) => text.split('\n').find((line) => !line.startsWith('#')) ?? '');
+  return [...new Set([...names, ...columns.flatMap((line) => line.split(/[,;\t]/)).map((name) => name.trim())])];
+}

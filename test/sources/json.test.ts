@@ -1,0 +1,144 @@
+/** The reader of JSON documents against JSON.parse, over any split into pieces. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { CONTEXT, JsonScanner, jsonRecords } from '../../src/sources/read/json.ts';
+import { FileError, type FileRecord } from '../../src/sources/read/records.ts';
+import type { JsonPath } from '../../src/sources/source.ts';
+
+function scan(text: string | Buffer, paths: JsonPath[], cuts: number[] = []): FileRecord[] {
+  const scanner = new JsonScanner(paths);
+  const bytes = Buffer.from(text);
+  const ends = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
+  const found: FileRecord[] = [];
+  let from = 0;
+  for (const end of [...ends, bytes.length]) {
+    // A copy, as what the system reads into is used again.
+    found.push(...scanner.push(Buffer.from(bytes.subarray(from, end))));
+    from = end;
+  }
+  return [...found, ...scanner.end()];
+}
+
+const values = (records: FileRecord[]) => records.map((record) => record.value);
+
+const indent = fc.constantFrom(undefined, 2, '\t');
+
+test('the elements of a list come out as JSON.parse has them, however the bytes are cut', () => {
+  const property = fc.property(fc.array(fc.jsonValue()), indent, fc.array(fc.nat()), (list, space, cuts) => {
+    assert.deepEqual(values(scan(JSON.stringify(list, null, space), [['*']], cuts)), JSON.parse(JSON.stringify(list)));
+  });
+  fc.assert(property, { numRuns: 500 });
+});
+
+test('the users of a document come out whatever stands around them', () => {
+  const property = fc.property(
+    fc.dictionary(fc.string(), fc.jsonValue()),
+    fc.array(fc.object()),
+    fc.dictionary(fc.string(), fc.jsonValue()),
+    indent,
+    fc.array(fc.nat()),
+    (before, users, after, space, cuts) => {
+      const { users: _, ...rest } = after;
+      const whole = {
+        ...Object.fromEntries(Object.entries(before).filter(([key]) => key !== 'users')),
+        users,
+        ...rest,
+      };
+      const expected = JSON.parse(JSON.stringify(users));
+      const found = values(scan(JSON.stringify(whole, null, space), [['users', '*']], cuts));
+      assert.deepEqual(found.map(withoutContext), expected);
+    },
+  );
+  fc.assert(property, { numRuns: 500 });
+});
+
+function withoutContext(value: unknown): unknown {
+  const { [CONTEXT]: _, ...rest } = value as Record<string, unknown>;
+  return rest;
+}
+
+test('a record knows the line it begins in', () => {
+  const text = '{\n "realm": "a\\"}",\n "users": [\n  {"a": 1}, {"b":\n 2},\n\n  {"c": 3}\n ]\n}\n';
+  for (let cut = 0; cut < text.length; cut++) {
+    assert.deepEqual(
+      scan(text, [['users', '*']], [cut]).map(({ line }) => line),
+      [4, 4, 7],
+    );
+  }
+});
+
+test('a record has the plain texts that stood before it in the object around its list', () => {
+  const text =
+    '{"orgs":[{"orgId":"o1","org":{"name":"x"},"n":3,"people":[{"id":1}]},{"orgId":"o2","people":[{"id":2},7]}]}';
+  assert.deepEqual(values(scan(text, [['orgs', '*', 'people', '*']])), [
+    { id: 1, [CONTEXT]: { orgId: 'o1' } },
+    { id: 2, [CONTEXT]: { orgId: 'o2' } },
+    7,
+  ]);
+});
+
+test('documents that follow each other are read on, as pages of answers in one file are', () => {
+  const text = '{"Users":[{"a":1}]}\n{"Users":[]}{"Users":[{"a":2}],"PaginationToken":"x"}\n';
+  assert.deepEqual(values(scan(text, [['Users', '*']])), [{ a: 1 }, { a: 2 }]);
+  assert.deepEqual(values(scan('{"a":\n1}\n{"a":2} 3', [[]])), [{ a: 1 }, { a: 2 }, 3]);
+});
+
+test('of several places each that is there is read', () => {
+  const paths = [['users', '*'], ['*', 'users', '*'], ['*']];
+  assert.deepEqual(values(scan('{"users":[1,2]}', paths)), [1, 2]);
+  assert.deepEqual(values(scan('[{"a":1},{"a":2}]', [['*']])), [{ a: 1 }, { a: 2 }]);
+  assert.deepEqual(values(scan('[{"users":[3]},{"users":[4]}]', paths.slice(0, 2))), [3, 4]);
+});
+
+for (const text of [
+  '{"users":[{"a":1}',
+  '{"users":[{"a":1',
+  '[1,2',
+  '[1,,2]',
+  '[1 2]',
+  '{"users":}',
+  '{a:1}',
+  '{"users" [1]}',
+  '[1],',
+  '[tru]',
+  '{"users":["\\x"]}',
+]) {
+  test(`${text} is told to be broken, with its line`, () => {
+    const paths = [['users', '*'], ['*']];
+    assert.throws(
+      () => scan(`\n\n${text}`, paths),
+      (error: FileError) => {
+        assert.ok(error instanceof FileError);
+        assert.equal(error.line, 3);
+        return true;
+      },
+    );
+  });
+}
+
+test('bytes that are not UTF-8 are told, not replaced', () => {
+  assert.throws(() => scan(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), [['*']]), /not valid UTF-8/);
+});
+
+test('what stands beside the users is let go while it is read', async () => {
+  const filler = Buffer.from(`"${'x'.repeat(65_534)}",`);
+  async function* document() {
+    yield Buffer.from('{"clients":[');
+    for (let i = 0; i < 400; i++) yield filler;
+    yield Buffer.from('0],"users":[{"a":1}]}');
+  }
+  const found: unknown[] = [];
+  const before = process.memoryUsage().arrayBuffers;
+  let peak = 0;
+  for await (const group of jsonRecords(watched(document()), [['users', '*']])) found.push(...values(group));
+  assert.deepEqual(found, [{ a: 1 }]);
+  assert.ok(peak - before < 16 * 2 ** 20, `${peak - before} bytes were held`);
+
+  async function* watched(chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      yield chunk;
+      peak = Math.max(peak, process.memoryUsage().arrayBuffers);
+    }
+  }
+});

@@ -1,0 +1,242 @@
+/** Files as people have them: in any encoding, gzipped, with comments and odd ends; and the joining of two. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import test, { type TestContext } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { openHashIndex } from '../../src/sources/join.ts';
+import { csvRecords, delimiterOf } from '../../src/sources/read/csv.ts';
+import { encodingOf } from '../../src/sources/read/encoding.ts';
+import { type FileOptions, openExport, STDIN } from '../../src/sources/read/file.ts';
+import { formatOf } from '../../src/sources/read/format.ts';
+import { ldifRecords } from '../../src/sources/read/ldif.ts';
+import { ndjsonRecords } from '../../src/sources/read/ndjson.ts';
+import type { FileRecord, Records } from '../../src/sources/read/records.ts';
+import { asFileOf } from '../../src/sources/recognize.ts';
+import { SOURCES } from '../../src/sources/registry.ts';
+import type { Source } from '../../src/sources/source.ts';
+
+async function all(records: Records): Promise<FileRecord[]> {
+  const found: FileRecord[] = [];
+  for await (const group of records) found.push(...group);
+  return found;
+}
+
+/** In pieces of `size` bytes. */
+async function* pieces(text: string | Buffer, size = 7): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) yield Buffer.from(bytes.subarray(at, at + size));
+}
+
+test('NDJSON: a broken line is one broken record, and lines are numbered as editors do', async () => {
+  const text = Buffer.concat([
+    Buffer.from('{"a":1}\r\n\n{"a":\n'),
+    Buffer.from([0x22, 0xff, 0x22]),
+    Buffer.from('\n{"a":2}'),
+  ]);
+  assert.deepEqual(await all(ndjsonRecords(pieces(text))), [
+    { line: 1, value: { a: 1 } },
+    { line: 3, value: undefined, problem: 'is not valid JSON' },
+    { line: 4, value: undefined, problem: 'is not valid UTF-8' },
+    { line: 5, value: { a: 2 } },
+  ]);
+});
+
+test('CSV: comments before the header, quotes, line breaks in cells, short and long rows', async () => {
+  const text = '# Password: "x\nid,name\n\n1,"A ""B""\nC"\n2\r\n3,c,\n4,d,e\n#5,f\n';
+  assert.deepEqual(await all(csvRecords(pieces(text, 1000), { delimiter: ',' })), [
+    { line: 4, value: { id: '1', name: 'A "B"\nC' } },
+    { line: 6, value: { id: '2', name: '' } },
+    { line: 7, value: { id: '3', name: 'c' } },
+    { line: 8, value: undefined, problem: 'has 3 cells where the header has 2' },
+    { line: 9, value: { id: '#5', name: 'f' } },
+  ]);
+});
+
+test('CSV without a header takes the names it is given; what comes before an error is given out', async () => {
+  const records = csvRecords(pieces('1;a\n2;"b', 1000), { delimiter: ';', columns: ['id', 'name'] });
+  assert.deepEqual((await records.next()).value, [{ line: 1, value: { id: '1', name: 'a' } }]);
+  await assert.rejects(records.next(), /a quote is opened and never closed/);
+});
+
+test('the delimiter is the one that the first line has most of, outside of quotes', () => {
+  assert.equal(delimiterOf('# a;b;c;d\na,b,"x;y;z;u"\n'), ',');
+  assert.equal(delimiterOf('a;b;c\n1,2;3;4'), ';');
+  assert.equal(delimiterOf('a\tb'), '\t');
+  assert.equal(delimiterOf('mail'), ',');
+});
+
+test('LDIF: folded lines, base64, options, comments; changes and outside values are broken records', async () => {
+  const text = [
+    'version: 1',
+    '# a comment',
+    '  that goes on',
+    'dn: uid=ann,dc=example',
+    'uid: ann',
+    'cn;lang-en: Ann',
+    ' Arbor',
+    'CN:: w4RubmE=',
+    'jpegPhoto:: /9j/',
+    '',
+    '',
+    'dn: uid=b,dc=example',
+    'changetype: modify',
+    'replace: mail',
+    '',
+    'dn: uid=c,dc=example',
+    'jpegPhoto:< file:///c.jpg',
+    '',
+    'dn:: dWlkPWQ=',
+    'changetype: add',
+    'uid: d',
+  ].join('\r\n');
+  assert.deepEqual(await all(ldifRecords(pieces(text))), [
+    {
+      line: 1,
+      value: {
+        dn: 'uid=ann,dc=example',
+        uid: ['ann'],
+        cn: ['AnnArbor', 'Änna'],
+        jpegphoto: [Buffer.from('/9j/', 'base64').toString('latin1')],
+      },
+    },
+    { line: 12, value: undefined, problem: 'is a change, not an entry' },
+    { line: 16, value: undefined, problem: 'has a value that stands in another file' },
+    { line: 19, value: { dn: 'uid=d', uid: ['d'] } },
+  ]);
+});
+
+test('the format is told by the content', () => {
+  assert.equal(formatOf(' [\n{"a":1}]'), 'json');
+  assert.equal(formatOf('{\n"users": []}'), 'json');
+  assert.equal(formatOf('{"users":[]}'), 'json');
+  assert.equal(formatOf('{"a":1}\n\n{"a":2}\n'), 'ndjson');
+  assert.equal(formatOf('# extended LDIF\n#\n\ndn: dc=example\n'), 'ldif');
+  assert.equal(formatOf('version: 1\ndn: x'), 'ldif');
+  assert.equal(formatOf('# by hand\nid,mail\n'), 'csv');
+});
+
+test('the encoding is told by the content, also where the sample ends inside a character', () => {
+  assert.equal(encodingOf(Buffer.from('\ufeffä', 'utf16le'), true), 'utf-16le');
+  assert.equal(encodingOf(Buffer.from('abcd', 'utf16le'), true), 'utf-16le');
+  assert.equal(encodingOf(Buffer.from('abcd', 'utf16le').swap16(), true), 'utf-16be');
+  assert.equal(encodingOf(Buffer.from('Ž€𝄞').subarray(0, 8), false), 'utf-8');
+  assert.equal(encodingOf(Buffer.from('plain'), true), 'utf-8');
+  assert.equal(encodingOf(Buffer.from('M\xfcller,x', 'latin1'), true), 'windows-1252');
+  assert.equal(encodingOf(Buffer.from('M\xfc', 'latin1'), true), 'windows-1252');
+  assert.equal(encodingOf(Buffer.from('M\xfc', 'latin1'), false), 'utf-8');
+});
+
+async function folder(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'muster-read-'));
+  t.after(() => rm(path, { recursive: true }));
+  return path;
+}
+
+const TEXT = 'name\nMüller\n€uro\n';
+const BODIES: [what: string, bytes: Buffer, expected: Partial<Record<'encoding' | 'isGzip', unknown>>][] = [
+  ['UTF-8 with a mark', Buffer.from(`\ufeff${TEXT}`), { encoding: 'utf-8', isGzip: false }],
+  ['UTF-16LE', Buffer.from(`\ufeff${TEXT}`, 'utf16le'), { encoding: 'utf-16le' }],
+  ['UTF-16BE', Buffer.from(`\ufeff${TEXT}`, 'utf16le').swap16(), { encoding: 'utf-16be' }],
+  ['Windows-1252', Buffer.from(TEXT.replace('€', '\x80'), 'latin1'), { encoding: 'windows-1252' }],
+  [
+    'UTF-8, gzipped in two members',
+    Buffer.concat([gzipSync(TEXT.slice(0, 7)), gzipSync(TEXT.slice(7))]),
+    { isGzip: true },
+  ],
+];
+for (const [what, bytes, expected] of BODIES) {
+  test(`a file in ${what} reads the same, twice`, async (t) => {
+    const path = join(await folder(t), 'file');
+    await writeFile(path, bytes);
+    const file = await openExport(path);
+    t.after(() => file.close());
+    for (const [name, value] of Object.entries(expected)) assert.equal(file[name as 'encoding'], value);
+    for (let i = 0; i < 2; i++) {
+      const records = await all(file.records({ paths: [] }));
+      assert.deepEqual(
+        records.map(({ value }) => value),
+        [{ name: 'Müller' }, { name: '€uro' }],
+      );
+    }
+  });
+}
+
+test('standard input is read as often as a file, and leaves nothing behind', async (t) => {
+  const before = await readdir(tmpdir());
+  const file = await openExport(STDIN, {}, Readable.from([Buffer.from('{"a":1}\n{"a'), Buffer.from('":2}\n')]));
+  t.after(() => file.close());
+  for (let i = 0; i < 2; i++) assert.equal((await all(file.records({ paths: [] }))).length, 2);
+  const left = (await readdir(tmpdir())).filter((name) => name.startsWith('muster-') && !before.includes(name));
+  assert.deepEqual(
+    left.filter((name) => !name.startsWith('muster-read-')),
+    [],
+  );
+});
+
+async function refusal(t: TestContext, bytes: Buffer | undefined, options?: FileOptions): Promise<string> {
+  const path = join(await folder(t), 'users.json.gz');
+  if (bytes) await writeFile(path, bytes);
+  const read = async () => {
+    const file = await openExport(path, options);
+    try {
+      await all(file.records({ paths: [['*']] }));
+    } finally {
+      await file.close();
+    }
+  };
+  const error = await read().then(
+    () => assert.fail('it was read'),
+    (error: Error) => error,
+  );
+  return error.message.replace(path, 'F');
+}
+
+test('what cannot be read is said in a sentence', async (t) => {
+  assert.equal(await refusal(t, undefined), 'F cannot be read: there is no such file.');
+  const long = gzipSync(Buffer.from(JSON.stringify(Array.from({ length: 1000 }, (_, i) => ({ i })))));
+  assert.equal(await refusal(t, long.subarray(0, -20)), 'F cannot be read: its gzip data end in the middle.');
+  assert.equal(await refusal(t, Buffer.from('[{"a":1},\n{"b"}]')), 'F, line 2: The file is not valid JSON.');
+});
+
+test('the hashes of a hundred thousand users are found again, by any of their keys', async (t) => {
+  const index = await openHashIndex();
+  t.after(() => index.close());
+  const count = 100_000;
+  for (let i = 0; i < count; i++) await index.add([`auth0|${i}`, `u${i}@example.com`], { hash: `h${i}` });
+  await index.add(['auth0|7'], { hash: 'later' });
+  await index.finish();
+  for (let i = 0; i < count - 10; i++) {
+    const key = i % 2 === 0 ? `u${i}@example.com` : `auth0|${i}`;
+    assert.equal(index.find([`nobody|${i}`, key])?.hash, i === 7 ? 'later' : `h${i}`);
+    if (i % 100 === 0) assert.equal(index.find([`auth0|${i}`])?.hash, `h${i}`);
+  }
+  assert.equal(index.find(['auth0|x']), undefined);
+  assert.deepEqual(index.count(), { records: count, unused: 10 });
+});
+
+test('a document is read at the places of its source: a list of realms, a list of users, a user alone', async (t) => {
+  const keycloak = SOURCES.find(({ name }) => name === 'keycloak') as Source;
+  const users = async (document: unknown) => {
+    const path = join(await folder(t), 'realm.json');
+    await writeFile(path, JSON.stringify(document, null, 2));
+    const file = await openExport(path);
+    t.after(() => file.close());
+    const { layout } = await asFileOf(keycloak, file);
+    return (await all(file.records(layout))).map(({ value }) => (value as { username: string }).username);
+  };
+  const [a, b] = [{ username: 'a' }, { username: 'b' }];
+  assert.deepEqual(await users({ realm: 'r', users: [a, b] }), ['a', 'b']);
+  assert.deepEqual(
+    await users([
+      { realm: 'r', users: [a] },
+      { realm: 's', users: [b] },
+    ]),
+    ['a', 'b'],
+  );
+  assert.deepEqual(await users([a, b]), ['a', 'b']);
+  assert.deepEqual(await users(a), ['a']);
+  assert.deepEqual(await users({ realm: 'r', users: [] }), []);
+});
