@@ -7,11 +7,14 @@ import { createReadStream } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { openApi } from '../src/cli/api.ts';
+import type { ImportResult } from '../src/cli/import-result.ts';
+import { openOutput } from '../src/cli/output.ts';
+import { watchImport } from '../src/cli/watch.ts';
 import { readConfig } from '../src/config.ts';
 import { startMuster } from '../src/muster.ts';
 import { report } from './report.ts';
 import { writeDemoFile } from './users.ts';
-import { type Progress, watch } from './watch.ts';
 
 const DATA_DIR = '.muster-demo';
 
@@ -41,13 +44,21 @@ const startedAt = Date.now();
 const muster = await startMuster(config);
 console.log(`  ready after ${seconds(startedAt)}: ${muster.baseUrl}\n`);
 
+const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void muster.stop().then(() => process.exit(0)));
+  process.once(signal, () => {
+    stopping.abort();
+    void muster.stop().then(() => process.exit(0));
+  });
 }
 
 try {
   await demo();
 } catch (error) {
+  if (stopping.signal.aborted) {
+    await muster.stop();
+    process.exit(0);
+  }
   console.error(`\nThe demo failed: ${(error as Error).message}`);
   await muster.stop();
   process.exit(1);
@@ -70,13 +81,18 @@ async function demo(): Promise<void> {
   const sentAt = Date.now();
   const { importId } = await submit(file.path, size);
   console.log(`  202 after ${seconds(sentAt)}: every user is durable, import ${importId}`);
-  await watch(`${muster.baseUrl}/admin/v1/imports/${importId}/events`, token);
+  await watchImport(session(), importId, { signal: stopping.signal });
   console.log(`  finished ${seconds(sentAt)} after the request\n`);
 
   report(await mailsGone(importId), config.SMTP_URL ? 'by SMTP' : `as files in ${join(dataDir, 'mailbox')}`);
   await logIn(file.someone);
   console.log(`\nTo go on:\n  address  ${muster.baseUrl}\n  token    ${token}`);
   console.log(`  curl -s -H 'Authorization: Bearer ${token}' ${muster.baseUrl}/admin/v1/imports/${importId}`);
+}
+
+/** The command line's, with its progress among all that is shown here. */
+function session() {
+  return { api: openApi(muster.baseUrl, async () => token), out: openOutput(false, process.stdout, process.stdout) };
 }
 
 async function logIn(someone: { loginName: string; password: string }): Promise<void> {
@@ -99,12 +115,9 @@ async function submit(path: string, size: number): Promise<{ importId: string }>
 }
 
 /** The result once no mail is waiting any more. */
-async function mailsGone(importId: string): Promise<Progress & { errors: { id: string; message: string }[] }> {
+async function mailsGone(importId: string): Promise<ImportResult> {
   for (;;) {
-    const result = await call<Progress & { errors: { id: string; message: string }[] }>(
-      'GET',
-      `/admin/v1/imports/${importId}`,
-    );
+    const result = await call<ImportResult>('GET', `/admin/v1/imports/${importId}`);
     if (result.mails.pending === 0) return result;
     await new Promise((again) => setTimeout(again, 200));
   }

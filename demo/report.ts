@@ -1,9 +1,9 @@
 /** What came of the import, for a person to read. */
-import type { Progress } from './watch.ts';
+import type { ImportResult } from '../src/cli/import-result.ts';
 
 const MAX_SHOWN = 12;
 
-export function report(result: Progress & { errors: { id: string; message: string }[] }, mailsWent: string): void {
+export function report(result: ImportResult, mailsWent: string): void {
   const { counts, mails } = result;
   console.log(`Report of import ${result.importId}: ${result.state}`);
   console.log(`  ${counts.total} users in the file`);

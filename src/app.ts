@@ -8,6 +8,7 @@ import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { Pool } from './db/pool.ts';
+import { diagnosticsRoutes } from './diagnostics/routes.ts';
 import { accessLog } from './http/access-log.ts';
 import { docsRoutes } from './http/docs.ts';
 import { noSuchOperation, renderErrors } from './http/errors.ts';
@@ -77,6 +78,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(policyRoutes(deps));
   app.use(importRoutes(deps));
   app.use(webhookRoutes(deps));
+  app.use(diagnosticsRoutes(deps));
 
   app.use(noSuchOperation(() => app.router));
   app.use('/ui', pageErrors(deps.logger));

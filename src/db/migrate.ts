@@ -27,9 +27,26 @@ export async function migrate(pool: Pool): Promise<void> {
   });
 }
 
+/** The newest migration that was applied, 0 in an empty database, and the newest that there is. */
+export async function migrationState(db: Db): Promise<{ applied: number; known: number }> {
+  const known = Math.max(...(await migrationFiles()).map(numberOf));
+  const { rows: tables } = await db.query<{ oid: string | null }>(`select to_regclass('migrations') as oid`);
+  if (!tables[0]?.oid) return { applied: 0, known };
+  const { rows } = await db.query<{ applied: number }>('select coalesce(max(id), 0) as applied from migrations');
+  return { applied: rows[0]?.applied ?? 0, known };
+}
+
+async function migrationFiles(): Promise<string[]> {
+  return (await readdir(FOLDER)).filter((f) => f.endsWith('.sql')).sort();
+}
+
+function numberOf(file: string): number {
+  return Number.parseInt(file, 10);
+}
+
 async function applyMissing(db: Db, done: Set<number>): Promise<void> {
-  const files = (await readdir(FOLDER)).filter((f) => f.endsWith('.sql')).sort();
-  const ids = files.map((f) => Number.parseInt(f, 10));
+  const files = await migrationFiles();
+  const ids = files.map(numberOf);
   const newest = Math.max(...ids);
   for (const id of done) {
     if (id > newest)

@@ -252,6 +252,7 @@ create table oauth_models (
   payload json not null,
   consumed_at timestamp with time zone,
   expires_at timestamp with time zone not null,
+  user_code_hash bytea,
   FOREIGN KEY (grant_hash) REFERENCES oauth_models(id_hash) ON DELETE CASCADE,
   FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (id_hash)
@@ -442,6 +443,8 @@ CREATE INDEX oauth_models_grant ON public.oauth_models USING btree (grant_hash) 
 CREATE INDEX oauth_models_session ON public.oauth_models USING btree (session_uid) WHERE (session_uid IS NOT NULL);
 
 CREATE INDEX oauth_models_user ON public.oauth_models USING btree (user_id) WHERE (user_id IS NOT NULL);
+
+CREATE UNIQUE INDEX oauth_models_user_code ON public.oauth_models USING btree (user_code_hash) WHERE (user_code_hash IS NOT NULL);
 
 CREATE INDEX org_members_user ON public.org_members USING btree (user_id);
 

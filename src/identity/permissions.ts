@@ -17,6 +17,8 @@ export interface Permission {
 }
 
 const IAM_OWNER_ONLY: Permission = { roles: [] };
+/** Whoever it is, on itself. */
+const SELF: Permission = { roles: [], self: true };
 const OWNER: Permission = { roles: ['ORG_OWNER'] };
 const MANAGER: Permission = { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'] };
 const MANAGER_OR_SELF: Permission = { ...MANAGER, self: true };
@@ -30,6 +32,7 @@ const TABLE = {
   searchOrgs: IAM_OWNER_ONLY,
   getMyOrg: ANY_ROLE,
 
+  getMe: SELF,
   createHumanUser: MANAGER,
   getUser: ANY_ROLE_OR_SELF,
   getUserMetadata: ANY_ROLE_OR_SELF,
@@ -102,6 +105,8 @@ const TABLE = {
   addClient: IAM_OWNER_ONLY,
   listClients: IAM_OWNER_ONLY,
   removeClient: IAM_OWNER_ONLY,
+
+  getDiagnostics: IAM_OWNER_ONLY,
 } satisfies Record<string, Permission>;
 
 /** Name of an operation; its operationId in the OpenAPI document too. */

@@ -1,9 +1,10 @@
-/** Everything about who is calling: members, tokens, keys, secrets, OAuth clients, sessions, second factors. */
+/** Everything about who is calling: itself, members, tokens, keys, secrets, OAuth clients, sessions, second factors. */
 import { Router } from 'express';
 import { clientRoutes } from './clients/routes.ts';
 import type { LoginDeps } from './login/deps.ts';
 import { keyRoutes } from './machines/key-routes.ts';
 import { secretRoutes } from './machines/secret-routes.ts';
+import { meRoutes } from './me/routes.ts';
 import { memberRoutes } from './members/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { patRoutes } from './tokens/routes.ts';
@@ -11,6 +12,7 @@ import { type TotpDeps, totpRoutes } from './totp/routes.ts';
 
 export function identityRoutes(deps: LoginDeps & TotpDeps): Router {
   return Router()
+    .use(meRoutes(deps))
     .use(memberRoutes(deps))
     .use(patRoutes(deps))
     .use(keyRoutes(deps))

@@ -6,6 +6,7 @@ import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { id } from '../users/fields.ts';
 import { clientOperations } from './clients.ts';
 import { credentialOperations } from './credentials.ts';
+import { diagnosticsOperations } from './diagnostics.ts';
 import { errorAnswers } from './errors.ts';
 import { humanOperations } from './humans.ts';
 import { importOperations } from './imports.ts';
@@ -32,6 +33,7 @@ const FEATURES: [tag: string, Operations][] = [
   ['Sessions', sessionOperations],
   ['Password age', policyOperations],
   ['OAuth clients', clientOperations],
+  ['Diagnostics', diagnosticsOperations],
 ];
 
 const DESCRIPTION = `Errors have the body \`Error\`; its \`details[0].id\` is stable. A known path answers 405 with \`Allow\` to a method that is

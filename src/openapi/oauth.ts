@@ -32,7 +32,9 @@ const ofBrowser = {
 };
 
 const CLIENT = ['client_id', 'client_secret', 'client_assertion_type', 'client_assertion'];
-const GRANT = ['grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'assertion', 'scope'];
+const GRANT = [
+  ...['grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'assertion', 'device_code', 'scope'],
+];
 const TOKEN = ['token', 'token_type_hint'];
 const AUTHORIZE = [
   ...['client_id', 'redirect_uri', 'response_type', 'scope', 'state', 'nonce', 'prompt', 'login_hint'],
@@ -84,6 +86,14 @@ export const oauthPaths: ZodOpenApiPathsObject = {
       'Get tokens: authorization code with PKCE, refresh token, client credentials, JWT bearer (RFC 7523)',
       { 200: json('The tokens.'), ...ofProgram },
       form([...GRANT, ...CLIENT]),
+    ),
+  },
+  '/oauth/v2/device_authorization': {
+    post: operation(
+      'authorizeDevice',
+      'Begin a login on a device without a browser (RFC 8628)',
+      { 200: json('The codes, and the page on which a person types one of them.'), ...ofProgram },
+      form(['scope', ...CLIENT]),
     ),
   },
   '/oauth/v2/introspect': {

@@ -1,6 +1,6 @@
 /** Users in the OpenAPI document: reading and searching them, and what becomes of them. */
 import { z } from 'zod';
-import type { OperationId } from '../identity/permissions.ts';
+import { INSTANCE_ROLES, type OperationId, ORG_ROLES } from '../identity/permissions.ts';
 import { userSearch } from '../users/schema.ts';
 import type { Operation, Operations } from './operation.ts';
 import { changed, details, exampleDetails, exampleSearch, searchAnswer } from './shapes.ts';
@@ -20,7 +20,37 @@ function state(id: OperationId, summary: string, description = ''): Operation {
   };
 }
 
+const membership = z.object({
+  id: z.string(),
+  name: z.string(),
+  primaryDomain: z.string(),
+  roles: z.array(z.enum(ORG_ROLES)),
+});
+
 export const userOperations: Operations = {
+  'GET /management/v1/me': {
+    id: 'getMe',
+    summary: 'Get the calling user and its roles',
+    description: 'Whose token it is, and on which organizations it has which roles.',
+    answers: {
+      200: {
+        schema: z
+          .object({
+            details,
+            user,
+            instanceRoles: z.array(z.enum(INSTANCE_ROLES)),
+            organizations: z.array(membership),
+          })
+          .meta({ id: 'Me' }),
+        example: {
+          details: exampleDetails,
+          user: exampleUser,
+          instanceRoles: [],
+          organizations: [{ id: 'acme', name: 'Acme', primaryDomain: 'acme.example', roles: ['ORG_OWNER'] }],
+        },
+      },
+    },
+  },
   'GET /v2beta/users/{userId}': {
     id: 'getUser',
     summary: 'Get a user',

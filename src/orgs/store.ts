@@ -66,6 +66,12 @@ export async function findOrg(db: Db, id: string): Promise<Org | undefined> {
   return rows[0];
 }
 
+/** Those that are there, in the order of their ids. */
+export async function findOrgs(db: Db, ids: string[]): Promise<Org[]> {
+  const { rows } = await db.query<Org>(`select ${COLUMNS} from organizations where id = any($1) order by id`, [ids]);
+  return rows;
+}
+
 /** The organization with this primary domain, however it is written. */
 export async function findOrgByDomain(db: Db, domain: string): Promise<Org | undefined> {
   const { rows } = await db.query<Org>(`select ${COLUMNS} from organizations where primary_domain = $1`, [

@@ -1,9 +1,10 @@
 /**
  * Addresses and phone numbers of a user at Clerk. The CSV names the primary one and lists the verified and the others;
- * the API has a list of objects and the id of the primary one.
+ * the API has a list of objects and the id of the primary one. Programs that migrate users write the CSV's columns as JSON,
+ * with a bare list of all addresses, of which nothing is said but what they are.
  */
 import type { Fields } from './source.ts';
-import { objectAt, objectsAt, textAt } from './values.ts';
+import { isFields, objectAt, objectsAt, textAt } from './values.ts';
 
 export interface Contact {
   value: string;
@@ -16,7 +17,9 @@ export interface Contact {
 
 /** @param one `email_address` @param many `email_addresses` */
 export function contactsOf(record: Fields, one: string, many: string): Contact[] {
-  return Array.isArray(record[many]) ? fromObjects(record, one, many) : fromColumns(record, one, many);
+  const list = record[many];
+  const isOfApi = Array.isArray(list) && (list.some(isFields) || !Object.hasOwn(record, `primary_${one}`));
+  return isOfApi ? fromObjects(record, one, many) : fromColumns(record, one, many);
 }
 
 /** The primary one; without one the first that is verified, else the first. */
@@ -49,9 +52,16 @@ function fromColumns(record: Fields, one: string, many: string): Contact[] {
   const unverified = listAt(record, `unverified_${many}`);
   const isSaid = Object.hasOwn(record, `verified_${many}`) || Object.hasOwn(record, `unverified_${many}`);
   const isPrimary = (value: string) => value.toLowerCase() === primary?.toLowerCase();
-  const listed = [
-    ...verified.map((value) => ({ value, isVerified: true, isPrimary: isPrimary(value), isUnlisted: false })),
-    ...unverified.map((value) => ({ value, isVerified: false, isPrimary: isPrimary(value), isUnlisted: false })),
+  const contact = (value: string, isVerified: boolean | undefined) => {
+    return { value, isVerified, isPrimary: isPrimary(value), isUnlisted: false };
+  };
+  const said = [...verified.map((value) => contact(value, true)), ...unverified.map((value) => contact(value, false))];
+  const isNew = (value: string) => !said.some((one) => one.value.toLowerCase() === value.toLowerCase());
+  const listed: Contact[] = [
+    ...said,
+    ...listAt(record, many)
+      .filter(isNew)
+      .map((value) => contact(value, isSaid ? false : undefined)),
   ];
   if (primary === undefined || listed.some((contact) => contact.isPrimary)) return listed;
   return [{ value: primary, isVerified: isSaid ? false : undefined, isPrimary: true, isUnlisted: isSaid }, ...listed];

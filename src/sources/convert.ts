@@ -10,6 +10,7 @@ import type { Note } from './person.ts';
 import { FileError } from './read/records.ts';
 import type { FileOfSource } from './recognize.ts';
 import { type Convert, type ConvertOptions, type Fields, type HashFile, type Source, UsageError } from './source.ts';
+import { isOfOtherTable } from './tables.ts';
 import { isFields } from './values.ts';
 
 export interface ConvertJob {
@@ -120,6 +121,7 @@ type Converted = Omit<Outcome, 'file' | 'line'>;
 
 function converted(value: Fields, source: Source, orgId: string | undefined, { convert, hashes }: Tools): Converted {
   try {
+    if (isOfOtherTable(value, source)) return { notes: NO_NOTES, skip: 'A row of another table.' };
     const record = hashes && source.hashFile ? joined(source.hashFile, hashes, value) : value;
     const person = convert(record);
     return 'skip' in person ? { notes: NO_NOTES, skip: person.skip } : toEntry(person, orgId);

@@ -6,6 +6,7 @@
  * Parts that do not fit are passed on as they are, for the scheme to say what is wrong with them.
  */
 import { ALPHABET, encodeCrypt64 } from '../passwords/crypt3.ts';
+import { schemeOf } from '../passwords/registry.ts';
 import { bytesOf, type HashText, unsupported } from './hash-text.ts';
 import type { Fields } from './source.ts';
 import { textAt } from './values.ts';
@@ -19,16 +20,13 @@ interface Parts {
 
 type Maker = (parts: Parts) => HashText;
 
-/** Of a scheme's name in a message: see `unsupported`. */
-const LONGEST_NAME = 18;
-
 /** The hash of a record that has a scheme. */
 export function hashOf(record: Fields, scheme: string): HashText {
   const hash = textAt(record, 'password');
   if (hash === undefined) return {};
   const maker = Object.hasOwn(MAKERS, scheme) ? MAKERS[scheme] : undefined;
   const parts = { hash, salt: textAt(record, 'salt') ?? '', factor: textAt(record, 'factor') ?? '' };
-  return maker === undefined ? unsupported(scheme.slice(0, LONGEST_NAME)) : maker(parts);
+  return maker === undefined ? unsupported(scheme) : maker(parts);
 }
 
 const MAKERS: Readonly<Record<string, Maker>> = {
@@ -42,6 +40,8 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   'salted-pbkdf2-hmac-sha512-512': pbkdf2Of('sha512'),
   'phpass-md5': phpassOf('phpass-md5', '$P$', phpassMd5Hash),
   'phpass-sha512': phpassOf('phpass-sha512', '$S$', (hash) => hash),
+  // The plugin of FusionAuth's guide for WordPress has the whole text of phpass in base64.
+  'example-wordpress-phpass': wholeText('example-wordpress-phpass'),
 };
 
 /** Salt and hash are bcrypt's own base64: together they are the end of the usual text. */
@@ -65,6 +65,13 @@ function phpassOf(name: string, identifier: string, hashText: (hash: string) => 
     const saltText = phpassSalt(salt);
     if (rounds === undefined || saltText === undefined) return unsupported(name);
     return { hash: `${identifier}${rounds}${saltText}${hashText(hash)}` };
+  };
+}
+
+function wholeText(name: string): Maker {
+  return ({ hash }) => {
+    const text = bytesOf(hash, 'base64')?.toString('latin1') ?? '';
+    return schemeOf(text) === undefined ? unsupported(name) : { hash: text };
   };
 }
 

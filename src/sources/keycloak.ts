@@ -10,6 +10,7 @@ import { genderOf } from './gender.ts';
 import { firstOf, metadataOf } from './keycloak-attributes.ts';
 import { credentialsOf } from './keycloak-credentials.ts';
 import type { Note, Person, ProviderLink, Skipped } from './person.ts';
+import { CONTEXT } from './read/json.ts';
 import type { Fields, Source } from './source.ts';
 import { boolAt, objectAt, objectsAt, textAt } from './values.ts';
 
@@ -31,6 +32,7 @@ export const keycloak: Source = {
     ['*', 'users', '*'],
   ],
   recognizes(record) {
+    if (isOfRealm(record)) return 0.9;
     if (textAt(record, 'username') === undefined) return isRealm(record) ? 0.5 : 0;
     if (['createdTimestamp', 'disableableCredentialTypes', 'serviceAccountClientId'].some((key) => key in record))
       return 1;
@@ -43,6 +45,12 @@ export const keycloak: Source = {
 
 function isRealm(record: Fields): boolean {
   return typeof record.realm === 'string' && (Array.isArray(record.users) || 'keycloakVersion' in record);
+}
+
+/** It stands in a realm, which is named before its users: realms by hand may say no more of them than name and address. */
+function isOfRealm(record: Fields): boolean {
+  const hasName = ['username', 'email'].some((key) => textAt(record, key) !== undefined);
+  return hasName && textAt(objectAt(record, CONTEXT), 'realm') !== undefined;
 }
 
 function isWrittenByHand(record: Fields): boolean {

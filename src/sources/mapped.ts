@@ -5,8 +5,15 @@
  */
 import { explainMapping, givenMapping, type MappedField, type Mapping, mappingFor, valueAt } from './mapping.ts';
 import type { Note, Person } from './person.ts';
-import type { Convert, ConvertOptions, Fields, Format, Source } from './source.ts';
+import type { Convert, ConvertOptions, Fields, Format, JsonPath, Source } from './source.ts';
 import { boolAt, textAt } from './values.ts';
+
+/** Under these names programs put their lists of users. */
+const LISTS: readonly JsonPath[] = [
+  ['users', '*'],
+  ['data', '*'],
+  ['results', '*'],
+];
 
 /** Less than any system's own certainty. */
 const FALLBACK = 0.05;
@@ -25,6 +32,7 @@ function mapped(name: string, title: string, formats: readonly Format[]): Source
     name,
     title,
     formats,
+    jsonPaths: LISTS,
     recognizes: (record, format) =>
       formats.includes(format) && mappingFor(record, { columns: {}, metadata: {} }).columns.email !== undefined
         ? FALLBACK
@@ -62,7 +70,7 @@ function toPerson(record: Fields, { columns, metadata }: Mapping): Person {
     userId: text('userId'),
     userName: text('userName'),
     email: text('email'),
-    emailVerified: boolAt(values, 'emailVerified'),
+    emailVerified: isVerified(values, 'emailVerified'),
     firstName: text('firstName'),
     lastName: text('lastName'),
     displayName: text('displayName'),
@@ -70,7 +78,7 @@ function toPerson(record: Fields, { columns, metadata }: Mapping): Person {
     language: text('language'),
     gender: genderOf(text('gender'), notes),
     phone: text('phone'),
-    phoneVerified: boolAt(values, 'phoneVerified'),
+    phoneVerified: isVerified(values, 'phoneVerified'),
     state: stateOf(values, notes),
     password,
     hash,
@@ -79,6 +87,12 @@ function toPerson(record: Fields, { columns, metadata }: Mapping): Person {
     metadata: Object.fromEntries(Object.entries(metadata).map(([key, column]) => [key, valueAt(record, column)])),
     notes,
   };
+}
+
+/** A date is that of the verification, as tables such as those of Auth.js have it. */
+function isVerified(values: Fields, field: MappedField): boolean | undefined {
+  const text = textAt(values, field);
+  return text !== undefined && /^[12][0-9]{3}-[01][0-9]-[0-3][0-9](?:[T ]|$)/.test(text) ? true : boolAt(values, field);
 }
 
 /** A password may begin or end with a space; a hash does not. */

@@ -3,6 +3,7 @@
  *
  * A column named `password` is taken for nothing by itself: whether it holds passwords or hashes is not for us to guess.
  */
+import { CONTEXT } from './read/json.ts';
 import { type ConvertOptions, type Fields, UsageError } from './source.ts';
 import { isFields } from './values.ts';
 
@@ -11,7 +12,16 @@ const USUAL = {
   userId: ['userid', 'id', 'uid', 'uuid', 'guid', 'sub', 'externalid'],
   userName: ['username', 'login', 'loginname', 'userlogin', 'userprincipalname', 'upn', 'account', 'accountname'],
   email: ['email', 'mail', 'emailaddress', 'useremail', 'primaryemail'],
-  emailVerified: ['emailverified', 'isemailverified', 'verifiedemail', 'verified', 'emailconfirmed', 'confirmed'],
+  emailVerified: [
+    'emailverified',
+    'isemailverified',
+    'verifiedemail',
+    'verified',
+    'emailconfirmed',
+    'emailverifiedat',
+    'emailconfirmedat',
+    'confirmed',
+  ],
   firstName: ['firstname', 'givenname', 'forename', 'vorname', 'prenom'],
   lastName: ['lastname', 'familyname', 'surname', 'sn', 'nachname', 'nom'],
   displayName: ['displayname', 'name', 'fullname', 'cn', 'commonname'],
@@ -97,7 +107,7 @@ export function explainMapping(record: Fields, given: Mapping): string[] {
   const pairs = fields.map(([field, column]) => `${field}=${column}`);
   const used = fields.map(([, column]) => column?.split('.')[0]);
   const unused = Object.keys(record).filter(
-    (column) => !Object.values(columns).includes(column) && !used.includes(column),
+    (column) => column !== CONTEXT && !Object.values(columns).includes(column) && !used.includes(column),
   );
   return [
     `  taken: ${pairs.length === 0 ? 'nothing' : pairs.join(', ')}`,

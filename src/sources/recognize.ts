@@ -4,7 +4,8 @@
 import { type ExportFile, readerOf } from './read/file.ts';
 import { FileError } from './read/records.ts';
 import { SOURCES } from './registry.ts';
-import type { Fields, JsonPath, Source } from './source.ts';
+import type { Fields, Format, JsonPath, Source } from './source.ts';
+import { isDumpOfTables, isOfOtherTable, ROWS } from './tables.ts';
 import { isFields } from './values.ts';
 
 /** So many records of the beginning are looked at. */
@@ -43,35 +44,52 @@ export async function guessSources(file: ExportFile, sources: readonly Source[] 
 
 async function certaintyOf(source: Source, file: ExportFile): Promise<number> {
   if (!source.formats.includes(file.format) && !(file.format === 'json' && source.formats.includes('ndjson'))) return 0;
-  const records = await firstRecords(file, await layoutOf(file, source));
+  return certaintyAt(file, source, await layoutOf(file, source));
+}
+
+async function certaintyAt(file: ExportFile, source: Source, layout: Layout): Promise<number> {
+  const records = await firstRecords(file, layout);
   const format = file.format === 'json' && !source.formats.includes('json') ? 'ndjson' : file.format;
-  const each = records.map((record) => (source.hashFile?.recognizes(record) ? 1 : source.recognizes(record, format)));
-  return Math.max(0, ...each);
+  return records.reduce((most, record) => Math.max(most, certaintyOfRecord(source, record, format)), 0);
+}
+
+function certaintyOfRecord(source: Source, record: Fields, format: Format): number {
+  return source.hashFile?.recognizes(record) ? 1 : source.recognizes(record, format);
 }
 
 /** How the file is read as one of this source. */
 export async function asFileOf(source: Source, file: ExportFile): Promise<FileOfSource> {
   const layout = await layoutOf(file, source);
-  const [first] = await firstRecords(file, layout);
+  const first = (await firstRecords(file, layout)).find((record) => !isOfOtherTable(record, source));
   return { file, layout, isHashes: first !== undefined && source.hashFile?.recognizes(first) === true, first };
 }
 
 /** Where the records of a JSON file are: at the source's own paths, or in a list, or else each document is one. */
 async function layoutOf(file: ExportFile, source: Source): Promise<Layout> {
   if (file.format !== 'json') return { paths: [], columns: columnsOf(file, source) };
+  if (isDumpOfTables(file.head.toString('latin1', 0, 1000))) return at([ROWS]);
   const { jsonPaths = [] } = source;
-  const has = async (paths: readonly JsonPath[]) => (await firstValues(file, { paths, columns: undefined })).length > 0;
-  // A list of documents that hold users is no list of users.
-  if (await has(jsonPaths)) return { paths: jsonPaths, columns: undefined };
-  if (await has([['*']])) return { paths: [['*']], columns: undefined };
+  const certainty = (paths: readonly JsonPath[]) => certaintyAt(file, source, at(paths));
+  const has = async (paths: readonly JsonPath[]) => (await firstValues(file, at(paths))).length > 0;
+  // A list of documents that hold users is no list of users, but a user may have a list of such a name.
+  if (await has(jsonPaths)) return at((await certainty([[]])) > (await certainty(jsonPaths)) ? [[]] : jsonPaths);
+  if (startsAs('[', file)) {
+    // Answers of an API, page after page, as `jq -s` puts them into a list.
+    const pages = jsonPaths.map((path) => ['*', ...path]);
+    return at((await certainty(pages)) > (await certainty([['*']])) ? pages : [['*']]);
+  }
   // An empty list of users is no user, and not a document that is one.
   const lists = jsonPaths.filter((path) => path.at(-1) === '*').map((path) => path.slice(0, -1));
-  const isDocument = file.isWhole && startsAsObject(file) && !(await has(lists));
-  return { paths: isDocument ? [[]] : jsonPaths, columns: undefined };
+  const isDocument = file.isWhole && !(await has(lists));
+  return at(isDocument ? [[]] : jsonPaths);
 }
 
-function startsAsObject({ head }: ExportFile): boolean {
-  return head.toString('latin1', 0, 1000).trimStart().startsWith('{');
+function at(paths: readonly JsonPath[]): Layout {
+  return { paths, columns: undefined };
+}
+
+function startsAs(sign: string, { head }: ExportFile): boolean {
+  return head.toString('latin1', 0, 1000).trimStart().startsWith(sign);
 }
 
 /** A file whose first row is data and not names. */
@@ -87,17 +105,19 @@ async function firstRecords(file: ExportFile, layout: Layout): Promise<Fields[]>
 
 async function firstValues(file: ExportFile, { paths, columns }: Layout): Promise<unknown[]> {
   const read = readerOf(file.format, paths, { delimiter: file.delimiter, columns });
+  // Rows of other tables may stand before those of the users.
+  const most = paths[0] === ROWS ? Number.POSITIVE_INFINITY : LOOK_AT;
   const values: unknown[] = [];
   try {
     for await (const group of read(once(file.head))) {
       for (const { value } of group) if (value !== undefined) values.push(value);
-      if (values.length >= LOOK_AT) break;
+      if (values.length >= most) break;
     }
   } catch (error) {
     // The sample may end in the middle of a record, and a guess may be wrong.
     if (!(error instanceof FileError)) throw error;
   }
-  return values.slice(0, LOOK_AT);
+  return values.slice(0, most);
 }
 
 async function* once(bytes: Buffer): AsyncGenerator<Buffer> {

@@ -93,10 +93,10 @@ function phoneOf(record: Fields): Pick<Person, 'phone' | 'phoneVerified'> {
   return { phone: isDigits ? `+${phone}` : phone, phoneVerified: textAt(record, 'phone_confirmed_at') !== undefined };
 }
 
-/** A moment that cannot be read may be far off: `infinity`. */
+/** A moment that cannot be read may be far off: `infinity`. A word such as `none`, or a shifted cell, is no moment. */
 function isBanned(record: Fields, now: number): boolean {
   const until = textAt(record, 'banned_until');
-  if (until === undefined) return false;
+  if (until === undefined || !/^(?:[0-9]|infinity$)/i.test(until)) return false;
   // PostgreSQL writes `2030-01-15 10:30:00.5+00`.
   const moment = Date.parse(until.replace(' ', 'T').replace(/([+-][0-9]{2})$/, '$1:00'));
   return Number.isNaN(moment) || moment > now;

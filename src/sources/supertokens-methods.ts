@@ -7,6 +7,8 @@ import type { Fields } from './source.ts';
 import { boolAt, isFields, numberAt, objectAt, objectsAt, textAt } from './values.ts';
 
 export interface LoginMethod {
+  /** Its user's id in the system before, where a method has one of its own. */
+  externalUserId: string | undefined;
   /** `emailpassword`, `thirdparty`, `passwordless`, `webauthn`. */
   recipe: string | undefined;
   email: string | undefined;
@@ -57,8 +59,10 @@ function ofRow(row: Fields): Fields {
 
 function methodOf(raw: Fields): LoginMethod {
   const thirdParty = objectAt(raw, 'thirdParty');
-  const plain = raw.plainTextPassword;
+  // The Core takes the first name, its documentation has the second.
+  const plain = raw.plainTextPassword ?? raw.plaintextPassword;
   return {
+    externalUserId: textAt(raw, 'externalUserId'),
     recipe: textAt(raw, 'recipeId'),
     email: textAt(raw, 'email'),
     phone: textAt(raw, 'phoneNumber'),

@@ -54,11 +54,13 @@ function convert(record: Fields, signerKey: string | undefined): Person {
   const devices = objectsAt(record, 'totpDevices').filter((device) => textAt(device, 'secretKey') !== undefined);
   const own = jsonAt(record, isRow(record) ? 'user_metadata' : 'userMetadata');
   return {
-    userId: userIdOf(record),
+    userId: userIdOf(record, main),
     email,
     emailVerified: isVerified(methods, email),
     firstName: textAt(own, 'first_name') ?? textAt(own, 'firstName'),
     lastName: textAt(own, 'last_name') ?? textAt(own, 'lastName'),
+    displayName: textAt(own, 'name'),
+    nickName: textAt(own, 'nickname'),
     phone: phone?.phone,
     phoneVerified: phone?.isVerified,
     hash,
@@ -67,16 +69,23 @@ function convert(record: Fields, signerKey: string | undefined): Person {
     links: methods.flatMap(linkOf),
     metadata: {
       userMetadata: Object.keys(own).length > 0 ? own : undefined,
-      userRoles: listOf(objectsAt(record, 'userRoles')),
+      userRoles: listOf(rolesOf(record)),
       tenantIds: listOf(tenantsOf(record)),
     },
     notes: [...notes, ...droppedOf(methods), ...(devices.length > 1 ? [SECOND_FACTOR_LOST] : [])],
   };
 }
 
-function userIdOf(record: Fields): string | undefined {
+function userIdOf(record: Fields, main: LoginMethod | undefined): string | undefined {
   if (isRow(record)) return textAt(record, 'external_user_id') ?? textAt(record, 'user_id');
-  return textAt(record, 'externalUserId') ?? textAt(record, 'id') ?? textAt(jsonAt(record, 'user'), 'id');
+  const external = textAt(record, 'externalUserId') ?? main?.externalUserId;
+  return external ?? textAt(record, 'id') ?? textAt(jsonAt(record, 'user'), 'id');
+}
+
+/** With their tenants, or, before there were any, by name alone. */
+function rolesOf(record: Fields): unknown[] {
+  const roles = record.userRoles ?? record.roles;
+  return Array.isArray(roles) ? roles : [];
 }
 
 /** An address is verified once, by whichever method: SuperTokens keeps that apart for each. */

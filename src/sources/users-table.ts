@@ -5,6 +5,7 @@
  * Cells that export programs write for null (`NULL`, `\N`) are as empty ones.
  */
 import type { Person, ProviderLink } from './person.ts';
+import { CONTEXT } from './read/json.ts';
 import type { Fields } from './source.ts';
 import { boolAt, textAt } from './values.ts';
 
@@ -28,7 +29,7 @@ const PROVIDERS = ['apple', 'facebook', 'github', 'gitlab', 'google', 'linkedin'
 const BOOKKEEPING = ['created_at', 'updated_at', 'last_login_at', 'last_login_ip', 'last_seen_at'];
 
 const TAKEN: ReadonlySet<string> = new Set([
-  ...['id', 'email', 'provider', 'deleted_at', ...PROVIDER_IDS, ...PHONE_VERIFIED, ...BOOKKEEPING],
+  ...[CONTEXT, 'id', 'email', 'provider', 'deleted_at', ...PROVIDER_IDS, ...PHONE_VERIFIED, ...BOOKKEEPING],
   ...Object.values(COLUMNS).flat(),
   ...PROVIDERS.map((name) => `${name}_id`),
 ]);

@@ -1,9 +1,9 @@
 /**
- * ZITADEL: bodies of its import (`dataOrgs`), the answer of its export, and answers of its user searches, in camelCase
- * and in snake_case.
+ * ZITADEL: bodies of its import (`dataOrgs`), the answer of its export, answers of its user searches, and bodies of
+ * version 2 that create one human user; in camelCase and in snake_case.
  * https://zitadel.com/docs/guides/migrate/users (import)
  * https://zitadel.com/docs/guides/migrate/sources/zitadel (export)
- * https://zitadel.com/docs/apis/resources/user_service_v2/user-service-list-users
+ * https://zitadel.com/docs/apis/resources/user_service_v2/user-service-list-users (and …-add-human-user)
  *
  * As in every JSON form of protobuf, what is false, empty or unset is left out there.
  */
@@ -65,7 +65,7 @@ function convert(raw: Fields): Person | Skipped {
     ...credentialsOf(user),
     state: stateOf(state),
     metadata: metadataOf(user),
-    links: objectsAt(user, 'idps').flatMap(linkOf),
+    links: [...objectsAt(user, 'idps'), ...objectsAt(user, 'idpLinks')].flatMap(linkOf),
     notes: isPasskeyWanted ? [PASSKEY] : [],
   };
 }
@@ -79,6 +79,7 @@ function orgIdOf(record: Fields): string | undefined {
   return (
     textAt(objectAt(record, CONTEXT), 'orgId') ??
     textAt(record, 'orgId') ??
+    textAt(objectAt(record, 'organization'), 'orgId') ??
     textAt(objectAt(record, 'details'), 'resourceOwner')
   );
 }
@@ -116,13 +117,17 @@ function contactsOf(user: Fields) {
   };
 }
 
+/** Version 2 has an object for a password, which says too whether it has to be changed. */
 function credentialsOf(user: Fields) {
-  const { password } = user;
+  const hashed = objectAt(user, 'hashedPassword');
+  const plain = objectAt(user, 'password');
+  const password = isFields(user.password) ? plain.password : user.password;
+  const isRequired = [boolAt(hashed, 'changeRequired'), boolAt(plain, 'changeRequired')].includes(true);
   return {
     password: typeof password === 'string' && password !== '' ? password : undefined,
-    hash: textAt(objectAt(user, 'hashedPassword'), 'value'),
-    passwordChangeRequired: boolAt(user, 'passwordChangeRequired'),
-    totp: textAt(user, 'otpCode'),
+    hash: textAt(hashed, 'value') ?? textAt(hashed, 'hash'),
+    passwordChangeRequired: boolAt(user, 'passwordChangeRequired') ?? (isRequired ? true : undefined),
+    totp: textAt(user, 'otpCode') ?? textAt(user, 'totpSecret'),
   };
 }
 
@@ -142,8 +147,8 @@ function textOf(bytes: Buffer): string | Buffer {
 }
 
 function linkOf(idp: Fields): ProviderLink[] {
-  const provider = textAt(idp, 'configId');
-  const externalUserId = textAt(idp, 'externalUserId');
+  const provider = textAt(idp, 'configId') ?? textAt(idp, 'idpId');
+  const externalUserId = textAt(idp, 'externalUserId') ?? textAt(idp, 'userId');
   if (provider === undefined || externalUserId === undefined) return [];
-  return [{ provider, externalUserId, displayName: textAt(idp, 'displayName') }];
+  return [{ provider, externalUserId, displayName: textAt(idp, 'displayName') ?? textAt(idp, 'userName') }];
 }

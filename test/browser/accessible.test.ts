@@ -6,6 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page as Tab } from 'playwright-core';
+import {
+  deviceCodeForm,
+  deviceConfirmPage,
+  deviceDonePage,
+  deviceFormGonePage,
+  deviceStoppedPage,
+} from '../../src/identity/pages/device.ts';
 import { PAGES as ERROR_PAGES } from '../../src/identity/pages/errors.ts';
 import { forgotDonePage, forgotForm, passwordForm, verifyForm } from '../../src/identity/pages/forms.ts';
 import { type Page, renderPage } from '../../src/identity/pages/layout.ts';
@@ -19,6 +26,7 @@ const LONG = 'Vereinigte Donaudampfschifffahrtselektrizitätenhauptbetriebswerkb
 const frame = { uid: 'x', token: 't', clientName: LONG };
 const proven = { proof: 'p', loginName: `${'ann.'.repeat(20)}arbor@example.com` };
 const link = { userId: 'u', code: 'c' };
+const device = { action: 'x', xsrf: 's' };
 const problem = { message: 'The two passwords differ. Please type the same one twice.' };
 const form = '<form id="op.logoutForm" method="post" action="x"><input type="hidden" name="xsrf" value="s"/></form>';
 
@@ -45,6 +53,12 @@ const pages: Record<string, Page | undefined> = {
   'logged-out': signedOutPage(),
   'still-logged-in': signedOutPage({ isStill: true }),
   'oauth-error': oauthErrorPage({ error: 'invalid_redirect_uri', error_description: `it is ${'x'.repeat(150)}` }),
+  device: deviceCodeForm(device, ''),
+  'device-problem': deviceCodeForm(device, 'BBBB-BBBB', { message: 'There is no such code.' }),
+  'device-confirm': deviceConfirmPage(device, LONG, 'WDJB-MJHT'),
+  'device-done': deviceDonePage(LONG),
+  'device-stopped': deviceStoppedPage('x'),
+  'device-form-gone': deviceFormGonePage('x'),
   ...Object.fromEntries(Object.entries(ERROR_PAGES).map(([status, page]) => [`error-${status}`, page])),
 };
 
@@ -99,7 +113,7 @@ describe('the pages', () => {
       if (width !== 320) found.push(`${name} is ${width} wide`);
     }
     assert.deepEqual(found, []);
-    assert.ok(Object.keys(pages).length >= 28);
+    assert.ok(Object.keys(pages).length >= 34);
   });
 });
 

@@ -51,7 +51,8 @@ describe('the answers of every operation', () => {
 
   it('are 403 to somebody without a role, whether the thing exists or not', async () => {
     const missing = Object.fromEntries(Object.keys(judged.known).map((name) => [name, '999999']));
-    for (const operation of judged.ofApi()) {
+    // Whoever it is may ask who it is.
+    for (const operation of judged.ofApi().filter(({ id }) => id !== 'getMe')) {
       const [[, body]] = examplesOf(operation) as [[string, Json]];
       for (const values of [judged.known, missing]) {
         const answer = await judged.call(operation, judged.requestOf(operation, body, values), stranger);

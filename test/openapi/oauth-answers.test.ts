@@ -22,9 +22,19 @@ describe('the answers of the authorization server', () => {
   });
   after(() => world.stop());
 
-  async function post(id: string, form: Record<string, string>, status: number, authorization = client): Promise<Json> {
+  async function post(
+    id: string,
+    form: Record<string, string>,
+    status: number,
+    authorization: string | null = client,
+  ): Promise<Json> {
     const { method, path } = world.operation(id);
-    const sent = { method, path, headers: { ...FORM, authorization }, body: String(new URLSearchParams(form)) };
+    const sent = {
+      method,
+      path,
+      headers: { ...FORM, ...(authorization ? { authorization } : {}) },
+      body: String(new URLSearchParams(form)),
+    };
     const answer = await judged.call(world.operation(id), sent, null);
     assert.equal(answer.status, status, `${id} ${JSON.stringify(answer.body)}`);
     return answer.body;
@@ -50,12 +60,15 @@ describe('the answers of the authorization server', () => {
     assert.equal((await get('getServerMetadata', 200)).issuer, world.api.url);
     assert.ok((await get('getKeys', 200)).keys.length > 0);
     await get('endSession', 200);
+    const device = await post('authorizeDevice', { client_id: 'muster-cli' }, 200, null);
+    assert.equal(device.verification_uri, `${world.api.url}/ui/device`);
   });
 
   it('are as documented when they refuse', async () => {
     await post('token', { grant_type: 'magic' }, 400);
     await post('token', GRANT, 401, 'Basic bm8tc3VjaDpjbGllbnQ=');
     await post('introspect', {}, 400);
+    await post('authorizeDevice', { client_id: 'no-such-client' }, 401, null);
     await post('revoke', {}, 400);
     await get('authorize', 400);
     await get('getUserInfo', 401, 'no-such-token');

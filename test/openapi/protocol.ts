@@ -18,7 +18,9 @@ const PROTOCOL_VALUES: Record<string, string[]> = {
     'authorization_code',
     'refresh_token',
     'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    'urn:ietf:params:oauth:grant-type:device_code',
   ],
+  device_code: ['made-up', 'row~AAAA'],
   client_assertion_type: ['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'],
   assertion: JWTS,
   client_assertion: JWTS,
@@ -30,7 +32,7 @@ const PROTOCOL_VALUES: Record<string, string[]> = {
   code_challenge_method: ['S256', 'S256', 'plain'],
   code_challenge: ['E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'],
   prompt: ['login', 'none', 'consent', 'create'],
-  client_id: [KNOWN_CLIENT, KNOWN_CLIENT, 'importer', 'no-such-client'],
+  client_id: [KNOWN_CLIENT, KNOWN_CLIENT, 'importer', 'muster-cli', 'no-such-client'],
   redirect_uri: CALLBACKS,
   post_logout_redirect_uri: CALLBACKS,
 };

@@ -42,6 +42,7 @@ export const STORY: Step[] = [
   { id: 'searchOrgs' },
   { id: 'setWebhookSecret' },
 
+  { id: 'getMe' },
   { id: 'createHumanUser' },
   { id: 'getUser' },
   { id: 'getUserMetadata' },
@@ -104,6 +105,8 @@ export const STORY: Step[] = [
   { id: 'addClient' },
   { id: 'listClients' },
   { id: 'removeClient' },
+
+  { id: 'getDiagnostics' },
 
   { id: 'importHumanUser' },
   { id: 'importUsers' },

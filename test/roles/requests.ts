@@ -87,6 +87,7 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'GET /management/v1/orgs/me': onOrg(),
   'PUT /management/v1/orgs/me/webhook_secret': onOrg(),
 
+  'GET /management/v1/me': plain(),
   'POST /v2beta/users/human': (_world, { orgId }) => ({ body: human(orgId) }),
   'GET /v2beta/users/:userId': onHuman(),
   'GET /v2beta/users/:userId/metadata': onHuman(),
@@ -192,4 +193,6 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'DELETE /admin/v1/clients/:clientId': async (world, { target }) => ({
     params: { clientId: target === 'missing' ? 'none' : await world.client() },
   }),
+
+  'GET /admin/v1/diagnostics': plain(),
 };

@@ -22,6 +22,7 @@ POST   /admin/v1/orgs/_search                             200  .33333331 _      
 GET    /management/v1/orgs/me                             200  ....33331 .333...31 433333331 _
 PUT    /management/v1/orgs/me/webhook_secret              200  ..3333331 .333.3331 433333331 _
 
+GET    /management/v1/me                                  200  ........1 _         _         .
 POST   /v2beta/users/human                                200  ...333331 .333..331 433333331 _
 GET    /v2beta/users/:userId                              200  ....33331 .333...31 433333331 .
 GET    /v2beta/users/:userId/metadata                     200  ....33331 .333...31 433333331 .
@@ -94,6 +95,8 @@ DELETE /admin/v1/members/:userId                          200  .33333331 .333333
 POST   /admin/v1/clients                                  200  .33333331 _         _         _
 GET    /admin/v1/clients                                  200  .33333331 _         _         _
 DELETE /admin/v1/clients/:clientId                        200  .33333331 _         433333331 _
+
+GET    /admin/v1/diagnostics                              200  .33333331 _         _         _
 `;
 
 export type Target = 'own' | 'other' | 'missing' | 'self';

@@ -203,6 +203,37 @@ describe('a user of the API of Clerk', () => {
   });
 });
 
+describe('the columns of Clerk as JSON', () => {
+  const COLUMNS = { id: 'user_1', primary_email_address: 'ann@example.com', primary_phone_number: null };
+
+  it('may have a bare list of addresses, of which nothing is known but the primary one', () => {
+    const person = convert({ ...COLUMNS, email_addresses: ['a@example.com', 'Ann@example.com'], phone_numbers: null });
+    assert.deepEqual([person.email, person.emailVerified], ['Ann@example.com', undefined]);
+    assert.deepEqual(person.metadata?.other_email_addresses, [{ value: 'a@example.com', verified: false }]);
+    assert.equal(person.phone, undefined);
+    const apart = convert({ ...COLUMNS, email_addresses: ['a@example.com'] });
+    assert.deepEqual([apart.email, apart.emailVerified], ['ann@example.com', undefined]);
+    assert.deepEqual(noteIds(apart), []);
+  });
+
+  it('may have lists of verified ones beside it, which then say it', () => {
+    const email_addresses = ['ann@example.com', 'b@example.com', 'c@example.com'];
+    const listed = { ...COLUMNS, email_addresses, verified_email_addresses: ['ann@example.com', 'b@example.com'] };
+    const person = convert(listed);
+    assert.equal(person.emailVerified, true);
+    assert.deepEqual(person.metadata?.other_email_addresses, [
+      { value: 'b@example.com', verified: true },
+      { value: 'c@example.com', verified: false },
+    ]);
+  });
+
+  it('may name no primary one, or have no list', () => {
+    const first = convert({ ...COLUMNS, primary_email_address: null, email_addresses: ['b@example.com'] });
+    assert.equal(first.email, 'b@example.com');
+    assert.equal(convert({ ...COLUMNS, email_addresses: [] }).email, 'ann@example.com');
+  });
+});
+
 describe('a record of Clerk', () => {
   it('is recognized, and others are not', () => {
     assert.equal(clerk.recognizes(ROW, 'csv'), 1);

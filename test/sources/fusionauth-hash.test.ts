@@ -101,6 +101,14 @@ describe('a hash of FusionAuth', () => {
     ]);
   });
 
+  it('of the plugin for WordPress is the whole text of phpass in base64', () => {
+    const text = `$P$B12345678${encodeCrypt64(phpass('md5', '12345678', 2 ** 13))}`;
+    const { hash } = made('example-wordpress-phpass', Buffer.from(text).toString('base64'), 8);
+    assert.equal(hash, text);
+    assertVerifies(hash, PASSWORD);
+    assertRefused(made('example-wordpress-phpass', 'eA==', 8), '$example-wordpress$');
+  });
+
   it('of phpass with other rounds or another salt, or of a plugin, is refused by name', () => {
     assertRefused(made('phpass-md5', 'eRo7ud9Fh4E2PdI0S3r.L0', 2000, 'IQRaTwmf'), '$phpass-md5$');
     assertRefused(made('phpass-sha512', 'x', 256, 'short'), '$phpass-sha512$');

@@ -14,10 +14,12 @@ function scan(text: string | Buffer, paths: JsonPath[], cuts: number[] = []): Fi
   let from = 0;
   for (const end of [...ends, bytes.length]) {
     // A copy, as what the system reads into is used again.
-    found.push(...scanner.push(Buffer.from(bytes.subarray(from, end))));
+    found.push(...scanner.push(Buffer.from(bytes.subarray(from, end))).flat());
     from = end;
   }
-  return [...found, ...scanner.end()];
+  found.push(...scanner.end().flat());
+  if (scanner.problem) throw scanner.problem;
+  return found;
 }
 
 const values = (records: FileRecord[]) => records.map((record) => record.value);
@@ -115,6 +117,16 @@ for (const text of [
       },
     );
   });
+}
+
+test('what stands before an error is given out before it', async () => {
+  const records = jsonRecords(once('[{"a":1},\n{"b"}]'), [['*']]);
+  assert.deepEqual((await records.next()).value, [{ line: 1, value: { a: 1 } }]);
+  await assert.rejects(records.next(), { line: 2 });
+});
+
+async function* once(text: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(text);
 }
 
 test('bytes that are not UTF-8 are told, not replaced', () => {

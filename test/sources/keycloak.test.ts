@@ -320,4 +320,11 @@ describe('Keycloak: anything else', () => {
     assert.equal(keycloak.recognizes({ username: 'ann', enabled: true, requiredActions: [] }, 'json'), 0.8);
     assert.equal(keycloak.recognizes({ username: 'ann', createdTimestamp: 1 }, 'json'), 1);
   });
+
+  it('but is, with no more than a name or an address, where it stands in a realm', () => {
+    const inRealm = { '@context': { realm: 'acme' } };
+    assert.equal(keycloak.recognizes({ username: 'ann', email: 'ann@example.com', ...inRealm }, 'json'), 0.9);
+    assert.equal(keycloak.recognizes({ email: 'ann@example.com', ...inRealm }, 'json'), 0.9);
+    assert.equal(keycloak.recognizes({ name: 'a role', ...inRealm }, 'json'), 0);
+  });
 });

@@ -99,6 +99,12 @@ describe('a user of Laravel', () => {
   });
 });
 
+describe('a user in a page of API resources', () => {
+  it('has nothing of what stands around it', () => {
+    assert.deepEqual(convert({ ...ANN, '@context': { status: 'ok' } }), convert(ANN));
+  });
+});
+
 describe('recognizing Laravel', () => {
   it('goes by the columns of its migration', () => {
     assert.equal(laravel.recognizes({ ...ANN, remember_token: null }, 'json'), 0.95);

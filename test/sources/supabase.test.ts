@@ -107,7 +107,7 @@ describe('Supabase: a row of auth.users', () => {
   it('is inactive while banned', () => {
     const states = ['2999-12-31 23:59:59+00', '2999-12-31 23:59:59.123+05:30', 'infinity', '2999-12-31T23:59:59Z'];
     for (const until of states) assert.equal(personOf({ banned_until: until }).state, 'inactive', until);
-    for (const until of ['', '2020-01-01 00:00:00+00', '2020-01-01 00:00:00.5-08']) {
+    for (const until of ['', 'false', 'none', '2020-01-01 00:00:00+00', '2020-01-01 00:00:00.5-08']) {
       assert.equal(personOf({ banned_until: until }).state, 'active', until);
     }
   });

@@ -67,6 +67,16 @@ describe('a user of the bulk import', () => {
     assert.deepEqual(noteIds(person), ['LOGIN-METHOD-DROPPED']);
   });
 
+  it('may have its id with the method, roles by name alone, and one name', () => {
+    const person = convert({
+      userMetadata: { name: 'Ann Ash', nickname: 'annie' },
+      roles: ['admin'],
+      loginMethods: [byPassword({ externalUserId: 'u-2' })],
+    });
+    assert.deepEqual([person.userId, person.displayName, person.nickName], ['u-2', 'Ann Ash', 'annie']);
+    assert.deepEqual(person.metadata?.userRoles, ['admin']);
+  });
+
   it('is the oldest method where none is marked', () => {
     const newer = byPassword({ timeJoinedInMSSinceEpoch: 2 });
     const older = byPassword({ email: 'old@example.com', timeJoinedInMSSinceEpoch: 1 });
@@ -93,6 +103,8 @@ describe('a user of the bulk import', () => {
     const plain = { passwordHash: undefined, plainTextPassword: ' correct horse ' };
     assert.equal(convert({ loginMethods: [byPassword(plain)] }).password, ' correct horse ');
     assert.equal(convert({ loginMethods: [byPassword({ plainTextPassword: 'x' })] }).password, undefined);
+    const asDocumented = { passwordHash: undefined, plaintextPassword: 'correct horse' };
+    assert.equal(convert({ loginMethods: [byPassword(asDocumented)] }).password, 'correct horse');
   });
 
   it('keeps an app of another period as what it is, so that it does not just go missing', () => {

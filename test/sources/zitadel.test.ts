@@ -75,7 +75,7 @@ describe('a user in an import of ZITADEL', () => {
     const documents: unknown[] = [{ timeout: '10m', dataOrgs: { orgs } }, { orgs }];
     for (const document of [...documents, ...documents.map(snakeCased)]) {
       const scanner = new JsonScanner(zitadel.jsonPaths as JsonPath[]);
-      const records = [...scanner.push(Buffer.from(JSON.stringify(document))), ...scanner.end()];
+      const records = [...scanner.push(Buffer.from(JSON.stringify(document))), ...scanner.end()].flat();
       assert.deepEqual(
         records.map(({ value }) => convert(value as Fields)),
         [PERSON],
@@ -193,6 +193,43 @@ describe('a user in a search of ZITADEL', () => {
     const machine = { userId: 'm-1', loginNames: ['bot@acme'], machine: { name: 'Bot' } };
     assert.ok('skip' in zitadel.converter({})(machine));
     assert.equal(zitadel.recognizes(machine, 'json'), 0.9);
+  });
+});
+
+describe('a body of version 2 that creates a user', () => {
+  const BODY = {
+    userId: 'u-4',
+    username: 'dan',
+    organization: { orgId: 'o-1' },
+    profile: { givenName: 'Dan', familyName: 'Dow' },
+    email: { email: 'dan@example.com', isVerified: true },
+    idpLinks: [{ idpId: 'idp-1', userId: '77', userName: 'dan@idp.example' }],
+    totpSecret: 'JBSWY3DPEHPK3PXP',
+  };
+
+  it('is taken with its organization, hash, link and second factor', () => {
+    const hash = '$2b$04$x';
+    const person = convert({ ...BODY, hashedPassword: { hash, changeRequired: true } });
+    assert.deepEqual(person, {
+      orgId: 'o-1',
+      userId: 'u-4',
+      userName: 'dan',
+      email: 'dan@example.com',
+      emailVerified: true,
+      firstName: 'Dan',
+      lastName: 'Dow',
+      hash,
+      passwordChangeRequired: true,
+      totp: 'JBSWY3DPEHPK3PXP',
+      metadata: {},
+      links: [{ provider: 'idp-1', externalUserId: '77', displayName: 'dan@idp.example' }],
+      notes: [],
+    });
+  });
+
+  it('may have a plain password', () => {
+    const person = convert({ ...BODY, password: { password: 'correct horse', changeRequired: false } });
+    assert.deepEqual([person.password, person.passwordChangeRequired], ['correct horse', undefined]);
   });
 });
 

@@ -79,6 +79,7 @@ export function queueLog(refuse: () => boolean = () => false): QueueLog {
       urgent.push(...jobs.filter((j) => j.urgent).map((j) => j.id));
     },
     depth: async () => added.length,
+    workers: async () => 0,
     async drop() {
       added.length = 0;
     },

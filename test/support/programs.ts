@@ -6,6 +6,8 @@ import type { TestContext } from 'node:test';
 export const PROGRAMS = {
   redis: 'redis-server',
   chromium: 'chromium',
+  script: 'script',
+  bash: 'bash',
 } as const;
 export type ProgramName = keyof typeof PROGRAMS;
 

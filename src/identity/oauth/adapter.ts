@@ -12,24 +12,29 @@ import type { Pool } from '../../db/pool.ts';
 import { sqlState } from '../../db/sqlstates.ts';
 import { columnsOf, OF_GRANT, storable } from './columns.ts';
 import { findPatToken } from './pat-token.ts';
-import { modelKey } from './token-key.ts';
+import { modelKey, rowHandle, userCodeHash } from './token-key.ts';
 
 interface StoredModel {
+  key: Buffer;
   payload: AdapterPayload;
   /** Seconds since 1970. */
   consumed: number | null;
 }
 
-const FIND = `select m.payload, extract(epoch from m.consumed_at)::float8 as consumed from oauth_models m
+const FIND = `select m.id_hash as key, m.payload, extract(epoch from m.consumed_at)::float8 as consumed from oauth_models m
   where m.kind = $1 and (m.user_id is null or exists (select from users u where u.id = m.user_id and u.state = 'active'))`;
 
-/** `for share` waits for whoever changes the user's state, and then looks at the state anew. */
+/**
+ * `for share` waits for whoever changes the user's state, and then looks at the state anew. A device code comes by its
+ * grant only later, and keeps what finds it.
+ */
 const UPSERT = `with owner as materialized (select from users where id = $4 and state = 'active' for share)
-  insert into oauth_models (id_hash, kind, grant_hash, user_id, client_id, session_uid, scope, payload, expires_at)
-  select $1, $2, $3, $4, $5, $6, $7, $8, now() + $9 * interval '1 second'
+  insert into oauth_models (id_hash, kind, grant_hash, user_id, client_id, session_uid, scope, user_code_hash, payload,
+    expires_at)
+  select $1, $2, $3, $4, $5, $6, $7, $8, $9, now() + $10 * interval '1 second'
   where $4::text is null or exists (select from owner)
-  on conflict (id_hash) do update set user_id = excluded.user_id, session_uid = excluded.session_uid,
-    payload = excluded.payload, expires_at = excluded.expires_at`;
+  on conflict (id_hash) do update set grant_hash = excluded.grant_hash, user_id = excluded.user_id,
+    session_uid = excluded.session_uid, payload = excluded.payload, expires_at = excluded.expires_at`;
 
 const END_GRANT = `delete from oauth_models g using oauth_models m where m.id_hash = $1 and g.id_hash = m.grant_hash`;
 
@@ -48,9 +53,10 @@ export function openAdapter(pool: Pool, kind: string): Adapter {
     async findByUid(uid) {
       return (await read('m.session_uid = $2 order by m.expires_at desc limit 1', uid))?.payload;
     },
-    // Of the device flow, which is off.
-    async findByUserCode() {
-      return undefined;
+    // Without the device code, which only the device knows.
+    async findByUserCode(userCode) {
+      const found = await read('m.user_code_hash = $2', userCodeHash(userCode));
+      return found && { ...found.payload, userCode, jti: rowHandle(found.key) };
     },
     consume: (id) => consume(pool, modelKey(kind, id)),
     async destroy(id) {
@@ -70,8 +76,8 @@ async function upsert(
   payload: AdapterPayload,
   expiresIn: number | undefined,
 ): Promise<undefined> {
-  const { grantHash, userId, clientId, sessionUid, scope } = columnsOf(kind, payload);
-  const values = [modelKey(kind, id), kind, grantHash, userId, clientId, sessionUid, scope];
+  const { grantHash, userId, clientId, sessionUid, scope, userCodeHash } = columnsOf(kind, payload);
+  const values = [modelKey(kind, id), kind, grantHash, userId, clientId, sessionUid, scope, userCodeHash];
   try {
     const { rowCount } = await pool.query(UPSERT, [...values, JSON.stringify(storable(payload)), expiresIn]);
     if (rowCount === 0) throw gone(kind, 'the user is not active');

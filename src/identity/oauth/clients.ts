@@ -10,6 +10,7 @@ import { applicationType } from '../clients/redirect-uri.ts';
 import { type Client, findClient } from '../clients/store.ts';
 import { findMachineClient } from '../machines/secret-store.ts';
 import { tokenHash } from '../random-token.ts';
+import { CLI_CLIENT } from './cli-client.ts';
 
 /** RFC 7523 section 2.1. */
 export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -18,6 +19,7 @@ export const SERVICE_USER_CLIENT = 'urn:service:iam:service-user';
 /** Metadata of a machine user's client beside the standard ones: what its access tokens are. */
 export const ACCESS_TOKEN_TYPE = 'access_token_type';
 
+/** Those that no database knows. */
 export const STATIC_CLIENTS: ClientMetadata[] = [
   {
     client_id: SERVICE_USER_CLIENT,
@@ -25,6 +27,12 @@ export const STATIC_CLIENTS: ClientMetadata[] = [
     grant_types: [JWT_BEARER],
     response_types: [],
     redirect_uris: [],
+  },
+  {
+    ...CLI_CLIENT,
+    grant_types: [...CLI_CLIENT.grant_types],
+    response_types: [...CLI_CLIENT.response_types],
+    redirect_uris: [...CLI_CLIENT.redirect_uris],
   },
 ];
 

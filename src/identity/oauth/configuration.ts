@@ -8,6 +8,7 @@ import { findAccount } from './account.ts';
 import { openAdapter } from './adapter.ts';
 import { LOGOUT, renderError } from './answers.ts';
 import { ACCESS_TOKEN_TYPE, openClientAdapter, STATIC_CLIENTS } from './clients.ts';
+import { DEVICE_FLOW } from './device.ts';
 import { grantWhatIsAsked, loginOnly } from './interactions.ts';
 import { LIFETIMES, rotateRefreshToken } from './lifetimes.ts';
 import { isBrowserClient, mayIntrospect, mayRevoke } from './policies.ts';
@@ -28,6 +29,8 @@ export const ROUTES = {
   jwks: '/oauth/v2/keys',
   userinfo: '/oidc/v1/userinfo',
   end_session: '/oidc/v1/end_session',
+  device_authorization: '/oauth/v2/device_authorization',
+  code_verification: '/ui/device',
 };
 
 const COOKIE = { httpOnly: true, sameSite: 'lax' } as const;
@@ -80,6 +83,7 @@ const FEATURES: Configuration['features'] = {
   pushedAuthorizationRequests: { enabled: false },
   resourceIndicators: { enabled: false },
   clientCredentials: { enabled: true },
+  deviceFlow: DEVICE_FLOW,
   rpInitiatedLogout: LOGOUT,
   introspection: { enabled: true, allowedPolicy: (_ctx, client, token) => mayIntrospect(client, token) },
   revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => mayRevoke(client, token) },

@@ -21,6 +21,9 @@ const CALLERS_ERRORS = [
   'userinfo.error',
   'end_session.error',
   'end_session_confirm.error',
+  'device_authorization.error',
+  'code_verification.error',
+  'device_resume.error',
 ] as const;
 
 export function answerFaults(provider: Provider, logger: Logger): void {

@@ -19,6 +19,7 @@ export const LIFETIMES: NonNullable<Configuration['ttl']> = {
   AccessToken: ACCESS_TOKEN,
   ClientCredentials: ACCESS_TOKEN,
   AuthorizationCode: MINUTE,
+  DeviceCode: 10 * MINUTE,
   IdToken: HOUR,
   Interaction: HOUR,
   Session: (_ctx: KoaContextWithOIDC, session: Session) => (session.accountId ? SESSION : NOBODYS_SESSION),

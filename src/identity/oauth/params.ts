@@ -6,13 +6,14 @@
  * - It refuses to introspect and to revoke JWTs, as it stores none. Ours are stored as all tokens are: it gets the handle.
  * - It grants `offline_access` only where the user was asked, with `prompt=consent`. Our clients are registered by the
  *   instance's owner and nobody is asked: the consent is there (OpenID Connect Core 1.0 section 11, "other conditions").
+ * - A device code by its row is our own way to name one, and nobody's to show: the request has none then.
  *
- * If the library ever stops reading `params` of its context from the prototype, the tests of these three fail.
+ * If the library ever stops reading `params` of its context from the prototype, the tests of these four fail.
  */
 import { decodeProtectedHeader } from 'jose';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { JWT_BEARER, SERVICE_USER_CLIENT } from './clients.ts';
-import { jwtHandle } from './token-key.ts';
+import { isRowHandle, jwtHandle } from './token-key.ts';
 
 type Params = Record<string, string | string[] | undefined>;
 
@@ -37,9 +38,15 @@ export function adaptParams(provider: Provider): void {
 }
 
 function adapt({ ctx, route }: Context, params: Params): void {
-  if (route === 'token') nameServiceUser(ctx, params);
+  if (route === 'token') adaptGrant(ctx, params);
   else if (route === 'introspection' || route === 'revocation') hideJwt(params);
   else if (route === 'authorization') consent(params);
+}
+
+function adaptGrant(ctx: KoaContextWithOIDC, params: Params): void {
+  nameServiceUser(ctx, params);
+  const { device_code: code } = params;
+  if (typeof code === 'string' && isRowHandle(code)) params.device_code = undefined;
 }
 
 function nameServiceUser(ctx: KoaContextWithOIDC, params: Params): void {

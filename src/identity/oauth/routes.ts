@@ -25,11 +25,13 @@ export function oauthRoutes({ oauth, logger }: { oauth: LiveProvider; logger: Lo
   };
   router.get([ROUTES.authorization, `${ROUTES.authorization}/:uid`, ROUTES.jwks, ROUTES.userinfo], answer);
   router.get([ROUTES.end_session, `${ROUTES.end_session}/success`], answer);
+  router.get([ROUTES.code_verification, `${ROUTES.code_verification}/:uid`], answer);
   router.get(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'], answer);
-  router.post([ROUTES.token, ROUTES.introspection, ROUTES.revocation, ROUTES.userinfo], answer);
-  router.post(`${ROUTES.end_session}/confirm`, answer);
+  router.post([ROUTES.token, ROUTES.device_authorization, ROUTES.introspection, ROUTES.revocation], answer);
+  router.post([ROUTES.userinfo, `${ROUTES.end_session}/confirm`, ROUTES.code_verification], answer);
   // Preflight requests of applications in browsers.
-  router.options([ROUTES.token, ROUTES.introspection, ROUTES.revocation, ROUTES.userinfo, ROUTES.jwks], answer);
+  router.options([ROUTES.token, ROUTES.device_authorization, ROUTES.introspection, ROUTES.revocation], answer);
+  router.options([ROUTES.userinfo, ROUTES.jwks], answer);
   router.use(
     PREFIXES,
     noSuchEndpoint(() => router),

@@ -49,6 +49,18 @@ export async function currentKeys(deps: SigningKeyDeps): Promise<KeySet> {
   return { keys: rows.map(({ id, sealed }) => unsealed(deps.secrets, id, sealed)), version };
 }
 
+/** Whether ENCRYPTION_KEY is the one that the keys in the database were sealed with. */
+export async function canOpenKeys({ pool, secrets }: Omit<SigningKeyDeps, 'config'>): Promise<boolean> {
+  const { rows } = await pool.query<{ id: string; sealed: string }>(PUBLISHED, [KEPT]);
+  try {
+    for (const { id, sealed } of rows) unsealed(secrets, id, sealed);
+    return true;
+  } catch (error) {
+    if (error instanceof StartError) return false;
+    throw error;
+  }
+}
+
 /** Newest first among those that sign already, then those that are yet to. */
 const PUBLISHED = `select id, sealed_jwk as sealed from (
     select *, lead(signs_from) over (order by signs_from, id) as replaced_at from signing_keys) k

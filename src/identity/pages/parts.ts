@@ -49,7 +49,7 @@ export interface Field {
   name: string;
   label: string;
   type: 'text' | 'password';
-  autocomplete: 'username' | 'current-password' | 'new-password' | 'one-time-code';
+  autocomplete: 'username' | 'current-password' | 'new-password' | 'one-time-code' | 'off';
   value?: string | undefined;
   hint?: string;
   problem?: Problem | undefined;
@@ -74,6 +74,7 @@ ${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>\n` : undefined}</div
 const EXTRA: Partial<Record<Field['autocomplete'], Html>> = {
   username: html` autocapitalize="none" autocorrect="off" spellcheck="false"`,
   'one-time-code': html` class="code" inputmode="numeric" spellcheck="false"`,
+  off: html` class="code" autocapitalize="characters" autocorrect="off" spellcheck="false"`,
 };
 
 /** The two fields that choose a password. */

@@ -75,6 +75,8 @@ a:focus-visible { border-radius: 4px }
 .mark.good { background: var(--good-page); color: var(--good) }
 .mark.bad { background: var(--bad-page); color: var(--bad) }
 .small { font-size: .875rem }
+.shown { padding: 14px 16px; border-radius: 10px; background: var(--tint); text-align: center }
+.shown code { font-size: 1.75rem; letter-spacing: .12em }
 code { font: .875em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; color: var(--text) }
 [hidden] { display: none }
 @media (prefers-reduced-motion: no-preference) { button { transition: background-color .12s } }

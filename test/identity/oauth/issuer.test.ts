@@ -7,7 +7,16 @@ import { buildApp } from '../../../src/app.ts';
 import { listen } from '../../../src/http/server.ts';
 import { openProvider } from '../../../src/identity/oauth/provider.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
-import { addClient, authorizeUrl, Browser, codeFlow, finishLogin, loginUid, redeem } from '../../support/oauth.ts';
+import {
+  addClient,
+  authorizeUrl,
+  Browser,
+  codeFlow,
+  finishLogin,
+  loginUid,
+  post,
+  redeem,
+} from '../../support/oauth.ts';
 
 const PUBLIC = 'https://id.example.com/idp';
 
@@ -59,6 +68,10 @@ describe('behind a proxy that ends TLS and takes a path off', () => {
     const flow = await codeFlow(api, client, { userId: org.userId, browser });
     const { body } = await redeem(api, client, flow);
     assert.equal((await api.call('GET', '/oidc/v1/userinfo', undefined, { token: body.access_token })).status, 200);
+    const device = await post(api, '/oauth/v2/device_authorization', {}, { clientId: 'muster-cli' });
+    assert.equal(device.body.verification_uri, `${PUBLIC}/ui/device`);
+    const asking = await (await browser.fetch(`${PUBLIC}/ui/device`)).text();
+    assert(asking.includes(`action="${PUBLIC}/ui/device"`));
     const page = await (await browser.fetch(`${PUBLIC}/oidc/v1/end_session`)).text();
     assert(page.includes(`action="${PUBLIC}/oidc/v1/end_session/confirm"`));
   });

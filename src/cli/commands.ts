@@ -1,0 +1,46 @@
+/** Every command of `muster`, in the order of the help. A new one: its file in `commands/`, one import, one entry here. */
+import type { CommandModule } from 'yargs';
+import { cancel } from './commands/cancel.ts';
+import { clients } from './commands/clients.ts';
+import { convertCommand } from './commands/convert.ts';
+import { doctor } from './commands/doctor.ts';
+import { importCommand } from './commands/import.ts';
+import { items } from './commands/items.ts';
+import { login } from './commands/login.ts';
+import { logout } from './commands/logout.ts';
+import { orgs } from './commands/orgs.ts';
+import { pause } from './commands/pause.ts';
+import { report } from './commands/report.ts';
+import { resume } from './commands/resume.ts';
+import { retry } from './commands/retry.ts';
+import { sendMails } from './commands/send-mails.ts';
+import { status } from './commands/status.ts';
+import { tokens } from './commands/tokens.ts';
+import { undo } from './commands/undo.ts';
+import { users } from './commands/users.ts';
+
+export const COMMANDS: readonly CommandModule[] = [
+  entry(importCommand),
+  entry(convertCommand),
+  entry(status),
+  entry(items),
+  entry(report),
+  entry(pause),
+  entry(resume),
+  entry(cancel),
+  entry(retry),
+  entry(undo),
+  entry(sendMails),
+  entry(users),
+  entry(orgs),
+  entry(tokens),
+  entry(clients),
+  entry(doctor),
+  entry(login),
+  entry(logout),
+];
+
+/** Each command has options of its own, which only its builder and its handler know. */
+function entry<Given, Options>(command: CommandModule<Given, Options>): CommandModule {
+  return command as unknown as CommandModule;
+}

@@ -1,0 +1,73 @@
+import type { Argv } from 'yargs';
+import { type CommonOptions, openSession } from '../../session.ts';
+import { subcommand } from '../../subcommands.ts';
+
+interface Options extends CommonOptions {
+  name: string;
+  redirectUri?: string[] | undefined;
+  postLogoutRedirectUri?: string[] | undefined;
+  grant: string[];
+  auth: string;
+}
+
+interface Created {
+  clientId: string;
+  clientSecret?: string;
+}
+
+const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials'];
+
+export const create = subcommand<Options>({
+  command: 'create <name>',
+  describe: 'register an application',
+  builder: (parser: Argv<CommonOptions>) =>
+    parser
+      .positional('name', { type: 'string', demandOption: true, describe: 'what people see at the login' })
+      .options({
+        'redirect-uri': {
+          type: 'string',
+          array: true,
+          requiresArg: true,
+          describe: 'where people are sent back to',
+        },
+        'post-logout-redirect-uri': {
+          type: 'string',
+          array: true,
+          requiresArg: true,
+          describe: 'the same after logging out',
+        },
+        grant: {
+          type: 'string',
+          choices: GRANTS,
+          array: true,
+          requiresArg: true,
+          default: ['authorization_code', 'refresh_token'],
+          describe: 'what it may ask tokens for with',
+        },
+        auth: {
+          type: 'string',
+          choices: ['none', 'client_secret_basic', 'client_secret_post'],
+          requiresArg: true,
+          default: 'client_secret_basic',
+          describe: '`none` for one that can keep no secret: in a browser, on a phone',
+        },
+      })
+      .example("$0 clients create 'Shop' --redirect-uri https://shop.example.com/callback", 'a web application')
+      .example("$0 clients create 'App' --redirect-uri com.example.app:/callback --auth none", 'on a phone'),
+  async handler({ name, redirectUri, postLogoutRedirectUri, grant, auth, ...options }) {
+    const { out, api } = await openSession(options);
+    const body = {
+      name,
+      redirectUris: redirectUri ?? [],
+      postLogoutRedirectUris: postLogoutRedirectUri ?? [],
+      grantTypes: grant,
+      authMethod: auth,
+    };
+    const { clientId, clientSecret, ...rest } = await api.call<Created>('POST', '/admin/v1/clients', { body });
+    out.result({ clientId, clientSecret, ...rest });
+    out.line(`client id      ${clientId}`);
+    if (!clientSecret) return;
+    out.line(`client secret  ${clientSecret}`);
+    if (!out.json) out.note('The secret is shown this once.');
+  },
+});

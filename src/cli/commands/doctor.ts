@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import type { Argv, CommandModule } from 'yargs';
+import { conclude, type Finding, ok, problem, show } from '../doctor/finding.ts';
+import { checkService } from '../doctor/remote.ts';
+import { exitWith } from '../end.ts';
+import { EXIT } from '../failure.ts';
+import { type CommonOptions, openSession } from '../session.ts';
+
+interface Options extends CommonOptions {
+  local?: boolean | undefined;
+}
+
+/** `muster doctor`: what is wrong, and what to do about it. */
+export const doctor: CommandModule<CommonOptions, Options> = {
+  command: 'doctor',
+  describe: 'look for what is wrong with the service, and say what to do',
+  builder: (parser: Argv<CommonOptions>) =>
+    parser
+      .options({
+        local: { type: 'boolean', describe: "on the server's machine: check its settings in the environment instead" },
+      })
+      .example('$0 doctor', 'the service, its stores, queue, mail, and your login')
+      .example('$0 doctor --local', 'before the first start, with DATABASE_URL and the others set')
+      .example('$0 doctor --json | jq -r \'.findings[] | select(.state == "problem").advice\'', 'for a script'),
+  async handler({ local, ...options }) {
+    const session = await openSession(options);
+    const version = ownVersion();
+    const findings: Finding[] = [];
+    const tell = (finding: Finding) => {
+      findings.push(finding);
+      show(session.out, finding);
+    };
+    tell(checkNode(version));
+    const looks = local ? await checkMachineHere() : checkService(session, version);
+    for await (const finding of looks) tell(finding);
+    if (conclude(session.out, findings) > 0) exitWith(EXIT.failed);
+  },
+};
+
+/** Only when it is needed, as it brings the settings of the service: commands should start fast. */
+async function checkMachineHere(): Promise<AsyncIterable<Finding>> {
+  return (await import('../doctor/local.ts')).checkMachine();
+}
+
+const OLDEST_NODE = 24;
+
+function checkNode(version: string): Finding {
+  const message = `muster ${version} on Node.js ${process.versions.node}`;
+  if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE) return ok('this command', message);
+  return problem('this command', message, `It needs Node.js ${OLDEST_NODE}: run it as npm run muster.`);
+}
+
+function ownVersion(): string {
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,46 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Argv, CommandModule } from 'yargs';
+import { findOrg } from '../find-org.ts';
+import { itemPages, pagesAsJson, pagesAsTable } from '../item-pages.ts';
+import { type ImportOptions, importOption, itemState, STATE } from '../options.ts';
+import { type CommonOptions, openSession } from '../session.ts';
+
+interface Options extends ImportOptions {
+  state?: string | undefined;
+  org?: string | undefined;
+  user?: string | undefined;
+  limit: number;
+  all?: boolean | undefined;
+  pageToken?: string | undefined;
+}
+
+/** `muster items`: what became of whom, page by page as they are read. */
+export const items: CommandModule<CommonOptions, Options> = {
+  command: 'items <import>',
+  describe: 'list the users of an import and what became of each',
+  builder: (parser: Argv<CommonOptions>) =>
+    importOption(parser)
+      .options({
+        state: STATE,
+        org: { type: 'string', requiresArg: true, describe: 'only users of this organization: id, name or domain' },
+        user: { type: 'string', requiresArg: true, describe: 'only the user with this id' },
+        limit: { type: 'number', requiresArg: true, default: 50, describe: 'how many' },
+        all: { type: 'boolean', default: false, describe: 'all of them' },
+        'page-token': { type: 'string', requiresArg: true, describe: 'go on where a list has ended' },
+      })
+      .check(({ limit }) => (Number.isInteger(limit) && limit > 0) || '--limit must be a whole number of at least 1.')
+      .example('$0 items 17 --state failed', 'who failed, and why')
+      .example("$0 items 17 --user 'auth0|60425dc4'", 'one user')
+      .example('$0 items 17 --state failed --all --json | jq -r .items[].userId', 'ids of all who failed'),
+  async handler(options) {
+    const { out, api } = await openSession(options);
+    const orgId = options.org === undefined ? undefined : await findOrg(api, options.org);
+    const query = { state: itemState(options.state), orgId, userId: options.user };
+    const most = options.all ? Number.POSITIVE_INFINITY : options.limit;
+    const pages = itemPages(api, options.import, query, most, options.pageToken);
+    const more = (next: string) => out.note(`There are more: the same with --page-token ${next}, or with --all.`);
+    const text = out.json ? pagesAsJson(pages) : pagesAsTable(pages, more);
+    await pipeline(Readable.from(text), out.stream, { end: false });
+  },
+};

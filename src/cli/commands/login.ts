@@ -1,0 +1,80 @@
+import type { Argv, CommandModule } from 'yargs';
+import { openApi } from '../api.ts';
+import { EXIT, Failure } from '../failure.ts';
+import { withLock } from '../lock.ts';
+import { readTypedToken } from '../login/typed-token.ts';
+import { type Me, nameOf, readMe, rolesOf } from '../me.ts';
+import type { Output } from '../output.ts';
+import { type CommonOptions, openSession, type Session } from '../session.ts';
+import { credentialsPath, keepLogin, type Login, lockPath } from '../settings.ts';
+
+interface Options extends CommonOptions {
+  browser: boolean;
+  device?: boolean | undefined;
+  token?: boolean | undefined;
+}
+
+/** `muster login`: through a browser here, through one elsewhere, or with a token that somebody has made. */
+export const login: CommandModule<CommonOptions, Options> = {
+  command: 'login',
+  describe: 'log in to a service and keep the token for the other commands',
+  builder: (parser: Argv<CommonOptions>) =>
+    parser
+      .options({
+        browser: { type: 'boolean', default: true, describe: 'open the browser; --no-browser only prints the address' },
+        device: { type: 'boolean', describe: 'for a machine without a browser: type a code in one elsewhere' },
+        token: { type: 'boolean', describe: 'keep a personal access token, typed unseen or from standard input' },
+      })
+      .conflicts('device', 'token')
+      .example('$0 login --url https://muster.example.com', 'with your browser')
+      .example('$0 login --device', 'from a server, over ssh')
+      .example('$0 login --token < token.txt', 'with the token that the first start of the service printed'),
+  async handler(options) {
+    const session = await openSession(options);
+    const { out, settings } = session;
+    warnOfPlainHttp(out, settings.url);
+    const login = await newLogin(session, options);
+    const me = await checked(settings.url, login);
+    await withLock(lockPath(), () => keepLogin(settings.url, login));
+    tell(session, me);
+  },
+};
+
+async function newLogin({ out, settings }: Session, { browser, device, token }: Options): Promise<Login> {
+  if (token) return { accessToken: await readTypedToken(out) };
+  const { url } = settings;
+  // Only when it is needed: commands should start fast.
+  const [{ findServer, loginOf }, { logInByBrowser }, { logInByDevice }] = await Promise.all([
+    import('../login/server.ts'),
+    import('../login/code-flow.ts'),
+    import('../login/device-flow.ts'),
+  ]);
+  const server = await findServer(url);
+  return loginOf(device ? await logInByDevice(server, out, url) : await logInByBrowser(server, out, { url, browser }));
+}
+
+/** @throws Failure when the service does not take the token */
+async function checked(url: string, { accessToken }: Login): Promise<Me> {
+  return readMe(openApi(url, async () => accessToken)).catch((error: unknown) => {
+    if (!(error instanceof Failure) || error.id !== 'AUTH-TOKEN') throw error;
+    throw new Failure(`The service at ${url} does not take this token; nothing was kept.`, {
+      exitCode: EXIT.denied,
+      advice: 'It may have expired or belong to another service. `muster tokens create` makes one.',
+    });
+  });
+}
+
+function tell({ out, settings }: Session, me: Me): void {
+  out.result({ url: settings.url, ...me });
+  out.line(`Logged in at ${settings.url} as ${nameOf(me)}, ${rolesOf(me)}.`);
+  out.line(`The token is kept in ${credentialsPath()}.`);
+  if (settings.token) out.note('MUSTER_TOKEN or --token-file goes before it as long as it is set.');
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+function warnOfPlainHttp(out: Output, url: string): void {
+  const { protocol, hostname } = new URL(url);
+  if (protocol === 'https:' || LOOPBACK.has(hostname)) return;
+  out.note(`Careful: without https, whoever is on the way to ${hostname} reads tokens and passwords.`);
+}

@@ -1,0 +1,29 @@
+import { type CommonOptions, openSession } from '../../session.ts';
+import { subcommand } from '../../subcommands.ts';
+
+interface Options extends CommonOptions {
+  name: string;
+  id?: string | undefined;
+  domain?: string | undefined;
+}
+
+export const create = subcommand<Options>({
+  command: 'create <name>',
+  describe: 'create an organization (IAM_OWNER)',
+  builder: (parser) =>
+    parser
+      .positional('name', { type: 'string', demandOption: true, describe: 'what people call it' })
+      .options({
+        id: { type: 'string', requiresArg: true, describe: 'what imports call it; made up unless told' },
+        domain: { type: 'string', requiresArg: true, describe: 'ends its login names; made from the name unless told' },
+      })
+      .example("$0 orgs create 'Acme Ltd' --id acme", ''),
+  async handler({ name, id, domain, ...options }) {
+    const { out, api } = await openSession(options);
+    const body = { name, orgId: id, domain };
+    const created = await api.call<{ id: string }>('POST', '/management/v1/orgs', { body });
+    out.result(created);
+    out.line(created.id);
+    if (!out.json) out.note(`Organization ${name} is there; its users go in with --org ${created.id}.`);
+  },
+});

@@ -1,0 +1,28 @@
+import type { Argv, CommandModule } from 'yargs';
+import { type ActionOptions, act, conclude } from '../action.ts';
+import { importOption, TIMEOUT, WATCH } from '../options.ts';
+import { type CommonOptions, openSession } from '../session.ts';
+
+interface Options extends ActionOptions {
+  timeout?: string | undefined;
+}
+
+const NOBODY = 'There is nobody to try again: who was invalid from the start stays so. Mend them in the report.';
+
+/** `muster retry`: failed users become pending again; entries that were invalid from the start stay failed. */
+export const retry: CommandModule<CommonOptions, Options> = {
+  command: 'retry <import>',
+  describe: 'try failed users again: those who clashed or were refused when they were written',
+  builder: (parser: Argv<CommonOptions>) =>
+    importOption(parser)
+      .options({ timeout: TIMEOUT, watch: WATCH })
+      .example('$0 retry 17', 'when its deadline has not passed')
+      .example('$0 retry 17 --timeout 30m --watch', 'with half an hour from now on'),
+  async handler(options) {
+    const session = await openSession(options);
+    const { timeout } = options;
+    const result = await act(session, options.import, '_retry', { timeout });
+    if (result.state === 'IMPORT_STATE_COMPLETED_WITH_ERRORS') session.out.note(NOBODY);
+    await conclude(session, result, options);
+  },
+};

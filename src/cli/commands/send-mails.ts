@@ -1,0 +1,34 @@
+import type { Argv, CommandModule } from 'yargs';
+import { type ActionOptions, act } from '../action.ts';
+import { exitWith } from '../end.ts';
+import { EXIT } from '../failure.ts';
+import { type ImportResult, showResult } from '../import-result.ts';
+import { importOption, WATCH } from '../options.ts';
+import { isEnded } from '../progress.ts';
+import { type CommonOptions, openSession, type Session } from '../session.ts';
+import { watchImport } from '../watch.ts';
+import { watchMails } from '../watch-mails.ts';
+
+/** `muster send-mails`: the mails that an import with `--mails none` holds go out. */
+export const sendMails: CommandModule<CommonOptions, ActionOptions> = {
+  command: 'send-mails <import>',
+  describe: 'let the mails go out that an import with --mails none holds',
+  builder: (parser: Argv<CommonOptions>) =>
+    importOption(parser)
+      .options({ watch: { ...WATCH, describe: 'follow it until no mail is waiting any more' } })
+      .example('$0 send-mails 17 --watch', 'and see them go'),
+  async handler(options) {
+    const session = await openSession(options);
+    const result = await act(session, options.import, '_send_mails');
+    if (!options.watch) return showResult(session.out, result);
+    const last = await untilSent(session, result);
+    showResult(session.out, last);
+    exitWith(last.mails.failed > 0 ? EXIT.failed : EXIT.ok);
+  },
+};
+
+/** Users who are yet to be written may need a mail too. */
+async function untilSent(session: Session, result: ImportResult): Promise<ImportResult> {
+  if (!isEnded(result)) await watchImport(session, result.importId);
+  return watchMails(session, result.importId);
+}

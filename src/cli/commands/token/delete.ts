@@ -1,0 +1,24 @@
+import { type CommonOptions, openSession } from '../../session.ts';
+import { subcommand } from '../../subcommands.ts';
+import { userIdOf } from '../../users.ts';
+import { tokensPath } from './tokens-path.ts';
+
+interface Options extends CommonOptions {
+  token: string;
+  user: string;
+}
+
+export const remove = subcommand<Options>({
+  command: 'delete <token>',
+  describe: 'delete a token: from the next call on it is not accepted',
+  builder: (parser) =>
+    parser
+      .positional('token', { type: 'string', demandOption: true, describe: 'its id, as `tokens list` shows it' })
+      .options({ user: { type: 'string', requiresArg: true, demandOption: true, describe: 'id or login name' } })
+      .example('$0 tokens delete 0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11 --user importer', ''),
+  async handler({ token, user, ...options }) {
+    const { out, api } = await openSession(options);
+    out.result(await api.call('DELETE', tokensPath(await userIdOf(api, user), token)));
+    out.line(`Token ${token} is deleted.`);
+  },
+});

@@ -1,0 +1,41 @@
+import type { Argv, CommandModule } from 'yargs';
+import { type ActionOptions, act, conclude } from '../action.ts';
+import { confirm } from '../confirm.ts';
+import type { ImportResult } from '../import-result.ts';
+import { importOption, WATCH } from '../options.ts';
+import { number } from '../progress.ts';
+import { type CommonOptions, openSession } from '../session.ts';
+
+interface Options extends ActionOptions {
+  yes?: boolean | undefined;
+}
+
+/** `muster undo`: removes the users that an import created; asks first. */
+export const undo: CommandModule<CommonOptions, Options> = {
+  command: 'undo <import>',
+  describe: 'remove the users that an import created and nobody has used or changed since',
+  builder: (parser: Argv<CommonOptions>) =>
+    importOption(parser)
+      .options({
+        yes: { type: 'boolean', alias: 'y', default: false, describe: 'do not ask' },
+        watch: WATCH,
+      })
+      .example('$0 undo 17', 'says how many users it is about, and asks')
+      .example('$0 undo 17 --yes --watch', 'for scripts: ends when all of them are gone'),
+  async handler(options) {
+    const session = await openSession(options);
+    const now = await session.api.call<ImportResult>('GET', `/admin/v1/imports/${options.import}`);
+    if (!options.yes && removesUsers(now)) await confirm(session.out, question(now));
+    await conclude(session, await act(session, options.import, '_undo'), options, 'IMPORT_STATE_UNDONE');
+  },
+};
+
+/** Where it does not, the service says why. */
+function removesUsers({ dryRun, state }: ImportResult): boolean {
+  return !dryRun && !['IMPORT_STATE_UNDOING', 'IMPORT_STATE_UNDONE', 'IMPORT_STATE_RUNNING'].includes(state);
+}
+
+function question({ importId, counts }: ImportResult): string {
+  const users = counts.succeeded === 1 ? 'the 1 user' : `the ${number(counts.succeeded)} users`;
+  return `Undo import ${importId}: remove ${users} of it, but for those who have signed in or were changed since?`;
+}

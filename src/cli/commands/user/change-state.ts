@@ -1,0 +1,30 @@
+/** Deactivate, reactivate, lock, unlock: one and the same but for the word. */
+import { type CommonOptions, openSession } from '../../session.ts';
+import { type Subcommand, subcommand } from '../../subcommands.ts';
+import { userIdOf, userPath } from '../../users.ts';
+import { USER } from './user-option.ts';
+
+interface Options extends CommonOptions {
+  user: string;
+}
+
+const CHANGES: readonly [name: string, describe: string, done: string][] = [
+  ['deactivate', 'keep a user from logging in until it is reactivated', 'is inactive now, and logged out everywhere'],
+  ['reactivate', 'let a deactivated user log in again', 'is active again'],
+  ['lock', 'keep a user from logging in until it is unlocked', 'is locked now, and logged out everywhere'],
+  ['unlock', 'let a locked user log in again', 'is unlocked'],
+];
+
+export const stateChanges: readonly Subcommand[] = CHANGES.map(([name, describe, done]) =>
+  subcommand<Options>({
+    command: `${name} <user>`,
+    describe,
+    builder: (parser) => parser.positional('user', USER).example(`$0 users ${name} ann@acme.example`, ''),
+    async handler({ user, ...options }) {
+      const { out, api } = await openSession(options);
+      const userId = await userIdOf(api, user);
+      out.result(await api.call('POST', userPath(userId, `/${name}`), { body: {} }));
+      out.line(`User ${userId} ${done}.`);
+    },
+  }),
+);

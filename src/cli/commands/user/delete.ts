@@ -1,0 +1,24 @@
+import { confirm } from '../../confirm.ts';
+import { type CommonOptions, openSession } from '../../session.ts';
+import { subcommand, YES } from '../../subcommands.ts';
+import { userIdOf, userPath } from '../../users.ts';
+import { USER } from './user-option.ts';
+
+interface Options extends CommonOptions {
+  user: string;
+  yes: boolean;
+}
+
+export const remove = subcommand<Options>({
+  command: 'delete <user>',
+  describe: 'delete a user; its id and names are free at once',
+  builder: (parser) =>
+    parser.positional('user', USER).options({ yes: YES }).example('$0 users delete ann@acme.example', 'asks first'),
+  async handler({ user, yes, ...options }) {
+    const { out, api } = await openSession(options);
+    const userId = await userIdOf(api, user);
+    if (!yes) await confirm(out, `Delete user ${userId}? This cannot be taken back.`);
+    out.result(await api.call('DELETE', userPath(userId)));
+    out.line(`User ${userId} is deleted.`);
+  },
+});

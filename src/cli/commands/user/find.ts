@@ -1,0 +1,23 @@
+import { type CommonOptions, openSession } from '../../session.ts';
+import { subcommand } from '../../subcommands.ts';
+import { findUsers, USER_COLUMNS, userRow } from '../../users.ts';
+
+interface Options extends CommonOptions {
+  text: string;
+}
+
+export const find = subcommand<Options>({
+  command: 'find <text>',
+  describe: 'find users by their login name, user name, email address or id',
+  builder: (parser) =>
+    parser
+      .positional('text', { type: 'string', demandOption: true, describe: 'all of it; case does not matter' })
+      .example('$0 users find ann@acme.example', 'by address or login name'),
+  async handler({ text, ...options }) {
+    const { out, api } = await openSession(options);
+    const result = await findUsers(api, text);
+    out.result({ details: { totalResult: String(result.length) }, result });
+    if (result.length === 0) out.line('Nobody.');
+    else out.table(USER_COLUMNS, result.map(userRow));
+  },
+});

@@ -1,0 +1,49 @@
+import type { Argv } from 'yargs';
+import { findOrg } from '../../find-org.ts';
+import { type CommonOptions, openSession } from '../../session.ts';
+import { subcommand } from '../../subcommands.ts';
+import { searchUsers, USER_COLUMNS, userRow } from '../../users.ts';
+
+interface Options extends CommonOptions {
+  org?: string | undefined;
+  state?: string | undefined;
+  limit: number;
+  offset: number;
+}
+
+const isCount = (n: number, least: number) => Number.isInteger(n) && n >= least;
+
+export const list = subcommand<Options>({
+  command: 'list',
+  describe: 'list users in the order of their names',
+  builder: (parser: Argv<CommonOptions>) =>
+    parser
+      .options({
+        org: { type: 'string', requiresArg: true, describe: 'only users of this organization: id, name or domain' },
+        state: {
+          choices: ['active', 'inactive', 'locked', 'initial'],
+          requiresArg: true,
+          describe: 'only users in this state',
+        },
+        limit: { type: 'number', requiresArg: true, default: 50, describe: 'how many' },
+        offset: { type: 'number', requiresArg: true, default: 0, describe: 'how many to leave out before' },
+      })
+      .check(({ limit }) => isCount(limit, 1) || '--limit must be a whole number of at least 1.')
+      .check(({ offset }) => isCount(offset, 0) || '--offset must be a whole number.')
+      .example('$0 users list --org acme --state locked', 'who is locked')
+      .example('$0 users list --limit 1 --json | jq -r .details.totalResult', 'how many there are'),
+  async handler({ org, state, limit, offset, ...options }) {
+    const { out, api } = await openSession(options);
+    const queries = [
+      ...(org ? [{ organizationIdQuery: { organizationId: await findOrg(api, org) } }] : []),
+      ...(state ? [{ stateQuery: { state: `USER_STATE_${state.toUpperCase()}` } }] : []),
+    ];
+    const found = await searchUsers(api, queries, limit, offset);
+    out.result(found);
+    if (found.result.length === 0) return out.line('None.');
+    out.table(USER_COLUMNS, found.result.map(userRow));
+    const left = Number(found.details.totalResult) - offset - found.result.length;
+    if (left > 0 && !out.json)
+      out.note(`${left} more: --limit or --offset ${offset + found.result.length} shows them.`);
+  },
+});

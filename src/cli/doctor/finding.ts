@@ -1,0 +1,62 @@
+/** What `muster doctor` says of one thing, and how it is shown. */
+import type { Output } from '../output.ts';
+
+/** `skipped`: it could not be looked at, which is nobody's fault. */
+export type State = 'ok' | 'skipped' | 'warning' | 'problem';
+
+export interface Finding {
+  /** What it is about, the same each time: `redis`. */
+  name: string;
+  state: State;
+  message: string;
+  /** What to do: a sentence or a command. */
+  advice?: string;
+}
+
+export function ok(name: string, message: string): Finding {
+  return { name, state: 'ok', message };
+}
+
+export function skipped(name: string, message: string): Finding {
+  return { name, state: 'skipped', message };
+}
+
+export function warning(name: string, message: string, advice: string): Finding {
+  return { name, state: 'warning', message, advice };
+}
+
+export function problem(name: string, message: string, advice: string): Finding {
+  return { name, state: 'problem', message, advice };
+}
+
+const MARKS: Readonly<Record<State, string>> = { ok: '✔', skipped: '–', warning: '!', problem: '✖' };
+
+export function show(out: Output, { state, name, message, advice }: Finding): void {
+  out.line(`${MARKS[state]} ${name}: ${message}`);
+  if (advice) out.line(`    → ${advice}`);
+}
+
+/** Says how it ended; the result for machines. @returns how many problems there are */
+export function conclude(out: Output, findings: Finding[]): number {
+  const count = (state: State) => findings.filter((finding) => finding.state === state).length;
+  const [problems, warnings] = [count('problem'), count('warning')];
+  out.result({ problems, warnings, findings });
+  out.line();
+  out.line(
+    problems + warnings === 0 ? 'Nothing is wrong.' : `${many(problems, 'problem')}, ${many(warnings, 'warning')}.`,
+  );
+  return problems;
+}
+
+export function many(n: number, word: string): string {
+  return `${n} ${word}${n === 1 ? '' : 's'}`;
+}
+
+const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+/** `1.5 GiB` */
+export function size(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
+  const amount = bytes / 1024 ** power;
+  return `${amount < 10 && power > 0 ? amount.toFixed(1) : Math.round(amount)} ${UNITS[power]}`;
+}

@@ -1,0 +1,32 @@
+/** Who is calling, and into which organizations he may import. */
+import { EXIT, Failure } from '../failure.ts';
+import { isIamOwner, type Me, nameOf, readMe } from '../me.ts';
+import type { Session } from '../session.ts';
+import { type Finding, ok, problem, warning } from './finding.ts';
+
+/** The finding, and who it is, if the service says so. */
+export async function checkIdentity({ api }: Session): Promise<{ finding: Finding; me?: Me }> {
+  try {
+    const me = await readMe(api);
+    return { finding: judge(me), me };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const advice = error.advice ?? 'Run `muster login`.';
+    if (error.exitCode === EXIT.denied) return { finding: problem('login', error.message, advice) };
+    return { finding: problem('login', `who is calling cannot be told: ${error.message}`, advice) };
+  }
+}
+
+const SHOWN = 5;
+
+function judge(me: Me): Finding {
+  if (isIamOwner(me)) return ok('login', `${nameOf(me)}, IAM_OWNER; may import into every organization`);
+  const into = me.organizations.filter(({ roles }) => roles.includes('ORG_OWNER'));
+  if (into.length > 0) {
+    const names = into.slice(0, SHOWN).map(({ id, name }) => (id === name ? id : `${id} (${name})`));
+    const more = into.length > SHOWN ? ` and ${into.length - SHOWN} more` : '';
+    return ok('login', `${nameOf(me)}; may import into ${names.join(', ')}${more}`);
+  }
+  const advice = 'For that, an owner of the organization has to give it the role ORG_OWNER.';
+  return warning('login', `${nameOf(me)}; may import into no organization`, advice);
+}

@@ -1,0 +1,68 @@
+/** A look from the server's own machine, with the settings in the environment, whether or not the service runs. */
+import { ConfigError, readConfig } from '../../config.ts';
+import type { LocalFacts } from '../../diagnostics/local.ts';
+import { type Finding, ok, problem, size, warning } from './finding.ts';
+import { encryptionKeyFinding, judgeSmtp, keptAsFiles } from './judge-service.ts';
+import { judgePostgres, judgeRedis } from './judge-stores.ts';
+
+/** Finding by finding, as they come. */
+export async function* checkMachine(): AsyncGenerator<Finding> {
+  const config = tryConfig();
+  if (config instanceof ConfigError) {
+    yield problem('configuration', config.message, 'Set them right: docs/operations.md has each.');
+    return;
+  }
+  yield ok('configuration', `every setting is valid; the public address is ${config.baseUrl}`);
+  if (config.DATABASE_URL && !config.ENCRYPTION_KEY) {
+    const advice = 'openssl rand -base64 32 makes one; keep it with the backups of the database.';
+    yield problem('encryption key', 'ENCRYPTION_KEY is not set, and is needed with DATABASE_URL', advice);
+  }
+  // Only when it is needed: it brings the clients of all stores.
+  const { localFacts } = await import('../../diagnostics/local.ts');
+  const facts = await localFacts(config);
+  yield* postgresFindings(facts);
+  if (facts.keyFits !== undefined) yield encryptionKeyFinding(facts.keyFits);
+  yield* redisFindings(facts);
+  yield facts.smtp ? judgeSmtp(facts.smtp) : keptAsFiles();
+  yield* folderFindings(facts);
+}
+
+function tryConfig() {
+  try {
+    return readConfig();
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+}
+
+function postgresFindings({ postgres }: LocalFacts): Finding[] {
+  if (postgres === 'embedded, not made yet') return [ok('postgresql', 'embedded; `npm start` makes it')];
+  if (postgres === 'embedded, not running') return [ok('postgresql', 'embedded; it runs while `npm start` does')];
+  if ('facts' in postgres) return judgePostgres(postgres.facts);
+  return [
+    problem('postgresql', `it does not answer (${postgres.reason})`, 'Is it running, and is DATABASE_URL right?'),
+  ];
+}
+
+function redisFindings({ redis }: LocalFacts): Finding[] {
+  if (!redis) return [ok('queue', 'jobs are in PostgreSQL, as REDIS_URL is not set')];
+  if ('facts' in redis) return judgeRedis(redis.facts);
+  return [problem('redis', `it does not answer (${redis.reason})`, 'Is it running, and is REDIS_URL right?')];
+}
+
+const LEAST_BYTES = { problem: 200 * 2 ** 20, warning: 2 * 2 ** 30 };
+
+function folderFindings({ dataDir: { path, isWritable, freeBytes } }: LocalFacts): Finding[] {
+  const found: Finding[] = [];
+  if (!isWritable) {
+    found.push(problem('data folder', `${path} cannot be written by this user`, 'Change its owner, or set DATA_DIR.'));
+  }
+  if (freeBytes < LEAST_BYTES.warning) {
+    const judge = freeBytes < LEAST_BYTES.problem ? problem : warning;
+    found.push(
+      judge('data folder', `only ${size(freeBytes)} are free where ${path} is`, 'Make room, or set DATA_DIR.'),
+    );
+  }
+  return found.length > 0 ? found : [ok('data folder', `${path} can be written, ${size(freeBytes)} free`)];
+}

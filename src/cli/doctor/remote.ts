@@ -1,0 +1,38 @@
+/** A look at a service from outside, as its callers see it, and at what it says of itself. */
+import type { Diagnostics } from '../../diagnostics/routes.ts';
+import { Failure } from '../failure.ts';
+import { isIamOwner } from '../me.ts';
+import type { Session } from '../session.ts';
+import { checkAddress } from './address.ts';
+import { type Finding, skipped } from './finding.ts';
+import { checkIdentity } from './identity.ts';
+import { judgeKey, judgeLimits, judgeMail, judgeVersions } from './judge-service.ts';
+import { judgePostgres, judgeQueue } from './judge-stores.ts';
+
+/** Finding by finding, as they come. @param version of the command line */
+export async function* checkService(session: Session, version: string): AsyncGenerator<Finding> {
+  const { findings, answers } = await checkAddress(session.settings.url);
+  yield* findings;
+  if (!answers) return;
+  const { finding, me } = await checkIdentity(session);
+  yield finding;
+  if (!me) return;
+  if (!isIamOwner(me)) yield skipped('stores, queue, mail', 'only an IAM_OWNER is told how they are');
+  else yield* await checkInside(session, version);
+}
+
+async function checkInside({ api }: Session, version: string): Promise<Finding[]> {
+  const facts = await api.call<Diagnostics>('GET', '/admin/v1/diagnostics').catch((error: unknown) => {
+    if (error instanceof Failure) return error;
+    throw error;
+  });
+  if (facts instanceof Failure) return [skipped('stores, queue, mail', `the service does not tell: ${facts.message}`)];
+  return [
+    judgeVersions(facts, version),
+    ...judgePostgres(facts.postgres),
+    ...judgeQueue(facts.queue),
+    ...judgeMail(facts.mail),
+    judgeKey(facts),
+    judgeLimits(facts),
+  ];
+}

@@ -1,0 +1,53 @@
+/**
+ * How a command ends: its exit code, and the error that a person can act on.
+ */
+
+/** Documented in docs/cli.md; scripts rely on them. */
+export const EXIT = {
+  /** Done as asked. */
+  ok: 0,
+  /** Something else went wrong; the message says what. */
+  failed: 1,
+  /** The command line, a file or the configuration is wrong; nothing was sent. */
+  usage: 2,
+  /** The import, or the dry run, ended and some users failed. */
+  usersFailed: 3,
+  /** Not logged in, or not allowed to do this. */
+  denied: 4,
+  /** The service cannot be reached, or went away and did not come back. */
+  unreachable: 5,
+  /** The import was stopped before its end: timed out, cancelled, paused or undone. */
+  stopped: 6,
+  /** Interrupted by Ctrl-C. */
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** What the person at the terminal is told: what happened, and what to do next. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly exitCode: ExitCode;
+  /** What to do now: a sentence or a command. */
+  readonly advice: string | undefined;
+  /** Stable id of the service's error, where it was the service that refused. */
+  readonly id: string | undefined;
+  /** Seconds after which the service wants to be asked again. */
+  readonly retryAfter: number | undefined;
+
+  constructor(
+    message: string,
+    options: {
+      exitCode?: ExitCode;
+      advice?: string | undefined;
+      id?: string | undefined;
+      retryAfter?: number | undefined;
+    } = {},
+  ) {
+    super(message);
+    this.exitCode = options.exitCode ?? EXIT.failed;
+    this.advice = options.advice;
+    this.id = options.id;
+    this.retryAfter = options.retryAfter;
+  }
+}

@@ -1,0 +1,29 @@
+/** Progress of work whose end is known, shown once it has taken a second: small files need no bar. */
+import { openDisplay } from '../display.ts';
+import type { Output } from '../output.ts';
+import { number } from '../progress.ts';
+
+export interface Gauge {
+  update(done: number): void;
+  stop(): void;
+}
+
+const SHOW_AFTER_MS = 1000;
+const SHOW_EVERY_MS = 100;
+
+/** @param what of what there are so many, and what is done with it: `users sent` */
+export function openGauge(out: Output, total: number, what: string): Gauge {
+  const display = openDisplay(out);
+  const startedAt = Date.now();
+  let shownAt = startedAt + SHOW_AFTER_MS - SHOW_EVERY_MS;
+  return {
+    update(done) {
+      const now = Date.now();
+      if (now - shownAt < SHOW_EVERY_MS) return;
+      shownAt = now;
+      const rate = number(Math.round((done * 1000) / (now - startedAt)));
+      display.update({ done: Math.min(done, total), total, text: `${what}  ${rate}/s` });
+    },
+    stop: display.stop,
+  };
+}

@@ -1,0 +1,74 @@
+/** Options about the files, which `import` and `convert` have in common. */
+import { readFile } from 'node:fs/promises';
+import type { Argv } from 'yargs';
+import { ENCODINGS, type Encoding } from '../../sources/read/encoding.ts';
+import { SOURCES } from '../../sources/registry.ts';
+import type { ConvertOptions, Format } from '../../sources/source.ts';
+import { EXIT, Failure } from '../failure.ts';
+
+export interface SourceOptions {
+  files: string[];
+  hashes?: string[] | undefined;
+  from?: string | undefined;
+  org?: string | undefined;
+  hashConfig?: string | undefined;
+  map?: string[] | undefined;
+  format?: Format | undefined;
+  encoding?: Encoding | undefined;
+}
+
+const FORMATS: readonly Format[] = ['json', 'ndjson', 'csv', 'ldif'];
+
+export function sourceOptions<T>(yargs: Argv<T>): Argv<T & SourceOptions> {
+  return yargs
+    .positional('files', {
+      type: 'string',
+      array: true,
+      demandOption: true,
+      describe: 'files of the export, gzipped or not; - is standard input',
+    })
+    .options({
+      from: {
+        type: 'string',
+        choices: SOURCES.map((source) => source.name),
+        describe: 'the system they come from (default: told from the content)',
+      },
+      org: { type: 'string', describe: "the users' organization: its id, name or domain" },
+      hashes: {
+        type: 'string',
+        array: true,
+        nargs: 1,
+        describe: 'file with password hashes, when it is not recognized as such',
+      },
+      'hash-config': {
+        type: 'string',
+        describe: "file with what all hashes have in common, such as Firebase's hash parameters",
+      },
+      map: { type: 'string', array: true, nargs: 1, describe: 'field=column, for --from csv and ndjson' },
+      format: { choices: FORMATS, describe: 'format of the files (default: told from the content)' },
+      encoding: { choices: ENCODINGS, describe: 'encoding of the files (default: told from the content)' },
+    }) as unknown as Argv<T & SourceOptions>;
+}
+
+/** @throws Failure (usage) when a file cannot be read or a mapping is none */
+export async function convertOptions({ hashConfig, map }: SourceOptions): Promise<ConvertOptions> {
+  return {
+    ...(hashConfig === undefined ? {} : { hashConfig: await text(hashConfig) }),
+    ...(map === undefined ? {} : { map: Object.fromEntries(map.map(pair)) }),
+  };
+}
+
+function pair(given: string): [field: string, column: string] {
+  const at = given.indexOf('=');
+  if (at > 0 && at < given.length - 1) return [given.slice(0, at).trim(), given.slice(at + 1).trim()];
+  throw new Failure(`--map ${given} does not say which column a field has.`, {
+    exitCode: EXIT.usage,
+    advice: "Write it as --map email=Mail or --map 'metadata.team=Team name'.",
+  });
+}
+
+async function text(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: Error) => {
+    throw new Failure(`The file of --hash-config cannot be read: ${error.message}`, { exitCode: EXIT.usage });
+  });
+}

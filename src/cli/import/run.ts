@@ -1,0 +1,145 @@
+/**
+ * An import from the command line, step by step: open the files, read them through, show what will happen, ask, send,
+ * follow.
+ *
+ * Guarantee: nothing is sent before the whole of the files was read. If we die while sending, nothing remains at the
+ * service; afterwards the import goes on without us.
+ */
+import { randomUUID } from 'node:crypto';
+import { type ConvertJob, openConversion } from '../../sources/convert.ts';
+import { STDIN } from '../../sources/read/file.ts';
+import { exitWith } from '../end.ts';
+import { EXIT, Failure } from '../failure.ts';
+import { findOrg } from '../find-org.ts';
+import { exitCodeFor, type ImportResult, showResult } from '../import-result.ts';
+import type { Session } from '../session.ts';
+import { watchImport } from '../watch.ts';
+import { type Chosen, chooseFiles, describeFiles } from './choose.ts';
+import { confirmStart } from './confirm.ts';
+import { readFailures } from './failures.ts';
+import { openGauge } from './gauge.ts';
+import { convertOptions, type SourceOptions } from './options.ts';
+import { openPlaces, type Places } from './places.ts';
+import { type Reading, readThrough } from './read-through.ts';
+import { groupLines, summaryLines } from './show-summary.ts';
+import type { Summary } from './summary.ts';
+import { upload } from './upload.ts';
+
+export interface RunOptions extends SourceOptions {
+  timeout: string;
+  dryRun: boolean;
+  onExisting: 'fail' | 'skip' | 'update';
+  mails?: 'auto' | 'none' | undefined;
+  strict: boolean;
+  webhook?: string | undefined;
+  idempotencyKey?: string | undefined;
+  watch: boolean;
+  yes: boolean;
+  skipBroken: boolean;
+}
+
+/** @throws Failure @throws UsageError */
+export async function runImport(session: Session, options: RunOptions): Promise<void> {
+  const chosen = await chooseFiles(options);
+  try {
+    const given = await convertOptions(options);
+    for (const line of describeFiles(chosen, given)) session.out.note(line);
+    const orgId = options.org === undefined ? undefined : await findOrg(session.api, options.org);
+    const job = { source: chosen.source, files: chosen.files, orgId, options: given };
+    await readAndSend(session, options, chosen, job);
+  } finally {
+    await chosen.close();
+  }
+}
+
+async function readAndSend(session: Session, options: RunOptions, chosen: Chosen, job: ConvertJob): Promise<void> {
+  const { out } = session;
+  const mails = options.mails ?? 'auto';
+  const reading = openReading(chosen);
+  const conversion = await openConversion(job, reading.note);
+  try {
+    const summary = await readThrough(out, conversion, reading, mails);
+    for (const line of summaryLines(summary, mails)) out.note(line);
+    requireUsers(summary, options);
+    await confirmStart(out, { summary, options, isGuess: chosen.isGuess, readsStdin: options.files.includes(STDIN) });
+    const places = openPlaces();
+    const gauge = openGauge(out, summary.users, 'users sent');
+    const again = (why: string, seconds: number) => out.note(`${why} Sending it again in ${seconds} s.`);
+    const idempotencyKey = options.idempotencyKey ?? randomUUID();
+    const accepted = await upload(
+      session.api,
+      { conversion, places, query: queryOf(options), idempotencyKey },
+      { sent: gauge.update, again },
+    ).finally(gauge.stop);
+    await follow(session, options, { accepted, places, summary });
+  } finally {
+    await conversion.close();
+  }
+}
+
+function openReading({ files }: Chosen): Reading & { note(file: string, bytes: number): void } {
+  const users = files.filter((file) => !file.isHashes);
+  const read = new Map<string, number>();
+  return {
+    size: users.reduce((sum, { file }) => sum + file.size, 0),
+    read: () => users.reduce((sum, { file }) => sum + (read.get(file.name) ?? 0), 0),
+    note: (file, bytes) => void read.set(file, bytes),
+  };
+}
+
+function requireUsers(summary: Summary, { skipBroken }: RunOptions): void {
+  const broken = summary.broken.reduce((sum, { count }) => sum + count, 0);
+  if (broken > 0 && !skipBroken) {
+    throw new Failure(`${broken} record${broken === 1 ? '' : 's'} cannot be read, so nothing was sent.`, {
+      exitCode: EXIT.usage,
+      advice: 'Mend them at the places named above, or go on without them: --skip-broken.',
+    });
+  }
+  if (summary.users === 0) {
+    throw new Failure('There is no user in these files.', {
+      exitCode: EXIT.usage,
+      advice: 'Was --from right, and is this the file of the users?',
+    });
+  }
+  if (summary.orgs.some(({ orgId }) => orgId === '')) {
+    throw new Failure('The files do not say which organization the users belong to.', {
+      exitCode: EXIT.usage,
+      advice: 'Say it with --org; `muster orgs list` shows which there are.',
+    });
+  }
+}
+
+function queryOf(options: RunOptions): Record<string, string | undefined> {
+  return {
+    timeout: options.timeout,
+    dryRun: options.dryRun ? 'true' : undefined,
+    onExisting: options.onExisting === 'fail' ? undefined : options.onExisting,
+    mails: options.mails === 'none' ? 'none' : undefined,
+    strict: options.strict ? 'true' : undefined,
+    webhook: options.webhook,
+  };
+}
+
+interface Started {
+  accepted: ImportResult;
+  places: Places;
+  summary: Summary;
+}
+
+/** Every user is safe at the service by now: stays until the end where that was asked for, as with a dry run always. */
+async function follow(session: Session, options: RunOptions, { accepted, places, summary }: Started): Promise<void> {
+  const { out, api } = session;
+  const { importId } = accepted;
+  if (!options.dryRun) out.note(`Import ${importId} is accepted: every user is safe at the service.`);
+  if (!options.dryRun && !options.watch) {
+    out.result({ import: accepted, summary });
+    out.line(`Follow it: muster status ${importId} --watch`);
+    return;
+  }
+  const result = await watchImport(session, importId);
+  const failures = result.counts.failed > 0 ? await readFailures(api, importId, places) : [];
+  if (out.json) out.result({ import: result, summary, failures });
+  else showResult(out, result);
+  for (const line of groupLines('Failed, by reason', failures)) out.line(line);
+  exitWith(exitCodeFor(result));
+}

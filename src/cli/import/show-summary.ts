@@ -1,0 +1,81 @@
+/** The summary of an import as a person reads it: first what will happen, then what is not as it should be. */
+import { printable } from '../output.ts';
+import { number } from '../progress.ts';
+import type { Group, Place, Summary } from './summary.ts';
+
+const SHOWN_ORGS = 10;
+
+/** @param mails as given with `--mails` */
+export function summaryLines(summary: Summary, mails: 'auto' | 'none'): string[] {
+  return [
+    `${number(summary.users)} user${summary.users === 1 ? '' : 's'}${statesOf(summary)}`,
+    ...orgLines(summary),
+    ...passwordLines(summary),
+    ...groupLines('Will fail, as every user needs an address', summary.withoutEmail ? [summary.withoutEmail] : []),
+    ...mailLines(summary, mails),
+    ...groupLines('Changed or dropped on the way', summary.notes),
+    ...groupLines('Left out', summary.skipped),
+    ...groupLines('Cannot be read', summary.broken),
+    ...(summary.unusedHashes > 0
+      ? [`  ${number(summary.unusedHashes)} password hashes belong to no user of these files; they are left out.`]
+      : []),
+  ];
+}
+
+function statesOf({ inactive, locked }: Summary): string {
+  const parts = [
+    ...(inactive > 0 ? [`${number(inactive)} inactive`] : []),
+    ...(locked > 0 ? [`${number(locked)} locked`] : []),
+  ];
+  return parts.length === 0 ? '' : `, of them ${parts.join(' and ')}`;
+}
+
+function orgLines({ orgs }: Summary): string[] {
+  const shown = orgs
+    .slice(0, SHOWN_ORGS)
+    .map(({ orgId, users }) => `    ${number(users).padStart(11)}  ${printable(orgId)}`);
+  const more = orgs.length - shown.length;
+  return ['  Organizations', ...shown, ...(more > 0 ? [`    and ${number(more)} more`] : [])];
+}
+
+function passwordLines({ hashes, plainPasswords, withoutPassword }: Summary): string[] {
+  const lines = hashes.map(({ scheme, verifiable, count, problem, examples }) => {
+    const fate = verifiable
+      ? 'will verify'
+      : `will NOT verify, so these users will fail: ${problem} (${places(examples)})`;
+    return `    ${number(count).padStart(11)}  ${printable(scheme)}: ${fate}`;
+  });
+  if (plainPasswords > 0) lines.push(`    ${number(plainPasswords).padStart(11)}  plain: hashed on arrival`);
+  if (withoutPassword > 0) lines.push(`    ${number(withoutPassword).padStart(11)}  none`);
+  return lines.length === 0 ? [] : ['  Passwords', ...lines];
+}
+
+function mailLines({ mails }: Summary, given: 'auto' | 'none'): string[] {
+  if (given === 'none') return ['  Mails: none now (--mails none); `muster send-mails` sends the due ones later'];
+  const { verification, initialisation } = mails;
+  if (verification + initialisation === 0) return ['  Mails: none'];
+  return [
+    '  Mails that will go out',
+    `    ${number(verification).padStart(11)}  to verify an address`,
+    `    ${number(initialisation).padStart(11)}  to set a password`,
+  ];
+}
+
+export function groupLines(title: string, groups: readonly Group[]): string[] {
+  if (groups.length === 0) return [];
+  return [`  ${title}`, ...groups.map((group) => `    ${number(group.count).padStart(11)}  ${text(group)}`)];
+}
+
+function text({ message, examples }: Group): string {
+  return `${printable(message)} (${places(examples)})`;
+}
+
+/** `users.json line 4, 17; more.json line 2` */
+export function places(examples: readonly Place[]): string {
+  const files = [...new Set(examples.map(({ file }) => file))];
+  const parts = files.map((file) => {
+    const lines = examples.filter((place) => place.file === file).map(({ line }) => line);
+    return `${printable(file)} line ${lines.join(', ')}`;
+  });
+  return parts.join('; ');
+}

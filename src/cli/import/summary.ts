@@ -1,0 +1,169 @@
+/**
+ * What an import would send, counted while the files are read: for a person to decide on before anything is sent.
+ *
+ * Guarantee: memory does not grow with the files; of each kind of trouble the first examples are kept with their place,
+ * never with what stands there.
+ */
+import { hashProblem, schemeSeen } from '../../passwords/registry.ts';
+import type { Outcome } from '../../sources/convert.ts';
+import type { Entry } from '../../sources/entry.ts';
+
+/** Where in the files something stands. */
+export interface Place {
+  file: string;
+  line: number;
+}
+
+/** Records that have something in common. */
+export interface Group {
+  id: string;
+  message: string;
+  count: number;
+  /** The first of them. */
+  examples: Place[];
+}
+
+export interface HashGroup {
+  /** Such as `bcrypt`; of an unknown one its identifier. */
+  scheme: string;
+  verifiable: boolean;
+  count: number;
+  /** Why it will not verify. */
+  problem?: string;
+  examples: Place[];
+}
+
+export interface Summary {
+  users: number;
+  orgs: { orgId: string; users: number }[];
+  inactive: number;
+  locked: number;
+  hashes: HashGroup[];
+  plainPasswords: number;
+  withoutPassword: number;
+  /** They will fail, as every user needs an address. */
+  withoutEmail: Group | undefined;
+  mails: { verification: number; initialisation: number };
+  /** What was changed or dropped on the way. */
+  notes: Group[];
+  /** Records that are no users to take over. */
+  skipped: Group[];
+  /** Records that cannot be read. */
+  broken: Group[];
+  /** Hashes that belong to no user of the files. */
+  unusedHashes: number;
+}
+
+const EXAMPLES = 3;
+/** Whatever the files hold, so many groups of a kind are told apart. */
+const MAX_GROUPS = 200;
+const REST = 'others';
+
+export interface Counter {
+  add(outcome: Outcome): void;
+  summary(unusedHashes: number): Summary;
+}
+
+/** @param mails whether the import is to send its mails now */
+export function openCounter(mails: 'auto' | 'none'): Counter {
+  const orgs = new Map<string, number>();
+  const hashes = new Map<string, HashGroup>();
+  const notes = openGroups();
+  const skipped = openGroups();
+  const broken = openGroups();
+  const withoutEmail = openGroups();
+  const numbers = { users: 0, inactive: 0, locked: 0, plainPasswords: 0, withoutPassword: 0 };
+  const due = { verification: 0, initialisation: 0 };
+
+  function addEntry(entry: Entry, place: Place): void {
+    numbers.users++;
+    count(orgs, entry.orgId);
+    if (entry.state === 'USER_STATE_INACTIVE') numbers.inactive++;
+    if (entry.state === 'USER_STATE_LOCKED') numbers.locked++;
+    const hash = entry.user.hashedPassword?.value;
+    const hasPassword = hash !== undefined || entry.user.password !== undefined;
+    if (entry.user.password !== undefined) numbers.plainPasswords++;
+    if (!hasPassword) numbers.withoutPassword++;
+    const isGood = hash === undefined || addHash(hashes, hash, place);
+    const hasEmail = entry.user.email.email !== undefined;
+    if (!hasEmail) withoutEmail.add('EMAIL-MISSING', 'The user has no email address.', place);
+    const isActive = entry.state === undefined;
+    if (mails === 'none' || !isGood || !isActive || !hasEmail) return;
+    if (!hasPassword) due.initialisation++;
+    else if (!entry.user.email.isEmailVerified) due.verification++;
+  }
+
+  return {
+    add(outcome) {
+      const { file, line, entry } = outcome;
+      const place = { file, line };
+      for (const note of outcome.notes) notes.add(note.id, note.message, place);
+      if (outcome.skip !== undefined) skipped.add('SKIPPED', outcome.skip, place);
+      if (outcome.problem !== undefined) broken.add('BROKEN', `The record ${outcome.problem}.`, place);
+      if (entry) addEntry(entry, place);
+    },
+    summary: (unusedHashes) => ({
+      ...numbers,
+      orgs: [...orgs].map(([orgId, users]) => ({ orgId, users })).sort((a, b) => b.users - a.users),
+      hashes: [...hashes.values()].sort((a, b) => b.count - a.count),
+      withoutEmail: withoutEmail.list()[0],
+      mails: due,
+      notes: notes.list(),
+      skipped: skipped.list(),
+      broken: broken.list(),
+      unusedHashes,
+    }),
+  };
+}
+
+function addHash(groups: Map<string, HashGroup>, hash: string, place: Place): boolean {
+  const problem = hashProblem(hash);
+  const scheme = schemeSeen(hash);
+  const key = `${scheme} ${problem ?? ''}`;
+  let group = groups.get(key);
+  if (!group) {
+    if (groups.size >= MAX_GROUPS) return problem === undefined;
+    group = {
+      scheme,
+      verifiable: problem === undefined,
+      count: 0,
+      ...(problem === undefined ? {} : { problem }),
+      examples: [],
+    };
+    groups.set(key, group);
+  }
+  group.count++;
+  if (group.examples.length < EXAMPLES) group.examples.push(place);
+  return problem === undefined;
+}
+
+export interface Groups {
+  add(id: string, message: string, place: Place): void;
+  /** The largest first. */
+  list(): Group[];
+}
+
+export function openGroups(): Groups {
+  const groups = new Map<string, Group>();
+  return {
+    add(id, message, place) {
+      const key = `${id} ${message}`;
+      const isRest = !groups.has(key) && groups.size >= MAX_GROUPS;
+      const found = isRest ? groups.get(REST) : groups.get(key);
+      const group = found ?? {
+        id: isRest ? REST : id,
+        message: isRest ? 'Further kinds.' : message,
+        count: 0,
+        examples: [],
+      };
+      groups.set(isRest ? REST : key, group);
+      group.count++;
+      if (group.examples.length < EXAMPLES) group.examples.push(place);
+    },
+    list: () => [...groups.values()].sort((a, b) => b.count - a.count),
+  };
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}

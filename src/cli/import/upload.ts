@@ -1,0 +1,112 @@
+/**
+ * Sends a conversion as the body of one import, as a stream, and again when the connection breaks.
+ *
+ * Guarantee: every try carries the same bytes and the same `Idempotency-Key`, so whichever reaches its end is the one
+ * import of all; what was cut off leaves nothing behind at the service.
+ */
+
+import { Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import type { Conversion } from '../../sources/convert.ts';
+import { type Api, Unreachable } from '../api.ts';
+import { Failure } from '../failure.ts';
+import type { ImportResult } from '../import-result.ts';
+import type { Places } from './places.ts';
+
+export interface Upload {
+  conversion: Conversion;
+  /** Filled anew with each try. */
+  places: Places;
+  query: Record<string, string | undefined>;
+  idempotencyKey: string;
+}
+
+export interface UploadEvents {
+  /** Users sent so far in this try. */
+  sent(users: number): void;
+  /** The connection broke, or the service asks to wait; another try follows after this many seconds. */
+  again(why: string, seconds: number): void;
+}
+
+const TRIES = 6;
+const FIRST_WAIT_S = 1;
+const LONGEST_WAIT_S = 30;
+/** Text is handed to the connection in pieces of about this size. */
+const PIECE_BYTES = 2 ** 17;
+
+/** @throws Failure when the service refuses, or cannot be reached in several tries */
+export async function upload(api: Api, job: Upload, events: UploadEvents): Promise<ImportResult> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await send(api, job, events);
+    } catch (error) {
+      const seconds = waitBefore(error, tries);
+      if (seconds === undefined) throw error;
+      events.again((error as Failure).message, seconds);
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+    }
+  }
+}
+
+/** Seconds to wait before the next try; undefined where another would end the same way. */
+function waitBefore(error: unknown, tries: number): number | undefined {
+  if (tries >= TRIES) return undefined;
+  if (error instanceof Unreachable) return Math.min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (tries - 1));
+  return error instanceof Failure ? error.retryAfter : undefined;
+}
+
+async function send(api: Api, { conversion, places, query, idempotencyKey }: Upload, events: UploadEvents) {
+  places.clear();
+  const isFar = !isLoopback(api.url);
+  const lines = Readable.from(bodyOf(conversion, places, events), { objectMode: false });
+  let broken: Error | undefined;
+  lines.on('error', (error) => {
+    broken = error;
+  });
+  // On this machine compressing would cost more than it spares.
+  const body = isFar ? lines.pipe(createGzip({ level: 1 })) : lines;
+  if (isFar) lines.on('error', (error) => body.destroy(error));
+  try {
+    return await api.call<ImportResult>('POST', '/admin/v1/import', {
+      query,
+      headers: {
+        'content-type': 'application/x-ndjson',
+        'idempotency-key': idempotencyKey,
+        ...(isFar ? { 'content-encoding': 'gzip' } : {}),
+      },
+      // Takes a piece when one is sent; `Readable.toWeb` would hold thousands.
+      stream: ReadableStream.from<Uint8Array>(body),
+    });
+  } catch (error) {
+    // To the connection a file that cannot be read on looks like a service that went away.
+    throw broken ?? error;
+  } finally {
+    lines.destroy();
+    body.destroy();
+  }
+}
+
+async function* bodyOf(conversion: Conversion, places: Places, events: UploadEvents): AsyncGenerator<Buffer> {
+  let users = 0;
+  let piece = '';
+  for await (const outcomes of conversion.outcomes()) {
+    for (const { entry, file, line } of outcomes) {
+      if (!entry) continue;
+      places.push(file, line);
+      piece += `${JSON.stringify(entry)}\n`;
+      users++;
+      if (piece.length >= PIECE_BYTES) {
+        yield Buffer.from(piece);
+        piece = '';
+        events.sent(users);
+      }
+    }
+  }
+  if (piece !== '') yield Buffer.from(piece);
+  events.sent(users);
+}
+
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+}

@@ -1,0 +1,60 @@
+/** Writes what an import would send, to a file that is whole or not there, or to standard output. */
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Conversion, openConversion } from '../../sources/convert.ts';
+import { exitWith } from '../end.ts';
+import { EXIT } from '../failure.ts';
+import { Interrupted, untilInterrupted } from '../interrupt.ts';
+import type { Output } from '../output.ts';
+import { saveTo } from '../save.ts';
+import { chooseFiles, describeFiles } from './choose.ts';
+import { convertOptions, type SourceOptions } from './options.ts';
+import { summaryLines } from './show-summary.ts';
+import { type Counter, openCounter } from './summary.ts';
+
+export interface WriteOptions extends SourceOptions {
+  /** `-` or nothing is standard output. */
+  output?: string | undefined;
+}
+
+/** @throws Failure @throws UsageError */
+export async function writeConverted(out: Output, options: WriteOptions): Promise<void> {
+  const chosen = await chooseFiles(options);
+  try {
+    const given = await convertOptions(options);
+    for (const line of describeFiles(chosen, given)) out.note(line);
+    const { source, files } = chosen;
+    const conversion = await openConversion({ source, files, orgId: options.org, options: given });
+    try {
+      await write(out, conversion, options.output);
+    } finally {
+      await conversion.close();
+    }
+  } finally {
+    await chosen.close();
+  }
+}
+
+async function write(out: Output, conversion: Conversion, path: string | undefined): Promise<void> {
+  const counter = openCounter('auto');
+  const text = Readable.from(linesOf(conversion, counter), { objectMode: false });
+  const isFile = path !== undefined && path !== '-';
+  if (isFile) {
+    await untilInterrupted(new Interrupted('Nothing was written.'), (signal) => saveTo(path, text, signal));
+  } else await pipeline(text, out.stream, { end: false });
+  const summary = counter.summary(conversion.unusedHashes());
+  if (isFile) out.result(summary);
+  for (const line of summaryLines(summary, 'auto')) out.note(line);
+  if (summary.broken.length > 0) exitWith(EXIT.usersFailed);
+}
+
+async function* linesOf(conversion: Conversion, counter: Counter): AsyncGenerator<Buffer> {
+  for await (const outcomes of conversion.outcomes()) {
+    let text = '';
+    for (const outcome of outcomes) {
+      counter.add(outcome);
+      if (outcome.entry) text += `${JSON.stringify(outcome.entry)}\n`;
+    }
+    if (text !== '') yield Buffer.from(text);
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * The login through a browser on this machine: authorization code with PKCE (RFC 7636), back to a loopback port.
+ *
+ * Guarantee: a code is redeemed only with the state that was sent (RFC 6749 section 10.12) and from the issuer that was
+ * asked (RFC 9207). If we die while waiting, nobody has got anything.
+ */
+import * as oidc from 'openid-client';
+import { CLI_SCOPE } from '../../identity/oauth/cli-client.ts';
+import { EXIT, Failure } from '../failure.ts';
+import type { Output } from '../output.ts';
+import { type Callback, openCallback } from './callback.ts';
+import { openBrowser } from './open-browser.ts';
+import { oauthFailure, type Server, type Tokens } from './server.ts';
+
+const PATIENCE_MS = 15 * 60_000;
+
+/** @param browser whether to open one here */
+export async function logInByBrowser(
+  server: Server,
+  out: Output,
+  { url, browser }: { url: string; browser: boolean },
+): Promise<Tokens> {
+  const state = oidc.randomState();
+  const verifier = oidc.randomPKCECodeVerifier();
+  const callback = await openCallback(state);
+  let isLoggedIn = false;
+  try {
+    const address = await authorizationUrl(server, callback, { state, verifier });
+    out.note(
+      `Log in with your browser at this address (\`muster login --device\` is for one elsewhere):\n\n  ${address}\n`,
+    );
+    if (browser) openBrowser(address);
+    const checks = { expectedState: state, pkceCodeVerifier: verifier, idTokenExpected: true };
+    const tokens = await oidc.authorizationCodeGrant(server, await inTime(callback), checks);
+    isLoggedIn = true;
+    return tokens;
+  } catch (error) {
+    throw oauthFailure(url, 'Nobody was logged in', error);
+  } finally {
+    await callback.close(isLoggedIn);
+  }
+}
+
+interface Secrets {
+  state: string;
+  verifier: string;
+}
+
+async function authorizationUrl(server: Server, { redirectUri }: Callback, secrets: Secrets): Promise<string> {
+  const url = oidc.buildAuthorizationUrl(server, {
+    redirect_uri: redirectUri,
+    scope: CLI_SCOPE,
+    state: secrets.state,
+    code_challenge: await oidc.calculatePKCECodeChallenge(secrets.verifier),
+    code_challenge_method: 'S256',
+  });
+  return url.href;
+}
+
+async function inTime({ arrived }: Callback): Promise<URL> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(tooLate()), PATIENCE_MS);
+  });
+  return Promise.race([arrived, late]).finally(() => clearTimeout(timer));
+}
+
+function tooLate(): Failure {
+  return new Failure('Nobody came back from the browser.', {
+    exitCode: EXIT.denied,
+    advice: 'Run `muster login` again; with --device on a machine whose browser is another one.',
+  });
+}

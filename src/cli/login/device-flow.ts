@@ -1,0 +1,40 @@
+/** The login through a browser on another machine (RFC 8628): a code is shown here and typed there. */
+import * as oidc from 'openid-client';
+import { CLI_SCOPE } from '../../identity/oauth/cli-client.ts';
+import { EXIT, Failure } from '../failure.ts';
+import type { Output } from '../output.ts';
+import { oauthFailure, type Server, type Tokens } from './server.ts';
+
+/** @throws Failure when the person says no, or does not say anything in time */
+export async function logInByDevice(server: Server, out: Output, url: string): Promise<Tokens> {
+  try {
+    const device = await oidc.initiateDeviceAuthorization(server, { scope: CLI_SCOPE });
+    const minutes = Math.round(device.expires_in / 60);
+    const lines = [
+      'With a browser, on any machine, open',
+      '',
+      `  ${device.verification_uri}`,
+      '',
+      'and type this code there:',
+      '',
+      `  ${device.user_code}`,
+      '',
+      `It is good for ${minutes} minutes.`,
+    ];
+    out.note(lines.join('\n'));
+    return await oidc.pollDeviceAuthorizationGrant(server, device);
+  } catch (error) {
+    throw explained(url, error);
+  }
+}
+
+const ENDED: Readonly<Record<string, string>> = {
+  access_denied: 'The login was refused in the browser.',
+  expired_token: 'The code has expired.',
+};
+
+function explained(url: string, error: unknown): Failure {
+  const ended = error instanceof oidc.ResponseBodyError ? ENDED[error.error] : undefined;
+  if (!ended) return oauthFailure(url, 'Nobody was logged in', error);
+  return new Failure(ended, { exitCode: EXIT.denied, advice: 'Run `muster login --device` again.' });
+}

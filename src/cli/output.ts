@@ -1,0 +1,78 @@
+/**
+ * What commands print: results on standard output, everything about the way there on standard error, so that a pipe gets
+ * the result alone.
+ *
+ * Guarantee: no text of somebody else moves a terminal's cursor or turns its writing round; JSON holds it escaped.
+ */
+import { padded, width } from './width.ts';
+
+export interface Output {
+  /** Whether the caller asked for JSON. */
+  readonly json: boolean;
+  /** A line of the result, for people; nothing with `--json`. */
+  line(text?: string): void;
+  /** The result for machines: one JSON text; nothing without `--json`. */
+  result(value: unknown): void;
+  /** A line about the way there, on standard error; with `--json` too. */
+  note(text: string): void;
+  /** A table for people. @param rows of texts, as many as there are columns */
+  table(columns: readonly string[], rows: readonly (readonly string[])[]): void;
+  /** Where results go when they are streamed. */
+  readonly stream: NodeJS.WriteStream;
+  /** Where a person looks as it comes: progress, questions. */
+  readonly screen: NodeJS.WriteStream;
+  /** Whether a person looks at `screen`. */
+  readonly live: boolean;
+}
+
+export function openOutput(json: boolean, stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): Output {
+  const line = (text = '') => {
+    if (!json) stdout.write(`${printableLines(text)}\n`);
+  };
+  return {
+    json,
+    line,
+    result(value) {
+      if (json) stdout.write(`${jsonText(value)}\n`);
+    },
+    note: (text) => void stderr.write(`${printableLines(text)}\n`),
+    table(columns, rows) {
+      for (const text of tableLines(columns, rows)) line(text);
+    },
+    stream: stdout,
+    screen: stderr,
+    live: stderr.isTTY === true,
+  };
+}
+
+/** Columns padded to their longest cell, but for the last. */
+export function tableLines(columns: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const all = [columns, ...rows].map((row) => row.map(printable));
+  const widths = columns.map((_, i) => all.reduce((most, row) => Math.max(most, width(row[i] ?? '')), 0));
+  const isLast = (i: number) => i === columns.length - 1;
+  return all.map((row) =>
+    row
+      .map((cell, i) => (isLast(i) ? cell : padded(cell, widths[i] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** Control characters, and those that end a line or turn its direction (Unicode Standard Annex 9). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+const UNPRINTABLE = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+/** Names come from other people: what moves a terminal's cursor is shown, not done. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, '\ufffd');
+}
+
+/** The same for a text of several lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+/** JSON on one line that any terminal can show; it reads back as the same value. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value).replace(UNPRINTABLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

@@ -1,0 +1,59 @@
+/** How far an import is, as the service tells of it with each event (contract section 4). */
+
+export interface Counts {
+  total: number;
+  pending: number;
+  succeeded: number;
+  skipped: number;
+  failed: number;
+  timedOut: number;
+  cancelled: number;
+  undone: number;
+}
+
+export interface ImportProgress {
+  importId: string;
+  state: string;
+  dryRun: boolean;
+  timeout: string;
+  deadline: string;
+  counts: Counts;
+  mails: { pending: number; sent: number; failed: number };
+  usersPerSecond: number;
+  eta: string | null;
+  orgs: { orgId: string; counts: Counts }[];
+  details: { sequence: string; creationDate?: string; changeDate: string; resourceOwner: string };
+}
+
+const PREFIX = 'IMPORT_STATE_';
+const GOES_ON = ['RUNNING', 'PAUSED', 'UNDOING'];
+
+/** Whether nothing more happens by itself. */
+export function isEnded({ state }: ImportProgress): boolean {
+  return !GOES_ON.includes(state.replace(PREFIX, ''));
+}
+
+/** As people read it: `completed with errors`. */
+export function stateText({ state }: ImportProgress): string {
+  return state.replace(PREFIX, '').toLowerCase().replaceAll('_', ' ');
+}
+
+/** `10,000` */
+export function number(n: number): string {
+  return n.toLocaleString('en-US');
+}
+
+/** `10,000: 9,987 succeeded, 13 failed`, leaving out what nobody is. */
+export function countsText({ total, timedOut, ...others }: Counts): string {
+  const parts = Object.entries({ ...others, 'timed out': timedOut }).filter(([, n]) => n > 0);
+  return `${number(total)}: ${parts.map(([what, n]) => `${number(n)} ${what}`).join(', ')}`;
+}
+
+/** `2 min 10 s left`, or nothing when it is not known. */
+export function remainingText({ eta }: ImportProgress, now = Date.now()): string {
+  if (eta === null) return '';
+  const seconds = Math.max(0, Math.round((Date.parse(eta) - now) / 1000));
+  const [h, min, s] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60];
+  if (h > 0) return `${h} h ${min} min left`;
+  return min > 0 ? `${min} min ${s} s left` : `${s} s left`;
+}

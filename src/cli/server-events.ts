@@ -1,0 +1,34 @@
+/**
+ * Server-Sent Events as the HTML standard defines their stream (https://html.spec.whatwg.org/multipage/server-sent-events.html):
+ * the data of each event. Names and ids of events are not used here, and passed over.
+ */
+
+/** Longer than any event that the service sends; a stream that goes on without an end of line is none. */
+const MOST_CHARS = 4 * 1024 * 1024;
+
+/** @throws Error when the stream breaks, or is none of events */
+export async function* eventData(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let data: string[] = [];
+  for await (const line of linesOf(bytes)) {
+    if (line === '') {
+      if (data.length > 0) yield data.join('\n');
+      data = [];
+    } else if (line.startsWith('data:')) {
+      data.push(line.slice(line.startsWith('data: ') ? 6 : 5));
+    }
+  }
+}
+
+/** Lines that have ended, by `\n`, `\r\n` or `\r`. */
+async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of bytes) {
+    rest += decoder.decode(chunk, { stream: true });
+    // A `\r` at the end may be half of a line's end.
+    const lines = rest.split(/\r\n|\n|\r(?=.)/s);
+    rest = lines.pop() as string;
+    if (rest.length > MOST_CHARS) throw new Error('it is no stream of events');
+    yield* lines;
+  }
+}

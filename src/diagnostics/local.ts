@@ -1,0 +1,106 @@
+/**
+ * A look from the machine that the service runs on, or is to run on, with its settings: for `muster doctor --local`.
+ *
+ * Guarantee: nothing is changed, made or started. Unlike what the service tells over HTTP, the reasons hold addresses, as
+ * whoever looks has the settings; they hold no password.
+ */
+import { access, constants, readFile, stat, statfs } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Config } from '../config.ts';
+import { embeddedState } from '../db/embedded-running.ts';
+import { openPool, type Pool } from '../db/pool.ts';
+import { canOpenKeys } from '../identity/oauth/signing-keys.ts';
+import { type SmtpAnswer, verifySmtp } from '../mail/verify-smtp.ts';
+import { type RedisFacts, readRedisFacts } from '../queue/redis-facts.ts';
+import { openSecrets } from '../secrets.ts';
+import { type PostgresFacts, postgresFacts } from './postgres.ts';
+
+/** What a look at something gave, or why it gave nothing. */
+export type Look<T> = { facts: T } | { reason: string };
+
+export interface LocalFacts {
+  postgres: 'embedded, not made yet' | 'embedded, not running' | Look<PostgresFacts>;
+  /** Absent where it cannot be tried: without a key, or on a database of another version. */
+  keyFits?: boolean;
+  /** Absent where the jobs are in PostgreSQL. */
+  redis?: Look<RedisFacts>;
+  /** Absent where mails are kept as files. */
+  smtp?: SmtpAnswer;
+  dataDir: { path: string; isWritable: boolean; freeBytes: number };
+}
+
+export async function localFacts(config: Config): Promise<LocalFacts> {
+  const { REDIS_URL, SMTP_URL } = config;
+  const [database, redis, smtp, dataDir] = await Promise.all([
+    lookAtDatabase(config),
+    REDIS_URL === undefined ? undefined : look(readRedisFacts(REDIS_URL)),
+    SMTP_URL === undefined ? undefined : verifySmtp(SMTP_URL),
+    lookAtFolder(resolve(config.DATA_DIR)),
+  ]);
+  return { ...database, ...(redis ? { redis } : {}), ...(smtp ? { smtp } : {}), dataDir };
+}
+
+async function look<T>(facts: Promise<T>): Promise<Look<T>> {
+  try {
+    return { facts: await facts };
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException;
+    return { reason: message || code || 'unknown' };
+  }
+}
+
+const PATIENCE_MS = 5000;
+
+async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgres' | 'keyFits'>> {
+  const embedded = config.DATABASE_URL ? undefined : await embeddedState(config.DATA_DIR);
+  if (embedded && embedded.state !== 'running') {
+    return { postgres: embedded.state === 'absent' ? 'embedded, not made yet' : 'embedded, not running' };
+  }
+  const url = config.DATABASE_URL ?? embedded?.url;
+  if (!url) return { postgres: { reason: 'the password of the embedded database cannot be read by this user' } };
+  const pool = openPool(url, { max: 1, name: 'muster-doctor' });
+  try {
+    const postgres = await look(inTime(postgresFacts(pool)));
+    return 'facts' in postgres && isMigrated(postgres.facts)
+      ? { postgres, ...(await tryKey(pool, config)) }
+      : { postgres };
+  } finally {
+    await pool.end();
+  }
+}
+
+function isMigrated({ migrations: { applied, known } }: PostgresFacts): boolean {
+  return applied === known;
+}
+
+async function tryKey(pool: Pool, config: Config): Promise<{ keyFits?: boolean }> {
+  const kept = config.DATABASE_URL ? undefined : await keptKey(config.DATA_DIR);
+  const key = config.ENCRYPTION_KEY ?? kept;
+  return key ? { keyFits: await canOpenKeys({ pool, secrets: openSecrets(key) }) } : {};
+}
+
+/** As `npm start` keeps it beside the embedded database. */
+async function keptKey(dataDir: string): Promise<string | undefined> {
+  return (await readFile(join(resolve(dataDir), 'encryption.key'), 'utf8').catch(() => '')).trim() || undefined;
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS / 1000} s`)), PATIENCE_MS);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+/** Of a folder that is not there yet, the next one above counts: it would be made in that. */
+async function lookAtFolder(path: string): Promise<LocalFacts['dataDir']> {
+  let there = path;
+  while (!(await stat(there).catch(() => undefined)) && dirname(there) !== there) there = dirname(there);
+  const mayWrite = access(there, constants.W_OK | constants.X_OK);
+  const isWritable = await mayWrite.then(
+    () => true,
+    () => false,
+  );
+  const { bavail, bsize } = await statfs(there);
+  return { path, isWritable, freeBytes: bavail * bsize };
+}

@@ -1,0 +1,31 @@
+/** Mails: where they go as this process is configured, and how many wait or could not be delivered. */
+import type { Db } from '../db/pool.ts';
+import { type SmtpAnswer, verifySmtp } from '../mail/verify-smtp.ts';
+
+export interface MailFacts {
+  transport: 'smtp' | 'files';
+  /** Absent when mails are kept as files. */
+  smtp?: SmtpAnswer;
+  /** Of either, at most MOST are counted. */
+  pending: number;
+  failedLastWeek: number;
+}
+
+/** Counting stops here: beyond it the figure says no more than "very many". */
+const MOST = 100_000;
+
+export async function mailFacts(db: Db, smtpUrl: string | undefined): Promise<MailFacts> {
+  const [smtp, pending, failedLastWeek] = await Promise.all([
+    smtpUrl === undefined ? undefined : verifySmtp(smtpUrl),
+    count(db, `state = 'pending'`),
+    count(db, `state = 'failed' and settled_at > now() - interval '7 days'`),
+  ]);
+  return { transport: smtp ? 'smtp' : 'files', ...(smtp ? { smtp } : {}), pending, failedLastWeek };
+}
+
+async function count(db: Db, condition: string): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(
+    `select count(*)::int as n from (select from mail_outbox where ${condition} limit ${MOST}) as r`,
+  );
+  return rows[0]?.n ?? 0;
+}

@@ -1,0 +1,54 @@
+/** The queue as it stands: what waits, who works, and whether what holds it can be relied on. */
+import type { Db } from '../db/pool.ts';
+import type { QueueName, Queues } from '../queue/queues.ts';
+import { type RedisFacts, readRedisFacts } from '../queue/redis-facts.ts';
+import { orNothing } from './or-nothing.ts';
+
+export interface QueueFacts {
+  backend: Queues['kind'];
+  /** Whether what holds the jobs answers. */
+  answers: boolean;
+  /** Jobs that wait or run. */
+  jobs?: Record<QueueName, number>;
+  /** Worker processes that take such jobs. */
+  workers?: Record<QueueName, number>;
+  /** Whether some worker hands out the users of imports; without one the queue stays empty. */
+  dispatching: boolean;
+  redis?: RedisFacts;
+}
+
+export interface QueueFactsDeps {
+  pool: Db;
+  queues: Pick<Queues, 'kind' | 'depth' | 'workers'>;
+  config: { REDIS_URL?: string | undefined };
+}
+
+export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Promise<QueueFacts> {
+  const url = config.REDIS_URL;
+  const [jobs, workers, redis, dispatching] = await Promise.all([
+    orNothing(byQueue((queue) => queues.depth(queue))),
+    orNothing(byQueue((queue) => queues.workers(queue))),
+    url === undefined ? undefined : orNothing(readRedisFacts(url)),
+    isDispatching(pool),
+  ]);
+  return {
+    backend: queues.kind,
+    answers: jobs !== undefined,
+    ...(jobs ? { jobs } : {}),
+    ...(workers ? { workers } : {}),
+    dispatching,
+    ...(redis ? { redis } : {}),
+  };
+}
+
+async function byQueue(read: (queue: QueueName) => Promise<number>): Promise<Record<QueueName, number>> {
+  const [imports, mails] = await Promise.all([read('imports'), read('mails')]);
+  return { imports, mails };
+}
+
+async function isDispatching(db: Db): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from leases where name = 'dispatcher' and expires_at > clock_timestamp()`,
+  );
+  return rowCount === 1;
+}

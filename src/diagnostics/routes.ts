@@ -1,0 +1,66 @@
+/**
+ * `GET /admin/v1/diagnostics`: what an operator would look at first, for `muster doctor`. It says how things are; what is
+ * wrong with that, the doctor says.
+ *
+ * Guarantee: no secret, no address of a store or a mail server, nothing of any user. A store that is away is told as such
+ * and holds the answer up for some seconds at most.
+ */
+import { Router } from 'express';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { Config } from '../config.ts';
+import type { Pool } from '../db/pool.ts';
+import { callerOf, requirePermission } from '../identity/caller.ts';
+import { canOpenKeys } from '../identity/oauth/signing-keys.ts';
+import { backlog } from '../imports/backlog.ts';
+import type { Queues } from '../queue/queues.ts';
+import type { Secrets } from '../secrets.ts';
+import { mailFacts } from './mail.ts';
+import { postgresFacts } from './postgres.ts';
+import { queueFacts } from './queue.ts';
+
+export interface DiagnosticsDeps {
+  pool: Pool;
+  config: Config;
+  secrets: Secrets;
+  queues: Queues;
+}
+
+export function diagnosticsRoutes(deps: DiagnosticsDeps): Router {
+  return Router().get('/admin/v1/diagnostics', async (_req, res) => {
+    requirePermission(callerOf(res), 'getDiagnostics');
+    res.json(await diagnostics(deps));
+  });
+}
+
+export type Diagnostics = Awaited<ReturnType<typeof diagnostics>>;
+
+async function diagnostics(deps: DiagnosticsDeps) {
+  const { pool, config, secrets } = deps;
+  const [postgres, queue, mail, opensKeys, waiting] = await Promise.all([
+    postgresFacts(pool),
+    queueFacts(deps),
+    mailFacts(pool, config.SMTP_URL),
+    canOpenKeys({ pool, secrets }),
+    backlog(pool),
+  ]);
+  return {
+    version: packageJson.version,
+    node: process.versions.node,
+    postgres,
+    queue,
+    mail,
+    encryptionKey: { opensSigningKeys: opensKeys },
+    limits: limitsOf(config, waiting),
+  };
+}
+
+function limitsOf(config: Config, waiting: number) {
+  return {
+    maxImportBytes: config.MAX_IMPORT_BYTES,
+    maxImportTimeout: config.MAX_IMPORT_TIMEOUT,
+    backlog: waiting,
+    maxBacklog: config.MAX_BACKLOG,
+    requestsPerSecond: config.RATE_LIMIT_REQUESTS,
+    loginsPerMinute: config.RATE_LIMIT_LOGINS,
+  };
+}

@@ -1,0 +1,28 @@
+/** `GET /management/v1/me`: whose token it is, and which roles it has where. */
+import { Router } from 'express';
+import type { Pool } from '../../db/pool.ts';
+import { findOrgs } from '../../orgs/store.ts';
+import { findUser } from '../../users/store.ts';
+import { userDetails, userView } from '../../users/view.ts';
+import { unauthenticated } from '../authenticate.ts';
+import { callerOf } from '../caller.ts';
+
+export function meRoutes({ pool }: { pool: Pool }): Router {
+  return Router().get('/management/v1/me', async (_req, res) => {
+    const { userId, isIamOwner, orgRoles } = callerOf(res);
+    const [user, orgs] = await Promise.all([findUser(pool, userId), findOrgs(pool, [...orgRoles.keys()])]);
+    // Deleted since its token was read.
+    if (!user) throw unauthenticated();
+    res.json({
+      details: userDetails(user),
+      user: userView(user),
+      instanceRoles: isIamOwner ? ['IAM_OWNER'] : [],
+      organizations: orgs.map(({ id, name, domain }) => ({
+        id,
+        name,
+        primaryDomain: domain,
+        roles: orgRoles.get(id) ?? [],
+      })),
+    });
+  });
+}

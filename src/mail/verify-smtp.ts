@@ -1,0 +1,30 @@
+/**
+ * Whether a mail server would take our mails: it is reached, and takes our log-in. Nothing is sent.
+ *
+ * Guarantee: answers within some seconds, with a word for what is wrong that names no host, no user and no password.
+ */
+import { createTransport } from 'nodemailer';
+
+export type SmtpAnswer = { answers: true } | { answers: false; reason: string };
+
+const LIMITS = { connectionTimeout: 3000, greetingTimeout: 3000, dnsTimeout: 3000, socketTimeout: 5000 };
+
+/** @param url `smtp://user:password@host:port` or `smtps://…` */
+export async function verifySmtp(url: string): Promise<SmtpAnswer> {
+  const transporter = createTransport({ url, ...LIMITS });
+  try {
+    await transporter.verify();
+    return { answers: true };
+  } catch (error) {
+    const { code, errno, responseCode } = error as { code?: string; errno?: unknown; responseCode?: number };
+    // ESOCKET and EDNS say where it happened; what happened is the system's own word.
+    const word = typeof errno === 'string' ? errno : causeIn(error as Error);
+    return { answers: false, reason: [word ?? code ?? 'unknown', responseCode].filter(Boolean).join(' ') };
+  } finally {
+    transporter.close();
+  }
+}
+
+function causeIn({ message }: Error): string | undefined {
+  return /\bE[A-Z]{4,}\b/.exec(message)?.[0];
+}

@@ -1,0 +1,105 @@
+/** What `muster doctor` asks the service, in the OpenAPI document. */
+import { z } from 'zod';
+import type { Operations } from './operation.ts';
+
+const count = () => z.int().meta({ minimum: 0 });
+const perQueue = z.object({ imports: count(), mails: count() });
+
+const postgres = z.object({
+  version: z.string(),
+  connections: z.object({ used: count(), max: count() }).meta({ description: '`max` without those of superusers.' }),
+  settings: z.object({ fsync: z.boolean(), fullPageWrites: z.boolean(), synchronousCommit: z.string() }),
+  databaseBytes: count(),
+  migrations: z.object({ applied: count(), known: count() }),
+});
+
+const redis = z.object({
+  version: z.string(),
+  appendOnly: z.boolean(),
+  maxmemoryPolicy: z.string(),
+  maxmemory: count(),
+  usedMemory: count(),
+});
+
+const queue = z.object({
+  backend: z.enum(['redis', 'postgres']),
+  answers: z.boolean(),
+  jobs: perQueue.optional().meta({ description: 'Jobs that wait or run.' }),
+  workers: perQueue.optional().meta({ description: 'Worker processes that take such jobs.' }),
+  dispatching: z.boolean().meta({ description: 'Whether a worker hands out the users of imports.' }),
+  redis: redis.optional(),
+});
+
+const mail = z.object({
+  transport: z.enum(['smtp', 'files']),
+  smtp: z.object({ answers: z.boolean(), reason: z.string().optional() }).optional(),
+  pending: count(),
+  failedLastWeek: count(),
+});
+
+const limits = z.object({
+  maxImportBytes: count(),
+  maxImportTimeout: z.string(),
+  backlog: count().meta({ description: 'Users that running and paused imports have still to write.' }),
+  maxBacklog: count(),
+  requestsPerSecond: count(),
+  loginsPerMinute: count(),
+});
+
+const diagnostics = z
+  .object({
+    version: z.string(),
+    node: z.string(),
+    postgres,
+    queue,
+    mail,
+    encryptionKey: z.object({ opensSigningKeys: z.boolean() }),
+    limits: limits.meta({ description: 'A limit of 0 is none.' }),
+  })
+  .meta({ id: 'Diagnostics' });
+
+const example: z.input<typeof diagnostics> = {
+  version: '0.1.0',
+  node: '24.21.0',
+  postgres: {
+    version: '18.4',
+    connections: { used: 41, max: 197 },
+    settings: { fsync: true, fullPageWrites: true, synchronousCommit: 'on' },
+    databaseBytes: 1_288_490_188,
+    migrations: { applied: 12, known: 12 },
+  },
+  queue: {
+    backend: 'redis',
+    answers: true,
+    jobs: { imports: 0, mails: 0 },
+    workers: { imports: 2, mails: 2 },
+    dispatching: true,
+    redis: {
+      version: 'Redis 7.2.4',
+      appendOnly: true,
+      maxmemoryPolicy: 'noeviction',
+      maxmemory: 0,
+      usedMemory: 2_097_152,
+    },
+  },
+  mail: { transport: 'smtp', smtp: { answers: false, reason: 'ECONNREFUSED' }, pending: 3, failedLastWeek: 0 },
+  encryptionKey: { opensSigningKeys: true },
+  limits: {
+    maxImportBytes: 2_147_483_648,
+    maxImportTimeout: '24h',
+    backlog: 0,
+    maxBacklog: 20_000_000,
+    requestsPerSecond: 1000,
+    loginsPerMinute: 600,
+  },
+};
+
+export const diagnosticsOperations: Operations = {
+  'GET /admin/v1/diagnostics': {
+    id: 'getDiagnostics',
+    summary: 'How the service and its stores are doing',
+    description:
+      'What `muster doctor` judges. The mail server is asked whether it would take a mail; what does not answer within some seconds is left out.',
+    answers: { 200: { schema: diagnostics, example } },
+  },
+};

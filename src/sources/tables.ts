@@ -1,0 +1,24 @@
+/**
+ * JSON as phpMyAdmin exports it: a list of a header, a database and its tables, each with its name and its rows.
+ * https://docs.phpmyadmin.net/en/latest/import_export.html#json
+ */
+import { mappingFor } from './mapping.ts';
+import { CONTEXT } from './read/json.ts';
+import type { Fields, JsonPath, Source } from './source.ts';
+import { objectAt } from './values.ts';
+
+/** Where the rows stand. */
+export const ROWS: JsonPath = ['*', 'data', '*'];
+
+const BEGINNING = /^\s*\[\s*\{\s*"type"\s*:\s*"(?:header|database|table)"/;
+
+/** @param head the beginning of the file */
+export function isDumpOfTables(head: string): boolean {
+  return BEGINNING.test(head);
+}
+
+/** Whether it is a row of a table that is not that of the users: nobody knows it, and it has no address. */
+export function isOfOtherTable(record: Fields, source: Source): boolean {
+  if (objectAt(record, CONTEXT).type !== 'table' || source.recognizes(record, 'json') > 0) return false;
+  return mappingFor(record, { columns: {}, metadata: {} }).columns.email === undefined;
+}

@@ -1,0 +1,306 @@
+/** `muster doctor` against real services, well and ill. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import type { Finding } from '../../src/cli/doctor/finding.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { migrateQueue } from '../../src/queue/schema.ts';
+import { claimPort } from '../../src/start/address.ts';
+import { startTestServer, testDatabase } from '../support/postgres.ts';
+import { findProgram, requireOrSkip } from '../support/programs.ts';
+import { redisUrl, startRedis } from '../support/redis.ts';
+import { type Service, type ServiceOptions, startService } from '../support/service.ts';
+import { startSmtp } from '../support/smtp.ts';
+import { runMuster } from '../support/terminal.ts';
+import { waitFor } from '../support/wait.ts';
+
+interface Told {
+  code: number;
+  problems: number;
+  warnings: number;
+  findings: Finding[];
+  /** The finding with this name. */
+  of(name: string): Finding | undefined;
+}
+
+async function doctor(env: Record<string, string>, ...args: string[]): Promise<Told> {
+  const { code, stdout, stderr } = await runMuster(['doctor', '--json', ...args], { env });
+  assert.equal(stderr, '');
+  const told = JSON.parse(stdout);
+  return { code, ...told, of: (name) => told.findings.find((finding: Finding) => finding.name === name) };
+}
+
+const problems = ({ findings }: Told) => findings.filter(({ state }) => state === 'problem').map(({ name }) => name);
+const ofService = ({ url, token }: Service) => ({ MUSTER_URL: url, MUSTER_TOKEN: token });
+
+/** At an address that it knows as its own. */
+async function start(t: TestContext, options: ServiceOptions): Promise<Service> {
+  const port = await claimPort('127.0.0.1', 0);
+  const env = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, ...options.env };
+  return startService(t, { ...options, env });
+}
+
+test('a service that is well', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const service = await start(t, { backend: 'redis' });
+  const workers = async () => (await doctor(ofService(service))).of('workers')?.state === 'ok';
+  await waitFor(workers, { what: 'the worker to be seen', timeoutMs: 20_000 });
+  const told = await doctor(ofService(service));
+  assert.deepEqual([told.code, told.problems], [0, 0], JSON.stringify(told.findings));
+  // The stores of the tests keep nothing safe.
+  assert.deepEqual(
+    told.findings.map(({ name, state }) => `${name}: ${state}`),
+    [
+      'this command: ok',
+      'service: ok',
+      'tls: ok',
+      'clock: ok',
+      'ready: ok',
+      'login: ok',
+      'version: ok',
+      'postgresql: warning',
+      'redis: warning',
+      'workers: ok',
+      'mail: ok',
+      'encryption key: ok',
+      'limits: ok',
+    ],
+  );
+  const text = await runMuster(['doctor'], { env: ofService(service) });
+  assert.equal(text.code, 0);
+  assert.match(text.stdout, /^✔ this command: muster /);
+  assert.match(text.stdout, /^! postgresql: fsync=off.*\n {4}→ Set them back/m);
+  assert.match(text.stdout, /\n\n0 problems, 2 warnings\.\n$/);
+  assert.ok(!text.stdout.includes(service.token));
+});
+
+test('a service without workers and with a mail server that is away', async (t) => {
+  const service = await start(t, { backend: 'postgres', workers: 0, env: { SMTP_URL: 'smtp://127.0.0.1:1' } });
+  const told = await doctor(ofService(service));
+  assert.equal(told.code, 1);
+  assert.deepEqual(problems(told), ['workers', 'workers', 'workers', 'mail']);
+  assert.match(told.of('workers')?.advice as string, /npm run worker/);
+});
+
+test('a service whose Redis is away', async (t) => {
+  const program = findProgram('redis');
+  if (!requireOrSkip(t, 'redis') || !program) return;
+  const redis = await startRedis(program);
+  const service = await start(t, { backend: 'redis', redisUrl: redis.url, workers: 0 });
+  await redis.stop();
+  const told = await doctor(ofService(service));
+  assert.equal(told.code, 1);
+  assert.deepEqual(problems(told), ['queue']);
+  assert.match(told.of('queue')?.advice as string, /REDIS_URL/);
+});
+
+test('a service whose database is away', async (t) => {
+  const server = await startTestServer();
+  const pool = new pg.Pool({ connectionString: server.url, max: 2 });
+  pool.on('error', () => {});
+  await migrate(pool);
+  await migrateQueue(pool);
+  const database = { url: server.url, pool };
+  const service = await start(t, { backend: 'postgres', workers: 0, database, onStopped: () => pool.end() });
+  await server.stop();
+  const told = await doctor(ofService(service));
+  assert.equal(told.code, 1);
+  assert.deepEqual(problems(told), ['ready', 'login']);
+  assert.match(told.of('ready')?.advice as string, /PostgreSQL/);
+});
+
+test('who calls', async (t) => {
+  const service = await start(t, { backend: 'postgres', workers: 0 });
+  const as = (token: string) => doctor({ MUSTER_URL: service.url, MUSTER_TOKEN: token });
+  const org = await service.newOrg();
+
+  await t.test('an owner of an organization is told into which he may import, and nothing of the stores', async () => {
+    const told = await as(org.ownerToken);
+    assert.equal(told.code, 0);
+    assert.match(told.of('login')?.message as string, new RegExp(`may import into ${org.orgId} \\(Acme-`));
+    assert.equal(told.findings.at(-1)?.state, 'skipped');
+  });
+  await t.test('somebody without the role may import nowhere', async () => {
+    const { token } = await service.machine(org.orgId, ['ORG_OWNER_VIEWER']);
+    const told = await as(token);
+    assert.deepEqual([told.code, told.warnings], [0, 1]);
+    assert.match(told.of('login')?.message as string, /may import into no organization/);
+  });
+  await t.test('a token that is not good, and none at all, are problems with an advice', async () => {
+    assert.match((await as('x'.repeat(43))).of('login')?.advice as string, /muster login/);
+    const nobody = await doctor({ MUSTER_URL: service.url });
+    assert.deepEqual([nobody.code, problems(nobody)], [1, ['login']]);
+    assert.match(nobody.of('login')?.message as string, /Nobody is logged in/);
+  });
+  await t.test('a service that goes by another name says so', async () => {
+    const told = await doctor({ ...ofService(service), MUSTER_URL: service.url.replace('127.0.0.1', 'localhost') });
+    assert.match(told.of('address')?.advice as string, new RegExp(`--url ${service.url}`));
+  });
+});
+
+test('an address at which nothing is, something else, or a service with a wrong clock', async (t) => {
+  const listen = async (listener: RequestListener): Promise<string> => {
+    const server = createServer(listener).listen(0, '127.0.0.1');
+    t.after(() => closed(server));
+    await once(server, 'listening');
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const at = (url: string) => doctor({ MUSTER_URL: url });
+
+  const nothing = await at(`http://127.0.0.1:${await claimPort('127.0.0.1', 0)}`);
+  assert.deepEqual([nothing.code, problems(nothing)], [1, ['service']]);
+  assert.match(nothing.of('service')?.message as string, /ECONNREFUSED/);
+  const nameless = await at('http://muster.invalid');
+  assert.match(nameless.of('service')?.message as string, /ENOTFOUND|EAI_AGAIN/);
+  const other = await at(await listen((_req, res) => res.end('<h1>Welcome to nginx</h1>')));
+  assert.match(other.of('service')?.message as string, /is not Muster/);
+  const silent = await at(await listen(() => {}));
+  assert.match(silent.of('service')?.message as string, /does not answer within 5 s/);
+
+  for (const [seconds, state] of [
+    [0, 'ok'],
+    [-15, 'warning'],
+    [600, 'problem'],
+  ] as const) {
+    const url = await listen((_req, res) => {
+      res.setHeader('date', new Date(Date.now() + seconds * 1000).toUTCString());
+      res.setHeader('content-type', 'application/json').end('{"status":"ok"}');
+    });
+    const clock = (await at(url)).of('clock');
+    assert.equal(clock?.state, state, clock?.message);
+    if (seconds)
+      assert.match(clock?.message as string, new RegExp(`${Math.abs(seconds)} s|${Math.abs(seconds) - 1} s`));
+  }
+});
+
+async function closed(server: Server): Promise<void> {
+  server.closeAllConnections();
+  server.close();
+}
+
+const run = promisify(execFile);
+
+test('certificates', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-tls-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const make = (days: number) => {
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+    const files = ['-keyout', key, '-out', cert, '-days', String(days)];
+    return run('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...files, ...subject]);
+  };
+  const isThere = await make(100).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) return t.skip('openssl is not on this machine');
+
+  const at = async (host: string, env: Record<string, string>) => {
+    const server = createTlsServer({ key: await readFile(key), cert: await readFile(cert) }, (_req, res) =>
+      res.setHeader('content-type', 'application/json').end('{"status":"ok"}'),
+    ).listen(0);
+    t.after(() => closed(server as unknown as Server));
+    await once(server, 'listening');
+    return doctor({ MUSTER_URL: `https://${host}:${(server.address() as AddressInfo).port}`, ...env });
+  };
+  const trusted = { NODE_EXTRA_CA_CERTS: cert };
+  const stranger = await at('localhost', {});
+  assert.deepEqual(problems(stranger), ['service']);
+  assert.match(stranger.of('service')?.advice as string, /NODE_EXTRA_CA_CERTS/);
+  assert.match((await at('127.0.0.1', trusted)).of('service')?.advice as string, /another name/);
+  assert.match((await at('localhost', trusted)).of('tls')?.message as string, /good for 99 days|good for 100 days/);
+  await make(3);
+  const soon = (await at('localhost', trusted)).of('tls');
+  assert.deepEqual([soon?.state, /ends in [23] days/.test(soon?.message as string)], ['warning', true]);
+});
+
+test('--local looks from the server’s machine, with its settings', async (t) => {
+  const smtp = await startSmtp();
+  t.after(() => smtp.stop());
+  const database = await testDatabase();
+  t.after(() => database.drop());
+  const folder = await mkdtemp(join(tmpdir(), 'muster-data-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const good = {
+    DATABASE_URL: database.url,
+    ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    SMTP_URL: smtp.url,
+    DATA_DIR: folder,
+  };
+  const local = (env: Record<string, string>) => doctor(env, '--local');
+
+  await t.test('all well', async () => {
+    const redis: Record<string, string> = redisUrl() ? { REDIS_URL: redisUrl() as string } : {};
+    const told = await local({ ...good, ...redis });
+    assert.deepEqual([told.code, problems(told)], [0, []], JSON.stringify(told.findings));
+    const names = told.findings.map(({ name }) => name);
+    const queue = redisUrl() ? 'redis' : 'queue';
+    assert.deepEqual(names, [
+      ...['this command', 'configuration', 'postgresql', 'encryption key', queue, 'mail', 'data folder'],
+    ]);
+    assert.match(told.of('data folder')?.message as string, / free$/);
+  });
+  await t.test('every bad setting is named', async () => {
+    const told = await local({ ...good, PORT: 'eighty', REDIS_URL: 'mysql://x', WORKERS: '-1' });
+    assert.deepEqual([told.code, problems(told)], [1, ['configuration']]);
+    for (const name of ['PORT', 'REDIS_URL', 'WORKERS']) {
+      assert.match(told.of('configuration')?.message as string, new RegExp(`^ {2}${name}: `, 'm'));
+    }
+  });
+  await t.test('stores and a mail server that are away, and no password in what is said of them', async () => {
+    const told = await local({
+      DATABASE_URL: 'postgres://muster:hunter2@127.0.0.1:1/muster',
+      REDIS_URL: 'redis://:hunter2@127.0.0.1:1',
+      SMTP_URL: 'smtp://muster:hunter2@127.0.0.1:1',
+      DATA_DIR: '/dev/null/muster',
+    });
+    assert.equal(told.code, 1);
+    assert.deepEqual(problems(told), ['encryption key', 'postgresql', 'redis', 'mail', 'data folder']);
+    assert.ok(!JSON.stringify(told.findings).includes('hunter2'));
+    assert.match(told.of('redis')?.message as string, /ECONNREFUSED/);
+  });
+  await t.test('a key that is not the one of this database', async () => {
+    await database.pool.query(`insert into signing_keys (id, sealed_jwk, signs_from) values ('k', 'AAAA', now())`);
+    assert.deepEqual(problems(await local(good)), ['encryption key']);
+  });
+  await t.test('a database that was never migrated', async () => {
+    const { rows } = await database.pool.query('select current_database() as name');
+    const empty = `${rows[0].name}_empty`;
+    await database.pool.query(`create database ${empty}`);
+    t.after(() => database.pool.query(`drop database ${empty}`).catch(() => {}));
+    const told = await local({ ...good, DATABASE_URL: database.url.replace(rows[0].name, empty) });
+    assert.deepEqual(problems(told), ['migrations']);
+    assert.match(told.of('migrations')?.advice as string, /it applies them/);
+  });
+  await t.test('the embedded database, running and stopped', async (t) => {
+    const dataDir = join(folder, 'embedded');
+    // PostgreSQL runs as another user where the tests run as root.
+    await chmod(folder, 0o755);
+    const server = await startEmbeddedPostgres({ dataDir });
+    const pool = new pg.Pool({ connectionString: server.url });
+    t.after(() => server.stop());
+    await migrate(pool).finally(() => pool.end());
+    const running = await local({ DATA_DIR: dataDir });
+    assert.deepEqual([running.code, running.of('postgresql')?.state], [0, 'ok'], JSON.stringify(running.findings));
+    assert.match(running.of('postgresql')?.message as string, /^version \d/);
+    await server.stop();
+    assert.match((await local({ DATA_DIR: dataDir })).of('postgresql')?.message as string, /while `npm start` does/);
+  });
+  await t.test('the embedded database, not made yet', async () => {
+    const told = await local({ DATA_DIR: join(folder, 'not', 'there') });
+    assert.equal(told.code, 0);
+    assert.match(told.of('postgresql')?.message as string, /npm start/);
+    assert.match(told.of('mail')?.message as string, /kept as files/);
+  });
+});

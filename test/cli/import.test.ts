@@ -1,0 +1,295 @@
+/** `muster import` and `convert`: what is shown before anything is sent, what is refused, and what a broken line does. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { requireOrSkip } from '../support/programs.ts';
+import { must, type Service, startService } from '../support/service.ts';
+import { type Finished, openTerminal, runMuster, runShell } from '../support/terminal.ts';
+
+const HASH = '$2b$04$9vWpNCdy8s6A4f6dGKf0kObCK.r6uuK6VNq.Qqh62OG1jc5nkdhsO';
+const AUTH0 = fileURLToPath(new URL('../fixtures/sources/auth0/', import.meta.url));
+
+async function folder(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'muster-import-'));
+  t.after(() => rm(path, { recursive: true }));
+  return path;
+}
+
+let lines = 0;
+
+/** A line of Auth0's export; ids are the instance's, so each has one of its own. */
+function line(n: number, more: object = {}): string {
+  const id = `auth0|${n}-${++lines}`;
+  const names = { given_name: 'Ann', family_name: 'Archer' };
+  return JSON.stringify({ user_id: id, email: `u${n}@example.com`, email_verified: true, ...names, ...more });
+}
+
+async function usersFile(t: TestContext, lines: string[]): Promise<string> {
+  const path = join(await folder(t), 'users.ndjson');
+  await writeFile(path, `${lines.join('\n')}\n`);
+  return path;
+}
+
+interface Stage {
+  service: Service;
+  orgId: string;
+  env: Record<string, string>;
+  muster(args: string[], input?: string | Uint8Array): Promise<Finished>;
+  /** Imports into the organization that the service has accepted. */
+  imports(): Promise<number>;
+}
+
+/** An organization of its own. */
+async function stage(service: Service): Promise<Stage> {
+  const { orgId, ownerToken } = await service.newOrg();
+  const env = { MUSTER_URL: service.url, MUSTER_TOKEN: ownerToken };
+  return {
+    service,
+    orgId,
+    env,
+    muster: (args, input) => runMuster(args, { env, ...(input === undefined ? {} : { input }) }),
+    imports: async () =>
+      (await must(service.call('GET', '/admin/v1/imports', undefined, { token: ownerToken }))).body.imports.length,
+  };
+}
+
+type Scene = (t: TestContext, stage: Stage) => Promise<void>;
+const SCENES: [name: string, scene: Scene][] = [];
+const scene = (name: string, run: Scene) => void SCENES.push([name, run]);
+
+scene(
+  'a dry run ends in a summary that names every kind of trouble with its line',
+  async (t, { muster, orgId, service }) => {
+    const path = await usersFile(t, [
+      line(1, { password_hash: HASH }),
+      line(2, { email_verified: undefined, password_hash: HASH }),
+      '',
+      line(3, { blocked: true }),
+      line(4, { password_hash: '$argon2d$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA' }),
+      line(5, { email: 'no address' }),
+      line(6, { email: 'U1@example.com' }),
+      line(7, { email: undefined, phone_number: '044 668 18 00' }),
+    ]);
+    const { code, stdout, stderr } = await muster(['import', path, '--from', 'auth0', '--org', orgId, '--dry-run']);
+    assert.equal(code, 3, stderr);
+    for (const pattern of [
+      /^7 users, of them 1 inactive$/m,
+      new RegExp(`^ +7 {2}${orgId}$`, 'm'),
+      /^ +2 {2}bcrypt: will verify$/m,
+      /^ +1 {2}\$argon2d\$: will NOT verify, so these users will fail: argon2d is not supported .*line 5\)$/m,
+      /^ +4 {2}none$/m,
+      /^ +1 {2}The user has no email address\. \(.*line 8\)$/m,
+      /^ +1 {2}to verify an address$/m,
+      /^ +2 {2}to set a password$/m,
+      /^ +1 {2}The export does not say whether the address is verified.*line 2\)$/m,
+      /^ +1 {2}The phone number is not in the form of E\.164.*line 8\)$/m,
+    ]) {
+      assert.match(stderr, pattern);
+    }
+    for (const pattern of [
+      /completed with errors \(dry run: nothing was written\)/,
+      /^ +1 {2}user\.hashedPassword\.value: argon2d is not supported .*line 5\)$/m,
+      /^ +1 {2}user\.email\.email: must be an email address .*line 6\)$/m,
+      /^ +1 {2}.*user name.*line 7\)$/m,
+      /^ +1 {2}user\.email\.email: is required .*line 8\)$/m,
+    ]) {
+      assert.match(stdout, pattern);
+    }
+    const { rows } = await service.pool.query(
+      "select count(*)::int as n from users where org_id = $1 and id like 'auth0|%'",
+      [orgId],
+    );
+    assert.equal(rows[0].n, 0);
+  },
+);
+
+scene('with --json the whole account is one object on standard output', async (t, { muster, orgId }) => {
+  const path = await usersFile(t, [line(1, { password_hash: HASH }), line(2, { email: 'no address' })]);
+  const { code, stdout } = await muster(['import', path, '--from', 'auth0', '--org', orgId, '--watch', '--json']);
+  assert.equal(code, 3);
+  const { import: result, summary, failures } = JSON.parse(stdout);
+  assert.equal(result.state, 'IMPORT_STATE_COMPLETED_WITH_ERRORS');
+  assert.deepEqual(summary.orgs, [{ orgId, users: 2 }]);
+  assert.deepEqual(summary.mails, { verification: 0, initialisation: 1 });
+  assert.equal(failures.length, 1);
+  assert.deepEqual(failures[0].examples, [{ file: path, line: 2 }]);
+});
+
+scene(
+  'records that cannot be read stop it before anything is sent, or are left out when that is said',
+  async (t, { muster, orgId, imports }) => {
+    const path = await usersFile(t, [line(1), '{"user_id":', line(2), '7']);
+    const args = ['import', path, '--from', 'auth0', '--org', orgId];
+    const refused = await muster(args);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /The record is not valid JSON\. \(.*line 2\)/);
+    assert.match(refused.stderr, /The record is no object\. \(.*line 4\)/);
+    assert.match(refused.stderr, /2 records cannot be read, so nothing was sent/);
+    assert.equal(await imports(), 0);
+    const { code } = await muster([...args, '--skip-broken', '--watch']);
+    assert.equal(code, 0);
+  },
+);
+
+scene('a hundred mails and more are not sent unasked', async (t, { muster, orgId, imports, env, service }) => {
+  if (!requireOrSkip(t, 'script')) return;
+  const lines = Array.from({ length: 101 }, (_, n) =>
+    line(n, { email: `many${n}@example.com`, email_verified: undefined, password_hash: HASH }),
+  );
+  const path = await usersFile(t, lines);
+  const args = ['import', path, '--from', 'auth0', '--org', orgId];
+
+  const refused = await muster(args);
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, /101 mails would go out, and nobody can be asked here/);
+  const declining = openTerminal(t, args, { env });
+  await declining.shows(/101 mails will go out .* Go on\? \[y\/N\]/);
+  declining.type('n\r');
+  assert.equal(await declining.ended, 1);
+  assert.equal(await imports(), 0);
+
+  const without = await muster([...args, '--mails', 'none', '--watch']);
+  assert.equal(without.code, 0, without.stderr);
+  assert.deepEqual(
+    service.smtp.mails.filter(({ to }) => String(to).includes('many')),
+    [],
+  );
+  const agreeing = openTerminal(t, [...args, '--on-existing', 'skip'], { env });
+  await agreeing.shows(/Go on\? \[y\/N\]/);
+  agreeing.type('y\r');
+  assert.equal(await agreeing.ended, 0);
+  assert.equal(await imports(), 2);
+});
+
+scene('a guess is shown, and asked about where somebody looks on', async (t, { orgId, env, muster }) => {
+  if (!requireOrSkip(t, 'script')) return;
+  const files = [join(AUTH0, 'users.ndjson')];
+  const terminal = openTerminal(t, ['import', ...files, '--org', orgId], { env });
+  await terminal.shows(/Auth0 \(NDJSON, UTF-8\), a guess.*[\s\S]*is a guess\. Go on\? \[y\/N\]/);
+  terminal.type('\x03');
+  assert.equal(await terminal.ended, 130);
+
+  const nobodys = await usersFile(t, ['{"a":1}', '{"a":2}']);
+  const { code, stderr } = await muster(['import', nobodys, '--org', orgId]);
+  assert.equal(code, 2);
+  assert.match(stderr, /is of no system that can be recognized[\s\S]*--from/);
+});
+
+scene('standard input, gzipped, goes in as a file does', async (_, { muster, orgId }) => {
+  const input = gzipSync(`${line(1)}\n${line(2)}\n`);
+  const { code, stdout, stderr } = await muster(['import', '-', '--from', 'auth0', '--org', orgId, '--watch'], input);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /2: 2 succeeded/);
+});
+
+/** In front of the service: what `judge` says of each import decides whether it comes through. */
+async function gate(
+  t: TestContext,
+  target: string,
+  judge: (tries: number, req: IncomingMessage, res: ServerResponse) => boolean,
+) {
+  let tries = 0;
+  const keys = new Set<unknown>();
+  const server = createServer(async (req, res) => {
+    if (req.method === 'POST' && req.url?.startsWith('/admin/v1/import?')) {
+      keys.add(req.headers['idempotency-key']);
+      if (!judge(++tries, req, res)) return;
+    }
+    const { host: _, connection: __, 'transfer-encoding': ___, ...headers } = req.headers as Record<string, string>;
+    const body = req.method === 'GET' ? {} : { body: req as unknown as ReadableStream, duplex: 'half' };
+    const answer = await fetch(target + req.url, { method: req.method as string, headers, ...body } as RequestInit);
+    res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+    res.end(Buffer.from(await answer.arrayBuffer()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, tries: () => tries, keys };
+}
+
+scene('an upload that is cut off is sent again, and is one import', async (t, { orgId, env, service, imports }) => {
+  const path = await usersFile(
+    t,
+    Array.from({ length: 5000 }, (_, n) => line(n, { password_hash: HASH })),
+  );
+  // The first is cut in the middle; of the second only the answer is lost.
+  const through = await gate(t, service.url, (tries, req, res) => {
+    if (tries === 1) req.once('data', () => req.socket.destroy());
+    if (tries === 2) res.end = () => res.destroy();
+    return tries > 1;
+  });
+  const args = ['import', path, '--from', 'auth0', '--org', orgId, '--json'];
+  const { code, stdout, stderr } = await runMuster(args, { env: { ...env, MUSTER_URL: through.url } });
+  assert.equal(code, 0, stderr);
+  assert.equal(stderr.match(/Sending it again in/g)?.length, 2, stderr);
+  assert.equal(through.tries(), 3);
+  assert.equal(through.keys.size, 1);
+  assert.equal(await imports(), 1);
+  const result = await service.waitForEnd(JSON.parse(stdout).import.importId);
+  assert.equal(result.counts.succeeded, 5000);
+});
+
+scene('a service that is full is asked again after the time that it tells', async (t, { orgId, env, service }) => {
+  const path = await usersFile(t, [line(1)]);
+  const through = await gate(t, service.url, (tries, req, res) => {
+    if (tries > 1) return true;
+    req.resume();
+    res.writeHead(429, { 'retry-after': '1', 'content-type': 'application/json' });
+    res.end(JSON.stringify({ code: 8, message: 'Too many users wait to be imported; try again later.', details: [] }));
+    return false;
+  });
+  const args = ['import', path, '--from', 'auth0', '--org', orgId];
+  const { code, stderr } = await runMuster(args, { env: { ...env, MUSTER_URL: through.url } });
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /Too many users wait.* Sending it again in 1 s/);
+});
+
+scene('what the service refuses is not tried again', async (t, { muster, orgId }) => {
+  const path = await usersFile(t, [line(1)]);
+  const { code, stderr } = await muster(['import', path, '--from', 'auth0', '--org', orgId, '--timeout', 'soon']);
+  assert.equal(code, 1);
+  assert.match(stderr, /timeout/);
+  const unknown = await muster(['import', path, '--from', 'auth0', '--org', 'nobody-has-this']);
+  assert.notEqual(unknown.code, 0);
+  assert.match(unknown.stderr, /organization/i);
+});
+
+test('muster import', async (t) => {
+  const service = await startService(t, { backend: 'postgres' });
+  for (const [name, run] of SCENES) await t.test(name, async (t) => run(t, await stage(service)));
+});
+
+test('convert writes the body that import would send, for its owner alone', async (t) => {
+  const files = [join(AUTH0, 'users.ndjson')];
+  const path = join(await folder(t), 'out.ndjson');
+  const { code, stderr } = await runMuster(['convert', ...files, '--from', 'auth0', '--org', 'acme', '-o', path]);
+  assert.equal(code, 0, stderr);
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+  const text = await readFile(path, 'utf8');
+  const entries = text
+    .trimEnd()
+    .split('\n')
+    .map((entry) => JSON.parse(entry));
+  assert.ok(entries.length > 0 && entries.every(({ orgId, user }) => orgId === 'acme' && user.profile));
+  const piped = await runShell(`muster convert '${files[0]}' --from auth0 --org acme | cat`);
+  assert.equal(piped.stdout, text);
+});
+
+test('convert leaves no file behind when it fails', async (t) => {
+  const path = await usersFile(t, [line(1)]);
+  const broken = `${path}.json`;
+  await writeFile(broken, `[${line(1)},\n{"a"}]`);
+  const out = join(await folder(t), 'out.ndjson');
+  const { code, stderr } = await runMuster(['convert', broken, '--from', 'auth0', '--org', 'acme', '-o', out]);
+  assert.equal(code, 2);
+  assert.match(stderr, /line 2: The file is not valid JSON/);
+  await assert.rejects(stat(out), { code: 'ENOENT' });
+});

@@ -1,0 +1,177 @@
+/** What the doctor makes of what it is told. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Finding, size } from '../../src/cli/doctor/finding.ts';
+import { judgeKey, judgeLimits, judgeMail, judgeVersions } from '../../src/cli/doctor/judge-service.ts';
+import { judgePostgres, judgeQueue } from '../../src/cli/doctor/judge-stores.ts';
+import type { Diagnostics } from '../../src/diagnostics/routes.ts';
+
+const GOOD: Diagnostics = {
+  version: '1.2.3',
+  node: '24.0.0',
+  postgres: {
+    version: '18.4',
+    connections: { used: 41, max: 197 },
+    settings: { fsync: true, fullPageWrites: true, synchronousCommit: 'on' },
+    databaseBytes: 5_000_000,
+    migrations: { applied: 12, known: 12 },
+  },
+  queue: {
+    backend: 'redis',
+    answers: true,
+    jobs: { imports: 3, mails: 0 },
+    workers: { imports: 2, mails: 1 },
+    dispatching: true,
+    redis: { version: 'Redis 7.2.4', appendOnly: true, maxmemoryPolicy: 'noeviction', maxmemory: 0, usedMemory: 1 },
+  },
+  mail: { transport: 'smtp', smtp: { answers: true }, pending: 3, failedLastWeek: 0 },
+  encryptionKey: { opensSigningKeys: true },
+  limits: {
+    maxImportBytes: 2 ** 31,
+    maxImportTimeout: '24h',
+    backlog: 0,
+    maxBacklog: 100,
+    requestsPerSecond: 1000,
+    loginsPerMinute: 600,
+  },
+};
+
+const all = (facts: Diagnostics): Finding[] => [
+  judgeVersions(facts, '1.2.3'),
+  ...judgePostgres(facts.postgres),
+  ...judgeQueue(facts.queue),
+  ...judgeMail(facts.mail),
+  judgeKey(facts),
+  judgeLimits(facts),
+];
+
+test('a service in good order has nothing but good findings', () => {
+  const findings = all(GOOD);
+  assert.deepEqual(
+    findings.map(({ name, state }) => [name, state]),
+    [
+      ['version', 'ok'],
+      ['postgresql', 'ok'],
+      ['redis', 'ok'],
+      ['workers', 'ok'],
+      ['mail', 'ok'],
+      ['encryption key', 'ok'],
+      ['limits', 'ok'],
+    ],
+  );
+  assert.equal(findings[1]?.message, 'version 18.4, 41 of 197 connections in use, 4.8 MiB');
+});
+
+const { postgres, queue, mail } = GOOD;
+const redis = queue.redis as NonNullable<typeof queue.redis>;
+const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, words: RegExp][] = [
+  ['another version', { version: '1.2.4' }, 'version', 'warning', /1\.2\.4/],
+  ['an old PostgreSQL', { postgres: { ...postgres, version: '14.9' } }, 'postgresql', 'problem', /too old/],
+  [
+    'missing migrations',
+    { postgres: { ...postgres, migrations: { applied: 10, known: 12 } } },
+    'migrations',
+    'problem',
+    /2 migrations of 12/,
+  ],
+  [
+    'an older program',
+    { postgres: { ...postgres, migrations: { applied: 13, known: 12 } } },
+    'migrations',
+    'problem',
+    /older program/,
+  ],
+  [
+    'a database that forgets',
+    { postgres: { ...postgres, settings: { fsync: false, fullPageWrites: true, synchronousCommit: 'off' } } },
+    'postgresql',
+    'warning',
+    /^fsync=off, synchronous_commit=off:/,
+  ],
+  [
+    'few connections left',
+    { postgres: { ...postgres, connections: { used: 60, max: 97 } } },
+    'postgresql',
+    'warning',
+    /60 of 97/,
+  ],
+  [
+    'a queue that is away',
+    { queue: { backend: 'redis', answers: false, dispatching: false } },
+    'queue',
+    'problem',
+    /Redis/,
+  ],
+  [
+    'jobs that may be evicted',
+    { queue: { ...queue, redis: { ...redis, maxmemoryPolicy: 'allkeys-lru', maxmemory: 1 } } },
+    'redis',
+    'problem',
+    /allkeys-lru/,
+  ],
+  [
+    'the same without a limit of memory',
+    { queue: { ...queue, redis: { ...redis, maxmemoryPolicy: 'allkeys-lru' } } },
+    'redis',
+    'warning',
+    /allkeys-lru/,
+  ],
+  [
+    'no append-only file',
+    { queue: { ...queue, redis: { ...redis, appendOnly: false } } },
+    'redis',
+    'warning',
+    /append-only/,
+  ],
+  [
+    'no import worker',
+    { queue: { ...queue, workers: { imports: 0, mails: 1 } } },
+    'workers',
+    'problem',
+    /imported users/,
+  ],
+  [
+    'no mail worker',
+    { queue: { ...queue, workers: { imports: 1, mails: 0 } } },
+    'workers',
+    'problem',
+    /nobody sends mails/,
+  ],
+  ['no dispatcher', { queue: { ...queue, dispatching: false } }, 'workers', 'problem', /hands out/],
+  ['workers that cannot be told', { queue: { ...queue, workers: undefined } }, 'workers', 'skipped', /does not tell/],
+  [
+    'a mail server that is away',
+    { mail: { ...mail, smtp: { answers: false, reason: 'ECONNREFUSED' } } },
+    'mail',
+    'problem',
+    /ECONNREFUSED.*3 wait/,
+  ],
+  ['mails as files', { mail: { transport: 'files', pending: 0, failedLastWeek: 0 } }, 'mail', 'warning', /files/],
+  ['undeliverable mails', { mail: { ...mail, failedLastWeek: 5 } }, 'mail', 'warning', /^5 mails/],
+  ['another key', { encryptionKey: { opensSigningKeys: false } }, 'encryption key', 'problem', /ENCRYPTION_KEY/],
+  ['a long backlog', { limits: { ...GOOD.limits, backlog: 95 } }, 'limits', 'warning', /refused soon/],
+];
+
+for (const [what, change, name, state, words] of CASES) {
+  test(`${what}: ${state}, with what to do, and nothing else that is wrong`, () => {
+    const wrong = all({ ...GOOD, ...change }).filter((finding) => finding.state !== 'ok');
+    assert.deepEqual(
+      wrong.map((finding) => [finding.name, finding.state]),
+      [[name, state]],
+    );
+    assert.match(`${wrong[0]?.message} ${wrong[0]?.advice}`, words);
+    assert.equal(Boolean(wrong[0]?.advice), state !== 'skipped');
+  });
+}
+
+test('a queue in PostgreSQL, and no limit at all, are well', () => {
+  const inPostgres = { ...queue, backend: 'postgres' as const, redis: undefined };
+  const limits = { ...GOOD.limits, backlog: 5000, maxBacklog: 0 };
+  assert.ok(all({ ...GOOD, queue: inPostgres, limits }).every(({ state }) => state === 'ok'));
+});
+
+test('sizes are told in the unit that fits', () => {
+  assert.deepEqual([0, 1, 1023, 1024, 1536, 10 * 2 ** 20, 2 ** 31, 2 ** 50].map(size), [
+    ...['0 bytes', '1 bytes', '1023 bytes', '1.0 KiB', '1.5 KiB', '10 MiB', '2.0 GiB', '1024 TiB'],
+  ]);
+});

@@ -1,0 +1,83 @@
+/** `muster orgs` and how commands find the organization that is meant. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startApi, type TestApi, unique } from '../support/api.ts';
+import { runMuster } from '../support/terminal.ts';
+
+let api: TestApi;
+before(async () => {
+  api = await startApi();
+});
+after(() => api.stop());
+
+const muster = (token: string, ...args: string[]) =>
+  runMuster(['orgs', ...args], { env: { MUSTER_URL: api.url, MUSTER_TOKEN: token } });
+const asOwner = (...args: string[]) => muster(api.token, ...args);
+
+test('create makes one, prints its id alone, and get finds it by id, name and domain', async () => {
+  const name = unique('Ümläut & Co');
+  const { code, stdout, stderr } = await asOwner('create', name);
+  assert.equal(code, 0);
+  const id = stdout.trim();
+  assert.ok(stderr.includes(`--org ${id}`));
+  const { org } = JSON.parse((await asOwner('get', id, '--json')).stdout);
+  assert.deepEqual([org.id, org.name], [id, name]);
+  for (const text of [name, org.primaryDomain, org.primaryDomain.toUpperCase()]) {
+    const shown = await asOwner('get', text);
+    assert.equal(shown.code, 0, shown.stderr);
+    assert.match(shown.stdout, new RegExp(`^id +${id}\\nname +${name}\\ndomain +${org.primaryDomain}\\ncreated`));
+  }
+});
+
+test('create with an id and a domain of one’s own; taken ones are refused', async () => {
+  const id = unique('globex');
+  assert.equal((await asOwner('create', 'Globex', '--id', id, '--domain', `${id}.example`)).stdout, `${id}\n`);
+  const again = await asOwner('create', 'Globex', '--id', id);
+  assert.equal(again.code, 1);
+  assert.match(again.stderr, /ORG-ID-TAKEN/);
+  const bad = JSON.parse((await asOwner('create', 'Globex', '--domain', 'no domain', '--json')).stderr);
+  assert.match(bad.error.message, /domain/);
+});
+
+test('a name that several have is not decided by chance; an id goes before a name', async () => {
+  const name = unique('Twin');
+  const ids = [(await asOwner('create', name)).stdout.trim(), (await asOwner('create', name)).stdout.trim()];
+  const { code, stderr } = await asOwner('get', name);
+  assert.equal(code, 2);
+  for (const id of ids) assert.ok(stderr.includes(id));
+  assert.match(stderr, /by its id/);
+  const named = unique('named');
+  await asOwner('create', 'by id', '--id', named);
+  await asOwner('create', named);
+  assert.match((await asOwner('get', named)).stdout, new RegExp(`^id +${named}\\n`));
+});
+
+test('who has no role on the instance finds and lists what is theirs', async () => {
+  const [mine, other] = [await api.setupOrg({ org: { name: unique('Mine') } }), await api.setupOrg()];
+  const { token, userId } = await api.machine(mine.orgId, ['ORG_USER_MANAGER']);
+  const listed = await muster(token, 'list');
+  assert.match(listed.stdout, new RegExp(`${mine.orgId} +Mine-\\S+ +\\S+ +ORG_USER_MANAGER\\n$`));
+  assert.ok(!listed.stdout.includes(other.orgId));
+  assert.equal((await muster(token, 'get', mine.orgId)).code, 0);
+  for (const theirs of [other.orgId, unique('nothing')]) {
+    const { code, stderr } = await muster(token, 'get', theirs);
+    assert.equal(code, 2);
+    assert.match(stderr, /You have a role on .*Mine.*IAM_OWNER/);
+  }
+  assert.equal((await muster(token, 'create', 'Not mine')).code, 4);
+  const roles = { userId, roles: ['ORG_OWNER'] };
+  await api.call('POST', '/management/v1/orgs/me/members', roles, { orgId: other.orgId });
+  assert.equal((await muster(token, 'get', other.orgId)).code, 0);
+
+  const nobody = await api.machine(mine.orgId);
+  assert.match((await muster(nobody.token, 'get', mine.orgId)).stderr, /You have a role on no organization/);
+  assert.equal((await muster(nobody.token, 'list')).stdout, 'None.\n');
+});
+
+test('list pages, and says how many are left', async () => {
+  const { stdout, stderr } = await asOwner('list', '--limit', '1');
+  assert.equal(stdout.trimEnd().split('\n').length, 2);
+  assert.match(stderr, /^\d+ more/);
+  const { details, result } = JSON.parse((await asOwner('list', '--json')).stdout);
+  assert.equal(Number(details.totalResult), result.length);
+});

@@ -1,0 +1,54 @@
+/** Every source's export as a person moves it in: `muster import` on a terminal, then the old passwords. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { requireOrSkip } from '../support/programs.ts';
+import { must, type Service, startService } from '../support/service.ts';
+import { type SourceFixture, sourceFixtures } from '../support/sources.ts';
+import { openTerminal } from '../support/terminal.ts';
+import { codeAt } from '../support/totp.ts';
+
+interface Item {
+  index: number;
+  userId: string;
+  userName: string;
+  state: string;
+}
+
+test('every export goes in on a terminal, and its users log in with their old passwords', async (t) => {
+  if (!requireOrSkip(t, 'script')) return;
+  const service = await startService(t, { backend: 'postgres' });
+  for (const fixture of sourceFixtures()) {
+    await t.test(fixture.source, async (t) => importOnTerminal(t, service, fixture));
+  }
+});
+
+async function importOnTerminal(t: test.TestContext, service: Service, fixture: SourceFixture): Promise<void> {
+  const org = await service.newOrg();
+  const env = { MUSTER_URL: service.url, MUSTER_TOKEN: org.ownerToken };
+  const args = [...fixture.files, '--from', fixture.source, '--org', org.orgId, '--timeout', '10m', '--watch'];
+  const terminal = openTerminal(t, ['import', ...args, ...fixture.args], { env });
+  const code = await terminal.ended;
+  assert.equal(code, fixture.failed.length > 0 ? 3 : 0, terminal.text());
+  const importId = /Import (\d+) is accepted/.exec(terminal.text())?.[1] as string;
+
+  const path = `/admin/v1/imports/${importId}/items?pageSize=1000`;
+  const { items } = (await must(service.call('GET', path))).body as { items: Item[] };
+  assert.equal(items.length, fixture.users);
+  const failed = items.filter((item) => item.state === 'ITEM_STATE_FAILED');
+  const names = failed.map(({ userId, userName }) => (fixture.failed.includes(userName) ? userName : userId));
+  assert.deepEqual(names.sort(), [...fixture.failed].sort(), terminal.text());
+
+  for (const { loginName, password, totp } of fixture.logins) {
+    const user = { userId: idOf(items, loginName) };
+    const checks = { user, password: { password }, ...(totp ? { totp: { code: codeAt(totp) } } : {}) };
+    const { status, body } = await service.call('POST', '/v2beta/sessions', { checks });
+    assert.equal(status, 201, `${loginName}: ${JSON.stringify(body)}`);
+  }
+}
+
+/** Other organizations may have the same names, and then a bare name fits several. */
+function idOf(items: Item[], loginName: string): string {
+  const item = items.find(({ userName }) => userName === loginName);
+  assert.ok(item, `nobody is called ${loginName}`);
+  return item.userId;
+}

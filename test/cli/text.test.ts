@@ -1,0 +1,70 @@
+/** What the command line makes of texts: tables, names that would steer a terminal, streams of events. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { jsonText, openOutput, printable, tableLines } from '../../src/cli/output.ts';
+import { eventData } from '../../src/cli/server-events.ts';
+import { width } from '../../src/cli/width.ts';
+
+test('columns are as wide as what stands in them looks', () => {
+  const rows = [
+    ['1', 'Zoë'],
+    ['22', 'Zoe\u0308'],
+    ['333', '張偉'],
+    ['4', '🦊'],
+  ];
+  assert.deepEqual(tableLines(['ID', 'NAME', 'X'], [...rows.map((row) => [...row, '|'])]), [
+    'ID   NAME  X',
+    '1    Zoë   |',
+    '22   Zoe\u0308   |',
+    '333  張偉  |',
+    '4    🦊    |',
+  ]);
+  assert.deepEqual(['', 'abc', 'e\u0301', '한국', 'ﾊ', 'Ａ'].map(width), [0, 3, 1, 4, 1, 2]);
+});
+
+test('a row without its last cell ends where its text ends', () => {
+  assert.deepEqual(tableLines(['A', 'B'], [['x', '']]), ['A  B', 'x']);
+});
+
+test('nothing that is printed moves a cursor, ends a line or turns it round', () => {
+  const evil = 'a\u0000\u001b[1A\r\n\t\u007f\u0085\u009b\u200f\u2028\u202e\u2066z';
+  assert.equal(printable(evil), 'a\ufffd\ufffd[1A'.concat('\ufffd'.repeat(10), 'z'));
+  assert.equal(printable('Zoë 張偉 🦊 ‍👩‍💻 नमस्ते'), 'Zoë 張偉 🦊 ‍👩‍💻 नमस्ते');
+  assert.deepEqual(JSON.parse(jsonText({ [evil]: [evil] })), { [evil]: [evil] });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may be there
+  assert.doesNotMatch(jsonText(evil), /[\x00-\x1f\x7f-\x9f\u200f\u2028\u202e\u2066]/);
+});
+
+test('lines of the result and notes keep their line breaks and nothing else', () => {
+  const written: string[] = [];
+  const stream = { write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream;
+  const out = openOutput(false, stream, stream);
+  out.line('a\u001b[2J\nb');
+  out.note('c\rd');
+  out.table(['X'], [['e\nf']]);
+  out.result({ not: 'shown' });
+  assert.deepEqual(written, ['a\ufffd[2J\nb\n', 'c\ufffdd\n', 'X\n', 'e\ufffdf\n']);
+});
+
+const STREAM =
+  ': a comment\n\ndata: one\n\nevent: x\nid: 1\ndata:two\r\ndata: more\r\n\r\ndata: é\r\rdata\n\ndata: cut off';
+
+async function eventsOf(bytes: Uint8Array, size: number): Promise<string[]> {
+  async function* pieces() {
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  }
+  const events: string[] = [];
+  for await (const data of eventData(pieces())) events.push(data);
+  return events;
+}
+
+test('events are read as the standard says, wherever the network cuts them', async () => {
+  const bytes = Buffer.from(STREAM);
+  for (let size = 1; size <= bytes.length; size++) {
+    assert.deepEqual(await eventsOf(bytes, size), ['one', 'two\nmore', 'é'], `in pieces of ${size}`);
+  }
+});
+
+test('a stream without an end of line is not kept', async () => {
+  await assert.rejects(eventsOf(Buffer.alloc(5 * 1024 * 1024, 'x'), 65_536), /no stream of events/);
+});

@@ -1,0 +1,62 @@
+/** Sending to a service that takes its time: what waits to be sent is bounded, whatever there is of it. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test from 'node:test';
+import { openApi } from '../../src/cli/api.ts';
+import { openPlaces } from '../../src/cli/import/places.ts';
+import { upload } from '../../src/cli/import/upload.ts';
+import type { Conversion, Outcome } from '../../src/sources/convert.ts';
+
+const USERS = 200_000;
+const GROUP = 500;
+const MOST_HELD = 24 * 2 ** 20;
+
+function group(from: number): Outcome[] {
+  return Array.from({ length: GROUP }, (_, i) => {
+    const profile = { firstName: 'Ann', lastName: `Archer ${'x'.repeat(150)}` };
+    const user = { profile, email: { email: `u${from + i}@example.com`, isEmailVerified: true } };
+    return {
+      file: 'users.json',
+      line: from + i + 1,
+      notes: [],
+      entry: { orgId: 'acme', userId: `u${from + i}`, user },
+    };
+  });
+}
+
+const conversion: Conversion = {
+  async *outcomes() {
+    for (let from = 0; from < USERS; from += GROUP) yield group(from);
+  },
+  unusedHashes: () => 0,
+  close: async () => {},
+};
+
+test('an upload holds no more than what is on its way', async (t) => {
+  const before = process.memoryUsage().arrayBuffers;
+  let [taken, most] = [0, 0];
+  const server = createServer(async (req, res) => {
+    for await (const chunk of req) {
+      taken += chunk.length;
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+      // Slower than they come: others have their turn, and what is to be sent could pile up.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    res.setHeader('content-type', 'application/json').end('{"importId":"1"}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+
+  const places = openPlaces();
+  const api = openApi(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, async () => 'token');
+  let sent = 0;
+  const events = { sent: (users: number) => (sent = users), again: (why: string) => assert.fail(why) };
+  await upload(api, { conversion, places, query: {}, idempotencyKey: 'key' }, events);
+
+  assert.equal(sent, USERS);
+  assert.ok(taken > 2 * MOST_HELD, `${taken} bytes say nothing`);
+  assert.ok(most < MOST_HELD, `${most} bytes were held`);
+  assert.deepEqual(places.at(USERS - 1), { file: 'users.json', line: USERS });
+  assert.equal(places.at(USERS), undefined);
+});

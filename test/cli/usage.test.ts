@@ -1,0 +1,153 @@
+/** What the command line says before and without a service: help, misuse, completion, nobody there, not allowed. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import test from 'node:test';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { SOURCES } from '../../src/sources/registry.ts';
+import { startApi } from '../support/api.ts';
+import { requireOrSkip } from '../support/programs.ts';
+import { MUSTER, runMuster, runShell } from '../support/terminal.ts';
+
+const NAMES = COMMANDS.map(({ command }) => String(command).split(' ')[0] as string);
+
+test('help names every command, and every command has real examples', async () => {
+  const { code, stdout, stderr } = await runMuster(['--help']);
+  assert.deepEqual([code, stderr], [0, '']);
+  for (const name of NAMES) assert.match(stdout, new RegExp(`^ {2}muster ${name} `, 'm'));
+  const helps = await Promise.all(NAMES.map((name) => runMuster([name, '--help'])));
+  for (const [i, help] of helps.entries()) {
+    assert.equal(help.code, 0);
+    // A group of commands lists them; each of those has its own.
+    if (help.stdout.includes('\nCommands:\n')) continue;
+    assert.match(help.stdout, new RegExp(`\nExamples:\n {2}(?:\\w+ .*\\| )?muster ${NAMES[i]}`), help.stdout);
+  }
+});
+
+test('without a command, or with --version, it says what there is', async () => {
+  const nothing = await runMuster([]);
+  assert.deepEqual([nothing.code, nothing.stdout], [2, '']);
+  assert.match(nothing.stderr, /Commands:\n/);
+  assert.match((await runMuster(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+test('without its packages it says what to do', async (t) => {
+  if (!requireOrSkip(t, 'bash')) return;
+  const folder = await mkdtemp(join(tmpdir(), 'muster-bare-'));
+  t.after(() => rm(folder, { recursive: true }));
+  await cp(dirname(MUSTER), join(folder, 'src', 'cli'), { recursive: true });
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  const { code, stdout, stderr } = await runShell(`${process.execPath} src/cli/muster.js status`, { cwd: folder });
+  assert.deepEqual([code, stdout], [2, '']);
+  assert.match(stderr, /run `npm ci` in /);
+});
+
+test('misuse is exit code 2, says what is wrong and where to look, and sends nothing', async () => {
+  for (const [args, said, advice] of [
+    [['statsu'], /"statsu" is no command\. Did you mean status\?/, 'muster --help'],
+    [['status', '17', '--wach'], /Unknown argument: wach/, 'muster status --help'],
+    [['status', 'x'], /"x" is not the number of an import/, 'muster status --help'],
+    [['pause'], /Not enough non-option arguments/, 'muster pause --help'],
+    [['pause', '1', '2'], /Unknown argument: 2/, 'muster pause --help'],
+    [['items', '1', '--state', 'gone'], /Given: "gone", Choices: "pending"/, 'muster items --help'],
+    [['items', '1', '--limit', '0'], /--limit must be/, 'muster items --help'],
+    [['report', '1', '--format', 'xml'], /Choices: "ndjson", "csv", "dataorgs"/, 'muster report --help'],
+  ] as const) {
+    // Were anything sent, this address would make it another exit code.
+    const { code, stdout, stderr } = await runMuster(args, { env: { MUSTER_URL: 'http://127.0.0.1:1' } });
+    assert.deepEqual([code, stdout], [2, ''], stderr);
+    assert.match(stderr, said);
+    assert.ok(stderr.includes(advice), stderr);
+    const { error } = JSON.parse((await runMuster([...args, '--json'])).stderr);
+    assert.equal(error.exitCode, 2);
+    assert.match(error.message, said);
+  }
+});
+
+test('commands, options and their values are completed', async () => {
+  const complete = async (...words: string[]) =>
+    (await runMuster(['--get-yargs-completions', 'muster', ...words])).stdout.trimEnd().split('\n');
+  assert.deepEqual(await complete(''), [...NAMES, 'completion']);
+  assert.ok((await complete('status', '17', '--')).includes('--watch'));
+  assert.deepEqual(await complete('items', '17', '--state', 'f'), ['failed']);
+  assert.deepEqual(await complete('report', '17', '--format', ''), ['ndjson', 'csv', 'dataorgs']);
+  const sources = SOURCES.map(({ name }) => name);
+  assert.ok(sources.length > 0);
+  assert.deepEqual(await complete('import', 'users.json', '--from', ''), sources);
+  assert.deepEqual(await complete('import', ''), [''], 'files are the business of the shell');
+});
+
+test('the script for bash completes in bash', async (t) => {
+  if (!requireOrSkip(t, 'bash')) return;
+  const line = `eval "$(muster completion)"; COMP_WORDS=(muster items 17 --state t); COMP_CWORD=4; _muster_yargs_completions; echo "\${COMPREPLY[*]}"`;
+  assert.deepEqual(await runShell(line), { code: 0, stdout: 'timed-out\n', stderr: '' });
+});
+
+test('a service that is not there is exit code 5, with what to look at', async () => {
+  const server = createTcpServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server.close();
+  await once(server, 'close');
+  const env = { MUSTER_URL: url, MUSTER_TOKEN: 'not-a-token' };
+  const { code, stdout, stderr } = await runMuster(['status', '17', '--watch'], { env });
+  assert.deepEqual([code, stdout], [5, '']);
+  assert.ok(stderr.startsWith(`muster: ${url} cannot be reached: connect ECONNREFUSED`), stderr);
+  assert.match(stderr, /muster doctor/);
+  const { error } = JSON.parse((await runMuster(['status', '--json'], { env })).stderr);
+  assert.deepEqual(Object.keys(error).sort(), ['advice', 'exitCode', 'message']);
+  assert.equal(error.exitCode, 5);
+});
+
+test('somebody else at the address is told apart', async (t) => {
+  const server = createServer((req, res) => {
+    if (req.url?.startsWith('/admin/v1/imports/1')) res.end('<html>Welcome</html>');
+    else res.writeHead(404).end('<html>Not here</html>');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (const args of [['status'], ['status', '1']]) {
+    const { code, stderr } = await runMuster([...args, '--url', `${url}/`], { env: { MUSTER_TOKEN: 'not-a-token' } });
+    assert.equal(code, 5);
+    assert.ok(stderr.startsWith(`muster: What answers at ${url} is not Muster.\n`), stderr);
+  }
+});
+
+test('who may not do it is exit code 4, with what helps', async (t) => {
+  const api = await startApi();
+  t.after(api.stop);
+  const [{ orgId }, other] = await Promise.all([api.setupOrg(), api.setupOrg()]);
+  const { token } = await api.machine(orgId, ['ORG_OWNER']);
+  const run = (MUSTER_TOKEN: string | undefined, ...args: string[]) =>
+    runMuster(args, { env: { MUSTER_URL: api.url, MUSTER_TOKEN } });
+
+  const nobody = await run(undefined, 'status');
+  assert.equal(nobody.code, 4);
+  assert.match(nobody.stderr, /^muster: Nobody is logged in at http.*\n.*muster login.*MUSTER_TOKEN/);
+  const wrong = await run('wrong', 'status');
+  assert.equal(wrong.code, 4);
+  assert.match(wrong.stderr, /muster login/);
+  const body = { dataOrgs: { orgs: [{ orgId: other.orgId, humanUsers: [null] }] }, timeout: '1m' };
+  const { importId } = (await api.call('POST', '/admin/v1/import', body)).body;
+  const foreign = await run(token, 'cancel', importId);
+  assert.equal(foreign.code, 4);
+  assert.match(foreign.stderr, /has no role for this/);
+  assert.match((await run(token, 'status')).stdout, /There is no import yet/);
+  const missing = await run(api.token, 'status', '999');
+  assert.equal(missing.code, 1);
+  assert.match(missing.stderr, /\(IMPORT-NOT-FOUND\)\n {2}`muster status` lists/);
+  for (const { stderr } of [wrong, foreign]) assert.ok(!stderr.includes(token) && !stderr.includes('wrong'), stderr);
+});
+
+test('an error shows where it happened only when asked', async () => {
+  const env = { MUSTER_URL: 'no address' };
+  const short = await runMuster(['status'], { env });
+  assert.equal(short.code, 2);
+  assert.doesNotMatch(short.stderr, /\n\s+at /);
+  assert.match((await runMuster(['status'], { env: { ...env, MUSTER_DEBUG: '1' } })).stderr, /\n\s+at /);
+});
