@@ -118,7 +118,8 @@ function namesOf(person: Person): { firstName: string; lastName: string; isFille
   const { firstName, lastName } = person;
   if (firstName !== undefined && lastName !== undefined) return { firstName, lastName, isFilled: false };
   const name = whole(person);
-  if (firstName !== undefined) {
+  // A first name that is the whole name was put there by a program that knew no other place for it.
+  if (firstName !== undefined && firstName !== name) {
     const rest = name.startsWith(`${firstName} `) ? name.slice(firstName.length).trim() : '';
     return { firstName, lastName: rest || firstName, isFilled: true };
   }

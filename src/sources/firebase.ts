@@ -48,6 +48,7 @@ function isRow(record: Fields): boolean {
 }
 
 function convert(record: Fields, config: HashConfig | undefined): Person | Skipped {
+  if (isTitles(record)) return { skip: 'The titles of the columns.' };
   const providers = providersOf(record);
   const phone = textAt(record, 'phoneNumber');
   const email = textAt(record, 'email');
@@ -76,6 +77,11 @@ function convert(record: Fields, config: HashConfig | undefined): Person | Skipp
     }),
     notes,
   };
+}
+
+/** The first row of a CSV to which somebody has added the titles that Firebase's documentation gives the columns. */
+function isTitles(record: Fields): boolean {
+  return textAt(record, 'localId')?.toLowerCase() === 'uid' && textAt(record, 'email')?.toLowerCase() === 'email';
 }
 
 /** Firebase does not say who is: it is who has nothing to be known by. */

@@ -9,6 +9,7 @@ import { factorsOf } from './fusionauth-factors.ts';
 import { hashOf } from './fusionauth-hash.ts';
 import type { HashText } from './hash-text.ts';
 import type { Note, Person } from './person.ts';
+import { CONTEXT } from './read/json.ts';
 import type { Fields, Source } from './source.ts';
 import { boolAt, numberAt, objectAt, objectsAt, textAt } from './values.ts';
 
@@ -66,9 +67,9 @@ function convert(record: Fields): Person {
   };
 }
 
-/** Without a scheme the password is a plain one, as it stands there. */
+/** Without a scheme the password is a plain one, as it stands there; an import may name one for all its users. */
 function passwordOf(record: Fields): HashText & { password?: string } {
-  const scheme = textAt(record, 'encryptionScheme');
+  const scheme = textAt(record, 'encryptionScheme') ?? textAt(objectAt(record, CONTEXT), 'encryptionScheme');
   if (scheme !== undefined) return hashOf(record, scheme);
   const { password } = record;
   return typeof password === 'string' && password !== '' ? { password } : {};

@@ -9,7 +9,8 @@ import { objectAt } from './values.ts';
 
 /** Attributes that have a field of their own: the names that Keycloak's own mappers use. */
 const TAKEN = ['nickname', 'locale', 'phoneNumber', 'phoneNumberVerified'];
-const LISTS = ['realmRoles', 'clientRoles', 'groups'];
+/** `applicationRoles` is what clientRoles were called before 1.2. */
+const LISTS = ['realmRoles', 'clientRoles', 'applicationRoles', 'groups'];
 
 /** The first value of an attribute; old exports have a bare text in place of the list. */
 export function firstOf(attributes: Fields, name: string): string | undefined {

@@ -23,8 +23,6 @@ export const laravel: Source = {
   name: 'laravel',
   title: 'Laravel',
   formats: ['json', 'ndjson', 'csv'],
-  // API resources and pages of them are wrapped so.
-  jsonPaths: [['data', '*']],
   recognizes,
   converter: () => convert,
 };

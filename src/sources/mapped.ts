@@ -3,17 +3,11 @@
  *
  * It is recognized only where no system is: any file with a column for addresses will do.
  */
+import { hashProblem } from '../passwords/registry.ts';
 import { explainMapping, givenMapping, type MappedField, type Mapping, mappingFor, valueAt } from './mapping.ts';
 import type { Note, Person } from './person.ts';
-import type { Convert, ConvertOptions, Fields, Format, JsonPath, Source } from './source.ts';
-import { boolAt, textAt } from './values.ts';
-
-/** Under these names programs put their lists of users. */
-const LISTS: readonly JsonPath[] = [
-  ['users', '*'],
-  ['data', '*'],
-  ['results', '*'],
-];
+import type { Convert, ConvertOptions, Fields, Format, Source } from './source.ts';
+import { boolAt, objectAt, textAt } from './values.ts';
 
 /** Less than any system's own certainty. */
 const FALLBACK = 0.05;
@@ -21,6 +15,11 @@ const FALLBACK = 0.05;
 const STATE_UNKNOWN: Note = {
   id: 'STATE-UNKNOWN',
   message: 'The state is neither active, inactive nor locked; the user comes in inactive.',
+};
+const PASSWORD_UNSAID: Note = {
+  id: 'PASSWORD-UNSAID',
+  message:
+    'The column of passwords holds no hash; --map password=COLUMN takes plain passwords, --map hash=COLUMN other hashes.',
 };
 const GENDER_UNKNOWN: Note = {
   id: 'GENDER-DROPPED',
@@ -32,7 +31,6 @@ function mapped(name: string, title: string, formats: readonly Format[]): Source
     name,
     title,
     formats,
-    jsonPaths: LISTS,
     recognizes: (record, format) =>
       formats.includes(format) && mappingFor(record, { columns: {}, metadata: {} }).columns.email !== undefined
         ? FALLBACK
@@ -54,20 +52,22 @@ function converter(options: ConvertOptions): Convert {
     const next = Object.keys(record).join('\n');
     if (next !== shape) mapping = mappingFor(record, given);
     shape = next;
-    return toPerson(record, mapping);
+    return toPerson(record, mapping, given.columns.password !== undefined);
   };
 }
 
-function toPerson(record: Fields, { columns, metadata }: Mapping): Person {
+/** @param isPlain the column of plain passwords was named by the caller */
+function toPerson(record: Fields, { columns, metadata }: Mapping, isPlain: boolean): Person {
   // By field, so that the readers of values can be used.
   const values: Fields = {};
   for (const [field, column] of Object.entries(columns)) values[field] = valueAt(record, column);
   const notes: Note[] = [];
   const text = (field: MappedField) => textAt(values, field);
-  const { password, hash } = secret(values);
+  const { password, hash } = isPlain ? plainPassword(values) : hashAlone(values, notes);
   return {
     orgId: text('orgId'),
-    userId: text('userId'),
+    // MongoDB's ids are objects in its exports.
+    userId: text('userId') ?? textAt(objectAt(values, 'userId'), '$oid'),
     userName: text('userName'),
     email: text('email'),
     emailVerified: isVerified(values, 'emailVerified'),
@@ -95,11 +95,25 @@ function isVerified(values: Fields, field: MappedField): boolean | undefined {
   return text !== undefined && /^[12][0-9]{3}-[01][0-9]-[0-3][0-9](?:[T ]|$)/.test(text) ? true : boolAt(values, field);
 }
 
+type Secret = Pick<Person, 'password' | 'hash'>;
+
 /** A password may begin or end with a space; a hash does not. */
-function secret(values: Fields): { password: string | undefined; hash: string | undefined } {
+function plainPassword(values: Fields): Secret {
   const { password } = values;
-  const isPlain = typeof password === 'string' && password !== '';
-  return { password: isPlain ? password : undefined, hash: textAt(values, 'hash') };
+  return {
+    password: typeof password === 'string' && password !== '' ? password : undefined,
+    hash: textAt(values, 'hash'),
+  };
+}
+
+/** Nobody's password is a whole hash of a scheme that begins with its identifier, such as `$2b$10$…`. */
+function hashAlone(values: Fields, notes: Note[]): Secret {
+  const hash = textAt(values, 'hash');
+  const text = textAt(values, 'password');
+  if (hash !== undefined || text === undefined) return { hash };
+  if (text.startsWith('$') && hashProblem(text) === undefined) return { hash: text };
+  notes.push(PASSWORD_UNSAID);
+  return {};
 }
 
 const INACTIVE = [

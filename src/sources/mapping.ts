@@ -1,7 +1,7 @@
 /**
  * Which column of somebody's own file is which field of a person: as `--map` says, else by the usual names.
  *
- * A column named `password` is taken for nothing by itself: whether it holds passwords or hashes is not for us to guess.
+ * A column named `password` that nobody mapped counts where it holds hashes; plain passwords are taken only when that is said.
  */
 import { CONTEXT } from './read/json.ts';
 import { type ConvertOptions, type Fields, UsageError } from './source.ts';
@@ -13,14 +13,8 @@ const USUAL = {
   userName: ['username', 'login', 'loginname', 'userlogin', 'userprincipalname', 'upn', 'account', 'accountname'],
   email: ['email', 'mail', 'emailaddress', 'useremail', 'primaryemail'],
   emailVerified: [
-    'emailverified',
-    'isemailverified',
-    'verifiedemail',
-    'verified',
-    'emailconfirmed',
-    'emailverifiedat',
-    'emailconfirmedat',
-    'confirmed',
+    ...['emailverified', 'isemailverified', 'verifiedemail', 'emailaddressverified', 'emailverifiedat'],
+    ...['emailconfirmed', 'isemailconfirmed', 'emailconfirmedat', 'verified', 'isverified', 'confirmed'],
   ],
   firstName: ['firstname', 'givenname', 'forename', 'vorname', 'prenom'],
   lastName: ['lastname', 'familyname', 'surname', 'sn', 'nachname', 'nom'],
@@ -35,7 +29,7 @@ const USUAL = {
   disabled: ['disabled', 'blocked', 'suspended', 'banned', 'isdisabled', 'isblocked', 'deactivated'],
   locked: ['locked', 'islocked', 'lockedout'],
   hash: ['passwordhash', 'hashedpassword', 'hash', 'passworddigest', 'encryptedpassword', 'pwhash', 'userpass'],
-  password: [],
+  password: ['password', 'passwd', 'pwd', 'userpassword'],
   passwordChangeRequired: ['passwordchangerequired', 'mustchangepassword', 'forcepasswordchange'],
   totp: ['totp', 'totpsecret', 'otpsecret'],
   orgId: ['orgid', 'organizationid', 'organisationid'],

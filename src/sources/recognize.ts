@@ -8,6 +8,13 @@ import type { Fields, Format, JsonPath, Source } from './source.ts';
 import { isDumpOfTables, isOfOtherTable, ROWS } from './tables.ts';
 import { isFields } from './values.ts';
 
+/** Under these names programs put lists of users, where a source says nothing of its own. */
+const LISTS: readonly JsonPath[] = [
+  ['users', '*'],
+  ['data', '*'],
+  ['results', '*'],
+];
+
 /** So many records of the beginning are looked at. */
 const LOOK_AT = 20;
 
@@ -68,7 +75,7 @@ export async function asFileOf(source: Source, file: ExportFile): Promise<FileOf
 async function layoutOf(file: ExportFile, source: Source): Promise<Layout> {
   if (file.format !== 'json') return { paths: [], columns: columnsOf(file, source) };
   if (isDumpOfTables(file.head.toString('latin1', 0, 1000))) return at([ROWS]);
-  const { jsonPaths = [] } = source;
+  const { jsonPaths = LISTS } = source;
   const certainty = (paths: readonly JsonPath[]) => certaintyAt(file, source, at(paths));
   const has = async (paths: readonly JsonPath[]) => (await firstValues(file, at(paths))).length > 0;
   // A list of documents that hold users is no list of users, but a user may have a list of such a name.
@@ -79,7 +86,7 @@ async function layoutOf(file: ExportFile, source: Source): Promise<Layout> {
     return at((await certainty(pages)) > (await certainty([['*']])) ? pages : [['*']]);
   }
   // An empty list of users is no user, and not a document that is one.
-  const lists = jsonPaths.filter((path) => path.at(-1) === '*').map((path) => path.slice(0, -1));
+  const lists = (source.jsonPaths ?? []).filter((path) => path.at(-1) === '*').map((path) => path.slice(0, -1));
   const isDocument = file.isWhole && !(await has(lists));
   return at(isDocument ? [[]] : jsonPaths);
 }

@@ -41,7 +41,7 @@ export interface Source {
   /** As people write it. */
   readonly title: string;
   readonly formats: readonly Format[];
-  /** For JSON files; of lines and lists of users nothing need be said: `['*']` and lines are always taken. */
+  /** For JSON files; of lines and lists of users nothing need be said, nor of `users`, `data` and `results` around a list. */
   readonly jsonPaths?: readonly JsonPath[];
   /** Names of the columns of CSV files that come without a header. */
   readonly csvColumns?: readonly string[];

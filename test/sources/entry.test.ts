@@ -18,6 +18,8 @@ test('a name that is missing comes from the display name, then the user name, th
     [{ firstName: 'Ann', displayName: 'Ann Archer' }, 'Ann', 'Archer', 'Ann Archer'],
     [{ firstName: 'Ann', displayName: 'Boss' }, 'Ann', 'Ann', 'Boss'],
     [{ lastName: 'Archer', displayName: 'Ann Archer' }, 'Ann', 'Archer', 'Ann Archer'],
+    [{ firstName: 'Ann Archer', displayName: 'Ann Archer' }, 'Ann', 'Archer', 'Ann Archer'],
+    [{ firstName: 'Ann', displayName: 'Ann' }, 'Ann', 'Ann', 'Ann'],
     [{ lastName: 'Archer' }, 'Archer', 'Archer', 'ann.archer'],
     [{ userName: 'annie' }, 'annie', 'annie', 'annie'],
     [{ userName: 'annie@acme' }, 'annie', 'annie', 'annie'],

@@ -260,6 +260,12 @@ describe('Firebase: a user', () => {
     }
   });
 
+  it('of titles over the columns is left out', () => {
+    const titles = { localId: 'UID', email: 'Email', emailVerified: 'Email Verified', displayName: 'Name' };
+    assert.ok('skip' in firebase.converter({})(titles));
+    assert.ok(!('skip' in firebase.converter({})({ ...titles, email: 'uid@example.com' })));
+  });
+
   it('of another system is not taken for one of Firebase', () => {
     const other = Object.fromEntries(FIREBASE_COLUMNS.map((name, i) => [name, `cell ${i}`]));
     assert.equal(firebase.recognizes(other, 'csv'), 0);

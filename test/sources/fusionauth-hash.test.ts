@@ -101,6 +101,15 @@ describe('a hash of FusionAuth', () => {
     ]);
   });
 
+  it('is of the scheme that the import names for all, and no plain password', () => {
+    const text = bcrypt.hashSync(PASSWORD, 4);
+    const [, factor, both = ''] = /^\$2.\$(..)\$(.+)$/.exec(text) ?? [];
+    const user = { factor, salt: both.slice(0, 22), password: both.slice(22) };
+    const person = personOf(fusionauth, { ...user, '@context': { encryptionScheme: 'bcrypt' } });
+    assertVerifies(person.hash, PASSWORD);
+    assert.equal(person.password, undefined);
+  });
+
   it('of the plugin for WordPress is the whole text of phpass in base64', () => {
     const text = `$P$B12345678${encodeCrypt64(phpass('md5', '12345678', 2 ** 13))}`;
     const { hash } = made('example-wordpress-phpass', Buffer.from(text).toString('base64'), 8);

@@ -76,6 +76,7 @@ describe('Keycloak: a user', () => {
       requiredActions: ['VERIFY_EMAIL'],
       realmRoles: ['staff'],
       clientRoles: { account: ['view-profile'] },
+      applicationRoles: { shop: ['buyer'] },
       groups: ['/staff/sales'],
       federatedIdentities: [{ identityProvider: 'google', userId: '42', userName: 'ann.a' }, { identityProvider: 'x' }],
       notBefore: 0,
@@ -98,6 +99,7 @@ describe('Keycloak: a user', () => {
       metadata: {
         realmRoles: ['staff'],
         clientRoles: { account: ['view-profile'] },
+        applicationRoles: { shop: ['buyer'] },
         groups: ['/staff/sales'],
         gender: 'female',
         department: 'Sales',

@@ -98,6 +98,8 @@ test('pages of answers in a list are read one after the other', async (t) => {
 test('a list under a usual name is one of users', async (t) => {
   const resources = await found(t, { data: [LARAVEL], links: {}, meta: { total: 1 } });
   assert.deepEqual([resources.guess, resources.users], ['laravel', ['ann@example.com']]);
+  const devise = { id: 1, email: 'ann@example.com', encrypted_password: '$2a$04$x', sign_in_count: 0 };
+  assert.equal((await found(t, { users: [devise] })).guess, 'devise');
   for (const name of ['users', 'data', 'results']) {
     const result = await found(t, { count: 1, [name]: [{ nr: 7, mail: 'ann@example.com' }] });
     assert.deepEqual([result.guess, result.users], ['ndjson', ['ann@example.com']], name);

@@ -15,7 +15,33 @@ test('a date in place of a flag is that of the verification', () => {
   assert.equal(personOf(ndjson, row).emailVerified, true);
 });
 
+test('further usual names, and ids as MongoDB exports them', () => {
+  for (const column of ['is_verified', 'Email Address Verified', 'isEmailConfirmed']) {
+    assert.equal(personOf(ndjson, { email: 'ann@example.com', [column]: 'yes' }).emailVerified, true, column);
+  }
+  const id = '5dea9f9c82dd7c0e76e4ec93';
+  assert.equal(personOf(ndjson, { _id: { $oid: id }, email: 'ann@example.com' }).userId, id);
+});
+
 test('what stands around a list of users is no column', () => {
   const record = { email: 'ann@example.com', '@context': { next: 'x' } };
   assert.deepEqual(ndjson.explain?.(record, {}), ['  taken: email=email']);
+});
+
+test('a column of passwords that nobody mapped counts where it holds hashes', () => {
+  const hash = '$2b$04$9vWpNCdy8s6A4f6dGKf0kObCK.r6uuK6VNq.Qqh62OG1jc5nkdhsO';
+  const row = (password: string, more: object = {}) => ({ email: 'ann@example.com', password, ...more });
+  const found = personOf(ndjson, row(hash));
+  assert.deepEqual([found.hash, found.password, found.notes], [hash, undefined, []]);
+  for (const plain of ['secret', '$ecret', '$2b$04$short', '5f4dcc3b5aa765d61d8327deb882cf99']) {
+    const person = personOf(ndjson, row(plain));
+    assert.deepEqual([person.hash, person.password], [undefined, undefined], plain);
+    assert.deepEqual(
+      person.notes?.map(({ id }) => id),
+      ['PASSWORD-UNSAID'],
+    );
+  }
+  assert.equal(personOf(ndjson, row('secret', { password_hash: hash })).hash, hash);
+  const mapped = ndjson.converter({ map: { password: 'password' } })(row(hash));
+  assert.ok('password' in mapped && mapped.password === hash && mapped.hash === undefined);
 });

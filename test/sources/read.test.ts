@@ -108,6 +108,15 @@ test('LDIF: folded lines, base64, options, comments; changes and outside values 
   ]);
 });
 
+test('LDIF: what ldapsearch says of its search is no entry', async () => {
+  const search = '# search reference\nref: ldap://b.example/dc=b\n\n# search result\nsearch: 2\nresult: 0 Success\n';
+  const text = `dn: uid=a\nuid: a\n\n${search}\n# numEntries: 1\n`;
+  assert.deepEqual(await all(ldifRecords(pieces(text))), [{ line: 1, value: { dn: 'uid=a', uid: ['a'] } }]);
+  assert.deepEqual(await all(ldifRecords(pieces('search: 2\nuid: a\n'))), [
+    { line: 1, value: undefined, problem: 'has no dn' },
+  ]);
+});
+
 test('the format is told by the content', () => {
   assert.equal(formatOf(' [\n{"a":1}]'), 'json');
   assert.equal(formatOf('{\n"users": []}'), 'json');

@@ -1,7 +1,7 @@
 /**
  * Rows of a CSV file (RFC 4180) as records by column name. The delimiter is the one that the first line has most of.
  *
- * A row with too few or too many cells is a broken record; a quote that never ends ends the file.
+ * Of a row with too few cells the others are empty; one with too many is a broken record; a quote that never ends ends the file.
  */
 import { finished } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';

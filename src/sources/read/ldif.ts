@@ -2,12 +2,15 @@
  * Entries of an LDIF file (RFC 2849): `{dn, <attribute in lower case>: [values]}`.
  *
  * Base64 values are decoded: as UTF-8, or byte by byte where they are none. A change record that adds counts as an
- * entry; others, and values that stand in files elsewhere, are broken records.
+ * entry; others, and values that stand in files elsewhere, are broken records. What ldapsearch without -LLL writes of
+ * its search itself is passed over.
  */
 import { isUtf8 } from 'node:buffer';
 import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
 
 const NEWLINE = 0x0a;
+/** Its number, its end, and where else to look. */
+const OF_THE_SEARCH = /^(?:search: [0-9]+$|result: [0-9]+ |ref: [a-z]+:\/\/)/;
 
 export async function* ldifRecords(chunks: AsyncIterable<Buffer>): Records {
   const entries = new LdifEntries();
@@ -47,7 +50,7 @@ class LdifEntries {
     this.lines = [];
     this.bytes = 0;
     const kept = lines.filter((line) => !line.startsWith('#') && !/^version:/i.test(line));
-    return kept.length === 0 ? [] : [record(kept, from)];
+    return kept.every((line) => OF_THE_SEARCH.test(line)) ? [] : [record(kept, from)];
   }
 
   private take(line: string): void {
