@@ -58,7 +58,7 @@ export async function launch(options: LaunchOptions): Promise<Running> {
   const exited = once(child, 'exit').then(() => {});
   const watchdog = spawnWatchdog(pid, options.clusterDir);
   void exited.then(() => watchdog.kill('SIGKILL'));
-  const ready = await Promise.race([untilReady(pid, options.clusterDir), exited.then(() => false)]);
+  const ready = await Promise.race([untilReady(child, options.clusterDir), exited.then(() => false)]);
   if (!ready) throw await launchError(options, child);
   if (options.background) {
     child.unref();
@@ -104,12 +104,15 @@ function spawnWatchdog(pid: number, clusterDir: string): ChildProcess {
   return child;
 }
 
-/** Polls the status line of postmaster.pid, as `pg_ctl -w` does: a connection would only fill the log. */
-async function untilReady(pid: number, clusterDir: string): Promise<boolean> {
+/**
+ * Polls the status line of postmaster.pid, as `pg_ctl -w` does: a connection would only fill the log. Ends with the child:
+ * a look that went on would keep our process alive.
+ */
+async function untilReady(child: ChildProcess, clusterDir: string): Promise<boolean> {
   const end = Date.now() + READY_WITHIN_MS;
-  while (Date.now() < end) {
+  while (Date.now() < end && child.exitCode === null && child.signalCode === null) {
     const lines = await postmasterFile(clusterDir);
-    if (Number(lines[0]) === pid && lines[7]?.trim() === 'ready') return true;
+    if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return true;
     await sleep(15);
   }
   return false;

@@ -169,9 +169,11 @@ test('after SIGKILL of everything, with its process id in use by another program
   });
 });
 
-test('a server that dies is started again on the same address', async () => {
+test('a server that dies is started again on the same address', async (t) => {
   const lines: string[] = [];
   const postgres = await startEmbeddedPostgres({ dataDir, log: (line) => lines.push(line) });
+  // Also when the test fails: nobody else would ever stop it.
+  t.after(() => postgres.stop());
   const { pid } = postgres;
   process.kill(pid, 'SIGKILL');
   const answer = await waitFor(() => query(postgres.url, 'select count(*)::int as n from kept'), {
@@ -181,7 +183,6 @@ test('a server that dies is started again on the same address', async () => {
   assert.deepEqual(answer, [{ n: 3 }]);
   assert.notEqual(postgres.pid, pid);
   assert.ok(lines.includes('PostgreSQL ended unexpectedly; starting it again'));
-  await postgres.stop();
 });
 
 test('a set-up that was cut off is thrown away', async () => {
@@ -193,4 +194,12 @@ test('a set-up that was cut off is thrown away', async () => {
     settings: { fsync: 'off' },
   });
   assert.ok(!(await readdir(cut)).includes('postgres.new'));
+});
+
+test('a start that fails says why, and leaves nothing that would keep its process alive', async () => {
+  const child = fork(new URL('./embedded-failing.ts', import.meta.url), [join(base, 'failing')], { execArgv: [] });
+  const ended = once(child, 'exit', { signal: AbortSignal.timeout(60_000) });
+  const [message] = await once(child, 'message');
+  assert.match(message, /does not start \(.*no_such_setting/);
+  assert.deepEqual(await ended, [0, null]);
 });

@@ -1,0 +1,8 @@
+/** A process whose embedded database does not start, and that has nothing else to do. */
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+
+const settings = { fsync: 'off', no_such_setting: '1' };
+await startEmbeddedPostgres({ dataDir: process.argv[2] as string, settings }).catch((error: Error) => {
+  process.send?.(error.message);
+});
+process.disconnect?.();
