@@ -81,12 +81,12 @@ export function startMailer(deps: MailerDeps): Mailer {
 }
 
 /**
- * The rate as BullMQ counts it, in tenths of a second: it lets a window's worth go at each window's beginning, so with
+ * The rate as BullMQ counts it, in quarters of a second: it lets a window's worth go at each window's beginning, so with
  * whole seconds the double might go within one.
  * @param rate mails a second
  */
 function evenly(rate: number): { max: number; duration: number } {
-  const max = Math.max(1, Math.floor(rate / 10));
+  const max = Math.max(1, Math.floor(rate / 4));
   return { max, duration: Math.ceil((1000 * max) / rate) };
 }
 
