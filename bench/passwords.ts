@@ -21,7 +21,7 @@ import { startService, startStores } from './stand.ts';
 import { shares } from './words.ts';
 import { startWorkers } from './workers-apart.ts';
 
-const DEFAULT_USERS = 400;
+const DEFAULT_USERS = 1200;
 /** As src/passwords/hasher.ts makes them. */
 const COST = 10;
 /** An import that takes this long is asked seldom, so that the asking takes no core from the hashing. */
