@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Redis } from 'ioredis';
-import { mergedScript } from '../src/queue/merge-scripts.ts';
+import { kindOf, mergedScript } from '../src/queue/merged-calls.ts';
 import { percentile, rounded } from './bench.ts';
 import type { Scope } from './scope.ts';
 
@@ -69,15 +69,13 @@ export async function watchRedis(scope: Scope, url: string): Promise<RedisWatch>
 /** BullMQ's scripts, alone and as we merge them, by the name that Redis knows them by. */
 function scriptNames(): Map<string, Omit<ScriptRun, 'microseconds'>> {
   const require = createRequire(import.meta.url);
-  const scripts: Record<
-    string,
-    { name: string; content: string; keys: number }
-  > = require('../node_modules/bullmq/dist/cjs/scripts');
+  const scripts: Record<string, { name: string; content: string }> = require('../node_modules/bullmq/dist/cjs/scripts');
   const sha1 = (text: string) => createHash('sha1').update(text).digest('hex');
   const names = new Map<string, Omit<ScriptRun, 'microseconds'>>();
-  for (const { name, content, keys } of Object.values(scripts)) {
+  for (const { name, content } of Object.values(scripts)) {
     names.set(sha1(content), { script: name, isMerged: false });
-    names.set(sha1(mergedScript(content, keys)), { script: name, isMerged: true });
+    const kind = kindOf(name);
+    if (kind) names.set(sha1(mergedScript(content, kind)), { script: name, isMerged: true });
   }
   return names;
 }
