@@ -2,14 +2,11 @@
  * How the embedded PostgreSQL is set up: an import service's database on a small machine shared with its workers.
  * Each setting differs from PostgreSQL's default for the reason beside it.
  */
-export const SETTINGS: Record<string, string> = {
+const SETTINGS: Record<string, string> = {
   listen_addresses: '127.0.0.1',
   unix_socket_permissions: '0700',
   // Several workers and APIs with a pool each, and room for a psql.
   max_connections: '200',
-  // The indexes that random keys go into must stay in memory: a page evicted dirty is written many times.
-  shared_buffers: '256MB',
-  effective_cache_size: '1GB',
   // Lists and reports sort a few thousand rows; building an index after an upgrade sorts them all.
   work_mem: '16MB',
   maintenance_work_mem: '128MB',
@@ -39,6 +36,19 @@ export const SETTINGS: Record<string, string> = {
   log_min_error_statement: 'panic',
   log_checkpoints: 'off',
 };
+
+const MB = 2 ** 20;
+const [LEAST_BUFFERS, MOST_BUFFERS] = [128, 1024];
+
+/**
+ * For a machine, or a container, with so many bytes of memory. Tables and indexes of a running import should stay in PostgreSQL's own: a page
+ * that is evicted dirty is checked, written and read again many times. Its documentation recommends a quarter of the memory;
+ * what is not needed is never touched.
+ */
+export function settingsFor(memory: number): Record<string, string> {
+  const buffers = Math.min(MOST_BUFFERS, Math.max(LEAST_BUFFERS, Math.floor(memory / MB / 4)));
+  return { ...SETTINGS, shared_buffers: `${buffers}MB`, effective_cache_size: `${2 * buffers}MB` };
+}
 
 /** Settings as command-line arguments of `postgres`. */
 export function asArguments(settings: Record<string, string>): string[] {

@@ -6,13 +6,14 @@
  * seconds later, and the next start takes the folder over and PostgreSQL recovers what was committed.
  */
 import { rm } from 'node:fs/promises';
+import { totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { type Account, postgresAccount, postgresPrograms, prepareFolder, programPaths } from './embedded-access.ts';
 import { type Cluster, ensureCluster, makeOwned, NAME } from './embedded-cluster.ts';
 import { lockFolder } from './embedded-lock.ts';
 import { stopOrphan } from './embedded-postmaster.ts';
-import { SETTINGS } from './embedded-settings.ts';
+import { settingsFor } from './embedded-settings.ts';
 import { supervise } from './embedded-supervise.ts';
 
 export interface EmbeddedOptions {
@@ -55,7 +56,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     const orphan = await stopOrphan(cluster.dir);
     if (orphan) log(`stopped the PostgreSQL that an earlier run left behind (process ${orphan})`);
     const socketDir = await prepareSocketDir(dataDir, account);
-    const settings = { ...SETTINGS, ...options.settings };
+    const settings = { ...settingsFor(memory()), ...options.settings };
     const logFile = join(dataDir, 'postgres.log');
     const { background } = options;
     const how = {
@@ -88,6 +89,11 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     await lock.release();
     throw error;
   }
+}
+
+/** Bytes that we may use. */
+function memory(): number {
+  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
 /** A fresh folder for the socket, unless sun_path (unix(7): 108 bytes with its end, 104 on BSD) cannot hold its path. */

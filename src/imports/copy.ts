@@ -14,7 +14,7 @@ import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams';
 import type { Pool } from '../db/pool.ts';
 import { COLUMNS } from './items.ts';
 
-const MAX_CHARS = 16 * 2 ** 20;
+const MAX_BYTES = 16 * 2 ** 20;
 const MAX_AGE_MS = 10_000;
 /** A client that sends nothing for this long keeps no COPY open. */
 const PAUSE_MS = 1000;
@@ -22,8 +22,8 @@ const PAUSE_MS = 1000;
 export const COPY_SQL = `copy import_items (${COLUMNS.join(', ')}) from stdin`;
 
 export interface CopyWriter {
-  /** Takes lines of COPY's text format; waits while PostgreSQL is behind. */
-  write(lines: string): Promise<void>;
+  /** Takes whole rows of COPY's text format; waits while PostgreSQL is behind. */
+  write(rows: Buffer): Promise<void>;
   /** Everything is in the database when this returns. */
   flush(): Promise<void>;
 }
@@ -34,15 +34,17 @@ interface Copy {
   socket: Writable;
   /** The rows are committed, or why they are not. */
   done: Promise<void>;
-  chars: number;
+  bytes: number;
   since: number;
 }
 
 /** @param beforeCopy runs before each COPY: creates the import's row, or touches it */
 export function openCopyWriter(pool: Pool, beforeCopy: () => Promise<void>): CopyWriter {
   let current: Copy | undefined;
-  /** The one before, which may still be committing. */
+  /** All before it, which may still be committing. */
   let ending: Promise<void> = Promise.resolve();
+  /** The same without the last one: the next begins while that commits. */
+  let ended = ending;
   let pause: NodeJS.Timeout | undefined;
 
   async function begin(): Promise<Copy> {
@@ -54,23 +56,24 @@ export function openCopyWriter(pool: Pool, beforeCopy: () => Promise<void>): Cop
     clearTimeout(pause);
     if (!current) return;
     current.stream.end();
+    ended = ending;
     ending = Promise.all([ending, current.done]).then(() => {});
     ending.catch(() => {}); // met by the next write or flush
     current = undefined;
   }
 
   return {
-    async write(lines) {
+    async write(rows) {
       clearTimeout(pause);
       if (!current) {
-        await ending;
+        await ended;
         current = await begin();
       }
       const copy = current;
-      copy.chars += lines.length;
-      const isTaken = together(copy.socket, () => copy.stream.write(lines));
+      copy.bytes += rows.length;
+      const isTaken = together(copy.socket, () => copy.stream.write(rows));
       if (!isTaken) await Promise.race([once(copy.stream, 'drain'), copy.done]);
-      if (copy.chars > MAX_CHARS || Date.now() - copy.since > MAX_AGE_MS) end();
+      if (copy.bytes > MAX_BYTES || Date.now() - copy.since > MAX_AGE_MS) end();
       else pause = setTimeout(end, PAUSE_MS);
     },
     async flush() {
@@ -92,7 +95,7 @@ async function startCopy(pool: Pool): Promise<Copy> {
   );
   done.catch(() => {}); // met by whoever writes next
   const { stream: socket } = (client as unknown as { connection: { stream: Writable } }).connection;
-  return { stream, socket, done, chars: 0, since: Date.now() };
+  return { stream, socket, done, bytes: 0, since: Date.now() };
 }
 
 /** What is written goes as one: a piece's header alone would wake PostgreSQL for five bytes. */

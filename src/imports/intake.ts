@@ -14,6 +14,7 @@ import { activate, createReceiving, discard, touchReceiving } from './accept.ts'
 import { bounded } from './body.ts';
 import { badField, bodyOrgs } from './body-orgs.ts';
 import { openCopyWriter } from './copy.ts';
+import { CopyRows } from './copy-rows.ts';
 import type { ImportDeps } from './deps.ts';
 import { createDuplicateFilter, type DuplicateFilter } from './duplicates.ts';
 import { parseDuration, timeoutProblem } from './duration.ts';
@@ -84,8 +85,8 @@ class Intake {
   private filter: DuplicateFilter | undefined;
   private importId = '';
   private touchedAt = Date.now();
-  /** For COPY, of the chunk that is being read. */
-  private lines = '';
+  /** Of the chunk that is being read. */
+  private readonly rows = new CopyRows();
   private ordinal = 0;
   private duplicates = 0;
   private timeout: string | undefined;
@@ -135,7 +136,6 @@ class Intake {
   private async takeUsers({ org, entries, plain }: Extract<Step, { type: 'users' }>): Promise<void> {
     const tally = this.orgs.tally(org);
     if (this.importId === '') await this.touch();
-    let { lines } = this;
     let since = performance.now();
     for (const [n, entry] of entries.entries()) {
       if (n % BETWEEN_LOOKS === 0 && performance.now() - since > MOST_AT_ONCE_MS) {
@@ -148,17 +148,13 @@ class Intake {
       if (item.state === 'failed') tally.failed++;
       const duplicate = item.state === 'pending' && this.maybeDuplicate(item);
       if (duplicate) this.duplicates++;
-      lines += copyLine(this.importId, this.ordinal++, org, duplicate, item, plain);
+      this.rows.add(copyLine(this.importId, this.ordinal++, org, duplicate, item, plain));
     }
-    this.lines = lines;
   }
 
   /** Hands on what was taken. */
   async write(): Promise<void> {
-    if (this.lines === '') return;
-    const { lines } = this;
-    this.lines = '';
-    await this.copy.write(lines);
+    if (!this.rows.isEmpty) await this.copy.write(this.rows.take());
   }
 
   private takeEnd(step: Extract<Step, { type: 'end' }>): void {

@@ -19,6 +19,7 @@ import type { PendingItem } from './items.ts';
 
 const MAX = 200;
 const MAX_LANGUAGE = 10;
+type Fields = Record<string, unknown>;
 const STATE: Record<string, PendingItem['userState']> = {
   USER_STATE_ACTIVE: 'active',
   USER_STATE_INACTIVE: 'inactive',
@@ -31,23 +32,17 @@ const STATE: Record<string, PendingItem['userState']> = {
  */
 export function usualItem(entry: unknown, plain: boolean): PendingItem | undefined {
   if (!isObject(entry)) return undefined;
+  const { userId, state, user } = entry;
+  if (typeof userId !== 'string' || idProblem(userId) || !isObject(user)) return undefined;
   const item = blank();
-  let hasUser = false;
-  for (const key in entry) {
-    const value = entry[key];
-    if (key === 'userId') {
-      if (typeof value !== 'string' || idProblem(value)) return undefined;
-      item.userId = value;
-    } else if (key === 'state') {
-      const state = typeof value === 'string' && Object.hasOwn(STATE, value) ? STATE[value] : undefined;
-      if (!state) return undefined;
-      item.userState = state;
-    } else if (key === 'user') {
-      if (!isObject(value) || !readUser(value, item, plain)) return undefined;
-      hasUser = true;
-    } else return undefined;
+  item.userId = userId;
+  if (state !== undefined) {
+    const known = typeof state === 'string' && Object.hasOwn(STATE, state) ? STATE[state] : undefined;
+    if (!known) return undefined;
+    item.userState = known;
   }
-  return hasUser && item.userId !== '' && finish(item) ? item : undefined;
+  if (fieldsOf(entry) !== (state === undefined ? 2 : 3)) return undefined;
+  return readUser(user, item, plain) && finish(item) ? item : undefined;
 }
 
 function blank(): PendingItem {
@@ -77,96 +72,95 @@ function blank(): PendingItem {
   };
 }
 
-function readUser(user: Record<string, unknown>, item: PendingItem, plain: boolean): boolean {
-  for (const key in user) {
-    const value = user[key];
-    switch (key) {
-      case 'userName':
-        if (!isText(value, plain) || value === '') return false;
-        item.userName = value;
-        break;
-      case 'profile':
-        if (!isObject(value) || !readProfile(value, item, plain)) return false;
-        break;
-      case 'email':
-        if (!isObject(value) || !readEmail(value, item, plain)) return false;
-        break;
-      case 'phone':
-        if (!isObject(value) || !readPhone(value, item, plain)) return false;
-        break;
-      case 'hashedPassword':
-        if (!isObject(value) || !readHash(value, item, plain)) return false;
-        break;
-      case 'passwordChangeRequired':
-        if (typeof value !== 'boolean') return false;
-        item.passwordChangeRequired = value;
-        break;
-      default:
-        return false;
-    }
+// Fields are read by their names and then counted: who has as many as were found has no others.
+
+function readUser(user: Fields, item: PendingItem, plain: boolean): boolean {
+  const { userName, profile, email, phone, hashedPassword, passwordChangeRequired } = user;
+  if (!isObject(profile) || !readProfile(profile, item, plain)) return false;
+  if (!isObject(email) || !readEmail(email, item, plain)) return false;
+  let found = 2;
+  if (userName !== undefined) {
+    if (!isText(userName, plain) || userName === '') return false;
+    item.userName = userName;
+    found++;
   }
-  return true;
+  if (phone !== undefined) {
+    if (!isObject(phone) || !readPhone(phone, item, plain)) return false;
+    found++;
+  }
+  if (hashedPassword !== undefined) {
+    if (!isObject(hashedPassword) || !readHash(hashedPassword, item, plain)) return false;
+    found++;
+  }
+  if (passwordChangeRequired !== undefined) {
+    if (typeof passwordChangeRequired !== 'boolean') return false;
+    item.passwordChangeRequired = passwordChangeRequired;
+    found++;
+  }
+  return fieldsOf(user) === found;
 }
 
-function readProfile(profile: Record<string, unknown>, item: PendingItem, plain: boolean): boolean {
-  for (const key in profile) {
-    const value = profile[key];
-    if (!isText(value, plain)) return false;
-    switch (key) {
-      case 'firstName':
-        item.givenName = value;
-        break;
-      case 'lastName':
-        item.familyName = value;
-        break;
-      case 'nickName':
-        item.nickName = value;
-        break;
-      case 'displayName':
-        item.displayName = value;
-        break;
-      case 'preferredLanguage':
-        if (value !== '' && (value.length > MAX_LANGUAGE || !isLanguageTag(value))) return false;
-        item.preferredLanguage = value;
-        break;
-      case 'gender':
-        item.gender = (GENDERS as readonly string[]).indexOf(value);
-        if (item.gender < 0) return false;
-        break;
-      default:
-        return false;
-    }
+function readProfile(profile: Fields, item: PendingItem, plain: boolean): boolean {
+  const { firstName, lastName, nickName, displayName, preferredLanguage, gender } = profile;
+  if (!isText(firstName, plain) || !isText(lastName, plain)) return false;
+  item.givenName = firstName;
+  item.familyName = lastName;
+  let found = 2;
+  if (nickName !== undefined) {
+    if (!isText(nickName, plain)) return false;
+    item.nickName = nickName;
+    found++;
   }
-  return true;
+  if (displayName !== undefined) {
+    if (!isText(displayName, plain)) return false;
+    item.displayName = displayName;
+    found++;
+  }
+  if (preferredLanguage !== undefined) {
+    if (!isText(preferredLanguage, plain, MAX_LANGUAGE)) return false;
+    if (preferredLanguage !== '' && !isLanguageTag(preferredLanguage)) return false;
+    item.preferredLanguage = preferredLanguage;
+    found++;
+  }
+  if (gender !== undefined) {
+    item.gender = (GENDERS as readonly unknown[]).indexOf(gender);
+    if (item.gender < 0) return false;
+    found++;
+  }
+  return fieldsOf(profile) === found;
 }
 
-function readEmail(email: Record<string, unknown>, item: PendingItem, plain: boolean): boolean {
-  for (const key in email) {
-    const value = email[key];
-    if (key === 'email' && isText(value, plain) && isEmailAddress(value)) item.email = value;
-    else if (key === 'isEmailVerified' && typeof value === 'boolean') item.emailVerified = value;
-    else return false;
-  }
-  return true;
+function readEmail(fields: Fields, item: PendingItem, plain: boolean): boolean {
+  const { email, isEmailVerified } = fields;
+  if (!isText(email, plain) || !isEmailAddress(email)) return false;
+  item.email = email;
+  if (isEmailVerified === undefined) return fieldsOf(fields) === 1;
+  if (typeof isEmailVerified !== 'boolean') return false;
+  item.emailVerified = isEmailVerified;
+  return fieldsOf(fields) === 2;
 }
 
-function readPhone(phone: Record<string, unknown>, item: PendingItem, plain: boolean): boolean {
-  for (const key in phone) {
-    const value = phone[key];
-    if (key === 'phone' && isText(value, plain) && value !== '') item.phone = value;
-    else if (key === 'isPhoneVerified' && typeof value === 'boolean') item.phoneVerified = value;
-    else return false;
-  }
-  return item.phone !== null;
+function readPhone(fields: Fields, item: PendingItem, plain: boolean): boolean {
+  const { phone, isPhoneVerified } = fields;
+  if (!isText(phone, plain) || phone === '') return false;
+  item.phone = phone;
+  if (isPhoneVerified === undefined) return fieldsOf(fields) === 1;
+  if (typeof isPhoneVerified !== 'boolean') return false;
+  item.phoneVerified = isPhoneVerified;
+  return fieldsOf(fields) === 2;
 }
 
-function readHash(hashed: Record<string, unknown>, item: PendingItem, plain: boolean): boolean {
-  for (const key in hashed) {
-    const value = hashed[key];
-    if (key !== 'value' || !isText(value, plain, HASH_MAX) || value === '' || hashProblem(value)) return false;
-    item.passwordHash = value;
-  }
-  return item.passwordHash !== null;
+function readHash(hashed: Fields, item: PendingItem, plain: boolean): boolean {
+  const { value } = hashed;
+  if (!isText(value, plain, HASH_MAX) || value === '' || hashProblem(value)) return false;
+  item.passwordHash = value;
+  return fieldsOf(hashed) === 1;
+}
+
+function fieldsOf(object: Fields): number {
+  let count = 0;
+  for (const _ in object) count++;
+  return count;
 }
 
 /** Sees that nothing required is missing, and fills in what follows from the rest. */
@@ -179,7 +173,7 @@ function finish(item: PendingItem): boolean {
   return true;
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -21,13 +21,14 @@ local function together(KEYS, shared, own)
 
   local meta = call('HMGET', KEYS[9], 'paused', 'concurrency', 'max', 'opts.maxLenEvents')
   if meta[1] or meta[2] or meta[3] or not meta[4] or call('ZCARD', KEYS[7]) > 0 then return nil end
-  local ids, keys, locks, besides, options = {}, {}, {}, {}, {}
+  local ids, keys, locks, besides, options, lockMs = {}, {}, {}, {}, {}, {}
   for i = 1, n do
     local id, opts = own[i][1], cmsgpack.unpack(own[i][3])
     if opts.token == '0' or opts.keepJobs.count ~= 0 or opts.maxMetricsSize ~= '' or opts.limiter then return nil end
     if type(opts.lockDuration) ~= 'number' then return nil end
     local key = prefix .. id
     ids[i], keys[i], locks[i], options[i] = id, key, key .. ':lock', opts
+    lockMs[i] = string.format('%d', opts.lockDuration)
     for _, part in ipairs({':dependencies', ':unsuccessful', ':processed', ':failed', ':logs'}) do
       besides[#besides + 1] = key .. part
     end
@@ -65,7 +66,7 @@ local function together(KEYS, shared, own)
     local opts, fields, key = options[i], results[i][1], prefix .. next[i]
     call('XADD', events, '*', 'event', 'completed', 'jobId', ids[i], shared[3], own[i][2], 'prev', 'active')
     call('XADD', events, '*', 'event', 'active', 'jobId', next[i], 'prev', 'waiting')
-    call('SET', key .. ':lock', opts.token, 'PX', opts.lockDuration)
+    call('SET', key .. ':lock', opts.token, 'PX', lockMs[i])
     local values = {processedOn = now, ats = 1, pb = opts.name}
     for f = 1, #fields, 2 do
       if fields[f] == 'ats' then values.ats = fields[f + 1] + 1 end

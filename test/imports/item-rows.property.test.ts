@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
 import { openCopyWriter } from '../../src/imports/copy.ts';
+import { CopyRows } from '../../src/imports/copy-rows.ts';
 import { COLUMNS, copyLine, type Item, itemValues } from '../../src/imports/items.ts';
 import { HASH, type Row } from '../support/imports.ts';
 import { judge } from '../support/judge.ts';
@@ -113,7 +114,12 @@ after(() => db.drop());
 async function roundTrip(items: Item[]): Promise<Row[]> {
   await db.pool.query('delete from import_items');
   const writer = openCopyWriter(db.pool, async () => {});
-  for (const [ordinal, item] of items.entries()) await writer.write(copyLine('1', ordinal, 0, ordinal % 2 === 1, item));
+  const rows = new CopyRows();
+  for (const [ordinal, item] of items.entries()) {
+    rows.add(copyLine('1', ordinal, 0, ordinal % 2 === 1, item));
+    if (ordinal % 3 > 0) await writer.write(rows.take());
+  }
+  if (!rows.isEmpty) await writer.write(rows.take());
   await writer.flush();
   return (await db.pool.query(`select ${COLUMNS.join(', ')} from import_items order by ordinal`)).rows;
 }
