@@ -77,9 +77,14 @@ export class JsonWindow {
 
   /** The bytes between two positions as text. @throws ParseError when they are not UTF-8 */
   text(from: number, to: number): string {
+    const text = this.textIfUtf8(from, to);
+    if (text === undefined) throw this.notJson(from, 'it is not valid UTF-8');
+    return text;
+  }
+
+  textIfUtf8(from: number, to: number): string | undefined {
     const slice = this.buffer.subarray(from, to);
-    if (!isUtf8(slice)) throw this.notJson(from, 'it is not valid UTF-8');
-    return slice.toString('utf8');
+    return isUtf8(slice) ? slice.toString('utf8') : undefined;
   }
 
   /** JSON.parse, for text that began at position `at`. @throws ParseError */

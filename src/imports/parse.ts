@@ -6,8 +6,9 @@
  * problems come in body order, as the last step of what was read before them.
  */
 import { JsonWindow, type Token } from './json-window.ts';
+import { LastComma } from './last-comma.ts';
 import { IMPORT_DEPTH_MESSAGE, MAX_DEPTH, ParseError } from './parse-error.ts';
-import { advance, type Scan, startScan } from './user-array.ts';
+import { advance, nestsDeeper, type Scan, startScan } from './user-array.ts';
 
 /** One step of reading, in body order. `org` counts the organizations of the body from 0. */
 export type Step =
@@ -70,6 +71,7 @@ export class DataOrgsParser implements BodyParser {
   private org = -1;
   private hasOrgs = false;
   private users: { scan: Scan; start: number; afterComma: boolean } | undefined;
+  private readonly lastComma = new LastComma();
   private steps: Step[] = [];
   private failed = false;
 
@@ -131,6 +133,11 @@ export class DataOrgsParser implements BodyParser {
   private readUsers(): boolean {
     const users = this.users as NonNullable<typeof this.users>;
     const { window } = this;
+    if (this.emitGuessed(users.start)) {
+      users.start = window.position;
+      users.scan = startScan(users.start);
+      users.afterComma = true;
+    }
     const { scan } = users;
     advance(scan, window.buffer, this.frames.length + 1);
     if (scan.end >= 0) {
@@ -143,6 +150,7 @@ export class DataOrgsParser implements BodyParser {
     }
     if (scan.lastComma >= users.start) {
       this.emitUsers(users.start, scan.lastComma, true);
+      this.lastComma.learn(window.buffer, scan.lastComma);
       users.start = scan.lastComma + 1;
       users.afterComma = true;
     }
@@ -152,6 +160,23 @@ export class DataOrgsParser implements BodyParser {
       throw new ParseError('IMPORT-ENTRY-SIZE', `One entry of humanUsers is larger than ${MAX_ENTRY_BYTES} bytes.`);
     }
     return false;
+  }
+
+  /** Emits the entries up to what looks like the last comma; false, and nothing emitted, where it is none. */
+  private emitGuessed(from: number): boolean {
+    const { window, lastComma } = this;
+    const comma = lastComma.guess(window.buffer, from);
+    if (comma < 0) return false;
+    const text = window.textIfUtf8(from, comma);
+    const entries = text === undefined ? undefined : entriesOf(text);
+    const room = MAX_DEPTH - this.frames.length - 1;
+    if (!text || !entries || entries.length === 0 || entries.some((entry) => nestsDeeper(entry, room))) {
+      lastComma.miss();
+      return false;
+    }
+    this.steps.push({ type: 'users', org: this.org, entries, plain: !text.includes('\\') });
+    window.position = comma + 1;
+    return true;
   }
 
   /** @param mustHold a comma stands before or after, so that there must be an entry */
@@ -247,6 +272,15 @@ export class DataOrgsParser implements BodyParser {
     const frame = this.frames.pop() as Frame;
     if (frame.kind === 'org') this.steps.push({ type: 'orgEnd', org: this.org, hasId: frame.seen.has('orgId') });
     this.expect = this.frames.length === 0 ? 'done' : 'comma';
+  }
+}
+
+/** Undefined when it is not JSON. */
+function entriesOf(text: string): unknown[] | undefined {
+  try {
+    return JSON.parse(`[${text}]`) as unknown[];
+  } catch {
+    return undefined; // the scanner finds out what is wrong, and where
   }
 }
 

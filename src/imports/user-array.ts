@@ -85,3 +85,11 @@ export function advance(scan: Scan, buffer: Uint8Array, outer: number): void {
   scan.inString = inString;
   scan.lastComma = lastComma;
 }
+
+/** Whether more than `room` containers lie within one another in a value, it included. */
+export function nestsDeeper(value: unknown, room: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (room === 0) return true;
+  for (const key in value) if (nestsDeeper((value as Record<string, unknown>)[key], room - 1)) return true;
+  return false;
+}
