@@ -7,7 +7,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
 FROM node:24-slim
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data MALLOC_ARENA_MAX=1
 WORKDIR /app
 # For mails kept as files where there is no SMTP_URL.
 RUN install --directory --owner=node --group=node --mode=0700 /data
@@ -20,4 +20,4 @@ USER node
 VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "deploy/health.ts", "http://127.0.0.1:8080/readyz"]
-CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=40", "src/api.ts"]
+CMD ["node", "--max-semi-space-size=4", "--heap-growing-percent=10", "src/api.ts"]

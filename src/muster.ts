@@ -21,10 +21,10 @@ import { keptEncryptionKey } from './start/encryption-key.ts';
 const API = fileURLToPath(new URL('./api.ts', import.meta.url));
 /**
  * A long upload makes much garbage and keeps little. Left alone, V8's heap grows with the length of the
- * upload; with these a million users take as much memory as a hundred thousand, at the same speed. Also in
- * package.json, docker-compose.yml and the Dockerfile.
+ * upload; with these, and one arena of malloc (config.ts), a million users take a tenth more memory than a hundred thousand,
+ * at the same speed. Also in package.json, docker-compose.yml and the Dockerfile.
  */
-const API_OPTIONS = ['--max-semi-space-size=8', '--heap-growing-percent=40'];
+const API_OPTIONS = ['--max-semi-space-size=4', '--heap-growing-percent=10'];
 const WORKER = fileURLToPath(new URL('../workers/all-in-one.ts', import.meta.url));
 /**
  * Jobs live for some tenths of a second, too long for a small young generation: what it hands to the old one is garbage

@@ -23,12 +23,15 @@ export class CopyRows {
     this.at += this.bytes.write(line, this.at);
   }
 
-  /** The lines so far, which are then no longer in here. */
-  take(): Buffer {
-    const rows = this.bytes.subarray(0, this.at);
-    this.bytes = Buffer.allocUnsafeSlow(START_BYTES);
+  /** The lines so far; they are to be cleared before the next one is added. */
+  get lines(): Buffer {
+    return this.bytes.subarray(0, this.at);
+  }
+
+  /** @param isFree nobody reads the lines any more, so the next ones may be written over them */
+  clear(isFree: boolean): void {
+    if (!isFree) this.bytes = Buffer.allocUnsafeSlow(START_BYTES);
     this.at = 0;
-    return rows;
   }
 
   private grow(least: number): void {

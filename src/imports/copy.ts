@@ -22,8 +22,11 @@ const PAUSE_MS = 1000;
 export const COPY_SQL = `copy import_items (${COLUMNS.join(', ')}) from stdin`;
 
 export interface CopyWriter {
-  /** Takes whole rows of COPY's text format; waits while PostgreSQL is behind. */
-  write(rows: Buffer): Promise<void>;
+  /**
+   * Takes whole rows of COPY's text format; waits while PostgreSQL is behind.
+   * @returns whether their bytes are on their way, so that the buffer may be used again
+   */
+  write(rows: Buffer): Promise<boolean>;
   /** Everything is in the database when this returns. */
   flush(): Promise<void>;
 }
@@ -75,6 +78,7 @@ export function openCopyWriter(pool: Pool, beforeCopy: () => Promise<void>): Cop
       if (!isTaken) await Promise.race([once(copy.stream, 'drain'), copy.done]);
       if (copy.bytes > MAX_BYTES || Date.now() - copy.since > MAX_AGE_MS) end();
       else pause = setTimeout(end, PAUSE_MS);
+      return copy.stream.writableLength === 0 && copy.socket.writableLength === 0;
     },
     async flush() {
       end();

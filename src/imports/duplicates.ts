@@ -50,12 +50,16 @@ export function createDuplicateFilter(): DuplicateFilter {
 
 const result = { low: 0, high: 0 };
 
+// The engine has many kinds of strings, and would look for the method of each character's anew.
+const { charCodeAt } = String.prototype;
+
 /** Two independent 32-bit hashes (FNV-1a and a multiplicative one, each with the finaliser of MurmurHash3). */
 function hash(key: string, kind: number): { low: number; high: number } {
   let a = 0x811c9dc5 ^ kind;
   let b = 0x9747b28c + kind;
-  for (let i = 0; i < key.length; i++) {
-    const c = key.charCodeAt(i);
+  const { length } = key;
+  for (let i = 0; i < length; i++) {
+    const c = charCodeAt.call(key, i);
     a = Math.imul(a ^ c, 0x01000193);
     b = Math.imul(b, 31) + c;
   }

@@ -154,7 +154,7 @@ class Intake {
 
   /** Hands on what was taken. */
   async write(): Promise<void> {
-    if (!this.rows.isEmpty) await this.copy.write(this.rows.take());
+    if (!this.rows.isEmpty) this.rows.clear(await this.copy.write(this.rows.lines));
   }
 
   private takeEnd(step: Extract<Step, { type: 'end' }>): void {
