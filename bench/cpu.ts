@@ -37,6 +37,13 @@ export function cpuTime(roles: Roles): CpuTime {
   return time;
 }
 
+/** The process and all its descendants. */
+export function familyOf(pid: number): number[] {
+  const processes = readProcesses();
+  const family = (one: number): number[] => [one, ...(processes.get(one)?.children ?? []).flatMap(family)];
+  return family(pid);
+}
+
 /** Microseconds of processor time of each process, without its children; those that have ended are left out. */
 export function livingTime(pids: readonly number[]): Map<number, number> {
   const processes = readProcesses();

@@ -33,11 +33,12 @@ export async function importAll(
   { client }: Service,
   body: Iterable<Buffer>,
   users: number,
-  pollMs = POLL_MS,
+  { pollMs = POLL_MS, onAccepted = () => {} }: { pollMs?: number; onAccepted?: () => void } = {},
 ): Promise<Passed> {
   const start = performance.now();
   const { importId } = await client.upload(body);
   const acceptedMs = performance.now() - start;
+  onAccepted();
   // A refused request leaves nothing behind, so no user is written before the 202.
   const samples: Sample[] = [{ ms: acceptedMs, ended: 0 }];
   for (;;) {

@@ -53,17 +53,17 @@ export function useBetween(before: Reading, after: Reading, cores = availablePar
 
 /**
  * What more workers cannot help against, if there is such a thing.
- * @param single roles of which each process has but one thread for its work, with the number of processes
+ * @param most cores that a role can use: one for each process with but one thread for its work, or what it is held to
  */
-export function limitOf({ used, idle, others, cores }: Use, single: Record<string, number>): string {
-  for (const [role, processes] of Object.entries(single)) {
-    if ((used[role] ?? 0) / processes >= FULL) return `${role}: it has used up a core for each of its processes`;
+export function limitOf({ used, idle, others, cores }: Use, most: Record<string, number>): string {
+  for (const [role, available] of Object.entries(most)) {
+    if ((used[role] ?? 0) / available >= FULL) return `${role}: it used all of the ${available} cores that it can use`;
   }
   if (idle > (1 - FULL) * cores) return 'waiting: neither a process nor the machine is used up';
-  const most = Object.entries(used).reduce((a, b) => (b[1] > a[1] ? b : a))[0];
+  const largest = Object.entries(used).reduce((a, b) => (b[1] > a[1] ? b : a))[0];
   return others > 1 - FULL
-    ? `the machine, which others use too; most of it goes to ${most}`
-    : `the machine; most of it goes to ${most}`;
+    ? `the machine, which others use too; most of it goes to ${largest}`
+    : `the machine; most of it goes to ${largest}`;
 }
 
 /** `api 0.11, worker 1.02, …`. */

@@ -59,7 +59,9 @@ async function measureRound(scope: Scope, users: number, workers: number): Promi
 
   const before = hasProc() ? cpuTime(roles) : undefined;
   const own = process.cpuUsage();
-  const { ms, acceptedMs, samples } = await importAll(service, importBody(users, service.orgId), users, POLL_MS);
+  const { ms, acceptedMs, samples } = await importAll(service, importBody(users, service.orgId), users, {
+    pollMs: POLL_MS,
+  });
   const { user, system } = process.cpuUsage(own);
   const cpu = before && cpuPerUnit(before, cpuTime(roles), users);
   const tenths = tenthRates(samples, users).map(Math.round);

@@ -60,7 +60,7 @@ async function importPasswords(scope: Scope, users: number, threads: number): Pr
 
   await readDelays();
   const before = hasProc() ? readUse(roles) : undefined;
-  const { ms } = await importAll(service, [bodyOf(users, service.orgId)], users, POLL_MS);
+  const { ms } = await importAll(service, [bodyOf(users, service.orgId)], users, { pollMs: POLL_MS });
   const after = before && readUse(roles);
   const delays = await readDelays();
   if (!before || !after) return { ms, delays };

@@ -138,7 +138,7 @@ test('million prints its time and how the last tenth compares with the first', a
 test('workers prints a row for each number of workers, with who used the machine', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const lines = await runJson(t, ['--only', 'workers', '--users', '40']);
-  assert.deepEqual([...lines.keys()], ['workers-1', 'workers-2', 'workers-4']);
+  assert.deepEqual([...lines.keys()], ['workers-1', 'workers-2']);
   for (const line of lines.values()) {
     assertMeasured(line, 'users/s');
     const { used } = line.use as { used: object };
