@@ -31,10 +31,13 @@ test('each secret is asked for by name, and the example names all there is to se
 
 test('api and worker run what the npm scripts run', () => {
   const { services } = composeFile(SECRETS).file;
-  assert.equal(services.api?.command?.join(' '), scripts().api);
-  assert.equal(services.worker?.command?.join(' '), scripts().worker);
+  for (const name of ['api', 'worker'] as const) {
+    const service = services[name] as Service;
+    const allocator = `MALLOC_ARENA_MAX=${environmentOf(service).MALLOC_ARENA_MAX}`;
+    assert.equal(['env', allocator, ...(service.command ?? [])].join(' '), scripts()[name]);
+  }
   const cmd = /^CMD (.*)$/m.exec(read('Dockerfile'))?.[1] as string;
-  assert.equal(JSON.parse(cmd).join(' '), scripts().api);
+  assert.deepEqual(JSON.parse(cmd), services.api?.command);
 });
 
 test('their settings are settings', () => {
