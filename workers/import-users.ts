@@ -10,6 +10,7 @@ import { WRITER_SESSION } from '../src/imports/write-batch.ts';
 import type { Hasher } from '../src/passwords/hasher.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import type { Secrets } from '../src/secrets.ts';
+import { startLoop } from './loop.ts';
 
 export interface ImportWorkerDeps {
   config: Config & { DATABASE_URL: string };
@@ -21,6 +22,9 @@ export interface ImportWorkerDeps {
 
 const MAX_FLUSHES = 6;
 const FILL_MS = 2;
+const SHARE_MS = 2000;
+/** Fewer would make small batches. */
+const LEAST_SHARE = 100;
 
 /** Starts taking jobs. `stop` takes no further job, lets those in progress be written, then closes its connections. */
 export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): {
@@ -57,12 +61,29 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
       onError: (err) => logger.warn({ err }, 'queue'),
     },
   );
+  const sharing = startLoop('share of the queue', logger, async () => {
+    worker.limit(shareOf(config.WORKER_CONCURRENCY, await queues.workers('imports')));
+    return SHARE_MS;
+  });
+
+  async function stop(): Promise<void> {
+    for (const one of [writer, ...Object.values(special)]) one.stop();
+    await Promise.all([sharing.stop(), worker.stop()]);
+    await writerPool.end();
+  }
   let stopping: Promise<void> | undefined;
   return {
     stop() {
-      for (const one of [writer, ...Object.values(special)]) one.stop();
-      stopping ??= worker.stop().then(() => writerPool.end());
+      stopping ??= stop();
       return stopping;
     },
   };
+}
+
+/**
+ * How many jobs one of several processes has in progress. Together they have about what one would have alone: BullMQ fetches a
+ * worker's jobs one by one until it has all it may, before it starts the first, and many with much to fetch empty the queue.
+ */
+export function shareOf(concurrency: number, processes: number): number {
+  return Math.min(concurrency, Math.max(LEAST_SHARE, Math.ceil(concurrency / Math.max(1, processes))));
 }

@@ -1,9 +1,9 @@
 /**
- * A Lua function that completes many jobs of a queue and hands out as many next ones, on Redis.
+ * A Lua function that completes many jobs of a queue and hands out as many next ones as wait, on Redis.
  *
  * It leaves what `moveToFinished` of BullMQ 6.7 leaves for each, where that is simple: jobs that are removed when they end,
- * without parent, children, logs or deduplication, of a queue that is neither paused nor limited and has nothing delayed, while
- * enough jobs wait. It looks at all of this before it writes: where one does not hold it does nothing and BullMQ's own script
+ * without parent, children, logs or deduplication, of a queue that is neither paused nor limited and has nothing delayed or with a
+ * priority. It looks at all of this before it writes: where one does not hold it does nothing and BullMQ's own script
  * is called for each. What is the same for all is then done once, and seven commands a job remain of twenty-two.
  * A test compares all keys with BullMQ's, and another fails when BullMQ's script changes.
  */
@@ -20,7 +20,9 @@ local function together(KEYS, shared, own)
   if shared[5] ~= 'completed' or shared[6] ~= '1' or #shared[9] > 0 then return nil end
 
   local meta = call('HMGET', KEYS[9], 'paused', 'concurrency', 'max', 'opts.maxLenEvents')
-  if meta[1] or meta[2] or meta[3] or not meta[4] or call('ZCARD', KEYS[7]) > 0 then return nil end
+  if meta[1] or meta[2] or meta[3] or not meta[4] or call('ZCARD', KEYS[3]) + call('ZCARD', KEYS[7]) > 0 then
+    return nil
+  end
   local ids, keys, locks, besides, options, lockMs = {}, {}, {}, {}, {}, {}
   for i = 1, n do
     local id, opts = own[i][1], cmsgpack.unpack(own[i][3])
@@ -41,14 +43,14 @@ local function together(KEYS, shared, own)
     if not job[1] or job[2] or job[3] or job[4] then return nil end
   end
   local waiting = call('LRANGE', wait, -n, -1)
-  if #waiting < n then return nil end
-  local results, next = {}, {}
-  for i = 1, n do
-    local id = waiting[n + 1 - i]
+  local handed, results, next = #waiting, {}, {}
+  for i = 1, handed do
+    local id = waiting[handed + 1 - i]
     local fields = call('HGETALL', prefix .. id)
     if #fields == 0 or string.sub(id, 1, 2) == '0:' then return nil end
     next[i], results[i] = id, {fields, id, 0, 0}
   end
+  for i = handed + 1, n do results[i] = 0 end
 
   for i = 1, n do
     if call('LREM', active, -1, ids[i]) == 0 then
@@ -59,12 +61,12 @@ local function together(KEYS, shared, own)
   call('SREM', stalled, unpack(ids))
   call('DEL', unpack(locks))
   call('DEL', unpack(keys))
-  call('LTRIM', wait, 0, -n - 1)
-  call('LPUSH', active, unpack(next))
+  call('LTRIM', wait, 0, -handed - 1)
+  if handed > 0 then call('LPUSH', active, unpack(next)) end
+  if handed < n then call('DEL', KEYS[10]) end
   call('XTRIM', events, 'MAXLEN', '~', meta[4])
-  for i = 1, n do
+  local function start(i)
     local opts, fields, key = options[i], results[i][1], prefix .. next[i]
-    call('XADD', events, '*', 'event', 'completed', 'jobId', ids[i], shared[3], own[i][2], 'prev', 'active')
     call('XADD', events, '*', 'event', 'active', 'jobId', next[i], 'prev', 'waiting')
     call('SET', key .. ':lock', opts.token, 'PX', lockMs[i])
     local values = {processedOn = now, ats = 1, pb = opts.name}
@@ -77,6 +79,11 @@ local function together(KEYS, shared, own)
     call('HSET', key, unpack(started))
     for s = 1, #started do fields[#fields + 1] = started[s] end
   end
-  call('ZADD', KEYS[14], 0, '0')
+  for i = 1, n do
+    call('XADD', events, '*', 'event', 'completed', 'jobId', ids[i], shared[3], own[i][2], 'prev', 'active')
+    if i <= handed then start(i) end
+  end
+  if handed > 0 then call('ZADD', KEYS[14], 0, '0') end
+  if call('EXISTS', wait, active) == 0 then call('XADD', events, '*', 'event', 'drained') end
   return results
 end`;

@@ -35,6 +35,8 @@ export interface WorkerSettings {
 }
 
 export interface RunningWorker {
+  /** From now on this many jobs are in progress at once, instead of `concurrency`; those that are more end first. */
+  limit(jobs: number): void;
   /** Takes no further job and waits for those in progress. */
   stop(): Promise<void>;
 }
@@ -137,7 +139,12 @@ export function openQueues(settings: QueueSettings): Queues {
       );
       w.on('error', worker.onError ?? onError);
       w.on('failed', (_job, error) => (worker.onError ?? onError)(error));
-      return { stop: () => w.close() };
+      return {
+        limit(jobs) {
+          w.concurrency = jobs;
+        },
+        stop: () => w.close(),
+      };
     },
     async close() {
       await Promise.all([...open.values()].map((q) => q.close()));
