@@ -83,7 +83,7 @@ export function queueLog(refuse: () => boolean = () => false): QueueLog {
     async drop() {
       added.length = 0;
     },
-    work: () => ({ stop: async () => {} }),
+    work: () => ({ limit() {}, stop: async () => {} }),
     close: async () => {},
   };
 }
