@@ -4,14 +4,14 @@
  * MAIL_RATE_PER_IMPORT, and two workers that share it.
  *
  * Ceiling of `mail`: nodemailer alone with the relay's pool settings, as many mails into the same server; of the others
- * the configured rate. A second's worth may go at once, so the first so many mails are not counted there.
+ * the configured rate. While the first second's worth goes, the import runs and connections open: the rate is that of the others.
  */
 import { type Context, type Result, rounded } from './bench.ts';
 import { type CpuTime, cpuPerUnit, cpuTime, hasProc } from './cpu.ts';
 import { importAll } from './import-all.ts';
 import { user, userId } from './load.ts';
 import { sendBare } from './mail-bare.ts';
-import { mostInASecond, rateAfter, rateOf } from './mail-rate.ts';
+import { mostInASecond, rateOf } from './mail-rate.ts';
 import { redisVersion } from './redis.ts';
 import type { Scope } from './scope.ts';
 import { type Sink, startSink } from './sink.ts';
@@ -98,11 +98,12 @@ function resultOf({ arrivals, first, cpu }: Sent, bare: Caught, mails: number, w
 }
 
 function ratedResult(name: string, setting: string, arrivals: number[]): Result {
-  const value = rounded(rateAfter(arrivals, RATE), 1);
+  const steady = arrivals.slice(Math.min(RATE, arrivals.length >> 1));
+  const value = rounded(rateOf(steady), 1);
   const most = mostInASecond(arrivals);
   const notes = [
-    `${arrivals.length} mails, ${RATED_WORKERS} workers, ${setting}=${RATE}; the first ${RATE} mails are not counted`,
-    `target: a ratio of at most 1; within any one second came at most ${most}`,
+    `${arrivals.length} mails, ${RATED_WORKERS} workers, ${setting}=${RATE}; the rate from mail ${arrivals.length - steady.length + 1} on`,
+    `target: a ratio of at most 1; within any one second came at most ${most}, after the first ones ${mostInASecond(steady)}`,
   ];
   const extras = { mails: arrivals.length, workers: RATED_WORKERS, rate: RATE, mostInASecond: most };
   return { name, value, unit: 'mails/s', ceiling: RATE, ratio: rounded(value / RATE, 3), notes, extras };

@@ -10,6 +10,7 @@ import type { Pool } from '../src/db/pool.ts';
 import { whileAway } from '../src/db/retry.ts';
 import { deliverMail } from '../src/mail/deliver.ts';
 import type { MailPointer } from '../src/mail/outbox.ts';
+import { openPace } from '../src/mail/pace.ts';
 import { type MailQueue, type RelayOptions, relayOnce } from '../src/mail/relay.ts';
 import { settleMails } from '../src/mail/settle.ts';
 import { openSettler } from '../src/mail/settler.ts';
@@ -24,6 +25,8 @@ const WINDOW = 1000;
 /** With a rate limit, the queue holds what goes out in this many seconds. */
 const WINDOW_SECONDS = 60;
 const IDLE_MS = 250;
+/** Where an import has a rate: mails are handed over little by little. */
+const RATED_MS = 50;
 const FAULT_MS = 2000;
 /** How long a database may be away before a mail in progress waits for its hand-over to run out. */
 const PATIENCE_MS = 60_000;
@@ -52,12 +55,15 @@ export function startMailer(deps: MailerDeps): Mailer {
   // In two places: what was sent is recorded late rather than sent again.
   const settler = openSettler((group) => whileAway(() => settleMails(pool, group), patience));
   const delivery = { ...deps, transport, texts: openTextTransport(config), settler };
-  const deliver = (pointer: MailPointer) => whileAway(() => deliverMail(delivery, pointer), patience);
+  const pace = config.MAIL_RATE > 0 ? openPace(pool, config.MAIL_RATE) : async () => {};
+  async function deliver(pointer: MailPointer): Promise<void> {
+    await whileAway(pace, patience);
+    await whileAway(() => deliverMail(delivery, pointer), patience);
+  }
   const worker = queues.work<MailPointer>('mails', (job) => deliver(job.data), {
-    concurrency: CONCURRENCY,
+    concurrency: concurrencyOf(config),
     lockMs: config.JOB_LOCK_MS,
     onError: (error) => logger.warn({ reason: error.message }, 'mail queue'),
-    ...(config.MAIL_RATE > 0 ? { limiter: evenly(config.MAIL_RATE) } : {}),
   });
   const relayed = relayRound(pool, queues, {
     window: windowOf(config),
@@ -80,14 +86,9 @@ export function startMailer(deps: MailerDeps): Mailer {
   };
 }
 
-/**
- * The rate as BullMQ counts it, in quarters of a second: it lets a window's worth go at each window's beginning, so with
- * whole seconds the double might go within one.
- * @param rate mails a second
- */
-function evenly(rate: number): { max: number; duration: number } {
-  const max = Math.max(1, Math.floor(rate / 4));
-  return { max, duration: Math.ceil((1000 * max) / rate) };
+/** Those that wait for their moment count: no more than go in a second, so that a stop need not wait for longer. */
+function concurrencyOf({ MAIL_RATE }: Config): number {
+  return MAIL_RATE > 0 ? Math.min(CONCURRENCY, MAIL_RATE) : CONCURRENCY;
 }
 
 function relayRound(pool: Pool, queues: Queues, options: RelayOptions): () => Promise<number> {
@@ -95,7 +96,11 @@ function relayRound(pool: Pool, queues: Queues, options: RelayOptions): () => Pr
     depth: () => queues.depth('mails'),
     add: (jobs) => queues.add('mails', jobs),
   };
-  return async () => ((await relayOnce({ pool, queue }, options)) > 0 ? 0 : IDLE_MS);
+  return async () => {
+    const handed = await relayOnce({ pool, queue }, options);
+    if (options.perImportRate) return RATED_MS;
+    return handed > 0 ? 0 : IDLE_MS;
+  };
 }
 
 function windowOf(config: Config): number {

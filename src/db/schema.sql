@@ -221,6 +221,12 @@ create table mail_outbox (
   PRIMARY KEY (id)
 );
 
+create table mail_pace (
+  name text not null,
+  free_at timestamp with time zone not null,
+  PRIMARY KEY (name)
+);
+
 create table migrations (
   id integer not null,
   applied_at timestamp with time zone not null default now(),

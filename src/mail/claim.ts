@@ -2,8 +2,8 @@
  * Which mails go next: those of no import first, as somebody waits for them; then imports take turns, so that a large one
  * keeps no other waiting. An import whose mails are held is passed by.
  *
- * Guarantee: no two callers get the same row, and none waits for another. With a rate for one import, no more than a
- * second's worth of its mails is handed over beyond it, whoever asks. If we die after a claim its rows are due again when
+ * Guarantee: no two callers get the same row, and none waits for another. With a rate for one import, no more than one
+ * mail and a tenth of a second's worth are handed over beyond it, whoever asks. If we die after a claim its rows are due again when
  * the hand-over has run out.
  */
 import type { Db } from '../db/pool.ts';
@@ -92,12 +92,12 @@ turn as materialized (select open.id, open.released, share.n from open, share or
 ${DUE}
 ${HAND_OVER}`;
 
-// `mails_free_at` is when what was handed over is used up at the rate; a second ahead of it may go.
+// `mails_free_at` is when what was handed over is used up at the rate; one mail and a tenth of a second ahead of it may go.
 // One clock for both ends of the reckoning: with two, a microsecond between them would cost a mail.
 const TURNS_RATED = `${OPEN},
 turn as materialized (
   select open.id, open.released, least(share.n, greatest(0, floor(
-    $3::float8 * extract(epoch from now() + interval '1 second' - greatest(d.mails_free_at, now())))))::int as n
+    1.001 + $3::float8 * (0.1 + extract(epoch from now() - greatest(d.mails_free_at, now()))))))::int as n
   from import_dispatch d join open on open.id = d.import_id cross join share
   order by random() for update of d skip locked
 ),

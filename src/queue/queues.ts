@@ -27,8 +27,6 @@ export interface JobToAdd<T> {
 export interface WorkerSettings {
   /** Jobs in progress at once in this process. */
   concurrency: number;
-  /** At most `max` jobs per `duration` milliseconds over all workers. */
-  limiter?: { max: number; duration: number };
   /** How long a job stays with a worker that went silent, in milliseconds. */
   lockMs?: number;
   onError?: (error: Error) => void;
@@ -130,7 +128,6 @@ export function openQueues(settings: QueueSettings): Queues {
           stalledInterval: Math.max(500, lockDuration / 2),
           maxStalledCount: 1000,
           runRetryDelay: STORE_RETRY_MS,
-          ...(worker.limiter ? { limiter: worker.limiter } : {}),
           // Kept nowhere after their end: outcomes live in the database.
           removeOnComplete: { count: 0 },
           removeOnFail: { count: 0 },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { mostInASecond, rateAfter, rateOf } from '../../bench/mail-rate.ts';
+import { mostInASecond, rateOf } from '../../bench/mail-rate.ts';
 
 /** `count` arrivals, `ms` apart. */
 function every(ms: number, count: number, from = 0): number[] {
@@ -11,13 +11,6 @@ test('the rate is that of the gaps between the arrivals', () => {
   assert.equal(rateOf(every(10, 11)), 100);
   assert.equal(rateOf(every(10, 11, 5000)), 100);
   assert.equal(rateOf([5]), 0);
-});
-
-test('of a limit that lets a second’s worth go at once only what comes after that counts', () => {
-  const bursts = [0, 1000, 2000].flatMap((at) => every(0, 100, at));
-  assert.equal(rateAfter(bursts, 100), 100);
-  assert.equal(rateOf(bursts), 149.5);
-  assert.equal(rateAfter(every(10, 50), 100), 0, 'there was not more than the burst');
 });
 
 test('the most within a second is found wherever that second begins', () => {
