@@ -41,6 +41,8 @@ async function firstErrors(
 /** The ids by organization, put together by the database: a thousand rows would cost the caller more than they say. */
 async function firstSuccesses(pool: Pool, of: ImportResult): Promise<{ orgId: string; humanUserIds: string[] }[]> {
   const byOrg = new Map<string, string[]>();
+  // As many as there were: the rest of the import is not searched for more while it has only begun.
+  const enough = Math.min(MAX_SUCCESS, of.counts.succeeded);
   let found = 0;
   for (const [from, to] of inStretches(0, of.counts.total)) {
     const { rows } = await pool.query<{ org_id: string; ids: string[] }>({
@@ -58,7 +60,7 @@ async function firstSuccesses(pool: Pool, of: ImportResult): Promise<{ orgId: st
       byOrg.set(orgId, [...(byOrg.get(orgId) ?? []), ...ids]);
       found += ids.length;
     }
-    if (found >= MAX_SUCCESS) break;
+    if (found >= enough) break;
   }
   return [...byOrg].map(([orgId, humanUserIds]) => ({ orgId, humanUserIds }));
 }

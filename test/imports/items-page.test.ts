@@ -150,4 +150,20 @@ describe('the users of an import, one by one', () => {
     const { orgs } = result.success as { orgs: { humanUserIds: string[] }[] };
     assert.deepEqual([orgs.length, orgs[0]?.humanUserIds.length, orgs[0]?.humanUserIds[0]], [1, 1000, 'id-u0']);
   });
+
+  it('are looked for no further than there are any: an import that has begun costs as little as one that ends', async () => {
+    await wipe(db.pool);
+    const begun = await acceptImport(db.pool, entries(4000));
+    await writeBatch(writer, begun, [0, 1, 2], { codeTtlMs: 1000 });
+    let searches = 0;
+    const counted = {
+      query(statement: { name: string }) {
+        if (statement.name === 'first-successes') searches++;
+        return db.pool.query(statement as never);
+      },
+    } as unknown as Pool;
+    const result = await readResult(counted, (await readProgress(db.pool, begun)) ?? assert.fail());
+    const { orgs } = result.success as { orgs: { humanUserIds: string[] }[] };
+    assert.deepEqual([orgs[0]?.humanUserIds, searches], [['id-u0', 'id-u1', 'id-u2'], 1]);
+  });
 });
