@@ -9,11 +9,12 @@ import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
 import { whileAway } from '../src/db/retry.ts';
 import { deliverMail } from '../src/mail/deliver.ts';
-import type { MailPointer } from '../src/mail/outbox.ts';
+import { type MailPointer, releaseClaim } from '../src/mail/outbox.ts';
 import { openPace } from '../src/mail/pace.ts';
 import { type MailQueue, type RelayOptions, relayOnce } from '../src/mail/relay.ts';
 import { settleMails } from '../src/mail/settle.ts';
 import { openSettler } from '../src/mail/settler.ts';
+import { SMTP_CONNECTIONS } from '../src/mail/smtp.ts';
 import { openTextTransport, openTransport, type Transport } from '../src/mail/transport.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import type { Secrets } from '../src/secrets.ts';
@@ -55,10 +56,11 @@ export function startMailer(deps: MailerDeps): Mailer {
   // In two places: what was sent is recorded late rather than sent again.
   const settler = openSettler((group) => whileAway(() => settleMails(pool, group), patience));
   const delivery = { ...deps, transport, texts: openTextTransport(config), settler };
-  const pace = config.MAIL_RATE > 0 ? openPace(pool, config.MAIL_RATE) : async () => {};
+  const pace = config.MAIL_RATE > 0 ? openPace(pool, config.MAIL_RATE) : undefined;
   async function deliver(pointer: MailPointer): Promise<void> {
-    await whileAway(pace, patience);
-    await whileAway(() => deliverMail(delivery, pointer), patience);
+    const may = !pace || (await whileAway(() => pace.turn(), patience));
+    if (may) await whileAway(() => deliverMail(delivery, pointer), patience);
+    else await whileAway(() => releaseClaim(pool, [pointer.id]), patience);
   }
   const worker = queues.work<MailPointer>('mails', (job) => deliver(job.data), {
     concurrency: concurrencyOf(config),
@@ -75,6 +77,7 @@ export function startMailer(deps: MailerDeps): Mailer {
 
   async function stop(): Promise<void> {
     await relay.stop();
+    pace?.stop();
     await worker.stop();
     transport.close();
   }
@@ -86,9 +89,9 @@ export function startMailer(deps: MailerDeps): Mailer {
   };
 }
 
-/** Those that wait for their moment count: no more than go in a second, so that a stop need not wait for longer. */
+/** Those that wait for their moment count: few, so that little is reserved, but as many as may be sent at once. */
 function concurrencyOf({ MAIL_RATE }: Config): number {
-  return MAIL_RATE > 0 ? Math.min(CONCURRENCY, MAIL_RATE) : CONCURRENCY;
+  return MAIL_RATE > 0 ? Math.min(CONCURRENCY, Math.max(SMTP_CONNECTIONS, MAIL_RATE)) : CONCURRENCY;
 }
 
 function relayRound(pool: Pool, queues: Queues, options: RelayOptions): () => Promise<number> {

@@ -27,7 +27,7 @@ export interface CopyWriter {
    * @returns whether their bytes are on their way, so that the buffer may be used again
    */
   write(rows: Buffer): Promise<boolean>;
-  /** Everything is in the database when this returns. */
+  /** Everything is in the database when this returns. When it throws nothing is under way any more. */
   flush(): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export function openCopyWriter(pool: Pool, beforeCopy: () => Promise<void>): Cop
     if (!current) return;
     current.stream.end();
     ended = ending;
-    ending = Promise.all([ending, current.done]).then(() => {});
+    ending = allOver([ending, current.done]);
     ending.catch(() => {}); // met by the next write or flush
     current = undefined;
   }
@@ -85,6 +85,11 @@ export function openCopyWriter(pool: Pool, beforeCopy: () => Promise<void>): Cop
       await ending;
     },
   };
+}
+
+/** Throws what the first of them threw, when all have come to their end. */
+async function allOver(copies: Promise<void>[]): Promise<void> {
+  for (const one of await Promise.allSettled(copies)) if (one.status === 'rejected') throw one.reason;
 }
 
 async function startCopy(pool: Pool): Promise<Copy> {

@@ -86,7 +86,7 @@ export function advance(scan: Scan, buffer: Uint8Array, outer: number): void {
   scan.lastComma = lastComma;
 }
 
-/** Whether more than `room` containers lie within one another in a value, it included. */
+/** Whether more than `room` containers lie within one another in a value, it included; of a name that comes twice the last one's. */
 export function nestsDeeper(value: unknown, room: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (room === 0) return true;

@@ -19,14 +19,15 @@ local function together(KEYS, shared, own)
     local args, opts = cmsgpack.unpack(own[i][1]), cmsgpack.unpack(own[i][3])
     local id = args[2]
     if id == '' or seen[id] or args[5] or args[6] or args[7] or args[8] or args[9] or opts.de or opts.lifo then return nil end
-    seen[id], ids[i], keys[i], jobs[i] = true, id, args[1] .. id, {args[3], string.format('%d', args[4]), opts}
+    seen[id], ids[i], keys[i], jobs[i] =
+      true, id, args[1] .. id, {args[3], string.format('%d', args[4]), opts, cjson.encode(opts)}
   end
   if call('EXISTS', unpack(keys)) > 0 then return nil end
 
   call('INCRBY', KEYS[4], n)
   for i = 1, n do
-    local name, timestamp, opts = unpack(jobs[i])
-    call('HSET', keys[i], 'name', name, 'data', own[i][2], 'opts', cjson.encode(opts),
+    local name, timestamp, opts, encoded = unpack(jobs[i])
+    call('HSET', keys[i], 'name', name, 'data', own[i][2], 'opts', encoded,
       'timestamp', timestamp, 'delay', opts.delay or '0', 'priority', opts.priority or '0')
     call('XADD', events, '*', 'event', 'added', 'jobId', ids[i], 'name', name)
     call('XADD', events, 'MAXLEN', '~', meta[3], '*', 'event', 'waiting', 'jobId', ids[i])

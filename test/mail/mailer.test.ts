@@ -125,6 +125,21 @@ for (const backend of ['postgres', 'redis'] as const) {
       assert.ok(performance.now() - began > 1700, `${performance.now() - began} ms`);
     });
 
+    it('stops without waiting for the rate, and gives back what it did not send', async (t) => {
+      if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
+      const mailer = running(t, { MAIL_RATE: '1' }).start();
+      await addMails(6, 'halt');
+      await waitFor(() => receivers('halt').length > 0, { what: 'the first mail' });
+      const began = performance.now();
+      await mailer.stop();
+      assert.ok(performance.now() - began < 2000, `${performance.now() - began} ms`);
+      const { rows } = await db.pool.query(
+        `select count(*)::int as due from mail_outbox where state = 'pending' and next_attempt_at <= now()`,
+      );
+      assert.equal(rows[0].due + receivers('halt').length, 6);
+      await db.pool.query(`delete from mail_outbox where state = 'pending'`);
+    });
+
     it('holds the rate of one import, and keeps no other waiting', async (t) => {
       if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
       const { start } = running(t, { MAIL_RATE_PER_IMPORT: '5' });
