@@ -10,10 +10,9 @@ import { cancelImport, pauseImport, resumeImport } from './control.ts';
 import type { ImportDeps } from './deps.ts';
 import { resumeBody } from './queries.ts';
 import { releaseMails } from './release-mails.ts';
-import { readResult } from './result.ts';
 import { retryImport } from './retry.ts';
 import { undoImport } from './undo.ts';
-import { currentProgress, visibleImport } from './visible.ts';
+import { currentResult, visibleImport } from './visible.ts';
 
 type Action = (pool: Pool, caller: Caller, importId: string) => Promise<void>;
 type TimedAction = (pool: Pool, caller: Caller, importId: string, timeout: NewTimeout) => Promise<void>;
@@ -52,8 +51,4 @@ async function readTimeout(req: Request, res: Response): Promise<string | undefi
   if (parsed.success) return parsed.data.timeout;
   const violations = parsed.error.issues.map((i) => ({ field: i.path.join('.'), description: i.message }));
   throw invalidArgument('IMPORT-TIMEOUT', 'The body must be an object with a "timeout" at most.', violations);
-}
-
-async function currentResult(pool: Pool, importId: string): Promise<Record<string, unknown>> {
-  return readResult(pool, await currentProgress(pool, importId));
 }

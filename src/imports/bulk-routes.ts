@@ -12,9 +12,8 @@ import { findKey, type KeyedRequest, keyedRequest, type Recorded, requireSame } 
 import { type IntakeOptions, receiveImport } from './intake.ts';
 import { readQuery, unusual } from './options.ts';
 import { type ImportResult, isEnded } from './progress.ts';
-import { readResult } from './result.ts';
 import type { ImportSignal } from './signal.ts';
-import { currentProgress } from './visible.ts';
+import { currentProgress, currentResult } from './visible.ts';
 import { signedWebhook } from './webhook.ts';
 
 type Deps = ImportDeps & { signal: ImportSignal };
@@ -103,7 +102,7 @@ async function answer(deps: Deps, req: Request, res: Response, importId: string)
   const wait = preferredWait(req);
   const ended = wait > 0 ? await waitForEnd(deps, req, importId, wait * 1000) : undefined;
   if (ended) {
-    res.set('preference-applied', `wait=${wait}`).json(await readResult(deps.pool, ended));
+    res.set('preference-applied', `wait=${wait}`).json(await currentResult(deps.pool, importId));
     return;
   }
   const { state, counts, deadline, details } = await currentProgress(deps.pool, importId);

@@ -64,8 +64,8 @@ interface ImportRow extends Tallies {
   orgs: (Tallies & { org_id: string })[];
 }
 
-const READ = `
-  select i.id, i.state, i.state = 'running' and i.deadline <= clock_timestamp() as overdue, i.timeout,
+const COLUMNS = `
+  i.id, i.state, i.state = 'running' and i.deadline <= clock_timestamp() as overdue, i.timeout,
     i.deadline + coalesce(clock_timestamp() - i.paused_at, '0') as deadline,
     i.total, i.succeeded, i.skipped, i.failed, i.undone, i.dry_run, i.mails, i.mails_due, i.mails_sent, i.mails_failed,
     i.sequence, i.created_at, i.changed_at, i.resource_owner,
@@ -74,21 +74,39 @@ const READ = `
     (select coalesce(jsonb_agg(o order by o.org_index), '[]') from (
        select min(org_index) as org_index, org_id, sum(total) as total, sum(succeeded) as succeeded,
          sum(skipped) as skipped, sum(failed) as failed, sum(undone) as undone
-       from import_orgs where import_id = i.id group by org_id) o) as orgs
-  from imports i
-  where i.kind = 'bulk' and i.state <> 'receiving'`;
+       from import_orgs where import_id = i.id group by org_id) o) as orgs`;
+const SHOWN = `i.kind = 'bulk' and i.state <> 'receiving'`;
 
 /** The result without errors, success and warnings; undefined when there is no such import. */
 export async function readProgress(pool: Pool, importId: string): Promise<ImportResult | undefined> {
+  return (await readBeside(pool, importId, { name: 'progress', columns: '', joins: '' }))?.progress;
+}
+
+/** What else one statement reads of an import `i`: columns with a comma before them, and what they come from. */
+export interface Beside {
+  /** Of the prepared statement. */
+  name: string;
+  columns: string;
+  joins: string;
+}
+
+/** The same, and the row with what is beside it. */
+export async function readBeside<Row>(
+  pool: Pool,
+  importId: string,
+  beside: Beside,
+): Promise<{ progress: ImportResult; row: Row } | undefined> {
   if (!/^\d{1,18}$/.test(importId)) return undefined;
-  const { rows } = await pool.query<ImportRow>({ name: 'progress', text: `${READ} and i.id = $1`, values: [importId] });
+  const { name, columns, joins } = beside;
+  const text = `select ${COLUMNS}${columns} from imports i ${joins} where ${SHOWN} and i.id = $1`;
+  const { rows } = await pool.query<ImportRow & Row>({ name, text, values: [importId] });
   const row = rows[0];
   if (!row) return undefined;
   if (row.overdue) {
     await expireImport(pool, importId);
-    return readProgress(pool, importId);
+    return readBeside(pool, importId, beside);
   }
-  return toResult(row);
+  return { progress: toResult(row), row };
 }
 
 export interface ListQuery {
@@ -103,7 +121,7 @@ export interface ListQuery {
 export async function listImports(pool: Pool, query: ListQuery): Promise<ImportResult[]> {
   const { rows } = await pool.query<ImportRow>({
     name: 'list-imports',
-    text: `${READ}
+    text: `select ${COLUMNS} from imports i where ${SHOWN}
      and ($1::text[] is null or not exists (
        select from import_orgs o where o.import_id = i.id and o.org_id <> all ($1)))
      and ($2::bigint is null or i.id < $2)

@@ -6,14 +6,13 @@ import { streamProgress } from './events-stream.ts';
 import { readItems } from './items-page.ts';
 import { listImports } from './progress.ts';
 import { itemsQuery, listQuery, queryOf } from './queries.ts';
-import { readResult } from './result.ts';
-import { visibleImport } from './visible.ts';
+import { visibleImport, visibleResult } from './visible.ts';
 
 export function readRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
   router.get('/admin/v1/imports', (req, res) => list(pool, req, res));
   router.get('/admin/v1/imports/:importId', async (req, res) => {
-    res.json(await readResult(pool, await visibleImport(pool, 'getImport', req, res)));
+    res.json(await visibleResult(pool, 'getImport', req, res));
   });
   router.get('/admin/v1/imports/:importId/items', (req, res) => items(pool, req, res));
   router.get('/admin/v1/imports/:importId/events', async (req, res) => {

@@ -3,16 +3,18 @@ import type { Pool } from '../db/pool.ts';
 import type { ErrorBody } from '../errors.ts';
 import { inStretches } from './items-page.ts';
 import type { ImportResult } from './progress.ts';
-import { readMore } from './result-more.ts';
+import type { MoreResult } from './result-more.ts';
 
 const MAX_ERRORS = 100;
 const MAX_SUCCESS = 1000;
 
 /** The full result: progress plus warnings and, as the ecosystem's clients read them, errors and successes. */
-export async function readResult(pool: Pool, progress: ImportResult): Promise<Record<string, unknown>> {
+export async function readResult(
+  pool: Pool,
+  { progress, more }: { progress: ImportResult; more: MoreResult },
+): Promise<Record<string, unknown>> {
   const id = progress.importId;
-  const [more, failed, succeeded] = await Promise.all([
-    readMore(pool, progress),
+  const [failed, succeeded] = await Promise.all([
     progress.counts.failed === 0 ? [] : firstErrors(pool, id),
     progress.counts.succeeded === 0 ? [] : firstSuccesses(pool, progress),
   ]);

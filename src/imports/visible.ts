@@ -5,6 +5,8 @@ import { ApiError } from '../errors.ts';
 import { callerOf, may, permissionDenied } from '../identity/caller.ts';
 import type { OperationId } from '../identity/permissions.ts';
 import { type ImportResult, readProgress } from './progress.ts';
+import { readResult } from './result.ts';
+import { readWithMore } from './result-more.ts';
 
 /** @throws ApiError 403 unless the caller may on every organization of the import; 404 for an IAM_OWNER when it is missing */
 export async function visibleImport(
@@ -13,11 +15,29 @@ export async function visibleImport(
   req: Request,
   res: Response,
 ): Promise<ImportResult> {
-  const caller = callerOf(res);
   const progress = await readProgress(pool, String(req.params.importId));
-  if (!progress) throw caller.isIamOwner ? notFound() : permissionDenied();
-  if (!progress.orgs.every((org) => may(caller, operation, org.orgId))) throw permissionDenied();
-  return progress;
+  return requireVisible(operation, res, progress && { progress }).progress;
+}
+
+/** Its result. @throws ApiError as `visibleImport` */
+export async function visibleResult(
+  pool: Pool,
+  operation: OperationId,
+  req: Request,
+  res: Response,
+): Promise<Record<string, unknown>> {
+  return readResult(pool, requireVisible(operation, res, await readWithMore(pool, String(req.params.importId))));
+}
+
+function requireVisible<T extends { progress: ImportResult }>(
+  operation: OperationId,
+  res: Response,
+  found: T | undefined,
+): T {
+  const caller = callerOf(res);
+  if (!found) throw caller.isIamOwner ? notFound() : permissionDenied();
+  if (!found.progress.orgs.every((org) => may(caller, operation, org.orgId))) throw permissionDenied();
+  return found;
 }
 
 /** @throws ApiError 404 */
@@ -25,6 +45,13 @@ export async function currentProgress(pool: Pool, importId: string): Promise<Imp
   const progress = await readProgress(pool, importId);
   if (!progress) throw notFound();
   return progress;
+}
+
+/** @throws ApiError 404 */
+export async function currentResult(pool: Pool, importId: string): Promise<Record<string, unknown>> {
+  const found = await readWithMore(pool, importId);
+  if (!found) throw notFound();
+  return readResult(pool, found);
 }
 
 function notFound(): ApiError {

@@ -7,8 +7,8 @@ import { specialStores } from '../../src/imports/existing/stores.ts';
 import { PAYLOAD } from '../../src/imports/items.ts';
 import type { ExistingRule } from '../../src/imports/options.ts';
 import { batchStore } from '../../src/imports/process.ts';
-import { readProgress } from '../../src/imports/progress.ts';
 import { readResult } from '../../src/imports/result.ts';
+import { readWithMore } from '../../src/imports/result-more.ts';
 import { importFirst, SETTINGS, special } from '../support/existing.ts';
 import {
   acceptBody,
@@ -46,10 +46,7 @@ describe('a dry run', () => {
   const outcomes = async (importId: string) =>
     (await itemRows(db.pool, importId)).map((i) => errorIdOf(i) ?? i.changed ?? i.state);
   async function result(importId: string): Promise<Record<string, unknown>> {
-    return readResult(
-      db.pool,
-      (await readProgress(db.pool, importId)) as NonNullable<Awaited<ReturnType<typeof readProgress>>>,
-    );
+    return readResult(db.pool, (await readWithMore(db.pool, importId)) ?? assert.fail());
   }
 
   it('reports invalid users, clashes, hashes and mails, and writes nothing else', async () => {

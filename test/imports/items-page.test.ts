@@ -5,6 +5,7 @@ import { ITEM_STATES } from '../../src/imports/item-states.ts';
 import { type ItemsQuery, readItems } from '../../src/imports/items-page.ts';
 import { readProgress } from '../../src/imports/progress.ts';
 import { readResult } from '../../src/imports/result.ts';
+import { readWithMore } from '../../src/imports/result-more.ts';
 import { writeBatch } from '../../src/imports/write-batch.ts';
 import {
   acceptBody,
@@ -39,6 +40,7 @@ describe('the users of an import, one by one', () => {
     await db.drop();
   });
 
+  const whole = async (id: string) => (await readWithMore(db.pool, id)) ?? assert.fail();
   const progress = async () => (await readProgress(db.pool, importId)) ?? assert.fail();
   async function page(query: Partial<ItemsQuery> = {}) {
     return readItems(db.pool, await progress(), { pageSize: 100, from: 0, ...query });
@@ -116,7 +118,7 @@ describe('the users of an import, one by one', () => {
   });
 
   it('are summed up in the result as the ecosystem reads it', async () => {
-    const result = await readResult(db.pool, await progress());
+    const result = await readResult(db.pool, await whole(importId));
     assert.deepEqual(result.success, {
       orgs: [
         { orgId: 'org', humanUserIds: ['id-a'] },
@@ -145,7 +147,7 @@ describe('the users of an import, one by one', () => {
       Array.from({ length: 1001 }, (_, i) => 101 + i),
       { codeTtlMs: 1000 },
     );
-    const result = await readResult(db.pool, (await readProgress(db.pool, large)) ?? assert.fail());
+    const result = await readResult(db.pool, await whole(large));
     assert.equal((result.errors as unknown[]).length, 100);
     const { orgs } = result.success as { orgs: { humanUserIds: string[] }[] };
     assert.deepEqual([orgs.length, orgs[0]?.humanUserIds.length, orgs[0]?.humanUserIds[0]], [1, 1000, 'id-u0']);
@@ -162,7 +164,7 @@ describe('the users of an import, one by one', () => {
         return db.pool.query(statement as never);
       },
     } as unknown as Pool;
-    const result = await readResult(counted, (await readProgress(db.pool, begun)) ?? assert.fail());
+    const result = await readResult(counted, await whole(begun));
     const { orgs } = result.success as { orgs: { humanUserIds: string[] }[] };
     assert.deepEqual([orgs[0]?.humanUserIds, searches], [['id-u0', 'id-u1', 'id-u2'], 1]);
   });
