@@ -21,7 +21,7 @@ import { keptEncryptionKey } from './start/encryption-key.ts';
 const API = fileURLToPath(new URL('./api.ts', import.meta.url));
 /**
  * A long upload makes much garbage and keeps little. Left alone, V8's heap grows with the length of the
- * upload; with these, and one arena of malloc (config.ts), a million users take a tenth more memory than a hundred thousand,
+ * upload; with these, and one arena of malloc (config.ts), a million users take up to a fifth more memory than a hundred thousand,
  * at the same speed. Also in package.json, docker-compose.yml and the Dockerfile.
  */
 const API_OPTIONS = ['--max-semi-space-size=4', '--heap-growing-percent=10'];
