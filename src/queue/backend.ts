@@ -18,9 +18,10 @@ export interface Backend {
   factory: BackendFactory<IQueueBackend, unknown>;
   producer(): unknown;
   worker(): unknown;
+  /** Closes a connection that was made here. Idempotent. */
+  disconnect(connection: unknown): Promise<void>;
   /** Said with each job. */
   jobOptions: JobsOptions;
-  close(): Promise<void>;
 }
 
 export function chooseBackend(settings: { REDIS_URL?: string | undefined; DATABASE_URL: string }): Backend {
@@ -29,11 +30,9 @@ export function chooseBackend(settings: { REDIS_URL?: string | undefined; DATABA
 
 /** Producers fail soon when Redis is away, workers wait for it (BullMQ, "Going to production"). */
 function redisBackend(url: string): Backend {
-  const opened: Redis[] = [];
   const connect = (maxRetriesPerRequest: number | null) => {
-    const redis = mergeScripts(new Redis(url, { maxRetriesPerRequest }));
+    const redis = mergeScripts(new Redis(url, { maxRetriesPerRequest, reconnectOnError: isReplica }));
     redis.on('error', () => {}); // BullMQ listens too, and says it to the log
-    opened.push(redis);
     return redis;
   };
   return {
@@ -41,21 +40,21 @@ function redisBackend(url: string): Backend {
     factory: createRedisBackend as Backend['factory'],
     producer: () => connect(2),
     worker: () => connect(null),
+    disconnect: async (redis) => (redis as Redis).disconnect(),
     jobOptions: {},
-    async close() {
-      for (const redis of opened) redis.disconnect();
-    },
   };
 }
 
+/** After a failover the address leads to another server, once it is looked up again. */
+function isReplica({ message }: Error): boolean {
+  return message.includes('READONLY');
+}
+
 function postgresBackend(url: string): Backend {
-  const opened: pg.Pool[] = [];
   const connect = (max: number) => {
     // Safe for the queue alone: a job that a crash forgets is handed out again from the database.
     const options = '-c synchronous_commit=off -c search_path=bullmq';
-    const pool = openPool(url, { max, name: 'muster-queue', options });
-    opened.push(pool);
-    return pool;
+    return openPool(url, { max, name: 'muster-queue', options });
   };
   return {
     kind: 'postgres',
@@ -64,8 +63,9 @@ function postgresBackend(url: string): Backend {
     worker: () => mergeCompletions(connect(9)),
     // Said with the job, this backend deletes the row in the statement that completes it.
     jobOptions: { removeOnComplete: true, removeOnFail: true },
-    async close() {
-      await Promise.all(opened.map((pool) => pool.end()));
+    async disconnect(connection) {
+      const pool = connection as pg.Pool;
+      if (!pool.ending) await pool.end();
     },
   };
 }

@@ -3,10 +3,15 @@
  *
  * Guarantee: a job is a pointer to rows of the database; whoever loses the whole queue loses no work, as the
  * dispatcher and the relay hand everything unsettled out again.
- * If we die here a job's lock runs out and BullMQ gives the job to another worker.
+ * On crash: a job's lock runs out and BullMQ gives the job to another worker.
  */
-import { Queue, Worker } from 'bullmq';
+import { Queue } from 'bullmq';
+import type { Condition } from '../condition.ts';
 import { chooseBackend } from './backend.ts';
+import { keepProducer, type Producer, type RunningWorker } from './keep-alive.ts';
+import { startWork } from './work.ts';
+
+export type { RunningWorker } from './keep-alive.ts';
 
 export type QueueName = 'imports' | 'mails';
 
@@ -32,13 +37,6 @@ export interface WorkerSettings {
   onError?: (error: Error) => void;
 }
 
-export interface RunningWorker {
-  /** From now on this many jobs are in progress at once, instead of `concurrency`; those that are more end first. */
-  limit(jobs: number): void;
-  /** Takes no further job and waits for those in progress. */
-  stop(): Promise<void>;
-}
-
 export interface Queues {
   kind: 'redis' | 'postgres';
   /** Adds jobs in chunks of at most 1,000. */
@@ -47,6 +45,8 @@ export interface Queues {
   depth(queue: QueueName): Promise<number>;
   /** Worker processes that take jobs of the queue. */
   workers(queue: QueueName): Promise<number>;
+  /** @throws Error when jobs cannot be added right now */
+  check(): Promise<void>;
   /** Throws all jobs away, for tests: what the dispatcher must survive. */
   drop(queue: QueueName): Promise<void>;
   work<T>(
@@ -62,28 +62,36 @@ export interface QueueSettings {
   DATABASE_URL: string;
   QUEUE_PREFIX: string;
   onError?: (error: Error) => void;
+  /** Is told of workers whose jobs cannot be fetched, as `imports queue` and `mails queue`. */
+  condition?: Condition;
 }
 
 const ADD_CHUNK = 1000;
-/** When a store broke a connection: it is mostly back at once. BullMQ's own 15 seconds would be a pause of all imports. */
-const STORE_RETRY_MS = 1000;
 
 /** What is used of a BullMQ queue, whose own type depends on its backend. */
-type JobSink = Pick<Queue, 'addBulk' | 'getJobCounts' | 'getWorkersCount' | 'obliterate' | 'close'>;
+type JobSink = Pick<
+  Queue,
+  'addBulk' | 'getJobCounts' | 'getWorkersCount' | 'isPaused' | 'obliterate' | 'waitUntilReady' | 'close'
+>;
 
 /** Connects lazily; the queues exist once the first job is added. */
 export function openQueues(settings: QueueSettings): Queues {
   const backend = chooseBackend(settings);
   const onError = settings.onError ?? (() => {});
-  const open = new Map<QueueName, JobSink>();
+  const open = new Map<QueueName, Producer<JobSink>>();
 
-  function queue(name: QueueName): JobSink {
-    const known = open.get(name);
-    if (known) return known;
+  function queue(name: QueueName): Producer<JobSink> {
+    const known = open.get(name) ?? keepProducer(() => makeQueue(name));
+    open.set(name, known);
+    return known;
+  }
+
+  function makeQueue(name: QueueName) {
+    const connection = backend.producer();
     const made = new Queue(
       `${settings.QUEUE_PREFIX}-${name}`,
       {
-        connection: backend.producer(),
+        connection,
         prefix: settings.QUEUE_PREFIX,
         // A job's life is followed in the database; the event stream is only BullMQ's own.
         streams: { events: { maxLen: 100 } },
@@ -91,8 +99,7 @@ export function openQueues(settings: QueueSettings): Queues {
       backend.factory,
     );
     made.on('error', onError);
-    open.set(name, made as unknown as JobSink);
-    return made as unknown as JobSink;
+    return { part: made as unknown as JobSink, disconnect: () => backend.disconnect(connection) };
   }
 
   return {
@@ -104,48 +111,35 @@ export function openQueues(settings: QueueSettings): Queues {
           data: job.data,
           opts: { ...backend.jobOptions, jobId: job.id, ...(job.urgent ? { lifo: true } : {}) },
         }));
-        await queue(name).addBulk(chunk);
+        await queue(name).use((q) => q.addBulk(chunk));
       }
     },
     async depth(name) {
-      const counts = await queue(name).getJobCounts('waiting', 'active', 'delayed', 'prioritized');
+      const counts = await queue(name).use((q) => q.getJobCounts('waiting', 'active', 'delayed', 'prioritized'));
       return Object.values(counts).reduce((a, b) => a + b, 0);
     },
-    workers: (name) => queue(name).getWorkersCount(),
-    async drop(name) {
-      await queue(name).obliterate({ force: true });
+    workers: (name) => queue(name).use((q) => q.getWorkersCount()),
+    async check() {
+      await queue('imports').use((q) => q.isPaused());
     },
-    work(name, processor, worker) {
-      const lockDuration = worker.lockMs ?? 20_000;
-      const w = new Worker(
-        `${settings.QUEUE_PREFIX}-${name}`,
-        async (job) => processor({ id: job.id, data: job.data }),
-        {
-          connection: backend.worker(),
-          prefix: settings.QUEUE_PREFIX,
-          concurrency: worker.concurrency,
-          lockDuration,
-          stalledInterval: Math.max(500, lockDuration / 2),
-          maxStalledCount: 1000,
-          runRetryDelay: STORE_RETRY_MS,
-          // Kept nowhere after their end: outcomes live in the database.
-          removeOnComplete: { count: 0 },
-          removeOnFail: { count: 0 },
+    async drop(name) {
+      await queue(name).use((q) => q.obliterate({ force: true }));
+    },
+    work(name, processor, { concurrency, lockMs = 20_000, onError: report = onError }) {
+      const part = `${name} queue`;
+      const watch = {
+        working: () => settings.condition?.working(part),
+        failing(error: Error) {
+          settings.condition?.failing(part);
+          report(error);
         },
-        backend.factory,
-      );
-      w.on('error', worker.onError ?? onError);
-      w.on('failed', (_job, error) => (worker.onError ?? onError)(error));
-      return {
-        limit(jobs) {
-          w.concurrency = jobs;
-        },
-        stop: () => w.close(),
       };
+      const { QUEUE_PREFIX: prefix } = settings;
+      const queue = `${prefix}-${name}`;
+      return startWork(backend, processor, { queue, prefix, concurrency, lockMs, watch, onError: report });
     },
     async close() {
-      await Promise.all([...open.values()].map((q) => q.close()));
-      await backend.close();
+      await Promise.all([...open.values()].map((producer) => producer.close()));
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The tables of BullMQ's PostgreSQL backend, in schema `bullmq`; kept by BullMQ, applied by us at start. */
-import { runMigrations } from 'bullmq';
-import type { Pool } from '../db/pool.ts';
+import { LATEST_SCHEMA_VERSION, runMigrations } from 'bullmq';
+import type { Db, Pool } from '../db/pool.ts';
 
 /** Idempotent, under BullMQ's own advisory lock. */
 export async function migrateQueue(pool: Pool): Promise<void> {
@@ -10,4 +10,14 @@ export async function migrateQueue(pool: Pool): Promise<void> {
   } finally {
     client.release();
   }
+}
+
+/** The newest version of BullMQ's schema that was applied, 0 without one, and the newest that there is. */
+export async function queueSchemaState(db: Db): Promise<{ applied: number; known: number }> {
+  const { rows: tables } = await db.query<{ oid: string | null }>(`select to_regclass('bullmq.migration') as oid`);
+  if (!tables[0]?.oid) return { applied: 0, known: LATEST_SCHEMA_VERSION };
+  const { rows } = await db.query<{ applied: number }>(
+    'select coalesce(max(version), 0)::integer as applied from bullmq.migration',
+  );
+  return { applied: rows[0]?.applied ?? 0, known: LATEST_SCHEMA_VERSION };
 }

@@ -80,6 +80,7 @@ export function queueLog(refuse: () => boolean = () => false): QueueLog {
     },
     depth: async () => added.length,
     workers: async () => 0,
+    check: async () => {},
     async drop() {
       added.length = 0;
     },
