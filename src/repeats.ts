@@ -1,0 +1,67 @@
+/**
+ * Keeps a fault that repeats from filling the log: a store that is away fails thousands of calls a second.
+ *
+ * Guarantee: of warnings that hold an error and say the same, the first is written at once, then one every `everyMs` with
+ * how many were left out (`repeats`); at most `most` different ones in that time, the others as one. All else is written.
+ * On crash: the counts since the last line are lost.
+ */
+import type { LogFn, Logger, pino } from 'pino';
+
+export interface RepeatOptions {
+  /** Milliseconds between two lines that say the same. */
+  everyMs?: number;
+  /** Different lines in that time. */
+  most?: number;
+}
+
+const OTHERS = 'others';
+
+/** A hook of one logger, which counts for all of its children too. */
+export function limitRepeats({
+  everyMs = 10_000,
+  most = 50,
+}: RepeatOptions = {}): NonNullable<NonNullable<pino.LoggerOptions['hooks']>['logMethod']> {
+  const left = new Map<string, () => void>();
+
+  function open(key: string, tell: (repeats: number) => void): void {
+    let repeats = 0;
+    left.set(key, () => {
+      repeats++;
+    });
+    const timer = setInterval(() => {
+      if (repeats > 0) tell(repeats);
+      else {
+        clearInterval(timer);
+        left.delete(key);
+      }
+      repeats = 0;
+    }, everyMs).unref();
+  }
+
+  return function write(this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
+    const fault = level === this.levels.values.warn ? faultOf(args) : undefined;
+    const own = fault && keyOf(fault, args[1]);
+    const key = !own || left.has(own) || left.size < most ? own : OTHERS;
+    const leaveOut = key && left.get(key);
+    if (leaveOut) {
+      leaveOut();
+      return;
+    }
+    if (key) open(key, (repeats) => method.apply(this, [{ ...fault, repeats }, args[1]]));
+    method.apply(this, args);
+  };
+}
+
+type Fault = Record<string, unknown> & { err?: unknown; reason?: unknown };
+
+function faultOf([first]: unknown[]): Fault | undefined {
+  if (typeof first !== 'object' || first === null) return undefined;
+  return 'err' in first || 'reason' in first ? (first as Fault) : undefined;
+}
+
+/** What the line says, and its error without ids and counts. */
+function keyOf({ err, reason, loop }: Fault, text: unknown): string {
+  const { name, code, message } = (err ?? {}) as { name?: unknown; code?: unknown; message?: unknown };
+  const said = `${reason}|${message}`.replace(/[\da-f-]*\d[\da-f-]*/gi, '#');
+  return [text, loop, name, code, said].join('|');
+}

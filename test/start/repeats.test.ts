@@ -1,0 +1,75 @@
+/** Warnings that say the same are counted instead of written; nothing else is left out. */
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import test, { type TestContext } from 'node:test';
+import { openLogger } from '../../src/logger.ts';
+
+function opened(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let text = '';
+  const lines = new Writable({
+    write(chunk, _, done) {
+      text += chunk;
+      done();
+    },
+  });
+  const logger = openLogger({ level: 'info', name: 'test' }, lines);
+  const written = () => {
+    const since = text.split('\n').filter(Boolean);
+    text = '';
+    return since.map((line) => JSON.parse(line) as { msg: string; repeats?: number; err?: { message: string } });
+  };
+  return { logger, written };
+}
+
+const away = (job: number) => new Error(`could not renew lock for job i12-0-${job}`);
+
+test('a fault that comes ten thousand times is written once, then once in ten seconds with how often it came', (t) => {
+  const { logger, written } = opened(t);
+  for (let i = 0; i < 10_000; i++) logger.child({ loop: 1 }).warn({ err: away(i) }, 'queue');
+  const [first, ...more] = written();
+  assert.deepEqual(
+    [first?.msg, first?.repeats, first?.err?.message, more.length],
+    ['queue', undefined, away(0).message, 0],
+  );
+  t.mock.timers.tick(10_000);
+  assert.deepEqual(
+    written().map(({ msg, repeats }) => [msg, repeats]),
+    [['queue', 9999]],
+  );
+  logger.warn({ err: away(1) }, 'queue');
+  assert.equal(written().length, 0);
+  t.mock.timers.tick(10_000);
+  assert.equal(written()[0]?.repeats, 1);
+  t.mock.timers.tick(10_000);
+  logger.warn({ err: away(2) }, 'queue');
+  assert.equal(written()[0]?.repeats, undefined);
+});
+
+test('different faults are written each, a flood of different ones is not', (t) => {
+  const { logger, written } = opened(t);
+  logger.warn({ err: Object.assign(new Error('broken'), { code: '57P01' }) }, 'queue');
+  logger.warn({ err: Object.assign(new Error('broken'), { code: '57P02' }) }, 'queue');
+  logger.warn({ err: new Error('broken') }, 'a round failed');
+  logger.warn({ err: new Error('broken'), loop: 'rescuer' }, 'a round failed');
+  assert.equal(written().length, 4);
+  const letters = 'ghijklmnopqrstuvwxyz';
+  for (const a of letters) for (const b of letters) logger.warn({ err: new Error(a + b) }, 'queue');
+  const flood = written();
+  assert.ok(flood.length < 60 && flood.length > 40, `${flood.length} lines`);
+  t.mock.timers.tick(10_000);
+  assert.deepEqual(
+    written().map(({ repeats }) => repeats),
+    [400 - flood.length],
+  );
+});
+
+test('errors, and warnings without a fault, are all written', (t) => {
+  const { logger, written } = opened(t);
+  for (let i = 0; i < 100; i++) {
+    logger.error({ err: new Error('failed') }, 'request failed');
+    logger.warn({ userId: `u${i}` }, 'user locked after failed logins');
+    logger.warn('plain');
+  }
+  assert.equal(written().length, 300);
+});
