@@ -5,6 +5,7 @@
  * and then closes the connections. What dies with a process is handed over again; see src/mail/relay.ts.
  */
 import type { Logger } from 'pino';
+import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
 import { whileAway } from '../src/db/retry.ts';
@@ -38,6 +39,7 @@ export interface MailerDeps {
   secrets: Secrets;
   queues: Queues;
   logger: Logger;
+  condition?: Condition;
   /** For tests: another way out, other pauses. */
   transport?: Transport;
   retryDelaysMs?: readonly number[];
@@ -73,7 +75,7 @@ export function startMailer(deps: MailerDeps): Mailer {
     codeTtlMs: config.CODE_TTL_MS,
     patience,
   });
-  const relay = startLoop('mail relay', logger, relayed, FAULT_MS);
+  const relay = startLoop('mail relay', logger, relayed, { afterFaultMs: FAULT_MS, condition: deps.condition });
 
   async function stop(): Promise<void> {
     await relay.stop();

@@ -3,6 +3,7 @@
  * asks for any more (see src/imports/retention.ts). Any number may run.
  */
 import type { Logger } from 'pino';
+import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
 import type { Db, Pool } from '../src/db/pool.ts';
 import { sweepFailures } from '../src/identity/login/failures.ts';
@@ -18,16 +19,19 @@ const SWEEP_EVERY_MS = 60_000;
 /** Each removes what is past its time; nothing depends on when. */
 const SWEEPS: ((db: Db) => Promise<unknown>)[] = [sweepFailures, sweepExpired, sweepKeys];
 
-export function startRescuer(deps: { pool: Pool; config: Config; logger: Logger }): { stop(): Promise<unknown> } {
-  const { pool, config, logger } = deps;
+export function startRescuer(deps: { pool: Pool; config: Config; logger: Logger; condition?: Condition }): {
+  stop(): Promise<unknown>;
+} {
+  const { pool, config, logger, condition } = deps;
   const settings = { rescueAfterMs: config.RESCUE_AFTER_MS, abandonedAfterMs: config.ABANDONED_AFTER_MS };
   const interval = Math.min(MAX_INTERVAL_MS, config.RESCUE_AFTER_MS);
-  const rescuer = startLoop('rescuer', logger, async () => {
+  async function rescue(): Promise<number> {
     const { redispatched, swept } = await rescueRound(pool, settings);
     if (redispatched.length > 0) logger.warn({ imports: redispatched }, 'stuck imports are dispatched anew');
     if (swept > 0) logger.info({ swept }, 'uploads that were cut off are removed');
     return interval;
-  });
+  }
+  const rescuer = startLoop('rescuer', logger, rescue, { condition });
   const sweeper = startLoop('sweeper', logger, async () => {
     for (const sweep of SWEEPS) await sweep(pool);
     return SWEEP_EVERY_MS;

@@ -1,28 +1,28 @@
 /** Undoes imports, one process at a time; see src/imports/undo.ts. */
-import { hostname } from 'node:os';
-import process from 'node:process';
 import type { Logger } from 'pino';
-import { holdLease, releaseLease } from '../src/db/lease.ts';
+import type { Condition } from '../src/condition.ts';
 import type { Pool } from '../src/db/pool.ts';
 import { isAnyUndoing, undoRound } from '../src/imports/undo.ts';
+import { openDuty } from './duty.ts';
 import { startLoop } from './loop.ts';
 
-const LEASE_MS = 5000;
 const IDLE_MS = 250;
 const BATCH = 500;
 
-export function startUndoer({ pool, logger }: { pool: Pool; logger: Logger }): { stop(): Promise<void> } {
-  const holder = `${hostname()}:${process.pid}`;
-  const loop = startLoop('undoer', logger, async () => {
-    if (!(await isAnyUndoing(pool))) return IDLE_MS;
-    if (!(await holdLease(pool, 'undoer', holder, LEASE_MS))) return LEASE_MS / 4;
+export function startUndoer({ pool, logger, condition }: { pool: Pool; logger: Logger; condition?: Condition }): {
+  stop(): Promise<void>;
+} {
+  const duty = openDuty('undoer', { pool, logger, condition });
+
+  async function round(): Promise<number> {
     await undoRound(pool, BATCH);
     return 0;
-  });
+  }
+  const loop = startLoop('undoer', logger, async () => ((await isAnyUndoing(pool)) ? duty.round(round) : IDLE_MS));
   return {
     async stop() {
       await loop.stop();
-      await releaseLease(pool, 'undoer', holder).catch((err) => logger.warn({ err }, 'the lease runs out by itself'));
+      await duty.giveUp();
     },
   };
 }
