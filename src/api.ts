@@ -14,6 +14,7 @@ import { type Running, runEntry, type StoresConfig } from './lifecycle.ts';
 import { openHasher } from './passwords/hasher.ts';
 import { openQueues } from './queue/queues.ts';
 import { openSecrets } from './secrets.ts';
+import { listenError } from './start/address.ts';
 import { prepareDatabase } from './start/database.ts';
 
 /** Streams of progress and slow uploads would not end by themselves; both can be begun again elsewhere. */
@@ -34,7 +35,10 @@ async function start(config: StoresConfig, logger: Logger): Promise<Running> {
   const secrets = openSecrets(config.ENCRYPTION_KEY);
   const oauth = await openProvider({ pool, config, secrets, logger });
   const app = buildApp({ pool, config, secrets, oauth, hasher, queues, signal, logger });
-  const server = await listen(app, { host: config.HOST, port: config.PORT });
+  const { HOST: host, PORT: port } = config;
+  const server = await listen(app, { host, port }).catch((error) => {
+    throw listenError({ host, port, setting: 'PORT' }, error);
+  });
   return {
     ready: { url: config.baseUrl, port: server.port },
     async stop() {

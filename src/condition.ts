@@ -12,8 +12,8 @@ export interface Failure {
 }
 
 export interface Condition {
-  /** The part cannot work; the time of its first failure in a row is kept. */
-  failing(part: string): void;
+  /** The part cannot work; the time of its first failure in a row is kept. Answers whether this is the first. */
+  failing(part: string): boolean;
   working(part: string): void;
   /** Parts that fail, those that failed first before the others. */
   failures(): Failure[];
@@ -23,7 +23,9 @@ export function openCondition(): Condition {
   const since = new Map<string, Date>();
   return {
     failing(part) {
-      if (!since.has(part)) since.set(part, new Date());
+      if (since.has(part)) return false;
+      since.set(part, new Date());
+      return true;
     },
     working(part) {
       since.delete(part);

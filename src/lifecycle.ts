@@ -25,7 +25,8 @@ export interface ProcessOptions {
   logger: Logger;
   /** Milliseconds that `stop` may take. */
   stopAfterMs: number;
-  start: () => Promise<Running>;
+  /** @param stopping aborted when the process is told to stop, also before it is ready */
+  start: (stopping: AbortSignal) => Promise<Running>;
 }
 
 /**
@@ -38,6 +39,7 @@ const SAME_SIGNAL_MS = 300;
 export function runProcess({ name, logger, stopAfterMs, start }: ProcessOptions): void {
   let running: Running | undefined;
   let stoppingSince: number | undefined;
+  const stopping = new AbortController();
 
   const fail = (err: unknown) => {
     logger.fatal({ err }, `${name} failed`);
@@ -54,6 +56,7 @@ export function runProcess({ name, logger, stopAfterMs, start }: ProcessOptions)
   const stop = (reason: string) => {
     if (stoppingSince !== undefined) return;
     stoppingSince = performance.now();
+    stopping.abort();
     logger.info({ reason }, `${name} stops`);
     setTimeout(() => force(`did not stop within ${stopAfterMs} ms`), stopAfterMs);
     drain();
@@ -69,7 +72,7 @@ export function runProcess({ name, logger, stopAfterMs, start }: ProcessOptions)
   process.on('unhandledRejection', fail);
   listenToParent(stop);
 
-  start().then(
+  start(stopping.signal).then(
     (started) => {
       running = started;
       if (stoppingSince !== undefined) return drain();
@@ -123,7 +126,7 @@ export function requireNode(version: string = process.versions.node): void {
   );
 }
 
-type Start<C> = (config: C, logger: Logger) => Promise<Running>;
+type Start<C> = (config: C, logger: Logger, stopping: AbortSignal) => Promise<Running>;
 
 /** A process entry that works with the stores it is given: checks, log, start, stop. */
 export function runEntry(name: string, start: Start<StoresConfig>): void {
@@ -137,7 +140,7 @@ export function runWith<C extends Config>(name: string, read: () => C, start: St
     const config = read();
     const logger = openLogger({ level: config.LOG_LEVEL, name });
     const stopAfterMs = config.STOP_AFTER_MS + marginMs;
-    runProcess({ name, logger, stopAfterMs, start: () => start(config, logger) });
+    runProcess({ name, logger, stopAfterMs, start: (stopping) => start(config, logger, stopping) });
   } catch (error) {
     if (!isForPeople(error)) throw error;
     console.error(error.message);

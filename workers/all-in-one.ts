@@ -1,11 +1,13 @@
 /** The worker process, `npm run worker`: does all that WORKER_ROLES names; any number of them may run. */
 import { constants, setPriority } from 'node:os';
 import type { Logger } from 'pino';
+import { openCondition } from '../src/condition.ts';
 import { openPool } from '../src/db/pool.ts';
 import { type Running, runEntry, type StoresConfig } from '../src/lifecycle.ts';
 import { openHasher } from '../src/passwords/hasher.ts';
 import { openQueues } from '../src/queue/queues.ts';
 import { openSecrets } from '../src/secrets.ts';
+import { waitForSchema } from '../src/start/schema.ts';
 import { startDispatcher } from './dispatcher.ts';
 import { startHealthServer } from './health.ts';
 import { startImportWorker } from './import-users.ts';
@@ -18,12 +20,15 @@ import { startWebhookSender } from './webhooks.ts';
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 runEntry('worker', start);
 
-async function start(config: StoresConfig, logger: Logger): Promise<Running> {
+async function start(config: StoresConfig, logger: Logger, stopping: AbortSignal): Promise<Running> {
+  const condition = openCondition();
   const pool = openPool(config.DATABASE_URL, { max: 10, name: 'muster-worker' });
   const secrets = openSecrets(config.ENCRYPTION_KEY);
   const hasher = openHasher({ threads: config.HASH_THREADS });
-  const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
-  const deps = { pool, config, secrets, hasher, queues, logger };
+  const queues = openQueues({ ...config, condition, onError: (err) => logger.warn({ err }, 'queue') });
+  const deps = { pool, config, secrets, hasher, queues, logger, condition };
+  const health = await startHealthServer(config, deps, logger);
+  await waitForSchema({ ...deps, withQueue: queues.kind === 'postgres', stopping });
 
   const has = (role: (typeof config.WORKER_ROLES)[number]) => config.WORKER_ROLES.includes(role);
   const parts = [
@@ -32,7 +37,6 @@ async function start(config: StoresConfig, logger: Logger): Promise<Running> {
     ...(has('rescue') ? [startRescuer(deps), startUndoer(deps)] : []),
     ...(has('mail') ? [startMailer(deps), startWebhookSender(deps)] : []),
   ];
-  const health = await startHealthServer(config, pool, logger);
   return {
     async stop() {
       await Promise.all(parts.map((part) => part.stop()));

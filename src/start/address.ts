@@ -1,6 +1,6 @@
 /**
  * The address that the API is going to listen on, tried out before anything is written.
- * Somebody may still take the port in the moment between; the API then fails with its own message.
+ * Somebody may still take the port in the moment between; the API then says the same.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -15,7 +15,7 @@ export async function claimPort(host: string, port: number): Promise<number> {
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw listenError(host, port, error as NodeJS.ErrnoException);
+    throw listenError({ host, port, setting: 'PORT' }, error as NodeJS.ErrnoException);
   }
   const claimed = (server.address() as { port: number }).port;
   server.close();
@@ -23,13 +23,21 @@ export async function claimPort(host: string, port: number): Promise<number> {
   return claimed;
 }
 
-function listenError(host: string, port: number, error: NodeJS.ErrnoException): StartError {
+export interface Address {
+  host: string;
+  port: number;
+  /** The setting that names the port. */
+  setting: 'PORT' | 'HEALTH_PORT';
+}
+
+/** What to tell whoever starts a process that could not listen there. */
+export function listenError({ host, port, setting }: Address, error: NodeJS.ErrnoException): StartError {
   if (error.code === 'EADDRINUSE') {
     return new StartError(
-      `Port ${port} on ${host} is in use by another program: stop that one, or set PORT to another.`,
+      `Port ${port} on ${host} is in use by another program: stop that one, or set ${setting} to another.`,
     );
   }
   return new StartError(
-    `Nobody can listen on ${host}, port ${port} (${error.code}): set HOST and PORT to an address of this machine.`,
+    `Nobody can listen on ${host}, port ${port} (${error.code}): set HOST and ${setting} to an address of this machine.`,
   );
 }

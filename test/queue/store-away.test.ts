@@ -56,7 +56,10 @@ for (const kind of ['postgres', 'redis'] as const) {
       await world.add('j2');
       await waitFor(() => world.ran.has('j2'), { what: 'the second job', ...PATIENT });
       await waitFor(() => world.condition.failures().length === 0, { what: 'the worker to say so', ...PATIENT });
-      await waitFor(async () => (await world.queues.workers('imports')) === 1, { what: 'it to be counted', ...PATIENT });
+      await waitFor(async () => (await world.queues.workers('imports')) === 1, {
+        what: 'it to be counted',
+        ...PATIENT,
+      });
       await stop();
     });
   }

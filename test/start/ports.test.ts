@@ -1,0 +1,27 @@
+/** A port that is taken is one sentence, whatever process wants it. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import test from 'node:test';
+import { launch, takenPort } from '../support/launch.ts';
+import { testDatabase } from '../support/postgres.ts';
+
+for (const [file, setting] of [
+  ['src/api.ts', 'PORT'],
+  ['workers/all-in-one.ts', 'HEALTH_PORT'],
+] as const) {
+  test(`${file} says in one sentence that its ${setting} is taken, and ends with status 1`, async (t) => {
+    const database = await testDatabase(t);
+    t.after(() => database.drop());
+    const port = await takenPort(t);
+    const env = {
+      DATABASE_URL: database.url,
+      ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      BOOTSTRAP_TOKEN: randomBytes(24).toString('hex'),
+      [setting]: port,
+    };
+    const started = launch(t, file, env);
+    assert.equal(await started.ended, 1);
+    const sentence = `Port ${port} on 127.0.0.1 is in use by another program: stop that one, or set ${setting} to another.\n`;
+    assert.deepEqual([started.errors(), started.log()], [sentence, '']);
+  });
+}

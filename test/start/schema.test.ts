@@ -1,0 +1,106 @@
+/** A worker that is started before the database, or before its schema, waits for them and says so once. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import test, { type TestContext } from 'node:test';
+import { readConfig } from '../../src/config.ts';
+import { migrationState } from '../../src/db/migrate.ts';
+import { migrateQueue } from '../../src/queue/schema.ts';
+import { claimPort } from '../../src/start/address.ts';
+import { prepareDatabase } from '../../src/start/database.ts';
+import { startGate } from '../support/gate.ts';
+import { type Launched, launch, warnings } from '../support/launch.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { waitFor } from '../support/wait.ts';
+
+const PATIENT = { timeoutMs: 60_000 };
+const ENCRYPTION_KEY = randomBytes(32).toString('base64');
+
+interface Waiting extends Launched {
+  /** Status of `/readyz`, and the parts that it names. */
+  ready(): Promise<{ status: number; parts: string[]; text: string }>;
+}
+
+test('a worker on an empty database waits with one line, and begins when the API has brought the schema', async (t) => {
+  const database = await emptyDatabase(t);
+  const worker = await startWorker(t, database.url);
+  const unready = await untilItWaits(worker, /no schema yet/);
+  assert.deepEqual([unready.status, unready.parts], [503, ['schema']]);
+  const config = readConfig({
+    DATABASE_URL: database.url,
+    ENCRYPTION_KEY,
+    BOOTSTRAP_TOKEN: randomBytes(24).toString('hex'),
+  });
+  await prepareDatabase(database.url, config);
+  await untilReady(worker);
+  assert.equal(warnings(worker.log()).length, 1, worker.log());
+});
+
+test('a worker does not run on an older schema, ours or that of the queue, and ends cleanly while it waits', async (t) => {
+  const database = await testDatabase(t);
+  t.after(() => database.drop());
+  const { known } = await migrationState(database.pool);
+  await database.pool.query('delete from migrations where id = $1', [known]);
+  await database.pool.query('drop schema bullmq cascade');
+  const worker = await startWorker(t, database.url);
+  await untilItWaits(worker, new RegExp(`has schema ${known - 1}, this program needs ${known}`));
+  await database.pool.query('insert into migrations (id) values ($1)', [known]);
+  assert.doesNotMatch(worker.log(), /is ready/);
+  const other = await startWorker(t, database.url);
+  await untilItWaits(other, /The queue's tables have version 0, this program needs/);
+  for (const { log } of [worker, other]) assert.equal(warnings(log()).length, 1, log());
+
+  await migrateQueue(database.pool);
+  await untilReady(worker);
+  await database.pool.query('delete from migrations where id = $1', [known]);
+  const late = await startWorker(t, database.url);
+  await untilItWaits(late, /has schema/);
+  late.kill('SIGTERM');
+  assert.equal(await late.ended, 0);
+});
+
+test('a worker that is started while the database is away waits with one line, tells no address, and begins', async (t) => {
+  const database = await testDatabase(t);
+  t.after(() => database.drop());
+  const gate = await startGate(database.url, 'reset');
+  t.after(() => gate.stop());
+  const worker = await startWorker(t, gate.url);
+  const { status, parts, text } = await untilItWaits(worker, /DATABASE_URL cannot be read/);
+  assert.deepEqual([status, parts], [503, ['database', 'queue']]);
+  assert.doesNotMatch(text, /127\.0\.0\.1|ECONN|select|postgres/i);
+  await waitFor(() => gate.resets > 6, { what: 'it to try again', ...PATIENT });
+  await gate.open();
+  await untilReady(worker);
+  assert.equal(warnings(worker.log()).filter(({ msg }) => msg.includes('The worker waits')).length, 1, worker.log());
+});
+
+async function startWorker(t: TestContext, url: string): Promise<Waiting> {
+  const port = await claimPort('127.0.0.1', 0);
+  const worker = launch(t, 'workers/all-in-one.ts', { DATABASE_URL: url, ENCRYPTION_KEY, HEALTH_PORT: String(port) });
+  return {
+    ...worker,
+    async ready() {
+      const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+      const text = await answer.text();
+      const { failing = [] } = JSON.parse(text) as { failing?: { part: string; since: string }[] };
+      for (const { since } of failing) assert.ok(Date.parse(since) <= Date.now());
+      return { status: answer.status, parts: failing.map(({ part }) => part).sort(), text };
+    },
+  };
+}
+
+async function untilItWaits(worker: Waiting, line: RegExp) {
+  await waitFor(() => line.test(worker.log()), { what: `${line} in the log`, ...PATIENT });
+  return worker.ready();
+}
+
+async function untilReady(worker: Waiting): Promise<void> {
+  await waitFor(() => worker.log().includes('worker is ready'), { what: 'the worker', ...PATIENT });
+  await waitFor(async () => (await worker.ready()).status === 200, { what: '200 of /readyz', ...PATIENT });
+}
+
+async function emptyDatabase(t: TestContext): Promise<TestDatabase> {
+  const database = await testDatabase(t);
+  t.after(() => database.drop());
+  await database.pool.query('drop schema public cascade; drop schema bullmq cascade; create schema public');
+  return database;
+}
