@@ -33,7 +33,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
   const writerPool = openPool(config.DATABASE_URL, {
     max: MAX_FLUSHES + 2,
     name: 'muster-writer',
-    options: WRITER_SESSION,
+    settings: WRITER_SESSION,
   });
   const settings: BatchWriterSettings = {
     maxBatch: 1000,

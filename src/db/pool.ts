@@ -5,6 +5,7 @@
  * worker cannot hold its locks for long.
  */
 import pg from 'pg';
+import { prepareSession, type SessionSettings } from './session.ts';
 
 export type Pool = pg.Pool;
 /** Anything that runs a query: a pool, or the one connection of a transaction. */
@@ -15,8 +16,8 @@ export interface PoolOptions {
   max?: number;
   /** Seen in pg_stat_activity. */
   name?: string;
-  /** Settings of each session, as the `options` of a connection: `-c name=value`. */
-  options?: string;
+  /** Settings of each session, over those of session.ts. */
+  settings?: SessionSettings;
 }
 
 /**
@@ -28,8 +29,7 @@ export function openPool(url: string, options: PoolOptions = {}): Pool {
     connectionString: url,
     max: options.max ?? 10,
     application_name: options.name ?? 'muster',
-    ...(options.options ? { options: options.options } : {}),
-    idle_in_transaction_session_timeout: 30_000,
+    onConnect: prepareSession(options.settings),
     connectionTimeoutMillis: 30_000,
     keepAlive: true,
   });

@@ -141,4 +141,4 @@ export async function writeBatch(
  * The pool of the batch writers. The size of a batch is unknown to a prepared plan, which would then join by nested
  * loops, quadratic in the batch: hash joins are right for a batch of any size.
  */
-export const WRITER_SESSION = '-c enable_nestloop=off -c plan_cache_mode=force_generic_plan';
+export const WRITER_SESSION = { enable_nestloop: 'off', plan_cache_mode: 'force_generic_plan' };

@@ -53,8 +53,8 @@ function isReplica({ message }: Error): boolean {
 function postgresBackend(url: string): Backend {
   const connect = (max: number) => {
     // Safe for the queue alone: a job that a crash forgets is handed out again from the database.
-    const options = '-c synchronous_commit=off -c search_path=bullmq';
-    return openPool(url, { max, name: 'muster-queue', options });
+    const settings = { synchronous_commit: 'off', search_path: 'bullmq' };
+    return openPool(url, { max, name: 'muster-queue', settings });
   };
   return {
     kind: 'postgres',

@@ -25,7 +25,7 @@ export async function addOrgs(pool: Pool, ...ids: string[]): Promise<void> {
 
 /** Connections as the batch writer has them. */
 export function openWriterPool(url: string, max = 4): Pool {
-  return openPool(url, { max, name: 'test-writer', options: WRITER_SESSION });
+  return openPool(url, { max, name: 'test-writer', settings: WRITER_SESSION });
 }
 
 /** Removes all but organizations. */

@@ -1,0 +1,100 @@
+/** The settings of our sessions hold on a server that has others, and beside those that DATABASE_URL brings along. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { openPool, type PoolOptions } from '../../src/db/pool.ts';
+import { WRITER_SESSION } from '../../src/imports/write-batch.ts';
+import { chooseBackend } from '../../src/queue/backend.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+
+describe('a session', () => {
+  let db: TestDatabase;
+
+  before(async () => {
+    db = await testDatabase({ name: 'session' });
+    const name = new URL(db.url).pathname.slice(1);
+    await db.pool.query(`alter database ${name} set jit = on`);
+    await db.pool.query(`alter database ${name} set enable_nestloop = on`);
+  });
+  after(() => db.drop());
+
+  async function shown(setting: string, pool = openPool(db.url)): Promise<string> {
+    try {
+      const { rows } = await pool.query(`select current_setting($1) as value`, [setting]);
+      return rows[0].value;
+    } finally {
+      await pool.end();
+    }
+  }
+  const withOptions = (options: string) => {
+    const url = new URL(db.url);
+    url.searchParams.set('options', options);
+    return url.toString();
+  };
+  const writer = (url: string) => openPool(url, { settings: WRITER_SESSION });
+
+  it('compiles no statement, though the database says that all are', async () => {
+    assert.equal(await shown('jit'), 'off');
+    assert.equal(await shown('jit', writer(db.url)), 'off');
+  });
+
+  it('of the batch writer plans for batches of any size', async () => {
+    assert.equal(await shown('enable_nestloop', writer(db.url)), 'off');
+    assert.equal(await shown('plan_cache_mode', writer(db.url)), 'force_generic_plan');
+  });
+
+  it('keeps its settings beside the options of DATABASE_URL', async () => {
+    const url = withOptions('-c statement_timeout=123s');
+    assert.equal(await shown('statement_timeout', writer(url)), '123s');
+    assert.equal(await shown('enable_nestloop', writer(url)), 'off');
+    assert.equal(await shown('jit', writer(url)), 'off');
+  });
+
+  it('leaves to the operator what DATABASE_URL says', async () => {
+    assert.equal(await shown('jit', openPool(withOptions('-c jit=on'))), 'on');
+    assert.equal(await shown('enable_nestloop', writer(withOptions('-c enable_nestloop=on'))), 'on');
+  });
+
+  it("of the queue finds BullMQ's tables, whatever search_path DATABASE_URL says", async () => {
+    const queue = chooseBackend({ DATABASE_URL: withOptions('-c search_path=public') });
+    const pool = queue.producer() as ReturnType<typeof openPool>;
+    try {
+      const { rows } = await pool.query(
+        `select current_setting('search_path') as path, current_setting('synchronous_commit') as sync`,
+      );
+      assert.deepEqual(rows[0], { path: 'bullmq', sync: 'off' });
+    } finally {
+      await queue.close();
+    }
+  });
+});
+
+describe('the first message of a connection', () => {
+  /** As PgBouncer takes them without being told to ignore others. */
+  const TAKEN = ['user', 'database', 'application_name', 'client_encoding'];
+
+  async function startupParameters(options: PoolOptions): Promise<string[]> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const pool = openPool(`postgres://u@127.0.0.1:${(server.address() as AddressInfo).port}/d`, options);
+    const refused = assert.rejects(pool.query('select 1'));
+    const [socket] = await accepted;
+    const [message] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    await refused;
+    await pool.end();
+    server.close();
+    // Length and version, then names and values, each with a zero behind it.
+    const words = message.subarray(8).toString().split('\0');
+    return words.filter((word, n) => n % 2 === 0 && word !== '');
+  }
+
+  it('holds nothing that a connection pooler refuses', async () => {
+    for (const settings of [undefined, WRITER_SESSION, { search_path: 'bullmq' }]) {
+      const unknown = (await startupParameters({ settings })).filter((name) => !TAKEN.includes(name));
+      assert.deepEqual(unknown, []);
+    }
+  });
+});
