@@ -24,11 +24,17 @@ export function delayLine(ms: number): Duplex {
     const due = wanted ? takeDue() : [];
     if (due.length > 0) wanted = line.push(due.length === 1 ? due[0] : Buffer.concat(due));
     if (ended && waiting.length === 0) line.push(null);
-    else if (wanted && waiting.length > 0) timer ??= setTimeout(release, ms);
+    else if (wanted) untilDue();
     if (!takeMore || bytes >= MOST_BYTES) return;
     const take = takeMore;
     takeMore = undefined;
     take();
+  }
+
+  /** What was sent later is due later, and not `ms` after what was sent before it. */
+  function untilDue(): void {
+    const [next] = waiting;
+    if (next) timer ??= setTimeout(release, Math.max(0, next.due - performance.now()));
   }
 
   function takeDue(): Buffer[] {
@@ -47,11 +53,11 @@ export function delayLine(ms: number): Duplex {
       bytes += chunk.length;
       if (bytes < MOST_BYTES) done();
       else takeMore = done;
-      if (wanted) timer ??= setTimeout(release, ms);
+      if (wanted) untilDue();
     },
     read() {
       wanted = true;
-      if (waiting.length > 0) timer ??= setTimeout(release, 0);
+      untilDue();
     },
     final(done) {
       ended = true;

@@ -30,6 +30,20 @@ test('what comes after a pause is late too, and the end comes last', async () =>
   assert.ok((times[1] as number) - start >= 4);
 });
 
+test('what is sent while something waits is late by as much, and by no more', async () => {
+  const line = delayLine(400);
+  const order: string[] = [];
+  line.on('data', (chunk: Buffer) => order.push(String(chunk)));
+  const ended = once(line, 'end');
+  line.write('a');
+  await new Promise((resume) => setTimeout(resume, 200));
+  line.end('b');
+  // Timers of one process go off in the order of their times, however late: b is due 400 ms after this moment.
+  setTimeout(() => order.push('550 ms'), 550);
+  await ended;
+  assert.deepEqual(order, ['a', 'b']);
+});
+
 test('a reader that takes nothing makes the writer wait', async () => {
   const line = delayLine(1);
   const chunk = Buffer.alloc(64 * 1024);
