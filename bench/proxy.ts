@@ -1,6 +1,6 @@
 /**
- * A TCP proxy between workers and both stores, in a process of its own, that adds about a millisecond to each
- * round-trip, as stores on other machines do. It ends with its scope, or when we die.
+ * A TCP proxy before both stores, in a process of its own, that makes each round-trip take some milliseconds longer, as it
+ * does to stores on other machines: answers arrive later. It ends with its scope, or when we die.
  */
 import type { NetConnectOpts } from 'node:net';
 import { startHelper } from './helper.ts';
@@ -20,7 +20,8 @@ export interface Proxy extends StoreUrls {
 
 /** Answers where both stores are reached through it. */
 export async function startProxy(scope: Scope, { databaseUrl, redisUrl }: StoreUrls, delayMs: number): Promise<Proxy> {
-  const order: ProxyOrder = { delayMs, targets: { postgres: postgresAddress(databaseUrl), redis: { path: redisUrl } } };
+  const targets = { postgres: postgresAddress(databaseUrl), redis: redisAddress(redisUrl) };
+  const order: ProxyOrder = { delayMs, targets };
   const { child, ready } = await startHelper<ProxyReady>(scope, FILE, order);
   return {
     pid: child.pid as number,
@@ -34,6 +35,13 @@ export function postgresAddress(url: string): NetConnectOpts {
   const { hostname, port, searchParams } = new URL(url);
   const folder = searchParams.get('host');
   return folder ? { path: `${folder}/.s.PGSQL.${port}` } : { host: hostname, port: Number(port) };
+}
+
+/** Where the server of a REDIS_URL listens: a path is that of its unix socket. */
+function redisAddress(url: string): NetConnectOpts {
+  if (url.startsWith('/')) return { path: url };
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
 }
 
 /** The same database at another port of this machine, over TCP. */

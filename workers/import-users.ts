@@ -81,8 +81,8 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
 }
 
 /**
- * How many jobs one of several processes has in progress. Together they have about what one would have alone: BullMQ fetches a
- * worker's jobs one by one until it has all it may, before it starts the first, and many with much to fetch empty the queue.
+ * How many jobs one of several processes has in progress. Together they have about what one would have alone: many that may
+ * each take as much empty the queue, and batches get smaller the more of them wait for the next jobs.
  */
 export function shareOf(concurrency: number, processes: number): number {
   return Math.min(concurrency, Math.max(LEAST_SHARE, Math.ceil(concurrency / Math.max(1, processes))));

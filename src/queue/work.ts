@@ -2,8 +2,9 @@
  * A worker of BullMQ as ours run: what is set, what is reported, and what keeps it at work (guard.ts, keep-alive.ts).
  * On crash: the locks of its jobs run out, and BullMQ gives them to another worker.
  */
-import { Worker } from 'bullmq';
+import type { Job } from 'bullmq';
 import type { Backend } from './backend.ts';
+import { EagerWorker } from './eager-worker.ts';
 import { guarded, type Watch } from './guard.ts';
 import { keepWorking, type RunningWorker } from './keep-alive.ts';
 import { isStoreFault } from './store-faults.ts';
@@ -44,9 +45,9 @@ export function startWork<T>(
   };
   return keepWorking((stopping) => {
     const connection = backend.worker();
-    const worker = new Worker(
+    const worker = new EagerWorker<T>(
       queue,
-      async (job) => processor({ id: job.id, data: job.data }),
+      async (job: Job<T>) => processor({ id: job.id, data: job.data }),
       { ...options, connection },
       guarded(backend.factory, watch, stopping),
     );

@@ -65,7 +65,7 @@ describe('a session', () => {
       );
       assert.deepEqual(rows[0], { path: 'bullmq', sync: 'off' });
     } finally {
-      await queue.close();
+      await queue.disconnect(pool);
     }
   });
 });

@@ -1,0 +1,200 @@
+/** Jobs start as they arrive, many are fetched at once, and one whose lock was lost is dropped. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import test, { type TestContext } from 'node:test';
+import { Queue, type WorkerOptions } from 'bullmq';
+import { Redis } from 'ioredis';
+import { type Backend, chooseBackend } from '../../src/queue/backend.ts';
+import { EagerWorker, LostLocks } from '../../src/queue/eager-worker.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { redisUrl, requireOrSkip } from '../support/redis.ts';
+import { BACKENDS } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
+
+const PREFIX = 'eager';
+
+interface Stage {
+  db: TestDatabase;
+  name: string;
+  add(count: number): Promise<void>;
+  work(run: (id: string) => Promise<void>, options?: Partial<WorkerOptions>): Watched;
+  left(): Promise<number>;
+}
+
+/** Says how many fetches were under way at once, and how many jobs were fetched. */
+class Watched extends EagerWorker<unknown> {
+  fetched = 0;
+  calls = 0;
+  atOnce = 0;
+  mostAtOnce = 0;
+  /** Fails the fetches while it is set. */
+  fault: Error | undefined;
+
+  override async getNextJob(...args: Parameters<EagerWorker<unknown>['getNextJob']>) {
+    this.calls++;
+    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.atOnce);
+    try {
+      if (this.fault) throw this.fault;
+      return await super.getNextJob(...args);
+    } finally {
+      this.atOnce--;
+    }
+  }
+}
+
+for (const kind of BACKENDS) {
+  test(`the first job starts before the next is fetched, and then many are at once (${kind})`, async (t) => {
+    const stage = await setUp(t, kind);
+    if (!stage) return;
+    await stage.add(60);
+    const release = Promise.withResolvers<void>();
+    let fetchedBefore: number | undefined;
+    let running = 0;
+    const worker = stage.work(
+      async () => {
+        fetchedBefore ??= worker.fetched;
+        running++;
+        await release.promise;
+      },
+      { concurrency: 50 },
+    );
+    await waitFor(() => running === 50, { what: 'all jobs that may run' });
+    assert.ok((fetchedBefore as number) <= 1, `${fetchedBefore} were fetched before the first started`);
+    assert.ok(worker.mostAtOnce >= 8, `${worker.mostAtOnce} fetches at once`);
+    release.resolve();
+    await waitFor(async () => (await stage.left()) === 0, { what: 'all jobs to end' });
+    assert.equal(running, 60);
+  });
+
+  test(`a job whose lock was lost is dropped, told once, and keeps no other (${kind})`, async (t) => {
+    const stage = await setUp(t, kind);
+    if (!stage) return;
+    await stage.add(6);
+    const release = Promise.withResolvers<void>();
+    const ran = new Set<string>();
+    const errors: Error[] = [];
+    const worker = stage.work(
+      async (id) => {
+        ran.add(id);
+        await release.promise;
+      },
+      { concurrency: 3 },
+    );
+    let failed = 0;
+    worker.on('error', (error) => errors.push(error));
+    worker.on('failed', () => failed++);
+    await waitFor(() => ran.size === 3, { what: 'three jobs' });
+    const [first, second] = [...ran] as [string, string];
+    await takeLock(stage, kind, first);
+    await takeLock(stage, kind, second);
+    release.resolve();
+    await waitFor(async () => (await stage.left()) === 2 && ran.size === 6, { what: 'the other four to end' });
+    await waitFor(() => errors.length > 0, { what: 'the lost locks to be told' });
+    assert.equal(failed, 0);
+    assert.deepEqual(
+      errors.map((error) => error instanceof LostLocks && error.jobs),
+      [2],
+    );
+  });
+
+  test(`a lock is renewed while the job runs, all in one call (${kind})`, async (t) => {
+    const stage = await setUp(t, kind);
+    if (!stage) return;
+    await stage.add(20);
+    const release = Promise.withResolvers<void>();
+    let running = 0;
+    const renewed: number[] = [];
+    const worker = stage.work(
+      () => {
+        running++;
+        return release.promise;
+      },
+      // Far more than the test takes, renewed soon: `lockRenewTime` alone says when.
+      { concurrency: 20, lockDuration: 60_000, lockRenewTime: 400 },
+    );
+    worker.on('locksRenewed', ({ count }) => renewed.push(count));
+    await waitFor(() => running === 20, { what: 'all jobs' });
+    await waitFor(() => renewed.includes(20), { what: 'all locks to be renewed by one call' });
+    release.resolve();
+    await waitFor(async () => (await stage.left()) === 0, { what: 'all jobs to end' });
+  });
+}
+
+test('after a fault of the store it rests before it asks again, and can be closed meanwhile', async (t) => {
+  const stage = await setUp(t, 'postgres');
+  if (!stage) return;
+  const worker = stage.work(async () => {}, { concurrency: 5, runRetryDelay: 600_000, autorun: false });
+  const errors: Error[] = [];
+  worker.on('error', (error) => errors.push(error));
+  worker.fault = new Error('read ECONNRESET');
+  const over = worker.run();
+  await waitFor(() => errors.length > 0, { what: 'the fault to be told' });
+  for (let turn = 0; turn < 100; turn++) await new Promise((next) => setImmediate(next));
+  assert.equal(worker.calls, 1);
+  assert.deepEqual(errors, [worker.fault]);
+  await Promise.all([worker.close(), over]);
+});
+
+/** As when it ran out and another worker got the job. */
+async function takeLock({ db, name }: Stage, kind: Backend['kind'], id: string): Promise<void> {
+  if (kind === 'postgres') {
+    await db.pool.query(`update bullmq.job set lock_token = 'another' where queue = $1 and id = $2`, [name, id]);
+    return;
+  }
+  const redis = new Redis(redisUrl() as string);
+  await redis.set(`${PREFIX}:${name}:${id}:lock`, 'another');
+  redis.disconnect();
+}
+
+async function setUp(t: TestContext, kind: Backend['kind']): Promise<Stage | undefined> {
+  if (kind === 'redis' && !requireOrSkip(t, 'redis')) return undefined;
+  const db = await testDatabase({ name: `eager_${kind}` });
+  const backend = chooseBackend({ DATABASE_URL: db.url, REDIS_URL: kind === 'redis' ? redisUrl() : undefined });
+  const name = `q${randomBytes(6).toString('hex')}`;
+  const common = { prefix: PREFIX };
+  const connections: unknown[] = [];
+  const opened = (connection: unknown) => {
+    connections.push(connection);
+    return connection;
+  };
+  const queue = new Queue(name, { ...common, connection: opened(backend.producer()) }, backend.factory);
+  queue.on('error', () => {}); // a connection that ends with its database
+  const open: EagerWorker<unknown>[] = [];
+  t.after(async () => {
+    await Promise.all([...open.map((worker) => worker.close()), queue.close()]);
+    await Promise.all(connections.map((connection) => backend.disconnect(connection)));
+    await db.drop();
+  });
+  return {
+    db,
+    name,
+    async add(count) {
+      const opts = backend.jobOptions;
+      await queue.addBulk(
+        Array.from({ length: count }, (_, n) => ({ name: 'j', data: {}, opts: { ...opts, jobId: `j${n}` } })),
+      );
+    },
+    work(run, options) {
+      const worker = new Watched(
+        name,
+        ({ id }) => run(id as string),
+        {
+          ...common,
+          removeOnComplete: { count: 0 },
+          removeOnFail: { count: 0 },
+          ...options,
+          connection: opened(backend.worker()),
+        },
+        backend.factory,
+      );
+      worker.on('active', () => worker.fetched++);
+      worker.on('error', () => {}); // those that a test looks for it listens to itself
+      open.push(worker);
+      return worker;
+    },
+    async left() {
+      const counts = await queue.getJobCounts('waiting', 'active');
+      return Object.values(counts).reduce((a, b) => a + b, 0);
+    },
+  };
+}
