@@ -12,6 +12,7 @@ import { cost } from './cost.ts';
 import { drain } from './drain.ts';
 import { fair } from './fair.ts';
 import { hashes } from './hashes.ts';
+import { latency } from './latency.ts';
 import { describeRun } from './machine.ts';
 import { mail } from './mail.ts';
 import { memory } from './memory.ts';
@@ -44,6 +45,7 @@ const BENCHES: Record<string, Bench> = {
   mail: { unit: 'mails/s', run: mail },
   passwords: { unit: 'hashes/s', run: passwords },
   workers: { unit: 'users/s', run: workers },
+  latency: { unit: 'users/s', onlyNamed: true, run: latency },
   hashes: { unit: 'µs', onlyNamed: true, run: hashes },
 };
 

@@ -35,3 +35,14 @@ export function tenthRates(samples: Sample[], total: number): number[] {
   const span = (list: number[], i: number) => (list[i + 1] as number) - (list[i] as number);
   return Array.from({ length: TENTHS }, (_, i) => (span(bounds, i) / span(times, i)) * 1000);
 }
+
+/** The longest time in which no user ended, in milliseconds, from the first sample on. */
+export function longestPause(samples: Sample[]): number {
+  let longest = 0;
+  let last = samples[0];
+  for (const sample of samples) {
+    longest = Math.max(longest, sample.ms - (last?.ms ?? 0));
+    if (sample.ended > (last?.ended ?? 0)) last = sample;
+  }
+  return longest;
+}

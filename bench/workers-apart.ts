@@ -18,6 +18,8 @@ export interface Apart {
   settings?: Record<string, string>;
   /** Options of their Node.js. */
   execArgv?: string[];
+  /** An open file for their logs, which are thrown away otherwise. */
+  log?: number;
 }
 
 /** Starts `count` of them and waits until they are ready; answers their process ids. */
@@ -31,7 +33,7 @@ export async function startWorkers(scope: Scope, stores: Stores, count: number, 
   return workers.map((worker) => worker.pid as number);
 }
 
-function startOne(stores: Stores, name: string, { settings, execArgv }: Apart): Promise<Child> {
+function startOne(stores: Stores, name: string, { settings, execArgv, log }: Apart): Promise<Child> {
   return startChild({
     name,
     file: FILE,
@@ -39,7 +41,7 @@ function startOne(stores: Stores, name: string, { settings, execArgv }: Apart): 
     env: childEnv({ ...settingsOf(stores), ...settings }),
     logger: openLogger({ level: 'silent', name: 'bench' }),
     stopAfterMs: STOP_AFTER_MS,
-    output: 'ignore',
+    output: log ?? 'ignore',
   });
 }
 

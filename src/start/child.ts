@@ -21,8 +21,8 @@ export interface ChildOptions {
   logger: Logger;
   /** Milliseconds that it may take to drain. */
   stopAfterMs: number;
-  /** Where its output goes. */
-  output: 'inherit' | 'ignore';
+  /** Where its output goes; a number is an open file. */
+  output: 'inherit' | 'ignore' | number;
 }
 
 export interface Child {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { type Sample, tenthRates, timeAt } from '../../bench/tenths.ts';
+import { longestPause, type Sample, tenthRates, timeAt } from '../../bench/tenths.ts';
 
 const SAMPLES: Sample[] = [
   { ms: 1000, ended: 0 },
@@ -25,6 +25,12 @@ test('a number that no samples surround is an error, not a guess', () => {
   assert.throws(() => timeAt(SAMPLES, 201), /no samples around 201 users/);
   assert.throws(() => timeAt([], 1), /no samples/);
   assert.throws(() => timeAt([{ ms: 5, ended: 10 }], 1), /no samples/);
+});
+
+test('the longest pause lies between two samples with more users, or before the end', () => {
+  assert.equal(longestPause(SAMPLES), 400);
+  assert.equal(longestPause([...SAMPLES, { ms: 2500, ended: 200 }]), 700);
+  assert.equal(longestPause([]), 0);
 });
 
 /** A sample every 200 ms of an import whose `total` users end at `rate(ended)` users per second. */

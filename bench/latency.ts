@@ -1,0 +1,123 @@
+/**
+ * `latency`: users per second where PostgreSQL and Redis are 0, 1, 5 and 40 ms away from the API and the workers, with 1, 2
+ * and 4 worker processes; and the same with BullMQ's PostgreSQL backend and one worker.
+ *
+ * The milliseconds are those of a round trip, added by a proxy (proxy.ts) that all connections of all processes go through;
+ * at 0 they go without it. Each has stores of its own. The clock runs from the request.
+ * Ceiling: as many workers without the proxy. Beside it: how many jobs lost their locks, how many batches were tried
+ * again, and the longest time in which no user ended, from what the workers' logs and the list of imports say.
+ */
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Context, perSecond, type Result, rounded, Skipped } from './bench.ts';
+import { importAll, proveReady } from './import-all.ts';
+import { importBody } from './load.ts';
+import { startProxy } from './proxy.ts';
+import { redisVersion } from './redis.ts';
+import { openRoundTrips } from './round-trip.ts';
+import type { Scope } from './scope.ts';
+import { type Stores, startService, startStores } from './stand.ts';
+import { longestPause } from './tenths.ts';
+import { counted } from './words.ts';
+import { startWorkers } from './workers-apart.ts';
+
+const DEFAULT_USERS = 40_000;
+const DELAYS_MS = [0, 1, 5, 40];
+const WORKERS = { redis: [1, 2, 4], postgres: [1] };
+/** The PostgreSQL queue is slower by a multiple. */
+const PART = { redis: 1, postgres: 0.25 };
+
+type Backend = keyof typeof WORKERS;
+
+export interface Case {
+  backend: Backend;
+  workers: number;
+  delayMs: number;
+  users: number;
+}
+
+interface Measured {
+  ms: number;
+  /** Milliseconds. */
+  longestPause: number;
+  lostLocks: number;
+  retriedBatches: number;
+  /** Milliseconds that a round trip takes longer through the proxy. */
+  addedMs?: { redis: number; postgres: number };
+}
+
+export async function latency({ scope, say, users = DEFAULT_USERS }: Context): Promise<Result[]> {
+  if (!redisVersion()) throw new Skipped('redis-server is not on this machine');
+  const results: Result[] = [];
+  for (const backend of ['redis', 'postgres'] as const) {
+    for (const workers of WORKERS[backend]) {
+      let nearby: number | undefined;
+      for (const delayMs of DELAYS_MS) {
+        const one = { backend, workers, delayMs, users: Math.ceil(users * PART[backend]) };
+        const measured = await scope.within((inner) => measure(inner, one));
+        nearby ??= perSecond(one.users, measured.ms);
+        results.push(resultOf(one, measured, nearby));
+        say(`${results.at(-1)?.name}: ${results.at(-1)?.value} users/s; ${results.at(-1)?.notes[1]}`);
+      }
+    }
+  }
+  return results;
+}
+
+export async function measure(scope: Scope, { backend, workers, delayMs, users }: Case): Promise<Measured> {
+  const stores = await startStores(scope, { redis: true });
+  const direct = { databaseUrl: stores.databaseUrl, redisUrl: (stores.redis as { url: string }).url };
+  const proxy = delayMs > 0 ? await startProxy(scope, direct, delayMs) : undefined;
+  const far = farStores(stores, backend, proxy ?? direct);
+  const addedMs = proxy ? await (await openRoundTrips(scope, direct, proxy)).measure() : undefined;
+  const path = join(stores.dir, 'workers.log');
+  const log = await scope.start(
+    () => open(path, 'a'),
+    (file) => file.close(),
+  );
+  const service = await startService(scope, far, 0);
+  await startWorkers(scope, far, workers, { log: log.fd });
+  await proveReady(service, users);
+  const { ms, samples } = await importAll(service, [...importBody(users, service.orgId)], users);
+  return { ms, longestPause: longestPause(samples), addedMs, ...faultsIn(await readFile(path, 'utf8')) };
+}
+
+/** What API and workers are told of the stores. */
+function farStores(stores: Stores, backend: Backend, urls: { databaseUrl: string; redisUrl: string }): Stores {
+  const redis = backend === 'redis' ? { pid: 0, ...stores.redis, url: urls.redisUrl } : undefined;
+  return { ...stores, databaseUrl: urls.databaseUrl, redis };
+}
+
+/** Counts what the workers complained about, one JSON a line. */
+function faultsIn(log: string): { lostLocks: number; retriedBatches: number } {
+  let lostLocks = 0;
+  let retriedBatches = 0;
+  for (const line of log.split('\n').filter((text) => text.startsWith('{'))) {
+    const { msg, err } = JSON.parse(line) as { msg?: string; err?: { message?: string; jobs?: number } };
+    if (msg === 'a batch was not written') retriedBatches++;
+    if (/lost the lock|Missing lock|Lock mismatch|could not renew lock/.test(err?.message ?? '')) {
+      lostLocks += err?.jobs ?? 1;
+    }
+  }
+  return { lostLocks, retriedBatches };
+}
+
+function resultOf({ backend, workers, delayMs, users }: Case, measured: Measured, nearby: number): Result {
+  const value = perSecond(users, measured.ms);
+  const { addedMs, lostLocks, retriedBatches } = measured;
+  const pause = Math.round(measured.longestPause);
+  return {
+    name: `latency-${backend}-${workers}-${delayMs}`,
+    value,
+    unit: 'users/s',
+    ceiling: nearby,
+    ratio: rounded(value / nearby, 3),
+    notes: [
+      `${users} users, ${counted(workers, 'worker', 'workers')}, stores ${delayMs} ms away; ceiling: 0 ms`,
+      `${counted(lostLocks, 'lost lock', 'lost locks')}, ${counted(retriedBatches, 'batch', 'batches')} tried again, ` +
+        `no user ended for at most ${pause} ms`,
+      ...(addedMs ? [`the proxy adds ${addedMs.redis} ms to Redis, ${addedMs.postgres} ms to PostgreSQL`] : []),
+    ],
+    extras: { users, workers, delayMs, backend, ...measured },
+  };
+}
