@@ -28,7 +28,7 @@ async function start(config: StoresConfig, logger: Logger): Promise<Running> {
   const { token } = await prepareDatabase(config.DATABASE_URL, config);
   // To the terminal and not to the log, which others read.
   if (token) console.error(`\nToken of the first administrator, shown this once:\n  ${token}\n`);
-  const pool = openPool(config.DATABASE_URL, { max: 20, name: 'muster-api' });
+  const pool = openPool(config.DATABASE_URL, { max: 20, name: 'muster-api', statementMs: config.DATABASE_TIMEOUT_MS });
   const hasher = openHasher({ threads: config.HASH_THREADS });
   const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
   const signal = openImportSignal(config.DATABASE_URL);

@@ -40,6 +40,8 @@ const schema = z.object({
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must start with postgres://')
     .optional(),
+  /** How long a statement may take, in milliseconds, before it is given up and tried again or answered 503. */
+  DATABASE_TIMEOUT_MS: int(1000, HOUR).default(30_000),
   REDIS_URL: z
     .string()
     .regex(/^(rediss?:\/\/|unix:\/\/|\/)/, 'must start with redis://')

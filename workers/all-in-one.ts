@@ -22,7 +22,11 @@ runEntry('worker', start);
 
 async function start(config: StoresConfig, logger: Logger, stopping: AbortSignal): Promise<Running> {
   const condition = openCondition();
-  const pool = openPool(config.DATABASE_URL, { max: 10, name: 'muster-worker' });
+  const pool = openPool(config.DATABASE_URL, {
+    max: 10,
+    name: 'muster-worker',
+    statementMs: config.DATABASE_TIMEOUT_MS,
+  });
   const secrets = openSecrets(config.ENCRYPTION_KEY);
   const hasher = openHasher({ threads: config.HASH_THREADS });
   const queues = openQueues({ ...config, condition, onError: (err) => logger.warn({ err }, 'queue') });

@@ -1,11 +1,14 @@
 /**
  * Connections to PostgreSQL.
  *
- * Guarantee: a connection that a stopped process left inside a transaction is ended by the server, so a frozen
- * worker cannot hold its locks for long.
+ * Guarantee: nothing waits for the database for ever (limits.ts): neither a statement, nor a lock, nor a connection. A
+ * connection that a stopped process left inside a transaction is ended by the server, so a frozen worker cannot hold its
+ * locks for long.
  */
 import pg from 'pg';
+import { endLong, SERVER_KEEP_ALIVE, STATEMENT_MS, sessionLimits } from './limits.ts';
 import { prepareSession, type SessionSettings } from './session.ts';
+import { TimedClient } from './timed-client.ts';
 
 export type Pool = pg.Pool;
 /** Anything that runs a query: a pool, or the one connection of a transaction. */
@@ -16,23 +19,31 @@ export interface PoolOptions {
   max?: number;
   /** Seen in pg_stat_activity. */
   name?: string;
-  /** Settings of each session, over those of session.ts. */
+  /** Settings of each session, over those of session.ts and limits.ts. */
   settings?: SessionSettings;
+  /** How long a statement may take, in milliseconds; 30 seconds unless told. */
+  statementMs?: number;
 }
+
+/** To get a connection, a free one or a new one. */
+const WAIT_MS = 30_000;
 
 /**
  * Opens a pool. Errors of connections are swallowed here, idle or not, as the query under way or the next one meets
  * them anyway; a connection in use that nobody listens to would end the process.
  */
 export function openPool(url: string, options: PoolOptions = {}): Pool {
-  const pool = new pg.Pool({
+  const { statementMs = STATEMENT_MS } = options;
+  const config: pg.PoolConfig & { statementMs: number } = {
     connectionString: url,
     max: options.max ?? 10,
     application_name: options.name ?? 'muster',
-    onConnect: prepareSession(options.settings),
-    connectionTimeoutMillis: 30_000,
-    keepAlive: true,
-  });
+    onConnect: prepareSession({ ...SERVER_KEEP_ALIVE, ...sessionLimits(statementMs), ...options.settings }),
+    connectionTimeoutMillis: WAIT_MS,
+    Client: TimedClient,
+    statementMs, // for the client
+  };
+  const pool = new pg.Pool(config);
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
@@ -53,6 +64,7 @@ export async function transaction<T>(pool: Pool, work: (db: pg.PoolClient) => Pr
     });
     throw error;
   } finally {
+    endLong(client);
     client.release(broken);
   }
 }

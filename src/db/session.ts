@@ -18,14 +18,10 @@ const EVERY_SESSION: SessionSettings = {
   // Our statements take milliseconds. Compiling one takes up to seconds, and the server does it for each execution whose plan
   // it believes to be dear, which is every plan with a step that the session disables.
   jit: 'off',
-  // Ends the transaction, and so the locks, of a process that was frozen in it.
-  idle_in_transaction_session_timeout: '30s',
 };
 
 /** Without it, names would mean other tables. */
 const REQUIRED = ['search_path'];
-/** A server that does not answer this is not there: the connection is given up. */
-const PATIENCE_MS = 30_000;
 
 const SET = `select set_config(wanted.name, wanted.value, false)
   from unnest($1::text[], $2::text[]) as wanted (name, value) left join pg_settings now using (name)
@@ -39,6 +35,6 @@ export function prepareSession(settings: SessionSettings = {}): (client: pg.Clie
   const wanted = { ...EVERY_SESSION, ...settings };
   const values = [Object.keys(wanted), Object.values(wanted), REQUIRED];
   return async (client) => {
-    await client.query({ text: SET, values, query_timeout: PATIENCE_MS } as pg.QueryConfig);
+    await client.query(SET, values);
   };
 }

@@ -19,8 +19,8 @@ export function faultKind(error: unknown): FaultKind {
   return DATA_CLASSES.has(group) ? 'data' : 'other';
 }
 
-/** The five characters of SQLSTATE, if the error came from the server. */
+/** The five characters of SQLSTATE, if the error came from the server. Each holds a digit, unlike `EPIPE` of a socket. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }

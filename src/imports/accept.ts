@@ -1,6 +1,7 @@
 /**
  * The import's own rows while it is taken: created unseen, then made to run in one short transaction, or removed.
  */
+import { allowLong } from '../db/limits.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
 import type { Caller } from '../identity/caller.ts';
@@ -50,6 +51,7 @@ export async function touchReceiving(db: Db, importId: string): Promise<void> {
 /** Removes an import that was not accepted, and all of its items, also those written after a sweep took the import. */
 export async function discard(pool: Pool, importId: string): Promise<void> {
   await transaction(pool, async (db) => {
+    await allowLong(db);
     await db.query(`delete from imports where id = $1 and state = 'receiving'`, [importId]);
     await db.query('delete from import_items where import_id = $1 and not exists (select from imports where id = $1)', [
       importId,

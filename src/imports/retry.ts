@@ -5,6 +5,7 @@
  * database: a clash, a refusal. An entry that was invalid from the start stays failed, as trying cannot mend it; the report
  * gives it back to be mended. If we die before the commit, nothing has happened.
  */
+import { allowLong } from '../db/limits.ts';
 import type { Db, Pool } from '../db/pool.ts';
 import type { Caller } from '../identity/caller.ts';
 import {
@@ -41,6 +42,7 @@ export async function retryImport(pool: Pool, caller: Caller, importId: string, 
 
 /** Answers how many items are pending again. */
 async function reopenFailed(db: Db, importId: string): Promise<number> {
+  await allowLong(db);
   const { rows } = await db.query<{ n: number }>(
     `with reopened as (
        update import_items set state = 'pending', error = null

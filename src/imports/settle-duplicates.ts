@@ -3,6 +3,7 @@
  * the first stays; the others fail or, where users who exist are skipped, are skipped. Linear in the items, whatever the
  * body holds. Part of the transaction that accepts the import: if we die here nothing of it is kept.
  */
+import { allowLong } from '../db/limits.ts';
 import type { Db } from '../db/pool.ts';
 import { errorBody } from '../errors.ts';
 import { PAYLOAD } from './items.ts';
@@ -24,6 +25,7 @@ export interface DuplicateRule {
 export async function settleDuplicates(db: Db, importId: string, rule: DuplicateRule): Promise<void> {
   // The planner knows nothing yet of rows that were just copied in, and would compare each with each.
   await db.query('set local enable_nestloop = off');
+  await allowLong(db);
   await settleLater(db, importId, rule, 'i.user_id', ID_TWICE);
   await settleLater(db, importId, rule, `o.org_id || chr(1) || i.user_name_key`, NAME_TWICE);
 }

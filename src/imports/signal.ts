@@ -4,11 +4,19 @@
  * Guarantee: a wake-up may be late or missing (a lost connection), never wrong: who waits looks at the database each
  * time and at least every POLL_MS.
  */
-import pg from 'pg';
+import type pg from 'pg';
+import { SERVER_KEEP_ALIVE } from '../db/limits.ts';
+import { prepareSession } from '../db/session.ts';
+import { TimedClient } from '../db/timed-client.ts';
+import { inTime } from '../in-time.ts';
 
 const CHANNEL = 'muster_import';
 const POLL_MS = 500;
 const RECONNECT_MS = 1000;
+/** A server that is gone without a word is noticed by asking it something. */
+const HEARTBEAT_MS = 15_000;
+const ANSWER_MS = 5000;
+const CLOSE_MS = 1000;
 
 export interface ImportSignal {
   /** Resolves at the next word about the import, or after `ms` or POLL_MS, whichever is first. */
@@ -28,13 +36,21 @@ export function openImportSignal(databaseUrl: string): ImportSignal {
   }
 
   async function connect(): Promise<void> {
-    const c = new pg.Client({ connectionString: databaseUrl, application_name: 'muster-signal', keepAlive: true });
+    const c = new TimedClient({
+      connectionString: databaseUrl,
+      application_name: 'muster-signal',
+      statementMs: ANSWER_MS,
+    });
     c.on('notification', (n) => wake(n.payload ?? ''));
     c.on('error', () => {}); // 'end' follows
     c.on('end', reconnectLater);
     client = c;
     await c.connect();
+    await prepareSession(SERVER_KEEP_ALIVE)(c);
     await c.query(`listen ${CHANNEL}`);
+    const heartbeat = setInterval(() => c.query('select 1').catch(() => {}), HEARTBEAT_MS); // 'end' follows
+    heartbeat.unref();
+    c.once('end', () => clearInterval(heartbeat));
   }
 
   function reconnectLater(): void {
@@ -66,7 +82,8 @@ export function openImportSignal(databaseUrl: string): ImportSignal {
     async close() {
       closed = true;
       clearTimeout(timer);
-      await client?.end().catch(() => {}); // it may be broken already, which is as good as closed
+      if (!client) return;
+      await inTime(client.end(), CLOSE_MS, 'PostgreSQL').catch(() => {}); // it may be broken already, which is as good as closed
     },
   };
 }

@@ -4,16 +4,19 @@
  * Guarantee: answers within some seconds, with a word for what is wrong that names no host, no user and no password.
  */
 import { createTransport } from 'nodemailer';
+import { inTime } from '../in-time.ts';
 
 export type SmtpAnswer = { answers: true } | { answers: false; reason: string };
 
 const LIMITS = { connectionTimeout: 3000, greetingTimeout: 3000, dnsTimeout: 3000, socketTimeout: 5000 };
+/** All of it: a server that says a little from time to time keeps within each of them. */
+const VERIFY_MS = 15_000;
 
 /** @param url `smtp://user:password@host:port` or `smtps://…` */
 export async function verifySmtp(url: string): Promise<SmtpAnswer> {
   const transporter = createTransport({ url, ...LIMITS });
   try {
-    await transporter.verify();
+    await inTime(transporter.verify(), VERIFY_MS, 'the mail server');
     return { answers: true };
   } catch (error) {
     const { code, errno, responseCode } = error as { code?: string; errno?: unknown; responseCode?: number };

@@ -3,6 +3,7 @@
  * instance. Any number of processes may do this at once.
  */
 import type { Config } from '../config.ts';
+import { MIGRATION_MS } from '../db/limits.ts';
 import { migrate } from '../db/migrate.ts';
 import { openPool, type Pool } from '../db/pool.ts';
 import { type Bootstrapped, bootstrap } from '../identity/bootstrap.ts';
@@ -17,7 +18,7 @@ const OLDEST = 15;
  * @throws StartError when the database does not answer or is too old
  */
 export async function prepareDatabase(url: string, config: Config): Promise<Bootstrapped> {
-  const pool = openPool(url, { max: 3, name: 'muster start' });
+  const pool = openPool(url, { max: 3, name: 'muster start', statementMs: MIGRATION_MS });
   const hasher = openHasher({ threads: 1 });
   try {
     await requireServer(pool);

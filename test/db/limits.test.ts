@@ -1,0 +1,130 @@
+/** Statements, locks and connections that take too long: each ends in time, and no broken connection is used again. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { allowLong } from '../../src/db/limits.ts';
+import { openPool, type Pool, transaction } from '../../src/db/pool.ts';
+import { faultKind, sqlState } from '../../src/db/sqlstates.ts';
+import { TimedClient } from '../../src/db/timed-client.ts';
+import { isUnavailable } from '../../src/http/unavailable.ts';
+import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { type SilentProxy, startSilentProxy } from '../support/silent-proxy.ts';
+
+const MS = 400;
+/** What never comes takes longer than any limit. */
+const BOUNDED = { timeout: 20_000 };
+
+describe('a pool with limits', () => {
+  let db: TestDatabase;
+  let proxy: SilentProxy;
+  let pool: Pool;
+  before(async () => {
+    db = await testDatabase({ name: 'limits' });
+  });
+  beforeEach(async () => {
+    proxy = await startSilentProxy(db.url);
+    pool = openPool(proxy.url, { max: 1, name: 'limits-test', statementMs: MS });
+  });
+  afterEach(async () => {
+    await pool.end();
+    await proxy.stop();
+  });
+  after(() => db.drop());
+
+  const pid = async () => (await pool.query('select pg_backend_pid() as pid')).rows[0].pid;
+
+  it('ends a statement at the server, and uses the connection again', BOUNDED, async () => {
+    const before = await pid();
+    const fault = await pool.query('select pg_sleep(60)').catch((e) => e);
+    assert.equal(sqlState(fault), '57014');
+    assertPassing(fault);
+    // pg-pool takes no connection back from a failed query.
+    const client = await pool.connect();
+    const { pid: own } = (await client.query('select pg_backend_pid() as pid')).rows[0];
+    await assert.rejects(client.query('select pg_sleep(60)'), { code: '57014' });
+    client.release();
+    assert.equal(await pid(), own);
+    assert.notEqual(own, before);
+  });
+
+  it('ends the wait for a lock', BOUNDED, async () => {
+    await transaction(db.pool, async (holder) => {
+      await holder.query('lock table organizations');
+      const fault = await pool.query('select from organizations').catch((e) => e);
+      assert.equal(sqlState(fault), '55P03');
+      assertPassing(fault);
+    });
+  });
+
+  it('ends a transaction that stands idle before others give up its locks', BOUNDED, async () => {
+    const idle = await pool.connect();
+    const ended = new Promise((resolve) => idle.once('end', resolve));
+    await idle.query('begin');
+    await idle.query('lock table organizations');
+    const other = openPool(db.url, { max: 1, statementMs: MS * 2 });
+    await other.query('select from organizations');
+    await other.end();
+    await ended;
+    idle.release();
+  });
+
+  it('gives up a server that is silent, and never uses that connection again', BOUNDED, async () => {
+    const before = await pid();
+    proxy.silence();
+    const fault = await pool.query('select 1').catch((e) => e);
+    assert.equal(fault.code, 'ETIMEDOUT');
+    assertPassing(fault);
+    assert.equal(pool.totalCount, 0);
+    proxy.recover();
+    assert.notEqual(await pid(), before);
+  });
+
+  it('gives up a transaction as a whole: its rollback waits for nothing', BOUNDED, async () => {
+    let rollback: Promise<unknown> | undefined;
+    const work = transaction(pool, async (client) => {
+      const query = client.query.bind(client) as (text: string) => Promise<unknown>;
+      client.query = ((text: string) => {
+        const result = query(text);
+        if (text === 'rollback') rollback = result;
+        return result;
+      }) as typeof client.query;
+      proxy.silence();
+      await client.query('select 1');
+    });
+    await assert.rejects(work, { code: 'ETIMEDOUT' });
+    await assert.rejects(rollback as Promise<unknown>, /not queryable/);
+    assert.equal(pool.totalCount, 0);
+  });
+
+  it('gives up a connection that is taken and never answered', BOUNDED, async () => {
+    proxy.silence();
+    const client = new TimedClient({ connectionString: proxy.url, connectMs: MS });
+    client.on('error', () => {});
+    assertPassing(await client.connect().catch((e) => e));
+  });
+
+  it('lets a transaction take longer where that is allowed, and no later one', BOUNDED, async () => {
+    const own = await transaction(pool, async (client) => {
+      await allowLong(client);
+      // Longer than the client waits as a rule.
+      const { rows } = await client.query('select pg_backend_pid() as pid, pg_sleep(1.5)');
+      return rows[0].pid;
+    });
+    assert.equal(await pid(), own);
+    await assert.rejects(pool.query('select pg_sleep(60)'), { code: '57014' });
+    proxy.recover();
+    await pid();
+    proxy.silence();
+    await assert.rejects(pool.query('select 1'), { code: 'ETIMEDOUT' });
+  });
+});
+
+it('tells SQLSTATE from the codes of a socket', () => {
+  for (const code of ['EPIPE', 'ECONNRESET', 'ETIMEDOUT', 'EBUSY']) assert.equal(faultKind({ code }), 'retry', code);
+  for (const code of ['23505', 'MU001', 'XX000', '0A000']) assert.equal(sqlState({ code }), code);
+});
+
+/** Tried again by who can, else answered 503. */
+function assertPassing(fault: unknown): void {
+  assert.equal(faultKind(fault), 'retry', String(fault));
+  assert.ok(isUnavailable(fault), String(fault));
+}
