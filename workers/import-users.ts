@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { openPool } from '../src/db/pool.ts';
-import { type BatchWriterSettings, createBatchWriter } from '../src/imports/batch-writer.ts';
+import { type BatchStore, type BatchWriterSettings, createBatchWriter } from '../src/imports/batch-writer.ts';
 import { specialStores } from '../src/imports/existing/stores.ts';
 import { batchStore, type ItemPointer, processItem } from '../src/imports/process.ts';
 import { createTurns } from '../src/imports/turns.ts';
@@ -11,6 +11,7 @@ import type { Hasher } from '../src/passwords/hasher.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import type { Secrets } from '../src/secrets.ts';
 import { startLoop } from './loop.ts';
+import { openShare } from './share.ts';
 
 export interface ImportWorkerDeps {
   config: Config & { DATABASE_URL: string };
@@ -23,8 +24,6 @@ export interface ImportWorkerDeps {
 const MAX_FLUSHES = 6;
 const FILL_MS = 2;
 const SHARE_MS = 2000;
-/** Fewer would make small batches. */
-const LEAST_SHARE = 100;
 
 /** Starts taking jobs. `stop` takes no further job, lets those in progress be written, then closes its connections. */
 export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): {
@@ -34,6 +33,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
     max: MAX_FLUSHES + 2,
     name: 'muster-writer',
     settings: WRITER_SESSION,
+    statementMs: config.DATABASE_TIMEOUT_MS,
   });
   const settings: BatchWriterSettings = {
     maxBatch: 1000,
@@ -44,13 +44,11 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
     onFault: (fault) => logger.warn({ kind: fault.kind, err: fault.cause }, 'a batch was not written'),
   };
   const codes = { codeTtlMs: config.CODE_TTL_MS };
-  const writer = createBatchWriter(batchStore(writerPool, codes), settings);
+  const share = openShare(config.WORKER_CONCURRENCY, (jobs) => worker.limit(jobs));
+  const writerOf = (store: BatchStore) => createBatchWriter(share.watch(store), settings);
+  const writer = writerOf(batchStore(writerPool, codes));
   const stores = specialStores(writerPool, codes);
-  const special = {
-    skip: createBatchWriter(stores.skip, settings),
-    update: createBatchWriter(stores.update, settings),
-    dry: createBatchWriter(stores.dry, settings),
-  };
+  const special = { skip: writerOf(stores.skip), update: writerOf(stores.update), dry: writerOf(stores.dry) };
   const turns = createTurns(2 * config.HASH_THREADS); // one at work, one at hand for each thread
   const worker = queues.work<ItemPointer>(
     'imports',
@@ -62,7 +60,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
     },
   );
   const sharing = startLoop('share of the queue', logger, async () => {
-    worker.limit(shareOf(config.WORKER_CONCURRENCY, await queues.workers('imports')));
+    share.among(await queues.workers('imports'));
     return SHARE_MS;
   });
 
@@ -78,12 +76,4 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
       return stopping;
     },
   };
-}
-
-/**
- * How many jobs one of several processes has in progress. Together they have about what one would have alone: many that may
- * each take as much empty the queue, and batches get smaller the more of them wait for the next jobs.
- */
-export function shareOf(concurrency: number, processes: number): number {
-  return Math.min(concurrency, Math.max(LEAST_SHARE, Math.ceil(concurrency / Math.max(1, processes))));
 }

@@ -12,18 +12,33 @@ import { parseDuration } from '../src/imports/duration.ts';
 import { sweepKeys } from '../src/imports/idempotency.ts';
 import { rescueRound } from '../src/imports/rescue.ts';
 import { eraseRound } from '../src/imports/retention.ts';
+import { inTime } from '../src/in-time.ts';
+import type { Queues } from '../src/queue/queues.ts';
 import { startLoop } from './loop.ts';
 
 const MAX_INTERVAL_MS = 500;
+/** Deadlines do not wait longer for a queue that is silent. */
+const DEPTH_MS = 2000;
 const SWEEP_EVERY_MS = 60_000;
 /** Each removes what is past its time; nothing depends on when. */
 const SWEEPS: ((db: Db) => Promise<unknown>)[] = [sweepFailures, sweepExpired, sweepKeys];
 
-export function startRescuer(deps: { pool: Pool; config: Config; logger: Logger; condition?: Condition }): {
+export interface RescuerDeps {
+  pool: Pool;
+  config: Config;
+  queues: Pick<Queues, 'depth'>;
+  logger: Logger;
+  condition?: Condition;
+}
+
+export function startRescuer({ pool, config, queues, logger, condition }: RescuerDeps): {
   stop(): Promise<unknown>;
 } {
-  const { pool, config, logger, condition } = deps;
-  const settings = { rescueAfterMs: config.RESCUE_AFTER_MS, abandonedAfterMs: config.ABANDONED_AFTER_MS };
+  const settings = {
+    rescueAfterMs: config.RESCUE_AFTER_MS,
+    abandonedAfterMs: config.ABANDONED_AFTER_MS,
+    queue: { depth: () => inTime(queues.depth('imports'), DEPTH_MS, 'the queue'), window: config.DISPATCH_WINDOW },
+  };
   const interval = Math.min(MAX_INTERVAL_MS, config.RESCUE_AFTER_MS);
   async function rescue(): Promise<number> {
     const { redispatched, swept } = await rescueRound(pool, settings);

@@ -20,6 +20,9 @@ export interface DispatchSettings {
 /** Jobs of an import that wait behind nothing: more than a person types, less than could keep others out. */
 const HEAD_START = 100;
 
+/** Jobs added since the cursor was last set, without those whose items have settled; of `imports i`, `import_dispatch d`. */
+export const IN_QUEUE = 'd.dispatched - (i.succeeded + i.skipped + i.failed + i.undone - d.settled_before)';
+
 interface Dispatchable {
   import_id: string;
   next_ordinal: number;
@@ -42,7 +45,7 @@ export async function dispatchRound(
     name: 'dispatchable',
     text: `select d.import_id, d.next_ordinal, d.generation, d.dispatched,
         case when i.dry_run then 'dry' when i.on_existing <> 'fail' then i.on_existing::text end as mode,
-        greatest(0, d.dispatched - (i.succeeded + i.skipped + i.failed + i.undone - d.settled_before)) as in_queue
+        greatest(0, ${IN_QUEUE}) as in_queue
       from imports i join import_dispatch d on d.import_id = i.id
       where i.state = 'running' and i.deadline > clock_timestamp() and d.next_ordinal < i.total
       order by in_queue, i.id`,
@@ -99,8 +102,8 @@ async function pendingFrom(pool: Pool, importId: string, from: number, limit: nu
 
 /**
  * Lets the dispatcher start over with what is still pending.
- * @param newJobs under new job ids, as after a resume: jobs of before may still be about to end without effect. When jobs
- *   were lost the ids stay, so that one that still exists is not doubled.
+ * @param newJobs under new job ids, as after a resume: jobs of before may still be about to end without effect, or held by a
+ *   worker that cannot write. When jobs were lost the ids stay, so that one that still exists is not doubled.
  */
 export async function resetCursor(db: Db, importId: string, newJobs: boolean): Promise<void> {
   await db.query(

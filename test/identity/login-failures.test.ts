@@ -7,6 +7,7 @@ import { isAttempt } from '../../src/identity/login/attempts.ts';
 import { countFailure, failureDelayMs, sweepFailures } from '../../src/identity/login/failures.ts';
 import { deleteUser } from '../../src/users/store.ts';
 import { startRescuer } from '../../workers/rescuer.ts';
+import { queueLog } from '../support/imports.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -87,7 +88,12 @@ test('what rested for a day starts anew and is swept', async () => {
 test('the rescuer sweeps', async () => {
   await countFailure(db.pool, { loginName: 'long ago' }, undefined);
   await db.pool.query(`update login_delays set last_failure_at = now() - interval '2 days'`);
-  const rescuer = startRescuer({ pool: db.pool, config: readConfig({}), logger: pino({ level: 'silent' }) });
+  const rescuer = startRescuer({
+    pool: db.pool,
+    config: readConfig({}),
+    queues: queueLog(),
+    logger: pino({ level: 'silent' }),
+  });
   const isSwept = async () => (await db.pool.query('select 1 from login_delays')).rowCount === 0;
   await waitFor(isSwept, { what: 'the old count to be gone' });
   await rescuer.stop();

@@ -87,6 +87,21 @@ for (const kind of ['postgres', 'redis'] as const) {
       assert.equal((await tableCounts(db.pool)).users, COUNT);
     });
 
+    it('holds three windows at most when nobody takes jobs and the rescuer comes again and again', async (t) => {
+      const to = open(t);
+      if (!to) return;
+      await acceptImport(db.pool, entries(COUNT));
+      const queue = { depth: () => to.depth('imports'), window: WINDOW };
+      for (let times = 0; times < 6; times++) {
+        for (let i = 0; i < 4; i++) await round(to);
+        await db.pool.query(`update imports set changed_at = now() - interval '1 hour'`);
+        await db.pool.query(`update import_dispatch set moved_at = now() - interval '1 hour'`);
+        await rescueRound(db.pool, { rescueAfterMs: 30_000, abandonedAfterMs: 3_600_000, queue });
+      }
+      const depth = await to.depth('imports');
+      assert.ok(depth > WINDOW && depth <= 3 * WINDOW, `${depth} jobs`);
+    });
+
     it('is filled again by the rescuer when it lost everything', async (t) => {
       const to = open(t);
       if (!to) return;

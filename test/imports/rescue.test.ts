@@ -102,6 +102,31 @@ describe('the rescuer', () => {
     assert.deepEqual((await rescueRound(db.pool, AFTER)).redispatched, []);
   });
 
+  it('hands out under new ids what nobody settled after the first rescue, unless the queue is full or away', async () => {
+    const window = 100;
+    const rescue = async (depth: () => Promise<number>) => {
+      await rescueRound(db.pool, { ...AFTER, queue: { depth, window } });
+      return dispatch();
+    };
+    const stuck = { changed: `clock_timestamp() - interval '61 seconds'`, moved: LONG_AGO };
+    // Of this import three jobs are in the queue, as they should.
+    for (const [depth, generation] of [
+      [async () => window + 3, 0],
+      [() => Promise.reject(new Error('the queue is away')), 0],
+      [async () => window + 2, 1],
+    ] as const) {
+      await wipe(db.pool);
+      const importId = await started(stuck);
+      assert.deepEqual(
+        await rescue(depth),
+        [0, 1, 2].map((o) => pointerJob(importId, o, generation).id),
+      );
+    }
+    await wipe(db.pool);
+    const importId = await started({ changed: LONG_AGO, moved: LONG_AGO });
+    assert.equal((await rescue(async () => 3))[0], pointerJob(importId, 0, 0).id, 'not at the first time');
+  });
+
   it('leaves alone what was not handed out yet: the dispatcher comes to it', async () => {
     const importId = await acceptImport(db.pool, entries(3));
     await setImport(db.pool, importId, { changed_at: LONG_AGO });

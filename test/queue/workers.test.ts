@@ -1,9 +1,8 @@
-/** Worker processes of one queue: they are counted, and each takes no more than its share. */
+/** Worker processes of one queue: they are counted, and each takes no more than it may. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
 import { openQueues, type Queues } from '../../src/queue/queues.ts';
-import { shareOf } from '../../workers/import-users.ts';
 import { testDatabase } from '../support/postgres.ts';
 import { redisUrl, requireOrSkip } from '../support/redis.ts';
 import { waitFor } from '../support/wait.ts';
@@ -49,12 +48,6 @@ for (const kind of ['postgres', 'redis'] as const) {
     }
   });
 }
-
-test('processes share what one would have alone, down to a hundred each, and none gets more than it may', () => {
-  const shares = (concurrency: number) => [0, 1, 2, 3, 4, 40].map((processes) => shareOf(concurrency, processes));
-  assert.deepEqual(shares(400), [400, 400, 200, 134, 100, 100]);
-  assert.deepEqual(shares(40), [40, 40, 40, 40, 40, 40]);
-});
 
 async function open(t: TestContext, kind: 'postgres' | 'redis'): Promise<Queues | undefined> {
   if (kind === 'redis' && !requireOrSkip(t, 'redis')) return undefined;

@@ -45,6 +45,7 @@ export interface ServiceOptions {
 
 export interface Service extends Calls, Omit<Fleet, 'stop'> {
   backend: Backend;
+  databaseUrl: string;
   redisUrl: string | undefined;
   queuePrefix: string;
   /** Token of the instance's administrator. */
@@ -95,6 +96,7 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
       return fleet.url;
     },
     backend: options.backend,
+    databaseUrl,
     redisUrl: settings.REDIS_URL,
     queuePrefix: settings.QUEUE_PREFIX,
     token,
