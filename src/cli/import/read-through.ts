@@ -1,6 +1,7 @@
 /** Reads all files once, to know what would be sent before anything is. */
 import type { Conversion } from '../../sources/convert.ts';
 import type { Output } from '../output.ts';
+import type { Chosen } from './choose.ts';
 import { openGauge } from './gauge.ts';
 import { openCounter, type Summary } from './summary.ts';
 
@@ -9,6 +10,25 @@ export interface Reading {
   size: number;
   /** Bytes of them that were read by now. */
   read(): number;
+  /** @param listen is called whenever more bytes were read, also where they hold no record */
+  onRead(listen: () => void): void;
+}
+
+export function openReading({ files }: Chosen): Reading & { note(file: string, bytes: number): void } {
+  const users = files.filter((file) => !file.isHashes);
+  const read = new Map<string, number>();
+  let listener = () => {};
+  return {
+    size: users.reduce((sum, { file }) => sum + file.size, 0),
+    read: () => users.reduce((sum, { file }) => sum + (read.get(file.name) ?? 0), 0),
+    note(file, bytes) {
+      read.set(file, bytes);
+      listener();
+    },
+    onRead(listen) {
+      listener = listen;
+    },
+  };
 }
 
 /** @throws UsageError when a file is broken as a whole */
@@ -20,12 +40,13 @@ export async function readThrough(
 ): Promise<Summary> {
   const counter = openCounter(mails);
   const gauge = openGauge(out, reading.size, 'bytes read');
+  reading.onRead(() => gauge.update(reading.read()));
   try {
     for await (const outcomes of conversion.outcomes()) {
       for (const outcome of outcomes) counter.add(outcome);
-      gauge.update(reading.read());
     }
   } finally {
+    reading.onRead(() => {});
     gauge.stop();
   }
   return counter.summary(conversion.unusedHashes());

@@ -20,7 +20,8 @@ import { readFailures } from './failures.ts';
 import { openGauge } from './gauge.ts';
 import { convertOptions, type SourceOptions } from './options.ts';
 import { openPlaces, type Places } from './places.ts';
-import { type Reading, readThrough } from './read-through.ts';
+import { openReading, readThrough } from './read-through.ts';
+import { requireUsersInFiles } from './require-users.ts';
 import { groupLines, summaryLines } from './show-summary.ts';
 import type { Summary } from './summary.ts';
 import { upload } from './upload.ts';
@@ -60,7 +61,7 @@ async function readAndSend(session: Session, options: RunOptions, chosen: Chosen
   try {
     const summary = await readThrough(out, conversion, reading, mails);
     for (const line of summaryLines(summary, mails)) out.note(line);
-    requireUsers(summary, options);
+    requireUsers(summary, options, usersFiles(chosen));
     await confirmStart(out, { summary, options, isGuess: chosen.isGuess, readsStdin: options.files.includes(STDIN) });
     const places = openPlaces();
     const gauge = openGauge(out, summary.users, 'users sent');
@@ -77,30 +78,19 @@ async function readAndSend(session: Session, options: RunOptions, chosen: Chosen
   }
 }
 
-function openReading({ files }: Chosen): Reading & { note(file: string, bytes: number): void } {
-  const users = files.filter((file) => !file.isHashes);
-  const read = new Map<string, number>();
-  return {
-    size: users.reduce((sum, { file }) => sum + file.size, 0),
-    read: () => users.reduce((sum, { file }) => sum + (read.get(file.name) ?? 0), 0),
-    note: (file, bytes) => void read.set(file, bytes),
-  };
+function usersFiles({ files }: Chosen): string[] {
+  return files.filter(({ isHashes }) => !isHashes).map(({ file }) => file.name);
 }
 
-function requireUsers(summary: Summary, { skipBroken }: RunOptions): void {
+function requireUsers(summary: Summary, { skipBroken }: RunOptions, files: readonly string[]): void {
   const broken = summary.broken.reduce((sum, { count }) => sum + count, 0);
   if (broken > 0 && !skipBroken) {
     throw new Failure(`${broken} record${broken === 1 ? '' : 's'} cannot be read, so nothing was sent.`, {
       exitCode: EXIT.usage,
-      advice: 'Mend them at the places named above, or go on without them: --skip-broken.',
+      advice: 'Correct them at the places named above, or go on without them: --skip-broken.',
     });
   }
-  if (summary.users === 0) {
-    throw new Failure('There is no user in these files.', {
-      exitCode: EXIT.usage,
-      advice: 'Was --from right, and is this the file of the users?',
-    });
-  }
+  requireUsersInFiles(summary, files);
   if (summary.orgs.some(({ orgId }) => orgId === '')) {
     throw new Failure('The files do not say which organization the users belong to.', {
       exitCode: EXIT.usage,

@@ -33,8 +33,17 @@ export interface HashGroup {
   examples: Place[];
 }
 
+/** What came of the records of one file. */
+export interface FileCount {
+  file: string;
+  users: number;
+  skipped: number;
+}
+
 export interface Summary {
   users: number;
+  /** Of each file that has records. */
+  files: FileCount[];
   orgs: { orgId: string; users: number }[];
   inactive: number;
   locked: number;
@@ -67,6 +76,7 @@ export interface Counter {
 /** @param mails whether the import is to send its mails now */
 export function openCounter(mails: 'auto' | 'none'): Counter {
   const orgs = new Map<string, number>();
+  const files = new Map<string, FileCount>();
   const hashes = new Map<string, HashGroup>();
   const notes = openGroups();
   const skipped = openGroups();
@@ -97,6 +107,10 @@ export function openCounter(mails: 'auto' | 'none'): Counter {
     add(outcome) {
       const { file, line, entry } = outcome;
       const place = { file, line };
+      const counted = files.get(file) ?? { file, users: 0, skipped: 0 };
+      files.set(file, counted);
+      if (entry) counted.users++;
+      if (outcome.skip !== undefined) counted.skipped++;
       for (const note of outcome.notes) notes.add(note.id, note.message, place);
       if (outcome.skip !== undefined) skipped.add('SKIPPED', outcome.skip, place);
       if (outcome.problem !== undefined) broken.add('BROKEN', `The record ${outcome.problem}.`, place);
@@ -104,6 +118,7 @@ export function openCounter(mails: 'auto' | 'none'): Counter {
     },
     summary: (unusedHashes) => ({
       ...numbers,
+      files: [...files.values()],
       orgs: [...orgs].map(([orgId, users]) => ({ orgId, users })).sort((a, b) => b.users - a.users),
       hashes: [...hashes.values()].sort((a, b) => b.count - a.count),
       withoutEmail: withoutEmail.list()[0],

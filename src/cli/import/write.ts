@@ -9,6 +9,7 @@ import type { Output } from '../output.ts';
 import { saveTo } from '../save.ts';
 import { chooseFiles, describeFiles } from './choose.ts';
 import { convertOptions, type SourceOptions } from './options.ts';
+import { requireUsersInFiles } from './require-users.ts';
 import { summaryLines } from './show-summary.ts';
 import { type Counter, openCounter } from './summary.ts';
 
@@ -26,7 +27,8 @@ export async function writeConverted(out: Output, options: WriteOptions): Promis
     const { source, files } = chosen;
     const conversion = await openConversion({ source, files, orgId: options.org, options: given });
     try {
-      await write(out, conversion, options.output);
+      const users = files.filter(({ isHashes }) => !isHashes).map(({ file }) => file.name);
+      await write(out, { conversion, users }, options.output);
     } finally {
       await conversion.close();
     }
@@ -35,20 +37,36 @@ export async function writeConverted(out: Output, options: WriteOptions): Promis
   }
 }
 
-async function write(out: Output, conversion: Conversion, path: string | undefined): Promise<void> {
+interface Job {
+  conversion: Conversion;
+  /** Names of the users' files. */
+  users: readonly string[];
+}
+
+async function write(out: Output, { conversion, users }: Job, path: string | undefined): Promise<void> {
   const counter = openCounter('auto');
-  const text = Readable.from(linesOf(conversion, counter), { objectMode: false });
+  const summaryOf = () => counter.summary(conversion.unusedHashes());
+  const requireUsers = () => {
+    try {
+      requireUsersInFiles(summaryOf(), users);
+    } catch (error) {
+      for (const line of summaryLines(summaryOf(), 'auto')) out.note(line);
+      throw error;
+    }
+  };
+  const text = Readable.from(linesOf(conversion, counter, requireUsers), { objectMode: false });
   const isFile = path !== undefined && path !== '-';
   if (isFile) {
     await untilInterrupted(new Interrupted('Nothing was written.'), (signal) => saveTo(path, text, signal));
   } else await pipeline(text, out.stream, { end: false });
-  const summary = counter.summary(conversion.unusedHashes());
+  const summary = summaryOf();
   if (isFile) out.result(summary);
   for (const line of summaryLines(summary, 'auto')) out.note(line);
   if (summary.broken.length > 0) exitWith(EXIT.usersFailed);
 }
 
-async function* linesOf(conversion: Conversion, counter: Counter): AsyncGenerator<Buffer> {
+/** @param atEnd throws where what was read is not to be kept */
+async function* linesOf(conversion: Conversion, counter: Counter, atEnd: () => void): AsyncGenerator<Buffer> {
   for await (const outcomes of conversion.outcomes()) {
     let text = '';
     for (const outcome of outcomes) {
@@ -57,4 +75,5 @@ async function* linesOf(conversion: Conversion, counter: Counter): AsyncGenerato
     }
     if (text !== '') yield Buffer.from(text);
   }
+  atEnd();
 }

@@ -28,7 +28,7 @@ export function delimiterOf(head: string): string {
 export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayout): Records {
   let { columns } = layout;
   let group: FileRecord[] = [];
-  let line = 1;
+  let ended = 0;
   const parser = parse({
     delimiter: layout.delimiter,
     bom: true,
@@ -38,7 +38,8 @@ export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayo
     record_delimiter: ['\r\n', '\n'],
     // Taken here and not as a stream, which would drop the rows before an error.
     on_record(cells: string[], { lines }: { lines: number }) {
-      line = lines - breaksIn(cells);
+      const line = lines - breaksIn(cells);
+      ended = lines;
       if (columns) group.push(row(cells, columns, line));
       else columns = cells.map((name) => name.trim());
       return null;
@@ -57,7 +58,7 @@ export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayo
   }
   if (!broken) await new Promise<void>((resolve) => finished(parser.end(), () => resolve()));
   if (group.length > 0) yield group;
-  if (broken instanceof CsvError) throw new FileError(`The file is not valid CSV: ${withoutData(broken)}.`, line + 1);
+  if (broken instanceof CsvError) throw new FileError(`The file is not valid CSV: ${withoutData(broken)}.`, ended + 1);
   if (broken) throw broken;
 }
 

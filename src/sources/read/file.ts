@@ -11,9 +11,9 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { Format, JsonPath } from '../source.ts';
+import { beginningOf, formattedBeginning } from './beginning.ts';
 import { type CsvLayout, csvRecords, delimiterOf } from './csv.ts';
 import { type Encoding, encodingOf, toUtf8 } from './encoding.ts';
-import { formatOf } from './format.ts';
 import { jsonRecords } from './json.ts';
 import { ldifRecords } from './ldif.ts';
 import { ndjsonRecords } from './ndjson.ts';
@@ -22,8 +22,6 @@ import { FileError, type Records } from './records.ts';
 /** The name of standard input. */
 export const STDIN = '/dev/stdin';
 
-/** So much is looked at to find out what a file is. */
-const SAMPLE_BYTES = 2 ** 20;
 const CHUNK_BYTES = 2 ** 18;
 
 export interface FileOptions {
@@ -41,7 +39,7 @@ export interface ExportFile {
   delimiter: string;
   /** On the disk, in bytes. */
   size: number;
-  /** The beginning, at most 1 MiB, as UTF-8. */
+  /** The beginning as UTF-8: 1 MiB, or more where the first line is longer (`beginning.ts`). */
   head: Buffer;
   /** Whether `head` is all of it. */
   isWhole: boolean;
@@ -65,6 +63,7 @@ export async function openExport(
     return await look(name, file, options);
   } catch (error) {
     await file?.close();
+    if (error instanceof FileError) throw new FileError(placed(name, error), error.line);
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
     throw new FileError(`${name} cannot be read: ${REASONS[code] ?? message}.`);
@@ -82,12 +81,11 @@ const REASONS: Record<string, string> = {
 async function look(name: string, file: FileHandle, options: FileOptions): Promise<ExportFile> {
   const { size } = await file.stat();
   const isGzip = await beginsAsGzip(file);
-  const raw = await sample(bytesOf(file, isGzip));
+  const raw = await beginningOf(bytesOf(file, isGzip));
   const encoding = options.encoding ?? encodingOf(raw.bytes, raw.isWhole);
-  const { bytes: head, isWhole } = await sample(toUtf8(bytesOf(file, isGzip), encoding));
-  const text = head.toString('utf8');
-  const format = options.format ?? formatOf(text);
-  const delimiter = delimiterOf(text);
+  const text = () => toUtf8(bytesOf(file, isGzip), encoding);
+  const { bytes: head, isWhole, format } = await formattedBeginning(text, options.format);
+  const delimiter = delimiterOf(head.toString('utf8'));
   return {
     name,
     isGzip,
@@ -152,17 +150,6 @@ async function* rawBytes(file: FileHandle, onRead?: (bytes: number) => void): As
 async function beginsAsGzip(file: FileHandle): Promise<boolean> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
   return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
-}
-
-async function sample(chunks: AsyncIterable<Buffer>): Promise<{ bytes: Buffer; isWhole: boolean }> {
-  const kept: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of chunks) {
-    kept.push(chunk);
-    length += chunk.length;
-    if (length > SAMPLE_BYTES) return { bytes: Buffer.concat(kept).subarray(0, SAMPLE_BYTES), isWhole: false };
-  }
-  return { bytes: Buffer.concat(kept), isWhole: true };
 }
 
 async function spooled(stdin: Readable): Promise<FileHandle> {

@@ -1,12 +1,12 @@
 /**
  * Finds the users in a JSON document of any size: the values at given paths, one at a time, in bounded memory.
  *
- * Guarantee: looks at each byte once and holds no more than one record; a document may be followed by further ones, as
- * when pages of answers were put into one file. A syntax error ends the file, as nothing after it has a certain place.
+ * Guarantee: looks at each byte once and holds no more than one record; no text may be longer than a record, needed or
+ * not. A document may be followed by further ones, as when pages of answers were put into one file. A syntax error ends the file, as nothing after it has a certain place.
  */
 import type { JsonPath } from '../source.ts';
 import { BACKSLASH, JsonCursor, NEWLINE, QUOTE } from './json-cursor.ts';
-import { FileError, type FileRecord, type Records } from './records.ts';
+import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
 
 /** The key under which a record gets the plain texts that stood before it in the object around its array. */
 export const CONTEXT = '@context';
@@ -33,6 +33,8 @@ interface Passed {
   line: number;
   depth: number;
   inString: boolean;
+  /** Where the text that has not ended began; less than 0 when that was let go. */
+  textFrom: number;
   isRecord: boolean;
   /** Its beginning was let go, as nobody needs it. */
   isCut: boolean;
@@ -156,7 +158,8 @@ export class JsonScanner {
   private begin(byte: number): boolean {
     const isRecord = this.paths.some((path) => path.length === this.path.length && this.isBegun(path));
     if (!isRecord && (byte === OPEN_ARRAY || byte === OPEN_OBJECT) && this.enter(byte === OPEN_ARRAY)) return true;
-    this.value = { from: this.cursor.at, line: this.cursor.line, depth: 0, inString: false, isRecord, isCut: false };
+    const { at: from, line } = this.cursor;
+    this.value = { from, line, depth: 0, inString: false, textFrom: from, isRecord, isCut: false };
     return true;
   }
 
@@ -186,8 +189,10 @@ export class JsonScanner {
           if (value.depth === 0) return this.finish(i + 1);
         } else if (c === BACKSLASH) i++;
         else if (c === NEWLINE) this.cursor.line++;
-      } else if (c === QUOTE) value.inString = true;
-      else if (c === OPEN_OBJECT || c === OPEN_ARRAY) value.depth++;
+      } else if (c === QUOTE) {
+        value.inString = true;
+        value.textFrom = i;
+      } else if (c === OPEN_OBJECT || c === OPEN_ARRAY) value.depth++;
       else if (c === CLOSE_OBJECT || c === CLOSE_ARRAY) {
         // A number or a word ends where the container around it does.
         if (value.depth === 0) return this.finish(i);
@@ -197,11 +202,18 @@ export class JsonScanner {
     }
     this.cursor.at = i;
     if (final && value.depth === 0 && !value.inString) return this.finish(buffer.length);
-    if (!value.isRecord) {
-      value.from = Math.min(i, buffer.length);
-      value.isCut = true;
-    }
+    if (!value.isRecord) this.letGo(value, i);
     return this.cursor.needMore(value.from, final);
+  }
+
+  /** Nobody needs what we hold of the value. @throws FileError when a single text of it is longer than a record may be */
+  private letGo(value: Passed, at: number): void {
+    if (value.inString && at - value.textFrom > MAX_RECORD_BYTES) {
+      throw new FileError(`A text is longer than ${MAX_RECORD_BYTES} bytes.`, value.line);
+    }
+    value.from = Math.min(at, this.cursor.buffer.length);
+    value.textFrom -= value.from;
+    value.isCut = true;
   }
 
   private finish(end: number): boolean {

@@ -18,17 +18,20 @@ export async function* ldifRecords(chunks: AsyncIterable<Buffer>): Records {
   for await (const chunk of chunks) {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     const end = bytes.lastIndexOf(NEWLINE) + 1;
-    if (bytes.length - end > MAX_RECORD_BYTES) throw new FileError(`A line is longer than ${MAX_RECORD_BYTES} bytes.`);
     rest = bytes.subarray(end);
     const records = entries.push(bytes.toString('utf8', 0, end).split('\n').slice(0, -1));
     if (records.length > 0) yield records;
+    if (rest.length > MAX_RECORD_BYTES) {
+      throw new FileError(`A line is longer than ${MAX_RECORD_BYTES} bytes.`, entries.number + 1);
+    }
   }
   const last = [...entries.push([...rest.toString('utf8').split('\n'), '']), ...entries.end()];
   if (last.length > 0) yield last;
 }
 
 class LdifEntries {
-  private number = 0;
+  /** Lines that were read. */
+  number = 0;
   private from = 1;
   /** Logical lines of the entry that has not ended: folded ones are joined. */
   private lines: string[] = [];

@@ -1,0 +1,29 @@
+/** Files that hold no user are a mistake, whatever the command: a wrong file, a wrong --from, an export that was cut off. */
+
+import { EXIT, Failure } from '../failure.ts';
+import { printable } from '../output.ts';
+import type { Summary } from './summary.ts';
+
+/**
+ * Returns when every file of users has users, or records that were left out for a reason that the summary names.
+ * @param files of users, as they were named
+ * @throws Failure (usage)
+ */
+export function requireUsersInFiles(summary: Summary, files: readonly string[]): void {
+  if (summary.users === 0) throw noUser(files.length === 1 ? shown(files[0]) : 'these files');
+  const empty = files.find(
+    (name) => !summary.files.some(({ file, users, skipped }) => file === name && users + skipped > 0),
+  );
+  if (empty !== undefined) throw noUser(shown(empty));
+}
+
+function shown(file = ''): string {
+  return printable(file);
+}
+
+function noUser(where: string): Failure {
+  return new Failure(`There is no user in ${where}.`, {
+    exitCode: EXIT.usage,
+    advice: 'Check --from and --format, and that this is the file of the users.',
+  });
+}

@@ -1,0 +1,59 @@
+/**
+ * The beginning of an export file, as much of it as tells what the file is.
+ *
+ * Guarantee: reads 1 MiB, or 9 MiB where the first line of JSON is longer than that; never more, whatever the file holds.
+ */
+import type { Format } from '../source.ts';
+import { formatOf } from './format.ts';
+import { JsonScanner } from './json.ts';
+import { FileError, MAX_RECORD_BYTES } from './records.ts';
+
+const SAMPLE_BYTES = 2 ** 20;
+const LONGEST_BYTES = MAX_RECORD_BYTES + SAMPLE_BYTES;
+
+export interface Beginning {
+  bytes: Buffer;
+  /** Whether `bytes` is all there is. */
+  isWhole: boolean;
+}
+
+/** The first bytes. @param limit how many, at most */
+export async function beginningOf(chunks: AsyncIterable<Buffer>, limit: number = SAMPLE_BYTES): Promise<Beginning> {
+  const kept: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    kept.push(chunk);
+    length += chunk.length;
+    if (length > limit) return { bytes: Buffer.concat(kept).subarray(0, limit), isWhole: false };
+  }
+  return { bytes: Buffer.concat(kept), isWhole: true };
+}
+
+/**
+ * The beginning, and the format that it shows. A first line of JSON that is longer than the sample is read to its end,
+ * as only what follows it tells a file of lines from one document.
+ * @param open the file's text from its start, as UTF-8
+ * @param given the format where the caller named it
+ * @throws FileError when the first line is longer than any record may be, and certainly no document
+ */
+export async function formattedBeginning(
+  open: () => AsyncIterable<Buffer>,
+  given?: Format,
+): Promise<Beginning & { format: Format }> {
+  const short = await beginningOf(open());
+  const format = given ?? formatOf(short.bytes.toString('utf8'));
+  const isLine = !short.isWhole && !short.bytes.includes('\n');
+  if (!isLine || (format !== 'json' && format !== 'ndjson')) return { ...short, format };
+  const long = await beginningOf(open(), LONGEST_BYTES);
+  const end = long.bytes.indexOf('\n');
+  const told = given ?? formatOf(long.bytes.toString('utf8'));
+  if (told === 'ndjson' && (end >= 0 || long.isWhole)) {
+    const bytes = end < 0 ? long.bytes : long.bytes.subarray(0, end + 1 + SAMPLE_BYTES);
+    return { bytes, isWhole: long.isWhole && bytes.length === long.bytes.length, format: told };
+  }
+  if (told === 'ndjson') throw new FileError(`A line is longer than ${MAX_RECORD_BYTES} bytes.`, 1);
+  const scanner = new JsonScanner([]);
+  scanner.push(long.bytes);
+  if (scanner.problem) throw scanner.problem;
+  return { ...short, format };
+}

@@ -1,0 +1,121 @@
+/** `muster import` and `convert` given files that are not what they should be: nothing is lost without a word. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import { startService } from '../support/service.ts';
+import { type Finished, runMuster } from '../support/terminal.ts';
+
+async function folder(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'muster-files-'));
+  t.after(() => rm(path, { recursive: true }));
+  return path;
+}
+
+/** Writes the files, and answers their paths. */
+async function filesOf(t: TestContext, texts: Record<string, string>): Promise<string[]> {
+  const where = await folder(t);
+  const paths: string[] = [];
+  for (const [name, text] of Object.entries(texts)) {
+    paths.push(join(where, name));
+    await writeFile(join(where, name), text);
+  }
+  return paths;
+}
+
+const user = (n: number, more: object = {}) =>
+  `${JSON.stringify({ user_id: `auth0|files-${n}`, email: `files${n}@example.com`, email_verified: true, ...more })}\n`;
+
+/** Where nothing can be lost: an old file stays as it is, and a new one does not come to be. */
+async function convertedTo(t: TestContext, args: string[]): Promise<Finished & { written: string | undefined }> {
+  const path = join(await folder(t), 'out.ndjson');
+  const finished = await runMuster(['convert', ...args, '--org', 'acme', '-o', path]);
+  const written = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    assert.equal(error.code, 'ENOENT');
+    return undefined;
+  });
+  return { ...finished, written };
+}
+
+test('convert: a first line of more than a mebibyte loses nobody', async (t) => {
+  const long = user(1, { user_metadata: { note: 'x'.repeat(1.2 * 2 ** 20) } });
+  const [path] = await filesOf(t, { 'users.ndjson': long + user(2) + user(3) });
+  const { code, stderr, written } = await convertedTo(t, [path as string, '--from', 'auth0']);
+  assert.equal(code, 0, stderr);
+  assert.equal(written?.trimEnd().split('\n').length, 3);
+});
+
+test('convert: a line longer than any record is an error that names it', async (t) => {
+  const [path] = await filesOf(t, { 'users.ndjson': user(1, { note: 'x'.repeat(9 * 2 ** 20) }) + user(2) });
+  for (const from of [['--from', 'auth0'], []]) {
+    const { code, stderr, written } = await convertedTo(t, [path as string, ...from]);
+    assert.equal(code, 2);
+    assert.match(stderr, /users\.ndjson, line 1: A text is longer than 8388608 bytes\./);
+    assert.equal(written, undefined);
+  }
+});
+
+const WITHOUT_USERS: [what: string, from: string, name: string, text: string][] = [
+  ['is empty', 'auth0', 'users.ndjson', ''],
+  ['has a header alone', 'clerk', 'users.csv', 'id,primary_email_address,password_hasher\n'],
+  ['holds other things', 'auth0', 'users.json', '{"clients":[{"name":"shop"}],"users":[]}'],
+  ['holds records that are no users', 'ldif', 'units.ldif', 'dn: ou=a\nobjectClass: organizationalUnit\nou: a\n'],
+];
+
+for (const [what, from, name, text] of WITHOUT_USERS) {
+  test(`convert: a file that ${what} is no success, and replaces nothing`, async (t) => {
+    const [path, old] = await filesOf(t, { [name]: text, 'old.ndjson': 'as it was' });
+    const args = ['convert', path as string, '--from', from, '--org', 'acme'];
+    const toFile = await runMuster([...args, '-o', old as string]);
+    assert.equal(toFile.code, 2);
+    assert.match(toFile.stderr, new RegExp(`There is no user in .*${name}\\.`));
+    assert.equal(await readFile(old as string, 'utf8'), 'as it was');
+    const piped = await runMuster(args);
+    assert.deepEqual([piped.code, piped.stdout], [2, '']);
+  });
+}
+
+test('convert: each file must have users, or records that are left out for a reason', async (t) => {
+  const units = 'dn: ou=a\nobjectClass: organizationalUnit\nou: a\n';
+  const ann = 'dn: uid=ann\nobjectClass: person\nuid: ann\nsn: Arbor\n';
+  const [people, empty, groups] = await filesOf(t, {
+    'people.ldif': ann,
+    'empty.ldif': '# nothing\n',
+    'units.ldif': units,
+  });
+  const refused = await convertedTo(t, [people as string, empty as string, '--from', 'ldif', '--format', 'ldif']);
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, /There is no user in .*empty\.ldif\./);
+  assert.equal(refused.written, undefined);
+  const { code, stderr } = await convertedTo(t, [people as string, groups as string, '--from', 'ldif']);
+  assert.equal(code, 0, stderr);
+});
+
+type Scene = (t: TestContext, run: (args: string[]) => Promise<Finished>) => Promise<void>;
+const SCENES: [name: string, scene: Scene][] = [];
+const scene = (name: string, run: Scene) => void SCENES.push([name, run]);
+
+scene('a file without users is refused, with and without --dry-run', async (t, run) => {
+  const [empty, some] = await filesOf(t, { 'empty.ndjson': '\n', 'some.ndjson': user(1) });
+  for (const files of [[empty], [some, empty]]) {
+    for (const more of [[], ['--dry-run'], ['--yes', '--skip-broken']]) {
+      const { code, stderr } = await run([...(files as string[]), '--from', 'auth0', '--format', 'ndjson', ...more]);
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, /There is no user in .*empty\.ndjson\./);
+    }
+  }
+});
+
+test('muster import', async (t) => {
+  const service = await startService(t, { backend: 'postgres' });
+  for (const [name, scene] of SCENES) {
+    await t.test(name, async (t) => {
+      const { orgId, ownerToken } = await service.newOrg();
+      const env = { MUSTER_URL: service.url, MUSTER_TOKEN: ownerToken };
+      await scene(t, (args) => runMuster(['import', ...args, '--org', orgId], { env }));
+      const { body } = await service.call('GET', '/admin/v1/imports', undefined, { token: ownerToken });
+      assert.deepEqual(body.imports, []);
+    });
+  }
+});
