@@ -111,7 +111,7 @@ async function firstRecords(file: ExportFile, layout: Layout): Promise<Fields[]>
 }
 
 async function firstValues(file: ExportFile, { paths, columns }: Layout): Promise<unknown[]> {
-  const read = readerOf(file.format, paths, { delimiter: file.delimiter, columns });
+  const read = readerOf(file.format, paths, { delimiter: file.delimiter, columns, isSample: true });
   // Rows of other tables may stand before those of the users.
   const most = paths[0] === ROWS ? Number.POSITIVE_INFINITY : LOOK_AT;
   const values: unknown[] = [];

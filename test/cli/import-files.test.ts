@@ -92,6 +92,39 @@ test('convert: each file must have users, or records that are left out for a rea
   assert.equal(code, 0, stderr);
 });
 
+/** As Clerk's samples have it: cells are missing in the middle, so that names stand under other columns. */
+const SHIFTED = [
+  'instance_id,id,aud,role,email,encrypted_password,email_confirmed_at,raw_app_meta_data,raw_user_meta_data,is_super_admin,created_at,phone,is_sso_user,first_name,last_name',
+  '0,76b196c8-0000-4000-8000-000000000001,authenticated,authenticated,a@example.com,,2024-01-15 10:30:00+00,{},{},,2024-01-15 10:30:00+00,,false,Ann,Arbor',
+  '0,76b196c8-0000-4000-8000-000000000002,authenticated,authenticated,b@example.com,,2024-01-15 10:30:00+00,{},{},,false,Bob,Bell',
+  '0,76b196c8-0000-4000-8000-000000000003,authenticated,authenticated,c@example.com,,2024-01-15 10:30:00+00,{},{},,2024-01-15 10:30:00+00,,false,Cy, Coe,',
+];
+
+test('convert: rows with too few or too many cells are no users, and told by line', async (t) => {
+  const [path] = await filesOf(t, { 'users.csv': `${SHIFTED.join('\n')}\n` });
+  for (const from of [['--from', 'supabase'], []]) {
+    const { code, stderr, written } = await convertedTo(t, [path as string, ...from]);
+    assert.equal(code, 3, stderr);
+    assert.match(stderr, /^ +1 {2}The record has 13 cells where the header has 15\. \(.*users\.csv line 3\)$/m);
+    assert.match(stderr, /^ +1 {2}The record has 16 cells where the header has 15\. \(.*users\.csv line 4\)$/m);
+    assert.deepEqual(
+      written
+        ?.trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).user.email.email),
+      ['a@example.com'],
+    );
+  }
+});
+
+test('convert: a file all of whose rows are shifted is still recognized, and is no success', async (t) => {
+  const [path] = await filesOf(t, { 'users.csv': `${SHIFTED[0]}\n${SHIFTED[2]}\n` });
+  const { code, stderr, written } = await convertedTo(t, [path as string]);
+  assert.deepEqual([code, written], [2, undefined]);
+  assert.match(stderr, /Supabase Auth \(CSV/);
+  assert.match(stderr, /13 cells where the header has 15/);
+});
+
 type Scene = (t: TestContext, run: (args: string[]) => Promise<Finished>) => Promise<void>;
 const SCENES: [name: string, scene: Scene][] = [];
 const scene = (name: string, run: Scene) => void SCENES.push([name, run]);
@@ -104,6 +137,15 @@ scene('a file without users is refused, with and without --dry-run', async (t, r
       assert.equal(code, 2, stderr);
       assert.match(stderr, /There is no user in .*empty\.ndjson\./);
     }
+  }
+});
+
+scene('rows that are shifted stop the import', async (t, run) => {
+  const [path] = await filesOf(t, { 'users.csv': `${SHIFTED.join('\n')}\n` });
+  for (const more of [[], ['--dry-run'], ['--yes']]) {
+    const { code, stderr } = await run([path as string, '--from', 'supabase', ...more]);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /2 records cannot be read, so nothing was sent/);
   }
 });
 

@@ -1,10 +1,11 @@
 /**
  * Rows of a CSV file (RFC 4180) as records by column name. The delimiter is the one that the first line has most of.
  *
- * Of a row with too few cells the others are empty; one with too many is a broken record; a quote that never ends ends the file.
+ * A row with too few or too many cells is a broken record; a quote that never ends ends the file.
  */
 import { finished } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
+import { looseRowReader, rowReader } from './csv-row.ts';
 import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'];
@@ -15,6 +16,8 @@ export interface CsvLayout {
   delimiter: string;
   /** Names of the columns where the file has no header. */
   columns?: readonly string[] | undefined;
+  /** Takes rows of any length, to tell what a file is. */
+  isSample?: boolean;
 }
 
 /** @param head the beginning of the file */
@@ -26,7 +29,10 @@ export function delimiterOf(head: string): string {
 }
 
 export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayout): Records {
-  let { columns } = layout;
+  const { columns: given, isSample = false } = layout;
+  const readerOf = (columns: readonly string[]) =>
+    isSample ? looseRowReader(columns) : rowReader(columns, given === undefined);
+  let read = given && readerOf(given);
   let group: FileRecord[] = [];
   let ended = 0;
   const parser = parse({
@@ -40,8 +46,8 @@ export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayo
     on_record(cells: string[], { lines }: { lines: number }) {
       const line = lines - breaksIn(cells);
       ended = lines;
-      if (columns) group.push(row(cells, columns, line));
-      else columns = cells.map((name) => name.trim());
+      if (!read) read = readerOf(cells.map((name) => name.trim()));
+      else group.push(...[read(cells, line)].filter((record) => record !== undefined));
       return null;
     },
   });
@@ -84,13 +90,4 @@ function withoutData(error: CsvError): string {
   if (error.code === 'CSV_QUOTE_NOT_CLOSED') return 'a quote is opened and never closed';
   if (error.code === 'CSV_MAX_RECORD_SIZE') return `a row is longer than ${MAX_RECORD_BYTES} bytes`;
   return 'a quote stands where none may stand';
-}
-
-function row(cells: string[], columns: readonly string[], line: number): FileRecord {
-  if (cells.length > columns.length && cells.slice(columns.length).some((cell) => cell !== '')) {
-    return { line, value: undefined, problem: `has ${cells.length} cells where the header has ${columns.length}` };
-  }
-  const value: Record<string, unknown> = {};
-  for (const [i, name] of columns.entries()) if (name !== '') value[name] = cells[i] ?? '';
-  return { line, value };
 }
