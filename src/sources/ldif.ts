@@ -3,14 +3,15 @@
  *
  * Guarantee: entries that are no persons, such as groups and computers, are passed over; what a person's entry holds
  * beyond the known attributes is kept as metadata, but no secret.
- * RFC 2849 (LDIF), RFC 4519 and 2798 (person, inetOrgPerson), RFC 2307 (posixAccount),
+ * RFC 2849 (LDIF); attributes: RFC 4519 and 2798 (person, inetOrgPerson), RFC 2307 (posixAccount),
  * https://learn.microsoft.com/windows/win32/adschema/c-user
  */
 import { guidText } from './ldif-guid.ts';
 import { metadataOf } from './ldif-metadata.ts';
 import { passwordOf } from './ldif-password.ts';
+import { isPerson } from './ldif-person.ts';
 import { stateOf } from './ldif-state.ts';
-import { classesOf, firstOf, integerOf, isTrue, valuesOf } from './ldif-values.ts';
+import { firstOf, integerOf, isTrue, valuesOf } from './ldif-values.ts';
 import type { Person, Skipped } from './person.ts';
 import type { Fields, Format, Source } from './source.ts';
 
@@ -27,30 +28,6 @@ export const ldif: Source = {
     return (entry) => convert(entry, now);
   },
 };
-
-/** Persons who can sign in, and those of an address book, which are told from Active Directory's contacts below. */
-const PERSON_CLASSES = [
-  'person',
-  'organizationalperson',
-  'inetorgperson',
-  'posixaccount',
-  'user',
-  'inetuser',
-  'account',
-];
-/** Whatever else such an entry is, it is no person who signs in. */
-const OTHER_CLASSES = [
-  ...['computer', 'contact', 'group', 'groupofnames', 'ipahost', 'ipaservice', 'device', 'trusteddomain'],
-  ...['organizationalrole', 'msds-managedserviceaccount', 'msds-groupmanagedserviceaccount'],
-];
-
-/** Where an export has no object classes, an entry is a person that has a name to sign in with and one to be called by. */
-function isPerson(entry: Fields): boolean {
-  const classes = classesOf(entry);
-  if (OTHER_CLASSES.some((name) => classes.has(name))) return false;
-  if (classes.size > 0) return PERSON_CLASSES.some((name) => classes.has(name));
-  return firstOf(entry, 'uid', 'samaccountname', 'mail') !== undefined && firstOf(entry, 'cn', 'sn') !== undefined;
-}
 
 /** FreeIPA keeps removed users in a tree of its own, and prepares new ones in another; Active Directory has a bin. */
 const PRESERVED = /,cn=deleted users,cn=accounts,cn=provisioning,/i;
