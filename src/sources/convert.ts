@@ -5,6 +5,7 @@
  * broken record is told with its place and is never the end of the run. A file that is broken as a whole is (FileError).
  */
 import { type Entry, toEntry } from './entry.ts';
+import { unusedHashes } from './hash-unused.ts';
 import { type HashIndex, openHashIndex } from './join.ts';
 import type { Note } from './person.ts';
 import { FileError } from './read/records.ts';
@@ -124,7 +125,9 @@ function converted(value: Fields, source: Source, orgId: string | undefined, { c
     if (isOfOtherTable(value, source)) return { notes: NO_NOTES, skip: 'A row of another table.' };
     const record = hashes && source.hashFile ? joined(source.hashFile, hashes, value) : value;
     const person = convert(record);
-    return 'skip' in person ? { notes: NO_NOTES, skip: person.skip } : toEntry(person, orgId);
+    if ('skip' in person) return { notes: NO_NOTES, skip: person.skip };
+    const { entry, notes } = toEntry(person, orgId);
+    return { entry, notes: [...notes, ...unusedHashes(record, person)] };
   } catch (error) {
     // The stack ends before the nesting does.
     if (error instanceof RangeError) return { notes: NO_NOTES, problem: 'is nested too deeply' };

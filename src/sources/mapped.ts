@@ -3,7 +3,7 @@
  *
  * It is recognized only where no system is: any file with a column for addresses will do.
  */
-import { hashProblem } from '../passwords/registry.ts';
+import { mappedHash } from './mapped-hash.ts';
 import { explainMapping, givenMapping, type MappedField, type Mapping, mappingFor, valueAt } from './mapping.ts';
 import type { Note, Person } from './person.ts';
 import type { Convert, ConvertOptions, Fields, Format, Source } from './source.ts';
@@ -35,7 +35,11 @@ function mapped(name: string, title: string, formats: readonly Format[]): Source
       formats.includes(format) && mappingFor(record, { columns: {}, metadata: {} }).columns.email !== undefined
         ? FALLBACK
         : 0,
-    explain: (record, options) => explainMapping(record, givenMapping(options)),
+    explain(record, options) {
+      const given = givenMapping(options);
+      const { place } = isPlain(given) ? {} : mappedHash(record, mappingFor(record, given), isHashGiven(given));
+      return explainMapping(record, given, place);
+    },
     converter,
   };
 }
@@ -52,18 +56,28 @@ function converter(options: ConvertOptions): Convert {
     const next = Object.keys(record).join('\n');
     if (next !== shape) mapping = mappingFor(record, given);
     shape = next;
-    return toPerson(record, mapping, given.columns.password !== undefined);
+    return toPerson(record, mapping, given);
   };
 }
 
-/** @param isPlain the column of plain passwords was named by the caller */
-function toPerson(record: Fields, { columns, metadata }: Mapping, isPlain: boolean): Person {
+/** Whether the caller named a column of plain passwords. */
+function isPlain({ columns }: Mapping): boolean {
+  return columns.password !== undefined;
+}
+
+function isHashGiven({ columns }: Mapping): boolean {
+  return columns.hash !== undefined;
+}
+
+/** @param given what the caller named of the mapping */
+function toPerson(record: Fields, mapping: Mapping, given: Mapping): Person {
+  const { columns, metadata } = mapping;
   // By field, so that the readers of values can be used.
   const values: Fields = {};
   for (const [field, column] of Object.entries(columns)) values[field] = valueAt(record, column);
   const notes: Note[] = [];
   const text = (field: MappedField) => textAt(values, field);
-  const { password, hash } = isPlain ? plainPassword(values) : hashAlone(values, notes);
+  const { password, hash } = isPlain(given) ? plainPassword(values) : hashAlone();
   return {
     orgId: text('orgId'),
     // MongoDB's ids are objects in its exports.
@@ -87,6 +101,12 @@ function toPerson(record: Fields, { columns, metadata }: Mapping, isPlain: boole
     metadata: Object.fromEntries(Object.entries(metadata).map(([key, column]) => [key, valueAt(record, column)])),
     notes,
   };
+
+  function hashAlone(): Secret {
+    const found = mappedHash(record, mapping, isHashGiven(given));
+    if (found.isUnsaid) notes.push(PASSWORD_UNSAID);
+    return { hash: found.hash };
+  }
 }
 
 /** A date is that of the verification, as tables such as those of Auth.js have it. */
@@ -104,16 +124,6 @@ function plainPassword(values: Fields): Secret {
     password: typeof password === 'string' && password !== '' ? password : undefined,
     hash: textAt(values, 'hash'),
   };
-}
-
-/** Nobody's password is a whole hash of a scheme that begins with its identifier, such as `$2b$10$…`. */
-function hashAlone(values: Fields, notes: Note[]): Secret {
-  const hash = textAt(values, 'hash');
-  const text = textAt(values, 'password');
-  if (hash !== undefined || text === undefined) return { hash };
-  if (text.startsWith('$') && hashProblem(text) === undefined) return { hash: text };
-  notes.push(PASSWORD_UNSAID);
-  return {};
 }
 
 const INACTIVE = [

@@ -91,9 +91,10 @@ export function valueAt(record: Fields, column: string | undefined): unknown {
   return value;
 }
 
-/** Lines that say which column is taken for what, and which for nothing. */
-export function explainMapping(record: Fields, given: Mapping): string[] {
-  const { columns, metadata } = mappingFor(record, given);
+/** Lines that say which column is taken for what, and which for nothing. @param hashPlace where a hash was found besides */
+export function explainMapping(record: Fields, given: Mapping, hashPlace?: string): string[] {
+  const { columns: named, metadata } = mappingFor(record, given);
+  const columns = hashPlace === undefined ? named : { ...named, hash: hashPlace };
   const fields = [
     ...Object.entries(columns),
     ...Object.entries(metadata).map(([key, column]) => [METADATA + key, column]),

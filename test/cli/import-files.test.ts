@@ -125,6 +125,32 @@ test('convert: a file all of whose rows are shifted is still recognized, and is 
   assert.match(stderr, /13 cells where the header has 15/);
 });
 
+test('convert: a hash inside of an object is taken; those that are not are counted, with their place', async (t) => {
+  const hash = '$2b$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K';
+  const md5 = '5f4dcc3b5aa765d61d8327deb882cf99';
+  const people = [
+    { id: 'p1', email: 'p1@example.com', password: { type: 'password-bcrypt', value: hash } },
+    { id: 'p2', email: 'p2@example.com', password: null },
+    { id: 'p3', email: 'p3@example.com', password: { type: 'password-md5', value: md5 } },
+    { id: 'p4', email: 'p4@example.com', password: { type: 'password-md5', value: md5 }, pin: hash },
+  ];
+  const [path] = await filesOf(t, { 'people.ndjson': `${people.map((one) => JSON.stringify(one)).join('\n')}\n` });
+  const { code, stderr, stdout, written } = await convertedTo(t, [path as string, '--json']);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^ {2}taken: .*hash=password\.value$/m);
+  assert.match(stderr, /^ +1 {2}bcrypt: will verify$/m);
+  const unused = /^ {2}Password hashes that are not used\n( {4}.*\n)( {4}.*\n)/m.exec(stderr);
+  assert.match(unused?.[1] ?? '', /^ +2 .*\(digest\) at password\.value is not used\. \(.*people\.ndjson line 3, 4\)/);
+  assert.match(unused?.[2] ?? '', /^ +1 .*\(bcrypt\) at pin is not used\. \(.*people\.ndjson line 4\)/);
+  assert.doesNotMatch(stderr + stdout, /V61IOVtQ|5f4dcc3b/);
+  const notes = JSON.parse(stdout).notes.filter(({ id }: { id: string }) => id === 'HASH-NOT-USED');
+  assert.deepEqual(
+    notes.map(({ count }: { count: number }) => count),
+    [2, 1],
+  );
+  assert.equal(JSON.parse(written?.split('\n')[0] as string).user.hashedPassword.value, hash);
+});
+
 type Scene = (t: TestContext, run: (args: string[]) => Promise<Finished>) => Promise<void>;
 const SCENES: [name: string, scene: Scene][] = [];
 const scene = (name: string, run: Scene) => void SCENES.push([name, run]);

@@ -45,3 +45,26 @@ test('a column of passwords that nobody mapped counts where it holds hashes', ()
   const mapped = ndjson.converter({ map: { password: 'password' } })(row(hash));
   assert.ok('password' in mapped && mapped.password === hash && mapped.hash === undefined);
 });
+
+test('a hash that stands inside of an object is taken where it is clear, and shown', () => {
+  const hash = '$2b$04$9vWpNCdy8s6A4f6dGKf0kObCK.r6uuK6VNq.Qqh62OG1jc5nkdhsO';
+  const record = (value: unknown, more: object = {}) => ({ email: 'ann@example.com', password: value, ...more });
+  const akamai = record({ type: 'password-bcrypt', value: hash });
+  assert.equal(personOf(ndjson, akamai).hash, hash);
+  assert.match(ndjson.explain?.(akamai, {}).join() ?? '', /hash=password\.value/);
+  const other = hash.replace('9vWp', '8vWp');
+  assert.equal(personOf(ndjson, { ...akamai, local: { password: other } }).hash, undefined);
+  for (const odd of [{ type: 'password-md5', value: '5f4dcc3b5aa765d61d8327deb882cf99' }, ['x'], { hash: 'x' }]) {
+    const person = personOf(ndjson, record(odd));
+    assert.deepEqual([person.hash, person.notes?.map(({ id }) => id)], [undefined, ['PASSWORD-UNSAID']]);
+  }
+  assert.deepEqual(personOf(ndjson, record(null)).notes, []);
+});
+
+test('where the caller says which column is the hash, no other one is', () => {
+  const hash = '$2b$04$9vWpNCdy8s6A4f6dGKf0kObCK.r6uuK6VNq.Qqh62OG1jc5nkdhsO';
+  const convert = ndjson.converter({ map: { hash: 'other' } });
+  const person = convert({ email: 'ann@example.com', password: { value: hash } });
+  assert.ok(!('skip' in person));
+  assert.equal(person.hash, undefined);
+});

@@ -1,4 +1,5 @@
 /** The summary of an import as a person reads it: first what will happen, then what is not as it should be. */
+import { HASH_NOT_USED } from '../../sources/hash-unused.ts';
 import { printable } from '../output.ts';
 import { number } from '../progress.ts';
 import type { Group, Place, Summary } from './summary.ts';
@@ -11,15 +12,23 @@ export function summaryLines(summary: Summary, mails: 'auto' | 'none'): string[]
     `${number(summary.users)} user${summary.users === 1 ? '' : 's'}${statesOf(summary)}`,
     ...orgLines(summary),
     ...passwordLines(summary),
+    ...groupLines('Password hashes that are not used', summary.notes.filter(isHash)),
     ...groupLines('Will fail, as every user needs an address', summary.withoutEmail ? [summary.withoutEmail] : []),
     ...mailLines(summary, mails),
-    ...groupLines('Changed or dropped on the way', summary.notes),
+    ...groupLines(
+      'Changed or dropped on the way',
+      summary.notes.filter((note) => !isHash(note)),
+    ),
     ...groupLines('Left out', summary.skipped),
     ...groupLines('Cannot be read', summary.broken),
     ...(summary.unusedHashes > 0
       ? [`  ${number(summary.unusedHashes)} password hashes belong to no user of these files; they are left out.`]
       : []),
   ];
+}
+
+function isHash({ id }: Group): boolean {
+  return id === HASH_NOT_USED;
 }
 
 function statesOf({ inactive, locked }: Summary): string {

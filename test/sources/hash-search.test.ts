@@ -1,0 +1,137 @@
+/** Password hashes wherever a record has them: which texts are some, which one is the user's, and which are told as not used. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { hashAt, namedHash } from '../../src/sources/hash-like.ts';
+import { hashesIn, passwordHashIn, placeOf } from '../../src/sources/hash-search.ts';
+import { unusedHashes } from '../../src/sources/hash-unused.ts';
+import type { Fields } from '../../src/sources/source.ts';
+import { KNOWN_ANSWERS } from '../passwords/known-answers.ts';
+
+const BCRYPT = '$2b$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K';
+const OTHER = '$2b$04$noF6KtXAiYcqdgqJWXXl1.NtJQZZgETjEfeuVsdxl8NtkGsdiAI3a';
+const MD5 = '5f4dcc3b5aa765d61d8327deb882cf99';
+const SHA256 = 'XohImNooBHFR0OVvjcYpJ3NgPQ1qq73WKhHvch0VQtg=';
+/** Schemes whose texts do not begin with a name. */
+const NAMELESS = /^(?:md5-plain|aspnet-identity)/;
+
+test('every scheme that can be moved in is known by its form, or by the name of its field', () => {
+  for (const { scheme, encoded } of KNOWN_ANSWERS) {
+    assert.notEqual(hashAt(encoded, ['passwordHash'], false), undefined, scheme);
+    if (!NAMELESS.test(scheme)) assert.notEqual(namedHash(encoded), undefined, scheme);
+  }
+});
+
+test('so are schemes that cannot be', () => {
+  for (const text of [
+    '$argon2d$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA',
+    '$y$j9T$F5Jx5fExrKuPp53xLKQ..1$X3DX6M94c7o.9agCG9G317fhZg9SqC.5i5rd.RhAtQ7',
+    '$2x$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K',
+    '{bcrypt}$2b$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K',
+    '{X-SHA512}c2FsdHNhbHRzYWx0c2FsdA==',
+    'SCRAM-SHA-256$4096:c2FsdA==$c3RvcmVk:c2VydmVy',
+    '$md5,rounds=904$c2FsdHNhbHQ$aGFzaGhhc2hoYXNo',
+  ]) {
+    assert.notEqual(namedHash(text), undefined, text);
+  }
+});
+
+test('other texts are none', () => {
+  for (const text of [
+    ...['', '$', '$5$ off your next order', '{"a":"$2b$"}', 'correct horse battery staple', 'https://example.com/$a$b'],
+    ...['{3F2504E0-4F89-11D3-9A0C-0305E82C3301}', '6ba7b810-9dad-11d1-80b4-00c04fd430c8', MD5, SHA256],
+    ...['sha256', 'md5', '$HOME$/bin/some/thing/long', '{SASL}ann@EXAMPLE.COM', '{CRYPT}x', 'pbkdf2_sha256_django'],
+  ]) {
+    assert.equal(namedHash(text), undefined, text);
+  }
+});
+
+test('digests without a name are hashes only in fields of passwords', () => {
+  const by = (text: string, ...path: string[]) => hashAt(text, path, false);
+  assert.equal(by(MD5, 'password'), 'digest');
+  assert.equal(by(MD5, 'auth', 'user_pwd'), 'digest');
+  assert.equal(by(SHA256, 'passwordHash'), 'digest');
+  assert.equal(hashAt(SHA256, ['password', 'value'], true), 'digest');
+  assert.equal(by(SHA256, 'password'), undefined);
+  for (const name of ['avatar_hash', 'SecurityStamp', 'reset_password_token', 'passwordSalt', 'emailHash', 'etag']) {
+    assert.equal(by(MD5, name), undefined, name);
+  }
+  assert.equal(by('pbkdf2_sha256_django', 'password_hasher'), undefined);
+});
+
+test('hashes are found however deep, in lists and in JSON as text; places hold names and no data', () => {
+  const record = {
+    '@context': { password: BCRYPT },
+    password: { type: 'password-bcrypt', value: BCRYPT },
+    past: [{ hash: OTHER }, { hash: BCRYPT }],
+    by: { 'ann@example.com': ` ${OTHER} ` },
+    cell: JSON.stringify({ local: { password: OTHER }, list: [MD5] }),
+    credentials: [{ algorithm: 'SHA-256', value: SHA256, salt: SHA256 }],
+    note: 'nothing',
+  };
+  const found = hashesIn(record).map((hash) => `${hash.scheme} ${placeOf(hash)}`);
+  assert.deepEqual(found, [
+    'bcrypt password.value',
+    'bcrypt past[].hash',
+    'bcrypt past[].hash',
+    'bcrypt by.*',
+    'bcrypt cell.local.password',
+    'digest credentials[].value',
+  ]);
+});
+
+const CLEAR: [what: string, record: Fields, place: string | undefined][] = [
+  ['an object with its type', { password: { type: 'password-bcrypt', value: BCRYPT } }, 'password.value'],
+  ['by service', { services: { password: { bcrypt: BCRYPT } } }, 'services.password.bcrypt'],
+  ['local', { local: { email: 'a@example.com', password: BCRYPT } }, 'local.password'],
+  ['a list of credentials', { credentials: [{ type: 'password', value: BCRYPT }] }, 'credentials[].value'],
+  ['a column of another name', { crypted_password: BCRYPT }, 'crypted_password'],
+  ['a hash of a directory', { auth: { pwd: '{SSHA}0c0blFTXXNuAMHECS4uxrj3ZieMoWImr' } }, 'auth.pwd'],
+  ['twice the same', { password: { hash: BCRYPT }, auth: { password: BCRYPT } }, 'password.hash'],
+  ['two', { password: { hash: BCRYPT }, auth: { password: OTHER } }, undefined],
+  ['a former one', { password_history: [BCRYPT] }, undefined],
+  ['an old one beside it', { password: { value: BCRYPT }, old_password: OTHER }, 'password.value'],
+  ['one of an answer', { password: { question: 'x', answer: BCRYPT } }, undefined],
+  ['nowhere near a password', { note: BCRYPT }, undefined],
+  ['no whole hash', { password: { value: '$2b$04$short' } }, undefined],
+  [
+    'an unsupported one',
+    { password: { value: '$2x$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K' } },
+    undefined,
+  ],
+];
+
+for (const [what, record, place] of CLEAR) {
+  test(`the hash of a record, ${what}: ${place ?? 'not clear'}`, () => {
+    const found = passwordHashIn(record);
+    assert.equal(found && placeOf(found), place);
+  });
+}
+
+/** Where hashes are told as not used. */
+function unusedOf(record: Fields, person: { hash?: string; password?: string }): string[] {
+  const notes = unusedHashes(record, person);
+  assert.doesNotMatch(JSON.stringify(notes), /V61IOVtQ|noF6KtXA|5f4dcc3b|XohImNoo/);
+  return notes.map(({ message }) => /\((.*)\) at (.*) is not used/.exec(message)?.slice(1).join(' ') ?? message);
+}
+
+test('what a user does not get is told; what the source took is not', () => {
+  const record = { id: 1, password: BCRYPT, pin: OTHER, legacy: { password_md5: MD5 } };
+  assert.deepEqual(unusedOf(record, { hash: BCRYPT }), ['bcrypt pin', 'digest legacy.password_md5']);
+  assert.deepEqual(unusedOf(record, {}), ['bcrypt password', 'bcrypt pin', 'digest legacy.password_md5']);
+  assert.deepEqual(unusedOf({ password: BCRYPT, copy: BCRYPT }, { hash: BCRYPT }), []);
+  assert.deepEqual(unusedOf({ password: BCRYPT }, { password: BCRYPT }), []);
+});
+
+test('a hash that the source wrote in another form counts as taken', () => {
+  assert.deepEqual(
+    unusedOf({ userpassword: ['{CRYPT}!$6$salt$0123456789abcdef'] }, { hash: '{CRYPT}$6$salt$0123456789abcdef' }),
+    [],
+  );
+  assert.deepEqual(unusedOf({ passwordHash: BCRYPT }, { hash: '$devise-pepper$' }), []);
+  assert.deepEqual(unusedOf({ pin: OTHER, passwordHash: BCRYPT }, { hash: '$devise-pepper$' }), ['bcrypt pin']);
+});
+
+test('a long cell of JSON costs little', () => {
+  const cell = `{${'"a":"}:{",'.repeat(100_000)}"x":1`;
+  assert.deepEqual(hashesIn({ cell, password: cell }), []);
+});
