@@ -230,7 +230,7 @@ test('Ctrl-C ends everything that was started', { skip: process.platform !== 'li
   child.stderr?.on('data', (chunk) => {
     said += chunk;
   });
-  await waitFor(() => said.includes('an import of 200000 users'), { what: 'the import', timeoutMs: 30_000 });
+  await waitFor(() => said.includes('an import of 200000 users'), { what: 'the import' });
   assert.ok((await processesIn(dir)).length > 0, 'its PostgreSQL runs');
   child.kill('SIGINT');
   const [status] = await once(child, 'exit');

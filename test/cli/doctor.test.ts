@@ -55,7 +55,7 @@ test('a service that is well', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const service = await start(t, { backend: 'redis' });
   const workers = async () => (await doctor(ofService(service))).of('workers')?.state === 'ok';
-  await waitFor(workers, { what: 'the worker to be seen', timeoutMs: 20_000 });
+  await waitFor(workers, { what: 'the worker to be seen' });
   const told = await doctor(ofService(service));
   assert.deepEqual([told.code, told.problems], [0, 0], JSON.stringify(told.findings));
   // The stores of the tests keep nothing safe.

@@ -91,7 +91,7 @@ test('it ends with the import, however often the connection breaks', async (t) =
 
 test('a connection on which nothing comes is opened anew', async (t) => {
   const url = await service(t, events(['RUNNING'], 'silence'), () => {}, events(['SUCCEEDED']), result);
-  const seen = start(url, { patience: { ...PATIENCE, silenceMs: 30 } });
+  const seen = start(url, { patience: { ...PATIENCE, silenceMs: 1000 } });
   await seen.end;
   assert.deepEqual(seen.states, ['RUNNING', 'SUCCEEDED']);
   assert.match(seen.losses[0] as string, /nothing came for too long/);
@@ -102,17 +102,17 @@ test('a comment is a sign of life', async (t) => {
     t,
     (_req, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
-      let left = 26;
+      let left = 40;
       const timer = setInterval(() => {
         res.write(': still here\n\n');
         if (--left > 0) return;
         clearInterval(timer);
         res.end(`data: ${progress('SUCCEEDED')}\n\n`);
-      }, 50);
+      }, 100);
     },
     result,
   );
-  const seen = start(url, { patience: { ...PATIENCE, silenceMs: 1000 } });
+  const seen = start(url, { patience: { ...PATIENCE, silenceMs: 3000 } });
   await seen.end;
   assert.deepEqual(seen.losses, []);
 });

@@ -45,7 +45,7 @@ export async function openHome(t: TestContext, url?: string): Promise<Home> {
 
 /** Waits for a text on standard error, where a running command speaks to people. */
 export async function said(running: Running, what: RegExp): Promise<string> {
-  const found = waitFor(() => what.exec(running.stderr()), { what: String(what), timeoutMs: 20_000 });
+  const found = waitFor(() => what.exec(running.stderr()), { what: String(what) });
   const [all, part = all] = await found.catch((error: Error) => {
     throw new Error(`${error.message}; it says:\n${running.stderr()}`);
   });

@@ -7,7 +7,7 @@ import test, { type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { claimPort } from '../../src/start/address.ts';
 import { headed, logIn } from '../browser/stage.ts';
-import { unique } from '../support/api.ts';
+import { unique } from '../support/answers.ts';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { requireOrSkip } from '../support/programs.ts';
 import { must, type Service, startService } from '../support/service.ts';

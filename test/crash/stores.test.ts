@@ -5,10 +5,12 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
-import { openPool, type Pool } from '../../src/db/pool.ts';
+import type { Pool } from '../../src/db/pool.ts';
 import { bulk, unverified } from '../support/bodies.ts';
-import { assertEachOnce, mailsByAddress, usersOf } from '../support/outcome.ts';
+import { beginHeld, moreUsers, waitingBatches } from '../support/hold.ts';
+import { assertEachOnce, mailsByAddress } from '../support/outcome.ts';
 import { findProgram } from '../support/programs.ts';
 import { startRedis } from '../support/redis.ts';
 import { must, onBothBackends, type Service, startService } from '../support/service.ts';
@@ -24,16 +26,15 @@ onBothBackends('a queue that forgets everything', async (t, backend) => {
   await service.startWorker({ WORKER_ROLES: 'import,dispatch,rescue' });
 
   await t.test('in mid-drain costs no user and doubles none', async () => {
-    const { importId } = (await must(service.importBody(bulk(org.orgId, unverified('f', USERS))))).body;
-    for (let lost = 1; lost <= 2; lost++) {
-      const before = await usersOf(service.pool, importId);
-      await waitFor(async () => (await usersOf(service.pool, importId)) > before, {
-        what: 'more users',
-        timeoutMs: 30_000,
-      });
+    const body = bulk(org.orgId, unverified('f', USERS));
+    const thirds = [USERS / 3, (2 * USERS) / 3];
+    const { importId, gates } = await beginHeld(service, body, thirds);
+    for (const [i, gate] of gates.entries()) {
+      await moreUsers(service.pool, importId, i === 0 ? 0 : thirds[i - 1]);
+      await waitingBatches(service.pool, 1);
       await (own ? forget(own.redis) : service.loseJobs());
+      await gate.commit();
     }
-    assert.ok((await usersOf(service.pool, importId)) < USERS);
     assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
     await service.startWorker({ WORKER_ROLES: 'mail' });
     await assertEachOnce(service, importId, { users: USERS, mails: USERS });
@@ -59,12 +60,14 @@ onBothBackends('a PostgreSQL', async (t, backend) => {
   ] as const) {
     await t.test(`that ${what} in mid-drain is waited for, and nothing is lost or doubled`, async () => {
       service.smtp.mails.length = 0;
-      const { importId } = (await must(service.importBody(bulk(org.orgId, unverified(what, USERS))))).body;
-      await waitFor(async () => (await usersOf(pool, importId)) > 0, { what: 'the first users' });
+      const { importId, gates } = await beginHeld(service, bulk(org.orgId, unverified(what, USERS)), [USERS / 2]);
+      await moreUsers(pool, importId);
+      await waitingBatches(pool, 1);
       const started = await startOf(pool);
       await strike();
-      await waitFor(async () => (await startOf(pool)) > started, { what: 'PostgreSQL to be back', timeoutMs: 30_000 });
-      assert.ok((await usersOf(pool, importId)) < USERS);
+      await waitFor(async () => (await startOf(pool)) > started, { what: 'PostgreSQL to be back' });
+      // Its lock went with the server.
+      for (const gate of gates) gate.abandon();
       assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
       // This queue may forget what it was told last; such mails are handed over again after a while: let it be over.
       if (what === 'crashes' && backend === 'postgres')
@@ -106,7 +109,8 @@ async function ownPostgres() {
   const dataDir = join(tmpdir(), `muster-crash-${randomBytes(4).toString('hex')}`);
   const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'on' };
   const server = await startEmbeddedPostgres({ dataDir, settings, background: true });
-  const pool = openPool(server.url, { max: 3, name: 'test' });
+  const pool = new pg.Pool({ connectionString: server.url, max: 5 });
+  pool.on('error', () => {}); // it is going to be away
   const stop = async () => {
     await pool.end();
     await server.stop();

@@ -23,7 +23,7 @@ onBothBackends('a worker that undoes', async (t, backend) => {
       // A user of the second batch is held, so that the signal comes in the middle of it.
       const release = await holdUser(service.pool, `id-${signal}700`);
       await undo(importId);
-      await waitFor(async () => (await undoneSoFar(importId)) === 500, { what: 'the first batch', timeoutMs: 60_000 });
+      await waitFor(async () => (await undoneSoFar(importId)) === 500, { what: 'the first batch' });
       await waitFor(() => waitsForUser(service.pool), { what: 'the second batch' });
       const frozen = await holder(service.pool);
       victim.kill(signal);
@@ -31,7 +31,7 @@ onBothBackends('a worker that undoes', async (t, backend) => {
       await release();
       const successor = await service.startWorker({ WORKER_ROLES: 'rescue' });
       const isReplaced = async () => (await holder(service.pool)) !== frozen;
-      await waitFor(isReplaced, { what: 'the lease to run out', timeoutMs: 30_000 });
+      await waitFor(isReplaced, { what: 'the lease to run out' });
       // It still holds its half of a batch.
       if (signal === 'SIGSTOP') victim.kill('SIGCONT');
       await waitFor(async () => (await result(importId)).state === 'IMPORT_STATE_UNDONE', {

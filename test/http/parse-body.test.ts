@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ApiError } from '../../src/errors.ts';
 import { camelCase, fieldPath, parseBody } from '../../src/http/parse-body.ts';
 import { requiredText } from '../../src/users/fields.ts';
+import { cpuMs } from '../support/cpu.ts';
 
 const schema = z.object({
   userName: requiredText(5),
@@ -78,9 +79,10 @@ test('a body that is no object is refused, and so is one too deep', () => {
 
 test('a body of more values than any good one has is refused before each of them is looked at', () => {
   for (const rest of [{ x: Array(200_000).fill(1) }, { queries: Array(2_000_000).fill({}) }]) {
-    const begun = performance.now();
-    assert.throws(() => parseBody(schema, { ...good, ...rest }, 'TEST'), /must not hold more than 100000 values/);
-    assert(performance.now() - begun < 2000, 'it takes no long time');
+    const ms = cpuMs(() => {
+      assert.throws(() => parseBody(schema, { ...good, ...rest }, 'TEST'), /must not hold more than 100000 values/);
+    });
+    assert(ms < 2000, `it takes ${ms} ms`);
   }
   assert.equal(violationsOf({ ...good, x: Array(90_000).fill('\0') }).length, 90_000, 'every bad field of the others');
 });

@@ -42,7 +42,7 @@ async function startProcess(t: TestContext, env: Record<string, string>): Promis
   });
   const url = `http://127.0.0.1:${port}`;
   const isReady = async () => child.exitCode !== null || (await fetch(`${url}/readyz`)).ok;
-  await waitFor(isReady, { what: 'the API to be ready', timeoutMs: 30_000 });
+  await waitFor(isReady, { what: 'the API to be ready' });
   return { child, url, errors: () => errors, log: () => log };
 }
 

@@ -33,7 +33,8 @@ test('a stopping server finishes what runs, and does not wait for the connection
   finish.resolve();
   assert.match(await running, /done/);
   await stopped;
-  assert(performance.now() - begun < 4000);
+  // The connection would be kept for 65 s.
+  assert(performance.now() - begun < 30_000);
   await assert.rejects(fetch(`http://127.0.0.1:${server.port}`));
 });
 

@@ -78,7 +78,7 @@ for (const kind of ['postgres', 'redis'] as const) {
             assert.ok((await to.depth('imports')) <= WINDOW + 5, 'the window, and the jobs about to leave');
             return (await importRow(db.pool, importId)).state === 'succeeded';
           },
-          { what: 'the import', timeoutMs: 30_000 },
+          { what: 'the import' },
         );
       } finally {
         await worker.stop();

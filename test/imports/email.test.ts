@@ -1,6 +1,7 @@
 /** Addresses are addr-specs of RFC 2822 section 3.4.1, as contract section 1 narrows and widens it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { cpuMs } from '../support/cpu.ts';
 import { entry } from '../support/imports.ts';
 import { pendingOf, problemsOf } from '../support/judge.ts';
 
@@ -94,10 +95,11 @@ describe('an email address', () => {
 
   it('is read in time that does not explode, whatever it is', () => {
     for (const unit of ['a.', '"\\', 'a@', '[', 'ž.']) {
-      const start = performance.now();
-      problemsOf({ email: { email: unit.repeat(100).slice(0, 200) } });
-      problemsOf({ email: { email: unit.repeat(1_000_000) } });
-      assert.ok(performance.now() - start < 500, unit);
+      const ms = cpuMs(() => {
+        problemsOf({ email: { email: unit.repeat(100).slice(0, 200) } });
+        problemsOf({ email: { email: unit.repeat(1_000_000) } });
+      });
+      assert.ok(ms < 1000, `${unit} takes ${ms} ms`);
     }
   });
 });

@@ -1,7 +1,9 @@
 /** `_cancel` and `_resume`: no user after the answer, and exactly the rest when it goes on. */
 import assert from 'node:assert/strict';
+import type { Answer } from '../support/answers.ts';
 import { bulk, people, unverified } from '../support/bodies.ts';
-import { holdImport, waitingBatches } from '../support/hold.ts';
+import { beginHeld, holdImport, holdWriting, moreUsers, waitingBatches } from '../support/hold.ts';
+import { waiters } from '../support/locks.ts';
 import { assertEachOnce, assertSums, usersOf } from '../support/outcome.ts';
 import { must, onBothBackends, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait.ts';
@@ -12,18 +14,21 @@ onBothBackends('a cancelled import', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0 });
   const slow = await service.startWorker({ WORKER_CONCURRENCY: '2' });
   const org = await service.newOrg();
-  const { importId } = (await must(service.importBody(bulk(org.orgId, unverified('c', USERS))))).body;
+  const { importId, gates } = await beginHeld(service, bulk(org.orgId, unverified('c', USERS)), [USERS / 2]);
   const act = (action: string, body?: unknown) => service.call('POST', `/admin/v1/imports/${importId}/${action}`, body);
   let written = 0;
 
   await t.test('gets no user after the cancel was answered', async () => {
-    await waitFor(async () => (await usersOf(service.pool, importId)) > 0, { what: 'the first users' });
+    await moreUsers(service.pool, importId);
+    await waitingBatches(service.pool, 1);
     const { status, body } = await act('_cancel');
     written = await usersOf(service.pool, importId);
+    // The batch that was under way comes to its end only now.
+    for (const gate of gates) await gate.commit();
     assert.equal(status, 200);
     assert.equal(body.state, 'IMPORT_STATE_CANCELLED');
     assertSums(body);
-    assert.ok(written < USERS);
+    assert.ok(written > 0 && written <= USERS / 2, `${written} users`);
     assert.deepEqual(
       [body.counts.succeeded, body.counts.cancelled, body.counts.pending],
       [written, USERS - written, 0],
@@ -33,8 +38,8 @@ onBothBackends('a cancelled import', async (t, backend) => {
     assert.equal(items.length, Math.min(100, USERS - written));
     slow.kill('SIGTERM');
     await slow.exited;
-    await service.startWorker();
-    await waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be dropped', timeoutMs: 60_000 });
+    await service.startWorker({ WORKER_CONCURRENCY: '50' });
+    await waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be dropped' });
     assert.equal(await usersOf(service.pool, importId), written);
   });
 
@@ -60,22 +65,35 @@ onBothBackends('a cancelled import', async (t, backend) => {
     }
   });
 
-  await t.test('wins or loses against a batch under way, never both', async () => {
-    const held = (await must(service.importBody(bulk(org.orgId, people('h', 200))))).body;
-    const release = await holdImport(service.pool, held.importId);
-    const [, cancel] = await Promise.all([
-      waitingBatches(service.pool, 1).then(release),
-      service.call('POST', `/admin/v1/imports/${held.importId}/_cancel`),
-    ]);
-    const users = await usersOf(service.pool, held.importId);
-    if (cancel.status === 200) {
-      assertSums(cancel.body);
-      assert.equal(cancel.body.state, 'IMPORT_STATE_CANCELLED');
-      assert.equal(cancel.body.counts.succeeded, users);
-    } else {
-      assert.deepEqual([cancel.body.code, users], [9, 200]);
-    }
-    await waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be dropped', timeoutMs: 60_000 });
-    assert.equal(await usersOf(service.pool, held.importId), users);
-  });
+  for (const first of ['a batch', 'the cancel'] as const) {
+    await t.test(`counts what was written before it when ${first} has its turn first`, async () => {
+      const writing = await holdWriting(service.pool);
+      const users = people(first.replace(' ', ''), 200);
+      const held = (await must(service.importBody(bulk(org.orgId, users)))).body.importId;
+      const release = await holdImport(service.pool, held);
+      const cancel = () => service.call('POST', `/admin/v1/imports/${held}/_cancel`);
+      // Who waits first for the import's row has it first.
+      let answer: Promise<Answer>;
+      if (first === 'a batch') {
+        await writing.commit();
+        await waitingBatches(service.pool, 1);
+        answer = cancel();
+        await waiters(service.pool, 1, 'muster-api');
+      } else {
+        answer = cancel();
+        await waiters(service.pool, 1, 'muster-api');
+        await writing.commit();
+        await waitingBatches(service.pool, 1);
+      }
+      await release();
+      const { status, body } = await answer;
+      assert.deepEqual([status, body.state], [200, 'IMPORT_STATE_CANCELLED']);
+      assertSums(body);
+      const written = await usersOf(service.pool, held);
+      assert.equal(body.counts.succeeded, written);
+      assert.equal(written > 0, first === 'a batch', `${written} users`);
+      await waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be dropped' });
+      assert.equal(await usersOf(service.pool, held), written);
+    });
+  }
 });

@@ -1,7 +1,7 @@
 /** Requests that are sent again with their Idempotency-Key: one import, one user, the same answer. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { type Answer, errorId } from '../support/api.ts';
+import { type Answer, errorId } from '../support/answers.ts';
 import { bulk, people } from '../support/bodies.ts';
 import { entry } from '../support/imports.ts';
 import { lines, NDJSON, ofOrg } from '../support/ndjson.ts';
@@ -166,7 +166,7 @@ onBothBackends('a bulk import with a key', async (t, backend) => {
 });
 
 onBothBackends('a single import with a key', async (t, backend) => {
-  const service = await startService(t, { backend, env: { SINGLE_IMPORT_TIMEOUT_MS: '15000' } });
+  const service = await startService(t, { backend });
   const [org, other] = [await service.newOrg(), await service.newOrg()];
   const send = (user: unknown, value: string, options: ServiceCall = {}): Promise<Answer> =>
     service.call('POST', SINGLE, user, { orgId: org.orgId, headers: key(value), ...options });
@@ -245,7 +245,7 @@ async function holdDispatch(service: Service) {
       );
       return rowCount;
     },
-    { what: 'the acceptance to wait', timeoutMs: 30_000 },
+    { what: 'the acceptance to wait' },
   );
   return {
     whenWaiting,

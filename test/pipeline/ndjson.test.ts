@@ -1,7 +1,7 @@
 /** Users as lines, from the request to the result. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { errorId } from '../support/api.ts';
+import { errorId } from '../support/answers.ts';
 import { OLD_PASSWORD, people } from '../support/bodies.ts';
 import { entry } from '../support/imports.ts';
 import { lines, NDJSON, ofOrg } from '../support/ndjson.ts';

@@ -1,9 +1,10 @@
 /** Dry runs, users who exist, mails that wait, and the message of the end, as a caller meets them. */
 import assert from 'node:assert/strict';
-import type { Answer } from '../support/api.ts';
+import type { Answer } from '../support/answers.ts';
 import { bulk, OLD_PASSWORD, people, unverified } from '../support/bodies.ts';
-import { holdImport, waitingBatches } from '../support/hold.ts';
+import { holdImport, holdWriting, waitingBatches } from '../support/hold.ts';
 import { entry, tableCounts } from '../support/imports.ts';
+import { waiters } from '../support/locks.ts';
 import { mailsSettled } from '../support/outcome.ts';
 import { isGenuine, startReceiver } from '../support/receiver.ts';
 import { must, onBothBackends, type Service, startService } from '../support/service.ts';
@@ -171,12 +172,15 @@ onBothBackends('an import that is told what to do', async (t, backend) => {
     receiver.messages.splice(0);
     const query = `?webhook=${encodeURIComponent(receiver.url)}`;
     const begin = async (name: string, timeout: string) => {
-      const body = bulk(org.orgId, people(name, 2000), timeout);
+      const body = bulk(org.orgId, people(name, 500), timeout);
       return (await must(service.importBody(body, { query, token: org.ownerToken }))).body.importId;
     };
+    const writing = await holdWriting(service.pool);
     const cancelled = await begin('stop', '1h');
     const release = await holdImport(service.pool, cancelled);
     const cancel = must(service.call('POST', `/admin/v1/imports/${cancelled}/_cancel`, {}));
+    await waiters(service.pool, 1, 'muster-api');
+    await writing.commit();
     await waitingBatches(service.pool, 1);
     await release();
     await cancel;

@@ -1,7 +1,8 @@
 /** `_pause` and `_retry` while workers run: no user after the answer, a clock that stands, and a second try. */
 import assert from 'node:assert/strict';
 import { bulk, people, unverified } from '../support/bodies.ts';
-import { holdImport, waitingBatches } from '../support/hold.ts';
+import { beginHeld, holdImport, holdWriting, moreUsers, waitingBatches } from '../support/hold.ts';
+import { waiters } from '../support/locks.ts';
 import { assertEachOnce, assertSums, usersOf } from '../support/outcome.ts';
 import { must, onBothBackends, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait.ts';
@@ -12,24 +13,26 @@ onBothBackends('a paused import', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0 });
   const slow = await service.startWorker({ WORKER_CONCURRENCY: '2' });
   const org = await service.newOrg();
-  const { importId } = (await must(service.importBody(bulk(org.orgId, unverified('p', USERS))))).body;
+  const { importId, gates } = await beginHeld(service, bulk(org.orgId, unverified('p', USERS)), [USERS / 2]);
   const act = (id: string, action: string, body: unknown = {}) =>
     service.call('POST', `/admin/v1/imports/${id}/${action}`, body);
-  const idle = () =>
-    waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be dropped', timeoutMs: 60_000 });
+  const idle = () => waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be dropped' });
   let written = 0;
 
   await t.test('gets no user after the answer, and its clock stands', async () => {
-    await waitFor(async () => (await usersOf(service.pool, importId)) > 0, { what: 'the first users' });
+    await moreUsers(service.pool, importId);
+    await waitingBatches(service.pool, 1);
     const { status, body } = await act(importId, '_pause');
     written = await usersOf(service.pool, importId);
+    // The batch that was under way comes to its end only now.
+    for (const gate of gates) await gate.commit();
     assert.deepEqual([status, body.state], [200, 'IMPORT_STATE_PAUSED']);
-    assert.ok(written < USERS);
+    assert.ok(written > 0 && written <= USERS / 2, `${written} users`);
     assert.deepEqual([body.counts.succeeded, body.counts.pending], [written, USERS - written]);
     assertSums(body);
     slow.kill('SIGTERM');
     await slow.exited;
-    await service.startWorker();
+    await service.startWorker({ WORKER_CONCURRENCY: '50' });
     await idle();
     const later = (await act(importId, '_pause')).body;
     assert.deepEqual([later.state, later.counts.succeeded], ['IMPORT_STATE_PAUSED', written]);
@@ -50,27 +53,35 @@ onBothBackends('a paused import', async (t, backend) => {
     assert.equal((await act(importId, '_pause')).body.code, 9);
   });
 
-  await t.test('wins or loses against a batch under way, never both', async () => {
-    const held = (await must(service.importBody(bulk(org.orgId, people('h', 200))))).body;
-    const release = await holdImport(service.pool, held.importId);
-    const [, pause] = await Promise.all([waitingBatches(service.pool, 1).then(release), act(held.importId, '_pause')]);
-    const users = await usersOf(service.pool, held.importId);
-    if (pause.status === 200) assert.equal(pause.body.counts.succeeded, users);
-    else assert.deepEqual([pause.body.code, users], [9, 200]);
+  await t.test('counts the batch that had its turn first, and lets no other through', async () => {
+    const writing = await holdWriting(service.pool);
+    const held = (await must(service.importBody(bulk(org.orgId, people('h', 200))))).body.importId;
+    const release = await holdImport(service.pool, held);
+    await writing.commit();
+    await waitingBatches(service.pool, 1);
+    const answer = act(held, '_pause');
+    await waiters(service.pool, 1, 'muster-api');
+    await release();
+    const { status, body } = await answer;
+    assert.deepEqual([status, body.state], [200, 'IMPORT_STATE_PAUSED']);
+    const users = await usersOf(service.pool, held);
+    assert.ok(users > 0 && users < 200, `${users} users`);
+    assert.equal(body.counts.succeeded, users);
     await idle();
-    assert.equal(await usersOf(service.pool, held.importId), users);
+    assert.equal(await usersOf(service.pool, held), users);
   });
 
   await t.test('is resumed and paused again and again, and loses nobody', async () => {
-    const { importId: id } = (await must(service.importBody(bulk(org.orgId, people('r', 1500))))).body;
+    const body = bulk(org.orgId, people('r', 800));
+    const { importId: id, gates: last } = await beginHeld(service, body, [600]);
     for (let i = 0; i < 5; i++) {
-      const paused = await act(id, '_pause');
-      if (paused.status !== 200) break; // it was done first
-      assert.equal(paused.body.counts.succeeded, await usersOf(service.pool, id));
+      const { body: paused } = await must(act(id, '_pause'));
+      assert.equal(paused.counts.succeeded, await usersOf(service.pool, id));
       await must(act(id, '_resume'));
     }
+    for (const gate of last) await gate.commit();
     assert.equal((await service.waitForEnd(id)).state, 'IMPORT_STATE_SUCCEEDED');
-    await assertEachOnce(service, id, { users: 1500 });
+    await assertEachOnce(service, id, { users: 800 });
   });
 
   await t.test('that failed in part is tried again once what stood in the way is gone', async () => {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { Redis } from 'ioredis';
 import type { Pool } from '../../src/db/pool.ts';
-import { errorId } from '../support/api.ts';
+import { errorId } from '../support/answers.ts';
 import { bulk, OLD_PASSWORD } from '../support/bodies.ts';
 import { entry, HASH } from '../support/imports.ts';
 import { must, onBothBackends, type Service, startService } from '../support/service.ts';

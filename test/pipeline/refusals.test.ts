@@ -1,7 +1,7 @@
 /** Requests that are refused as a whole: the answer names what is wrong, and nothing at all is left of them. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import type { Answer } from '../support/api.ts';
+import type { Answer } from '../support/answers.ts';
 import { bulk, people } from '../support/bodies.ts';
 import { rowCounts } from '../support/outcome.ts';
 import { must, onBothBackends, type ServiceCall, startService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 /** The import of one user: 200 means there and able to log in, 504 means never. */
 import assert from 'node:assert/strict';
-import { badFieldsOf } from '../support/api.ts';
+import { badFieldsOf } from '../support/answers.ts';
 import { bulk, OLD_PASSWORD, people } from '../support/bodies.ts';
 import type { TestProcess } from '../support/child.ts';
 import { entry } from '../support/imports.ts';
@@ -26,9 +26,10 @@ onBothBackends('a single import', async (t, backend) => {
     const lates = await Promise.all(['late1', 'late2'].map((name) => send(entry(name).user)));
     const took = performance.now() - start;
     for (const { status, body } of lates) assert.deepEqual([status, body.code], [504, 4]);
-    assert.ok(took >= TIMEOUT_MS && took < TIMEOUT_MS + 3000, `${took} ms`);
+    // The server's own default would be 30 s.
+    assert.ok(took >= TIMEOUT_MS && took < TIMEOUT_MS + 20_000, `${took} ms`);
 
-    await service.startApi({ SINGLE_IMPORT_TIMEOUT_MS: '20000' });
+    await service.startApi({ SINGLE_IMPORT_TIMEOUT_MS: '60000' });
     worker = await service.startWorker();
     const { body } = await must(service.importBody(bulk(org.orgId, people('control', 3))));
     await service.waitForEnd(body.importId);

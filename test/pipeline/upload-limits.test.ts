@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
-import { type Answer, errorId } from '../support/api.ts';
+import { type Answer, errorId } from '../support/answers.ts';
 import { bulk, people } from '../support/bodies.ts';
 import { setImport } from '../support/imports.ts';
 import { lines, NDJSON, ofOrg } from '../support/ndjson.ts';

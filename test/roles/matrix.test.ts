@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { buildApp } from '../../src/app.ts';
-import { type Answer, errorId } from '../support/api.ts';
+import { type Answer, errorId } from '../support/answers.ts';
 import { mountedRoutes } from './mounted.ts';
 import { REQUESTS, type Request } from './requests.ts';
 import { CALLERS, type Row, readTable, type Target } from './table.ts';

@@ -2,7 +2,7 @@
  * How each operation of the table is called so that somebody who may gets the status of its row: with something fresh to
  * act on, so that no call disturbs the next.
  */
-import { unique } from '../support/api.ts';
+import { unique } from '../support/answers.ts';
 import { PASSWORD, type Place, type World } from './world.ts';
 
 export interface Request {

@@ -32,7 +32,8 @@ interface Main {
 
 /** Leads a process group, as a shell would start it. */
 function start(env: Record<string, string> = {}): Main {
-  const settings = { PATH: process.env.PATH, DATA_DIR: join(base, 'data'), PORT, BOOTSTRAP_TOKEN, LOG_LEVEL: 'info' };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const settings = { PATH, NODE_COMPILE_CACHE, DATA_DIR: join(base, 'data'), PORT, BOOTSTRAP_TOKEN, LOG_LEVEL: 'info' };
   const child = spawn(process.execPath, [MAIN], { env: { ...settings, ...env }, detached: true });
   started.add(child);
   let output = '';
@@ -48,7 +49,7 @@ function start(env: Record<string, string> = {}): Main {
 async function startReady(): Promise<Main> {
   const main = start();
   const ready = () => main.output().includes('"msg":"muster is ready"');
-  await waitFor(ready, { timeoutMs: 60_000, what: 'muster to be ready' }).catch((error) => {
+  await waitFor(ready, { what: 'muster to be ready' }).catch((error) => {
     throw new Error(`${error.message}\n${main.output()}`);
   });
   return main;
@@ -99,7 +100,7 @@ test('after SIGKILL it starts again at once, and SIGTERM to the parent alone end
         () => false,
         () => true,
       ),
-    { timeoutMs: 60_000, what: 'the port to be free' },
+    { what: 'the port to be free' },
   );
   const main = await startReady();
   assert.equal(await answer(), 200);

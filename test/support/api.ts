@@ -15,27 +15,15 @@ import { openImportSignal } from '../../src/imports/signal.ts';
 import { openHasher } from '../../src/passwords/hasher.ts';
 import { openQueues } from '../../src/queue/queues.ts';
 import { openSecrets } from '../../src/secrets.ts';
+import { type Answer, type CallOptions, unique } from './answers.ts';
 import { testDatabase } from './postgres.ts';
+
+export { type Answer, badFieldsOf, type CallOptions, errorId, unique } from './answers.ts';
 
 export interface ApiOptions {
   /** Settings over the defaults, as environment variables. */
   env?: Record<string, string>;
   logger?: Logger;
-}
-
-export interface CallOptions {
-  /** The instance's administrator unless told; `null` sends none. */
-  token?: string | null;
-  /** Sent as `x-service-orgid`. */
-  orgId?: string;
-  headers?: Record<string, string>;
-}
-
-export interface Answer {
-  status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers as callers do
-  body: any;
-  headers: Headers;
 }
 
 export interface TestApi {
@@ -133,11 +121,6 @@ function caller(url: string, admin: string): Call {
   };
 }
 
-/** A name that no other test has. */
-export function unique(prefix: string): string {
-  return `${prefix}-${randomBytes(4).toString('hex')}`;
-}
-
 async function setupOrg(call: Call, { org, human, roles }: SetupOptions = {}): Promise<SetUp> {
   const first = {
     userName: unique('ann'),
@@ -164,15 +147,4 @@ async function must(answer: Promise<Answer>): Promise<Answer> {
   const { status, body, headers } = await answer;
   if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
   return { status, body, headers };
-}
-
-/** Stable id of an error answer. */
-export function errorId(answer: Answer): string | undefined {
-  return answer.body?.details?.[0]?.id;
-}
-
-/** The fields that an error answer names, sorted. */
-export function badFieldsOf(answer: Answer): string[] {
-  const violations: { field: string }[] = answer.body?.details?.[1]?.fieldViolations ?? [];
-  return violations.map((v) => v.field).sort();
 }

@@ -1,5 +1,5 @@
 /** Calls to a service over HTTP, and the organizations and callers that a test begins with. */
-import { type Answer, type CallOptions, unique } from './api.ts';
+import { type Answer, type CallOptions, unique } from './answers.ts';
 
 export interface ServiceCall extends CallOptions {
   /** Which API process; the one that was started last unless told. */

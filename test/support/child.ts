@@ -28,13 +28,14 @@ const ROOT = new URL('../../', import.meta.url);
 
 /**
  * Starts `file`, a path from the root of the project, and waits until it is ready.
- * @param env all of its environment but PATH
+ * @param env all of its environment but PATH and where compiled code is kept
  * @throws Error with its output when it ends instead
  */
 export async function startChild(file: string, env: Record<string, string>): Promise<TestProcess> {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [fileURLToPath(new URL(file, ROOT))], {
     cwd: fileURLToPath(ROOT),
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH, NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const chunks: string[] = [];

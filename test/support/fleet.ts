@@ -21,7 +21,8 @@ export interface Fleet {
   stop(): Promise<void>;
 }
 
-const STOP_WITHIN_MS = 15_000;
+/** Longer than they give themselves, so that they say what they wait for. */
+const STOP_WITHIN_MS = 75_000;
 
 /** @param env settings of all processes; those of one start replace them */
 export function openFleet(env: Record<string, string>): Fleet {

@@ -1,7 +1,7 @@
 /** What an import left in the database and in the mailboxes, counted. */
 import assert from 'node:assert/strict';
 import type { Pool } from '../../src/db/pool.ts';
-import type { Answer } from './api.ts';
+import type { Answer } from './answers.ts';
 import { must, type Service } from './service.ts';
 import { waitFor } from './wait.ts';
 

@@ -15,6 +15,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embed
 import { migrate } from '../../src/db/migrate.ts';
 import type { Pool } from '../../src/db/pool.ts';
 import { migrateQueue } from '../../src/queue/schema.ts';
+import { abandonLocks } from './locks.ts';
 
 /** Tests need no durability, except those that start a server of their own. */
 const SETTINGS = {
@@ -84,6 +85,7 @@ export async function testDatabase(t?: { name: string }): Promise<TestDatabase> 
   pool.on('error', () => {});
   const drop = async () => {
     if (!cleanups.delete(drop)) return;
+    abandonLocks(pool);
     await pool.end();
     await server.query(`drop database if exists ${name} with (force)`);
   };

@@ -6,9 +6,10 @@ import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
 import { openQueues, type QueueName } from '../../src/queue/queues.ts';
-import type { Answer } from './api.ts';
+import type { Answer } from './answers.ts';
 import { type Calls, must, openCalls, type ServiceCall } from './calls.ts';
 import { type Fleet, openFleet } from './fleet.ts';
+import { abandonLocks } from './locks.ts';
 import { testDatabase } from './postgres.ts';
 import { redisUrl, requireOrSkip } from './redis.ts';
 import { type SmtpCatcher, startSmtp } from './smtp.ts';
@@ -62,13 +63,13 @@ export interface Service extends Calls, Omit<Fleet, 'stop'> {
   loseJobs(queue?: QueueName): Promise<void>;
 }
 
-/** Timings small enough for tests; any of them may be replaced. */
+/** Timings small enough for tests, where something waits for them; limits are generous. Any of them may be replaced. */
 const TIMINGS = {
   RESCUE_AFTER_MS: '1000',
   JOB_LOCK_MS: '2000',
   ABANDONED_AFTER_MS: '60000',
-  STOP_AFTER_MS: '10000',
-  SINGLE_IMPORT_TIMEOUT_MS: '10000',
+  STOP_AFTER_MS: '60000',
+  SINGLE_IMPORT_TIMEOUT_MS: '60000',
   HASH_THREADS: '1',
 };
 
@@ -81,6 +82,7 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
   const fleet = openFleet(settings);
   const queues = openQueues(settings);
   t.after(async () => {
+    abandonLocks(pool);
     await Promise.all([fleet.stop(), queues.close()])
       .finally(() => Promise.all([smtp.stop(), own?.drop()]))
       .finally(options.onStopped);
@@ -132,7 +134,7 @@ async function waitForEnd(
   pool: Pool,
   { call }: Calls,
   importId: string,
-  { timeoutMs = 60_000, ...given }: ServiceCall & { timeoutMs?: number } = {},
+  { timeoutMs = 120_000, ...given }: ServiceCall & { timeoutMs?: number } = {},
 ): Promise<Answer['body']> {
   // The row is cheaper to look at than the result, and workers need the processor.
   const row = async () => (await pool.query('select * from imports where id = $1', [importId])).rows[0];

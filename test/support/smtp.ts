@@ -26,17 +26,30 @@ export interface SmtpCatcher {
   mails: CaughtMail[];
   /** Refuses the next `times` mails. */
   refuse(refusal: Refusal): void;
+  /** Takes all mails after the next `count` without an answer, until what is returned is called. */
+  holdAfter(count: number): () => void;
+  /** Senders that wait for an answer. */
+  readonly held: number;
   stop(): Promise<void>;
 }
 
 export async function startSmtp(): Promise<SmtpCatcher> {
   const mails: CaughtMail[] = [];
   let refusal: Refusal | undefined;
+  let gate = { left: Number.POSITIVE_INFINITY, opened: Promise.withResolvers<void>() };
+  let held = 0;
 
   function refused(after: Refusal['after']): Error | null {
     if (!refusal || refusal.after !== after || refusal.times === 0) return null;
     refusal.times--;
     return Object.assign(new Error(refusal.text ?? 'refused by the test'), { responseCode: refusal.code });
+  }
+
+  async function passGate(): Promise<void> {
+    if (gate.left-- > 0) return;
+    held++;
+    await gate.opened.promise;
+    held--;
   }
 
   const server = new SMTPServer({
@@ -56,10 +69,16 @@ export async function startSmtp(): Promise<SmtpCatcher> {
         const { mailFrom, rcptTo } = session.envelope;
         const from = mailFrom ? mailFrom.address : '';
         mails.push({ from, to: rcptTo.map((r) => r.address), raw, parsed: await PostalMime.parse(raw) });
+        await passGate();
         done();
       });
     },
   });
+  function open(): void {
+    gate.opened.resolve();
+    gate = { left: Number.POSITIVE_INFINITY, opened: Promise.withResolvers<void>() };
+  }
+
   server.on('error', () => {}); // a client that hangs up in mid-mail is part of the tests
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
@@ -71,7 +90,18 @@ export async function startSmtp(): Promise<SmtpCatcher> {
     refuse(next) {
       refusal = { ...next };
     },
-    stop: () => new Promise((resolve) => server.close(() => resolve())),
+    holdAfter(count) {
+      const { opened } = gate;
+      gate = { left: count, opened };
+      return open;
+    },
+    get held() {
+      return held;
+    },
+    stop() {
+      open();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
   };
 }
 

@@ -95,7 +95,7 @@ export function openTerminal(t: TestContext, args: readonly string[], options: T
     text,
     type: (keys) => void child.stdin.write(keys),
     async shows(what, given) {
-      const options = { what: `${what} on the terminal`, timeoutMs: 30_000, ...given };
+      const options = { what: `${what} on the terminal`, ...given };
       await waitFor(() => what.test(text()), options).catch((error: Error) => {
         throw new Error(`${error.message}; it shows:\n${text()}`);
       });

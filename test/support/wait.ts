@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface WaitOptions {
-  /** 10,000 unless told. */
+  /** A minute unless told: it tells what never comes from what is slow, and is no limit on a slow machine. */
   timeoutMs?: number;
   /** Ends the sentence "Waited … ms in vain for". */
   what: string;
@@ -13,7 +13,7 @@ export interface WaitOptions {
  * @throws Error with `what` and the last value or error when the time is over
  */
 export async function waitFor<T>(condition: () => T | Promise<T>, options: WaitOptions): Promise<NonNullable<T>> {
-  const timeoutMs = options.timeoutMs ?? 10_000;
+  const timeoutMs = options.timeoutMs ?? 60_000;
   const end = performance.now() + timeoutMs;
   let last: unknown;
   for (let pause = 2; ; pause = Math.min(pause * 1.5, 50)) {
