@@ -9,10 +9,10 @@ import pg from 'pg';
 import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
 import type { Pool } from '../../src/db/pool.ts';
 import { bulk, unverified } from '../support/bodies.ts';
+import { startDistributionServer } from '../support/distribution.ts';
 import { beginHeld, moreUsers, waitingBatches } from '../support/hold.ts';
 import { assertEachOnce, mailsByAddress } from '../support/outcome.ts';
-import { findProgram } from '../support/programs.ts';
-import { startRedis } from '../support/redis.ts';
+import { redisProgram, startRedis } from '../support/redis.ts';
 import { must, onBothBackends, type Service, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -88,7 +88,7 @@ function assertOneMailEach(service: Service, mails: number): void {
 
 /** A Redis for this test alone, as everything in it is going to be deleted. */
 async function ownRedis() {
-  const server = await startRedis(findProgram('redis') as string);
+  const server = await startRedis(redisProgram());
   const redis = new Redis(server.url);
   const stop = async () => {
     redis.disconnect();
@@ -104,19 +104,33 @@ async function forget(redis: Redis): Promise<void> {
   await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
 }
 
-/** A server of our own; a commit survives its crash, though not that of the machine. */
+/** A server of our own, of the kind that the run's is of. */
 async function ownPostgres() {
-  const dataDir = join(tmpdir(), `muster-crash-${randomBytes(4).toString('hex')}`);
-  const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'on' };
-  const server = await startEmbeddedPostgres({ dataDir, settings, background: true });
+  const server = await (process.env.TEST_OWN_POSTGRES === 'distribution' ? startDistributionServer() : startEmbedded());
   const pool = new pg.Pool({ connectionString: server.url, max: 5 });
   pool.on('error', () => {}); // it is going to be away
   const stop = async () => {
     await pool.end();
     await server.stop();
-    await rm(dataDir, { recursive: true, force: true });
   };
   return { server, pool, options: { database: { url: server.url, pool }, onStopped: stop } };
+}
+
+/** A commit survives its crash, though not that of the machine. */
+async function startEmbedded(): Promise<{ url: string; readonly pid: number; stop(): Promise<void> }> {
+  const dataDir = join(tmpdir(), `muster-crash-${randomBytes(4).toString('hex')}`);
+  const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'on' };
+  const server = await startEmbeddedPostgres({ dataDir, settings, background: true });
+  return {
+    url: server.url,
+    get pid() {
+      return server.pid;
+    },
+    async stop() {
+      await server.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
 }
 
 /** When the server came up last, after a crash too. */

@@ -15,6 +15,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embed
 import { migrate } from '../../src/db/migrate.ts';
 import type { Pool } from '../../src/db/pool.ts';
 import { migrateQueue } from '../../src/queue/schema.ts';
+import { copyCluster } from './cluster-cache.ts';
 import { abandonLocks } from './locks.ts';
 
 /** Tests need no durability, except those that start a server of their own. */
@@ -30,8 +31,11 @@ const SETTINGS = {
 export async function startTestServer(): Promise<EmbeddedPostgres> {
   const dataDir = join(tmpdir(), `muster-test-${randomBytes(4).toString('hex')}`);
   const removeFolder = () => rm(dataDir, { recursive: true, force: true });
-  const options = { dataDir, settings: SETTINGS, background: true };
-  const server = await startEmbeddedPostgres(options).catch(async (error) => {
+  const start = async () => {
+    await copyCluster(dataDir, makeCluster);
+    return startEmbeddedPostgres({ dataDir, settings: SETTINGS, background: true });
+  };
+  const server = await start().catch(async (error) => {
     await removeFolder();
     throw error;
   });
@@ -44,6 +48,16 @@ export async function startTestServer(): Promise<EmbeddedPostgres> {
       await removeFolder();
     },
   };
+}
+
+/** The files of a server that has the template already. */
+async function makeCluster(dataDir: string): Promise<void> {
+  const server = await startEmbeddedPostgres({ dataDir, settings: SETTINGS });
+  const pool = new pg.Pool({ connectionString: server.url, max: 1 });
+  pool.on('error', () => {}); // the server stops while it says goodbye
+  await ensureTemplate(pool, server.url);
+  await pool.end();
+  await server.stop();
 }
 
 export interface TestDatabase {
@@ -69,7 +83,7 @@ process.once('beforeExit', async () => {
 export async function testDatabase(t?: { name: string }): Promise<TestDatabase> {
   admin ??= openAdmin();
   const server = await admin;
-  template ??= ensureTemplate(server);
+  template ??= ensureTemplate(server, serverUrl);
   const label = (t?.name ?? '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
@@ -112,13 +126,13 @@ async function openAdmin(): Promise<Pool> {
 }
 
 /** Test files run at once: the first one makes the template, the others wait for it. */
-async function ensureTemplate(server: Pool): Promise<string> {
+async function ensureTemplate(server: Pool, url: string): Promise<string> {
   const name = `template_${schemaHash()}`;
   const client = await server.connect();
   try {
     await client.query('select pg_advisory_lock(42)');
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
-    if (rowCount === 0) await makeTemplate(client, name);
+    if (rowCount === 0) await makeTemplate(client, url, name);
   } finally {
     await client.query('select pg_advisory_unlock(42)').finally(() => client.release());
   }
@@ -126,11 +140,11 @@ async function ensureTemplate(server: Pool): Promise<string> {
 }
 
 /** Renamed when complete, so that a template is never half made. */
-async function makeTemplate(client: pg.PoolClient, name: string): Promise<void> {
+async function makeTemplate(client: pg.PoolClient, url: string, name: string): Promise<void> {
   const draft = `draft_${randomBytes(5).toString('hex')}`;
   await client.query(`create database ${draft}`);
   const pool = new pg.Pool({
-    connectionString: withDatabase(serverUrl, draft),
+    connectionString: withDatabase(url, draft),
     max: 3,
   });
   await migrate(pool);
@@ -139,7 +153,7 @@ async function makeTemplate(client: pg.PoolClient, name: string): Promise<void> 
   await client.query(`alter database ${draft} rename to ${name}`);
 }
 
-/** A long-running server may hold the template of an older schema. */
+/** A server that runs on, or the cache of another version, may hold the template of an older schema. */
 function schemaHash(): string {
   const folder = new URL('../../src/db/migrations/', import.meta.url);
   const hash = createHash('sha256');

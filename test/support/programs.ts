@@ -1,20 +1,39 @@
 /** Programs that some tests need and a machine may lack. */
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
 
 export const PROGRAMS = {
+  /** Of a distribution, as servers of our own come with the packages. */
+  postgres: 'postgres',
   redis: 'redis-server',
+  valkey: 'valkey-server',
   chromium: 'chromium',
   script: 'script',
   bash: 'bash',
 } as const;
 export type ProgramName = keyof typeof PROGRAMS;
+/** As people call them. */
+export const LABELS: Record<ProgramName, string> = { ...PROGRAMS, postgres: 'PostgreSQL of a distribution' };
 
 /** Where the program is on this machine, if it is. */
 export function findProgram(name: ProgramName): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin'];
+  const usual = name === 'postgres' ? debianFolders() : [];
+  const folders = [...usual, ...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin'];
   return folders.map((folder) => join(folder, PROGRAMS[name])).find(isExecutable);
+}
+
+const DEBIAN = '/usr/lib/postgresql';
+
+/** Where Debian has a PostgreSQL of each major version, the highest first; they are in no PATH. */
+function debianFolders(): string[] {
+  let versions: string[];
+  try {
+    versions = readdirSync(DEBIAN);
+  } catch {
+    return [];
+  }
+  return versions.sort((a, b) => Number(b) - Number(a)).map((version) => join(DEBIAN, version, 'bin'));
 }
 
 function isExecutable(path: string): boolean {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { claimPort } from '../../src/start/address.ts';
+import { findProgram } from './programs.ts';
 import { waitFor } from './wait.ts';
 
 export { requireOrSkip } from './programs.ts';
@@ -10,6 +11,11 @@ export { requireOrSkip } from './programs.ts';
 /** Address of the run's Redis; undefined where there is none. Tests keep apart by QUEUE_PREFIX. */
 export function redisUrl(): string | undefined {
   return process.env.TEST_REDIS_URL;
+}
+
+/** For a test that starts one of its own: the program that the run's is of. */
+export function redisProgram(): string {
+  return findProgram(process.env.TEST_OWN_REDIS === 'valkey' ? 'valkey' : 'redis') as string;
 }
 
 export interface TestRedis {

@@ -20,10 +20,13 @@ export { must, type ServiceCall } from './calls.ts';
 export const BACKENDS = ['redis', 'postgres'] as const;
 export type Backend = (typeof BACKENDS)[number];
 
+/** When the run is on other stores than the usual ones. */
+const STORES = process.env.TEST_STORES_NAME ? `; ${process.env.TEST_STORES_NAME}` : '';
+
 /** One test per queue backend; that on Redis is skipped by name where there is no redis-server. */
 export function onBothBackends(name: string, run: (t: TestContext, backend: Backend) => Promise<void>): void {
   for (const backend of BACKENDS) {
-    test(`${name} (queue on ${backend})`, async (t) => {
+    test(`${name} (queue on ${backend}${STORES})`, async (t) => {
       if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
       await run(t, backend);
     });
