@@ -1,0 +1,176 @@
+/** Workers whose stores are absent, cut off or killed: they go on when those are back, and the log stays short. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'node:test';
+import pg from 'pg';
+import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { openPool, type Pool } from '../../src/db/pool.ts';
+import { bulk, unverified } from '../support/bodies.ts';
+import type { TestProcess } from '../support/child.ts';
+import { startGate } from '../support/gate.ts';
+import { waitingBatches } from '../support/hold.ts';
+import { warnings } from '../support/launch.ts';
+import { assertEachOnce } from '../support/outcome.ts';
+import { redisUrl, requireOrSkip } from '../support/redis.ts';
+import { must, onBothBackends, type Service, startService } from '../support/service.ts';
+import { waitFor } from '../support/wait.ts';
+
+const USERS = 60;
+const ENV = { JOB_LOCK_MS: '1000', RESCUE_AFTER_MS: '1000', WORKER_CONCURRENCY: '20' };
+/** A hot loop writes as many in some milliseconds. */
+const MOST_LINES = 150;
+
+onBothBackends('a worker that is started while its queue is away', async (t, backend) => {
+  const service = await startService(t, { backend, workers: 0, env: ENV });
+  const { orgId } = await service.newOrg();
+  const gate = await startGate(backend === 'redis' ? (redisUrl() as string) : urlOf(service.pool), 'reset');
+  t.after(() => gate.stop());
+  const starting = service.startWorker({ [backend === 'redis' ? 'REDIS_URL' : 'DATABASE_URL']: gate.url });
+  const importId = await submit(service, orgId, 'a');
+  await waitFor(() => gate.resets > 5, { what: 'the worker to try', timeoutMs: 60_000 });
+  await gate.open();
+  assertShortLog(await starting);
+  assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+  await assertEachOnce(service, importId, { users: USERS, mails: USERS });
+});
+
+onBothBackends('a worker all of whose connections to PostgreSQL are ended', async (t, backend) => {
+  const service = await startService(t, { backend, workers: 0, env: ENV });
+  const { orgId } = await service.newOrg();
+  const worker = await service.startWorker();
+  const importId = await submitHeld(service, worker, orgId, 'b', async () => {
+    await waitingBatches(service.pool, 1);
+    for (let round = 0; round < 3; round++) await endConnections(service.pool);
+  });
+  assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+  await assertEachOnce(service, importId, { users: USERS, mails: USERS });
+  if (backend === 'postgres')
+    await waitFor(() => listens(service), { what: 'the worker to be woken again', timeoutMs: 30_000 });
+
+  await t.test('ends imports at their deadline as before', async () => {
+    const late = await submitHeld(service, worker, orgId, 'c', () => pastDeadline(service.pool), '2s');
+    assert.equal((await service.waitForEnd(late)).state, 'IMPORT_STATE_TIMED_OUT');
+  });
+  assertShortLog(worker);
+});
+
+onBothBackends('a PostgreSQL that is killed during an import', async (t, backend) => {
+  const { server, pool, options } = await ownPostgres();
+  const service = await startService(t, { backend, workers: 0, env: ENV, ...options });
+  const { orgId } = await service.newOrg();
+  const worker = await service.startWorker();
+  const importId = await submitHeld(service, worker, orgId, 'd', async () => {
+    await waitingBatches(pool, 1);
+    const started = await startOf(pool);
+    process.kill(server.pid, 'SIGKILL');
+    await waitFor(async () => (await startOf(pool)) > started, { what: 'PostgreSQL to be back', timeoutMs: 60_000 });
+  });
+  assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+  assert.equal((await must(service.call('GET', '/readyz'))).body.status, 'ok');
+  assertShortLog(worker);
+});
+
+test('a dispatcher that cannot reach the queue leaves its duty to another process', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const service = await startService(t, { backend: 'redis', workers: 0, env: ENV });
+  const { orgId } = await service.newOrg();
+  const gate = await startGate(redisUrl() as string);
+  t.after(() => gate.stop());
+  await gate.open();
+  const cutOff = await service.startWorker({ WORKER_ROLES: 'dispatch', REDIS_URL: gate.url });
+  await waitFor(async () => (await holderOf(service.pool))?.endsWith(`:${cutOff.pid}`), { what: 'its lease' });
+  await gate.shut('reset');
+  const importId = await submit(service, orgId, 'e');
+  await service.startWorker();
+  assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+  assert.ok(!cutOff.isOver);
+  assertShortLog(cutOff);
+});
+
+async function submit(service: Service, orgId: string, prefix: string, timeout?: string): Promise<string> {
+  return (await must(service.importBody(bulk(orgId, unverified(prefix, USERS), timeout)))).body.importId;
+}
+
+/** An import of which nothing can be written while `strike` runs. */
+async function submitHeld(
+  service: Service,
+  worker: TestProcess,
+  orgId: string,
+  prefix: string,
+  strike: () => Promise<unknown>,
+  timeout?: string,
+): Promise<string> {
+  worker.kill('SIGSTOP');
+  const importId = await submit(service, orgId, prefix, timeout);
+  const release = await hold(service.pool, importId);
+  worker.kill('SIGCONT');
+  await strike();
+  await release();
+  return importId;
+}
+
+/** As holdImport, on a connection that may be lost. */
+async function hold(pool: Pool, importId: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: urlOf(pool), application_name: 'test' });
+  client.on('error', () => {}); // PostgreSQL is struck while it is held
+  await client.connect();
+  await client.query('begin');
+  await client.query('select from imports where id = $1 for update', [importId]);
+  return () => client.end();
+}
+
+function assertShortLog(worker: TestProcess): void {
+  const lines = warnings(worker.output()).length;
+  assert.ok(lines < MOST_LINES, `${lines} lines: ${worker.output().slice(-3000)}`);
+}
+
+/** Those of the API apart, which is not what is tested. */
+async function endConnections(pool: Pool): Promise<void> {
+  await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and application_name <> ''
+      and application_name not in ('muster-api', 'muster-signal', 'test')`);
+}
+
+async function listens({ pool, queuePrefix }: Service): Promise<boolean> {
+  const { rowCount } = await pool.query('select from pg_stat_activity where application_name = $1', [
+    `${queuePrefix}-imports`,
+  ]);
+  return rowCount === 1;
+}
+
+async function pastDeadline(pool: Pool): Promise<void> {
+  const isPast = async () =>
+    (await pool.query(`select from imports where state = 'running' and deadline < clock_timestamp()`)).rowCount === 1;
+  await waitFor(isPast, { what: 'the deadline', timeoutMs: 30_000 });
+}
+
+async function holderOf(pool: Pool): Promise<string | undefined> {
+  const { rows } = await pool.query<{ holder: string }>(`select holder from leases where name = 'dispatcher'`);
+  return rows[0]?.holder;
+}
+
+function urlOf(pool: Pool): string {
+  return (pool as Pool & { options: { connectionString: string } }).options.connectionString;
+}
+
+/** A server of our own; a commit survives its crash, though not that of the machine. */
+async function ownPostgres() {
+  const dataDir = join(tmpdir(), `muster-away-${randomBytes(4).toString('hex')}`);
+  const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'on' };
+  const server = await startEmbeddedPostgres({ dataDir, settings, background: true });
+  const pool = openPool(server.url, { max: 3, name: 'test' });
+  const stop = async () => {
+    await pool.end();
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  return { server, pool, options: { database: { url: server.url, pool }, onStopped: stop } };
+}
+
+async function startOf(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ at: Date }>('select pg_postmaster_start_time() as at');
+  return rows[0]?.at.getTime() ?? 0;
+}
