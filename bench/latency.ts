@@ -38,6 +38,8 @@ export interface Case {
 
 interface Measured {
   ms: number;
+  /** From the request to its 202. */
+  acceptedMs: number;
   /** Milliseconds. */
   longestPause: number;
   lostLocks: number;
@@ -78,8 +80,8 @@ export async function measure(scope: Scope, { backend, workers, delayMs, users }
   const service = await startService(scope, far, 0);
   await startWorkers(scope, far, workers, { log: log.fd });
   await proveReady(service, users);
-  const { ms, samples } = await importAll(service, [...importBody(users, service.orgId)], users);
-  return { ms, longestPause: longestPause(samples), addedMs, ...faultsIn(await readFile(path, 'utf8')) };
+  const { ms, acceptedMs, samples } = await importAll(service, [...importBody(users, service.orgId)], users);
+  return { ms, acceptedMs, longestPause: longestPause(samples), addedMs, ...faultsIn(await readFile(path, 'utf8')) };
 }
 
 /** What API and workers are told of the stores. */
@@ -115,7 +117,7 @@ function resultOf({ backend, workers, delayMs, users }: Case, measured: Measured
     notes: [
       `${users} users, ${counted(workers, 'worker', 'workers')}, stores ${delayMs} ms away; ceiling: 0 ms`,
       `${counted(lostLocks, 'lost lock', 'lost locks')}, ${counted(retriedBatches, 'batch', 'batches')} tried again, ` +
-        `no user ended for at most ${pause} ms`,
+        `accepted after ${Math.round(measured.acceptedMs)} ms, no user ended for at most ${pause} ms`,
       ...(addedMs ? [`the proxy adds ${addedMs.redis} ms to Redis, ${addedMs.postgres} ms to PostgreSQL`] : []),
     ],
     extras: { users, workers, delayMs, backend, ...measured },

@@ -2,12 +2,14 @@
  * A BullMQ worker that fetches many jobs at once and starts each when it arrives.
  *
  * BullMQ's own loop asks for a worker's jobs one after the other, and starts the first when it has all that it may run
- * at once: with 400 of them and a store 40 ms away that takes 16 seconds, in which the locks of the first run out. This loop asks
- * for one job, then, as long as jobs come, for twice as many as before, all in one round trip. A job's end still fetches
- * the next job in the same call. All else is BullMQ's: locks, stalled jobs, retries, ends, the wait for a job.
+ * at once: with 400 of them and a store 40 ms away that takes 16 seconds, in which nobody renews the locks of the first.
+ * This loop asks for one job, then, as long as jobs come, for twice as many as before, all in one round trip. A job's end
+ * still fetches the next job in the same call. All else is BullMQ's: locks, stalled jobs, retries, ends, the wait for a job.
+ * Not provided for, as no queue of ours has them: a limiter, and `pause` that does not wait.
  *
  * Guarantee: never more jobs in progress than `concurrency`, which may change while it runs. A job whose lock was lost is
- * somebody else's and is dropped; how many there were is said once in a while as one `LostLocks`.
+ * somebody else's and is dropped; how many there were is told once a second at most, as one `LostLocks`. After a fault of
+ * the store it waits for `runRetryDelay` before it asks again.
  * On crash: the locks of its jobs run out, and BullMQ gives them to another worker.
  */
 import { ErrorCode, type IQueueBackend, type Job, type JobProgress, Worker } from 'bullmq';
