@@ -12,29 +12,11 @@
  * the store it waits for `runRetryDelay` before it asks again.
  * On crash: the locks of its jobs run out, and BullMQ gives them to another worker.
  */
-import { ErrorCode, type IQueueBackend, type Job, type JobProgress, Worker } from 'bullmq';
-
-/** Told through the event `error`: jobs that took longer than their locks, so that another worker may run them as well. */
-export class LostLocks extends Error {
-  readonly jobs: number;
-  constructor(jobs: number) {
-    super(`${jobs} ${jobs === 1 ? 'job' : 'jobs'} lost the lock and may be run by another worker as well`);
-    this.jobs = jobs;
-  }
-}
+import { type IQueueBackend, type Job, type JobProgress, Worker } from 'bullmq';
+import { countLost, isLost } from './lost-locks.ts';
 
 /** Fetches in one round; Redis does nothing else meanwhile. */
 const MOST_FETCHES = 100;
-/** Lost locks are told this long after the first of them, together with those that follow. */
-const TELL_AFTER_MS = 1000;
-
-/** What BullMQ answers about a job that is not ours any more. */
-const NOT_OURS: unknown[] = [
-  ErrorCode.JobNotExist,
-  ErrorCode.JobLockNotExist,
-  ErrorCode.JobNotInState,
-  ErrorCode.JobLockMismatch,
-];
 
 type AnyWorker<Data> = Worker<Data, unknown, string, IQueueBackend, JobProgress, unknown>;
 type AnyJob<Data> = Job<Data, unknown, string>;
@@ -46,7 +28,7 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
   private taken = 0;
   private tokens = 0;
   private underWay = new Set<Promise<void>>();
-  private lost = 0;
+  private oneLost = countLost((lost) => this.emit('error', lost));
   /** Called whenever there may be room for a job. */
   private wake = () => {};
 
@@ -139,9 +121,8 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
   }
 
   override async extendJobLocks(jobIds: string[], tokens: string[], duration: number): Promise<string[]> {
-    const lost = await super.extendJobLocks(jobIds, tokens, duration);
-    for (const id of lost) this.lockManager.untrackJob(id);
-    return []; // they are told when they end
+    await super.extendJobLocks(jobIds, tokens, duration);
+    return []; // those that could not be renewed are told when they end, together
   }
 
   protected override handleCompleted(...args: Parameters<AnyWorker<Data>['handleCompleted']>): Next<Data> {
@@ -157,13 +138,8 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
     try {
       return await ended;
     } catch (error) {
-      if (!NOT_OURS.includes((error as { code?: unknown }).code)) throw error;
-      if (this.lost++ === 0) {
-        setTimeout(() => {
-          this.emit('error', new LostLocks(this.lost));
-          this.lost = 0;
-        }, TELL_AFTER_MS).unref();
-      }
+      if (!isLost(error)) throw error;
+      this.oneLost();
       return undefined as never;
     }
   }
