@@ -21,7 +21,7 @@ const NAMED = [
 const HEX =
   /^(?:0x|\*)?(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{48}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$/i;
 /** Of 128 bits and more; words and ids have not all of capitals, small letters and digits. */
-const BASE64 = /^(?=.*[A-Z])(?=.*[a-z])(?=.*[0-9])[A-Za-z0-9+/_.-]{20,}={0,2}$/;
+const BASE64 = /^(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=[^0-9]*[0-9])[A-Za-z0-9+/_.-]{20,}={0,2}$/;
 
 const OF_A_PASSWORD = /pass(?:w|phr|code|hash|dig|_|$)|pwd|^pw$|kennwort|contrase|credential|^user_?pass|crypted/i;
 const OF_A_HASH = /hash|digest|crypt/i;
@@ -43,14 +43,14 @@ export function isOfPassword(path: readonly string[]): boolean {
 /**
  * As `namedHash`, or `digest` where only the names of the fields tell.
  * @param path names of the fields that lead to it, the outermost first
- * @param isTyped a field beside it names a scheme
+ * @param isTyped whether a field beside it names a scheme
  */
-export function hashAt(text: string, path: readonly string[], isTyped: boolean): string | undefined {
+export function hashAt(text: string, path: readonly string[], isTyped: () => boolean): string | undefined {
   const named = namedHash(text);
-  if (named !== undefined) return named;
-  if (text.length < SHORTEST || text.length > LONGEST || !isOfPassword(path)) return undefined;
-  if (HEX.test(text)) return 'digest';
-  const isSaid = isTyped || path.some((name) => OF_A_HASH.test(name));
-  if (!isSaid) return undefined;
-  return schemeOf(text) ?? (BASE64.test(text) ? 'digest' : undefined);
+  if (named !== undefined || text.length < SHORTEST || text.length > LONGEST) return named;
+  // Names are looked at where the text has the form of a digest, as most have not.
+  if (HEX.test(text)) return isOfPassword(path) ? 'digest' : undefined;
+  if (!BASE64.test(text) || !isOfPassword(path)) return undefined;
+  const isSaid = path.some((name) => OF_A_HASH.test(name)) || isTyped();
+  return isSaid ? (schemeOf(text) ?? 'digest') : undefined;
 }

@@ -21,36 +21,48 @@ const ELEMENT = '[]';
 /** What names a scheme beside its hash: `password-bcrypt`, `SHA-512`. */
 const SCHEME_NAME = /sha|md5|pbkdf|crypt|argon|phpass|hash/i;
 const LONGEST_NAME = 40;
-const JSON_TEXT = /^\s*[{[]/;
 /** What is in every text of JSON that holds a hash. */
 const MENTION = /\$|pass|pwd|hash|credential/i;
 
 /** In the order of the record. */
 export function hashesIn(record: Fields): FoundHash[] {
-  const found: FoundHash[] = [];
-  look(record, [], false, found);
-  return found;
+  const search = new Search();
+  search.look(record, NO_FIELDS);
+  return search.found;
 }
 
-function look(value: unknown, path: readonly string[], isTyped: boolean, found: FoundHash[]): void {
-  if (typeof value === 'string') lookAtText(value, path, isTyped, found);
-  else if (Array.isArray(value)) {
-    const inside = [...path, ELEMENT];
-    for (const element of value) look(element, inside, isTyped, found);
-  } else if (isFields(value)) {
-    const values = Object.entries(value);
-    const namesScheme = path.length > 0 && values.some(([, text]) => isSchemeName(text));
-    for (const [name, inner] of values) if (name !== CONTEXT) look(inner, [...path, name], namesScheme, found);
+const NO_FIELDS: Fields = {};
+
+class Search {
+  readonly found: FoundHash[] = [];
+  /** Where we are. */
+  private readonly path: string[] = [];
+
+  /** @param around the object that the value stands in */
+  look(value: unknown, around: Fields): void {
+    if (typeof value === 'string') this.lookAtText(value, around);
+    else if (Array.isArray(value)) {
+      this.path.push(ELEMENT);
+      for (const element of value) this.look(element, around);
+      this.path.pop();
+    } else if (isFields(value)) {
+      for (const name of Object.keys(value)) {
+        if (name === CONTEXT) continue;
+        this.path.push(name);
+        this.look(value[name], this.path.length > 1 ? value : NO_FIELDS);
+        this.path.pop();
+      }
+    }
   }
-}
 
-function lookAtText(text: string, path: readonly string[], isTyped: boolean, found: FoundHash[]): void {
-  const trimmed = text.trim();
-  const scheme = hashAt(trimmed, path, isTyped);
-  if (scheme !== undefined) found.push({ text: trimmed, scheme, path });
-  else if (JSON_TEXT.test(text) && MENTION.test(text)) {
-    const inner = parseJson(text);
-    if (typeof inner === 'object') look(inner, path, false, found);
+  private lookAtText(value: string, around: Fields): void {
+    const text = value.trim();
+    const scheme = hashAt(text, this.path, () => Object.values(around).some(isSchemeName));
+    if (scheme !== undefined) this.found.push({ text, scheme, path: [...this.path] });
+    else if ((text.startsWith('{') || text.startsWith('[')) && MENTION.test(text)) {
+      const inner = parseJson(text);
+      if (typeof inner === 'object') this.look(inner, NO_FIELDS);
+    }
   }
 }
 
