@@ -4,8 +4,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { requireOrSkip } from '../support/programs.ts';
 import { startService } from '../support/service.ts';
-import { type Finished, runMuster } from '../support/terminal.ts';
+import { type Finished, openTerminal, runMuster } from '../support/terminal.ts';
 
 async function folder(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'muster-files-'));
@@ -151,6 +153,39 @@ test('convert: a hash inside of an object is taken; those that are not are count
   assert.equal(JSON.parse(written?.split('\n')[0] as string).user.hashedPassword.value, hash);
 });
 
+const fixture = (path: string) => fileURLToPath(new URL(`../fixtures/sources/${path}`, import.meta.url));
+
+test('convert: a file of another system than --from says is refused, unless that is insisted on', async (t) => {
+  const users = fixture('auth0/users.ndjson');
+  const { code, stderr, written } = await convertedTo(t, [users, '--from', 'keycloak']);
+  assert.deepEqual([code, written], [2, undefined]);
+  assert.match(stderr, /users\.ndjson looks like an export of Auth0, not of Keycloak\.\n.*--from auth0.*--trust-from/);
+  const insisted = await convertedTo(t, [users, '--from', 'keycloak', '--trust-from']);
+  assert.equal(insisted.code, 0, insisted.stderr);
+  assert.match(insisted.stderr, /looks like an export of Auth0, not of Keycloak/);
+  const byHand = await convertedTo(t, [users, '--from', 'ndjson']);
+  assert.equal(byHand.code, 0, byHand.stderr);
+  assert.match(byHand.stderr, /looks like an export of Auth0; --from auth0 knows all of its fields/);
+  const format = await convertedTo(t, [fixture('csv/people.csv'), '--from', 'keycloak']);
+  assert.equal(format.code, 2);
+  assert.match(format.stderr, /people\.csv is CSV; exports of Keycloak are JSON or NDJSON\./);
+});
+
+test('convert: on a terminal a file of another system is asked about', async (t) => {
+  if (!requireOrSkip(t, 'script')) return;
+  const path = join(await folder(t), 'out.ndjson');
+  const args = ['convert', fixture('auth0/users.ndjson'), '--from', 'keycloak', '--org', 'acme', '-o', path];
+  const declining = openTerminal(t, args);
+  await declining.shows(/Auth0, not of Keycloak\.\s+Read it as Keycloak\s+anyway\? \[y\/N\]/);
+  declining.type('n\r');
+  assert.equal(await declining.ended, 1);
+  await assert.rejects(readFile(path), { code: 'ENOENT' });
+  const agreeing = openTerminal(t, args);
+  await agreeing.shows(/anyway\? \[y\/N\]/);
+  agreeing.type('y\r');
+  assert.equal(await agreeing.ended, 0, agreeing.text());
+});
+
 type Scene = (t: TestContext, run: (args: string[]) => Promise<Finished>) => Promise<void>;
 const SCENES: [name: string, scene: Scene][] = [];
 const scene = (name: string, run: Scene) => void SCENES.push([name, run]);
@@ -172,6 +207,16 @@ scene('rows that are shifted stop the import', async (t, run) => {
     const { code, stderr } = await run([path as string, '--from', 'supabase', ...more]);
     assert.equal(code, 2, stderr);
     assert.match(stderr, /2 records cannot be read, so nothing was sent/);
+  }
+});
+
+scene('a file of another system is refused in scripts, whatever else is said', async (_, run) => {
+  const files = [fixture('auth0/users.ndjson'), fixture('auth0/passwords.ndjson')];
+  for (const more of [[], ['--dry-run'], ['--yes', '--mails', 'none', '--skip-broken']]) {
+    const { code, stderr } = await run([...files, '--from', 'keycloak', ...more]);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /users\.ndjson looks like an export of Auth0, not of Keycloak\./);
+    assert.match(stderr, /passwords\.ndjson looks like an export of Auth0, not of Keycloak\./);
   }
 });
 

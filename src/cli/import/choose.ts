@@ -25,7 +25,7 @@ export interface Chosen {
   close(): Promise<void>;
 }
 
-const FORMAT_NAMES: Record<Format, string> = { json: 'JSON', ndjson: 'NDJSON', csv: 'CSV', ldif: 'LDIF' };
+export const FORMAT_NAMES: Record<Format, string> = { json: 'JSON', ndjson: 'NDJSON', csv: 'CSV', ldif: 'LDIF' };
 
 /** @throws Failure (usage) when it cannot be settled */
 export async function chooseFiles(choice: FileChoice): Promise<Chosen> {

@@ -10,6 +10,7 @@ export interface SourceOptions {
   files: string[];
   hashes?: string[] | undefined;
   from?: string | undefined;
+  trustFrom: boolean;
   org?: string | undefined;
   hashConfig?: string | undefined;
   map?: string[] | undefined;
@@ -32,6 +33,11 @@ export function sourceOptions<T>(yargs: Argv<T>): Argv<T & SourceOptions> {
         type: 'string',
         choices: SOURCES.map((source) => source.name),
         describe: 'the system they come from (default: told from the content)',
+      },
+      'trust-from': {
+        type: 'boolean',
+        default: false,
+        describe: 'take --from as right, also where the content says otherwise',
       },
       org: { type: 'string', describe: "the users' organization: its id, name or domain" },
       hashes: {

@@ -16,6 +16,7 @@ import type { Session } from '../session.ts';
 import { watchImport } from '../watch.ts';
 import { type Chosen, chooseFiles, describeFiles } from './choose.ts';
 import { confirmStart } from './confirm.ts';
+import { confirmSource } from './confirm-source.ts';
 import { readFailures } from './failures.ts';
 import { openGauge } from './gauge.ts';
 import { convertOptions, type SourceOptions } from './options.ts';
@@ -45,6 +46,7 @@ export async function runImport(session: Session, options: RunOptions): Promise<
   try {
     const given = await convertOptions(options);
     for (const line of describeFiles(chosen, given)) session.out.note(line);
+    await confirmSource(session.out, chosen, options);
     const orgId = options.org === undefined ? undefined : await findOrg(session.api, options.org);
     const job = { source: chosen.source, files: chosen.files, orgId, options: given };
     await readAndSend(session, options, chosen, job);

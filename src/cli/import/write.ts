@@ -8,6 +8,7 @@ import { Interrupted, untilInterrupted } from '../interrupt.ts';
 import type { Output } from '../output.ts';
 import { saveTo } from '../save.ts';
 import { chooseFiles, describeFiles } from './choose.ts';
+import { confirmSource } from './confirm-source.ts';
 import { convertOptions, type SourceOptions } from './options.ts';
 import { requireUsersInFiles } from './require-users.ts';
 import { summaryLines } from './show-summary.ts';
@@ -24,6 +25,7 @@ export async function writeConverted(out: Output, options: WriteOptions): Promis
   try {
     const given = await convertOptions(options);
     for (const line of describeFiles(chosen, given)) out.note(line);
+    await confirmSource(out, chosen, options);
     const { source, files } = chosen;
     const conversion = await openConversion({ source, files, orgId: options.org, options: given });
     try {
