@@ -2,7 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-const SERVERS = { postgres: resolve('test/support/postgres.ts'), redis: resolve('test/support/redis.ts') } as const;
+const support = (name: string) => resolve('test/support', name);
+/** A test that asks for a program may ask for the run's Redis. */
+const SERVERS = {
+  postgres: [support('postgres.ts')],
+  redis: [support('redis.ts'), support('programs.ts')],
+} as const;
 export type Server = keyof typeof SERVERS;
 
 const IMPORT = /\b(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g;
@@ -16,7 +21,7 @@ export function needsOf(files: readonly string[]): Set<Server> {
     seen.add(file);
     waiting.push(...importsOf(file));
   }
-  return new Set((Object.keys(SERVERS) as Server[]).filter((name) => seen.has(SERVERS[name])));
+  return new Set((Object.keys(SERVERS) as Server[]).filter((name) => SERVERS[name].some((file) => seen.has(file))));
 }
 
 /** Only tests matter: the application starts no server of the tests. */

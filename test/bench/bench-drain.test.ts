@@ -1,0 +1,69 @@
+/** Benches of whole imports, with few users: what they print. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { requireOrSkip } from '../support/programs.ts';
+import { assertMeasured, type Line, runJson } from './command.ts';
+
+test('memory prints the peak of each process for both sizes', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const lines = await runJson(t, ['--only', 'memory', '--users', '40']);
+  const names = ['api', 'worker', 'redis'].flatMap((role) => [`memory-${role}-4`, `memory-${role}-40`]);
+  assert.deepEqual([...lines.keys()], names);
+  for (const name of names) {
+    assertMeasured(lines.get(name), 'MB');
+    assert.equal(typeof lines.get(name)?.relativeDifference, name.endsWith('-40') ? 'number' : 'undefined');
+  }
+  assert.ok((lines.get('memory-redis-40')?.usedMemoryPeakMegabytes as number) > 0);
+});
+
+test('million prints its time and how the last tenth compares with the first', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const lines = await runJson(t, ['--only', 'million', '--users', '100']);
+  assert.deepEqual([...lines.keys()], ['million', 'growth']);
+  const line = lines.get('million');
+  assertMeasured(line, 's');
+  assertMeasured(lines.get('growth'), 'users/s');
+  const [round, ...further] = line.rounds as { usersPerSecondByTenth: number[]; cpu: object }[];
+  assert.deepEqual(further, [], 'fewer than a million take one round');
+  assert.equal(round?.usersPerSecondByTenth.length, 10);
+  assert.deepEqual(Object.keys(round?.cpu ?? {}).sort(), ['api', 'postgres', 'redis', 'worker']);
+});
+
+test('workers prints a row for each number of workers, with who used the machine', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const lines = await runJson(t, ['--only', 'workers', '--users', '40']);
+  assert.deepEqual([...lines.keys()], ['workers-1', 'workers-2']);
+  for (const line of lines.values()) {
+    assertMeasured(line, 'users/s');
+    const { used } = line.use as { used: object };
+    assert.deepEqual(Object.keys(used).sort(), ['api', 'load', 'postgres', 'proxy', 'redis', 'worker']);
+    const { idle } = line.addedMs as { idle: { redis: number; postgres: number } };
+    assert.ok(idle.redis > 0.5 && idle.postgres > 0.5, JSON.stringify(idle));
+    assert.match(line.limit as string, /^(the machine|waiting|worker|redis|proxy|api)/);
+  }
+});
+
+function assertDrained(line: Line | undefined, users: number): void {
+  assertMeasured(line, 'users/s');
+  const grid = line.grid as { concurrency: number; processes: number; jobsPerSecond: number }[];
+  assert.equal(grid.length, 6);
+  assert.equal(line.ceiling, Math.max(...grid.map((point) => point.jobsPerSecond)));
+  assert.equal(line.users, users);
+}
+
+test('drain-postgres compares users with jobs that do nothing', async (t) => {
+  const lines = await runJson(t, ['--only', 'drain-postgres', '--users', '150']);
+  assertDrained(lines.get('drain-postgres'), 150);
+  const { cpu, noopCpu } = lines.get('drain-postgres') as Line;
+  assert.deepEqual(Object.keys(cpu as object).sort(), ['api', 'postgres', 'worker']);
+  assert.deepEqual(Object.keys(noopCpu as object).sort(), ['postgres', 'producer', 'worker']);
+});
+
+test('drain-redis does so on Redis, with two workers when told', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const lines = await runJson(t, ['--only', 'drain-redis', '--users', '150', '--workers', '2']);
+  assertDrained(lines.get('drain-redis'), 150);
+  const { workers, cpu } = lines.get('drain-redis') as Line;
+  assert.equal(workers, 2);
+  assert.deepEqual(Object.keys(cpu as object).sort(), ['api', 'postgres', 'redis', 'worker']);
+});
