@@ -76,7 +76,9 @@ async function readHashes(
 ): Promise<HashIndex | undefined> {
   const given = files.filter((file) => file.isHashes);
   const { hashFile } = source;
-  if (given.length === 0 || !hashFile) return undefined;
+  if (given.length === 0) return undefined;
+  if (!hashFile)
+    throw new UsageError(`${source.title} has no file of hashes beside that of the users: leave --hashes out.`);
   const index = await openHashIndex();
   try {
     for (const { file, layout } of given) {

@@ -171,6 +171,13 @@ test('convert: a file of another system than --from says is refused, unless that
   assert.match(format.stderr, /people\.csv is CSV; exports of Keycloak are JSON or NDJSON\./);
 });
 
+test('convert: a file of hashes for a system that has none is refused, not passed over', async (t) => {
+  const [users, hashes] = [fixture('keycloak/acme-users-0.json'), fixture('auth0/passwords.ndjson')];
+  const { code, stderr, written } = await convertedTo(t, [users, '--hashes', hashes, '--from', 'keycloak']);
+  assert.deepEqual([code, written], [2, undefined]);
+  assert.match(stderr, /Keycloak has no file of hashes beside that of the users: leave --hashes out\./);
+});
+
 test('convert: on a terminal a file of another system is asked about', async (t) => {
   if (!requireOrSkip(t, 'script')) return;
   const path = join(await folder(t), 'out.ndjson');
