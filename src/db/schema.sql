@@ -424,6 +424,8 @@ CREATE INDEX import_items_failed ON public.import_items USING btree (import_id, 
 
 CREATE INDEX import_orgs_org ON public.import_orgs USING btree (org_id, import_id);
 
+CREATE INDEX imports_bulk ON public.imports USING btree (id) WHERE (kind = 'bulk'::import_kind);
+
 CREATE INDEX imports_erasable ON public.imports USING btree (finished_at) WHERE ((finished_at IS NOT NULL) AND ((erased_to IS NULL) OR (erased_to < total)));
 
 CREATE INDEX imports_open ON public.imports USING btree (id) WHERE (state = ANY (ARRAY['receiving'::import_state, 'running'::import_state, 'undoing'::import_state]));

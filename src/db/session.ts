@@ -18,6 +18,15 @@ const EVERY_SESSION: SessionSettings = {
   // Our statements take milliseconds. Compiling one takes up to seconds, and the server does it for each execution whose plan
   // it believes to be dear, which is every plan with a step that the session disables.
   jit: 'off',
+  // Prepared statements and checks of foreign keys keep the plan that was made when they were first used. If a table had a few
+  // rows then, that plan reads all of it, for each row that is written, and keeps doing so while the table grows to millions,
+  // until autovacuum looks at it again. All that we read often has an index.
+  enable_seqscan: 'off',
+  // A bitmap holds all rows that fit before the first one is read. The dispatcher and pages want the first few, in the order of an
+  // index; where the planner believes that few are left, it would read the whole rest of the import for each slice.
+  enable_bitmapscan: 'off',
+  // As the embedded server has it, so that plans are the same: with disks of today and pages in memory, a look-up is cheap.
+  random_page_cost: '1.1',
 };
 
 /** Without it, names would mean other tables. */

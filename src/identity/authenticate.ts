@@ -45,6 +45,8 @@ async function callerFromHeader(db: Db, req: Request): Promise<Caller | undefine
   return token === undefined ? undefined : callerOfToken(db, token);
 }
 
+// `offset 0` keeps the planner from turning the join round: where it knows of few users it reads all of them first, and keeps that
+// plan while they become many.
 const CALLER = {
   name: 'caller_of_token',
   text: `select u.id, u.org_id, coalesce(i.roles, '{}') as instance_roles,
@@ -57,9 +59,8 @@ const CALLER = {
         and (session_uid is null or exists (select from oauth_models s
           where s.session_uid = m.session_uid and s.kind = 'Session' and s.user_id = m.user_id and s.expires_at > now()))
     ) t
-    join users u on u.id = t.user_id
-    left join instance_members i on i.user_id = u.id
-    where u.state = 'active'`,
+    cross join lateral (select id, org_id from users where id = t.user_id and state = 'active' offset 0) u
+    left join instance_members i on i.user_id = u.id`,
 };
 
 interface CallerRow {

@@ -34,7 +34,7 @@ interface Dispatchable {
 }
 
 /**
- * One round over all running imports.
+ * One round over all running imports. (`offset 0`: their cursors are looked up, and never joined with all the others'.)
  * @returns how many imports are running with items still to hand out, and how many jobs were added
  */
 export async function dispatchRound(
@@ -46,7 +46,7 @@ export async function dispatchRound(
     text: `select d.import_id, d.next_ordinal, d.generation, d.dispatched,
         case when i.dry_run then 'dry' when i.on_existing <> 'fail' then i.on_existing::text end as mode,
         greatest(0, ${IN_QUEUE}) as in_queue
-      from imports i join import_dispatch d on d.import_id = i.id
+      from imports i cross join lateral (select * from import_dispatch where import_id = i.id offset 0) d
       where i.state = 'running' and i.deadline > clock_timestamp() and d.next_ordinal < i.total
       order by in_queue, i.id`,
   });

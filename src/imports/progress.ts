@@ -122,8 +122,8 @@ export async function listImports(pool: Pool, query: ListQuery): Promise<ImportR
   const { rows } = await pool.query<ImportRow>({
     name: 'list-imports',
     text: `select ${COLUMNS} from imports i where ${SHOWN}
-     and ($1::text[] is null or not exists (
-       select from import_orgs o where o.import_id = i.id and o.org_id <> all ($1)))
+     and ($1::text[] is null or coalesce((
+       select bool_and(o.org_id = any ($1)) from import_orgs o where o.import_id = i.id), true))
      and ($2::bigint is null or i.id < $2)
      order by i.id desc limit $3`,
     values: [query.within ?? null, query.before ?? null, query.pageSize],

@@ -42,7 +42,7 @@ export async function rescueRound(pool: Pool, settings: RescueSettings): Promise
 async function redispatchStuck(pool: Pool, { rescueAfterMs, queue }: RescueSettings): Promise<string[]> {
   const { rows } = await pool.query<{ id: string; held: boolean }>(
     `select i.id, i.changed_at < clock_timestamp() - 2 * $1 * interval '1 millisecond' as held
-     from imports i join import_dispatch d on d.import_id = i.id
+     from imports i cross join lateral (select * from import_dispatch where import_id = i.id offset 0) d
      where i.state = 'running' and i.deadline > clock_timestamp() and d.next_ordinal > 0
        and greatest(i.changed_at, d.moved_at) < clock_timestamp() - $1 * interval '1 millisecond'`,
     [rescueAfterMs],

@@ -7,6 +7,7 @@
  */
 import { appendEvent } from '../db/events.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
+import { IS_UNSENT } from '../mail/outbox.ts';
 
 export interface Undoing {
   id: string;
@@ -63,8 +64,7 @@ const KEPT_BECAUSE = `case
     or exists (select from instance_members m where m.user_id = u.id) then 'member'
   end::kept_reason`;
 
-// Unsent mails go by hand, as the import counts them; all else that hangs on a user goes with it. Their state is compared
-// as text so that they are looked up by user: the index of what is due holds the mails of everybody.
+// Unsent mails go by hand, as the import counts them; all else that hangs on a user goes with it.
 const BATCH = `
 with judged as materialized (
   select i.ordinal, i.user_id, ${KEPT_BECAUSE} as kept
@@ -73,7 +73,7 @@ with judged as materialized (
 ),
 dropped as (
   delete from mail_outbox m using judged j
-  where j.kept is null and m.user_id = j.user_id and m.state::text = 'pending' returning m.import_id
+  where j.kept is null and m.user_id = j.user_id and ${IS_UNSENT} returning m.import_id
 ),
 removed as (
   delete from users u using judged j where j.kept is null and u.id = j.user_id returning u.id, u.org_id

@@ -50,8 +50,9 @@ async function claim(db: Db, name: string, text: string, values: unknown[]): Pro
   }));
 }
 
+// The array is for the index of ids, which a planner that knows of few mails would else read as a whole.
 const HAND_OVER = `update mail_outbox m set next_attempt_at = now() + $2 * interval '1 millisecond'
-  from due where m.id = due.id returning m.id, m.attempts, due.import_id is null as alone, due.released`;
+  from due where m.id = any(array(select id from due)) and m.id = due.id returning m.id, m.attempts, due.import_id is null as alone, due.released`;
 
 const ALONE = `
 with due as (
@@ -61,7 +62,8 @@ with due as (
 )
 ${HAND_OVER}`;
 
-// Jumps from import to import over the index, whatever the number of their mails.
+// Jumps from import to import over the index, whatever the number of their mails. The look-ups are written so that they stay
+// look-ups: as plain joins, a planner that knows of few mails or imports would read all of them.
 const OPEN = `
 with recursive next_import (id) as (
   (select import_id from mail_outbox where state = 'pending' and import_id is not null order by import_id limit 1)
@@ -72,9 +74,10 @@ with recursive next_import (id) as (
 ),
 open as materialized (
   select n.id, coalesce(i.mails = 'released', false) as released
-  from next_import n left join imports i on i.id = n.id
-  where n.id is not null and i.mails is distinct from 'held' and exists (
-    select from mail_outbox m where m.state = 'pending' and m.import_id = n.id and m.next_attempt_at <= now())
+  from next_import n left join lateral (select mails from imports where id = n.id offset 0) i on true
+  where n.id is not null and i.mails is distinct from 'held' and (
+    select m.next_attempt_at from mail_outbox m where m.state = 'pending' and m.import_id = n.id
+    order by m.next_attempt_at limit 1) <= now()
 ),
 share as (select ceil($1::numeric / greatest(count(*), 1))::int as n from open)`;
 
@@ -99,12 +102,14 @@ turn as materialized (
   select open.id, open.released, least(share.n, greatest(0, floor(
     1.001 + $3::float8 * (0.1 + extract(epoch from now() - greatest(d.mails_free_at, now()))))))::int as n
   from import_dispatch d join open on open.id = d.import_id cross join share
+  where d.import_id = any(array(select id from open))
   order by random() for update of d skip locked
 ),
 ${DUE},
 moved as (
   update import_dispatch d
   set mails_free_at = greatest(d.mails_free_at, now()) + c.n / $3::float8 * interval '1 second'
-  from (select import_id, count(*) as n from due group by import_id) c where d.import_id = c.import_id
+  from (select import_id, count(*) as n from due group by import_id) c
+  where d.import_id = any(array(select import_id from due)) and d.import_id = c.import_id
 )
 ${HAND_OVER}`;

@@ -7,6 +7,12 @@
 import type { Db } from '../db/pool.ts';
 import type { MailKind } from './links.ts';
 
+/**
+ * SQL over `mail_outbox m` that is looked up by id or by user. Compared as text, as the index of what is due, over the enum, holds
+ * the mails of everybody: a planner that knows of few reads all of it.
+ */
+export const IS_UNSENT = `m.state::text = 'pending'`;
+
 export interface NewMail {
   kind: MailKind;
   userId: string;
@@ -42,7 +48,7 @@ export interface MailPointer {
 
 /** Makes rows due at once that were claimed and could not be handed over. */
 export async function releaseClaim(db: Db, ids: string[]): Promise<void> {
-  await db.query(`update mail_outbox set next_attempt_at = now() where id = any($1::bigint[]) and state = 'pending'`, [
+  await db.query(`update mail_outbox m set next_attempt_at = now() where m.id = any($1::bigint[]) and ${IS_UNSENT}`, [
     ids,
   ]);
 }
@@ -77,7 +83,7 @@ export async function loadMail(db: Db, id: string): Promise<LoadedMail | undefin
      join codes c on c.id = m.code_id
      join users u on u.id = m.user_id
      left join organizations o on o.id = u.org_id
-     where m.id = $1 and m.state = 'pending'`,
+     where m.id = $1 and ${IS_UNSENT}`,
     [id],
   );
   return rows[0];
@@ -95,13 +101,13 @@ export async function dropUnsentMails(
   codeIds: string[] | null = null,
 ): Promise<void> {
   const userIds = [userId].flat();
-  const unsent = `user_id = any($1::text[]) and state = 'pending' and ($2::bigint[] is null or code_id = any($2))`;
+  const unsent = `m.user_id = any($1::text[]) and ${IS_UNSENT} and ($2::bigint[] is null or m.code_id = any($2))`;
   await db.query(
-    `select from imports where id in (select import_id from mail_outbox where ${unsent}) order by id for update`,
+    `select from imports where id in (select import_id from mail_outbox m where ${unsent}) order by id for update`,
     [userIds, codeIds],
   );
   await db.query(
-    `with dropped as (delete from mail_outbox where ${unsent} returning import_id),
+    `with dropped as (delete from mail_outbox m where ${unsent} returning import_id),
        counted as (select import_id, count(*)::int as n from dropped where import_id is not null group by import_id)
      update imports i set mails_due = i.mails_due - c.n from counted c where i.id = c.import_id`,
     [userIds, codeIds],

@@ -4,7 +4,7 @@
  * If we die in between, the mails are claimed and made ready once more.
  */
 import { type Pool, transaction } from '../db/pool.ts';
-import { dropUnsentMails } from './outbox.ts';
+import { dropUnsentMails, IS_UNSENT } from './outbox.ts';
 
 /** @param codeTtlMs how long the codes are good for from now on, in milliseconds */
 export async function readyReleased(pool: Pool, mailIds: string[], codeTtlMs: number): Promise<void> {
@@ -22,7 +22,7 @@ export async function readyReleased(pool: Pool, mailIds: string[], codeTtlMs: nu
       );
     await db.query(
       `update codes c set expires_at = now() + $2 * interval '1 millisecond'
-       from mail_outbox m where m.id = any($1::bigint[]) and m.state = 'pending' and c.id = m.code_id`,
+       from mail_outbox m where m.id = any($1::bigint[]) and ${IS_UNSENT} and c.id = m.code_id`,
       [mailIds, codeTtlMs],
     );
   });

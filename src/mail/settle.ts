@@ -5,6 +5,7 @@
  * and the mail is delivered again, byte for byte the same.
  */
 import { type Db, type Pool, transaction } from '../db/pool.ts';
+import { IS_UNSENT } from './outbox.ts';
 
 /** How one attempt ended. `state` pending: to be tried again after `delayMs`. */
 export interface MailOutcome {
@@ -47,7 +48,7 @@ async function writeOutcomes(db: Db, outcomes: MailOutcome[]): Promise<ImportCou
            settled_at = case when o.state = 'pending' then null else clock_timestamp() end
        from unnest($1::bigint[], $2::int[], $3::mail_state[], $4::text[], $5::bigint[])
          as o (id, attempt, state, error, delay_ms)
-       where m.id = o.id and m.state = 'pending' and (o.state = 'sent' or m.attempts = o.attempt)
+       where m.id = any($1::bigint[]) and m.id = o.id and ${IS_UNSENT} and (o.state = 'sent' or m.attempts = o.attempt)
        returning m.import_id, m.state)
      select import_id, count(*) filter (where state = 'sent')::int as sent,
             count(*) filter (where state = 'failed')::int as failed

@@ -23,7 +23,8 @@ export async function searchUsers(db: Db, search: UserSearch): Promise<{ total: 
   const conditions = search.queries.map((query) => condition(query, parameter));
   if (search.orgIds) conditions.push(`u.org_id = any(${parameter(search.orgIds)})`);
   const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
-  const { rows } = await db.query<{ total: string }>(`select count(*) as total from users u ${where}`, values);
+  // A column of no index: to count many, reading the table from end to end beats going through an index and visiting every row.
+  const { rows } = await db.query<{ total: string }>(`select count(u.sequence) as total from users u ${where}`, values);
   const direction = search.page.asc ? 'asc' : 'desc';
   const order = `order by u.user_name_key ${direction}, u.org_id ${direction}`;
   const paged = `limit ${parameter(search.page.limit)} offset ${parameter(search.page.offset)}`;

@@ -1,0 +1,58 @@
+/** The statements that run often read a number of rows that depends on what they do, not on how large the tables are. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { searchUsers } from '../../src/users/search.ts';
+import { type Grown, grow, openSmall } from '../support/grown.ts';
+import { hotSteps, type Step } from '../support/hot-steps.ts';
+import { rowsRead } from '../support/rows-read.ts';
+
+const GROWN = 4000;
+/** Rows and index entries of one table, for a batch of some users; whoever reads a table as a whole reads GROWN at least. */
+const MOST_READ = 1500;
+/** PostgreSQL keeps a plan from the sixth execution on. */
+const TIMES = 6;
+
+const NAMES = Object.keys(hotSteps({ pools: {} } as Grown, 0));
+/** In a batch while tables are small, and when they have grown. */
+const [FEW, MANY] = [1, 20];
+
+for (const analyzed of ['after they were analyzed', 'and never were analyzed']) {
+  describe(`in tables that grew ${analyzed}`, () => {
+    let grown: Grown;
+    let steps: Record<string, Step>;
+
+    before(async () => {
+      grown = await openSmall('plans');
+      steps = hotSteps(grown, MANY);
+      const once = async () => {
+        for (const step of Object.values(hotSteps(grown, FEW))) await step.run((await step.plant?.()) ?? '');
+      };
+      if (analyzed.startsWith('after')) {
+        await once();
+        await grown.pools.observer.query('vacuum (analyze)');
+      }
+      for (let n = 0; n < TIMES; n++) await once();
+      await grow(grown.pools.observer, GROWN);
+    });
+    after(() => grown.close());
+
+    for (const name of NAMES) {
+      it(`${name} reads what it works on`, async () => {
+        const { pool, plant, run } = steps[name] as Step;
+        const importId = (await plant?.()) ?? '';
+        const read = await rowsRead(grown.pools[pool], grown.pools.observer, () => run(importId));
+        const tooMany = Object.entries(read).filter(([, n]) => n > MOST_READ);
+        assert.deepEqual(tooMany, []);
+      });
+    }
+
+    it('a search counts all users by reading each once', async () => {
+      const { api, observer } = grown.pools;
+      let total = 0;
+      const read = await rowsRead(api, observer, async () => {
+        total = Number((await searchUsers(api, { queries: [], page: { limit: 5, offset: 0, asc: true } })).total);
+      });
+      assert.ok(total > GROWN && (read.users ?? 0) < 1.5 * total, `${read.users} of ${total}`);
+    });
+  });
+}
