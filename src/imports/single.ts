@@ -66,7 +66,7 @@ export async function importOne(
   const withWarnings = unknown.length > 0 ? { warnings: unknown } : {};
   if (keyed) return importKeyed(deps, values, keyed, withWarnings);
   const importId = await create(deps.pool, values);
-  await handOut(deps, importId);
+  void handOut(deps, importId);
   return { ...(await waitForUser(deps, importId)), ...withWarnings };
 }
 
@@ -96,7 +96,7 @@ async function createKeyed(
       await claimKey(db, keyed, requestHash, created);
       return created;
     });
-    await handOut(deps, importId);
+    void handOut(deps, importId);
     return { importId, answer: null };
   } catch (error) {
     if (!(error instanceof AlreadyAccepted)) throw error;
@@ -111,12 +111,11 @@ async function create(db: Db, values: unknown[]): Promise<string> {
   return rows[0].id;
 }
 
-async function handOut(deps: ImportDeps, importId: string): Promise<void> {
-  try {
-    await deps.queues.add('imports', [{ ...pointerJob(importId, 0), urgent: true }]);
-  } catch {
-    await resetCursor(deps.pool, importId, false); // the queue is away: the dispatcher goes on from the row
-  }
+/** Nobody waits for it, as a queue that is silent must not delay the answer. Never throws. */
+async function handOut({ queues, pool }: ImportDeps, importId: string): Promise<void> {
+  const added = queues.add('imports', [{ ...pointerJob(importId, 0), urgent: true }]);
+  // When the queue is away the dispatcher continues from the row; when the database is away too, the rescuer sees to it.
+  await added.catch(() => resetCursor(pool, importId, false)).catch(() => {});
 }
 
 /** Paths of an entry are `user.email.email`; in this body the user stands alone. */

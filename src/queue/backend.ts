@@ -24,14 +24,27 @@ export interface Backend {
   jobOptions: JobsOptions;
 }
 
-export function chooseBackend(settings: { REDIS_URL?: string | undefined; DATABASE_URL: string }): Backend {
-  return settings.REDIS_URL ? redisBackend(settings.REDIS_URL) : postgresBackend(settings.DATABASE_URL);
+export interface BackendSettings {
+  REDIS_URL?: string | undefined;
+  DATABASE_URL: string;
+  DATABASE_TIMEOUT_MS?: number | undefined;
 }
+
+export function chooseBackend(settings: BackendSettings): Backend {
+  return settings.REDIS_URL ? redisBackend(settings.REDIS_URL) : postgresBackend(settings);
+}
+
+/**
+ * A connection to Redis that is owed an answer and hears nothing for this long is replaced. BullMQ's blocking command takes up
+ * to 10 seconds by itself, and has this limit as well; `commandTimeout` would fail it each time.
+ */
+const SILENCE_MS = 30_000;
+const LIMITS = { connectTimeout: 10_000, keepAlive: 10_000, socketTimeout: SILENCE_MS };
 
 /** Producers fail soon when Redis is away, workers wait for it (BullMQ, "Going to production"). */
 function redisBackend(url: string): Backend {
   const connect = (maxRetriesPerRequest: number | null) => {
-    const redis = mergeScripts(new Redis(url, { maxRetriesPerRequest, reconnectOnError: isReplica }));
+    const redis = mergeScripts(new Redis(url, { maxRetriesPerRequest, reconnectOnError: isReplica, ...LIMITS }));
     redis.on('error', () => {}); // BullMQ listens too, and says it to the log
     return redis;
   };
@@ -50,11 +63,11 @@ function isReplica({ message }: Error): boolean {
   return message.includes('READONLY');
 }
 
-function postgresBackend(url: string): Backend {
+function postgresBackend({ DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs }: BackendSettings): Backend {
   const connect = (max: number) => {
     // Safe for the queue alone: a job that a crash forgets is handed out again from the database.
     const settings = { synchronous_commit: 'off', search_path: 'bullmq' };
-    return openPool(url, { max, name: 'muster-queue', settings });
+    return openPool(url, { max, name: 'muster-queue', settings, ...(statementMs ? { statementMs } : {}) });
   };
   return {
     kind: 'postgres',

@@ -35,6 +35,8 @@ export interface RunningWorker {
 const READY_MS = 30_000;
 /** For callers, who rather try again than wait. */
 const PRODUCER_READY_MS = 5000;
+/** What a caller waits for one command; the command itself ends when its connection does (backend.ts). */
+const COMMAND_MS = 10_000;
 const CLOSE_MS = 5000;
 const PAUSE_MS = { first: 100, most: 5000 };
 
@@ -95,7 +97,10 @@ interface KeptProducer {
 }
 
 export interface Producer<T> {
-  /** @throws Error when the store cannot be used, of `work` and of getting ready within some seconds */
+  /**
+   * @throws Error when the store cannot be used: that of `work`, or TimedOut when the store is silent for some seconds; what
+   *   was asked of it may still be done
+   */
   use<R>(work: (part: T) => Promise<R>): Promise<R>;
   close(): Promise<void>;
 }
@@ -114,17 +119,16 @@ export function keepProducer<T extends KeptProducer>(make: () => Made<T>): Produ
         void end(used);
       });
       await inTime(ready, PRODUCER_READY_MS, 'the queue');
-      return work(used.part);
+      return inTime(work(used.part), COMMAND_MS, 'the queue');
     },
     async close() {
-      await made?.part.close();
-      await made?.disconnect();
+      if (made) await end(made);
     },
   };
 }
 
-/** Lets go of what could not be used, within a limit and whatever it says. */
+/** Lets go of a part, within a limit and whatever its store says. */
 async function end({ part, disconnect }: Made<{ close(force?: boolean): Promise<void> }>): Promise<void> {
-  await inTime(part.close(true), CLOSE_MS, 'the queue').catch(() => {}); // it was of no use already
+  await inTime(part.close(true), CLOSE_MS, 'the queue').catch(() => {}); // a store that is away needs no good-bye
   await disconnect().catch(() => {}); // as above
 }

@@ -7,7 +7,7 @@
  */
 import { Queue } from 'bullmq';
 import type { Condition } from '../condition.ts';
-import { chooseBackend } from './backend.ts';
+import { type BackendSettings, chooseBackend } from './backend.ts';
 import { keepProducer, type Producer, type RunningWorker } from './keep-alive.ts';
 import { startWork } from './work.ts';
 
@@ -39,7 +39,7 @@ export interface WorkerSettings {
 
 export interface Queues {
   kind: 'redis' | 'postgres';
-  /** Adds jobs in chunks of at most 1,000. */
+  /** Adds jobs in chunks of at most 1,000. @throws TimedOut, as the next two do, when the queue is silent for 10 seconds */
   add<T>(queue: QueueName, jobs: JobToAdd<T>[]): Promise<void>;
   /** Jobs that wait or run, for tests and `status`. */
   depth(queue: QueueName): Promise<number>;
@@ -57,9 +57,7 @@ export interface Queues {
   close(): Promise<void>;
 }
 
-export interface QueueSettings {
-  REDIS_URL?: string | undefined;
-  DATABASE_URL: string;
+export interface QueueSettings extends BackendSettings {
   QUEUE_PREFIX: string;
   onError?: (error: Error) => void;
   /** Is told of workers whose jobs cannot be fetched, as `imports queue` and `mails queue`. */
