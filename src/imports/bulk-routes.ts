@@ -47,7 +47,7 @@ async function bulkImport(deps: Deps, req: Request, res: Response): Promise<void
         });
     await answer(deps, req, res, importId);
   } catch (error) {
-    if (req.readableAborted || (error as { code?: string }).code === 'ECONNRESET') {
+    if (req.readableAborted) {
       throw new ApiError('ABORTED', 'IMPORT-ABORTED', 'The upload was cut off; nothing of it was kept.', {
         cause: error,
       });

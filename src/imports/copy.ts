@@ -5,17 +5,18 @@
  * is parsed. (Handing over megabytes at a time leaves it waiting, as Node.js sends the rest only between two pieces of
  * the body.) A COPY is ended after some megabytes, some seconds, or when the client pauses, so that no transaction and
  * no connection is held for long.
- * If we die here the rows belong to an import that is still `receiving`, which nobody sees and the sweep removes.
+ * A COPY whose connection breaks, or is silent for longer than a statement may take, fails the write or the flush that meets it.
+ * On crash: the rows belong to an import that is still `receiving`, which nobody sees and the sweep removes.
  */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams';
+import { STATEMENT_MS } from '../db/limits.ts';
 import type { Pool } from '../db/pool.ts';
 import { COLUMNS } from './items.ts';
 
 const MAX_BYTES = 16 * 2 ** 20;
-const MAX_AGE_MS = 10_000;
 /** A client that sends nothing for this long keeps no COPY open. */
 const PAUSE_MS = 1000;
 
@@ -37,12 +38,22 @@ interface Copy {
   socket: Writable;
   /** The rows are committed, or why they are not. */
   done: Promise<void>;
+  /** Why nothing more can be written: the stream would take it all the same, and then know no connection. */
+  fault?: unknown;
   bytes: number;
   since: number;
 }
 
-/** @param beforeCopy runs before each COPY: creates the import's row, or touches it */
-export function openCopyWriter(pool: Pool, beforeCopy: () => Promise<void>): CopyWriter {
+/**
+ * @param beforeCopy runs before each COPY: creates the import's row, or touches it
+ * @param statementMs how long PostgreSQL may take for a statement; a COPY is fed for a third of it at most
+ */
+export function openCopyWriter(
+  pool: Pool,
+  beforeCopy: () => Promise<void>,
+  statementMs: number = STATEMENT_MS,
+): CopyWriter {
+  const maxAgeMs = statementMs / 3;
   let current: Copy | undefined;
   /** All before it, which may still be committing. */
   let ending: Promise<void> = Promise.resolve();
@@ -58,7 +69,7 @@ export function openCopyWriter(pool: Pool, beforeCopy: () => Promise<void>): Cop
   function end(): void {
     clearTimeout(pause);
     if (!current) return;
-    current.stream.end();
+    if (!current.fault) current.stream.end();
     ended = ending;
     ending = allOver([ending, current.done]);
     ending.catch(() => {}); // met by the next write or flush
@@ -73,11 +84,12 @@ export function openCopyWriter(pool: Pool, beforeCopy: () => Promise<void>): Cop
         current = await begin();
       }
       const copy = current;
+      if (copy.fault) throw copy.fault;
       copy.bytes += rows.length;
       const isTaken = together(copy.socket, () => copy.stream.write(rows));
       if (!isTaken) await Promise.race([once(copy.stream, 'drain'), copy.done]);
-      if (copy.bytes > MAX_BYTES || Date.now() - copy.since > MAX_AGE_MS) end();
-      else pause = setTimeout(end, PAUSE_MS);
+      if (copy.bytes > MAX_BYTES || Date.now() - copy.since > maxAgeMs) end();
+      else pause = setTimeout(end, Math.min(PAUSE_MS, maxAgeMs));
       return copy.stream.writableLength === 0 && copy.socket.writableLength === 0;
     },
     async flush() {
@@ -104,7 +116,11 @@ async function startCopy(pool: Pool): Promise<Copy> {
   );
   done.catch(() => {}); // met by whoever writes next
   const { stream: socket } = (client as unknown as { connection: { stream: Writable } }).connection;
-  return { stream, socket, done, bytes: 0, since: Date.now() };
+  const copy: Copy = { stream, socket, done, bytes: 0, since: Date.now() };
+  stream.on('error', (error) => {
+    copy.fault ??= error;
+  });
+  return copy;
 }
 
 /** What is written goes as one: a piece's header alone would wake PostgreSQL for five bytes. */

@@ -8,7 +8,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { appendEvent } from '../db/events.ts';
 import { transaction } from '../db/pool.ts';
+import { whileAway } from '../db/retry.ts';
 import { invalidArgument } from '../errors.ts';
+import { isUnavailable } from '../http/unavailable.ts';
 import type { Caller } from '../identity/caller.ts';
 import { activate, createReceiving, discard, touchReceiving } from './accept.ts';
 import { bounded } from './body.ts';
@@ -35,6 +37,8 @@ export interface IntakeOptions {
 }
 
 const TOUCH_MS = 30_000;
+/** How long a database that broke off at the commit may be away before the caller is told so. */
+const LOOK_MS = 10_000;
 /** Others get their turn when entries that are slow to judge, such as those with passwords to seal, took this long. */
 const MOST_AT_ONCE_MS = 20;
 /** Entries between two looks at the clock. */
@@ -67,6 +71,7 @@ export async function receiveImport(
     await intake.write();
     return await intake.accept();
   } catch (error) {
+    if (isUnavailable(error) && (await intake.isAccepted())) return intake.importId;
     await intake.abandon();
     if (error instanceof AlreadyAccepted) return error.recorded.importId;
     throw error;
@@ -83,13 +88,14 @@ class Intake {
   private readonly copy;
   private readonly orgs;
   private filter: DuplicateFilter | undefined;
-  private importId = '';
+  importId = '';
   private touchedAt = Date.now();
   /** Of the chunk that is being read. */
   private readonly rows = new CopyRows();
   private ordinal = 0;
   private duplicates = 0;
   private timeout: string | undefined;
+  private isAccepting = false;
 
   constructor(deps: ImportDeps, caller: Caller, options: IntakeOptions) {
     this.deps = deps;
@@ -99,7 +105,7 @@ class Intake {
     const { entryPath } = options.parser;
     this.entryWarnings = { unknown: (path: string) => this.warnings.unknown(`${entryPath}${path}`) };
     this.notes = options.special && openNotes(options.special);
-    this.copy = openCopyWriter(deps.pool, () => this.touch());
+    this.copy = openCopyWriter(deps.pool, () => this.touch(), deps.config.DATABASE_TIMEOUT_MS);
   }
 
   async take(step: Step): Promise<void> {
@@ -184,6 +190,7 @@ class Intake {
     await this.copy.flush();
     const { keyed, special } = this.options;
     const requestHash = keyed?.hash.digest();
+    this.isAccepting = true;
     await transaction(this.deps.pool, async (db) => {
       if (keyed && requestHash) await claimKey(db, keyed, requestHash, this.importId);
       const event = await appendEvent(db, {
@@ -209,8 +216,27 @@ class Intake {
     return this.importId;
   }
 
+  /**
+   * Whether the import runs although its commit was not answered. Waits for the transaction, which holds the row as long as it
+   * lives; when the database is away for longer nobody knows, and the caller finds the import or sends it again with its key.
+   */
+  async isAccepted(): Promise<boolean> {
+    if (!this.isAccepting) return false;
+    const look = () =>
+      this.deps.pool.query<{ state: string }>('select state from imports where id = $1 for update', [this.importId]);
+    return whileAway(look, { ms: LOOK_MS }).then(
+      ({ rows: [row] }) => row !== undefined && row.state !== 'receiving',
+      () => false,
+    );
+  }
+
+  /** What refused the import is thrown on; what cannot be removed here the sweep removes. */
   async abandon(): Promise<void> {
-    await this.copy.flush().catch(() => {}); // what refused the import is thrown on; here we only wait for the chunk under way
-    if (this.importId !== '') await discard(this.deps.pool, this.importId);
+    const isOver = await this.copy.flush().then(
+      () => true,
+      // A COPY that lost its connection may still commit, after we have looked.
+      (error) => !isUnavailable(error),
+    );
+    if (isOver && this.importId !== '') await discard(this.deps.pool, this.importId).catch(() => {});
   }
 }

@@ -34,7 +34,7 @@ export async function startSilentProxy(databaseUrl: string): Promise<SilentProxy
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, '127.0.0.1').unref(); // a test that fails need not stop it
   await once(server, 'listening');
   const url = new URL(databaseUrl);
   url.port = String((server.address() as AddressInfo).port);
@@ -61,7 +61,7 @@ export async function startSilentProxy(databaseUrl: string): Promise<SilentProxy
 }
 
 function keep(socket: Socket, open: Set<Socket>): Socket {
-  open.add(socket);
+  open.add(socket.unref());
   socket.on('close', () => open.delete(socket));
   socket.on('error', () => {}); // breaking is what it is for
   return socket;

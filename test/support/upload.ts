@@ -1,13 +1,19 @@
 /** An upload by hand: sent piece by piece, so that somebody may die in the middle of it. */
 import { once } from 'node:events';
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Service } from './service.ts';
+
+export interface UploadAnswer {
+  status: number;
+  text: string;
+  headers: IncomingHttpHeaders;
+}
 
 export interface Upload {
   /** Resolves when the piece was handed to the kernel. */
   write(piece: string | Uint8Array): Promise<void>;
   /** Sends the last piece and waits for the answer. */
-  end(piece?: string | Uint8Array): Promise<{ status: number; text: string }>;
+  end(piece?: string | Uint8Array): Promise<UploadAnswer>;
   /** Breaks the connection. */
   cut(): void;
   /** Resolves when the connection is gone or the answer is here, whichever way. */
@@ -38,12 +44,12 @@ export function startUpload(service: Service, headers: Record<string, string> = 
   };
 }
 
-async function answerOf(client: ClientRequest): Promise<{ status: number; text: string } | Error> {
+async function answerOf(client: ClientRequest): Promise<UploadAnswer | Error> {
   try {
     const [response] = (await once(client, 'response')) as [IncomingMessage];
     let text = '';
     for await (const chunk of response.setEncoding('utf8')) text += chunk;
-    return { status: response.statusCode as number, text };
+    return { status: response.statusCode as number, text, headers: response.headers };
   } catch (error) {
     return error as Error;
   }
