@@ -37,7 +37,10 @@ export function startRescuer({ pool, config, queues, logger, condition }: Rescue
   const settings = {
     rescueAfterMs: config.RESCUE_AFTER_MS,
     abandonedAfterMs: config.ABANDONED_AFTER_MS,
-    queue: { depth: () => inTime(queues.depth('imports'), DEPTH_MS, 'the queue'), window: config.DISPATCH_WINDOW },
+    queue: {
+      depth: () => inTime(queues.depth('imports'), DEPTH_MS, 'the queue'),
+      mostHeld: Math.min(config.WORKER_CONCURRENCY, config.DISPATCH_WINDOW),
+    },
   };
   const interval = Math.min(MAX_INTERVAL_MS, config.RESCUE_AFTER_MS);
   async function rescue(): Promise<number> {

@@ -7,8 +7,8 @@
  *
  * The same jobs are added first: those that still exist are not doubled. If nothing settles after that either, somebody holds
  * them who cannot write, such as a worker that lost its database but still renews its locks. Then they are added under new
- * ids, for another worker. While no worker takes jobs at all that would fill the queue, so it ends when the queue holds a window
- * of jobs more than it should.
+ * ids, for another worker. While no worker takes jobs at all that would fill the queue, so it ends when the queue holds more
+ * jobs beyond those that it should than a worker may hold.
  */
 import type { Pool } from '../db/pool.ts';
 import { sweepAbandoned } from './accept.ts';
@@ -21,7 +21,7 @@ export interface RescueSettings {
   /** An upload that has not moved for this long, in milliseconds, is removed. */
   abandonedAfterMs: number;
   /** Absent: jobs that somebody holds are not handed to another worker. */
-  queue?: { depth(): Promise<number>; window: number };
+  queue?: { depth(): Promise<number>; mostHeld: number };
 }
 
 export interface Rescued {
@@ -57,11 +57,11 @@ async function depthOf(queue: RescueSettings['queue']): Promise<number> {
   return (await queue?.depth().catch(() => undefined)) ?? Number.POSITIVE_INFINITY;
 }
 
-/** A window of jobs beyond those that were last handed out and have not settled. */
+/** Those that were last handed out and have not settled, and as many as a worker that cannot write may hold. */
 async function mostJobs(pool: Pool, queue: RescueSettings['queue']): Promise<number> {
   const { rows } = await pool.query<{ n: number }>(
     `select coalesce(sum(greatest(0, ${IN_QUEUE})), 0)::float8 as n
      from imports i join import_dispatch d on d.import_id = i.id where i.state = 'running'`,
   );
-  return (rows[0]?.n ?? 0) + (queue?.window ?? 0);
+  return (rows[0]?.n ?? 0) + (queue?.mostHeld ?? 0);
 }

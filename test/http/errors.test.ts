@@ -67,17 +67,20 @@ test('whatever is not an ApiError is a 500 that tells nothing, and the log tells
   assert.equal((await app.get('/text')).status, 500);
 });
 
-test('a database that is away, out of resources or in a deadlock is 503 code 14', async (t) => {
+test('a database that is away, out of resources, in a deadlock or too slow is 503 code 14', async (t) => {
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' });
   const cases: Record<string, unknown> = {
     '/53300': pgError('53300'),
     '/08006': pgError('08006'),
     '/57P01': pgError('57P01'),
     '/40P01': pgError('40P01'),
+    '/55P03': pgError('55P03'),
+    '/57014': pgError('57014'),
     '/refused': refused,
     '/all': Object.assign(new AggregateError([refused, refused]), { code: 'ECONNREFUSED' }),
     '/socket': Object.assign(new Error('connect ENOENT'), { code: 'ENOENT', syscall: 'connect' }),
     '/pool': new Error('timeout exceeded when trying to connect'),
+    '/silent': new Error('timeout expired'),
     '/hangup': new Error('Connection terminated unexpectedly'),
   };
   const app = await throwing(t, cases);
@@ -90,7 +93,7 @@ test('a database that is away, out of resources or in a deadlock is 503 code 14'
 
 test('other errors of the database and the disk stay 500', async (t) => {
   const file = Object.assign(new Error('open ENOENT'), { code: 'ENOENT', syscall: 'open' });
-  const cases: Record<string, unknown> = { '/57014': pgError('57014'), '/42601': pgError('42601'), '/file': file };
+  const cases: Record<string, unknown> = { '/22012': pgError('22012'), '/42601': pgError('42601'), '/file': file };
   const app = await throwing(t, cases);
   for (const path of Object.keys(cases)) assert.equal((await app.get(path)).status, 500);
 });

@@ -91,7 +91,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       const to = open(t);
       if (!to) return;
       await acceptImport(db.pool, entries(COUNT));
-      const queue = { depth: () => to.depth('imports'), window: WINDOW };
+      const queue = { depth: () => to.depth('imports'), mostHeld: WINDOW };
       for (let times = 0; times < 6; times++) {
         for (let i = 0; i < 4; i++) await round(to);
         await db.pool.query(`update imports set changed_at = now() - interval '1 hour'`);

@@ -103,17 +103,17 @@ describe('the rescuer', () => {
   });
 
   it('hands out under new ids what nobody settled after the first rescue, unless the queue is full or away', async () => {
-    const window = 100;
+    const mostHeld = 100;
     const rescue = async (depth: () => Promise<number>) => {
-      await rescueRound(db.pool, { ...AFTER, queue: { depth, window } });
+      await rescueRound(db.pool, { ...AFTER, queue: { depth, mostHeld } });
       return dispatch();
     };
     const stuck = { changed: `clock_timestamp() - interval '61 seconds'`, moved: LONG_AGO };
     // Of this import three jobs are in the queue, as they should.
     for (const [depth, generation] of [
-      [async () => window + 3, 0],
+      [async () => mostHeld + 3, 0],
       [() => Promise.reject(new Error('the queue is away')), 0],
-      [async () => window + 2, 1],
+      [async () => mostHeld + 2, 1],
     ] as const) {
       await wipe(db.pool);
       const importId = await started(stuck);
