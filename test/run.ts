@@ -47,7 +47,9 @@ function filesOf(paths: string[]): string[] {
   const found = patterns.flatMap((path) => globSync(isFolder(path) ? `${path}/**/*.test.ts` : path));
   const rank = (file: string) =>
     (LONG.findIndex((part) => file.startsWith(`test/${part}`)) + LONG.length + 1) % (LONG.length + 1);
-  return [...new Set(found.map((file) => relative('.', resolve(file))))].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  return [...new Set(found.map((file) => relative('.', resolve(file))))].sort(
+    (a, b) => rank(a) - rank(b) || (a < b ? -1 : 1),
+  );
 }
 
 let interrupted = false;

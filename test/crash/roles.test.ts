@@ -8,7 +8,7 @@ import { waitFor } from '../support/wait.ts';
 const USERS = 400;
 
 onBothBackends('a process with one role', async (t, backend) => {
-  const env = { JOB_LOCK_MS: '1000', RESCUE_AFTER_MS: '1000' };
+  const env = { JOB_LOCK_MS: '3000', RESCUE_AFTER_MS: '1000' };
   const service = await startService(t, { backend, workers: 0, env });
   const org = await service.newOrg();
   const dispatch = { WORKER_ROLES: 'dispatch', DISPATCH_WINDOW: '40' };

@@ -17,7 +17,7 @@ import { must, onBothBackends, type Service, startService } from '../support/ser
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 600;
-const SLOW = { WORKER_CONCURRENCY: '3', RESCUE_AFTER_MS: '1000', JOB_LOCK_MS: '1000' };
+const SLOW = { WORKER_CONCURRENCY: '3', RESCUE_AFTER_MS: '1000', JOB_LOCK_MS: '3000' };
 
 onBothBackends('a queue that forgets everything', async (t, backend) => {
   const own = backend === 'redis' ? await ownRedis() : undefined;

@@ -12,7 +12,7 @@ import { must, onBothBackends, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 400;
-const FAST_RESCUE = { JOB_LOCK_MS: '1000', RESCUE_AFTER_MS: '1000' };
+const FAST_RESCUE = { JOB_LOCK_MS: '3000', RESCUE_AFTER_MS: '1000' };
 const IMPORT_ONLY = { WORKER_ROLES: 'import' };
 
 onBothBackends('a worker', async (t, backend) => {

@@ -19,6 +19,7 @@ import {
   wipe,
 } from '../support/imports.ts';
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { waitFor } from '../support/wait.ts';
 
 const PAST = `clock_timestamp() - interval '1 millisecond'`;
 
@@ -135,6 +136,8 @@ describe('cancel, pause and resume', () => {
     await setImport(db.pool, importId, { deadline: PAST });
     await assert.rejects(resume(), badTimeout);
     await resume('1ms');
+    const { deadline } = await importRow(db.pool, importId);
+    await waitFor(() => Date.now() > deadline.getTime(), { what: 'the deadline' });
     await assert.rejects(settle([0]), { code: 'MU001' }, 'and that one passes as well');
   });
 

@@ -22,7 +22,11 @@ const ENOUGH = 4 * 2 ** 30;
 /** Where a test server may have its files: in memory, if there is a lot of it. Removes what runs left that were killed. */
 export async function newFolder(): Promise<string> {
   const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
-  const base = bavail * bsize > ENOUGH ? MEMORY : tmpdir();
+  return folderIn(bavail * bsize > ENOUGH ? MEMORY : tmpdir());
+}
+
+/** The name of a new folder. */
+export async function folderIn(base: string): Promise<string> {
   for (const name of await readdir(base)) {
     const [, pid] = /^muster-test-(\d+)-/.exec(name) ?? [];
     if (pid && !isAlive(Number(pid))) await rm(join(base, name), { recursive: true, force: true });

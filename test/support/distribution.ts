@@ -17,6 +17,7 @@ import pg from 'pg';
 import { type Account, postgresAccount } from '../../src/db/embedded-access.ts';
 import { makeOwned } from '../../src/db/embedded-cluster.ts';
 import { claimPort } from '../../src/start/address.ts';
+import { folderIn } from './cluster-cache.ts';
 import { findProgram } from './programs.ts';
 import { waitFor } from './wait.ts';
 
@@ -43,7 +44,7 @@ export interface DistributionServer {
 export async function startDistributionServer(): Promise<DistributionServer> {
   const program = findProgram('postgres');
   if (!program) throw new Error('This machine has no PostgreSQL of a distribution.');
-  const dir = join(tmpdir(), `muster-distribution-${randomBytes(4).toString('hex')}`);
+  const dir = await folderIn(tmpdir());
   const account = await postgresAccount(dir);
   await makeOwned(dir, account);
   try {

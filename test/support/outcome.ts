@@ -85,7 +85,7 @@ export async function mailsSettled(service: Service, importId: string): Promise<
       );
       return rowCount === 1;
     },
-    { what: `the mails of import ${importId}`, timeoutMs: 90_000 },
+    { what: `the mails of import ${importId}`, timeoutMs: 180_000 },
   );
   return (await must(service.call('GET', `/admin/v1/imports/${importId}`))).body;
 }

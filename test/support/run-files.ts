@@ -1,5 +1,6 @@
 /**
- * Runs the test files that its argument lists, in that order; TEST_TIMES=1 lists at the end how long each took.
+ * Runs test files: so many at once, each for at most so many milliseconds, in the order that its arguments list them.
+ * TEST_TIMES=1 lists at the end how long each took.
  *
  * Ends with status 1 when a test failed. On a signal the tests that run are ended too.
  */
@@ -7,7 +8,7 @@ import { relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 
-const { files, concurrency, timeout } = JSON.parse(process.argv[2] as string);
+const [atOnce, mostMs, ...files] = process.argv.slice(2);
 const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -16,7 +17,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 const times: [file: string, seconds: number][] = [];
-const events = run({ files, concurrency, timeout, signal: interruption.signal });
+const events = run({ files, concurrency: Number(atOnce), timeout: Number(mostMs), signal: interruption.signal });
 events.on('test:fail', () => {
   process.exitCode ??= 1;
 });

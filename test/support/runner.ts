@@ -32,7 +32,7 @@ export function startRunner({ files, options, atOnce, env, keepOutput = false }:
   const args =
     options.length > 0
       ? ['--test', ...limits, ...options, ...files]
-      : [RUN_FILES, JSON.stringify({ files, concurrency: atOnce, timeout: MOST_MS })];
+      : [RUN_FILES, String(atOnce), String(MOST_MS), ...files];
   const child = spawn(process.execPath, args, {
     stdio: keepOutput ? ['inherit', 'pipe', 'inherit'] : 'inherit',
     env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...env },

@@ -69,7 +69,7 @@ export interface Service extends Calls, Omit<Fleet, 'stop'> {
 /** Timings small enough for tests, where something waits for them; limits are generous. Any of them may be replaced. */
 const TIMINGS = {
   RESCUE_AFTER_MS: '1000',
-  JOB_LOCK_MS: '2000',
+  JOB_LOCK_MS: '30000',
   ABANDONED_AFTER_MS: '60000',
   STOP_AFTER_MS: '60000',
   SINGLE_IMPORT_TIMEOUT_MS: '60000',
@@ -137,7 +137,7 @@ async function waitForEnd(
   pool: Pool,
   { call }: Calls,
   importId: string,
-  { timeoutMs = 120_000, ...given }: ServiceCall & { timeoutMs?: number } = {},
+  { timeoutMs = 180_000, ...given }: ServiceCall & { timeoutMs?: number } = {},
 ): Promise<Answer['body']> {
   // The row is cheaper to look at than the result, and workers need the processor.
   const row = async () => (await pool.query('select * from imports where id = $1', [importId])).rows[0];
