@@ -4,11 +4,13 @@
  * BullMQ 6.7 waits and tries again for ECONNREFUSED alone. After every other error it asks for the next job at once, as
  * often as the processor allows, and a job whose end could not be recorded counts as failed.
  * Guarantee: after a failed fetch the next one comes a second later; the end of a job is tried again until it is recorded
- * or its lock is lost. A worker looks for jobs at least every LONGEST_WAIT_S, also when its wake-up was lost.
+ * or its lock is lost. A worker looks for jobs at least every LONGEST_WAIT_S, also when its wake-up was lost. It can be closed
+ * while the store is away: each call is then given up after STOP_MS.
  * On crash: nothing is held here; the jobs' locks run out.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackendFactory, IQueueBackend } from 'bullmq';
+import { limitAfter } from './stop-limit.ts';
 import { isStoreFault } from './store-faults.ts';
 
 /** Is told whether the store can be used, as often as it is. */
@@ -18,12 +20,15 @@ export interface Watch {
 }
 
 const PAUSE_MS = 1000;
+const STOP_MS = 2000;
 /** BullMQ may wait an hour for a notification of PostgreSQL after an error; seconds, as long as its usual wait. */
 const LONGEST_WAIT_S = 5;
 
 type Call = (...args: never[]) => Promise<unknown>;
 type Calls = Record<'moveToActive' | 'moveToCompleted' | 'moveToFailed', Call> & {
   waitForJob(seconds: number): Promise<unknown>;
+  disconnectBlocking(wait?: boolean): Promise<void>;
+  close(force?: boolean): Promise<void>;
 };
 
 /**
@@ -40,7 +45,8 @@ export function guarded(
 
 function guard(backend: IQueueBackend, watch: Watch, stopping: AbortSignal): IQueueBackend {
   const calls = backend as unknown as Calls;
-  const { moveToActive, moveToCompleted, moveToFailed, waitForJob } = calls;
+  const { moveToActive, moveToCompleted, moveToFailed, waitForJob, disconnectBlocking, close } = calls;
+  const limited = limitAfter(stopping, STOP_MS);
   const report = (error: unknown) => {
     if (!stopping.aborted) watch.failing(error as Error);
   };
@@ -48,7 +54,7 @@ function guard(backend: IQueueBackend, watch: Watch, stopping: AbortSignal): IQu
 
   calls.moveToActive = async (...args) => {
     try {
-      const job = await moveToActive.apply(backend, args);
+      const job = await limited(moveToActive.apply(backend, args));
       watch.working();
       return job;
     } catch (error) {
@@ -60,7 +66,7 @@ function guard(backend: IQueueBackend, watch: Watch, stopping: AbortSignal): IQu
   };
   calls.waitForJob = async (seconds) => {
     try {
-      return await waitForJob.call(backend, Math.min(seconds, LONGEST_WAIT_S));
+      return await limited(waitForJob.call(backend, Math.min(seconds, LONGEST_WAIT_S)));
     } catch (error) {
       report(error);
       await pause();
@@ -71,7 +77,7 @@ function guard(backend: IQueueBackend, watch: Watch, stopping: AbortSignal): IQu
     (end: Call): Call =>
     async (...args) => {
       try {
-        return await end.apply(backend, args);
+        return await limited(end.apply(backend, args));
       } catch (error) {
         if (!isStoreFault(error)) throw error;
         report(error);
@@ -80,6 +86,9 @@ function guard(backend: IQueueBackend, watch: Watch, stopping: AbortSignal): IQu
     };
   calls.moveToCompleted = recorded(moveToCompleted);
   calls.moveToFailed = recorded(moveToFailed);
+  // A connection that is away neither ends nor answers a farewell (ioredis, "reconnecting"); ours are of use to nobody else.
+  calls.disconnectBlocking = (wait) => limited(disconnectBlocking.call(backend, wait)).catch(report);
+  calls.close = () => limited(close.call(backend, true)).catch(report);
   return backend;
 }
 

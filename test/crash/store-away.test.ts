@@ -73,6 +73,28 @@ onBothBackends('a PostgreSQL that is killed during an import', async (t, backend
   assertShortLog(worker);
 });
 
+test('a dispatcher whose queue refuses everything leaves its duty to another process, and its log stays short', async (t) => {
+  let dropRole = async () => {};
+  const service = await startService(t, {
+    backend: 'postgres',
+    workers: 0,
+    env: ENV,
+    onStopped: () => dropRole(),
+  });
+  const { orgId } = await service.newOrg();
+  const role = await lesserRole(service.pool);
+  dropRole = role.drop;
+  const refused = await service.startWorker({ WORKER_ROLES: 'import,dispatch', DATABASE_URL: role.url });
+  const first = await submit(service, orgId, 'g');
+  assert.equal((await service.waitForEnd(first)).state, 'IMPORT_STATE_SUCCEEDED');
+  await service.pool.query(`revoke all on schema bullmq from ${role.name}`);
+  const importId = await submit(service, orgId, 'h');
+  await service.startWorker();
+  assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+  assert.ok(!refused.isOver);
+  assertShortLog(refused);
+});
+
 test('a dispatcher that cannot reach the queue leaves its duty to another process', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const service = await startService(t, { backend: 'redis', workers: 0, env: ENV });
@@ -80,10 +102,11 @@ test('a dispatcher that cannot reach the queue leaves its duty to another proces
   const gate = await startGate(redisUrl() as string);
   t.after(() => gate.stop());
   await gate.open();
-  const cutOff = await service.startWorker({ WORKER_ROLES: 'dispatch', REDIS_URL: gate.url });
-  await waitFor(async () => (await holderOf(service.pool))?.endsWith(`:${cutOff.pid}`), { what: 'its lease' });
+  const cutOff = await service.startWorker({ WORKER_ROLES: 'import,dispatch', REDIS_URL: gate.url });
+  const first = await submit(service, orgId, 'e');
+  assert.equal((await service.waitForEnd(first)).state, 'IMPORT_STATE_SUCCEEDED');
   await gate.shut('reset');
-  const importId = await submit(service, orgId, 'e');
+  const importId = await submit(service, orgId, 'f');
   await service.startWorker();
   assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
   assert.ok(!cutOff.isOver);
@@ -147,9 +170,28 @@ async function pastDeadline(pool: Pool): Promise<void> {
   await waitFor(isPast, { what: 'the deadline', timeoutMs: 30_000 });
 }
 
-async function holderOf(pool: Pool): Promise<string | undefined> {
-  const { rows } = await pool.query<{ holder: string }>(`select holder from leases where name = 'dispatcher'`);
-  return rows[0]?.holder;
+/** A role with the rights of a worker, which may be taken away. */
+async function lesserRole(pool: Pool): Promise<{ name: string; url: string; drop(): Promise<void> }> {
+  const name = `worker_${randomBytes(4).toString('hex')}`;
+  await pool.query(`create role ${name} login password 'worker'`);
+  for (const schema of ['public', 'bullmq']) {
+    await pool.query(`grant all on schema ${schema} to ${name}`);
+    for (const what of ['tables', 'sequences', 'functions'])
+      await pool.query(`grant all on all ${what} in schema ${schema} to ${name}`);
+  }
+  const url = new URL(urlOf(pool));
+  url.username = name;
+  url.password = 'worker';
+  // When its database is gone.
+  const drop = async () => {
+    const server = new URL(urlOf(pool));
+    server.pathname = '/postgres';
+    const client = new pg.Client({ connectionString: server.toString() });
+    await client.connect();
+    await client.query(`drop role ${name}`);
+    await client.end();
+  };
+  return { name, url: url.toString(), drop };
 }
 
 function urlOf(pool: Pool): string {

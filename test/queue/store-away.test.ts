@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
 import { type Condition, openCondition } from '../../src/condition.ts';
+import { inTime } from '../../src/in-time.ts';
 import { openQueues, type Queues } from '../../src/queue/queues.ts';
 import { type Gate, type Manner, startGate } from '../support/gate.ts';
 import { testDatabase } from '../support/postgres.ts';
@@ -61,6 +62,20 @@ for (const kind of ['postgres', 'redis'] as const) {
         ...PATIENT,
       });
       await stop();
+    });
+  }
+
+  for (const manner of MANNERS) {
+    test(`a worker that had work stops while ${kind} ${manner === 'refuse' ? 'refuses' : 'resets'} connections`, async (t) => {
+      const world = await open(t, kind, manner);
+      if (!world) return;
+      await world.gate.open();
+      const stop = work(t, world);
+      await world.add('j1');
+      await waitFor(() => world.ran.has('j1'), { what: 'the first job', ...PATIENT });
+      await world.gate.shut(manner);
+      await waitFor(() => world.condition.failures().length > 0, { what: 'the worker to fail', ...PATIENT });
+      await inTime(stop(), 30_000, 'the stop');
     });
   }
 

@@ -1,0 +1,106 @@
+/** A Redis that answers but cannot serve: replica after a failover, full, locked, restarted empty. Workers stay calm and go on. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import test, { type TestContext } from 'node:test';
+import { Redis } from 'ioredis';
+import { openCondition } from '../../src/condition.ts';
+import { openQueues } from '../../src/queue/queues.ts';
+import { findProgram } from '../support/programs.ts';
+import { requireOrSkip, startRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait.ts';
+
+const PATIENT = { timeoutMs: 30_000 };
+const cutAll = (redis: Redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+
+/** What is done to the server, and undone; `says` is what workers then hear. */
+const FAULTS: Record<
+  string,
+  { strike(redis: Redis): Promise<unknown>; mend(redis: Redis): Promise<unknown>; says: RegExp }
+> = {
+  'is a replica': {
+    strike: (redis) => redis.replicaof('127.0.0.1', 1),
+    mend: (redis) => redis.replicaof('NO', 'ONE'),
+    says: /READONLY/,
+  },
+  'is full': {
+    strike: (redis) => redis.config('SET', 'maxmemory', '1'),
+    mend: (redis) => redis.config('SET', 'maxmemory', '0'),
+    says: /OOM/,
+  },
+  'asks for a password': {
+    strike: async (redis) => {
+      await redis.config('SET', 'requirepass', 'secret');
+      await cutAll(redis);
+    },
+    mend: (redis) => redis.config('SET', 'requirepass', ''),
+    says: /NOAUTH/,
+  },
+};
+
+for (const [what, { strike, mend, says }] of Object.entries(FAULTS)) {
+  test(`a worker whose Redis ${what} tries again seldom, and goes on afterwards`, async (t) => {
+    const world = await open(t);
+    if (!world) return;
+    const { redis, queues, ran, faults, condition } = world;
+    await queues.add('imports', [{ id: 'j1', data: {} }]);
+    await waitFor(() => ran.has('j1'), { what: 'the first job', ...PATIENT });
+
+    const [began, before] = [performance.now(), faults.length];
+    await strike(redis);
+    await waitFor(() => faults.slice(before).filter(({ message }) => says.test(message)).length > 2, {
+      what: 'the worker to hear of it',
+      ...PATIENT,
+    });
+    assert.deepEqual(
+      condition.failures().map(({ part }) => part),
+      ['imports queue'],
+    );
+    const most = 20 + (performance.now() - began) / 50;
+    assert.ok(faults.length - before < most, `${faults.length - before} faults, ${most} at most`);
+
+    await mend(redis);
+    await waitFor(() => queues.add('imports', [{ id: 'j2', data: {} }]).then(() => true), {
+      what: 'to add',
+      ...PATIENT,
+    });
+    await waitFor(() => ran.has('j2'), { what: 'the second job', ...PATIENT });
+    await waitFor(() => condition.failures().length === 0, { what: 'the worker to say so', ...PATIENT });
+  });
+}
+
+test('a worker whose Redis forgets everything, scripts too, goes on', async (t) => {
+  const world = await open(t);
+  if (!world) return;
+  const { redis, queues, ran } = world;
+  for (let round = 0; round < 3; round++) {
+    await queues.add('imports', [{ id: `j${round}`, data: {} }]);
+    await waitFor(() => ran.has(`j${round}`), { what: 'the job', ...PATIENT });
+    await redis.flushall();
+    await redis.script('FLUSH');
+    if (round > 0) await cutAll(redis);
+  }
+});
+
+async function open(t: TestContext) {
+  if (!requireOrSkip(t, 'redis')) return undefined;
+  const server = await startRedis(findProgram('redis') as string);
+  const redis = new Redis(server.url);
+  const condition = openCondition();
+  const faults: Error[] = [];
+  const ran = new Set<string>();
+  const queues = openQueues({
+    DATABASE_URL: '',
+    REDIS_URL: server.url,
+    QUEUE_PREFIX: `t${randomBytes(6).toString('hex')}`,
+    condition,
+    onError: (error) => faults.push((error.cause ?? error) as Error),
+  });
+  const worker = queues.work('imports', async ({ id }) => void ran.add(id as string), { concurrency: 4 });
+  t.after(async () => {
+    await worker.stop();
+    await queues.close();
+    redis.disconnect();
+    await server.stop();
+  });
+  return { redis, queues, condition, faults, ran };
+}
