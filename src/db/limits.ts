@@ -15,7 +15,7 @@ export const STATEMENT_MS = 30_000;
 const LONG_STATEMENT_MS = 600_000;
 /** Migrations may build indexes of large tables, and wait while another process does. */
 export const MIGRATION_MS = 3_600_000;
-/** To establish a connection. */
+/** To establish a connection; never longer than a statement may take. */
 export const CONNECT_MS = 10_000;
 /** An idle connection is probed after this time; it is lost some 20 seconds later. */
 export const KEEP_ALIVE_MS = 10_000;

@@ -13,8 +13,6 @@ import { CONNECT_MS, KEEP_ALIVE_MS, STATEMENT_MS, silenceMs, statementMsOn } fro
 export interface TimedOptions extends pg.ClientConfig {
   /** How long the server may take for a statement, in milliseconds; the client waits a little longer. */
   statementMs?: number;
-  /** To establish the connection, in milliseconds. */
-  connectMs?: number;
 }
 
 /** After a time in which this process stood still, an answer may lie there unread. */
@@ -25,14 +23,15 @@ type Query = (...args: unknown[]) => unknown;
 
 export class TimedClient extends pg.Client {
   constructor(options: TimedOptions = {}) {
+    const { statementMs = STATEMENT_MS } = options;
     super({
       ...options,
-      connectionTimeoutMillis: options.connectMs ?? CONNECT_MS,
+      connectionTimeoutMillis: Math.min(statementMs, CONNECT_MS),
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     });
     const query = this.query.bind(this) as Query;
-    const watch = () => watchdog(this, silenceMs(statementMsOn(this, options.statementMs ?? STATEMENT_MS)));
+    const watch = () => watchdog(this, silenceMs(statementMsOn(this, statementMs)));
     this.query = ((...args: unknown[]) => watched(query, args, watch())) as typeof this.query;
   }
 }
