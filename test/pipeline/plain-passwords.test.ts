@@ -39,7 +39,7 @@ const UNKNOWN_FIELDS = entry('unknown', { passwort: SHORT, hashedPassword: { val
 onBothBackends('plain passwords', async (t, backend) => {
   // Without anybody who imports, everything stays for a look as it is in motion.
   const service = await startService(t, { backend, workers: 0, env: { LOG_LEVEL: 'trace' } });
-  const dispatcher = await service.startWorker({ WORKER_ROLES: 'dispatch,rescue' });
+  const dispatcher = await service.startWorker({ WORKER_ROLES: 'dispatch' });
   const org = await service.newOrg();
   const body = bulk(org.orgId, [...GOOD, ...BAD, UNKNOWN_FIELDS, WITH_FACTOR]);
   const { importId } = (await must(service.importBody(body))).body;

@@ -46,7 +46,7 @@ interface Refusal {
 onBothBackends('a refused import', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0, env: { MAX_IMPORT_BYTES: String(MAX_BYTES) } });
   // Whatever were accepted by mistake would show as jobs, which nobody works off.
-  await service.startWorker({ WORKER_ROLES: 'dispatch,rescue,mail' });
+  await service.startWorker({ WORKER_ROLES: 'dispatch,mail' });
   const [a, b] = [await service.newOrg(), await service.newOrg()];
   const viewer = await service.machine(a.orgId, ['ORG_OWNER_VIEWER']);
   const manager = await service.machine(a.orgId, ['ORG_USER_MANAGER']);
