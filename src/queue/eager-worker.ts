@@ -15,15 +15,17 @@
 import { type IQueueBackend, type Job, type JobProgress, Worker } from 'bullmq';
 import { countLost, isLost } from './lost-locks.ts';
 
-/** Fetches in one round; Redis does nothing else meanwhile. */
-const MOST_FETCHES = 100;
-
 type AnyWorker<Data> = Worker<Data, unknown, string, IQueueBackend, JobProgress, unknown>;
 type AnyJob<Data> = Job<Data, unknown, string>;
 /** As BullMQ declares it, which leaves out that there may be none. */
 type Next<Data> = Promise<AnyJob<Data>>;
 
 export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBackend, JobProgress, unknown> {
+  /**
+   * Fetches in one round. More than the connections of a pool would wait there, while the time of their locks, which BullMQ
+   * counts from the call on, runs off.
+   */
+  mostFetches = 4;
   /** Jobs that run, and fetches that may bring one. */
   private taken = 0;
   private tokens = 0;
@@ -58,7 +60,7 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
         });
         continue;
       }
-      const count = Math.min(atOnce, room, MOST_FETCHES);
+      const count = Math.min(atOnce, room, this.mostFetches);
       // Only a lone fetch waits for a job to come.
       const found = await Promise.all(Array.from({ length: count }, () => this.fetch(count === 1)));
       atOnce = found.every(Boolean) ? count * 2 : 1;

@@ -51,6 +51,8 @@ export function startWork<T>(
       { ...options, connection },
       guarded(backend.factory, watch, stopping),
     );
+    // One connection to Redis takes them all at once; it does nothing else meanwhile, for a millisecond or two.
+    if (backend.kind === 'redis') worker.mostFetches = 100;
     worker.on('error', (error) => (isStoreFault(error) && !stopping.aborted ? watch.failing(error) : onError(error)));
     worker.on('failed', (_job, error) => onError(error));
     return { part: worker, disconnect: () => backend.disconnect(connection) };
