@@ -21,6 +21,7 @@ import { type Options, readOptions, UsageError } from './options.ts';
 import { passwords } from './passwords.ts';
 import { jsonLine, type Row, table } from './print.ts';
 import { openScope, type Scope } from './scope.ts';
+import { servers } from './servers.ts';
 import { single } from './single.ts';
 import { status } from './status.ts';
 import { workers } from './workers.ts';
@@ -46,6 +47,7 @@ const BENCHES: Record<string, Bench> = {
   passwords: { unit: 'hashes/s', run: passwords },
   workers: { unit: 'users/s', run: workers },
   latency: { unit: 'users/s', onlyNamed: true, run: latency },
+  servers: { unit: 'users/s', run: servers },
   hashes: { unit: 'µs', onlyNamed: true, run: hashes },
 };
 

@@ -15,6 +15,7 @@ import { openLogger } from '../src/logger.ts';
 import { type Muster, startMuster } from '../src/muster.ts';
 import { type Client, openClient } from './client.ts';
 import type { Roles } from './cpu.ts';
+import { startDistribution } from './distribution.ts';
 import { type RunningRedis, startRedis } from './redis.ts';
 import type { Scope } from './scope.ts';
 
@@ -27,18 +28,26 @@ export interface Stores {
   /** Of the instance that the first service makes in the database. */
   keys: { token: string; encryptionKey: string };
   roles(): Roles;
+  /** Of a PostgreSQL that is not the embedded one. */
+  server?: { version: string; settings: Record<string, string> };
 }
 
-/** Starts PostgreSQL, with further `settings`, and, when asked for, Redis, both empty. */
-export async function startStores(
-  scope: Scope,
-  wanted: { redis: boolean; settings?: Record<string, string> },
-): Promise<Stores> {
+interface WantedStores {
+  redis: boolean;
+  /** Further settings of the embedded PostgreSQL. */
+  settings?: Record<string, string>;
+  /** Another PostgreSQL instead, with its own settings: the folder of its programs. */
+  programs?: string;
+  /** The embedded PostgreSQL is reached by TCP and not by its socket. */
+  tcp?: boolean;
+}
+
+/** Starts PostgreSQL and, when asked for, Redis, both empty. */
+export async function startStores(scope: Scope, wanted: WantedStores): Promise<Stores> {
   const dir = await scope.start(makeFolder, (path) => rm(path, { recursive: true, force: true }));
-  const postgres = await scope.start(
-    () => startEmbeddedPostgres({ dataDir: join(dir, 'data'), background: true, settings: wanted.settings }),
-    (server) => server.stop(),
-  );
+  const { programs } = wanted;
+  const other = programs ? await startDistribution(scope, programs, join(dir, 'postgres')) : undefined;
+  const postgres = other ?? (await startEmbedded(scope, dir, wanted));
   const redis = wanted.redis ? await startRedis(scope, join(dir, 'redis')) : undefined;
   const pool = await scope.start(
     async () => openPool(postgres.url, { max: 2, name: 'bench' }),
@@ -51,6 +60,26 @@ export async function startStores(
     redis,
     keys: { token: randomBytes(24).toString('hex'), encryptionKey: randomBytes(32).toString('base64') },
     roles: () => ({ postgres: [postgres.pid], ...(redis ? { redis: [redis.pid] } : {}) }),
+    ...(other ? { server: other } : {}),
+  };
+}
+
+async function startEmbedded(
+  scope: Scope,
+  dir: string,
+  { settings, tcp }: WantedStores,
+): Promise<{ url: string; readonly pid: number }> {
+  const server = await scope.start(
+    () => startEmbeddedPostgres({ dataDir: join(dir, 'data'), background: true, settings }),
+    (running) => running.stop(),
+  );
+  const url = new URL(server.url);
+  if (tcp) url.searchParams.delete('host');
+  return {
+    url: url.toString(),
+    get pid() {
+      return server.pid;
+    },
   };
 }
 

@@ -14,7 +14,8 @@ import type pg from 'pg';
 /** Names and values, as `set name = 'value'` takes them. */
 export type SessionSettings = Record<string, string>;
 
-const EVERY_SESSION: SessionSettings = {
+/** Of every pool. */
+export const EVERY_SESSION: Readonly<SessionSettings> = {
   // Our statements take milliseconds. Compiling one takes up to seconds, and the server does it for each execution whose plan
   // it believes to be dear, which is every plan with a step that the session disables.
   jit: 'off',

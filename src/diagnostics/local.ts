@@ -58,7 +58,7 @@ async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgre
   }
   const url = config.DATABASE_URL ?? embedded?.url;
   if (!url) return { postgres: { reason: 'the password of the embedded database cannot be read by this user' } };
-  const pool = openPool(url, { max: 1, name: 'muster-doctor', statementMs: PATIENCE_MS });
+  const pool = openPool(url, { max: 2, name: 'muster-doctor', statementMs: PATIENCE_MS });
   try {
     const postgres = await look(inTime(postgresFacts(pool)));
     return 'facts' in postgres && isMigrated(postgres.facts)

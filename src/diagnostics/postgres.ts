@@ -1,6 +1,7 @@
 /** What the database says of itself that matters to us: how much it can take, and whether "committed" means durable. */
 import { migrationState } from '../db/migrate.ts';
-import type { Db } from '../db/pool.ts';
+import type { Pool } from '../db/pool.ts';
+import { type ServerFacts, serverFacts } from './postgres-server.ts';
 
 export interface PostgresFacts {
   /** `18.4` */
@@ -10,6 +11,7 @@ export interface PostgresFacts {
   settings: { fsync: boolean; fullPageWrites: boolean; synchronousCommit: string };
   databaseBytes: number;
   migrations: { applied: number; known: number };
+  server: ServerFacts;
 }
 
 const FACTS = `select current_setting('server_version') as version,
@@ -19,14 +21,21 @@ const FACTS = `select current_setting('server_version') as version,
     current_setting('synchronous_commit') as "synchronousCommit",
     pg_database_size(current_database())::float8 as "databaseBytes"`;
 
-type Row = Omit<PostgresFacts, 'connections' | 'settings' | 'migrations'> &
+type Row = Omit<PostgresFacts, 'connections' | 'settings' | 'migrations' | 'server'> &
   PostgresFacts['connections'] &
   PostgresFacts['settings'];
 
-export async function postgresFacts(db: Db): Promise<PostgresFacts> {
+export async function postgresFacts(db: Pool): Promise<PostgresFacts> {
   const { rows } = await db.query<Row>(FACTS);
   const { version, used, max, databaseBytes, ...settings } = rows[0] as Row;
   // `18.4 (Debian 18.4-1)`: where it was built is of no interest.
   const [number = version] = version.split(' ');
-  return { version: number, connections: { used, max }, settings, databaseBytes, migrations: await migrationState(db) };
+  return {
+    version: number,
+    connections: { used, max },
+    settings,
+    databaseBytes,
+    migrations: await migrationState(db),
+    server: await serverFacts(db),
+  };
 }

@@ -5,12 +5,27 @@ import type { Operations } from './operation.ts';
 const count = () => z.int().meta({ minimum: 0 });
 const perQueue = z.object({ imports: count(), mails: count() });
 
+const server = z.object({
+  encoding: z.string(),
+  overridden: z.array(z.string()).meta({
+    description: 'Settings of our sessions that the options of `DATABASE_URL` or a pooler keep from us: `jit=on`.',
+  }),
+  timeouts: z
+    .object({ statement_timeout: count(), transaction_timeout: count(), idle_session_timeout: count() })
+    .meta({ description: 'What a role, the database or the server sets, in milliseconds; 0: none.' }),
+  autovacuum: z.boolean(),
+  sharedBuffersBytes: count(),
+  checkpoints: z.object({ timed: count(), requested: count() }),
+  sharesSessions: z.boolean().meta({ description: 'A pooler in front hands a session on after each transaction.' }),
+});
+
 const postgres = z.object({
   version: z.string(),
   connections: z.object({ used: count(), max: count() }).meta({ description: '`max` without those of superusers.' }),
   settings: z.object({ fsync: z.boolean(), fullPageWrites: z.boolean(), synchronousCommit: z.string() }),
   databaseBytes: count(),
   migrations: z.object({ applied: count(), known: count() }),
+  server,
 });
 
 const redis = z.object({
@@ -67,6 +82,15 @@ const example: z.input<typeof diagnostics> = {
     settings: { fsync: true, fullPageWrites: true, synchronousCommit: 'on' },
     databaseBytes: 1_288_490_188,
     migrations: { applied: 12, known: 12 },
+    server: {
+      encoding: 'UTF8',
+      overridden: [],
+      timeouts: { statement_timeout: 0, transaction_timeout: 0, idle_session_timeout: 0 },
+      autovacuum: true,
+      sharedBuffersBytes: 1_073_741_824,
+      checkpoints: { timed: 12, requested: 3 },
+      sharesSessions: false,
+    },
   },
   queue: {
     backend: 'redis',

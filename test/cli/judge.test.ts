@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Finding, size } from '../../src/cli/doctor/finding.ts';
+import { judgeConnections } from '../../src/cli/doctor/judge-server.ts';
 import { judgeKey, judgeLimits, judgeMail, judgeVersions } from '../../src/cli/doctor/judge-service.ts';
 import { judgePostgres, judgeQueue } from '../../src/cli/doctor/judge-stores.ts';
 import type { Diagnostics } from '../../src/diagnostics/routes.ts';
@@ -15,6 +16,15 @@ const GOOD: Diagnostics = {
     settings: { fsync: true, fullPageWrites: true, synchronousCommit: 'on' },
     databaseBytes: 5_000_000,
     migrations: { applied: 12, known: 12 },
+    server: {
+      encoding: 'UTF8',
+      overridden: [],
+      timeouts: { statement_timeout: 0, transaction_timeout: 0, idle_session_timeout: 0 },
+      autovacuum: true,
+      sharedBuffersBytes: 1_073_741_824,
+      checkpoints: { timed: 12, requested: 3 },
+      sharesSessions: false,
+    },
   },
   queue: {
     backend: 'redis',
@@ -63,6 +73,12 @@ test('a service in good order has nothing but good findings', () => {
 });
 
 const { postgres, queue, mail } = GOOD;
+const { server } = postgres;
+const none = server.timeouts;
+/** A server that differs from a good one. */
+const withServer = (change: Partial<typeof server>) => ({
+  postgres: { ...postgres, server: { ...server, ...change } },
+});
 const redis = queue.redis as NonNullable<typeof queue.redis>;
 const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, words: RegExp][] = [
   ['another version', { version: '1.2.4' }, 'version', 'warning', /1\.2\.4/],
@@ -94,6 +110,45 @@ const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, w
     'postgresql',
     'warning',
     /60 of 97/,
+  ],
+  ['another encoding', withServer({ encoding: 'LATIN1' }), 'postgresql', 'problem', /LATIN1.*template0/],
+  ['a pooler by transaction', withServer({ sharesSessions: true }), 'postgresql', 'problem', /pool_mode = session/],
+  [
+    'settings that a pooler took along',
+    withServer({ sharesSessions: true, overridden: ['jit=on'] }),
+    'postgresql',
+    'problem',
+    /pool_mode = session/,
+  ],
+  [
+    'statements that are compiled',
+    withServer({ overridden: ['jit=on'] }),
+    'postgresql',
+    'warning',
+    /^jit=on.*DATABASE_URL/,
+  ],
+  [
+    'a time limit of the role',
+    withServer({ timeouts: { ...none, statement_timeout: 5000 } }),
+    'postgresql',
+    'warning',
+    /statement_timeout is 5000 ms.*set statement_timeout = 0/,
+  ],
+  [
+    'connections that end while they are pooled',
+    withServer({ timeouts: { ...none, idle_session_timeout: 2000 } }),
+    'postgresql',
+    'warning',
+    /idle_session_timeout is 2000 ms/,
+  ],
+  ['nobody who cleans up', withServer({ autovacuum: false }), 'postgresql', 'warning', /autovacuum = on/],
+  ['few buffers', withServer({ sharedBuffersBytes: 2 ** 24 }), 'postgresql', 'warning', /shared_buffers is 16 MiB/],
+  [
+    'checkpoints that come early',
+    withServer({ checkpoints: { timed: 4, requested: 40 } }),
+    'postgresql',
+    'warning',
+    /^40 checkpoints.*max_wal_size = 4GB/,
   ],
   [
     'a queue that is away',
@@ -168,6 +223,25 @@ test('a queue in PostgreSQL, and no limit at all, are well', () => {
   const inPostgres = { ...queue, backend: 'postgres' as const, redis: undefined };
   const limits = { ...GOOD.limits, backlog: 5000, maxBacklog: 0 };
   assert.ok(all({ ...GOOD, queue: inPostgres, limits }).every(({ state }) => state === 'ok'));
+});
+
+test('time limits that cut nothing off, and few early checkpoints, are well', () => {
+  const timeouts = { statement_timeout: 60_000, transaction_timeout: 0, idle_session_timeout: 600_000 };
+  const facts = { ...GOOD, ...withServer({ timeouts, checkpoints: { timed: 2, requested: 5 } }) };
+  assert.ok(all(facts).every(({ state }) => state === 'ok'));
+});
+
+test('a service that is older than this command tells less of its server, which is well', () => {
+  const { server: _, ...older } = postgres;
+  assert.ok(all({ ...GOOD, postgres: older as typeof postgres }).every(({ state }) => state === 'ok'));
+});
+
+test('the pools of all processes must fit into max_connections', () => {
+  const judged = (max: number, backend: 'redis' | 'postgres', workers: number) =>
+    judgeConnections({ used: 1, max }, { backend, workers }).map(({ state, advice }) => [state, advice]);
+  assert.deepEqual(judged(97, 'redis', 4), []);
+  assert.deepEqual(judged(97, 'postgres', 1), []);
+  assert.deepEqual(judged(97, 'postgres', 2), [['warning', 'Set max_connections = 200, or run fewer processes.']]);
 });
 
 test('sizes are told in the unit that fits', () => {

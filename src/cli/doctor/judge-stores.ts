@@ -2,6 +2,7 @@
 import type { PostgresFacts } from '../../diagnostics/postgres.ts';
 import type { QueueFacts } from '../../diagnostics/queue.ts';
 import { type Finding, many, ok, problem, size, skipped, warning } from './finding.ts';
+import { judgeServer } from './judge-server.ts';
 
 type RedisFacts = NonNullable<QueueFacts['redis']>;
 
@@ -12,7 +13,8 @@ const CONNECTIONS_OF_A_WORKER = 45;
 export function judgePostgres(facts: PostgresFacts): Finding[] {
   const { version, connections, databaseBytes } = facts;
   const used = `${connections.used} of ${connections.max} connections`;
-  const found = [tooOld(facts), migrated(facts), durable(facts), roomy(facts)].filter((f) => f !== undefined);
+  const own = [tooOld(facts), migrated(facts), durable(facts), roomy(facts)].filter((f) => f !== undefined);
+  const found = [...own, ...judgeServer(facts.server)];
   if (found.length > 0) return found;
   return [ok('postgresql', `version ${version}, ${used} in use, ${size(databaseBytes)}`)];
 }

@@ -1,7 +1,8 @@
 /** A look from the server's own machine, with the settings in the environment, whether or not the service runs. */
-import { ConfigError, readConfig } from '../../config.ts';
+import { type Config, ConfigError, readConfig } from '../../config.ts';
 import type { LocalFacts } from '../../diagnostics/local.ts';
 import { type Finding, ok, problem, size, warning } from './finding.ts';
+import { judgeConnections } from './judge-server.ts';
 import { encryptionKeyFinding, judgeSmtp, keptAsFiles } from './judge-service.ts';
 import { judgePostgres, judgeRedis } from './judge-stores.ts';
 
@@ -21,6 +22,7 @@ export async function* checkMachine(): AsyncGenerator<Finding> {
   const { localFacts } = await import('../../diagnostics/local.ts');
   const facts = await localFacts(config);
   yield* postgresFindings(facts);
+  yield* connectionFindings(facts, config);
   if (facts.keyFits !== undefined) yield encryptionKeyFinding(facts.keyFits);
   yield* redisFindings(facts);
   yield facts.smtp ? judgeSmtp(facts.smtp) : keptAsFiles();
@@ -43,6 +45,12 @@ function postgresFindings({ postgres }: LocalFacts): Finding[] {
   return [
     problem('postgresql', `it does not answer (${postgres.reason})`, 'Is it running, and is DATABASE_URL right?'),
   ];
+}
+
+/** Of `npm start` with these settings. */
+function connectionFindings({ postgres }: LocalFacts, { REDIS_URL, WORKERS }: Config): Finding[] {
+  if (typeof postgres === 'string' || !('facts' in postgres)) return [];
+  return judgeConnections(postgres.facts.connections, { backend: REDIS_URL ? 'redis' : 'postgres', workers: WORKERS });
 }
 
 function redisFindings({ redis }: LocalFacts): Finding[] {

@@ -6,6 +6,7 @@ import type { Session } from '../session.ts';
 import { checkAddress } from './address.ts';
 import { type Finding, skipped } from './finding.ts';
 import { checkIdentity } from './identity.ts';
+import { judgeConnections } from './judge-server.ts';
 import { judgeKey, judgeLimits, judgeMail, judgeVersions } from './judge-service.ts';
 import { judgePostgres, judgeQueue } from './judge-stores.ts';
 
@@ -30,6 +31,10 @@ async function checkInside({ api }: Session, version: string): Promise<Finding[]
   return [
     judgeVersions(facts, version),
     ...judgePostgres(facts.postgres),
+    ...judgeConnections(facts.postgres.connections, {
+      backend: facts.queue.backend,
+      workers: Math.max(facts.queue.workers?.imports ?? 0, facts.queue.workers?.mails ?? 0),
+    }),
     ...judgeQueue(facts.queue),
     ...judgeMail(facts.mail),
     judgeKey(facts),

@@ -1,0 +1,100 @@
+/** What is wrong with the settings of a PostgreSQL server, and what to do about it. Each was measured, or is what it says. */
+import type { PostgresFacts } from '../../diagnostics/postgres.ts';
+import type { ServerFacts, TimeLimit } from '../../diagnostics/postgres-server.ts';
+import { type Finding, many, problem, size, warning } from './finding.ts';
+
+const NAME = 'postgresql';
+
+/** @param server absent of a service that is older than this command */
+export function judgeServer(server: ServerFacts | undefined): Finding[] {
+  if (!server) return [];
+  return [encoded, pooled, overridden, timed, vacuumed, buffered, checkpointed]
+    .map((judge) => judge(server))
+    .filter((finding) => finding !== undefined);
+}
+
+function encoded({ encoding }: ServerFacts): Finding | undefined {
+  if (encoding === 'UTF8') return undefined;
+  const message = `the encoding of the database is ${encoding}: names with other letters cannot be stored`;
+  return problem(
+    NAME,
+    message,
+    `Create a database for Muster with "create database … encoding 'UTF8' template template0".`,
+  );
+}
+
+function pooled({ sharesSessions }: ServerFacts): Finding | undefined {
+  if (!sharesSessions) return undefined;
+  const message = 'a connection pooler gives our sessions to others after each transaction: their settings do not hold';
+  return problem(NAME, message, 'Set pool_mode = session (PgBouncer), or connect without the pooler.');
+}
+
+/** With jit=on a batch of 200 users took 5 s instead of 10 ms (docs/performance.md). */
+function overridden({ overridden: settings, sharesSessions }: ServerFacts): Finding | undefined {
+  if (settings.length === 0 || sharesSessions) return undefined;
+  const message = `${settings.join(', ')}: imports may be many times slower, as Muster sets otherwise in its own sessions`;
+  return warning(NAME, message, 'Remove these settings from the options of DATABASE_URL and from PGOPTIONS.');
+}
+
+/**
+ * In seconds. One COPY of an upload lasts up to 10, and building an index in a migration or comparing the users of a large body
+ * longer; a pool closes what was idle for 10 itself, and a server that is faster ends a connection that is about to be used.
+ */
+const LEAST_SECONDS: Record<TimeLimit, number> = {
+  statement_timeout: 30,
+  transaction_timeout: 60,
+  idle_session_timeout: 15,
+};
+
+function timed({ timeouts }: ServerFacts): Finding | undefined {
+  const short = (Object.keys(LEAST_SECONDS) as TimeLimit[]).filter(
+    (name) => timeouts[name] > 0 && timeouts[name] < LEAST_SECONDS[name] * 1000,
+  );
+  if (short.length === 0) return undefined;
+  const said = short.map((name) => `${name} is ${timeouts[name]} ms`).join(', ');
+  const reset = short.map((name) => `alter role … set ${name} = 0`).join('; ');
+  return warning(NAME, `${said}: uploads and other long work are cut off`, `For the role of DATABASE_URL: ${reset}.`);
+}
+
+function vacuumed({ autovacuum }: ServerFacts): Finding | undefined {
+  if (autovacuum) return undefined;
+  const message = 'autovacuum (or track_counts) is off: tables and indexes grow with each import and each job';
+  return warning(NAME, message, 'Set autovacuum = on and track_counts = on.');
+}
+
+/** PostgreSQL's own default, which costs no more than a tenth (`npm run bench -- --only servers`). */
+const LEAST_BUFFERS = 128 * 2 ** 20;
+
+function buffered({ sharedBuffersBytes: bytes }: ServerFacts): Finding | undefined {
+  if (bytes >= LEAST_BUFFERS) return undefined;
+  const message = `shared_buffers is ${size(bytes)}: pages of a large import are written and read again many times`;
+  return warning(NAME, message, 'Set it to a quarter of the memory of the machine, and restart PostgreSQL.');
+}
+
+/** As checkpoint_warning of PostgreSQL has it: those that are requested should be few. */
+const MANY_CHECKPOINTS = 20;
+
+function checkpointed({ checkpoints: { timed, requested } }: ServerFacts): Finding | undefined {
+  if (requested < MANY_CHECKPOINTS || requested < timed) return undefined;
+  const message = `${many(requested, 'checkpoint')} came early, as max_wal_size was reached; ${timed} came on time`;
+  return warning(
+    NAME,
+    message,
+    'Set max_wal_size = 4GB, and reload PostgreSQL: pages are logged whole after each of them.',
+  );
+}
+
+/** Most connections of one process, by where the queue is: of all its pools together. */
+const CONNECTIONS = { redis: { api: 21, worker: 18 }, postgres: { api: 27, worker: 45 } };
+
+/** @param workers processes of both kinds of jobs, as far as they are known */
+export function judgeConnections(
+  { max }: PostgresFacts['connections'],
+  { backend, workers }: { backend: 'redis' | 'postgres'; workers: number },
+): Finding[] {
+  const { api, worker } = CONNECTIONS[backend];
+  const wanted = api + workers * worker;
+  if (wanted <= max) return [];
+  const message = `an API and ${many(workers, 'worker')} may open ${wanted} connections, and ${max} are allowed`;
+  return [warning(NAME, message, `Set max_connections = ${Math.ceil(wanted / 50) * 50 + 50}, or run fewer processes.`)];
+}
