@@ -60,11 +60,11 @@ function before(over: () => void, callback: Callback | undefined): Callback {
   };
 }
 
-/** Destroys the connection after `ms`, unless it is called off. */
+/** Destroys the connection after `ms`, unless it is called off. An open connection keeps the process alive, its watchdog does not. */
 function watchdog(client: pg.Client, ms: number): () => void {
   let timer = setTimeout(() => {
-    timer = setTimeout(() => socketOf(client).destroy(new SilentServer(ms)), READ_MS);
-  }, ms);
+    timer = setTimeout(() => socketOf(client).destroy(new SilentServer(ms)), READ_MS).unref();
+  }, ms).unref();
   return () => clearTimeout(timer);
 }
 
