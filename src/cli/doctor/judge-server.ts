@@ -62,7 +62,7 @@ function vacuumed({ autovacuum }: ServerFacts): Finding | undefined {
   return warning(NAME, message, 'Set autovacuum = on and track_counts = on.');
 }
 
-/** PostgreSQL's own default, which costs no more than a tenth (`npm run bench -- --only servers`). */
+/** The default of PostgreSQL. */
 const LEAST_BUFFERS = 128 * 2 ** 20;
 
 function buffered({ sharedBuffersBytes: bytes }: ServerFacts): Finding | undefined {
