@@ -16,8 +16,7 @@ export interface ServerFacts {
   timeouts: Record<TimeLimit, number>;
   autovacuum: boolean;
   sharedBuffersBytes: number;
-  /** Since the statistics were reset: at the end of checkpoint_timeout, and because max_wal_size was reached before. */
-  checkpoints: { timed: number; requested: number };
+  maxWalBytes: number;
   /** A pooler in front hands our session to others between two transactions. */
   sharesSessions: boolean;
 }
@@ -29,18 +28,12 @@ export type TimeLimit = (typeof TIME_LIMITS)[number];
 const FACTS = `select current_setting('server_encoding') as encoding,
     current_setting('autovacuum') = 'on' and current_setting('track_counts') = 'on' as autovacuum,
     pg_size_bytes(current_setting('shared_buffers'))::float8 as "sharedBuffersBytes",
-    to_regclass('pg_catalog.pg_stat_checkpointer') is not null as has_checkpointer,
+    pg_size_bytes(current_setting('max_wal_size'))::float8 as "maxWalBytes",
     (select coalesce(jsonb_object_agg(name, setting::float8), '{}') from pg_settings
       where name = any($1) and source not in ('default', 'client', 'session')) as timeouts,
     (select coalesce(jsonb_object_agg(name, current_setting(name)), '{}') from pg_settings where name = any($2)) as ours`;
 
-const CHECKPOINTS = {
-  before17: `select checkpoints_timed::float8 as timed, checkpoints_req::float8 as requested from pg_stat_bgwriter`,
-  from17: `select num_timed::float8 as timed, num_requested::float8 as requested from pg_stat_checkpointer`,
-};
-
-interface Row extends Pick<ServerFacts, 'encoding' | 'autovacuum' | 'sharedBuffersBytes'> {
-  has_checkpointer: boolean;
+interface Row extends Pick<ServerFacts, 'encoding' | 'autovacuum' | 'sharedBuffersBytes' | 'maxWalBytes'> {
   timeouts: Partial<ServerFacts['timeouts']>;
   ours: Record<string, string>;
 }
@@ -48,10 +41,7 @@ interface Row extends Pick<ServerFacts, 'encoding' | 'autovacuum' | 'sharedBuffe
 /** @param pool of two connections at least */
 export async function serverFacts(pool: Pool): Promise<ServerFacts> {
   const { rows } = await pool.query<Row>(FACTS, [TIME_LIMITS, Object.keys(EVERY_SESSION)]);
-  const { encoding, autovacuum, sharedBuffersBytes, has_checkpointer, timeouts, ours } = rows[0] as Row;
-  const checkpoints = await pool.query<ServerFacts['checkpoints']>(
-    has_checkpointer ? CHECKPOINTS.from17 : CHECKPOINTS.before17,
-  );
+  const { encoding, autovacuum, sharedBuffersBytes, maxWalBytes, timeouts, ours } = rows[0] as Row;
   return {
     encoding,
     overridden: Object.entries(ours).flatMap(([name, value]) =>
@@ -60,7 +50,7 @@ export async function serverFacts(pool: Pool): Promise<ServerFacts> {
     timeouts: { statement_timeout: 0, transaction_timeout: 0, idle_session_timeout: 0, ...timeouts },
     autovacuum,
     sharedBuffersBytes,
-    checkpoints: checkpoints.rows[0] as ServerFacts['checkpoints'],
+    maxWalBytes,
     sharesSessions: await sharesSessions(pool),
   };
 }

@@ -15,7 +15,7 @@ const server = z.object({
     .meta({ description: 'What a role, the database or the server sets, in milliseconds; 0: none.' }),
   autovacuum: z.boolean(),
   sharedBuffersBytes: count(),
-  checkpoints: z.object({ timed: count(), requested: count() }),
+  maxWalBytes: count(),
   sharesSessions: z.boolean().meta({ description: 'A pooler in front hands a session on after each transaction.' }),
 });
 
@@ -88,7 +88,7 @@ const example: z.input<typeof diagnostics> = {
       timeouts: { statement_timeout: 0, transaction_timeout: 0, idle_session_timeout: 0 },
       autovacuum: true,
       sharedBuffersBytes: 1_073_741_824,
-      checkpoints: { timed: 12, requested: 3 },
+      maxWalBytes: 1_073_741_824,
       sharesSessions: false,
     },
   },

@@ -8,7 +8,7 @@ const NAME = 'postgresql';
 /** @param server absent of a service that is older than this command */
 export function judgeServer(server: ServerFacts | undefined): Finding[] {
   if (!server) return [];
-  return [encoded, pooled, overridden, timed, vacuumed, buffered, checkpointed]
+  return [encoded, pooled, overridden, timed, vacuumed, buffered, walled]
     .map((judge) => judge(server))
     .filter((finding) => finding !== undefined);
 }
@@ -71,17 +71,13 @@ function buffered({ sharedBuffersBytes: bytes }: ServerFacts): Finding | undefin
   return warning(NAME, message, 'Set it to a quarter of the memory of the machine, and restart PostgreSQL.');
 }
 
-/** As checkpoint_warning of PostgreSQL has it: those that are requested should be few. */
-const MANY_CHECKPOINTS = 20;
+/** The default of PostgreSQL. The number of requested checkpoints says less: backups and CREATE DATABASE request them too. */
+const LEAST_WAL = 2 ** 30;
 
-function checkpointed({ checkpoints: { timed, requested } }: ServerFacts): Finding | undefined {
-  if (requested < MANY_CHECKPOINTS || requested < timed) return undefined;
-  const message = `${many(requested, 'checkpoint')} came early, as max_wal_size was reached; ${timed} came on time`;
-  return warning(
-    NAME,
-    message,
-    'Set max_wal_size = 4GB, and reload PostgreSQL: pages are logged whole after each of them.',
-  );
+function walled({ maxWalBytes: bytes }: ServerFacts): Finding | undefined {
+  if (bytes >= LEAST_WAL) return undefined;
+  const message = `max_wal_size is ${size(bytes)}: a large import makes many checkpoints, and each logs whole pages again`;
+  return warning(NAME, message, 'Set max_wal_size = 4GB, and reload PostgreSQL.');
 }
 
 /** Most connections of one process, by where the queue is: of all its pools together. */
