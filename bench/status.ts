@@ -10,6 +10,8 @@ import { DEFAULT_USERS, type Running, tooFew, whileRunning } from './running.ts'
 import { timed } from './timed.ts';
 
 const CALLS = 300;
+/** Of the running import for each call, so that a short one is not read for long. */
+const USERS_PER_CALL = 100;
 /** Fewer calls say nothing about the slowest ones. */
 const LEAST_CALLS = 3;
 const PAUSE_MS = 20;
@@ -52,7 +54,8 @@ async function measured(context: Context, users: number): Promise<Figures> {
 async function timedCalls({ client, importId }: Running, users: number): Promise<{ one: number[]; list: number[] }> {
   const one: number[] = [];
   const list: number[] = [];
-  for (let pending = users; one.length < WARM_UP + CALLS && pending > users / 4; ) {
+  const most = WARM_UP + Math.min(CALLS, Math.ceil(users / USERS_PER_CALL));
+  for (let pending = users; one.length < most && pending > users / 4; ) {
     const ms = await timed(async () => {
       ({ pending } = (await client.call('GET', `/admin/v1/imports/${importId}`)).counts);
     });

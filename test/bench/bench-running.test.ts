@@ -14,7 +14,7 @@ function assertLoaded(line: Line | undefined, unit: string): asserts line is Lin
 
 test('single and fair are measured while an import runs', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
-  const lines = await runJson(t, ['--only', 'single,fair', '--users', '12000'], SLOW);
+  const lines = await runJson(t, ['--only', 'single,fair', '--users', '5000'], SLOW);
   const loaded = ['single-loaded-p50', 'single-loaded-p99'];
   assert.deepEqual([...lines.keys()], ['single-p50', 'single-p99', ...loaded, 'fair']);
   for (const name of loaded) assertLoaded(lines.get(name), 'ms');

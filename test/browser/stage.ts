@@ -52,7 +52,7 @@ async function mailedLink(t: TestContext, api: TestApi, smtp: SmtpCatcher): Prom
   const mailer = startMailer(api.deps);
   t.after(() => mailer.stop());
   await waitFor(() => smtp.mails.length > before, { what: 'the mail' });
-  const [link] = urlsIn(smtp.mails.at(-1)?.parsed.text ?? '');
+  const [link] = urlsIn((await smtp.mails.at(-1)?.parsed())?.text ?? '');
   return String(link);
 }
 

@@ -58,7 +58,7 @@ test('a service that is well', async (t) => {
   await waitFor(workers, { what: 'the worker to be seen' });
   const told = await doctor(ofService(service));
   assert.deepEqual([told.code, told.problems], [0, 0], JSON.stringify(told.findings));
-  // The stores of the tests keep nothing safe.
+  // The stores of the tests keep nothing safe, and keep it in memory.
   assert.deepEqual(
     told.findings.map(({ name, state }) => `${name}: ${state}`),
     [
@@ -69,6 +69,7 @@ test('a service that is well', async (t) => {
       'ready: ok',
       'login: ok',
       'version: ok',
+      'postgresql: warning',
       'postgresql: warning',
       'redis: warning',
       'workers: ok',
@@ -81,7 +82,7 @@ test('a service that is well', async (t) => {
   assert.equal(text.code, 0);
   assert.match(text.stdout, /^✔ this command: muster /);
   assert.match(text.stdout, /^! postgresql: fsync=off.*\n {4}→ Set them back/m);
-  assert.match(text.stdout, /\n\n0 problems, 2 warnings\.\n$/);
+  assert.match(text.stdout, /\n\n0 problems, 3 warnings\.\n$/);
   assert.ok(!text.stdout.includes(service.token));
 });
 
@@ -247,7 +248,7 @@ test('--local looks from the server’s machine, with its settings', async (t) =
     const names = told.findings.map(({ name }) => name);
     const queue = redisUrl() ? 'redis' : 'queue';
     assert.deepEqual(names, [
-      ...['this command', 'configuration', 'postgresql', 'encryption key', queue, 'mail', 'data folder'],
+      ...['this command', 'configuration', 'postgresql', 'postgresql', 'encryption key', queue, 'mail', 'data folder'],
     ]);
     assert.match(told.of('data folder')?.message as string, / free$/);
   });

@@ -129,7 +129,7 @@ onBothBackends('plain passwords', async (t, backend) => {
     const logs = service.processes.map((p) => p.output()).join('\n');
     assert.match(logs, /"path":"\/admin\/v1\/import"/);
     assertPrivate(logs);
-    const text = service.smtp.mails[0]?.parsed.text ?? '';
+    const text = (await service.smtp.mails[0]?.parsed())?.text ?? '';
     assertPrivate(text);
     const code = urlsIn(text)[0]?.searchParams.get('code') as string;
     for (const secret of [HASH.slice(7), service.token, org.ownerToken, code]) assert.ok(!logs.includes(secret));

@@ -1,7 +1,7 @@
 /** A worker that is started before the database, or before its schema, waits for them and says so once. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import test, { after, type TestContext } from 'node:test';
+import test, { type TestContext } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { migrationState } from '../../src/db/migrate.ts';
 import { migrateQueue } from '../../src/queue/schema.ts';
@@ -14,8 +14,6 @@ import { waitFor } from '../support/wait.ts';
 
 const PATIENT = { timeoutMs: 60_000 };
 
-// Twice on a busy machine something kept this file's process alive after all of its tests had passed; what, is not known yet.
-after(() => setTimeout(() => process.exit(), 10_000).unref());
 const ENCRYPTION_KEY = randomBytes(32).toString('base64');
 
 interface Waiting extends Launched {

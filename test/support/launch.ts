@@ -18,7 +18,8 @@ export interface Launched {
 /** Starts `file`, a path from the root of the project; it is killed when the test is over. */
 export function launch(t: TestContext, file: string, env: Record<string, string>): Launched {
   const entry = fileURLToPath(new URL(`../../${file}`, import.meta.url));
-  const child = spawn(process.execPath, [entry], { env: { PATH: process.env.PATH, ...env }, stdio: 'pipe' });
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, [entry], { env: { PATH, NODE_COMPILE_CACHE, ...env }, stdio: 'pipe' });
   const texts = { log: '', errors: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     texts.log += text;

@@ -1,5 +1,5 @@
 /** Node's test runner in a process of its own. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
@@ -11,13 +11,12 @@ export interface RunnerOptions {
   /** Files that run at the same time. */
   atOnce: number;
   env: Record<string, string | undefined>;
-  /** Whether to keep what it says instead of saying it at once. */
-  keepOutput?: boolean;
 }
 
 export interface Runner {
   kill(signal: NodeJS.Signals): void;
-  ended: Promise<{ code: number; output: string }>;
+  /** Its exit status. */
+  ended: Promise<number>;
 }
 
 /** Every test file and every service under test is a process of its own: what one has compiled the next need not. */
@@ -26,7 +25,7 @@ const RUN_FILES = fileURLToPath(new URL('./run-files.ts', import.meta.url));
 /** No file takes a tenth of it; what hangs is named and fails instead of holding the run. */
 const MOST_MS = 1_200_000;
 
-export function startRunner({ files, options, atOnce, env, keepOutput = false }: RunnerOptions): Runner {
+export function startRunner({ files, options, atOnce, env }: RunnerOptions): Runner {
   const limits = [`--test-concurrency=${atOnce}`, `--test-timeout=${MOST_MS}`];
   // The command line has every option, the API takes the files in our order.
   const args =
@@ -34,17 +33,9 @@ export function startRunner({ files, options, atOnce, env, keepOutput = false }:
       ? ['--test', ...limits, ...options, ...files]
       : [RUN_FILES, String(atOnce), String(MOST_MS), ...files];
   const child = spawn(process.execPath, args, {
-    stdio: keepOutput ? ['inherit', 'pipe', 'inherit'] : 'inherit',
+    stdio: 'inherit',
     env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...env },
   });
-  return { kill: (signal) => void child.kill(signal), ended: endOf(child) };
-}
-
-async function endOf(child: ChildProcess): Promise<{ code: number; output: string }> {
-  let output = '';
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code: code ?? 130, output };
+  const ended = once(child, 'close').then(([code]) => (code as number | null) ?? 130);
+  return { kill: (signal) => void child.kill(signal), ended };
 }
