@@ -47,7 +47,7 @@ with sized as (
     order by ordinal limit ${PAGE_ROWS}) item
 )
 select * from import_items
-where import_id = $1 and ordinal = any (array(select ordinal from sized where before < ${PAGE_BYTES})) order by ordinal`;
+where import_id = $1 and ordinal >= $2 and ordinal < $3 and ordinal = any (array(select ordinal from sized where before < ${PAGE_BYTES})) order by ordinal`;
 
 /** In body order. @param state of the items, as the table has it; absent: all that are left */
 export async function* payloadRows(

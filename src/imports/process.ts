@@ -10,6 +10,7 @@ import { faultKind, sqlState } from '../db/sqlstates.ts';
 import { errorBody } from '../errors.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { Secrets } from '../secrets.ts';
+import { itemsOfBatch } from './batch-items.ts';
 import { BatchFault, type BatchStore, type BatchWriter } from './batch-writer.ts';
 import type { BatchRule } from './clash-rules.ts';
 import { hashUnlessSame } from './existing/same-password.ts';
@@ -87,8 +88,7 @@ export function storeOf(pool: Pool, write: BatchStore['write']): BatchStore {
 
 async function sealedOf(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
   const { rows } = await pool.query<{ ordinal: number }>(
-    `select ordinal from import_items
-     where import_id = $1 and ordinal = any($2::int[]) and state = 'pending' and password_sealed is not null`,
+    `select i.ordinal from ${itemsOfBatch('$2')} where i.state = 'pending' and i.password_sealed is not null`,
     [importId, ordinals],
   );
   return rows.map((r) => r.ordinal);

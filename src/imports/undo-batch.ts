@@ -84,7 +84,7 @@ events_added as (
 ),
 marked as (
   update import_items i set kept = j.kept, state = case when j.kept is null then 'undone'::item_state else i.state end
-  from judged j where i.import_id = $1 and i.ordinal = j.ordinal
+  from judged j where i.import_id = $1 and i.ordinal >= $2 and i.ordinal < $3 and i.ordinal = j.ordinal
   returning i.org_index, i.state
 ),
 per_org as (select org_index, count(*)::int as n from marked where state = 'undone' group by org_index),

@@ -7,6 +7,7 @@
  * zombie worker changes nothing. One statement, so there is no moment of ours between the guard and the commit.
  */
 import type { Pool } from '../db/pool.ts';
+import { itemsOfBatch, withinBatch } from './batch-items.ts';
 import { ERRORS } from './clash-errors.ts';
 import { type BatchRule, CLASH_RULES, type ClashRule } from './clash-rules.ts';
 
@@ -23,8 +24,8 @@ function statement(rule: ClashRule): string {
 with picked as materialized (
   select i.*, o.org_id, nextval('events_sequence_seq') as sequence,
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state
-  from import_items i join import_orgs o on o.import_id = i.import_id and o.org_index = i.org_index
-  where i.import_id = $1 and i.ordinal = any($2::int[]) and i.state = 'pending' and ${rule.picked}
+  from ${itemsOfBatch('$2')} join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
+  where i.state = 'pending' and ${rule.picked}
   order by i.ordinal
 ),
 created as (
@@ -85,7 +86,7 @@ ${rule.clashed}settled as (
   update import_items i set
     ${rule.outcome}
   from picked p ${rule.joined}
-  where i.import_id = $1 and i.ordinal = any($2::int[]) and i.ordinal = p.ordinal and i.state = 'pending'
+  where ${withinBatch('$2')} and i.ordinal = p.ordinal and i.state = 'pending'
   returning i.org_index, i.state
 ),
 per_org as (

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { searchUsers } from '../../src/users/search.ts';
 import { type Grown, grow, openSmall } from '../support/grown.ts';
-import { hotSteps, type Step } from '../support/hot-steps.ts';
+import { hotSteps, type Size, type Step } from '../support/hot-steps.ts';
 import { rowsRead } from '../support/rows-read.ts';
 
 const GROWN = 4000;
@@ -12,9 +12,11 @@ const MOST_READ = 1500;
 /** PostgreSQL keeps a plan from the sixth execution on. */
 const TIMES = 6;
 
-const NAMES = Object.keys(hotSteps({ pools: {} } as Grown, 0));
-/** In a batch while tables are small, and when they have grown. */
-const [FEW, MANY] = [1, 20];
+/** While tables are small, and when they have grown: a batch is a small part of its import. */
+const FEW: Size = { users: 1, importUsers: 1 };
+const MANY: Size = { users: 20, importUsers: GROWN };
+
+const NAMES = Object.keys(hotSteps({ pools: {} } as Grown, FEW));
 
 for (const analyzed of ['after they were analyzed', 'and never were analyzed']) {
   describe(`in tables that grew ${analyzed}`, () => {

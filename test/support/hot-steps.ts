@@ -29,9 +29,15 @@ export interface Step {
   run(importId: string): Promise<unknown>;
 }
 
-/** @param users of each import, and so of each batch, and of other things that are done many at a time */
-export function hotSteps({ pools }: Grown, users: number): Record<string, Step> {
-  return { ...batches(pools, users), ...rounds(pools, users), ...reads(pools, users) };
+export interface Size {
+  /** Of a batch, and of other things that are done many at a time. */
+  users: number;
+  /** Of the import that a batch belongs to. */
+  importUsers: number;
+}
+
+export function hotSteps({ pools }: Grown, size: Size): Record<string, Step> {
+  return { ...batches(pools, size), ...rounds(pools, size), ...reads(pools, size) };
 }
 
 let serial = 0;
@@ -56,13 +62,13 @@ async function plant(db: Grown['pools']['observer'], { users, columns, existing 
   return plantImport(db, { tag, users, ...(columns ? { columns } : {}) });
 }
 
-function batches({ writer, observer }: Grown['pools'], users: number): Record<string, Step> {
+function batches({ writer, observer }: Grown['pools'], { users, importUsers }: Size): Record<string, Step> {
   const ordinals = [...Array(users).keys()];
   const stores = specialStores(writer, CODES);
   const write = (rule: 'fail' | 'trusting') => (id: string) => writeBatch(writer, id, ordinals, CODES, rule);
   const step = (columns: Record<string, string>, existing: boolean, run: Step['run']): Step => ({
     pool: 'writer',
-    plant: () => plant(observer, { users, columns, existing }),
+    plant: () => plant(observer, { users: importUsers, columns, existing }),
     run,
   });
   return {
@@ -75,7 +81,7 @@ function batches({ writer, observer }: Grown['pools'], users: number): Record<st
       ...step({ on_existing: `'update'`, dry_run: 'true' }, true, (id) => stores.dry.write(id, ordinals)),
       async plant() {
         const id = await plant(observer, {
-          users,
+          users: importUsers,
           columns: { on_existing: `'update'`, dry_run: 'true' },
           existing: true,
         });
@@ -86,7 +92,7 @@ function batches({ writer, observer }: Grown['pools'], users: number): Record<st
   };
 }
 
-function rounds({ writer, worker, observer }: Grown['pools'], users: number): Record<string, Step> {
+function rounds({ writer, worker, observer }: Grown['pools'], { users, importUsers }: Size): Record<string, Step> {
   async function sendMails(): Promise<void> {
     const claimed = (await claimDue(worker, users, { handOverMs: 60_000 })).map(({ pointer }) => pointer);
     const ids = claimed.map(({ id }) => id);
@@ -99,8 +105,8 @@ function rounds({ writer, worker, observer }: Grown['pools'], users: number): Re
     );
   }
   async function plantUndo(): Promise<string> {
-    const id = await plant(observer, { users });
-    await writeBatch(writer, id, [...Array(users).keys()], CODES);
+    const id = await plant(observer, { users: importUsers });
+    await writeBatch(writer, id, [...Array(importUsers).keys()], CODES);
     await observer.query(`update imports set state = 'undoing', undo_by = 'admin' where id = $1`, [id]);
     return id;
   }
@@ -114,7 +120,7 @@ function rounds({ writer, worker, observer }: Grown['pools'], users: number): Re
   };
 }
 
-function reads({ api }: Grown['pools'], users: number): Record<string, Step> {
+function reads({ api }: Grown['pools'], { users }: Size): Record<string, Step> {
   const list = (within?: string[]) => () => listImports(api, { within, pageSize: 5, before: undefined });
   async function status(): Promise<void> {
     const found = await readWithMore(api, '1');

@@ -4,6 +4,7 @@
  * Values are compared in the database, as they may be half a megabyte each.
  */
 import type { Db } from '../../db/pool.ts';
+import { withinBatch } from '../batch-items.ts';
 
 /** An item, and the user whom it is about. */
 export interface Pair {
@@ -12,7 +13,7 @@ export interface Pair {
 }
 
 const OF_PAIRS = `from unnest($2::int[], $3::text[]) as p (ordinal, user_id)
-  join import_items i on i.import_id = $1 and i.ordinal = any($2::int[]) and i.ordinal = p.ordinal`;
+  join import_items i on ${withinBatch('$2')} and i.ordinal = p.ordinal`;
 
 const METADATA = `${OF_PAIRS}
   cross join lateral jsonb_to_recordset(i.extras -> 'metadata') as m (key text, value text)

@@ -6,6 +6,7 @@
  */
 import type { Db } from '../../db/pool.ts';
 import type { UserState } from '../../users/store.ts';
+import { itemsOfBatch } from '../batch-items.ts';
 import type { ExistingRule } from '../options.ts';
 import type { Unsaid } from '../unsaid.ts';
 
@@ -88,8 +89,8 @@ export async function loadCandidates(
     `select i.ordinal, i.org_index, o.org_id, i.user_id, i.user_state, ${COMMON.replace(/\w+/g, 'i.$&')},
        coalesce(i.extras -> 'unsaid', '[]') as unsaid, i.password_sealed is not null as is_sealed,
        i.totp_sealed is not null as has_totp
-     from import_items i join import_orgs o on o.import_id = i.import_id and o.org_index = i.org_index
-     where i.import_id = $1 and o.import_id = $1 and i.ordinal = any($2::int[]) and i.state = 'pending'
+     from ${itemsOfBatch('$2')} join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
+     where i.state = 'pending'
      order by i.ordinal for update of i`,
     [importId, ordinals],
   );

@@ -1,6 +1,7 @@
 /** The last act of a batch that was judged one by one: states of the items, and counts, if the import still runs. */
 import type { Db } from '../../db/pool.ts';
 import type { ErrorBody } from '../../errors.ts';
+import { withinBatch } from '../batch-items.ts';
 import { PAYLOAD } from '../items.ts';
 
 export interface Settled {
@@ -35,7 +36,7 @@ with settled as (
     changed = (select array_agg(name) from jsonb_array_elements_text(v.changed) as name),
     ${PAYLOAD.map((column) => `${column} = case when v.state = 'failed' and not $4 then i.${column} end`).join(', ')}
   from jsonb_to_recordset($2) as v (ordinal int, state item_state, user_id text, error jsonb, changed jsonb)
-  where i.import_id = $1 and i.ordinal = any($5::int[]) and i.ordinal = v.ordinal and i.state = 'pending'
+  where ${withinBatch('$5')} and i.ordinal = v.ordinal and i.state = 'pending'
   returning i.org_index, i.state
 ),
 per_org as (
