@@ -125,7 +125,9 @@ onBothBackends('an import that is told what to do', async (t, backend) => {
     const send = () =>
       service.call('POST', `/admin/v1/imports/${result.importId}/_send_mails`, {}, { token: org.ownerToken });
     const [first, second] = [await must(send()), await must(send())];
-    assert.equal(first.body.mails.pending + first.body.mails.sent, 4);
+    // With or without that to the user who was deactivated, which a worker drops as soon as it sees it.
+    const due = first.body.mails.pending + first.body.mails.sent;
+    assert.ok(due === 3 || due === 4, `${due} mails`);
     assert.equal(second.body.details.sequence, first.body.details.sequence, 'the second one changes nothing');
     const settled = await mailsSettled(service, result.importId);
     assert.deepEqual(settled.mails, { pending: 0, sent: 3, failed: 0 });
