@@ -15,6 +15,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { type Account, postgresAccount } from '../src/db/embedded-access.ts';
 import { makeOwned } from '../src/db/embedded-cluster.ts';
+import { claimPort } from '../src/start/address.ts';
 import type { Scope } from './scope.ts';
 
 const run = promisify(execFile);
@@ -56,7 +57,7 @@ export async function startDistribution(scope: Scope, programs: string, dir: str
   await makeOwned(dir, account);
   const password = randomBytes(24).toString('base64url');
   await initdb(programs, dir, password, account);
-  const port = await freePort();
+  const port = await claimPort('127.0.0.1', 0);
   const keeper = await scope.start(
     async () => spawnKeeper(programs, dir, port, account),
     (child) => stopKeeper(child),
@@ -97,15 +98,6 @@ async function stopKeeper(keeper: ChildProcess): Promise<void> {
   const exited = once(keeper, 'exit');
   keeper.stdin?.end();
   await exited;
-}
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  await new Promise((done) => server.close(done));
-  return port;
 }
 
 /** Makes the database as soon as the server takes connections. @throws Error when it does not in time */

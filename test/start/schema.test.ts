@@ -13,7 +13,6 @@ import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
 const PATIENT = { timeoutMs: 60_000 };
-
 const ENCRYPTION_KEY = randomBytes(32).toString('base64');
 
 interface Waiting extends Launched {
