@@ -12,7 +12,7 @@ export function withinBatch(ordinals: string): string {
   return `i.import_id = $1 and i.ordinal between ${end('min')} and ${end('max')}`;
 }
 
-/** A `from` item: those of the ordinals that the import has. */
+/** A `from` item: those of the ordinals that the import has. @param ordinals each once, or their items come twice */
 export function itemsOfBatch(ordinals: string): string {
   return `unnest(${ordinals}::int[]) as wanted (ordinal)
     join import_items i on i.ordinal = wanted.ordinal and ${withinBatch(ordinals)}`;

@@ -4,7 +4,7 @@
  * A batch leaves as soon as a place is free; what arrives meanwhile makes the next one, so a lone job does not linger. Right
  * after a batch of several the next waits a few milliseconds to fill, as the jobs that follow come in small groups and a
  * statement costs the same for one as for fifty. The worker's concurrency bounds batches and is the back-pressure.
- * Guarantee: a job's promise settles after the commit that decided it. A fault of the connection is tried again; a row
+ * Guarantee: a job's promise settles after the commit that decided it; an item that two jobs bring is written once. A fault of the connection is tried again; a row
  * that PostgreSQL refuses fails alone, found by halving the batch.
  * If we die here the statement is undone or was whole; the jobs' locks run out and the jobs come again.
  */
@@ -18,7 +18,11 @@ export type Outcome =
 
 /** What the writer asks of the database; given so that tests can make it fail. */
 export interface BatchStore {
-  /** Settles what it can; answers the ordinals that still hold a sealed password. @throws BatchFault */
+  /**
+   * Settles what it can; answers the ordinals that still hold a sealed password.
+   * @param ordinals ascending, each once
+   * @throws BatchFault
+   */
   write(importId: string, ordinals: number[]): Promise<number[]>;
   /** Fails one item that the database refuses. */
   poison(importId: string, ordinal: number, error: unknown): Promise<void>;
@@ -139,12 +143,9 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
 
   async function attempt(importId: string, batch: Waiting[]): Promise<BatchFault | undefined> {
     try {
-      const sealed = new Set(
-        await store.write(
-          importId,
-          batch.map((w) => w.ordinal),
-        ),
-      );
+      // A job whose lock was lost may come to the same worker again, while its first run still waits here.
+      const ordinals = [...new Set(batch.map((w) => w.ordinal))];
+      const sealed = new Set(await store.write(importId, ordinals));
       for (const w of batch) w.resolve(sealed.has(w.ordinal) ? 'needs-hash' : 'done');
       return undefined;
     } catch (error) {

@@ -118,7 +118,7 @@ export interface BatchSettings {
 
 /**
  * Writes the items of one import that are pending and need no hashing.
- * @param ordinals in ascending order
+ * @param ordinals ascending, each once
  * @param rule what becomes of users who exist: `trusting` takes it that there are none, `update` leaves them pending, for
  *   update-batch.ts
  * @returns how many were settled: the others were not pending, or still hold a sealed password

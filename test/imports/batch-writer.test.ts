@@ -43,6 +43,17 @@ describe('batch writer', () => {
     );
   });
 
+  it('writes an item that comes twice once', async () => {
+    const store = fakeStore({ sealed: (_, o) => o === 2 });
+    const writer = createBatchWriter(store, SETTINGS);
+    const jobs = [2, 1, 2, 1].map((o) => writer.add('a', o));
+    assert.deepEqual(await Promise.all(jobs), ['needs-hash', 'done', 'needs-hash', 'done']);
+    assert.deepEqual(
+      store.calls.map((c) => c.ordinals),
+      [[1, 2]],
+    );
+  });
+
   it('settles a job only after the write that decided it', async () => {
     const open = gate();
     const writer = createBatchWriter(fakeStore({ during: () => open.promise }), SETTINGS);

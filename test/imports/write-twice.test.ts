@@ -90,7 +90,8 @@ describe('the same batch again', () => {
       retryMs: { first: 1, last: 10 },
     };
     const workers = [1, 2].map(() => createBatchWriter(batchStore(writer, SETTINGS), limits));
-    const jobs = [...ALL, ...ALL.slice(0, 30)];
+    // Some come twice to the same batch, as where a worker lost the lock of a job and was given it again.
+    const jobs = [...ALL.flatMap((o) => (o % 4 === 0 ? [o, o] : [o])), ...ALL.slice(0, 30)];
     const outcomes = await Promise.all(
       workers.flatMap((worker) => jobs.map((ordinal) => worker.add(importId, ordinal))),
     );
