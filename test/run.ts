@@ -18,7 +18,19 @@ import { startRedis, type TestRedis } from './support/redis.ts';
 import { type Runner, startRunner } from './support/runner.ts';
 
 /** Those that take longest, the longest first, so that no long one is begun at the end. */
-const LONG = ['bench/bench', 'crash/', 'browser/', 'pipeline/', 'cli/', 'bench/', 'db/', 'start/', 'openapi/', 'mail/'];
+const LONG = [
+  'bench/bench',
+  'crash/',
+  'queue/',
+  'browser/',
+  'pipeline/',
+  'cli/',
+  'bench/',
+  'db/',
+  'start/',
+  'openapi/',
+  'mail/',
+];
 /** What runs on a distribution's stores as well: the pipeline, and the plans of its statements. */
 const PIPELINE = ['test/pipeline', 'test/crash', 'test/db/plans.test.ts'];
 /** Most tests wait most of the time: for a process to start, for a lock to run out. */
