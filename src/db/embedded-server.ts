@@ -53,9 +53,8 @@ const WATCHDOG = 'read -r _; sleep 3; read -r pid < "$2"; [ "$pid" = "$1" ] && k
  */
 export async function launch(options: LaunchOptions): Promise<Running> {
   await rename(options.logFile, `${options.logFile}.1`).catch(() => {});
-  const child = await spawnPostgres(options);
+  const { child, exited } = await spawnPostgres(options);
   const pid = child.pid as number;
-  const exited = once(child, 'exit').then(() => {});
   const watchdog = spawnWatchdog(pid, options.clusterDir);
   void exited.then(() => watchdog.kill('SIGKILL'));
   const ready = await Promise.race([untilReady(child, options.clusterDir), exited.then(() => false)]);
@@ -68,7 +67,7 @@ export async function launch(options: LaunchOptions): Promise<Running> {
   return { pid, exited, hold: () => child.ref() };
 }
 
-async function spawnPostgres(o: LaunchOptions): Promise<ChildProcess> {
+async function spawnPostgres(o: LaunchOptions): Promise<{ child: ChildProcess; exited: Promise<void> }> {
   const log = await open(o.logFile, 'a', 0o600);
   try {
     const settings = {
@@ -84,8 +83,11 @@ async function spawnPostgres(o: LaunchOptions): Promise<ChildProcess> {
       env: ENV,
       ...(o.account ? { uid: o.account.uid, gid: o.account.gid } : {}),
     });
+    // Listened to from the first moment on: a program that ends at once would otherwise be waited for for ever.
+    const exited = once(child, 'exit').then(() => {});
+    exited.catch(() => {}); // one that cannot be spawned says so below
     await once(child, 'spawn');
-    return child;
+    return { child, exited };
   } finally {
     await log.close();
   }

@@ -40,6 +40,9 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
+/** `create database` copies a template; a server that is ready answers all else at once. */
+const LIMITS = { connectionTimeoutMillis: 30_000, query_timeout: 60_000 };
+
 /**
  * Starts the server, making the cluster on the first start.
  * @throws StartError when the folder is in use, barred to PostgreSQL's user, or the server does not start
@@ -113,7 +116,7 @@ function urlOf(cluster: Cluster, port: number, socketDir: string | undefined, da
 }
 
 async function ensureDatabase(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new pg.Client({ connectionString: url, ...LIMITS });
   await client.connect();
   try {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [NAME]);

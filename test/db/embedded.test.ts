@@ -19,7 +19,7 @@ const isRoot = process.getuid?.() === 0;
 after(() => rm(base, { recursive: true, force: true }));
 
 async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 20_000, query_timeout: 20_000 });
   client.on('error', () => {});
   await client.connect();
   try {
@@ -42,7 +42,8 @@ async function withPostgres(run: (url: string, pid: number) => Promise<void>, op
 /** Starts the database in another process, which leads a process group of its own. */
 async function startParent(): Promise<{ parent: ChildProcess; url: string; pid: number }> {
   const parent = fork(new URL('./embedded-parent.ts', import.meta.url), [dataDir], { detached: true, execArgv: [] });
-  const [{ url, pid }] = await once(parent, 'message');
+  const ended = once(parent, 'exit').then(([code]) => assert.fail(`the parent ended with ${code}`));
+  const [{ url, pid }] = await Promise.race([once(parent, 'message'), ended]);
   return { parent, url, pid };
 }
 
