@@ -9,6 +9,7 @@ import { openQueues } from '../src/queue/queues.ts';
 import { openSecrets } from '../src/secrets.ts';
 import { waitForSchema } from '../src/start/schema.ts';
 import { startDispatcher } from './dispatcher.ts';
+import { openFaults } from './faults.ts';
 import { startHealthServer } from './health.ts';
 import { startImportWorker } from './import-users.ts';
 import { startMailer } from './mailer.ts';
@@ -30,8 +31,9 @@ async function start(config: StoresConfig, logger: Logger, stopping: AbortSignal
   const secrets = openSecrets(config.ENCRYPTION_KEY);
   const hasher = openHasher({ threads: config.HASH_THREADS });
   const queues = openQueues({ ...config, condition, onError: (err) => logger.warn({ err }, 'queue') });
-  const deps = { pool, config, secrets, hasher, queues, logger, condition };
-  const health = await startHealthServer(config, deps, logger);
+  const faults = openFaults();
+  const deps = { pool, config, secrets, hasher, queues, logger, condition, faults };
+  const health = await startHealthServer(config, deps, logger, [faults.measure]);
   await waitForSchema({ ...deps, withQueue: queues.kind === 'postgres', stopping });
 
   const has = (role: (typeof config.WORKER_ROLES)[number]) => config.WORKER_ROLES.includes(role);

@@ -1,9 +1,10 @@
-/** `/healthz` and `/readyz` of a worker process, on HEALTH_PORT, for whatever watches over it. */
+/** `/healthz`, `/readyz` and `/metrics` of a worker process, on HEALTH_PORT, for whatever watches over it. */
 import express from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { renderErrors } from '../src/http/errors.ts';
 import { type HealthDeps, healthRoutes } from '../src/http/health.ts';
+import type { Measure } from '../src/http/metrics.ts';
 import { listen } from '../src/http/server.ts';
 import { listenError } from '../src/start/address.ts';
 
@@ -15,10 +16,14 @@ export async function startHealthServer(
   config: Config,
   deps: HealthDeps,
   logger: Logger,
+  measures: Measure[],
 ): Promise<{ stop(): Promise<void> }> {
   const { HOST: host, HEALTH_PORT: port } = config;
   if (port === 0) return { stop: async () => {} };
-  const app = express().disable('x-powered-by').use(healthRoutes(deps)).use(renderErrors(logger));
+  // Most workers listen nowhere, and start sooner without it.
+  const { openMetrics } = await import('../src/http/metrics.ts');
+  const { routes } = openMetrics(measures);
+  const app = express().disable('x-powered-by').use(healthRoutes(deps)).use(routes).use(renderErrors(logger));
   const server = await listen(app, { host, port }).catch((error) => {
     throw listenError({ host, port, setting: 'HEALTH_PORT' }, error);
   });

@@ -2,7 +2,12 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { openPool } from '../src/db/pool.ts';
-import { type BatchStore, type BatchWriterSettings, createBatchWriter } from '../src/imports/batch-writer.ts';
+import {
+  type BatchFault,
+  type BatchStore,
+  type BatchWriterSettings,
+  createBatchWriter,
+} from '../src/imports/batch-writer.ts';
 import { specialStores } from '../src/imports/existing/stores.ts';
 import { batchStore, type ItemPointer, processItem } from '../src/imports/process.ts';
 import { createTurns } from '../src/imports/turns.ts';
@@ -10,6 +15,7 @@ import { WRITER_SESSION } from '../src/imports/write-batch.ts';
 import type { Hasher } from '../src/passwords/hasher.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import type { Secrets } from '../src/secrets.ts';
+import type { Faults } from './faults.ts';
 import { startLoop } from './loop.ts';
 import { openShare } from './share.ts';
 
@@ -19,6 +25,7 @@ export interface ImportWorkerDeps {
   hasher: Hasher;
   queues: Queues;
   logger: Logger;
+  faults: Faults;
 }
 
 const MAX_FLUSHES = 6;
@@ -26,7 +33,7 @@ const FILL_MS = 2;
 const SHARE_MS = 2000;
 
 /** Starts taking jobs. `stop` takes no further job, lets those in progress be written, then closes its connections. */
-export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): {
+export function startImportWorker({ config, secrets, hasher, queues, logger, faults }: ImportWorkerDeps): {
   stop(): Promise<void>;
 } {
   const writerPool = openPool(config.DATABASE_URL, {
@@ -35,13 +42,17 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
     settings: WRITER_SESSION,
     statementMs: config.DATABASE_TIMEOUT_MS,
   });
+  const heard = (what: string) => (fault: BatchFault) => {
+    faults.note(fault.kind);
+    logger.warn({ kind: fault.kind, err: fault.cause }, what);
+  };
   const settings: BatchWriterSettings = {
     maxBatch: 1000,
     maxFlushes: MAX_FLUSHES,
     maxFlushesPerImport: 1,
     fill: { items: config.WORKER_CONCURRENCY / 4, ms: FILL_MS },
     retryMs: { first: 50, last: 2000 },
-    onFault: (fault) => logger.warn({ kind: fault.kind, err: fault.cause }, 'a batch was not written'),
+    onFault: heard('a batch was not written'),
   };
   const codes = { codeTtlMs: config.CODE_TTL_MS };
   const share = openShare(config.WORKER_CONCURRENCY, (jobs) => worker.limit(jobs));
@@ -50,15 +61,12 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
   const stores = specialStores(writerPool, codes);
   const special = { skip: writerOf(stores.skip), update: writerOf(stores.update), dry: writerOf(stores.dry) };
   const turns = createTurns(2 * config.HASH_THREADS); // one at work, one at hand for each thread
-  const worker = queues.work<ItemPointer>(
-    'imports',
-    (job) => processItem({ writerPool, secrets, hasher, turns, writer, special }, job.data),
-    {
-      concurrency: config.WORKER_CONCURRENCY,
-      lockMs: config.JOB_LOCK_MS,
-      onError: (err) => logger.warn({ err }, 'queue'),
-    },
-  );
+  const deps = { writerPool, secrets, hasher, turns, writer, special, onFault: heard('a password was not hashed') };
+  const worker = queues.work<ItemPointer>('imports', (job) => processItem(deps, job.data), {
+    concurrency: config.WORKER_CONCURRENCY,
+    lockMs: config.JOB_LOCK_MS,
+    onError: (err) => logger.warn({ err }, 'queue'),
+  });
   const sharing = startLoop('share of the queue', logger, async () => {
     share.among(await queues.workers('imports'));
     return SHARE_MS;

@@ -40,8 +40,8 @@ export function openShare(concurrency: number, limit: (jobs: number) => void): S
           heard(false);
           return sealed;
         } catch (error) {
-          // The others are what the database says of this import, or of its rows.
-          heard(!(error instanceof BatchFault) || error.kind === 'retry');
+          // The others are what the database says of this import, or of its rows, and errors of ours.
+          heard(error instanceof BatchFault && error.kind === 'retry');
           throw error;
         }
       },

@@ -12,11 +12,13 @@ import { routePattern } from './route-pattern.ts';
 
 /** A figure that is read when it is asked for. */
 export interface Measure {
-  /** Of the gauge, as Prometheus wants it: `muster_mails_pending`. */
+  /** As Prometheus wants it: `muster_mails_pending`. */
   name: string;
   help: string;
   /** Name of the label that tells several values of one read apart. */
   label?: string;
+  /** It only grows while the process lives: a counter, not a gauge. */
+  counts?: true;
   /** One value; or several, by the value of the label. */
   read(): Promise<number | Record<string, number>>;
 }
@@ -44,7 +46,7 @@ export function openMetrics(measures: Measure[]): Metrics {
   });
   const readAll = atMostEvery(
     FRESH_MS,
-    measures.map((measure) => gaugeOf(registry, measure, failures)),
+    measures.map((measure) => readerOf(registry, measure, failures)),
   );
   const routes = Router();
   routes.get('/metrics', async (_req, res) => {
@@ -84,20 +86,26 @@ function statusClass(res: Response): string {
   return res.writableFinished ? `${Math.floor(res.statusCode / 100)}xx` : 'aborted';
 }
 
-/** Reads one measure into its gauge. Never throws: the other figures are worth an answer without this one. */
-function gaugeOf(registry: Registry, measure: Measure, failures: Counter): () => Promise<void> {
-  const { name, help, label } = measure;
-  const gauge = new Gauge({ name, help, labelNames: label ? [label] : [], registers: [registry] });
+/** Reads one measure into its metric. Never throws: the other figures are worth an answer without this one. */
+function readerOf(registry: Registry, measure: Measure, failures: Counter): () => Promise<void> {
+  const { name, help, label, counts } = measure;
+  const metric = new (counts ? Counter : Gauge)({
+    name,
+    help,
+    labelNames: label ? [label] : [],
+    registers: [registry],
+  });
   return async () => {
     try {
       const value = await inTime(measure.read());
-      gauge.reset();
-      if (typeof value === 'number') gauge.set(value);
-      else for (const [key, n] of Object.entries(value)) gauge.set({ [label ?? '']: key }, n);
+      // Both begin at 0, so adding the value sets it.
+      metric.reset();
+      if (typeof value === 'number') metric.inc(value);
+      else for (const [key, n] of Object.entries(value)) metric.inc({ [label ?? '']: key }, n);
     } catch {
       failures.inc({ measure: name });
-      gauge.reset();
-      if (!label) gauge.remove();
+      metric.reset();
+      if (!label) metric.remove();
     }
   };
 }

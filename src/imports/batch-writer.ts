@@ -4,8 +4,9 @@
  * A batch leaves as soon as a place is free; what arrives meanwhile makes the next one, so a lone job does not linger. Right
  * after a batch of several the next waits a few milliseconds to fill, as the jobs that follow come in small groups and a
  * statement costs the same for one as for fifty. The worker's concurrency bounds batches and is the back-pressure.
- * Guarantee: a job's promise settles after the commit that decided it; an item that two jobs bring is written once. A fault of the connection is tried again; a row
- * that PostgreSQL refuses fails alone, found by halving the batch.
+ * Guarantee: a job's promise settles after the commit that decided it; an item that two jobs bring is written once. A fault
+ * of the connection is tried again until it passes. A row that PostgreSQL refuses fails alone, found by halving the batch; so
+ * do rows that are not written for a reason that nobody knows, after a few tries: no fault of ours holds an import up.
  * If we die here the statement is undone or was whole; the jobs' locks run out and the jobs come again.
  */
 
@@ -24,14 +25,17 @@ export interface BatchStore {
    * @throws BatchFault
    */
   write(importId: string, ordinals: number[]): Promise<number[]>;
-  /** Fails one item that the database refuses. */
-  poison(importId: string, ordinal: number, error: unknown): Promise<void>;
+  /** Fails one item that cannot be written, because of the fault. */
+  poison(importId: string, ordinal: number, fault: BatchFault): Promise<void>;
 }
+
+/** Of the import, of the connection, of a row, or nobody knows: an error of this program, for one. */
+export type FaultOfBatch = 'not-running' | 'retry' | 'data' | 'other';
 
 /** Why a batch did not go through, so that the writer knows what to do next. */
 export class BatchFault extends Error {
-  readonly kind: 'not-running' | 'retry' | 'data';
-  constructor(kind: 'not-running' | 'retry' | 'data', cause: unknown) {
+  readonly kind: FaultOfBatch;
+  constructor(kind: FaultOfBatch, cause: unknown) {
     super(`the batch was not written: ${kind}`, { cause });
     this.kind = kind;
   }
@@ -72,6 +76,8 @@ interface Lane {
   filled: boolean;
 }
 
+/** How often a batch is tried that fails for a reason that nobody knows, before it is halved. */
+const TRIES = 5;
 /** Jobs of a running import follow a batch within this time, in milliseconds. */
 const BUSY_MS = 50;
 
@@ -129,13 +135,16 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
     return true;
   }
 
-  async function flush(importId: string, batch: Waiting[]): Promise<void> {
+  /** @param tries for faults that nobody knows */
+  async function flush(importId: string, batch: Waiting[], tries = TRIES): Promise<void> {
     batch.sort((a, b) => a.ordinal - b.ordinal);
+    let left = tries;
     for (let wait = settings.retryMs.first; ; wait = Math.min(wait * 2, settings.retryMs.last)) {
       const fault = await attempt(importId, batch);
       if (!fault) return;
       settings.onFault?.(fault);
-      if (fault.kind === 'data') return halve(importId, batch, fault);
+      if (fault.kind === 'other') left--;
+      if (fault.kind === 'data' || left === 0) return halve(importId, batch, fault);
       if (stopped) return reject(batch, fault);
       await new Promise((resume) => setTimeout(resume, wait));
     }
@@ -149,7 +158,7 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
       for (const w of batch) w.resolve(sealed.has(w.ordinal) ? 'needs-hash' : 'done');
       return undefined;
     } catch (error) {
-      if (!(error instanceof BatchFault)) return new BatchFault('retry', error);
+      if (!(error instanceof BatchFault)) return new BatchFault('other', error);
       if (error.kind !== 'not-running') return error;
       for (const w of batch) w.resolve('done');
       return undefined;
@@ -159,11 +168,12 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
   async function halve(importId: string, batch: Waiting[], fault: BatchFault): Promise<void> {
     if (batch.length > 1) {
       const middle = batch.length >> 1;
-      await flush(importId, batch.slice(0, middle));
-      return flush(importId, batch.slice(middle));
+      const tries = fault.kind === 'other' ? 1 : TRIES;
+      await flush(importId, batch.slice(0, middle), tries);
+      return flush(importId, batch.slice(middle), tries);
     }
     const [one] = batch as [Waiting];
-    await store.poison(importId, one.ordinal, fault.cause).then(
+    await store.poison(importId, one.ordinal, fault).then(
       () => one.resolve('done'),
       (error) => one.reject(error),
     );

@@ -2,7 +2,8 @@
  * One job, from pointer to outcome: write with the batch; if the item holds a plain password, hash it in a thread and
  * write then.
  *
- * Guarantee: when this resolves the item is settled or the import does not run. If we die here the job comes again.
+ * Guarantee: when this resolves the item is settled or the import does not run. A password that cannot be hashed fails its
+ * item after a few tries. If we die here the job comes again.
  */
 
 import type { Pool } from '../db/pool.ts';
@@ -37,21 +38,35 @@ export interface ProcessDeps {
   turns: Turns;
   writer: BatchWriter;
   special?: Record<Special, BatchWriter>;
+  /** Is told why a password was not hashed. */
+  onFault?: (fault: BatchFault) => void;
 }
 
-/** @throws what the writer could not get written before it was stopped */
+/** How often a password is hashed that fails for another reason than the connection. */
+const HASH_TRIES = 3;
+
+/** @throws what the writer could not get written before it was stopped; a lost connection while a password was hashed */
 export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, m: mode }: ItemPointer): Promise<void> {
   const writer = writerFor(deps, mode);
   const outcome = await writer.add(importId, ordinal);
   if (outcome === 'done') return;
-  const { writerPool: pool, secrets, hasher, turns } = deps;
+  const { writerPool: pool, secrets, hasher, turns, onFault } = deps;
   const makeHash = (plain: string) =>
     mode === 'update' || mode === 'dry'
       ? hashUnlessSame({ pool, hasher }, importId, ordinal, plain)
       : hasher.hash(plain);
-  await hashItem({ pool, secrets, hash: (plain) => turns.run(importId, () => makeHash(plain)) }, importId, ordinal);
+  const hash = (plain: string) => turns.run(importId, () => makeHash(plain));
+  for (let left = HASH_TRIES; ; left--) {
+    const fault = await hashItem({ pool, secrets, hash }, importId, ordinal).then(() => undefined, faultOf);
+    if (!fault) break;
+    onFault?.(fault);
+    if (fault.kind === 'retry') throw fault.cause;
+    if (left === 1) return failItem(pool, importId, ordinal, BROKEN);
+  }
   await writer.add(importId, ordinal);
 }
+
+const faultOf = (error: unknown) => new BatchFault(faultKind(error), error);
 
 /** Never another one than was asked for: what a dry run writes is not for keeps. */
 function writerFor({ writer, special }: ProcessDeps, mode: Special | undefined): BatchWriter {
@@ -79,10 +94,10 @@ export function storeOf(pool: Pool, write: BatchStore['write']): BatchStore {
         return await write(importId, ordinals);
       } catch (error) {
         if (sqlState(error) === NOT_RUNNING) throw new BatchFault('not-running', error);
-        throw new BatchFault(faultKind(error) === 'data' ? 'data' : 'retry', error);
+        throw new BatchFault(faultKind(error), error);
       }
     },
-    poison: (importId, ordinal) => failItem(pool, importId, ordinal),
+    poison: (importId, ordinal, { kind }) => failItem(pool, importId, ordinal, kind === 'data' ? REFUSED : BROKEN),
   };
 }
 
@@ -95,15 +110,22 @@ async function sealedOf(pool: Pool, importId: string, ordinals: number[]): Promi
 }
 
 const REFUSED = JSON.stringify(errorBody('INTERNAL', 'IMPORT-USER-REFUSED', 'The database refused this user.'));
+const BROKEN = JSON.stringify(
+  errorBody(
+    'INTERNAL',
+    'IMPORT-USER-FAULT',
+    'An internal error kept this user from being written. It is in the log of the workers; retry the import once it is mended.',
+  ),
+);
 
 /** Settles one item as failed, with the same guard as a batch. */
-async function failItem(pool: Pool, importId: string, ordinal: number): Promise<void> {
+async function failItem(pool: Pool, importId: string, ordinal: number, error: string): Promise<void> {
   await pool.query(
     `with failed as (
        update import_items set state = 'failed', error = $3
        where import_id = $1 and ordinal = $2 and state = 'pending' returning org_index
      )
      select settle_batch($1, 0, 1, 0, 0, array[org_index], '{0}', '{1}') from failed`,
-    [importId, ordinal, REFUSED],
+    [importId, ordinal, error],
   );
 }

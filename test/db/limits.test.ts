@@ -123,6 +123,18 @@ it('tells SQLSTATE from the codes of a socket', () => {
   for (const code of ['23505', 'MU001', 'XX000', '0A000']) assert.equal(sqlState({ code }), code);
 });
 
+it('tells what passes by itself from what is wrong with rows, or with the program', () => {
+  const kinds = (faults: unknown[]) => [...new Set(faults.map(faultKind))];
+  const codes = (...list: string[]) => list.map((code) => ({ code }));
+  const hung = new Error('Connection terminated unexpectedly');
+  assert.deepEqual(kinds([...codes('40001', '40P01', '57P01', '08006', '53300', 'CERT_HAS_EXPIRED'), hung]), ['retry']);
+  assert.deepEqual(kinds([{ code: 'ENOENT', syscall: 'connect' }, new AggregateError([hung, hung])]), ['retry']);
+  assert.deepEqual(kinds(codes('22P02', '23505', '54000')), ['data']);
+  const ours = [new TypeError('x is undefined'), new Error('no writer'), 'a text', undefined, null];
+  assert.deepEqual(kinds([...ours, ...codes('42703', 'P0001', 'XX000', 'ERR_INVALID_ARG_TYPE')]), ['other']);
+  assert.deepEqual(kinds([{ code: 'ENOENT', syscall: 'open' }, new AggregateError([])]), ['other']);
+});
+
 /** Tried again by who can, else answered 503. */
 function assertPassing(fault: unknown): void {
   assert.equal(faultKind(fault), 'retry', String(fault));

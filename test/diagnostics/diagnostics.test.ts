@@ -1,6 +1,7 @@
 /** `GET /admin/v1/diagnostics`: it says how the stores are, also when one of them is away, and never where they are. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openFaults } from '../../workers/faults.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
 import { startMailer } from '../../workers/mailer.ts';
 import { startApi, type TestApi } from '../support/api.ts';
@@ -26,7 +27,7 @@ for (const backend of BACKENDS) {
     assert.equal(idle.queue.redis?.maxmemoryPolicy, backend === 'redis' ? 'noeviction' : undefined);
     if (backend === 'redis') assert.match(idle.queue.redis.version, /^(?:Redis|Valkey) \d+\.\d+/);
 
-    const [worker, mailer] = [startImportWorker(api.deps), startMailer(api.deps)];
+    const [worker, mailer] = [startImportWorker({ ...api.deps, faults: openFaults() }), startMailer(api.deps)];
     const seen = async () => {
       const { imports, mails } = (await read(api)).queue.workers;
       return imports === 1 && mails === 1;

@@ -106,7 +106,7 @@ describe('batch writer', () => {
 
   it('tries again after faults of the connection, each time after a longer pause, up to the last one', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const store = fakeStore({ troubles: ['retry', 'unknown', 'retry', 'retry'] });
+    const store = fakeStore({ troubles: ['retry', 'retry', 'retry', 'retry'] });
     const faults: string[] = [];
     const onFault = (fault: BatchFault) => faults.push(fault.kind);
     const writer = createBatchWriter(store, { ...SETTINGS, retryMs: { first: 10, last: 25 }, onFault });
@@ -122,6 +122,19 @@ describe('batch writer', () => {
     }
     assert.equal(await job, 'done');
     assert.deepEqual(faults, Array(4).fill('retry'));
+  });
+
+  it('tries a batch a few times that fails for a reason that nobody knows, then fails the items that it is about', async () => {
+    const once = fakeStore({ troubles: ['unknown', 'unknown', 'unknown', 'unknown'] });
+    assert.equal(await createBatchWriter(once, SETTINGS).add('a', 1), 'done');
+    assert.deepEqual([once.poisoned, once.calls.length], [[], 5]);
+    const ever = fakeStore({ troubles: Array(100).fill('unknown') });
+    const faults: string[] = [];
+    const writer = createBatchWriter(ever, { ...SETTINGS, onFault: ({ kind }) => faults.push(kind) });
+    assert.deepEqual(await Promise.all([1, 2, 3].map((o) => writer.add('a', o))), ['done', 'done', 'done']);
+    assert.deepEqual(ever.poisoned, ['a/1', 'a/2', 'a/3']);
+    assert.equal(ever.calls.length, 5 + 4, 'its halves are tried once each');
+    assert.deepEqual(new Set(faults), new Set(['other']));
   });
 
   it('holds one import up while another goes on', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
-import { type BatchFault, createBatchWriter } from '../../src/imports/batch-writer.ts';
+import { BatchFault, createBatchWriter } from '../../src/imports/batch-writer.ts';
 import { batchStore } from '../../src/imports/process.ts';
 import {
   acceptImport,
@@ -19,6 +19,7 @@ import {
 import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 
 const COUNT = 20;
+const REFUSED = new BatchFault('data', undefined);
 const ALL = Array.from({ length: COUNT }, (_, i) => i);
 
 /** What intake never lets through. */
@@ -84,6 +85,39 @@ describe('a poisoned row', () => {
     });
   }
 
+  it('fails alone where the program stumbles over it, and so do all when it stumbles over each', async () => {
+    const store = batchStore(pool, { codeTtlMs: 1000 });
+    for (const isBad of [(o: number) => o === 11, () => true]) {
+      const faults: string[] = [];
+      const limits = { maxBatch: 100, maxFlushes: 2, maxFlushesPerImport: 2, fill: { items: 1, ms: 0 } };
+      const stumbling = {
+        ...store,
+        async write(id: string, ordinals: number[]) {
+          if (ordinals.some(isBad)) throw new TypeError('undefined is not a function');
+          return store.write(id, ordinals);
+        },
+      };
+      const id = await acceptImport(db.pool, entries(COUNT));
+      const writer = createBatchWriter(stumbling, {
+        ...limits,
+        retryMs: { first: 1, last: 2 },
+        onFault: ({ kind }) => faults.push(kind),
+      });
+      assert.deepEqual(new Set(await Promise.all(ALL.map((o) => writer.add(id, o)))), new Set(['done']));
+      assert.deepEqual(new Set(faults), new Set(['other']));
+      const failed = (await itemRows(db.pool, id)).filter((i) => i.state === 'failed');
+      assert.deepEqual(
+        failed.map((i) => [i.ordinal, errorIdOf(i), i.error.code]),
+        ALL.filter(isBad).map((o) => [o, 'IMPORT-USER-FAULT', 13]),
+      );
+      const row = await importRow(db.pool, id);
+      assert.deepEqual(
+        [row.state, row.succeeded, row.failed],
+        ['completed_with_errors', COUNT - failed.length, failed.length],
+      );
+    }
+  });
+
   it('says nothing about the database in its error', async () => {
     await poison(0, POISONS['no email']);
     await openWriter().add(importId, 0);
@@ -93,14 +127,14 @@ describe('a poisoned row', () => {
 
   it('is counted once, however often it is failed', async () => {
     const store = batchStore(pool, { codeTtlMs: 1000 });
-    await Promise.all([1, 2, 3].map(() => store.poison(importId, 5, new Error())));
+    await Promise.all([1, 2, 3].map(() => store.poison(importId, 5, REFUSED)));
     const { state, failed } = await importRow(db.pool, importId);
     assert.deepEqual([state, failed], ['running', 1]);
   });
 
   it('stays pending when the import stopped before it was failed', async () => {
     await setImport(db.pool, importId, { state: `'cancelled'` });
-    await assert.rejects(batchStore(pool, { codeTtlMs: 1000 }).poison(importId, 5, new Error()), { code: 'MU001' });
+    await assert.rejects(batchStore(pool, { codeTtlMs: 1000 }).poison(importId, 5, REFUSED), { code: 'MU001' });
     assert.equal((await itemRows(db.pool, importId))[5]?.state, 'pending');
     assert.equal((await importRow(db.pool, importId)).failed, 0);
   });

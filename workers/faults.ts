@@ -1,0 +1,24 @@
+/** Counts what kept users from being written, for `/metrics` of a worker. Since the start of the process; gone with it. */
+import type { Measure } from '../src/http/metrics.ts';
+import type { FaultOfBatch } from '../src/imports/batch-writer.ts';
+
+export interface Faults {
+  note(kind: FaultOfBatch): void;
+  measure: Measure;
+}
+
+export function openFaults(): Faults {
+  const counts: Partial<Record<FaultOfBatch, number>> = { retry: 0, data: 0, other: 0 };
+  return {
+    note(kind) {
+      counts[kind] = (counts[kind] ?? 0) + 1;
+    },
+    measure: {
+      name: 'muster_import_faults_total',
+      help: 'Attempts to write users that failed: retry (the connection), data (a row that PostgreSQL refuses), other (an error of Muster).',
+      label: 'kind',
+      counts: true,
+      read: async () => ({ ...counts }),
+    },
+  };
+}
