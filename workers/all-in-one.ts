@@ -10,7 +10,6 @@ import { openSecrets } from '../src/secrets.ts';
 import { waitForSchema } from '../src/start/schema.ts';
 import { startDispatcher } from './dispatcher.ts';
 import { openFaults } from './faults.ts';
-import { startHealthServer } from './health.ts';
 import { startImportWorker } from './import-users.ts';
 import { startMailer } from './mailer.ts';
 import { startRescuer } from './rescuer.ts';
@@ -33,7 +32,9 @@ async function start(config: StoresConfig, logger: Logger, stopping: AbortSignal
   const queues = openQueues({ ...config, condition, onError: (err) => logger.warn({ err }, 'queue') });
   const faults = openFaults();
   const deps = { pool, config, secrets, hasher, queues, logger, condition, faults };
-  const health = await startHealthServer(config, deps, logger, [faults.measure]);
+  // Most workers listen nowhere, and start sooner without what it takes.
+  const health = config.HEALTH_PORT > 0 ? await import('./health.ts') : undefined;
+  const server = await health?.startHealthServer(config, deps, logger, [faults.measure]);
   await waitForSchema({ ...deps, withQueue: queues.kind === 'postgres', stopping });
 
   const has = (role: (typeof config.WORKER_ROLES)[number]) => config.WORKER_ROLES.includes(role);
@@ -46,7 +47,7 @@ async function start(config: StoresConfig, logger: Logger, stopping: AbortSignal
   return {
     async stop() {
       await Promise.all(parts.map((part) => part.stop()));
-      await health.stop();
+      await server?.stop();
       await hasher.close();
       await queues.close();
       await pool.end();

@@ -4,12 +4,12 @@ import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { renderErrors } from '../src/http/errors.ts';
 import { type HealthDeps, healthRoutes } from '../src/http/health.ts';
-import type { Measure } from '../src/http/metrics.ts';
+import { type Measure, openMetrics } from '../src/http/metrics.ts';
 import { listen } from '../src/http/server.ts';
 import { listenError } from '../src/start/address.ts';
 
 /**
- * Listens when HEALTH_PORT is set.
+ * Listens on HEALTH_PORT.
  * @throws StartError when nobody can listen there
  */
 export async function startHealthServer(
@@ -19,9 +19,6 @@ export async function startHealthServer(
   measures: Measure[],
 ): Promise<{ stop(): Promise<void> }> {
   const { HOST: host, HEALTH_PORT: port } = config;
-  if (port === 0) return { stop: async () => {} };
-  // Most workers listen nowhere, and start sooner without it.
-  const { openMetrics } = await import('../src/http/metrics.ts');
   const { routes } = openMetrics(measures);
   const app = express().disable('x-powered-by').use(healthRoutes(deps)).use(routes).use(renderErrors(logger));
   const server = await listen(app, { host, port }).catch((error) => {

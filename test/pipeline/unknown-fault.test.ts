@@ -14,7 +14,9 @@ onBothBackends('a fault that nobody knows', async (t, backend) => {
   const { orgId } = await service.newOrg();
   const { pool } = service;
   const failures = async (importId: string): Promise<Answer['body'][]> => {
-    const { body } = await must(service.call('GET', `/admin/v1/imports/${importId}/items?state=ITEM_STATE_FAILED&pageSize=1000`));
+    const { body } = await must(
+      service.call('GET', `/admin/v1/imports/${importId}/items?state=ITEM_STATE_FAILED&pageSize=1000`),
+    );
     return body.items;
   };
 
