@@ -28,7 +28,7 @@ const TRIGGERS = `
     for each row execute function stand_before('${ACCEPTED}');`;
 
 test('an upload whose PostgreSQL connection breaks', async (t) => {
-  const service = await startService(t, { backend: 'postgres', workers: 0 });
+  const service = await startService(t, { ownProcesses: true, backend: 'postgres', workers: 0 });
   await service.startWorker({ WORKER_ROLES: 'rescue' });
   const proxy = await startSilentProxy(service.databaseUrl);
   t.after(() => proxy.stop());

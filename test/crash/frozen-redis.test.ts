@@ -20,7 +20,13 @@ test('a Redis that is frozen', { timeout: 240_000 }, async (t) => {
   const freeze = () => process.kill(redis.pid, 'SIGSTOP');
   t.after(thaw);
   const onStopped = () => redis.stop();
-  const service = await startService(t, { backend: 'redis', redisUrl: redis.url, env: TIMEOUT, onStopped });
+  const service = await startService(t, {
+    ownProcesses: true,
+    backend: 'redis',
+    redisUrl: redis.url,
+    env: TIMEOUT,
+    onStopped,
+  });
   const { orgId } = await service.newOrg();
   const single = (name: string) =>
     service.call('POST', '/management/v1/users/human/_import', entry(name).user, { orgId });

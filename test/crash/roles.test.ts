@@ -9,7 +9,7 @@ const USERS = 400;
 
 onBothBackends('a process with one role', async (t, backend) => {
   const env = { JOB_LOCK_MS: '3000', RESCUE_AFTER_MS: '1000' };
-  const service = await startService(t, { backend, workers: 0, env });
+  const service = await startService(t, { ownProcesses: true, backend, workers: 0, env });
   const org = await service.newOrg();
   const dispatch = { WORKER_ROLES: 'dispatch', DISPATCH_WINDOW: '40' };
   const dispatchers = await Promise.all([service.startWorker(dispatch), service.startWorker(dispatch)]);

@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait.ts';
 const USERS = people('up', 1000);
 
 test('an API whose PostgreSQL falls silent', { timeout: 180_000 }, async (t) => {
-  const service = await startService(t, { backend: 'postgres', workers: 0 });
+  const service = await startService(t, { ownProcesses: true, backend: 'postgres', workers: 0 });
   const proxy = await startSilentProxy(service.databaseUrl);
   t.after(() => proxy.stop());
   const { orgId } = await service.newOrg();

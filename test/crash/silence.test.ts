@@ -14,7 +14,7 @@ const FAST_RESCUE = { JOB_LOCK_MS: '1000', RESCUE_AFTER_MS: '1000' };
 const IMPORT_ONLY = { WORKER_ROLES: 'import' };
 
 onBothBackends('a worker whose PostgreSQL falls silent', async (t, backend) => {
-  const service = await startService(t, { backend, workers: 0, env: FAST_RESCUE });
+  const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: FAST_RESCUE });
   const proxy = await startSilentProxy(service.databaseUrl);
   t.after(() => proxy.stop());
   await service.startWorker({ WORKER_ROLES: 'dispatch,rescue' });

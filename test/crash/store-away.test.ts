@@ -24,7 +24,7 @@ const ENV = { JOB_LOCK_MS: '1000', RESCUE_AFTER_MS: '1000', WORKER_CONCURRENCY: 
 const MOST_LINES = 150;
 
 onBothBackends('a worker that is started while its queue is away', async (t, backend) => {
-  const service = await startService(t, { backend, workers: 0, env: ENV });
+  const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: ENV });
   const { orgId } = await service.newOrg();
   const gate = await startGate(backend === 'redis' ? (redisUrl() as string) : urlOf(service.pool), 'reset');
   t.after(() => gate.stop());
@@ -38,7 +38,7 @@ onBothBackends('a worker that is started while its queue is away', async (t, bac
 });
 
 onBothBackends('a worker all of whose connections to PostgreSQL are ended', async (t, backend) => {
-  const service = await startService(t, { backend, workers: 0, env: ENV });
+  const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: ENV });
   const { orgId } = await service.newOrg();
   const worker = await service.startWorker();
   const importId = await submitHeld(service, worker, orgId, 'b', async () => {
@@ -59,7 +59,7 @@ onBothBackends('a worker all of whose connections to PostgreSQL are ended', asyn
 
 onBothBackends('a PostgreSQL that is killed during an import', async (t, backend) => {
   const { server, pool, options } = await ownPostgres();
-  const service = await startService(t, { backend, workers: 0, env: ENV, ...options });
+  const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: ENV, ...options });
   const { orgId } = await service.newOrg();
   const worker = await service.startWorker();
   const importId = await submitHeld(service, worker, orgId, 'd', async () => {
@@ -76,6 +76,7 @@ onBothBackends('a PostgreSQL that is killed during an import', async (t, backend
 test('a dispatcher whose queue refuses everything leaves its duty to another process, and its log stays short', async (t) => {
   let dropRole = async () => {};
   const service = await startService(t, {
+    ownProcesses: true,
     backend: 'postgres',
     workers: 0,
     env: ENV,
@@ -97,7 +98,7 @@ test('a dispatcher whose queue refuses everything leaves its duty to another pro
 
 test('a dispatcher that cannot reach the queue leaves its duty to another process', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
-  const service = await startService(t, { backend: 'redis', workers: 0, env: ENV });
+  const service = await startService(t, { ownProcesses: true, backend: 'redis', workers: 0, env: ENV });
   const { orgId } = await service.newOrg();
   const gate = await startGate(redisUrl() as string);
   t.after(() => gate.stop());

@@ -21,7 +21,7 @@ const SLOW = { WORKER_CONCURRENCY: '3', RESCUE_AFTER_MS: '1000', JOB_LOCK_MS: '3
 
 onBothBackends('a queue that forgets everything', async (t, backend) => {
   const own = backend === 'redis' ? await ownRedis() : undefined;
-  const service = await startService(t, { backend, workers: 0, env: SLOW, ...own?.options });
+  const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: SLOW, ...own?.options });
   const org = await service.newOrg();
   await service.startWorker({ WORKER_ROLES: 'import,dispatch,rescue' });
 
@@ -50,7 +50,7 @@ onBothBackends('a queue that forgets everything', async (t, backend) => {
 
 onBothBackends('a PostgreSQL', async (t, backend) => {
   const { server, pool, options } = await ownPostgres();
-  const service = await startService(t, { backend, workers: 0, env: SLOW, ...options });
+  const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: SLOW, ...options });
   const org = await service.newOrg();
   await service.startWorker();
 

@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait.ts';
 const USERS = 1100;
 
 onBothBackends('a worker that undoes', async (t, backend) => {
-  const service = await startService(t, { backend, workers: 0 });
+  const service = await startService(t, { ownProcesses: true, backend, workers: 0 });
   const others = await service.startWorker({ WORKER_ROLES: 'import,dispatch' });
   const { orgId } = await service.newOrg();
   const result = async (id: string) => (await must(service.call('GET', `/admin/v1/imports/${id}`))).body;

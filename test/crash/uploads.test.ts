@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait.ts';
 const USERS = people('up', 1000);
 
 onBothBackends('an upload', async (t, backend) => {
-  const service = await startService(t, { backend });
+  const service = await startService(t, { ownProcesses: true, backend });
   const org = await service.newOrg();
   const text = JSON.stringify(bulk(org.orgId, USERS));
   const cuts = [600, 900].map((i) => text.indexOf(`"id-up${i}"`));

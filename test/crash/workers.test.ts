@@ -17,7 +17,7 @@ const FAST_RESCUE = { JOB_LOCK_MS: '3000', RESCUE_AFTER_MS: '1000' };
 const IMPORT_ONLY = { WORKER_ROLES: 'import' };
 
 onBothBackends('a worker', async (t, backend) => {
-  const service = await startService(t, { backend, workers: 0, env: FAST_RESCUE });
+  const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: FAST_RESCUE });
   // Does everything but writing users. A mail whose lock runs out goes out twice, which is not what is tested here.
   await service.startWorker({ WORKER_ROLES: 'dispatch,rescue,mail', JOB_LOCK_MS: '60000' });
   const { orgId } = await service.newOrg();

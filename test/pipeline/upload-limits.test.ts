@@ -15,7 +15,7 @@ const MAX_BYTES = 20 * MB;
 const GZIP = { 'content-encoding': 'gzip' };
 
 onBothBackends('an upload with limits', async (t, backend) => {
-  const service = await startService(t, { backend, env: { MAX_IMPORT_BYTES: String(MAX_BYTES) } });
+  const service = await startService(t, { ownProcesses: true, backend, env: { MAX_IMPORT_BYTES: String(MAX_BYTES) } });
   const [a, b] = [await service.newOrg(), await service.newOrg()];
   const whole = (name: string, count = 200) => Buffer.from(JSON.stringify(bulk(a.orgId, people(name, count))));
   const inLines = (name: string, count = 200) => Buffer.from(lines(ofOrg(a.orgId, people(name, count))));
@@ -112,7 +112,7 @@ onBothBackends('an upload with limits', async (t, backend) => {
 
 onBothBackends('an import before which too many wait', async (t, backend) => {
   const env = { MAX_BACKLOG: '100', SINGLE_IMPORT_TIMEOUT_MS: '300' };
-  const service = await startService(t, { backend, env, workers: 0 });
+  const service = await startService(t, { ownProcesses: true, backend, env, workers: 0 });
   const org = await service.newOrg();
   const send = (name: string, count: number, headers = {}) =>
     service.importBody(bulk(org.orgId, people(name, count)), { headers });

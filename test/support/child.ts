@@ -26,12 +26,20 @@ export interface TestProcess {
 
 const ROOT = new URL('../../', import.meta.url);
 
+/** A process of ours as node knows it. */
+export interface Child {
+  process: ChildProcess;
+  /** All that it wrote so far, to stdout and stderr. */
+  output(): string;
+  /** Settles when it is gone. */
+  exited: Promise<Exit>;
+}
+
 /**
- * Starts `file`, a path from the root of the project, and waits until it is ready.
+ * Spawns `file`, a path from the root of the project.
  * @param env all of its environment but PATH and where compiled code is kept
- * @throws Error with its output when it ends instead
  */
-export async function startChild(file: string, env: Record<string, string>): Promise<TestProcess> {
+export function spawnChild(file: string, env: Record<string, string>): Child {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [fileURLToPath(new URL(file, ROOT))], {
     cwd: fileURLToPath(ROOT),
@@ -42,26 +50,47 @@ export async function startChild(file: string, env: Record<string, string>): Pro
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text) => chunks.push(text));
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
-  const ready = await Promise.race([readiness(child), exited]);
-  if (!('ready' in ready)) {
-    throw new Error(`${file} ended (${ready.code ?? ready.signal}) before it was ready:\n${chunks.join('')}`);
-  }
+  return { process: child, output: () => chunks.join(''), exited };
+}
+
+/**
+ * Waits until a child says that it is ready.
+ * @returns what it said
+ * @throws Error with its output when it ends instead
+ */
+export async function untilReady(child: Child, name: string): Promise<Record<string, unknown>> {
+  const ready = await Promise.race([readiness(child.process), child.exited]);
+  if ('ready' in ready) return ready;
+  throw new Error(`${name} ended (${ready.code ?? ready.signal}) before it was ready:\n${child.output()}`);
+}
+
+/**
+ * Starts `file`, a path from the root of the project, and waits until it is ready.
+ * @param env all of its environment but PATH and where compiled code is kept
+ * @throws Error with its output when it ends instead
+ */
+export async function startChild(file: string, env: Record<string, string>): Promise<TestProcess> {
+  const child = spawnChild(file, env);
+  const ready = await untilReady(child, file);
+  const { process: own, output, exited } = child;
   return {
-    pid: child.pid as number,
+    pid: own.pid as number,
     ready,
-    output: () => chunks.join(''),
-    kill: (signal) => void child.kill(signal),
+    output,
+    kill: (signal) => void own.kill(signal),
     exited,
     get isOver() {
-      return child.exitCode !== null || child.signalCode !== null;
+      return own.exitCode !== null || own.signalCode !== null;
     },
   };
 }
 
 function readiness(child: ChildProcess): Promise<{ ready: true } & Record<string, unknown>> {
   return new Promise((resolve) => {
-    child.on('message', (message) => {
-      if ((message as { ready?: boolean }).ready) resolve(message as { ready: true });
+    child.on('message', function hear(message) {
+      if (!(message as { ready?: boolean }).ready) return;
+      child.off('message', hear);
+      resolve(message as { ready: true });
     });
   });
 }

@@ -5,6 +5,7 @@
  */
 import { setPriority } from 'node:os';
 import { type Exit, startChild, type TestProcess } from './child.ts';
+import { startHosted } from './hosts.ts';
 
 export interface ApiProcess extends TestProcess {
   url: string;
@@ -25,8 +26,14 @@ export interface Fleet {
 /** Longer than they give themselves, so that they say what they wait for. */
 const STOP_WITHIN_MS = 75_000;
 
-/** @param env settings of all processes; those of one start replace them */
-export function openFleet(env: Record<string, string>): Fleet {
+export interface FleetOptions {
+  /** Settings of all processes; those of one start replace them. */
+  env: Record<string, string>;
+  /** Processes that were started by the entries, as users start them; else those of hosts.ts. */
+  ownProcesses: boolean;
+}
+
+export function openFleet({ env, ownProcesses }: FleetOptions): Fleet {
   const processes: TestProcess[] = [];
   const apis: ApiProcess[] = [];
   const fleet: Fleet = {
@@ -36,7 +43,8 @@ export function openFleet(env: Record<string, string>): Fleet {
     processes,
     apis,
     async startApi(changes) {
-      const child = await startChild('src/api.ts', { ...env, ...changes });
+      const given = { ...env, ...changes };
+      const child = await (ownProcesses ? startChild('src/api.ts', given) : startHosted('api', given));
       const api = Object.assign(child, { url: `http://127.0.0.1:${child.ready.port}` });
       processes.push(api);
       apis.push(api);
@@ -44,8 +52,9 @@ export function openFleet(env: Record<string, string>): Fleet {
     },
     async startWorker(changes) {
       // Workers write the links of mails.
-      const child = await startChild('workers/all-in-one.ts', { ...env, BASE_URL: fleet.url, ...changes });
-      haveFairShare(child.pid);
+      const given = { ...env, BASE_URL: fleet.url, ...changes };
+      const child = await (ownProcesses ? startChild('workers/all-in-one.ts', given) : startHosted('worker', given));
+      if (ownProcesses) haveFairShare(child.pid);
       processes.push(child);
       return child;
     },

@@ -11,21 +11,27 @@ const SERVERS = {
 export type Server = keyof typeof SERVERS;
 
 const IMPORT = /\b(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g;
-const STARTS_PROCESSES = /from '(node:child_process|playwright-core)'/;
+/** Services, and `muster` on a terminal. */
+const SERVICES = [support('child.ts'), support('terminal.ts')];
+const OWN = /from '(?:node:child_process|playwright-core)'|ownProcesses: true/;
 
 /**
  * The servers that the run has to start.
  * @param files relative to the root of the project, where we run
  */
 export function needsOf(files: readonly string[]): Set<Server> {
-  const read = readAll(files);
-  return new Set((Object.keys(SERVERS) as Server[]).filter((name) => SERVERS[name].some((file) => read.has(file))));
+  const texts = readAll(files);
+  return new Set((Object.keys(SERVERS) as Server[]).filter((name) => SERVERS[name].some((file) => texts.has(file))));
 }
 
-/** Whether a test starts processes other than stores: such a test mostly waits for them. */
-export function startsProcesses(file: string): boolean {
-  const texts = readAll([file], Object.values(SERVERS).flat());
-  return [...texts.values()].some((text) => STARTS_PROCESSES.test(text));
+/**
+ * What a test file runs besides itself: `nothing`; `services` and commands, which it mostly waits for; or processes of its
+ * `own`, which it kills, measures or drives.
+ */
+export function startsOf(file: string): 'nothing' | 'services' | 'own' {
+  const texts = readAll([file], [...Object.values(SERVERS).flat(), ...SERVICES]);
+  if ([...texts.values()].some((text) => OWN.test(text))) return 'own';
+  return [...readAll([file]).keys()].some((path) => SERVICES.includes(path)) ? 'services' : 'nothing';
 }
 
 /** The texts of the files and of all that they import, in `test`: the application starts no server of the tests. */
@@ -34,11 +40,19 @@ function readAll(files: readonly string[], without: readonly string[] = []): Map
   const waiting = files.map((file) => resolve(file));
   for (let file = waiting.pop(); file; file = waiting.pop()) {
     if (texts.has(file) || without.includes(file)) continue;
-    const text = readFileSync(file, 'utf8');
+    const text = textOf(file);
     texts.set(file, text);
     waiting.push(...importsOf(file, text));
   }
   return texts;
+}
+
+const read = new Map<string, string>();
+
+function textOf(file: string): string {
+  const text = read.get(file) ?? readFileSync(file, 'utf8');
+  read.set(file, text);
+  return text;
 }
 
 function importsOf(file: string, text: string): string[] {

@@ -43,6 +43,8 @@ export interface ServiceOptions {
   database?: { url: string; pool: Pool };
   /** Another Redis than the run's. */
   redisUrl?: string;
+  /** Processes started by the entries and by nothing else: for what signals, exit codes and memory tell. */
+  ownProcesses?: boolean;
   /** Runs when all processes have ended: for stores of the test's own. */
   onStopped?: () => Promise<void>;
 }
@@ -82,7 +84,7 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
   const { url: databaseUrl, pool } = (options.database ?? own) as { url: string; pool: Pool };
   const smtp = await startSmtp();
   const settings = settingsOf(options, databaseUrl, smtp);
-  const fleet = openFleet(settings);
+  const fleet = openFleet({ env: settings, ownProcesses: options.ownProcesses ?? false });
   const queues = openQueues(settings);
   t.after(async () => {
     abandonLocks(pool);

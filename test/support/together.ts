@@ -6,26 +6,28 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { startsProcesses } from './needs.ts';
+import { startsOf } from './needs.ts';
 
-/** Few enough that the groups, side by side, end at about the same time. */
-const MOST_FILES = 10;
+/** Files of a group: few enough that the groups, side by side, end at about the same time. */
+const MOST_FILES = { nothing: 10, services: 4, own: 1 };
 const FOLDER = resolve('node_modules/.cache/tests', String(process.pid));
 
 /**
- * What to run instead of the files: those that start processes as they are, the others in groups where the first of each
- * stood. The groups are removed when this process ends.
+ * What to run instead of the files: groups of those that start the same (needs.ts), each where its first file stood. The
+ * groups are removed when this process ends.
  * @param files relative to the root of the project, where we run
  */
 export function runTogether(files: readonly string[]): string[] {
-  const shared = files.filter((file) => !startsProcesses(file));
-  if (shared.length < 2) return [...files];
   mkdirSync(FOLDER, { recursive: true });
   process.on('exit', () => rmSync(FOLDER, { recursive: true, force: true }));
+  const kinds = Object.groupBy(files, startsOf);
   return files.flatMap((file) => {
-    const place = shared.indexOf(file);
-    if (place === -1) return [file];
-    return place % MOST_FILES === 0 ? [writeGroup(shared.slice(place, place + MOST_FILES))] : [];
+    const kind = startsOf(file);
+    const peers = kinds[kind] ?? [];
+    const place = peers.indexOf(file);
+    if (place % MOST_FILES[kind] !== 0) return [];
+    const group = peers.slice(place, place + MOST_FILES[kind]);
+    return group.length === 1 ? [file] : [writeGroup(group)];
   });
 }
 

@@ -1,0 +1,49 @@
+/**
+ * The API: HTTP in front of the database and the queues.
+ *
+ * Guarantee: it answers only once the database is migrated and holds an instance. Stopping answers what is in progress;
+ * whatever is cut or dies here can be asked for again, as nothing lives in this process alone.
+ */
+import type { Logger } from 'pino';
+import { buildApp } from '../app.ts';
+import { openPool } from '../db/pool.ts';
+import { listen } from '../http/server.ts';
+import { openProvider } from '../identity/oauth/provider.ts';
+import { openImportSignal } from '../imports/signal.ts';
+import type { Running, StoresConfig } from '../lifecycle.ts';
+import { openHasher } from '../passwords/hasher.ts';
+import { openQueues } from '../queue/queues.ts';
+import { openSecrets } from '../secrets.ts';
+import { listenError } from './address.ts';
+import { prepareDatabase } from './database.ts';
+
+/** Streams of progress and slow uploads would not end by themselves; both can be begun again elsewhere. */
+const CUT_AFTER_MS = 5000;
+/** Of the time to stop, what is left for closing when requests had to be cut. */
+const CLOSING_MS = 2000;
+
+/** @throws StartError when the database cannot be used, or nobody can listen there */
+export async function startApi(config: StoresConfig, logger: Logger): Promise<Running> {
+  const { token } = await prepareDatabase(config.DATABASE_URL, config);
+  // To the terminal and not to the log, which others read.
+  if (token) console.error(`\nToken of the first administrator, shown this once:\n  ${token}\n`);
+  const pool = openPool(config.DATABASE_URL, { max: 20, name: 'muster-api', statementMs: config.DATABASE_TIMEOUT_MS });
+  const hasher = openHasher({ threads: config.HASH_THREADS });
+  const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
+  const signal = openImportSignal(config.DATABASE_URL);
+  const secrets = openSecrets(config.ENCRYPTION_KEY);
+  const oauth = await openProvider({ pool, config, secrets, logger });
+  const app = buildApp({ pool, config, secrets, oauth, hasher, queues, signal, logger });
+  const { HOST: host, PORT: port } = config;
+  const server = await listen(app, { host, port }).catch((error) => {
+    throw listenError({ host, port, setting: 'PORT' }, error);
+  });
+  return {
+    ready: { url: config.baseUrl, port: server.port },
+    async stop() {
+      await server.stop(Math.max(0, Math.min(CUT_AFTER_MS, config.STOP_AFTER_MS - CLOSING_MS)));
+      await Promise.all([signal.close(), hasher.close(), queues.close()]);
+      await pool.end();
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** A worker: does all that WORKER_ROLES names. */
+import type { Logger } from 'pino';
+import { openCondition } from '../src/condition.ts';
+import { openPool } from '../src/db/pool.ts';
+import type { Running, StoresConfig } from '../src/lifecycle.ts';
+import { openHasher } from '../src/passwords/hasher.ts';
+import { openQueues } from '../src/queue/queues.ts';
+import { openSecrets } from '../src/secrets.ts';
+import { waitForSchema } from '../src/start/schema.ts';
+import { startDispatcher } from './dispatcher.ts';
+import { openFaults } from './faults.ts';
+import { startImportWorker } from './import-users.ts';
+import { startMailer } from './mailer.ts';
+import { startRescuer } from './rescuer.ts';
+import { startUndoer } from './undoer.ts';
+import { startWebhookSender } from './webhooks.ts';
+
+/** @throws StartError when nobody can listen on HEALTH_PORT */
+export async function startWorker(config: StoresConfig, logger: Logger, stopping: AbortSignal): Promise<Running> {
+  const condition = openCondition();
+  const pool = openPool(config.DATABASE_URL, {
+    max: 10,
+    name: 'muster-worker',
+    statementMs: config.DATABASE_TIMEOUT_MS,
+  });
+  const secrets = openSecrets(config.ENCRYPTION_KEY);
+  const hasher = openHasher({ threads: config.HASH_THREADS });
+  const queues = openQueues({ ...config, condition, onError: (err) => logger.warn({ err }, 'queue') });
+  const faults = openFaults();
+  const deps = { pool, config, secrets, hasher, queues, logger, condition, faults };
+  // Most workers listen nowhere, and start sooner without what it takes.
+  const health = config.HEALTH_PORT > 0 ? await import('./health.ts') : undefined;
+  const server = await health?.startHealthServer(config, deps, logger, [faults.measure]);
+  await waitForSchema({ ...deps, withQueue: queues.kind === 'postgres', stopping });
+
+  const has = (role: (typeof config.WORKER_ROLES)[number]) => config.WORKER_ROLES.includes(role);
+  const parts = [
+    ...(has('import') ? [startImportWorker(deps)] : []),
+    ...(has('dispatch') ? [startDispatcher(deps)] : []),
+    ...(has('rescue') ? [startRescuer(deps), startUndoer(deps)] : []),
+    ...(has('mail') ? [startMailer(deps), startWebhookSender(deps)] : []),
+  ];
+  return {
+    async stop() {
+      await Promise.all(parts.map((part) => part.stop()));
+      await server?.stop();
+      await hasher.close();
+      await queues.close();
+      await pool.end();
+    },
+  };
+}
