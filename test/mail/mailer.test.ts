@@ -116,13 +116,13 @@ for (const backend of ['postgres', 'redis'] as const) {
       if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
       const { start } = running(t, { MAIL_RATE: '5' });
       const { importId } = await addMails(11, 'rate');
-      start();
-      start();
-      await waitFor(() => receivers('rate').length > 0, { what: 'the first mail' });
+      // Not from the first mail on: on a busy machine it is seen later than it went.
       const began = performance.now();
+      start();
+      start();
       await waitFor(async () => (await sentOf(importId)) === 11, { what: '11 mails' });
       // Ten fifths of a second lie between the first and the last.
-      assert.ok(performance.now() - began > 1700, `${performance.now() - began} ms`);
+      assert.ok(performance.now() - began > 1900, `${performance.now() - began} ms`);
     });
 
     it('stops without waiting for the rate, and gives back what it did not send', async (t) => {
