@@ -66,7 +66,12 @@ export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, 
   await writer.add(importId, ordinal);
 }
 
-const faultOf = (error: unknown) => new BatchFault(faultKind(error), error);
+/** Classes of SQLSTATE that refuse the connection itself, as during a failover: that says nothing about the users. */
+const NOT_LET_IN = /^(?:28|3D)/;
+
+function faultOf(error: unknown): BatchFault {
+  return new BatchFault(NOT_LET_IN.test(sqlState(error) ?? '') ? 'retry' : faultKind(error), error);
+}
 
 /** Never another one than was asked for: what a dry run writes is not for keeps. */
 function writerFor({ writer, special }: ProcessDeps, mode: Special | undefined): BatchWriter {
@@ -94,7 +99,7 @@ export function storeOf(pool: Pool, write: BatchStore['write']): BatchStore {
         return await write(importId, ordinals);
       } catch (error) {
         if (sqlState(error) === NOT_RUNNING) throw new BatchFault('not-running', error);
-        throw new BatchFault(faultKind(error), error);
+        throw faultOf(error);
       }
     },
     poison: (importId, ordinal, { kind }) => failItem(pool, importId, ordinal, kind === 'data' ? REFUSED : BROKEN),
@@ -114,7 +119,7 @@ const BROKEN = JSON.stringify(
   errorBody(
     'INTERNAL',
     'IMPORT-USER-FAULT',
-    'An internal error kept this user from being written. It is in the log of the workers; retry the import once it is mended.',
+    'An internal error prevented this user from being written. The log of the workers contains the error. Retry the import after the error is fixed.',
   ),
 );
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
 import { BatchFault, createBatchWriter } from '../../src/imports/batch-writer.ts';
-import { batchStore } from '../../src/imports/process.ts';
+import { batchStore, storeOf } from '../../src/imports/process.ts';
 import {
   acceptImport,
   addOrgs,
@@ -115,6 +115,13 @@ describe('a poisoned row', () => {
         [row.state, row.succeeded, row.failed],
         ['completed_with_errors', COUNT - failed.length, failed.length],
       );
+    }
+  });
+
+  it('is not what a connection that is refused means: that is tried again', async () => {
+    for (const code of ['28P01', '28000', '3D000', '57P03']) {
+      const refusing = storeOf(pool, () => Promise.reject(Object.assign(new Error(), { code })));
+      await assert.rejects(refusing.write(importId, ALL), { kind: 'retry' }, code);
     }
   });
 

@@ -20,7 +20,7 @@ onBothBackends('a fault that nobody knows', async (t, backend) => {
     return body.items;
   };
 
-  await t.test('fails the users that it is about, is counted, and they can be retried once it is mended', async () => {
+  await t.test('fails the users that it is about, is counted, and they can be retried after it is fixed', async () => {
     // The statement that writes users goes wrong by itself, as one with a mistake does.
     await pool.query(`
       create function stumble() returns trigger language plpgsql as $$ begin
@@ -46,8 +46,8 @@ onBothBackends('a fault that nobody knows', async (t, backend) => {
 
     await pool.query('drop trigger stumble on users');
     await must(service.call('POST', `/admin/v1/imports/${importId}/_retry`, {}));
-    const mended = await service.waitForEnd(importId);
-    assert.deepEqual([mended.state, mended.counts.succeeded], ['IMPORT_STATE_SUCCEEDED', USERS]);
+    const retried = await service.waitForEnd(importId);
+    assert.deepEqual([retried.state, retried.counts.succeeded], ['IMPORT_STATE_SUCCEEDED', USERS]);
   });
 
   await t.test('fails the user whose password cannot be read', async () => {

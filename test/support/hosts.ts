@@ -18,8 +18,8 @@ export interface Order {
 const idle: Record<Role, Child[]> = { api: [], worker: [] };
 
 /**
- * Runs an API or a worker, and waits until it is ready. SIGTERM stops it in good order, and the process goes on to the next;
- * other signals are for the process.
+ * Runs an API or a worker, and waits until it is ready. SIGTERM stops what runs and keeps the process for the
+ * next; other signals reach the process.
  * @param env all of its environment
  * @throws Error with its output when it ends instead
  */
