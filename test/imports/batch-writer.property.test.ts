@@ -17,7 +17,8 @@ const scenario = fc.record({
   maxFlushes: fc.integer({ min: 1, max: 4 }),
   maxFlushesPerImport: fc.integer({ min: 1, max: 3 }),
   fill: fc.record({ items: fc.integer({ min: 1, max: 12 }), ms: fc.nat(2) }),
-  troubles: fc.array(fc.constantFrom('none' as const, 'none' as const, 'retry' as const, 'unknown' as const), {
+  // Not `unknown`: what comes often enough fails items, as batch-writer.test.ts shows.
+  troubles: fc.array(fc.constantFrom('none' as const, 'none' as const, 'retry' as const), {
     maxLength: 20,
   }),
   refused: subset,
