@@ -24,9 +24,10 @@ export async function readTypedToken(out: Output): Promise<string> {
 }
 
 async function ask(out: Output, question: string): Promise<string> {
-  out.screen.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  // Before the question: the terminal echoes what is typed until this sets it to raw mode.
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  out.screen.write(question);
   try {
     return await new Promise<string>((resolve, reject) => {
       lines.on('SIGINT', () => reject(new Interrupted('Nobody was logged in.')));
