@@ -32,7 +32,7 @@ test('a worker on an empty database waits with one line, and begins when the API
   });
   await prepareDatabase(database.url, config);
   await untilReady(worker);
-  assert.equal(warnings(worker.log()).length, 1, worker.log());
+  assert.equal(waits(worker).length, 1, worker.log());
 });
 
 test('a worker does not run on an older schema, ours or that of the queue, and ends cleanly while it waits', async (t) => {
@@ -47,7 +47,7 @@ test('a worker does not run on an older schema, ours or that of the queue, and e
   assert.doesNotMatch(worker.log(), /is ready/);
   const other = await startWorker(t, database.url);
   await untilItWaits(other, /The queue's tables have version 0, this program needs/);
-  for (const { log } of [worker, other]) assert.equal(warnings(log()).length, 1, log());
+  for (const each of [worker, other]) assert.equal(waits(each).length, 1, each.log());
 
   await migrateQueue(database.pool);
   await untilReady(worker);
@@ -70,7 +70,7 @@ test('a worker that is started while the database is away waits with one line, t
   await waitFor(() => gate.resets > 6, { what: 'it to try again', ...PATIENT });
   await gate.open();
   await untilReady(worker);
-  assert.equal(warnings(worker.log()).filter(({ msg }) => msg.includes('The worker waits')).length, 1, worker.log());
+  assert.equal(waits(worker).length, 1, worker.log());
 });
 
 async function startWorker(t: TestContext, url: string): Promise<Waiting> {
@@ -86,6 +86,11 @@ async function startWorker(t: TestContext, url: string): Promise<Waiting> {
       return { status: answer.status, parts: failing.map(({ part }) => part).sort(), text };
     },
   };
+}
+
+/** The lines that say so; on a busy machine a check of `/readyz` may time out and say that as well. */
+function waits({ log }: Waiting) {
+  return warnings(log()).filter(({ msg }) => msg.includes('The worker waits'));
 }
 
 async function untilItWaits(worker: Waiting, line: RegExp) {
