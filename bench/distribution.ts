@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { type Account, postgresAccount } from '../src/db/embedded-access.ts';
-import { makeOwned } from '../src/db/embedded-cluster.ts';
+import { type Account, postgresAccount } from '../src/db/embedded/access.ts';
+import { makeOwned } from '../src/db/embedded/cluster.ts';
 import { claimPort } from '../src/start/address.ts';
 import type { Scope } from './scope.ts';
 
@@ -22,7 +22,7 @@ const run = promisify(execFile);
 /** Debian, Ubuntu; Red Hat, Fedora, Alpine, Arch. */
 const FOLDERS = ['/usr/lib/postgresql/*/bin', '/usr/pgsql-*/bin', '/usr/libexec/postgresql*', '/usr/bin'];
 const ENV = { LANG: 'C.UTF-8', PATH: '/usr/local/bin:/usr/bin:/bin' };
-/** As that of redis.ts; SIGINT is PostgreSQL's fast shutdown. */
+/** As that of stand/redis.ts; SIGINT is PostgreSQL's fast shutdown. */
 const KEEPER = '"$@" & echo $!; read -r _; kill -s INT $!; wait';
 const START_MS = 30_000;
 const RETRY_MS = 50;

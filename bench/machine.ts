@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { promisify } from 'node:util';
-import { postgresPrograms } from '../src/db/embedded-access.ts';
-import { redisVersion } from './redis.ts';
+import { postgresPrograms } from '../src/db/embedded/access.ts';
+import { redisVersion } from './stand/redis.ts';
 
 const run = promisify(execFile);
 

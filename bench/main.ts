@@ -6,25 +6,26 @@
  * Only results go to stdout. Guarantee: whatever a run started ends with it, also on Ctrl-C and when a bench fails.
  * Status 0: all benches ran or were skipped by name; 1: one failed; 2: the arguments are wrong.
  */
-import { accept } from './accept.ts';
+
 import { type Context, type Result, Skipped } from './bench.ts';
-import { cost } from './cost.ts';
-import { drain } from './drain.ts';
-import { fair } from './fair.ts';
-import { hashes } from './hashes.ts';
+import { accept } from './benches/accept.ts';
+import { cost } from './benches/cost.ts';
+import { drain } from './benches/drain.ts';
+import { fair } from './benches/fair.ts';
+import { hashes } from './benches/hashes.ts';
+import { mail } from './benches/mail.ts';
+import { memory } from './benches/memory.ts';
+import { million } from './benches/million.ts';
+import { passwords } from './benches/passwords.ts';
+import { single } from './benches/single.ts';
+import { status } from './benches/status.ts';
+import { workers } from './benches/workers.ts';
 import { latency } from './latency.ts';
 import { describeRun } from './machine.ts';
-import { mail } from './mail.ts';
-import { memory } from './memory.ts';
-import { million } from './million.ts';
 import { type Options, readOptions, UsageError } from './options.ts';
-import { passwords } from './passwords.ts';
 import { jsonLine, type Row, table } from './print.ts';
 import { openScope, type Scope } from './scope.ts';
 import { servers } from './servers.ts';
-import { single } from './single.ts';
-import { status } from './status.ts';
-import { workers } from './workers.ts';
 
 interface Bench {
   unit: string;

@@ -7,13 +7,13 @@
  * shared machine drift.
  */
 import { type Context, percentile, perSecond, type Result, rounded, Skipped } from './bench.ts';
-import { cpuPerUnit, cpuTime, hasProc } from './cpu.ts';
 import { distributionPrograms } from './distribution.ts';
-import { importAll, proveReady } from './import-all.ts';
-import { importBody } from './load.ts';
-import { redisVersion } from './redis.ts';
+import { cpuPerUnit, cpuTime, hasProc } from './machine/cpu.ts';
 import type { Scope } from './scope.ts';
-import { type Stores, startService, startStores } from './stand.ts';
+import { importAll, proveReady } from './stand/import-all.ts';
+import { importBody } from './stand/load.ts';
+import { redisVersion } from './stand/redis.ts';
+import { type Stores, startService, startStores } from './stand/stand.ts';
 import { counted } from './words.ts';
 
 const DEFAULT_USERS = 60_000;

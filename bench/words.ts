@@ -1,5 +1,5 @@
 /** How the notes of the results say figures. */
-import { type CpuTime, sumOf } from './cpu.ts';
+import { type CpuTime, sumOf } from './machine/cpu.ts';
 
 /** `1 worker`, `2 workers`. */
 export function counted(n: number, one: string, many: string): string {

@@ -7,12 +7,12 @@ import { createReadStream } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openApi } from '../src/cli/api.ts';
-import type { ImportResult } from '../src/cli/import-result.ts';
-import { openOutput } from '../src/cli/output.ts';
-import { watchImport } from '../src/cli/watch.ts';
+import type { ImportResult } from '../src/cli/imports/import-result.ts';
+import { watchImport } from '../src/cli/imports/watch.ts';
+import { openApi } from '../src/cli/service/api.ts';
+import { openOutput } from '../src/cli/terminal/output.ts';
 import { readConfig } from '../src/config.ts';
-import { startMuster } from '../src/muster.ts';
+import { startMuster } from '../src/start/muster.ts';
 import { report } from './report.ts';
 import { writeDemoFile } from './users.ts';
 

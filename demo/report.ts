@@ -1,5 +1,5 @@
 /** What came of the import, for a person to read. */
-import type { ImportResult } from '../src/cli/import-result.ts';
+import type { ImportResult } from '../src/cli/imports/import-result.ts';
 
 const MAX_SHOWN = 12;
 

@@ -6,9 +6,14 @@
  */
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
+import { pageRoutes } from './accounts/pages/routes.ts';
+import { passwordRoutes } from './accounts/password-routes.ts';
+import { userRoutes } from './accounts/routes.ts';
+import { verificationRoutes } from './accounts/verification-routes.ts';
 import type { Config } from './config.ts';
 import type { Pool } from './db/pool.ts';
 import { diagnosticsRoutes } from './diagnostics/routes.ts';
+import { measures } from './diagnostics/store-metrics.ts';
 import { accessLog } from './http/access-log.ts';
 import { docsRoutes } from './http/docs.ts';
 import { noSuchOperation, renderErrors } from './http/errors.ts';
@@ -21,21 +26,16 @@ import { authenticate } from './identity/authenticate.ts';
 import { isAttempt } from './identity/login/attempts.ts';
 import type { LiveProvider } from './identity/oauth/provider.ts';
 import { oauthRoutes } from './identity/oauth/routes.ts';
-import { pageErrors } from './identity/pages/errors.ts';
-import { pageRoutes } from './identity/pages/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { importRoutes } from './imports/routes.ts';
-import type { ImportSignal } from './imports/signal.ts';
-import { measures } from './measures.ts';
+import type { ImportSignal } from './imports/status/signal.ts';
 import { openApiRoutes } from './openapi/routes.ts';
 import { orgRoutes } from './orgs/routes.ts';
+import { pageErrors } from './pages/errors.ts';
 import type { Hasher } from './passwords/hasher.ts';
 import { policyRoutes } from './policies/routes.ts';
 import type { Queues } from './queue/queues.ts';
 import type { Secrets } from './secrets.ts';
-import { passwordRoutes } from './users/password-routes.ts';
-import { userRoutes } from './users/routes.ts';
-import { verificationRoutes } from './users/verification-routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
 export interface AppDeps {

@@ -3,7 +3,7 @@
  */
 import { type Config, readConfig } from './config.ts';
 import { runWith } from './lifecycle.ts';
-import { type Muster, mailboxOf, startMuster } from './muster.ts';
+import { type Muster, mailboxOf, startMuster } from './start/muster.ts';
 
 /** API and workers drain one after the other, then PostgreSQL writes what it holds. */
 const STOP_MARGIN_MS = 120_000;

@@ -10,12 +10,12 @@
 import { globSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { relative, resolve } from 'node:path';
-import { startDistributionServer } from './support/distribution.ts';
-import { needsOf } from './support/needs.ts';
-import { startTestServer } from './support/postgres.ts';
-import { findProgram, LABELS, PROGRAMS, type ProgramName, required } from './support/programs.ts';
-import { startRedis, type TestRedis } from './support/redis.ts';
-import { type Runner, startRunner } from './support/runner.ts';
+import { needsOf } from './support/runner/needs.ts';
+import { findProgram, LABELS, PROGRAMS, type ProgramName, required } from './support/runner/programs.ts';
+import { type Runner, startRunner } from './support/runner/runner.ts';
+import { startDistributionServer } from './support/stores/distribution.ts';
+import { startTestServer } from './support/stores/postgres.ts';
+import { startRedis, type TestRedis } from './support/stores/redis.ts';
 
 /** Those that take longest, the longest first, so that no long one is begun at the end. */
 const LONG = [

@@ -1,9 +1,9 @@
-/** Keeps the queue filled, one process at a time; see src/imports/dispatch.ts. */
+/** Keeps the queue filled, one process at a time; see src/imports/run/dispatch.ts. */
 import type { Logger } from 'pino';
 import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
-import { dispatchRound } from '../src/imports/dispatch.ts';
+import { dispatchRound } from '../src/imports/run/dispatch.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import { openDuty } from './duty.ts';
 import { startLoop } from './loop.ts';

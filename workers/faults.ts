@@ -1,6 +1,6 @@
 /** Counts what kept users from being written, for `/metrics` of a worker. Since the start of the process; gone with it. */
 import type { Measure } from '../src/http/metrics.ts';
-import type { FaultOfBatch } from '../src/imports/batch-writer.ts';
+import type { FaultOfBatch } from '../src/imports/run/batch-writer.ts';
 
 export interface Faults {
   note(kind: FaultOfBatch): void;

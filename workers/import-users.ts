@@ -7,11 +7,11 @@ import {
   type BatchStore,
   type BatchWriterSettings,
   createBatchWriter,
-} from '../src/imports/batch-writer.ts';
-import { specialStores } from '../src/imports/existing/stores.ts';
-import { batchStore, type ItemPointer, processItem } from '../src/imports/process.ts';
-import { createTurns } from '../src/imports/turns.ts';
-import { WRITER_SESSION } from '../src/imports/write-batch.ts';
+} from '../src/imports/run/batch-writer.ts';
+import { specialStores } from '../src/imports/run/existing/stores.ts';
+import { createTurns } from '../src/imports/run/fair-slots.ts';
+import { batchStore, type ItemPointer, processItem } from '../src/imports/run/process.ts';
+import { WRITER_SESSION } from '../src/imports/run/write-batch.ts';
 import type { Hasher } from '../src/passwords/hasher.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import type { Secrets } from '../src/secrets.ts';

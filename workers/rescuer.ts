@@ -1,6 +1,6 @@
 /**
- * Ends imports at their deadline and sets stuck ones moving again (see src/imports/rescue.ts), and removes what nobody
- * asks for any more (see src/imports/retention.ts). Any number may run.
+ * Ends imports at their deadline and sets stuck ones moving again (see src/imports/maintenance/rescue.ts), and removes what nobody
+ * asks for any more (see src/imports/maintenance/retention.ts). Any number may run.
  */
 import type { Logger } from 'pino';
 import type { Condition } from '../src/condition.ts';
@@ -9,9 +9,9 @@ import type { Db, Pool } from '../src/db/pool.ts';
 import { sweepFailures } from '../src/identity/login/failures.ts';
 import { sweepExpired } from '../src/identity/oauth/store.ts';
 import { parseDuration } from '../src/imports/duration.ts';
-import { sweepKeys } from '../src/imports/idempotency.ts';
-import { rescueRound } from '../src/imports/rescue.ts';
-import { eraseRound } from '../src/imports/retention.ts';
+import { sweepKeys } from '../src/imports/intake/idempotency.ts';
+import { rescueRound } from '../src/imports/maintenance/rescue.ts';
+import { eraseRound } from '../src/imports/maintenance/retention.ts';
 import { inTime } from '../src/in-time.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import { startLoop } from './loop.ts';

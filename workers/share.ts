@@ -5,7 +5,7 @@
  * again by the rescuer. It goes back to its share with the first batch that reaches the database.
  * Holds no state that matters. On crash: the locks of its jobs run out.
  */
-import { BatchFault, type BatchStore } from '../src/imports/batch-writer.ts';
+import { BatchFault, type BatchStore } from '../src/imports/run/batch-writer.ts';
 
 export interface Share {
   /** So many processes take jobs of the queue. */

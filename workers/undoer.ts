@@ -1,8 +1,8 @@
-/** Undoes imports, one process at a time; see src/imports/undo.ts. */
+/** Undoes imports, one process at a time; see src/imports/control/undo.ts. */
 import type { Logger } from 'pino';
 import type { Condition } from '../src/condition.ts';
 import type { Pool } from '../src/db/pool.ts';
-import { isAnyUndoing, undoRound } from '../src/imports/undo.ts';
+import { isAnyUndoing, undoRound } from '../src/imports/control/undo.ts';
 import { openDuty } from './duty.ts';
 import { startLoop } from './loop.ts';
 

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
-import { composeEnd } from '../src/imports/webhook.ts';
+import { composeEnd } from '../src/imports/status/webhook.ts';
 import type { Secrets } from '../src/secrets.ts';
 import { webhookRound } from '../src/webhooks/deliver.ts';
 import type { DueWebhook } from '../src/webhooks/outbox.ts';

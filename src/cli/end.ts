@@ -6,9 +6,9 @@
  */
 import type { Argv } from 'yargs';
 import { UsageError } from '../sources/source.ts';
-import { EXIT, type ExitCode, Failure } from './failure.ts';
-import { printableLines } from './output.ts';
-import { isDebugging } from './settings.ts';
+import { isDebugging } from './service/settings.ts';
+import { EXIT, type ExitCode, Failure } from './terminal/failure.ts';
+import { printableLines } from './terminal/output.ts';
 
 let asked: ExitCode = EXIT.ok;
 

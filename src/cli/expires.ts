@@ -1,5 +1,5 @@
 /** When a token is to end, as people say it: in so many days, or on a day. */
-import { EXIT, Failure } from './failure.ts';
+import { EXIT, Failure } from './terminal/failure.ts';
 
 const HOUR_MS = 3_600_000;
 const UNIT_MS: Readonly<Record<string, number>> = { h: HOUR_MS, d: 24 * HOUR_MS, w: 7 * 24 * HOUR_MS };

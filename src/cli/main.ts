@@ -1,7 +1,7 @@
 /**
  * `muster`: which commands there are, and how each ends. A command is one file of `commands/`.
  *
- * Guarantee: exits with a code of `failure.ts`; an error is a sentence and what to do next, never a stack, unless
+ * Guarantee: exits with a code of `terminal/failure.ts`; an error is a sentence and what to do next, never a stack, unless
  * MUSTER_DEBUG is set.
  */
 import { readFileSync } from 'node:fs';
@@ -9,9 +9,9 @@ import { hideBin } from 'yargs/helpers';
 import yargs from 'yargs/yargs';
 import { STDIN } from '../sources/read/file.ts';
 import { COMMANDS } from './commands.ts';
-import { completion } from './completion.ts';
 import { endWith } from './end.ts';
-import { EXIT, Failure } from './failure.ts';
+import { completion } from './terminal/completion.ts';
+import { EXIT, Failure } from './terminal/failure.ts';
 
 const WIDEST = 110;
 /** Options whose `-` is standard output. */

@@ -1,6 +1,6 @@
 /** Options that several commands have in common. */
 import type { Argv } from 'yargs';
-import type { CommonOptions } from './session.ts';
+import type { CommonOptions } from './service/session.ts';
 
 export interface ImportOptions extends CommonOptions {
   /** Its number. */

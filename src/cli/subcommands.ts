@@ -1,6 +1,6 @@
 /** Commands that have commands of their own: `muster users list`. */
 import type { Argv, CommandModule } from 'yargs';
-import type { CommonOptions } from './session.ts';
+import type { CommonOptions } from './service/session.ts';
 
 export type Subcommand = CommandModule<CommonOptions, CommonOptions>;
 

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeSchema } from './describe-schema.ts';
-import { startEmbeddedPostgres } from './embedded.ts';
+import { startEmbeddedPostgres } from './embedded/embedded.ts';
 import { migrate } from './migrate.ts';
 import { openPool } from './pool.ts';
 

@@ -7,7 +7,7 @@
 import { access, constants, readFile, stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
-import { embeddedState } from '../db/embedded-running.ts';
+import { embeddedState } from '../db/embedded/running.ts';
 import { openPool, type Pool } from '../db/pool.ts';
 import { canOpenKeys } from '../identity/oauth/signing-keys.ts';
 import { type SmtpAnswer, verifySmtp } from '../mail/verify-smtp.ts';

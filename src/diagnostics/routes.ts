@@ -7,11 +7,11 @@
  */
 import { Router } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
+import { callerOf, requirePermission } from '../access/caller.ts';
 import type { Config } from '../config.ts';
 import type { Pool } from '../db/pool.ts';
-import { callerOf, requirePermission } from '../identity/caller.ts';
 import { canOpenKeys } from '../identity/oauth/signing-keys.ts';
-import { backlog } from '../imports/backlog.ts';
+import { backlog } from '../imports/intake/backlog.ts';
 import type { Queues } from '../queue/queues.ts';
 import type { Secrets } from '../secrets.ts';
 import { mailFacts } from './mail.ts';

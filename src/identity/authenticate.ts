@@ -7,12 +7,12 @@
  * no signature to check here.
  */
 import type { Request, RequestHandler } from 'express';
+import type { Caller } from '../access/caller.ts';
+import { tokenHash } from '../access/random-token.ts';
 import type { Db, Pool } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
-import type { Caller } from './caller.ts';
 import { API_SCOPE } from './oauth/scopes.ts';
 import { modelKey } from './oauth/token-key.ts';
-import { tokenHash } from './random-token.ts';
 
 /** RFC 6750 section 2.1; longer ones are refused unread. */
 const BEARER = /^Bearer +([\x21-\x7e]{1,4096})$/i;

@@ -5,15 +5,16 @@
  * Guarantee: once per instance, whatever number of processes start at once; later starts change nothing. It is one
  * transaction: if we die here nothing was made. No mail is sent.
  */
+
+import { addMember } from '../access/members.ts';
+import { randomToken } from '../access/random-token.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
+import { isEmailAddress } from '../fields/fields.ts';
 import { newId } from '../ids.ts';
 import { findOrg, insertOrg } from '../orgs/store.ts';
 import type { Hasher } from '../passwords/hasher.ts';
-import { isEmailAddress } from '../users/fields.ts';
 import { insertUser } from '../users/store.ts';
-import { addMember } from './members/store.ts';
-import { randomToken } from './random-token.ts';
 import { addPat } from './tokens/store.ts';
 
 /** Id of the instance's own organization; its row is what says that the instance was made. */

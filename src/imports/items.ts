@@ -28,7 +28,7 @@ export interface PendingItem {
   extras: {
     metadata: { key: string; value: string }[];
     idps: { configId: string; externalUserId: string; displayName: string }[];
-    /** Fields that the entry left open; see unsaid.ts. */
+    /** Fields that the entry left open; see validate/omitted-fields.ts. */
     unsaid?: string[];
   } | null;
   error: null;

@@ -7,8 +7,8 @@
 import { z } from 'zod';
 import type { Db } from '../db/pool.ts';
 import { webhookUrl } from '../webhooks/schema.ts';
-import type { HashCount } from './lint.ts';
-import { queryOf } from './queries.ts';
+import { queryOf } from './http/queries.ts';
+import type { HashCount } from './validate/hash-counts.ts';
 
 const yesOrNo = () => z.enum(['true', 'false'], 'must be true or false').optional();
 

@@ -1,16 +1,16 @@
 /** The HTTP face of imports: paths, permissions and shapes of contract sections 3 and 4; the work is in the files beside. */
 import { Router } from 'express';
+import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
 import { readJson } from '../http/json-body.ts';
-import { callerOf, requirePermission, selectedOrg } from '../identity/caller.ts';
 import type { Hasher } from '../passwords/hasher.ts';
-import { actionRoutes } from './action-routes.ts';
-import { bulkRoutes } from './bulk-routes.ts';
 import type { ImportDeps } from './deps.ts';
-import { keyedRequest } from './idempotency.ts';
-import { readRoutes } from './read-routes.ts';
-import { reportRoutes } from './report-routes.ts';
-import type { ImportSignal } from './signal.ts';
-import { importOne } from './single.ts';
+import { actionRoutes } from './http/action-routes.ts';
+import { bulkRoutes } from './http/bulk-routes.ts';
+import { readRoutes } from './http/read-routes.ts';
+import { reportRoutes } from './http/report-routes.ts';
+import { keyedRequest } from './intake/idempotency.ts';
+import { importOne } from './single/single.ts';
+import type { ImportSignal } from './status/signal.ts';
 
 /** Mounted behind the authentication, before any body parser. */
 export function importRoutes(deps: ImportDeps & { signal: ImportSignal; hasher: Hasher }): Router {

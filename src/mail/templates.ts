@@ -4,7 +4,7 @@
  * Guarantee: the text holds exactly one URL, the link. Names come from imports and are not trusted: they are brought to
  * one line, escaped in HTML, and left out where a mail program would make a link of them. Nothing remote is loaded.
  */
-import { type Html, html } from './html.ts';
+import { type Html, html } from '../html.ts';
 import type { LinkKind } from './links.ts';
 
 export interface MailFacts {

@@ -1,7 +1,7 @@
 /** Email addresses, phone numbers and passwords of users in the OpenAPI document. */
 import { z } from 'zod';
-import { codeBody, emailInput, emailResend, phoneInput, phoneResend } from '../users/contact-schema.ts';
-import { passwordBody, passwordResetBody } from '../users/password-schema.ts';
+import { codeBody, emailInput, emailResend, phoneInput, phoneResend } from '../accounts/contact-schema.ts';
+import { passwordBody, passwordResetBody } from '../accounts/password-schema.ts';
 import type { Operations } from './operation.ts';
 import { changed, details, exampleDetails } from './shapes.ts';
 

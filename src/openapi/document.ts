@@ -3,7 +3,7 @@
  * Guarantee: an operation's name, its roles and its security come from the table of permissions, not from a second list.
  */
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi';
-import { id } from '../users/fields.ts';
+import { id } from '../fields/fields.ts';
 import { clientOperations } from './clients.ts';
 import { credentialOperations } from './credentials.ts';
 import { diagnosticsOperations } from './diagnostics.ts';

@@ -1,6 +1,6 @@
 /** Creating and changing human users in the OpenAPI document. */
 import { z } from 'zod';
-import { humanChange, newHuman } from '../users/human-schema.ts';
+import { humanChange, newHuman } from '../accounts/human-schema.ts';
 import type { Operations } from './operation.ts';
 import { details, exampleDetails } from './shapes.ts';
 

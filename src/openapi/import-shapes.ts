@@ -1,9 +1,9 @@
 /** Bodies and answers of imports in the OpenAPI document (contract section 4). */
 import { z } from 'zod';
+import { id } from '../fields/fields.ts';
+import { KEPT } from '../imports/control/undo.ts';
 import { ITEM_STATES } from '../imports/item-states.ts';
-import { importEntry, importUser, MAX_ELEMENTS } from '../imports/schema.ts';
-import { KEPT } from '../imports/undo.ts';
-import { id } from '../users/fields.ts';
+import { importEntry, importUser, MAX_ELEMENTS } from '../imports/validate/schema.ts';
 import { createdDetails, digits, error, timestamp } from './shapes.ts';
 
 const { metadata, idps } = importUser.shape;

@@ -1,7 +1,7 @@
 /** Imports in the OpenAPI document. */
 import { z } from 'zod';
+import { itemsQuery, listQuery, reportQuery, resumeBody } from '../imports/http/queries.ts';
 import { importQuery } from '../imports/options.ts';
-import { itemsQuery, listQuery, reportQuery, resumeBody } from '../imports/queries.ts';
 import {
   exampleAccepted,
   exampleBody,

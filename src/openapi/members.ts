@@ -1,6 +1,6 @@
 /** Members of organizations and of the instance in the OpenAPI document. */
 import { z } from 'zod';
-import { instanceMember, memberSearch, orgMember } from '../identity/members/schema.ts';
+import { instanceMember, memberSearch, orgMember } from '../access/member-schema.ts';
 import type { Operations } from './operation.ts';
 import { changed, created, createdDetails, exampleCreated, exampleSearch, searchAnswer } from './shapes.ts';
 

@@ -1,7 +1,7 @@
 /** How an operation is written down in the files beside, and what of it follows by itself: parameters, errors, who may. */
 import type { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
-import { type OperationId, PERMISSIONS } from '../identity/permissions.ts';
+import { type OperationId, PERMISSIONS } from '../access/permissions.ts';
 
 export interface Operation {
   /** Its name in the table of permissions. */

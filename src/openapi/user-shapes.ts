@@ -1,6 +1,6 @@
 /** The user object of interface.md in the OpenAPI document. */
 import { z } from 'zod';
-import { GENDERS } from '../users/fields.ts';
+import { GENDERS } from '../fields/fields.ts';
 import { ACCESS_TOKEN_TYPES } from '../users/view.ts';
 import { details, exampleDetails } from './shapes.ts';
 

@@ -1,6 +1,6 @@
 /** Users in the OpenAPI document: reading and searching them, and what becomes of them. */
 import { z } from 'zod';
-import { INSTANCE_ROLES, type OperationId, ORG_ROLES } from '../identity/permissions.ts';
+import { INSTANCE_ROLES, type OperationId, ORG_ROLES } from '../access/permissions.ts';
 import { userSearch } from '../users/schema.ts';
 import type { Operation, Operations } from './operation.ts';
 import { changed, details, exampleDetails, exampleSearch, searchAnswer } from './shapes.ts';

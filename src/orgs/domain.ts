@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { nameKey, textProblem } from '../users/fields.ts';
+import { nameKey, textProblem } from '../fields/fields.ts';
 
 const LABEL_MAX = 50;
 /** Labels of letters, digits, hyphens and underscores, of any script, divided by dots. */

@@ -1,12 +1,12 @@
 /** Organizations: set up, create, get, search. */
 import { Router } from 'express';
+import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
+import { pathId } from '../access/path-id.ts';
 import { details } from '../db/events.ts';
 import { transaction } from '../db/pool.ts';
 import { readJson } from '../http/json-body.ts';
 import { searchResult } from '../http/paging.ts';
 import { parseBody } from '../http/parse-body.ts';
-import { callerOf, requirePermission, selectedOrg } from '../identity/caller.ts';
-import { pathId } from '../identity/path-id.ts';
 import { newId } from '../ids.ts';
 import { newOrg, orgSearch, orgSetUp } from './schema.ts';
 import { type OrgDeps, setUpOrg } from './set-up.ts';

@@ -1,9 +1,9 @@
 /** Bodies of the organization calls (interface.md 4.1, contract section 3). */
 import { z } from 'zod';
+import { orgRoleList } from '../access/member-schema.ts';
+import { bool, emailAddress, gender, id, language, requiredText, text } from '../fields/fields.ts';
+import { mobileNumber } from '../fields/phone.ts';
 import { paging } from '../http/paging.ts';
-import { orgRoleList } from '../identity/members/schema.ts';
-import { bool, emailAddress, gender, id, language, requiredText, text } from '../users/fields.ts';
-import { mobileNumber } from '../users/phone.ts';
 import { domainName } from './domain.ts';
 
 const profile = z.object({

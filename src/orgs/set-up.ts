@@ -2,14 +2,15 @@
  * Set-up: an organization, its first user and that user's membership, all or nothing (interface.md 4.1).
  * If we die before the commit nothing is there; after it the verification mail is in the outbox already.
  */
+
+import { addMember } from '../access/members.ts';
 import type { Config } from '../config.ts';
 import type { AppendedEvent } from '../db/events.ts';
 import { type Pool, transaction } from '../db/pool.ts';
-import { addMember } from '../identity/members/store.ts';
+import { displayNameOf, GENDERS } from '../fields/fields.ts';
 import { newId } from '../ids.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import type { Hasher } from '../passwords/hasher.ts';
-import { displayNameOf, GENDERS } from '../users/fields.ts';
 import { insertUser, type NewUser } from '../users/store.ts';
 import type { OrgSetUp } from './schema.ts';
 import { insertOrg } from './store.ts';

@@ -2,8 +2,8 @@
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
+import { nameKey } from '../fields/fields.ts';
 import type { Page } from '../http/paging.ts';
-import { nameKey } from '../users/fields.ts';
 import { anotherDomain, generatedDomain } from './domain.ts';
 import type { OrgQuery } from './schema.ts';
 

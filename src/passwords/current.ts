@@ -5,9 +5,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import bcrypt from 'bcryptjs';
-import { argon2Cost, makeArgon2id } from './argon2.ts';
-import { bcryptCost, bcryptSeesAll } from './bcrypt.ts';
 import { schemeOf, seesAll, verifyHash } from './registry.ts';
+import { argon2Cost, makeArgon2id } from './schemes/argon2.ts';
+import { bcryptCost, bcryptSeesAll } from './schemes/bcrypt.ts';
 
 /** OWASP's password storage recommendation for argon2id: 19 MiB, 2 passes, 1 lane. */
 const ARGON2ID = { m: 19 * 1024, t: 2, p: 1 } as const;

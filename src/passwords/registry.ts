@@ -4,25 +4,26 @@
  * Guarantee: what `hashProblem` lets pass, `verifyHash` can verify; a message names the scheme and numbers of it, but
  * never a salt or a hash. Nothing here touches anything outside: a crash leaves nothing behind.
  */
-import { argon2Schemes } from './argon2.ts';
-import { aspnetIdentitySchemes } from './aspnet-identity.ts';
-import { bcryptScheme } from './bcrypt.ts';
-import { djangoSchemes } from './django.ts';
-import { drupal7Scheme } from './drupal7.ts';
-import { fbscryptScheme } from './fbscrypt.ts';
-import { hmacSchemes } from './hmac.ts';
-import { ldapSchemes } from './ldap.ts';
-import { md5CryptScheme } from './md5-crypt.ts';
-import { md5PlainScheme } from './md5-plain.ts';
-import { md5SaltedSchemes } from './md5-salted.ts';
-import { pbkdf2Schemes } from './pbkdf2.ts';
-import { phpassScheme } from './phpass.ts';
-import { saltedDigestSchemes } from './salted-digest.ts';
+
 import { LONGEST, type Scheme } from './scheme.ts';
-import { scryptScheme } from './scrypt.ts';
-import { sha2CryptSchemes } from './sha2-crypt.ts';
-import { werkzeugSchemes } from './werkzeug.ts';
-import { wordpressScheme } from './wordpress.ts';
+import { argon2Schemes } from './schemes/argon2.ts';
+import { aspnetIdentitySchemes } from './schemes/aspnet-identity.ts';
+import { bcryptScheme } from './schemes/bcrypt.ts';
+import { djangoSchemes } from './schemes/django.ts';
+import { drupal7Scheme } from './schemes/drupal7.ts';
+import { fbscryptScheme } from './schemes/fbscrypt.ts';
+import { hmacSchemes } from './schemes/hmac.ts';
+import { ldapSchemes } from './schemes/ldap.ts';
+import { md5CryptScheme } from './schemes/md5-crypt.ts';
+import { md5PlainScheme } from './schemes/md5-plain.ts';
+import { md5SaltedSchemes } from './schemes/md5-salted.ts';
+import { pbkdf2Schemes } from './schemes/pbkdf2.ts';
+import { phpassScheme } from './schemes/phpass.ts';
+import { saltedDigestSchemes } from './schemes/salted-digest.ts';
+import { scryptScheme } from './schemes/scrypt.ts';
+import { sha2CryptSchemes } from './schemes/sha2-crypt.ts';
+import { werkzeugSchemes } from './schemes/werkzeug.ts';
+import { wordpressScheme } from './schemes/wordpress.ts';
 
 /** The most common first: the first that matches is taken. */
 export const SCHEMES: readonly Scheme[] = [

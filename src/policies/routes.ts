@@ -4,12 +4,12 @@
  * The document says of the reset only that it answers `details`: it does so whether or not there was something to reset.
  */
 import { type Request, type Response, Router } from 'express';
+import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
+import type { OperationId } from '../access/permissions.ts';
 import { type AppendedEvent, type Details, details } from '../db/events.ts';
 import { type Pool, transaction } from '../db/pool.ts';
 import { readJson } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
-import { callerOf, requirePermission, selectedOrg } from '../identity/caller.ts';
-import type { OperationId } from '../identity/permissions.ts';
 import { requireOrg } from '../orgs/store.ts';
 import type { AgePolicy } from './age.ts';
 import { agePolicyBody } from './schema.ts';

@@ -2,10 +2,11 @@
  * Password-age policies as they are stored: one of the instance, and one of each organization that set its own.
  * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
  */
+
+import { INSTANCE } from '../access/members.ts';
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
-import { INSTANCE } from '../identity/members/store.ts';
 import type { AgePolicy } from './age.ts';
 
 /** Whose policy it is; null: the instance's. */

@@ -9,8 +9,8 @@ import {
 import { Redis } from 'ioredis';
 import type pg from 'pg';
 import { openPool } from '../db/pool.ts';
-import { mergeCompletions } from './merge-completions.ts';
-import { mergeScripts } from './merge-scripts.ts';
+import { mergeCompletions } from './batching/postgres-pool.ts';
+import { mergeScripts } from './batching/redis-connection.ts';
 
 export interface Backend {
   kind: 'redis' | 'postgres';

@@ -5,7 +5,7 @@
  * Judges nothing: an address that is none, or a hash that will not verify, is for the service to refuse, so that it is
  * told in one place and one way.
  */
-import { e164 } from '../users/phone.ts';
+import { e164 } from '../fields/phone.ts';
 import { eachOnce } from './links.ts';
 import type { Note, Person, ProviderLink } from './person.ts';
 

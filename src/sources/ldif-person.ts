@@ -5,8 +5,9 @@
  * RFC 4519 (person, organizationalPerson, residentialPerson), RFC 2798 (inetOrgPerson), RFC 2307 (posixAccount), RFC 4524
  * (account), RFC 1274 (pilotPerson)
  */
-import { classesOf, firstOf, valuesOf } from './ldif-values.ts';
+
 import type { Fields } from './source.ts';
+import { classesOf, firstOf, valuesOf } from './systems/ldif/values.ts';
 
 /** Persons who can sign in, and those of an address book, which are told from Active Directory's contacts below. */
 const PERSON_CLASSES = [

@@ -5,8 +5,8 @@
 import { hashProblem } from '../passwords/registry.ts';
 import { namedHash } from './hash-like.ts';
 import { passwordHashIn, placeOf } from './hash-search.ts';
-import { type Mapping, valueAt } from './mapping.ts';
 import type { Fields } from './source.ts';
+import { type Mapping, valueAt } from './systems/mapping.ts';
 import { textAt } from './values.ts';
 
 export interface MappedHash {

@@ -1,23 +1,24 @@
 /** Every system whose export is understood. A new one: its file, one line here, a fixture, a page in docs/sources/. */
-import { aspnet } from './aspnet.ts';
-import { auth0 } from './auth0.ts';
-import { clerk } from './clerk.ts';
-import { cognito } from './cognito.ts';
-import { devise } from './devise.ts';
-import { django } from './django.ts';
-import { firebase } from './firebase.ts';
-import { fusionauth } from './fusionauth.ts';
-import { keycloak } from './keycloak.ts';
-import { kratos } from './kratos.ts';
-import { laravel } from './laravel.ts';
-import { ldif } from './ldif.ts';
-import { csv, ndjson } from './mapped.ts';
-import { okta } from './okta.ts';
+
 import type { Source } from './source.ts';
-import { supabase } from './supabase.ts';
-import { supertokens } from './supertokens.ts';
-import { wordpress } from './wordpress.ts';
-import { zitadel } from './zitadel.ts';
+import { aspnet } from './systems/aspnet/aspnet.ts';
+import { auth0 } from './systems/auth0/auth0.ts';
+import { clerk } from './systems/clerk/clerk.ts';
+import { cognito } from './systems/cognito.ts';
+import { devise } from './systems/devise.ts';
+import { django } from './systems/django.ts';
+import { firebase } from './systems/firebase/firebase.ts';
+import { fusionauth } from './systems/fusionauth/fusionauth.ts';
+import { keycloak } from './systems/keycloak/keycloak.ts';
+import { kratos } from './systems/kratos/kratos.ts';
+import { laravel } from './systems/laravel.ts';
+import { ldif } from './systems/ldif/ldif.ts';
+import { csv, ndjson } from './systems/mapped.ts';
+import { okta } from './systems/okta/okta.ts';
+import { supabase } from './systems/supabase/supabase.ts';
+import { supertokens } from './systems/supertokens/supertokens.ts';
+import { wordpress } from './systems/wordpress/wordpress.ts';
+import { zitadel } from './systems/zitadel/zitadel.ts';
 
 export const SOURCES: readonly Source[] = [
   aspnet,

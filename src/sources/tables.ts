@@ -2,9 +2,10 @@
  * JSON as phpMyAdmin exports it: a list of a header, a database and its tables, each with its name and its rows.
  * https://docs.phpmyadmin.net/en/latest/import_export.html#json
  */
-import { mappingFor } from './mapping.ts';
+
 import { CONTEXT } from './read/json.ts';
 import type { Fields, JsonPath, Source } from './source.ts';
+import { mappingFor } from './systems/mapping.ts';
 import { objectAt } from './values.ts';
 
 /** Where the rows stand. */

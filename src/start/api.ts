@@ -9,7 +9,7 @@ import { buildApp } from '../app.ts';
 import { openPool } from '../db/pool.ts';
 import { listen } from '../http/server.ts';
 import { openProvider } from '../identity/oauth/provider.ts';
-import { openImportSignal } from '../imports/signal.ts';
+import { openImportSignal } from '../imports/status/signal.ts';
 import type { Running, StoresConfig } from '../lifecycle.ts';
 import { openHasher } from '../passwords/hasher.ts';
 import { openQueues } from '../queue/queues.ts';

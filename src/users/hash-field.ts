@@ -1,7 +1,7 @@
 /** The field of a password hash: its limit, which depends on the scheme, and whether a login can verify it. */
 import { z } from 'zod';
+import { textProblem } from '../fields/fields.ts';
 import { HASH_MAX, hashProblem, longestHash } from '../passwords/registry.ts';
-import { textProblem } from './fields.ts';
 
 const ABOUT = `A hash of one of the schemes of docs/passwords.md. At most 200 characters; only one that begins with \`$fbscrypt$\` may have up to ${HASH_MAX}.`;
 

@@ -1,8 +1,8 @@
 /** Accounts of users at other identity providers; kept and readable, not logged in with. */
 import { z } from 'zod';
 import type { Db } from '../db/pool.ts';
-import { eachOnce } from './cross-fields.ts';
-import { requiredText } from './fields.ts';
+import { eachOnce } from '../fields/cross-fields.ts';
+import { requiredText } from '../fields/fields.ts';
 
 const MAX_LINKS = 10_000;
 

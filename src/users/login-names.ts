@@ -5,7 +5,7 @@
  * A bare name means somebody else when a second organization has it, or when it reads as the full login name of a user
  * (`ann@acme.org`, where the organization with the domain `acme.org` has an `ann`): the full login name wins.
  */
-import { nameKey } from './fields.ts';
+import { nameKey } from '../fields/fields.ts';
 
 /** SQL over `users u`: no other user answers to the bare name. A domain holds no `@`, so the last one divides. */
 export const BARE_NAME_IS_ENOUGH = `not exists (

@@ -1,8 +1,8 @@
 /** Metadata of users: what others keep with them. Values are bytes, base64 in JSON (interface.md 4.3). */
 import { z } from 'zod';
 import type { Db } from '../db/pool.ts';
-import { eachOnce } from './cross-fields.ts';
-import { requiredText, textProblem } from './fields.ts';
+import { eachOnce } from '../fields/cross-fields.ts';
+import { requiredText, textProblem } from '../fields/fields.ts';
 
 // One class and no groups: a pattern that repeats groups overflows the stack on a text of megabytes.
 const BASE64 = /^[A-Za-z0-9+/]+(={0,2})$/;

@@ -1,8 +1,9 @@
 /** Whose user a caller may change: everybody that the table of permissions gives them, save those who may do more than they. */
+
+import { type Caller, covers, may, permissionDenied, requireReach } from '../access/caller.ts';
+import { rightsOf } from '../access/members.ts';
+import type { OperationId } from '../access/permissions.ts';
 import type { Db } from '../db/pool.ts';
-import { type Caller, covers, may, permissionDenied, requireReach } from '../identity/caller.ts';
-import { rightsOf } from '../identity/members/store.ts';
-import type { OperationId } from '../identity/permissions.ts';
 import { findUser, type User, type UserLock, userNotFound } from './store.ts';
 
 /** `manager`: by a role on the user's organization, which users may hold over themselves too. */

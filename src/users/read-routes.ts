@@ -1,12 +1,12 @@
 /** Reading users: one by its id, its metadata and links, and the search. */
 import { type Request, type Response, Router } from 'express';
+import { callerOf, orgsFor, requireReach } from '../access/caller.ts';
+import { pathId } from '../access/path-id.ts';
+import type { OperationId } from '../access/permissions.ts';
 import type { Pool } from '../db/pool.ts';
 import { readJson } from '../http/json-body.ts';
 import { searchResult } from '../http/paging.ts';
 import { parseBody } from '../http/parse-body.ts';
-import { callerOf, orgsFor, requireReach } from '../identity/caller.ts';
-import { pathId } from '../identity/path-id.ts';
-import type { OperationId } from '../identity/permissions.ts';
 import { linksOf } from './idp-links.ts';
 import { metadataOf } from './metadata.ts';
 import { userSearch } from './schema.ts';

@@ -1,7 +1,7 @@
 /** Bodies of the user calls. */
 import { z } from 'zod';
+import { id, requiredText, text } from '../fields/fields.ts';
 import { paging } from '../http/paging.ts';
-import { id, requiredText, text } from './fields.ts';
 import { ACCESS_TOKEN_TYPES } from './view.ts';
 
 export const newMachine = z.object({

@@ -3,8 +3,8 @@
  * Each condition is written so that an index serves it: users_name, users_email or the primary key.
  */
 import type { Db } from '../db/pool.ts';
+import { nameKey } from '../fields/fields.ts';
 import type { Page } from '../http/paging.ts';
-import { nameKey } from './fields.ts';
 import { hasLoginName } from './login-names.ts';
 import type { UserQuery } from './schema.ts';
 import { USER_COLUMNS, type User } from './store.ts';

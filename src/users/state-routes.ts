@@ -1,10 +1,10 @@
 /** Deactivate, reactivate, lock, unlock, delete: whoever manages users, and nobody for users who may do more. */
 import { type Request, type Response, Router } from 'express';
+import { callerOf } from '../access/caller.ts';
+import { pathId } from '../access/path-id.ts';
+import type { OperationId } from '../access/permissions.ts';
 import { type AppendedEvent, details } from '../db/events.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
-import { callerOf } from '../identity/caller.ts';
-import { pathId } from '../identity/path-id.ts';
-import type { OperationId } from '../identity/permissions.ts';
 import { reachForChange } from './reach.ts';
 import { changeState, type StateChange, TRANSITIONS } from './states.ts';
 import { deleteUser, type User } from './store.ts';

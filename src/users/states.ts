@@ -5,12 +5,13 @@
  * same transaction, go its event and, where a user is stopped, its sessions and grants; so nothing of them is left when
  * the change is answered, and none of it comes back. If we die before the commit, nothing has happened.
  */
+
+import { keepAnIamOwner } from '../access/members.ts';
+import type { OperationId } from '../access/permissions.ts';
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
 import { clearFailures } from '../identity/login/failures.ts';
-import { keepAnIamOwner } from '../identity/members/store.ts';
-import type { OperationId } from '../identity/permissions.ts';
 import { endLogins } from './end-logins.ts';
 import type { User, UserState } from './store.ts';
 

@@ -2,12 +2,13 @@
  * Users as they are stored: reading one, adding one, deleting one.
  * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
  */
+
+import { keepAnIamOwner } from '../access/members.ts';
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
-import { keepAnIamOwner } from '../identity/members/store.ts';
+import { nameKey } from '../fields/fields.ts';
 import { dropUnsentMails } from '../mail/outbox.ts';
-import { nameKey } from './fields.ts';
 import { BARE_NAME_IS_ENOUGH } from './login-names.ts';
 
 export type UserState = 'active' | 'inactive' | 'locked' | 'initial';

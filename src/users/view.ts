@@ -1,6 +1,6 @@
 /** The user object of interface.md ("User (as returned by get user)"): every documented scalar, false and empty too. */
 import { type Details, details } from '../db/events.ts';
-import { GENDERS } from './fields.ts';
+import { GENDERS } from '../fields/fields.ts';
 import { loginNames } from './login-names.ts';
 import type { User, UserState } from './store.ts';
 

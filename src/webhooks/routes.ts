@@ -1,8 +1,8 @@
 /** The secret that signs an organization's webhooks, over HTTP. */
 import { Router } from 'express';
+import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
 import { details } from '../db/events.ts';
 import { type Pool, transaction } from '../db/pool.ts';
-import { callerOf, requirePermission, selectedOrg } from '../identity/caller.ts';
 import { requireOrg } from '../orgs/store.ts';
 import type { Secrets } from '../secrets.ts';
 import { setWebhookSecret } from './secret.ts';

@@ -1,6 +1,6 @@
 /** A URL that wants to be told something, as callers send it. What it may lead to is judged in target.ts. */
 import { z } from 'zod';
-import { textProblem } from '../users/fields.ts';
+import { textProblem } from '../fields/fields.ts';
 
 const MAX = 2000;
 

@@ -1,7 +1,7 @@
 /** Benches that measure while an import runs: it is slow enough for them on any machine, as a worker takes one job at a time. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { requireOrSkip } from '../support/programs.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 import { assertMeasured, type Line, run, runJson } from './command.ts';
 
 /** One commit a user, so that calls with pauses between them have their time. */

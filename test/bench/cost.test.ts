@@ -1,11 +1,11 @@
 /** The pure parts of the bench `cost`: what a profile says, and how it is shown. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { listed } from '../../bench/cost.ts';
-import { boxesOf, flameGraph } from '../../bench/flame.ts';
-import { type CpuProfile, callTree, cut } from '../../bench/profile.ts';
-import { commandsPerUser, REST, readCommands, scriptShares } from '../../bench/redis-cost.ts';
-import { OTHER, stepOf, stepShares } from '../../bench/steps.ts';
+import { listed } from '../../bench/benches/cost.ts';
+import { boxesOf, flameGraph } from '../../bench/measure/flame.ts';
+import { type CpuProfile, callTree, cut } from '../../bench/measure/profile.ts';
+import { commandsPerUser, REST, readCommands, scriptShares } from '../../bench/measure/redis-cost.ts';
+import { OTHER, stepOf, stepShares } from '../../bench/measure/steps.ts';
 
 const frame = (functionName: string, url = '', lineNumber = -1) => ({ functionName, url, lineNumber });
 const BULLMQ = 'file:///srv/muster/node_modules/bullmq/dist/cjs/classes/worker.js';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import test from 'node:test';
-import { cpuPerUnit, cpuTime, hasProc, peakMemory, sumOf } from '../../bench/cpu.ts';
+import { cpuPerUnit, cpuTime, hasProc, peakMemory, sumOf } from '../../bench/machine/cpu.ts';
 
 const skip = !hasProc() && 'there is no /proc';
 /** The kernel's figures are whole hundredths of a second for each process. */

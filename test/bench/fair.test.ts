@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { smallBody } from '../../bench/fair.ts';
-import { importBody } from '../../bench/load.ts';
-import { importEntry } from '../../src/imports/schema.ts';
+import { smallBody } from '../../bench/benches/fair.ts';
+import { importBody } from '../../bench/stand/load.ts';
+import { importEntry } from '../../src/imports/validate/schema.ts';
 
 interface Entry {
   userId: string;

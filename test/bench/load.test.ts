@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { importBody, userId } from '../../bench/load.ts';
-import { importEntry } from '../../src/imports/schema.ts';
+import { importBody, userId } from '../../bench/stand/load.ts';
+import { importEntry } from '../../src/imports/validate/schema.ts';
 import { hashProblem } from '../../src/passwords/registry.ts';
 
 test('the body holds as many different valid users as were asked for, of about 350 bytes', () => {

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import { loopDelayOptions, readLag, workerDelay } from '../../bench/loop-delays.ts';
+import { loopDelayOptions, readLag, workerDelay } from '../../bench/measure/loop-delays.ts';
 
 test('the API’s figures are read from its metrics, without the pause between two looks', () => {
   const metrics = 'nodejs_eventloop_lag_max_seconds 0.0735\nnodejs_eventloop_lag_p99_seconds 0.0095\n';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { limitOf, readUse, useBetween } from '../../bench/machine-use.ts';
+import { limitOf, readUse, useBetween } from '../../bench/machine/machine-use.ts';
 
 const before = { ms: 0, byRole: { worker: 0, redis: 500_000 }, busy: 100 };
 

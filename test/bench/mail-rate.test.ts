@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { mostInASecond, rateOf } from '../../bench/mail-rate.ts';
+import { mostInASecond, rateOf } from '../../bench/measure/mail-rate.ts';
 
 /** `count` arrivals, `ms` apart. */
 function every(ms: number, count: number, from = 0): number[] {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { parseRedisMemory } from '../../bench/redis-memory.ts';
+import { parseRedisMemory } from '../../bench/measure/redis-memory.ts';
 
 const INFO =
   '# Memory\r\nused_memory:9000000\r\nused_memory_peak:12345678\r\nused_memory_peak_human:11.77M\r\n\r\n' +

@@ -8,7 +8,7 @@ import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { distributionPrograms } from '../../bench/distribution.ts';
-import { requireOrSkip } from '../support/programs.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 
 const run = promisify(execFile);
 const MAIN = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));

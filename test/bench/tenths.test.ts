@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { longestPause, type Sample, tenthRates, timeAt } from '../../bench/tenths.ts';
+import { longestPause, type Sample, tenthRates, timeAt } from '../../bench/machine/growth.ts';
 
 const SAMPLES: Sample[] = [
   { ms: 1000, ended: 0 },

@@ -12,14 +12,14 @@ import {
   deviceDonePage,
   deviceFormGonePage,
   deviceStoppedPage,
-} from '../../src/identity/pages/device.ts';
-import { PAGES as ERROR_PAGES } from '../../src/identity/pages/errors.ts';
-import { forgotDonePage, forgotForm, passwordForm, verifyForm } from '../../src/identity/pages/forms.ts';
-import { type Page, renderPage } from '../../src/identity/pages/layout.ts';
-import { changeForm, codeForm, expiringPage, loginForm, stopPage } from '../../src/identity/pages/login-forms.ts';
-import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from '../../src/identity/pages/sign-out.ts';
+} from '../../src/pages/device.ts';
+import { PAGES as ERROR_PAGES } from '../../src/pages/errors.ts';
+import { forgotDonePage, forgotForm, passwordForm, verifyForm } from '../../src/pages/forms.ts';
+import { type Page, renderPage } from '../../src/pages/layout.ts';
+import { changeForm, codeForm, expiringPage, loginForm, stopPage } from '../../src/pages/login-forms.ts';
+import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from '../../src/pages/sign-out.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
-import { requireOrSkip } from '../support/programs.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 const LONG = 'Vereinigte Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft & Co';

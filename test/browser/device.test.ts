@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { CLI_CLIENT, CLI_SCOPE } from '../../src/identity/oauth/cli-client.ts';
 import { type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
-import { requireOrSkip } from '../support/programs.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 import { headed, logIn } from './stage.ts';
 
 describe('a device without a browser', () => {

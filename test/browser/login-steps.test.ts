@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { screenshot } from '../support/browser.ts';
-import { requireOrSkip } from '../support/programs.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 import { codeAt, wrongCode } from '../support/totp.ts';
 import { eventsOf, humanRow } from '../users/people.ts';
 import { chooseNew, headed, logIn, openStage, type Stage, welcomed } from './stage.ts';

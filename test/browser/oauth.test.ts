@@ -13,7 +13,7 @@ import type { Page } from 'playwright-core';
 import { type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
 import { API_SCOPE, addClient } from '../support/oauth.ts';
-import { requireOrSkip } from '../support/programs.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
 
 describe('a relying party and a browser', () => {

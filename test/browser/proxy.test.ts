@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { startApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
-import { requireOrSkip } from '../support/programs.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 import { addHuman } from '../users/people.ts';
 import { startApplication } from './application.ts';
 import { logIn, welcomed } from './stage.ts';

@@ -1,11 +1,11 @@
 /** Commands that do something to an import, against a real service: what they bring about, show, ask and refuse. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { bulk, people, unverified } from '../support/bodies.ts';
-import { setImport } from '../support/imports.ts';
-import { requireOrSkip } from '../support/programs.ts';
-import { must, type Service, startService } from '../support/service.ts';
-import { openTerminal, runMuster } from '../support/terminal.ts';
+import { bulk, people, unverified } from '../support/imports/bodies.ts';
+import { setImport } from '../support/imports/imports.ts';
+import { must, type Service, startService } from '../support/processes/service.ts';
+import { openTerminal, runMuster } from '../support/processes/terminal.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
 
 const NUMBER = /^\d+$/;

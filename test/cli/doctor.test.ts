@@ -13,16 +13,16 @@ import test, { type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { migrateQueue } from '../../src/queue/schema.ts';
 import { claimPort } from '../../src/start/address.ts';
-import { startTestServer, testDatabase } from '../support/postgres.ts';
-import { findProgram, requireOrSkip } from '../support/programs.ts';
-import { redisUrl, startRedis } from '../support/redis.ts';
-import { type Service, type ServiceOptions, startService } from '../support/service.ts';
+import { type Service, type ServiceOptions, startService } from '../support/processes/service.ts';
+import { runMuster } from '../support/processes/terminal.ts';
+import { findProgram, requireOrSkip } from '../support/runner/programs.ts';
 import { startSmtp } from '../support/smtp.ts';
-import { runMuster } from '../support/terminal.ts';
+import { startTestServer, testDatabase } from '../support/stores/postgres.ts';
+import { redisUrl, startRedis } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
 
 interface Told {

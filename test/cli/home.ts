@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Kept } from '../../src/cli/settings.ts';
+import type { Kept } from '../../src/cli/service/settings.ts';
 import {
   type Finished,
   type MusterOptions,
@@ -12,7 +12,7 @@ import {
   runMuster,
   startMuster,
   type Terminal,
-} from '../support/terminal.ts';
+} from '../support/processes/terminal.ts';
 import { waitFor } from '../support/wait.ts';
 
 export interface Home {

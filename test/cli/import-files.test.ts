@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { requireOrSkip } from '../support/programs.ts';
-import { startService } from '../support/service.ts';
-import { type Finished, openTerminal, runMuster } from '../support/terminal.ts';
+import { startService } from '../support/processes/service.ts';
+import { type Finished, openTerminal, runMuster } from '../support/processes/terminal.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 
 async function folder(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'muster-files-'));

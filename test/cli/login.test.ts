@@ -9,8 +9,8 @@ import { claimPort } from '../../src/start/address.ts';
 import { headed, logIn } from '../browser/stage.ts';
 import { unique } from '../support/answers.ts';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
-import { requireOrSkip } from '../support/programs.ts';
-import { must, type Service, startService } from '../support/service.ts';
+import { must, type Service, startService } from '../support/processes/service.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
 import { type Home, openHome, said } from './home.ts';
 

@@ -7,12 +7,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import { bulk, people, unverified } from '../support/bodies.ts';
-import { startCutProxy } from '../support/cut-proxy.ts';
-import { entry } from '../support/imports.ts';
-import { requireOrSkip } from '../support/programs.ts';
-import { must, startService } from '../support/service.ts';
-import { openTerminal, runMuster, runShell, startMuster } from '../support/terminal.ts';
+import { bulk, people, unverified } from '../support/imports/bodies.ts';
+import { entry } from '../support/imports/imports.ts';
+import { must, startService } from '../support/processes/service.ts';
+import { openTerminal, runMuster, runShell, startMuster } from '../support/processes/terminal.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
+import { startCutProxy } from '../support/stores/cut-proxy.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** Clears the screen, turns the writing round, ends the line. */

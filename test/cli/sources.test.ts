@@ -1,10 +1,10 @@
 /** Every source's export as a person moves it in: `muster import` on a terminal, then the old passwords. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { requireOrSkip } from '../support/programs.ts';
-import { must, type Service, startService } from '../support/service.ts';
+import { must, type Service, startService } from '../support/processes/service.ts';
+import { openTerminal } from '../support/processes/terminal.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 import { type SourceFixture, sourceFixtures } from '../support/sources.ts';
-import { openTerminal } from '../support/terminal.ts';
 import { codeAt } from '../support/totp.ts';
 
 interface Item {

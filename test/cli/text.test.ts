@@ -1,9 +1,9 @@
 /** What the command line makes of texts: tables, names that would steer a terminal, streams of events. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { jsonText, openOutput, printable, tableLines } from '../../src/cli/output.ts';
-import { eventData } from '../../src/cli/server-events.ts';
-import { width } from '../../src/cli/width.ts';
+import { eventData } from '../../src/cli/service/server-events.ts';
+import { jsonText, openOutput, printable, tableLines } from '../../src/cli/terminal/output.ts';
+import { width } from '../../src/cli/terminal/width.ts';
 
 test('columns are as wide as what stands in them looks', () => {
   const rows = [

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import test from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { openApi } from '../../src/cli/api.ts';
 import { openPlaces } from '../../src/cli/import/places.ts';
 import { upload } from '../../src/cli/import/upload.ts';
+import { openApi } from '../../src/cli/service/api.ts';
 import type { Conversion, Outcome } from '../../src/sources/convert.ts';
 
 setFlagsFromString('--expose-gc');

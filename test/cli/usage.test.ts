@@ -10,8 +10,8 @@ import test from 'node:test';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import { startApi } from '../support/api.ts';
-import { requireOrSkip } from '../support/programs.ts';
-import { MUSTER, runMuster, runShell } from '../support/terminal.ts';
+import { MUSTER, runMuster, runShell } from '../support/processes/terminal.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 
 const NAMES = COMMANDS.map(({ command }) => String(command).split(' ')[0] as string);
 

@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
-import { bulk, people } from '../support/bodies.ts';
-import { hold } from '../support/locks.ts';
-import { rowCounts } from '../support/outcome.ts';
-import { must, type Service, startService } from '../support/service.ts';
-import { startSilentProxy } from '../support/silent-proxy.ts';
-import { startUpload } from '../support/upload.ts';
+import { bulk, people } from '../support/imports/bodies.ts';
+import { rowCounts } from '../support/imports/outcome.ts';
+import { startUpload } from '../support/imports/upload.ts';
+import { must, type Service, startService } from '../support/processes/service.ts';
+import { hold } from '../support/stores/locks.ts';
+import { startSilentProxy } from '../support/stores/silent-proxy.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = people('up', 300);

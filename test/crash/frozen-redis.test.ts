@@ -1,13 +1,13 @@
 /** A Redis that stands still: it takes connections and commands, and answers nothing. It thaws only when all is answered. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { bulk, people } from '../support/bodies.ts';
-import { holdImport, waitingBatches } from '../support/hold.ts';
-import { entry } from '../support/imports.ts';
-import { assertEachOnce, usersOf } from '../support/outcome.ts';
-import { findProgram } from '../support/programs.ts';
-import { requireOrSkip, startRedis } from '../support/redis.ts';
-import { must, startService } from '../support/service.ts';
+import { bulk, people } from '../support/imports/bodies.ts';
+import { holdImport, waitingBatches } from '../support/imports/hold.ts';
+import { entry } from '../support/imports/imports.ts';
+import { assertEachOnce, usersOf } from '../support/imports/outcome.ts';
+import { must, startService } from '../support/processes/service.ts';
+import { findProgram } from '../support/runner/programs.ts';
+import { requireOrSkip, startRedis } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 200;

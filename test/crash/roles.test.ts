@@ -1,8 +1,8 @@
 /** Processes with a duty of their own that are killed: another one of their kind takes it over. */
 import assert from 'node:assert/strict';
-import { bulk, unverified } from '../support/bodies.ts';
-import { assertEachOnce } from '../support/outcome.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
+import { bulk, unverified } from '../support/imports/bodies.ts';
+import { assertEachOnce } from '../support/imports/outcome.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 400;

@@ -1,11 +1,11 @@
 /** An API whose connections to PostgreSQL fall silent: callers are told to try again, and then it works as before. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { bulk, people } from '../support/bodies.ts';
-import { rowCounts } from '../support/outcome.ts';
-import { startService } from '../support/service.ts';
-import { startSilentProxy } from '../support/silent-proxy.ts';
-import { startUpload } from '../support/upload.ts';
+import { bulk, people } from '../support/imports/bodies.ts';
+import { rowCounts } from '../support/imports/outcome.ts';
+import { startUpload } from '../support/imports/upload.ts';
+import { startService } from '../support/processes/service.ts';
+import { startSilentProxy } from '../support/stores/silent-proxy.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = people('up', 1000);

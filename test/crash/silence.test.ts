@@ -3,11 +3,11 @@
  * telling the queue that it works on its jobs. Another worker does them.
  */
 import assert from 'node:assert/strict';
-import { bulk, people } from '../support/bodies.ts';
-import { holdImport, waitingBatches } from '../support/hold.ts';
-import { assertEachOnce } from '../support/outcome.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
-import { startSilentProxy } from '../support/silent-proxy.ts';
+import { bulk, people } from '../support/imports/bodies.ts';
+import { holdImport, waitingBatches } from '../support/imports/hold.ts';
+import { assertEachOnce } from '../support/imports/outcome.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { startSilentProxy } from '../support/stores/silent-proxy.ts';
 
 const USERS = 100;
 const FAST_RESCUE = { JOB_LOCK_MS: '1000', RESCUE_AFTER_MS: '1000' };

@@ -1,9 +1,9 @@
 /** An undo whose worker is killed in the middle: the next one goes on where the last commit ended. */
 import assert from 'node:assert/strict';
 import type { Pool } from '../../src/db/pool.ts';
-import { bulk, unverified } from '../support/bodies.ts';
-import { assertSums, usersOf } from '../support/outcome.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
+import { bulk, unverified } from '../support/imports/bodies.ts';
+import { assertSums, usersOf } from '../support/imports/outcome.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 1100;

@@ -1,11 +1,11 @@
 /** Uploads that do not come to their end: nothing of them is seen, and nothing stays. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { bulk, people } from '../support/bodies.ts';
-import { lines, NDJSON, ofOrg } from '../support/ndjson.ts';
-import { assertEachOnce, rowCounts } from '../support/outcome.ts';
-import { must, onBothBackends, type Service, startService } from '../support/service.ts';
-import { startUpload } from '../support/upload.ts';
+import { bulk, people } from '../support/imports/bodies.ts';
+import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
+import { assertEachOnce, rowCounts } from '../support/imports/outcome.ts';
+import { startUpload } from '../support/imports/upload.ts';
+import { must, onBothBackends, type Service, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = people('up', 1000);

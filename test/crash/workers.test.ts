@@ -4,12 +4,12 @@
  * Items are locked, so that a worker holds a batch when the signal comes, and cannot be done before.
  */
 import assert from 'node:assert/strict';
-import { bulk, people, unverified } from '../support/bodies.ts';
-import type { TestProcess } from '../support/child.ts';
-import { beginHeld, holdWriting, moreUsers, waitingBatches } from '../support/hold.ts';
-import { jobsInProgress } from '../support/in-progress.ts';
-import { assertEachOnce, mailsByAddress, usersOf } from '../support/outcome.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
+import { bulk, people, unverified } from '../support/imports/bodies.ts';
+import { beginHeld, holdWriting, moreUsers, waitingBatches } from '../support/imports/hold.ts';
+import { jobsInProgress } from '../support/imports/in-progress.ts';
+import { assertEachOnce, mailsByAddress, usersOf } from '../support/imports/outcome.ts';
+import type { TestProcess } from '../support/processes/child.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 400;

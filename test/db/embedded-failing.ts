@@ -1,5 +1,5 @@
 /** A process whose embedded database does not start, and that has nothing else to do. */
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
 
 const settings = { fsync: 'off', no_such_setting: '1' };
 await startEmbeddedPostgres({ dataDir: process.argv[2] as string, settings }).catch((error: Error) => {

@@ -1,5 +1,5 @@
 /** A process that starts the embedded database of a folder and then only lives, for tests that kill it. */
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
 
 process.on('SIGINT', () => process.send?.('got SIGINT'));
 const postgres = await startEmbeddedPostgres({ dataDir: process.argv[2] as string });

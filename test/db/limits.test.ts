@@ -6,8 +6,8 @@ import { openPool, type Pool, transaction } from '../../src/db/pool.ts';
 import { faultKind, sqlState } from '../../src/db/sqlstates.ts';
 import { TimedClient } from '../../src/db/timed-client.ts';
 import { isUnavailable } from '../../src/http/unavailable.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
-import { type SilentProxy, startSilentProxy } from '../support/silent-proxy.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
+import { type SilentProxy, startSilentProxy } from '../support/stores/silent-proxy.ts';
 
 const MS = 1500;
 /** What never comes takes longer than any limit. */

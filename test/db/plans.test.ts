@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { searchUsers } from '../../src/users/search.ts';
-import { type Grown, grow, openSmall } from '../support/grown.ts';
-import { hotSteps, type Size, type Step } from '../support/hot-steps.ts';
-import { rowsRead } from '../support/rows-read.ts';
+import { type Grown, grow, openSmall } from '../support/stores/grown.ts';
+import { hotSteps, type Size, type Step } from '../support/stores/hot-steps.ts';
+import { rowsRead } from '../support/stores/rows-read.ts';
 
 const GROWN = 4000;
 /** Rows and index entries of one table, for a batch of some users; whoever reads a table as a whole reads GROWN at least. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openPool, type Pool, transaction } from '../../src/db/pool.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
 describe('a pool', () => {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import test from 'node:test';
 import { describeSchema } from '../../src/db/describe-schema.ts';
 import { migrate } from '../../src/db/migrate.ts';
-import { testDatabase } from '../support/postgres.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
 
 test('schema.sql is what the migrations make', async () => {
   const { pool } = await testDatabase();

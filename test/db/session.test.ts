@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { openPool, type PoolOptions } from '../../src/db/pool.ts';
-import { WRITER_SESSION } from '../../src/imports/write-batch.ts';
+import { WRITER_SESSION } from '../../src/imports/run/write-batch.ts';
 import { chooseBackend } from '../../src/queue/backend.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 
 describe('a session', () => {
   let db: TestDatabase;

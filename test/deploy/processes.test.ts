@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { claimPort } from '../../src/start/address.ts';
-import { testDatabase } from '../support/postgres.ts';
-import { redisUrl, requireOrSkip } from '../support/redis.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
+import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
 import { composeFile, environmentOf, type Service } from './compose.ts';
 

@@ -5,10 +5,10 @@ import { openFaults } from '../../workers/faults.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
 import { startMailer } from '../../workers/mailer.ts';
 import { startApi, type TestApi } from '../support/api.ts';
-import { findProgram, requireOrSkip } from '../support/programs.ts';
-import { startRedis } from '../support/redis.ts';
-import { BACKENDS } from '../support/service.ts';
+import { BACKENDS } from '../support/processes/service.ts';
+import { findProgram, requireOrSkip } from '../support/runner/programs.ts';
 import { startSmtp } from '../support/smtp.ts';
+import { startRedis } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
 
 const read = async (api: TestApi) => (await api.call('GET', '/admin/v1/diagnostics')).body;

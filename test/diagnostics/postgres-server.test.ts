@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openPool, type Pool } from '../../src/db/pool.ts';
 import { type ServerFacts, serverFacts } from '../../src/diagnostics/postgres-server.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 
 describe('the settings of a server', () => {
   let db: TestDatabase;

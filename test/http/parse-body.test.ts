@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { z } from 'zod';
 import { ApiError } from '../../src/errors.ts';
+import { requiredText } from '../../src/fields/fields.ts';
 import { camelCase, fieldPath, parseBody } from '../../src/http/parse-body.ts';
-import { requiredText } from '../../src/users/fields.ts';
 import { cpuMs } from '../support/cpu.ts';
 
 const schema = z.object({

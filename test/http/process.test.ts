@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { testDatabase } from '../support/postgres.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
 const ENCRYPTION_KEY = randomBytes(32).toString('base64');

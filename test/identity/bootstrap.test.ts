@@ -4,7 +4,7 @@ import { ConfigError, readConfig } from '../../src/config.ts';
 import { callerOfToken } from '../../src/identity/authenticate.ts';
 import { bootstrap } from '../../src/identity/bootstrap.ts';
 import { type Hasher, openHasher } from '../../src/passwords/hasher.ts';
-import { testDatabase } from '../support/postgres.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
 
 let hasher: Hasher;
 before(() => {

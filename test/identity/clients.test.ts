@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
+import { tokenHash } from '../../src/access/random-token.ts';
 import { applicationType, redirectUriProblem } from '../../src/identity/clients/redirect-uri.ts';
 import { findClient } from '../../src/identity/clients/store.ts';
-import { tokenHash } from '../../src/identity/random-token.ts';
 import { badFieldsOf, errorId, startApi, type TestApi } from '../support/api.ts';
 
 let api: TestApi;

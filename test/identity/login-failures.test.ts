@@ -7,8 +7,8 @@ import { isAttempt } from '../../src/identity/login/attempts.ts';
 import { countFailure, failureDelayMs, sweepFailures } from '../../src/identity/login/failures.ts';
 import { deleteUser } from '../../src/users/store.ts';
 import { startRescuer } from '../../workers/rescuer.ts';
-import { queueLog } from '../support/imports.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { queueLog } from '../support/imports/imports.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
 let db: TestDatabase;

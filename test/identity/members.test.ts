@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
-import { removeMember } from '../../src/identity/members/store.ts';
+import { removeMember } from '../../src/access/members.ts';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { waitFor } from '../support/wait.ts';
 

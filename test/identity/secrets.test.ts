@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
+import { tokenHash } from '../../src/access/random-token.ts';
 import { findMachineClient } from '../../src/identity/machines/secret-store.ts';
-import { tokenHash } from '../../src/identity/random-token.ts';
 import { errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 
 let api: TestApi;

@@ -4,8 +4,8 @@ import { after, before, beforeEach, test } from 'node:test';
 import { checkTotp } from '../../src/identity/totp/check.ts';
 import { TOTP_SEAL } from '../../src/identity/totp/secret.ts';
 import { confirm, hasTotp, putPending, removeTotp } from '../../src/identity/totp/store.ts';
-import { SECRETS } from '../support/imports.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { SECRETS } from '../support/imports/imports.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { codeAt, wrongCode } from '../support/totp.ts';
 
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';

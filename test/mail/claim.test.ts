@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { claimDue } from '../../src/mail/claim.ts';
 import type { MailPointer } from '../../src/mail/outbox.ts';
 import { type MailQueue, relayOnce } from '../../src/mail/relay.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { addImport, addMail, addOrg, addPerson } from './rows.ts';
 
 const HOUR = 3_600_000;

@@ -5,7 +5,7 @@ import { endCodes, issueCode, mailCode, tryCode, useCode } from '../../src/mail/
 import type { MailKind } from '../../src/mail/links.ts';
 import { dropUnsentMails } from '../../src/mail/outbox.ts';
 import { openSecrets } from '../../src/secrets.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { addImport, addMail, addOrg, addPerson } from './rows.ts';
 
 const HOUR = 3_600_000;

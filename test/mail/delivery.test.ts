@@ -9,8 +9,8 @@ import { openSmsGateway } from '../../src/mail/sms-gateway.ts';
 import { openSmtp } from '../../src/mail/smtp.ts';
 import type { Transport } from '../../src/mail/transport.ts';
 import { openSecrets } from '../../src/secrets.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { type SmtpCatcher, startSmtp, urlsIn } from '../support/smtp.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { addImport, addMail, addOrg, addPerson, outboxRow } from './rows.ts';
 
 describe('delivery over SMTP', () => {

@@ -6,9 +6,9 @@ import { readConfig } from '../../src/config.ts';
 import { openQueues, type Queues } from '../../src/queue/queues.ts';
 import { openSecrets } from '../../src/secrets.ts';
 import { type Mailer, startMailer } from '../../workers/mailer.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
-import { redisUrl, requireOrSkip } from '../support/redis.ts';
 import { type SmtpCatcher, startSmtp } from '../support/smtp.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
+import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
 import { addImport, addMail, addOrg, addPerson, outboxRow } from './rows.ts';
 

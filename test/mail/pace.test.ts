@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Db } from '../../src/db/pool.ts';
 import { openPace, type Pace } from '../../src/mail/pace.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
 describe('the pace of mails', () => {

@@ -14,9 +14,9 @@ import { mailboxFolder, openTransport, type TextTransport } from '../../src/mail
 import { openQueues } from '../../src/queue/queues.ts';
 import { openSecrets } from '../../src/secrets.ts';
 import { startMailer } from '../../workers/mailer.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
 import { type SmsGateway, startSmsGateway } from '../support/sms.ts';
 import { urlsIn } from '../support/smtp.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 import { addMail, addOrg, addPerson, outboxRow } from './rows.ts';
 

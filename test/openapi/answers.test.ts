@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { PERMISSIONS } from '../../src/access/permissions.ts';
 import { MAX_JSON_BYTES } from '../../src/http/json-body.ts';
-import { PERMISSIONS } from '../../src/identity/permissions.ts';
 import type { Json } from './judge.ts';
 import { type Judged, openJudged } from './judged.ts';
 import { STORY } from './story.ts';

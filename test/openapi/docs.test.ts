@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
-import { requireOrSkip } from '../support/programs.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 
 describe('the documentation in a browser', () => {
   let api: TestApi;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { PERMISSIONS } from '../../src/access/permissions.ts';
 import { buildApp } from '../../src/app.ts';
-import { PERMISSIONS } from '../../src/identity/permissions.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { type Json, type Judge, openJudge } from './judge.ts';
 import { routesOf } from './routes.ts';

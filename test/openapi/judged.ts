@@ -1,6 +1,6 @@
 /** Calls whose answers are judged as they come, and what is known from them. */
 import assert from 'node:assert/strict';
-import { PERMISSIONS } from '../../src/identity/permissions.ts';
+import { PERMISSIONS } from '../../src/access/permissions.ts';
 import type { Given, Json, Nowhere, Operation } from './judge.ts';
 import type { Sent } from './send.ts';
 import { STORY, type Step } from './story.ts';

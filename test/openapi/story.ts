@@ -1,5 +1,5 @@
 /** Every operation of the document, in an order in which its examples can be called. */
-import { setImport } from '../support/imports.ts';
+import { setImport } from '../support/imports/imports.ts';
 import { codeAt } from '../support/totp.ts';
 import type { Json } from './judge.ts';
 import type { World } from './world.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { hashProblem } from '../../src/passwords/registry.ts';
 import { badFieldsOf, type SetUp, startApi, type TestApi } from '../support/api.ts';
-import { entry } from '../support/imports.ts';
+import { entry } from '../support/imports/imports.ts';
 import { REFUSED, TAKEN } from './bounds.ts';
 import { oneOfEach } from './known-answers.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { ALPHABET } from '../../src/passwords/crypt3.ts';
 import { hashProblem, SCHEMES, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
+import { ALPHABET } from '../../src/passwords/schemes/crypt3.ts';
 import { KNOWN_ANSWERS } from './known-answers.ts';
 
 const anyText = fc.string({ unit: 'binary', maxLength: 250 });

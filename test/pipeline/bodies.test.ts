@@ -1,10 +1,10 @@
 /** What a body may look like: spellings, key order, encodings, entries that are wrong, users that stand in it twice. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import { bulk, fixture, OLD_PASSWORD, people } from '../support/bodies.ts';
-import { entry } from '../support/imports.ts';
-import { assertEachOnce } from '../support/outcome.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
+import { bulk, fixture, OLD_PASSWORD, people } from '../support/imports/bodies.ts';
+import { entry } from '../support/imports/imports.ts';
+import { assertEachOnce } from '../support/imports/outcome.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
 
 onBothBackends('the body of a bulk import', async (t, backend) => {
   const service = await startService(t, { backend });

@@ -1,11 +1,11 @@
 /** `_cancel` and `_resume`: no user after the answer, and exactly the rest when it goes on. */
 import assert from 'node:assert/strict';
 import type { Answer } from '../support/answers.ts';
-import { bulk, people, unverified } from '../support/bodies.ts';
-import { beginHeld, holdImport, holdWriting, moreUsers, waitingBatches } from '../support/hold.ts';
-import { waiters } from '../support/locks.ts';
-import { assertEachOnce, assertSums, usersOf } from '../support/outcome.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
+import { bulk, people, unverified } from '../support/imports/bodies.ts';
+import { beginHeld, holdImport, holdWriting, moreUsers, waitingBatches } from '../support/imports/hold.ts';
+import { assertEachOnce, assertSums, usersOf } from '../support/imports/outcome.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { waiters } from '../support/stores/locks.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 500;

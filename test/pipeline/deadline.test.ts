@@ -1,10 +1,10 @@
 /** The timeout of an import: nothing after it, whoever is alive, and the rest by `_resume`. */
 import assert from 'node:assert/strict';
-import { bulk, people, unverified } from '../support/bodies.ts';
-import { beginHeld, holdImport, moreUsers, waitingBatches } from '../support/hold.ts';
-import { setImport } from '../support/imports.ts';
-import { assertEachOnce, assertSums, rowCounts, usersOf } from '../support/outcome.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
+import { bulk, people, unverified } from '../support/imports/bodies.ts';
+import { beginHeld, holdImport, moreUsers, waitingBatches } from '../support/imports/hold.ts';
+import { setImport } from '../support/imports/imports.ts';
+import { assertEachOnce, assertSums, rowCounts, usersOf } from '../support/imports/outcome.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 onBothBackends('a deadline with no worker alive', async (t, backend) => {

@@ -1,12 +1,12 @@
 /** Where the stores are far away an import is exact, goes on steadily, and no job loses its lock on the way. */
 import assert from 'node:assert/strict';
-import { startProxy } from '../../bench/proxy.ts';
 import { openScope } from '../../bench/scope.ts';
-import { bulk, people } from '../support/bodies.ts';
-import { assertEachOnce } from '../support/outcome.ts';
-import { testDatabase } from '../support/postgres.ts';
-import { redisUrl } from '../support/redis.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
+import { startProxy } from '../../bench/stand/proxy.ts';
+import { bulk, people } from '../support/imports/bodies.ts';
+import { assertEachOnce } from '../support/imports/outcome.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
+import { redisUrl } from '../support/stores/redis.ts';
 
 const USERS = 500;
 const DELAY_MS = 40;

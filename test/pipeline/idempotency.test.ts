@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { type Answer, errorId } from '../support/answers.ts';
-import { bulk, people } from '../support/bodies.ts';
-import { entry } from '../support/imports.ts';
-import { lines, NDJSON, ofOrg } from '../support/ndjson.ts';
-import { assertEachOnce, rowCounts } from '../support/outcome.ts';
-import { must, onBothBackends, type Service, type ServiceCall, startService } from '../support/service.ts';
-import { startUpload } from '../support/upload.ts';
+import { bulk, people } from '../support/imports/bodies.ts';
+import { entry } from '../support/imports/imports.ts';
+import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
+import { assertEachOnce, rowCounts } from '../support/imports/outcome.ts';
+import { startUpload } from '../support/imports/upload.ts';
+import { must, onBothBackends, type Service, type ServiceCall, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const SINGLE = '/management/v1/users/human/_import';

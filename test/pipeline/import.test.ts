@@ -1,9 +1,9 @@
 /** A bulk import from the request to users that log in: the answer, the result, its items, and who may see them. */
 import assert from 'node:assert/strict';
-import { bulk, OLD_PASSWORD, people } from '../support/bodies.ts';
-import { entry } from '../support/imports.ts';
-import { assertEachOnce, assertSums } from '../support/outcome.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
+import { bulk, OLD_PASSWORD, people } from '../support/imports/bodies.ts';
+import { entry } from '../support/imports/imports.ts';
+import { assertEachOnce, assertSums } from '../support/imports/outcome.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const NO_COUNTS = { pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 };

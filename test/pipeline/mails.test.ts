@@ -1,9 +1,9 @@
 /** The mail rule of imports, from HTTP to the wire: who gets a mail, what it holds, and what its link does. */
 import assert from 'node:assert/strict';
-import { bulk, OLD_PASSWORD } from '../support/bodies.ts';
-import { entry, HASH } from '../support/imports.ts';
-import { assertEachOnce, mailsByAddress } from '../support/outcome.ts';
-import { must, onBothBackends, type Service, startService } from '../support/service.ts';
+import { bulk, OLD_PASSWORD } from '../support/imports/bodies.ts';
+import { entry, HASH } from '../support/imports/imports.ts';
+import { assertEachOnce, mailsByAddress } from '../support/imports/outcome.ts';
+import { must, onBothBackends, type Service, startService } from '../support/processes/service.ts';
 import { urlsIn } from '../support/smtp.ts';
 
 const PLAIN = 'plain enough';

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { errorId } from '../support/answers.ts';
-import { OLD_PASSWORD, people } from '../support/bodies.ts';
-import { entry } from '../support/imports.ts';
-import { lines, NDJSON, ofOrg } from '../support/ndjson.ts';
-import { assertEachOnce, assertSums, rowCounts } from '../support/outcome.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
+import { OLD_PASSWORD, people } from '../support/imports/bodies.ts';
+import { entry } from '../support/imports/imports.ts';
+import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
+import { assertEachOnce, assertSums, rowCounts } from '../support/imports/outcome.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
 
 onBothBackends('a bulk import of lines', async (t, backend) => {
   const service = await startService(t, { backend });

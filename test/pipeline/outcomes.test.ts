@@ -1,13 +1,13 @@
 /** Dry runs, users who exist, mails that wait, and the message of the end, as a caller meets them. */
 import assert from 'node:assert/strict';
 import type { Answer } from '../support/answers.ts';
-import { bulk, OLD_PASSWORD, people, unverified } from '../support/bodies.ts';
-import { holdImport, holdWriting, waitingBatches } from '../support/hold.ts';
-import { entry, tableCounts } from '../support/imports.ts';
-import { waiters } from '../support/locks.ts';
-import { mailsSettled } from '../support/outcome.ts';
+import { bulk, OLD_PASSWORD, people, unverified } from '../support/imports/bodies.ts';
+import { holdImport, holdWriting, waitingBatches } from '../support/imports/hold.ts';
+import { entry, tableCounts } from '../support/imports/imports.ts';
+import { mailsSettled } from '../support/imports/outcome.ts';
+import { must, onBothBackends, type Service, startService } from '../support/processes/service.ts';
 import { isGenuine, startReceiver } from '../support/receiver.ts';
-import { must, onBothBackends, type Service, startService } from '../support/service.ts';
+import { waiters } from '../support/stores/locks.ts';
 import { waitFor } from '../support/wait.ts';
 
 const PLAIN = 'correct horse';

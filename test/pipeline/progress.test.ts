@@ -1,10 +1,10 @@
 /** Watching an import: its counts add up in every answer, and its events tell of it until it ends. */
 import assert from 'node:assert/strict';
 import type { Answer } from '../support/answers.ts';
-import { bulk, people } from '../support/bodies.ts';
-import { beginHeld, holdItems } from '../support/hold.ts';
-import { assertEachOnce, assertSums } from '../support/outcome.ts';
-import { must, onBothBackends, type Service, startService } from '../support/service.ts';
+import { bulk, people } from '../support/imports/bodies.ts';
+import { beginHeld, holdItems } from '../support/imports/hold.ts';
+import { assertEachOnce, assertSums } from '../support/imports/outcome.ts';
+import { must, onBothBackends, type Service, startService } from '../support/processes/service.ts';
 
 const SLOW = { WORKER_CONCURRENCY: '2' };
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { Answer } from '../support/answers.ts';
-import { bulk, people } from '../support/bodies.ts';
-import { rowCounts } from '../support/outcome.ts';
-import { must, onBothBackends, type ServiceCall, startService } from '../support/service.ts';
+import { bulk, people } from '../support/imports/bodies.ts';
+import { rowCounts } from '../support/imports/outcome.ts';
+import { must, onBothBackends, type ServiceCall, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MAX_BYTES = 1_000_000;

@@ -1,11 +1,11 @@
 /** The import of one user: 200 means there and able to log in, 504 means never. */
 import assert from 'node:assert/strict';
 import { badFieldsOf } from '../support/answers.ts';
-import { bulk, OLD_PASSWORD, people } from '../support/bodies.ts';
-import type { TestProcess } from '../support/child.ts';
-import { entry } from '../support/imports.ts';
-import { rowCounts } from '../support/outcome.ts';
-import { must, onBothBackends, type ServiceCall, startService } from '../support/service.ts';
+import { bulk, OLD_PASSWORD, people } from '../support/imports/bodies.ts';
+import { entry } from '../support/imports/imports.ts';
+import { rowCounts } from '../support/imports/outcome.ts';
+import type { TestProcess } from '../support/processes/child.ts';
+import { must, onBothBackends, type ServiceCall, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const PATH = '/management/v1/users/human/_import';

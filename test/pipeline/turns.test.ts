@@ -5,10 +5,10 @@
  * held where it is until the small ones wait in the queue.
  */
 import assert from 'node:assert/strict';
-import { bulk, people } from '../support/bodies.ts';
-import { beginHeld, waitingBatches } from '../support/hold.ts';
-import { usersOf } from '../support/outcome.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
+import { bulk, people } from '../support/imports/bodies.ts';
+import { beginHeld, waitingBatches } from '../support/imports/hold.ts';
+import { usersOf } from '../support/imports/outcome.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const BIG = 2000;

@@ -1,9 +1,9 @@
 /** `_undo` by the workers: also while mails go out, and while the same users are imported again. */
 import assert from 'node:assert/strict';
-import { bulk, OLD_PASSWORD, people, unverified } from '../support/bodies.ts';
-import { beginHeld } from '../support/hold.ts';
-import { assertEachOnce, assertSums, usersOf } from '../support/outcome.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
+import { bulk, OLD_PASSWORD, people, unverified } from '../support/imports/bodies.ts';
+import { beginHeld } from '../support/imports/hold.ts';
+import { assertEachOnce, assertSums, usersOf } from '../support/imports/outcome.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 onBothBackends('an undo', async (t, backend) => {

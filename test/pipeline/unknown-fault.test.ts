@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { claimPort } from '../../src/start/address.ts';
 import type { Answer } from '../support/answers.ts';
-import { bulk, people } from '../support/bodies.ts';
-import { entry } from '../support/imports.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
+import { bulk, people } from '../support/imports/bodies.ts';
+import { entry } from '../support/imports/imports.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
 
 const USERS = 300;
 const BAD = ['p7', 'p8', 'p250'];

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { type Answer, errorId } from '../support/answers.ts';
-import { bulk, people } from '../support/bodies.ts';
-import { setImport } from '../support/imports.ts';
-import { lines, NDJSON, ofOrg } from '../support/ndjson.ts';
-import { assertEachOnce, rowCounts } from '../support/outcome.ts';
-import { must, onBothBackends, startService } from '../support/service.ts';
-import { startUpload } from '../support/upload.ts';
+import { bulk, people } from '../support/imports/bodies.ts';
+import { setImport } from '../support/imports/imports.ts';
+import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
+import { assertEachOnce, rowCounts } from '../support/imports/outcome.ts';
+import { startUpload } from '../support/imports/upload.ts';
+import { must, onBothBackends, startService } from '../support/processes/service.ts';
 
 const MB = 1_000_000;
 const MAX_BYTES = 20 * MB;

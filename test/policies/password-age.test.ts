@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { badFieldsOf, errorId, startApi, type TestApi } from '../support/api.ts';
-import { hold, waiters } from '../support/locks.ts';
+import { hold, waiters } from '../support/stores/locks.ts';
 
 const OF_ORG = '/management/v1/policies/password/age';
 const DEFAULT = '/management/v1/policies/default/password/age';

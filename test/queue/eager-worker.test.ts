@@ -7,9 +7,9 @@ import { Redis } from 'ioredis';
 import { type Backend, chooseBackend } from '../../src/queue/backend.ts';
 import { EagerWorker } from '../../src/queue/eager-worker.ts';
 import { LostLocks } from '../../src/queue/lost-locks.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
-import { redisUrl, requireOrSkip } from '../support/redis.ts';
-import { BACKENDS } from '../support/service.ts';
+import { BACKENDS } from '../support/processes/service.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
+import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
 
 const PREFIX = 'eager';

@@ -5,8 +5,8 @@ import test, { type TestContext } from 'node:test';
 import { Redis } from 'ioredis';
 import { openCondition } from '../../src/condition.ts';
 import { openQueues } from '../../src/queue/queues.ts';
-import { findProgram } from '../support/programs.ts';
-import { requireOrSkip, startRedis } from '../support/redis.ts';
+import { findProgram } from '../support/runner/programs.ts';
+import { requireOrSkip, startRedis } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
 
 const PATIENT = { timeoutMs: 30_000 };

@@ -1,7 +1,7 @@
 /** A worker process takes its share of the queue, and one job at a time while its database is away. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BatchFault } from '../../src/imports/batch-writer.ts';
+import { BatchFault } from '../../src/imports/run/batch-writer.ts';
 import { openShare, shareOf } from '../../workers/share.ts';
 
 test('processes share what one would have alone, down to a hundred each, and none gets more than it may', () => {

@@ -5,9 +5,9 @@ import test, { type TestContext } from 'node:test';
 import { type Condition, openCondition } from '../../src/condition.ts';
 import { inTime } from '../../src/in-time.ts';
 import { openQueues, type Queues } from '../../src/queue/queues.ts';
-import { type Gate, type Manner, startGate } from '../support/gate.ts';
-import { testDatabase } from '../support/postgres.ts';
-import { redisUrl, requireOrSkip } from '../support/redis.ts';
+import { type Gate, type Manner, startGate } from '../support/stores/gate.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
+import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
 
 interface World {

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
 import { openQueues, type Queues } from '../../src/queue/queues.ts';
-import { testDatabase } from '../support/postgres.ts';
-import { redisUrl, requireOrSkip } from '../support/redis.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
+import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
 
 for (const kind of ['postgres', 'redis'] as const) {

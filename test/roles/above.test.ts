@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
-import type { Scope } from '../../src/identity/members/store.ts';
+import type { Scope } from '../../src/access/members.ts';
 import { errorId } from '../support/answers.ts';
 import { REQUESTS, type Request } from './requests.ts';
 import { CALLERS, type Row, readTable } from './table.ts';

@@ -1,9 +1,10 @@
 /** Two organizations, a caller of each kind, and fresh things in them for callers to act on. */
+
+import { addMember, type Scope } from '../../src/access/members.ts';
+import { randomToken } from '../../src/access/random-token.ts';
 import { addClient } from '../../src/identity/clients/store.ts';
 import { addKey } from '../../src/identity/machines/keys-store.ts';
 import { setSecret } from '../../src/identity/machines/secret-store.ts';
-import { addMember, type Scope } from '../../src/identity/members/store.ts';
-import { randomToken } from '../../src/identity/random-token.ts';
 import { addPat } from '../../src/identity/tokens/store.ts';
 import { newId } from '../../src/ids.ts';
 import type { MailKind } from '../../src/mail/links.ts';

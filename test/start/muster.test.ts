@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Config, ConfigError, readConfig } from '../../src/config.ts';
-import { type Muster, type StartOptions, startMuster } from '../../src/muster.ts';
+import { type Muster, type StartOptions, startMuster } from '../../src/start/muster.ts';
 import { StartError } from '../../src/start-error.ts';
-import { testDatabase } from '../support/postgres.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
 const base = join(tmpdir(), `muster-start-${randomBytes(4).toString('hex')}`);

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test from 'node:test';
-import { launch, takenPort } from '../support/launch.ts';
-import { testDatabase } from '../support/postgres.ts';
+import { launch, takenPort } from '../support/processes/launch.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
 
 for (const [file, setting] of [
   ['src/api.ts', 'PORT'],

@@ -7,9 +7,9 @@ import { migrationState } from '../../src/db/migrate.ts';
 import { migrateQueue } from '../../src/queue/schema.ts';
 import { claimPort } from '../../src/start/address.ts';
 import { prepareDatabase } from '../../src/start/database.ts';
-import { startGate } from '../support/gate.ts';
-import { type Launched, launch, warnings } from '../support/launch.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { type Launched, launch, warnings } from '../support/processes/launch.ts';
+import { startGate } from '../support/stores/gate.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
 const PATIENT = { timeoutMs: 60_000 };

@@ -11,12 +11,12 @@ import { type Config, readConfig } from '../../src/config.ts';
 import { listen } from '../../src/http/server.ts';
 import { bootstrap } from '../../src/identity/bootstrap.ts';
 import { openProvider } from '../../src/identity/oauth/provider.ts';
-import { openImportSignal } from '../../src/imports/signal.ts';
+import { openImportSignal } from '../../src/imports/status/signal.ts';
 import { openHasher } from '../../src/passwords/hasher.ts';
 import { openQueues } from '../../src/queue/queues.ts';
 import { openSecrets } from '../../src/secrets.ts';
 import { type Answer, type CallOptions, unique } from './answers.ts';
-import { testDatabase } from './postgres.ts';
+import { testDatabase } from './stores/postgres.ts';
 
 export { type Answer, badFieldsOf, type CallOptions, errorId, unique } from './answers.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { findProgram } from './programs.ts';
+import { findProgram } from './runner/programs.ts';
 
 const ARGS = [
   '--no-sandbox',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { enqueueMail } from '../../src/mail/outbox.ts';
 import { type Answer, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
-import { hold, waiters } from '../support/locks.ts';
+import { hold, waiters } from '../support/stores/locks.ts';
 import { addHuman, humanRow } from './people.ts';
 
 let api: TestApi;

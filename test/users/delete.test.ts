@@ -3,7 +3,7 @@ import test from 'node:test';
 import { transaction } from '../../src/db/pool.ts';
 import { deleteUser } from '../../src/users/store.ts';
 import { addImport, addMail, addOrg, addPerson, ORG_ID } from '../mail/rows.ts';
-import { testDatabase } from '../support/postgres.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
 
 test('with a user go his unsent mails, and his import no longer waits for them', async () => {
   const { pool } = await testDatabase();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pino from 'pino';
+import { requestPasswordReset } from '../../src/accounts/password-reset.ts';
 import { transaction } from '../../src/db/pool.ts';
-import { requestPasswordReset } from '../../src/users/password-reset.ts';
 import { findUser } from '../../src/users/store.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { waitFor } from '../support/wait.ts';

@@ -1,7 +1,7 @@
 /** The longest of everything that the limits of interface.md let pass can be stored, found and read. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { nameKey } from '../../src/users/fields.ts';
+import { nameKey } from '../../src/fields/fields.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 
 let api: TestApi;

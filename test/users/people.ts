@@ -1,6 +1,6 @@
 /** Humans in the states that verification begins with, and the codes of their mails. */
 import { randomBytes } from 'node:crypto';
-import { randomToken, tokenHash } from '../../src/identity/random-token.ts';
+import { randomToken, tokenHash } from '../../src/access/random-token.ts';
 import type { MailKind } from '../../src/mail/links.ts';
 import { enqueueMail } from '../../src/mail/outbox.ts';
 import type { TestApi } from '../support/api.ts';

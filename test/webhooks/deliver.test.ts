@@ -4,9 +4,9 @@ import { pino } from 'pino';
 import { openSecrets } from '../../src/secrets.ts';
 import { RETRY_DELAYS_MS, type WebhookDeps, webhookRound } from '../../src/webhooks/deliver.ts';
 import { setWebhookSecret } from '../../src/webhooks/secret.ts';
-import { addOrgs, type Row } from '../support/imports.ts';
-import { type TestDatabase, testDatabase } from '../support/postgres.ts';
+import { addOrgs, type Row } from '../support/imports/imports.ts';
 import { isGenuine, type Receiver, startReceiver } from '../support/receiver.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 
 const SECRETS = openSecrets(Buffer.alloc(32, 9).toString('base64'));
 

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { openCondition } from '../../src/condition.ts';
 import type { Pool } from '../../src/db/pool.ts';
 import { openDuty } from '../../workers/duty.ts';
-import { testDatabase } from '../support/postgres.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
 const FAULT = new Error('the queue is away');

@@ -1,7 +1,7 @@
 /** `muster convert`: the export of another system as a body of an import, to look at or to send by other means. */
 import type { Argv, CommandModule } from 'yargs';
 import type { WriteOptions } from '../import/write.ts';
-import { openOutput } from '../output.ts';
+import { openOutput } from '../terminal/output.ts';
 
 interface ConvertOptions extends WriteOptions {
   json?: boolean | undefined;

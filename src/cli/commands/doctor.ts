@@ -3,8 +3,8 @@ import type { Argv, CommandModule } from 'yargs';
 import { conclude, type Finding, ok, problem, show } from '../doctor/finding.ts';
 import { checkService } from '../doctor/remote.ts';
 import { exitWith } from '../end.ts';
-import { EXIT } from '../failure.ts';
-import { type CommonOptions, openSession } from '../session.ts';
+import { type CommonOptions, openSession } from '../service/session.ts';
+import { EXIT } from '../terminal/failure.ts';
 
 interface Options extends CommonOptions {
   local?: boolean | undefined;

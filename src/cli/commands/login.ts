@@ -1,12 +1,12 @@
 import type { Argv, CommandModule } from 'yargs';
-import { openApi } from '../api.ts';
-import { EXIT, Failure } from '../failure.ts';
-import { withLock } from '../lock.ts';
 import { readTypedToken } from '../login/typed-token.ts';
-import { type Me, nameOf, readMe, rolesOf } from '../me.ts';
-import type { Output } from '../output.ts';
-import { type CommonOptions, openSession, type Session } from '../session.ts';
-import { credentialsPath, keepLogin, type Login, lockPath } from '../settings.ts';
+import { openApi } from '../service/api.ts';
+import { withLock } from '../service/lock.ts';
+import { type Me, nameOf, readMe, rolesOf } from '../service/me.ts';
+import { type CommonOptions, openSession, type Session } from '../service/session.ts';
+import { credentialsPath, keepLogin, type Login, lockPath } from '../service/settings.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
+import type { Output } from '../terminal/output.ts';
 
 interface Options extends CommonOptions {
   browser: boolean;

@@ -1,7 +1,7 @@
 import type { CommandModule } from 'yargs';
-import { withLock } from '../lock.ts';
-import { type CommonOptions, openSession, type Session } from '../session.ts';
-import { keepLogin, type Login, lockPath, readKept } from '../settings.ts';
+import { withLock } from '../service/lock.ts';
+import { type CommonOptions, openSession, type Session } from '../service/session.ts';
+import { keepLogin, type Login, lockPath, readKept } from '../service/settings.ts';
 
 /** `muster logout`: ends the login at the service and forgets it here. */
 export const logout: CommandModule<CommonOptions, CommonOptions> = {

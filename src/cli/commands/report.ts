@@ -2,13 +2,13 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import type { Argv, CommandModule } from 'yargs';
-import { Unreachable } from '../api.ts';
-import { Interrupted, untilInterrupted } from '../interrupt.ts';
+import { number } from '../imports/progress.ts';
 import { type ImportOptions, importOption, itemState, STATE } from '../options.ts';
-import { printableLines } from '../output.ts';
-import { number } from '../progress.ts';
-import { saveTo } from '../save.ts';
-import { type CommonOptions, openSession, type Session } from '../session.ts';
+import { Unreachable } from '../service/api.ts';
+import { type CommonOptions, openSession, type Session } from '../service/session.ts';
+import { Interrupted, untilInterrupted } from '../terminal/interrupt.ts';
+import { printableLines } from '../terminal/output.ts';
+import { saveTo } from '../terminal/save.ts';
 
 interface Options extends ImportOptions {
   format: string;

@@ -1,13 +1,13 @@
 import type { Argv, CommandModule } from 'yargs';
-import { type ActionOptions, act } from '../action.ts';
 import { exitWith } from '../end.ts';
-import { EXIT } from '../failure.ts';
-import { type ImportResult, showResult } from '../import-result.ts';
+import { type ActionOptions, act } from '../imports/action.ts';
+import { type ImportResult, showResult } from '../imports/import-result.ts';
+import { isEnded } from '../imports/progress.ts';
+import { watchImport } from '../imports/watch.ts';
+import { watchMails } from '../imports/watch-mails.ts';
 import { importOption, WATCH } from '../options.ts';
-import { isEnded } from '../progress.ts';
-import { type CommonOptions, openSession, type Session } from '../session.ts';
-import { watchImport } from '../watch.ts';
-import { watchMails } from '../watch-mails.ts';
+import { type CommonOptions, openSession, type Session } from '../service/session.ts';
+import { EXIT } from '../terminal/failure.ts';
 
 /** `muster send-mails`: the mails that an import with `--mails none` holds go out. */
 export const sendMails: CommandModule<CommonOptions, ActionOptions> = {

@@ -1,10 +1,10 @@
 import type { Argv, CommandModule } from 'yargs';
-import { conclude } from '../action.ts';
-import { EXIT, Failure } from '../failure.ts';
-import type { ImportResult } from '../import-result.ts';
+import { conclude } from '../imports/action.ts';
+import type { ImportResult } from '../imports/import-result.ts';
+import { type ImportProgress, number, remainingText, stateText } from '../imports/progress.ts';
 import { type ImportOptions, importNumber, WATCH } from '../options.ts';
-import { type ImportProgress, number, remainingText, stateText } from '../progress.ts';
-import { type CommonOptions, openSession, type Session } from '../session.ts';
+import { type CommonOptions, openSession, type Session } from '../service/session.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
 
 interface Options extends Omit<ImportOptions, 'import'> {
   import?: string | undefined;

@@ -1,10 +1,10 @@
 import type { Argv, CommandModule } from 'yargs';
-import { type ActionOptions, act, conclude } from '../action.ts';
-import { confirm } from '../confirm.ts';
-import type { ImportResult } from '../import-result.ts';
+import { type ActionOptions, act, conclude } from '../imports/action.ts';
+import type { ImportResult } from '../imports/import-result.ts';
+import { number } from '../imports/progress.ts';
 import { importOption, WATCH } from '../options.ts';
-import { number } from '../progress.ts';
-import { type CommonOptions, openSession } from '../session.ts';
+import { type CommonOptions, openSession } from '../service/session.ts';
+import { confirm } from '../terminal/confirm.ts';
 
 interface Options extends ActionOptions {
   yes?: boolean | undefined;

@@ -1,5 +1,5 @@
 /** What `muster doctor` says of one thing, and how it is shown. */
-import type { Output } from '../output.ts';
+import type { Output } from '../terminal/output.ts';
 
 /** `skipped`: it could not be looked at, which is nobody's fault. */
 export type State = 'ok' | 'skipped' | 'warning' | 'problem';

@@ -1,7 +1,8 @@
 /** Who is calling, and into which organizations he may import. */
-import { EXIT, Failure } from '../failure.ts';
-import { isIamOwner, type Me, nameOf, readMe } from '../me.ts';
-import type { Session } from '../session.ts';
+
+import { isIamOwner, type Me, nameOf, readMe } from '../service/me.ts';
+import type { Session } from '../service/session.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
 /** The finding, and who it is, if the service says so. */

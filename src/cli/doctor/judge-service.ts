@@ -1,7 +1,7 @@
 /** What is wrong with the service itself, by what it says: versions, key, mails, limits. */
 import type { MailFacts } from '../../diagnostics/mail.ts';
 import type { Diagnostics } from '../../diagnostics/routes.ts';
-import { number } from '../progress.ts';
+import { number } from '../imports/progress.ts';
 import { type Finding, ok, problem, size, warning } from './finding.ts';
 
 type SmtpAnswer = NonNullable<MailFacts['smtp']>;

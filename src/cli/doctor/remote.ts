@@ -1,8 +1,8 @@
 /** A look at a service from outside, as its callers see it, and at what it says of itself. */
 import type { Diagnostics } from '../../diagnostics/routes.ts';
-import { Failure } from '../failure.ts';
-import { isIamOwner } from '../me.ts';
-import type { Session } from '../session.ts';
+import { isIamOwner } from '../service/me.ts';
+import type { Session } from '../service/session.ts';
+import { Failure } from '../terminal/failure.ts';
 import { checkAddress } from './address.ts';
 import { type Finding, skipped } from './finding.ts';
 import { checkIdentity } from './identity.ts';

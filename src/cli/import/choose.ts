@@ -7,7 +7,7 @@ import { type ExportFile, openExport, STDIN } from '../../sources/read/file.ts';
 import { asFileOf, type FileOfSource, type Guess, guessSources } from '../../sources/recognize.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format, Source } from '../../sources/source.ts';
-import { EXIT, Failure } from '../failure.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
 
 export interface FileChoice {
   files: readonly string[];

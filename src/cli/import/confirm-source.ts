@@ -7,9 +7,9 @@
 import { type Contradiction, contradictionsTo, isAnybodys } from '../../sources/contradict.ts';
 import { STDIN } from '../../sources/read/file.ts';
 import type { Source } from '../../sources/source.ts';
-import { confirm } from '../confirm.ts';
-import { EXIT, Failure } from '../failure.ts';
-import { type Output, printable } from '../output.ts';
+import { confirm } from '../terminal/confirm.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
+import { type Output, printable } from '../terminal/output.ts';
 import { type Chosen, FORMAT_NAMES } from './choose.ts';
 
 export interface SourceChoice {

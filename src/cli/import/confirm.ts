@@ -3,10 +3,11 @@
  *
  * Where nobody can be asked, mails go out only when `--mails auto` or `--yes` was given.
  */
-import { confirm } from '../confirm.ts';
-import { EXIT, Failure } from '../failure.ts';
-import type { Output } from '../output.ts';
-import { number } from '../progress.ts';
+
+import { number } from '../imports/progress.ts';
+import { confirm } from '../terminal/confirm.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
+import type { Output } from '../terminal/output.ts';
 import type { Summary } from './summary.ts';
 
 /** So many mails may go out without being asked for: a test run, a small team. */

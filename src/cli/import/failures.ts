@@ -1,5 +1,5 @@
 /** Why users failed, told apart by reason, with where the first of each stand in the files. */
-import type { Api } from '../api.ts';
+import type { Api } from '../service/api.ts';
 import type { Places } from './places.ts';
 import { type Group, openGroups } from './summary.ts';
 

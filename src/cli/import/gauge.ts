@@ -1,7 +1,8 @@
 /** Progress of work whose end is known, shown once it has taken a second: small files need no bar. */
-import { openDisplay } from '../display.ts';
-import type { Output } from '../output.ts';
-import { number } from '../progress.ts';
+
+import { number } from '../imports/progress.ts';
+import { openDisplay } from '../terminal/display.ts';
+import type { Output } from '../terminal/output.ts';
 
 export interface Gauge {
   update(done: number): void;

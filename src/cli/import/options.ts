@@ -4,7 +4,7 @@ import type { Argv } from 'yargs';
 import { ENCODINGS, type Encoding } from '../../sources/read/encoding.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format } from '../../sources/source.ts';
-import { EXIT, Failure } from '../failure.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
 
 export interface SourceOptions {
   files: string[];

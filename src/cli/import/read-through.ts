@@ -1,6 +1,6 @@
 /** Reads all files once, to know what would be sent before anything is. */
 import type { Conversion } from '../../sources/convert.ts';
-import type { Output } from '../output.ts';
+import type { Output } from '../terminal/output.ts';
 import type { Chosen } from './choose.ts';
 import { openGauge } from './gauge.ts';
 import { openCounter, type Summary } from './summary.ts';

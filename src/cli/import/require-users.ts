@@ -1,7 +1,7 @@
 /** Files that hold no user are a mistake, whatever the command: a wrong file, a wrong --from, an export that was cut off. */
 
-import { EXIT, Failure } from '../failure.ts';
-import { printable } from '../output.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
+import { printable } from '../terminal/output.ts';
 import type { Summary } from './summary.ts';
 
 /**

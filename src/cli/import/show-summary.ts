@@ -1,7 +1,7 @@
 /** The summary of an import as a person reads it: first what will happen, then what is not as it should be. */
 import { HASH_NOT_USED } from '../../sources/hash-unused.ts';
-import { printable } from '../output.ts';
-import { number } from '../progress.ts';
+import { number } from '../imports/progress.ts';
+import { printable } from '../terminal/output.ts';
 import type { Group, Place, Summary } from './summary.ts';
 
 const SHOWN_ORGS = 10;

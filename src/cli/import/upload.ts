@@ -8,9 +8,9 @@
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { Conversion } from '../../sources/convert.ts';
-import { type Api, Unreachable } from '../api.ts';
-import { Failure } from '../failure.ts';
-import type { ImportResult } from '../import-result.ts';
+import type { ImportResult } from '../imports/import-result.ts';
+import { type Api, Unreachable } from '../service/api.ts';
+import { Failure } from '../terminal/failure.ts';
 import type { Places } from './places.ts';
 
 export interface Upload {

@@ -6,8 +6,8 @@
  */
 import * as oidc from 'openid-client';
 import { CLI_SCOPE } from '../../identity/oauth/cli-client.ts';
-import { EXIT, Failure } from '../failure.ts';
-import type { Output } from '../output.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
+import type { Output } from '../terminal/output.ts';
 import { type Callback, openCallback } from './callback.ts';
 import { openBrowser } from './open-browser.ts';
 import { oauthFailure, type Server, type Tokens } from './server.ts';

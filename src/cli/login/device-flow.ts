@@ -1,8 +1,8 @@
 /** The login through a browser on another machine (RFC 8628): a code is shown here and typed there. */
 import * as oidc from 'openid-client';
 import { CLI_SCOPE } from '../../identity/oauth/cli-client.ts';
-import { EXIT, Failure } from '../failure.ts';
-import type { Output } from '../output.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
+import type { Output } from '../terminal/output.ts';
 import { oauthFailure, type Server, type Tokens } from './server.ts';
 
 /** @throws Failure when the person says no, or does not say anything in time */

@@ -5,9 +5,9 @@
  */
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { EXIT, Failure } from '../failure.ts';
-import { Interrupted } from '../interrupt.ts';
-import type { Output } from '../output.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
+import { Interrupted } from '../terminal/interrupt.ts';
+import type { Output } from '../terminal/output.ts';
 
 /** RFC 6750 section 2.1, as long as the service reads. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;

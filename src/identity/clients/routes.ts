@@ -3,6 +3,10 @@
  * Guarantee: a secret is in the answer of the call that made it and nowhere else.
  */
 import { type Request, type Response, Router } from 'express';
+import { callerOf, requirePermission } from '../../access/caller.ts';
+import { INSTANCE } from '../../access/members.ts';
+import { pathId } from '../../access/path-id.ts';
+import { randomToken, tokenHash } from '../../access/random-token.ts';
 import { details } from '../../db/events.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
@@ -10,11 +14,7 @@ import { readJson } from '../../http/json-body.ts';
 import { searchResult } from '../../http/paging.ts';
 import { parseBody } from '../../http/parse-body.ts';
 import { newId } from '../../ids.ts';
-import { callerOf, requirePermission } from '../caller.ts';
-import { INSTANCE } from '../members/store.ts';
 import { endClientGrants } from '../oauth/store.ts';
-import { pathId } from '../path-id.ts';
-import { randomToken, tokenHash } from '../random-token.ts';
 import { newClient } from './schema.ts';
 import { addClient, type ListedClient, listClients, removeClient } from './store.ts';
 

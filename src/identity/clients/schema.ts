@@ -1,6 +1,6 @@
 /** Body of the call that registers a client. */
 import { z } from 'zod';
-import { requiredText } from '../../users/fields.ts';
+import { requiredText } from '../../fields/fields.ts';
 import { isHttpsLoopback, isPrivateUse, redirectUriProblem } from './redirect-uri.ts';
 import { AUTH_METHODS, type AuthMethod, GRANT_TYPES } from './store.ts';
 

@@ -2,9 +2,10 @@
  * OAuth clients: the applications that people log in to. They belong to the instance.
  * Of a secret its SHA-256 alone is kept.
  */
+
+import { INSTANCE } from '../../access/members.ts';
 import { type AppendedEvent, appendEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
-import { INSTANCE } from '../members/store.ts';
 
 /** As OpenID Connect Dynamic Client Registration 1.0 section 2 names them (`token_endpoint_auth_method`). */
 export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;

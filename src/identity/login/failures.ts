@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Db } from '../../db/pool.ts';
-import { nameKey } from '../../users/fields.ts';
+import { nameKey } from '../../fields/fields.ts';
 import type { LoginUser } from './store.ts';
 
 /** This many failures are answered at once: people mistype. */

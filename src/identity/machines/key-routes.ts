@@ -1,5 +1,8 @@
 /** Keys with which machine users sign themselves in (RFC 7523). */
 import { type Request, type Response, Router } from 'express';
+import { callerOf } from '../../access/caller.ts';
+import { pathId } from '../../access/path-id.ts';
+import type { OperationId } from '../../access/permissions.ts';
 import { details } from '../../db/events.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
@@ -8,9 +11,6 @@ import { searchResult } from '../../http/paging.ts';
 import { parseBody } from '../../http/parse-body.ts';
 import { newId } from '../../ids.ts';
 import type { User } from '../../users/store.ts';
-import { callerOf } from '../caller.ts';
-import { pathId } from '../path-id.ts';
-import type { OperationId } from '../permissions.ts';
 import { keyDetails, makeKeyPair } from './key-file.ts';
 import { addKey, listKeys, type MachineKey, removeKey } from './keys-store.ts';
 import { type MachineCall, requireMachine } from './require-machine.ts';

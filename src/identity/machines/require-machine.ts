@@ -2,12 +2,13 @@
  * The machine user of a path, for the calls that hand out what one can act as it with: tokens, keys, secrets.
  * Guarantee: nobody gets one of somebody who may do more than himself.
  */
+
+import { type Caller, covers, permissionDenied, requireReach } from '../../access/caller.ts';
+import { rightsOf } from '../../access/members.ts';
+import type { OperationId } from '../../access/permissions.ts';
 import type { Db } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
 import { findUser, type User, type UserLock, userNotFound } from '../../users/store.ts';
-import { type Caller, covers, permissionDenied, requireReach } from '../caller.ts';
-import { rightsOf } from '../members/store.ts';
-import type { OperationId } from '../permissions.ts';
 
 export interface MachineCall {
   caller: Caller;

@@ -1,6 +1,6 @@
 /** Bodies of the key calls. */
 import { z } from 'zod';
-import { expirationDate } from '../expiration-date.ts';
+import { expirationDate } from '../../access/expiration-date.ts';
 
 const KEY_TYPES = ['KEY_TYPE_JSON'] as const;
 

@@ -1,12 +1,12 @@
 /** The client secret with which a machine user gets access tokens (RFC 6749 section 4.4); its client id is its user id. */
 import { type Request, type Response, Router } from 'express';
+import { callerOf } from '../../access/caller.ts';
+import { pathId } from '../../access/path-id.ts';
+import type { OperationId } from '../../access/permissions.ts';
+import { randomToken } from '../../access/random-token.ts';
 import { details } from '../../db/events.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
-import { callerOf } from '../caller.ts';
-import { pathId } from '../path-id.ts';
-import type { OperationId } from '../permissions.ts';
-import { randomToken } from '../random-token.ts';
 import { type MachineCall, requireMachine } from './require-machine.ts';
 import { removeSecret, setSecret } from './secret-store.ts';
 

@@ -1,7 +1,8 @@
 /** The client secret of a machine user: at most one, of which the SHA-256 alone is kept. */
+
+import { tokenHash } from '../../access/random-token.ts';
 import type { AppendedEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
-import { tokenHash } from '../random-token.ts';
 import { type MachineRef, machineEvent } from './event.ts';
 
 /** A machine user as a client of the token endpoint. */

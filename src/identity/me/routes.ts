@@ -1,11 +1,11 @@
 /** `GET /management/v1/me`: whose token it is, and which roles it has where. */
 import { Router } from 'express';
+import { callerOf } from '../../access/caller.ts';
 import type { Pool } from '../../db/pool.ts';
 import { findOrgs } from '../../orgs/store.ts';
 import { findUser } from '../../users/store.ts';
 import { userDetails, userView } from '../../users/view.ts';
 import { unauthenticated } from '../authenticate.ts';
-import { callerOf } from '../caller.ts';
 
 export function meRoutes({ pool }: { pool: Pool }): Router {
   return Router().get('/management/v1/me', async (_req, res) => {

@@ -1,5 +1,10 @@
 /** Members of an organization (its ORG_OWNER decides) and of the instance (IAM_OWNER decides). */
 import { type Request, type Response, Router } from 'express';
+import { type Caller, callerOf, requirePermission, requireReach, selectedOrg } from '../../access/caller.ts';
+import { instanceMember, memberSearch, orgMember } from '../../access/member-schema.ts';
+import { addMember, listMembers, type Member, ownerOf, removeMember, type Scope } from '../../access/members.ts';
+import { pathId } from '../../access/path-id.ts';
+import type { OperationId } from '../../access/permissions.ts';
 import { details } from '../../db/events.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
 import { readJson } from '../../http/json-body.ts';
@@ -7,11 +12,6 @@ import { searchResult } from '../../http/paging.ts';
 import { parseBody } from '../../http/parse-body.ts';
 import { requireOrg } from '../../orgs/store.ts';
 import { findUser, type User, userNotFound } from '../../users/store.ts';
-import { type Caller, callerOf, requirePermission, requireReach, selectedOrg } from '../caller.ts';
-import { pathId } from '../path-id.ts';
-import type { OperationId } from '../permissions.ts';
-import { instanceMember, memberSearch, orgMember } from './schema.ts';
-import { addMember, listMembers, type Member, ownerOf, removeMember, type Scope } from './store.ts';
 
 /** The two kinds of members, and the operations on each. */
 const KINDS = [

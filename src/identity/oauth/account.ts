@@ -4,7 +4,7 @@
  */
 import type { Account, AccountClaims } from 'oidc-provider';
 import type { Db } from '../../db/pool.ts';
-import { GENDERS } from '../../users/fields.ts';
+import { GENDERS } from '../../fields/fields.ts';
 import { loginNames } from '../../users/login-names.ts';
 import { findUser, type User } from '../../users/store.ts';
 

@@ -11,7 +11,7 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { Pool } from '../../db/pool.ts';
 import { sqlState } from '../../db/sqlstates.ts';
 import { columnsOf, OF_GRANT, storable } from './columns.ts';
-import { findPatToken } from './pat-token.ts';
+import { findPatToken } from './machine/pat-token.ts';
 import { modelKey, rowHandle, userCodeHash } from './token-key.ts';
 
 interface StoredModel {

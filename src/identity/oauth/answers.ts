@@ -5,8 +5,8 @@
  * 6749 section 5.2; neither holds anything of a fault of our own but its name.
  */
 import { type Configuration, type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { formTarget, type Page, type PageOptions, renderPage } from '../pages/layout.ts';
-import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from '../pages/sign-out.ts';
+import { formTarget, type Page, type PageOptions, renderPage } from '../../pages/layout.ts';
+import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from '../../pages/sign-out.ts';
 
 /** Routes, by the library's names, that browsers are sent to. */
 const FOR_PEOPLE = /^(?:authorization|resume|end_session)/;

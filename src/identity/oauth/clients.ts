@@ -4,12 +4,12 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Adapter, ClientMetadata } from 'oidc-provider';
+import { tokenHash } from '../../access/random-token.ts';
 import type { Db } from '../../db/pool.ts';
-import { idProblem } from '../../users/fields.ts';
+import { idProblem } from '../../fields/fields.ts';
 import { applicationType } from '../clients/redirect-uri.ts';
 import { type Client, findClient } from '../clients/store.ts';
 import { findMachineClient } from '../machines/secret-store.ts';
-import { tokenHash } from '../random-token.ts';
 import { CLI_CLIENT } from './cli-client.ts';
 
 /** RFC 7523 section 2.1. */

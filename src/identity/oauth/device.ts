@@ -13,10 +13,10 @@ import {
   deviceDonePage,
   deviceFormGonePage,
   deviceStoppedPage,
-} from '../pages/device.ts';
-import { PAGES } from '../pages/errors.ts';
-import { type Page, renderPage } from '../pages/layout.ts';
-import { loginGonePage } from '../pages/sign-out.ts';
+} from '../../pages/device.ts';
+import { PAGES } from '../../pages/errors.ts';
+import { type Page, renderPage } from '../../pages/layout.ts';
+import { loginGonePage } from '../../pages/sign-out.ts';
 
 type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
 

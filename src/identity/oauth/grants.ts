@@ -2,10 +2,10 @@
 import type { JWK } from 'jose';
 import { errors, type Provider, type TokenEndpointGrantContext } from 'oidc-provider';
 import type { Db } from '../../db/pool.ts';
-import { checkAssertion } from './assertion.ts';
 import { ACCESS_TOKEN_TYPE, JWT_BEARER } from './clients.ts';
 import { ACCESS_TOKEN } from './lifetimes.ts';
-import { issueMachineToken } from './machine-token.ts';
+import { checkAssertion } from './machine/assertion.ts';
+import { issueMachineToken } from './machine/machine-token.ts';
 import { CLIENT_SCOPES, MACHINE_SCOPES } from './scopes.ts';
 
 /** Adds the grants to a provider. */

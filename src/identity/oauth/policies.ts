@@ -1,6 +1,6 @@
 /** Who may look a token up, who may end it, and from which web pages the endpoints may be called. */
 import { type AccessToken, type Client, type ClientCredentials, errors, type RefreshToken } from 'oidc-provider';
-import { PAT } from './pat-token.ts';
+import { PAT } from './machine/pat-token.ts';
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
 

@@ -1,16 +1,16 @@
 /** Sessions: a check of a login that a program makes on behalf of a user who is logging in. */
 import { type Request, type Response, Router } from 'express';
+import { callerOf, orgsFor, requirePermission, requireReach } from '../../access/caller.ts';
+import { pathId } from '../../access/path-id.ts';
+import type { OperationId } from '../../access/permissions.ts';
+import { randomToken } from '../../access/random-token.ts';
 import { details } from '../../db/events.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
 import { readJson } from '../../http/json-body.ts';
 import { parseBody } from '../../http/parse-body.ts';
-import { callerOf, orgsFor, requirePermission, requireReach } from '../caller.ts';
 import { checkLogin, wrongCredentials } from '../login/check.ts';
 import type { LoginDeps } from '../login/deps.ts';
-import { pathId } from '../path-id.ts';
-import type { OperationId } from '../permissions.ts';
-import { randomToken } from '../random-token.ts';
 import { newSession } from './schema.ts';
 import { addSession, findSession, removeSession, type Session } from './store.ts';
 

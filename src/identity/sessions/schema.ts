@@ -1,6 +1,6 @@
 /** Body of the session call. */
 import { z } from 'zod';
-import { requiredText } from '../../users/fields.ts';
+import { requiredText } from '../../fields/fields.ts';
 import type { LoginUser } from '../login/store.ts';
 import { totpCode } from '../totp/schema.ts';
 

@@ -3,11 +3,12 @@
  * Guarantee: only an active user has sessions. They have no end of their own: they end when they are deleted, with the
  * user, and when the user stops being active.
  */
+
+import { tokenHash } from '../../access/random-token.ts';
 import { type AppendedEvent, appendEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
 import { newId } from '../../ids.ts';
 import { LOGIN_NAME } from '../../users/login-names.ts';
-import { tokenHash } from '../random-token.ts';
 
 export interface Session {
   id: string;

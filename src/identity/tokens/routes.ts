@@ -1,5 +1,9 @@
 /** Personal access tokens of machine users. */
 import { type Request, type Response, Router } from 'express';
+import { callerOf } from '../../access/caller.ts';
+import { pathId } from '../../access/path-id.ts';
+import type { OperationId } from '../../access/permissions.ts';
+import { randomToken } from '../../access/random-token.ts';
 import { details } from '../../db/events.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
@@ -7,11 +11,7 @@ import { readJson } from '../../http/json-body.ts';
 import { searchResult } from '../../http/paging.ts';
 import { parseBody } from '../../http/parse-body.ts';
 import type { User } from '../../users/store.ts';
-import { callerOf } from '../caller.ts';
 import { type MachineCall, requireMachine } from '../machines/require-machine.ts';
-import { pathId } from '../path-id.ts';
-import type { OperationId } from '../permissions.ts';
-import { randomToken } from '../random-token.ts';
 import { newPat } from './schema.ts';
 import { addPat, listPats, type Pat, removePat } from './store.ts';
 

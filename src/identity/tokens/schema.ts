@@ -1,5 +1,5 @@
 /** Bodies of the personal access token calls. */
 import { z } from 'zod';
-import { expirationDate } from '../expiration-date.ts';
+import { expirationDate } from '../../access/expiration-date.ts';
 
 export const newPat = z.object({ expirationDate: expirationDate().optional() });

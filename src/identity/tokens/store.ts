@@ -1,8 +1,9 @@
 /** Personal access tokens. The token itself is known to its holder alone; a row keeps its SHA-256. */
+
+import { tokenHash } from '../../access/random-token.ts';
 import { type AppendedEvent, appendEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
 import { newId } from '../../ids.ts';
-import { tokenHash } from '../random-token.ts';
 
 /** A user as these calls need it. */
 export interface TokenOwner {

@@ -5,6 +5,10 @@
  * user's password and remove the factor too. Nobody does so to a user who may do more than they may themselves.
  */
 import { type Request, type Response, Router } from 'express';
+import { type Caller, callerOf, covers, isSelf, permissionDenied, requireReach } from '../../access/caller.ts';
+import { rightsOf } from '../../access/members.ts';
+import { pathId } from '../../access/path-id.ts';
+import type { OperationId } from '../../access/permissions.ts';
 import { type AppendedEvent, type Details, details } from '../../db/events.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { readJson } from '../../http/json-body.ts';
@@ -13,10 +17,6 @@ import { requireOrg } from '../../orgs/store.ts';
 import type { Secrets } from '../../secrets.ts';
 import { loginNames } from '../../users/login-names.ts';
 import { findUser, type User, type UserLock, userNotFound } from '../../users/store.ts';
-import { type Caller, callerOf, covers, isSelf, permissionDenied, requireReach } from '../caller.ts';
-import { rightsOf } from '../members/store.ts';
-import { pathId } from '../path-id.ts';
-import type { OperationId } from '../permissions.ts';
 import { addTotp, dropTotp, verifyTotp } from './enrol.ts';
 import { verifyTotpBody } from './schema.ts';
 import { totpAddress } from './secret.ts';

@@ -1,6 +1,6 @@
 /** Bodies and fields of the second factor. */
 import { z } from 'zod';
-import { requiredText } from '../../users/fields.ts';
+import { requiredText } from '../../fields/fields.ts';
 import { LONGEST_TEXT, readTotpSecret } from './secret.ts';
 
 /** A code as people type it; whether it is one is for the check to say. */

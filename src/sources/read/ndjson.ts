@@ -1,6 +1,6 @@
 /** One JSON value a line. A broken line is a broken record; the others go on. */
 import { isUtf8 } from 'node:buffer';
-import { Lines } from '../../imports/lines.ts';
+import { Lines } from '../../imports/parse/lines.ts';
 import { parseJson } from '../values.ts';
 import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
 

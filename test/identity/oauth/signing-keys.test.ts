@@ -10,7 +10,7 @@ import { openSecrets } from '../../../src/secrets.ts';
 import { StartError } from '../../../src/start-error.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { addClient, type TestClient, tokensOf } from '../../support/oauth.ts';
-import { testDatabase } from '../../support/postgres.ts';
+import { testDatabase } from '../../support/stores/postgres.ts';
 
 /** A database without keys, and what is needed to make some. */
 async function setUp(t: { name: string; after(fn: () => unknown): void }) {

@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs';
-import { type CommonOptions, openSession } from '../../session.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
 import { subcommand } from '../../subcommands.ts';
 
 interface Options extends CommonOptions {

@@ -1,6 +1,6 @@
-import { confirm } from '../../confirm.ts';
-import { type CommonOptions, openSession } from '../../session.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
 import { subcommand, YES } from '../../subcommands.ts';
+import { confirm } from '../../terminal/confirm.ts';
 
 interface Options extends CommonOptions {
   client: string;

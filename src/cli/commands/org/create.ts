@@ -1,4 +1,4 @@
-import { type CommonOptions, openSession } from '../../session.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
 import { subcommand } from '../../subcommands.ts';
 
 interface Options extends CommonOptions {

@@ -1,5 +1,5 @@
-import { findOrg, type Org } from '../../find-org.ts';
-import { type CommonOptions, openSession } from '../../session.ts';
+import { findOrg, type Org } from '../../service/find-org.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
 import { subcommand } from '../../subcommands.ts';
 
 interface Options extends CommonOptions {

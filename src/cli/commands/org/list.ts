@@ -1,7 +1,7 @@
-import type { Api } from '../../api.ts';
-import type { Org } from '../../find-org.ts';
-import { isIamOwner, type Me, readMe } from '../../me.ts';
-import { type CommonOptions, openSession } from '../../session.ts';
+import type { Api } from '../../service/api.ts';
+import type { Org } from '../../service/find-org.ts';
+import { isIamOwner, type Me, readMe } from '../../service/me.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
 import { subcommand } from '../../subcommands.ts';
 
 interface Options extends CommonOptions {

@@ -1,10 +1,10 @@
 import type { Argv } from 'yargs';
-import type { Api } from '../../api.ts';
 import { expiryDate } from '../../expires.ts';
-import { findOrg } from '../../find-org.ts';
-import { type CommonOptions, openSession, type Session } from '../../session.ts';
+import type { Api } from '../../service/api.ts';
+import { findOrg } from '../../service/find-org.ts';
+import { type CommonOptions, openSession, type Session } from '../../service/session.ts';
+import { userIdOf } from '../../service/users.ts';
 import { subcommand } from '../../subcommands.ts';
-import { userIdOf } from '../../users.ts';
 import { tokensPath } from './tokens-path.ts';
 
 interface Options extends CommonOptions {

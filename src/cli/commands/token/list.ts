@@ -1,6 +1,6 @@
-import { type CommonOptions, openSession } from '../../session.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
+import { userIdOf } from '../../service/users.ts';
 import { subcommand } from '../../subcommands.ts';
-import { userIdOf } from '../../users.ts';
 import { tokensPath } from './tokens-path.ts';
 
 interface Options extends CommonOptions {

@@ -1,7 +1,7 @@
 /** Deactivate, reactivate, lock, unlock: one and the same but for the word. */
-import { type CommonOptions, openSession } from '../../session.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
+import { userIdOf, userPath } from '../../service/users.ts';
 import { type Subcommand, subcommand } from '../../subcommands.ts';
-import { userIdOf, userPath } from '../../users.ts';
 import { USER } from './user-option.ts';
 
 interface Options extends CommonOptions {

@@ -1,7 +1,7 @@
-import { confirm } from '../../confirm.ts';
-import { type CommonOptions, openSession } from '../../session.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
+import { userIdOf, userPath } from '../../service/users.ts';
 import { subcommand, YES } from '../../subcommands.ts';
-import { userIdOf, userPath } from '../../users.ts';
+import { confirm } from '../../terminal/confirm.ts';
 import { USER } from './user-option.ts';
 
 interface Options extends CommonOptions {

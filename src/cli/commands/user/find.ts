@@ -1,6 +1,6 @@
-import { type CommonOptions, openSession } from '../../session.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
+import { findUsers, USER_COLUMNS, userRow } from '../../service/users.ts';
 import { subcommand } from '../../subcommands.ts';
-import { findUsers, USER_COLUMNS, userRow } from '../../users.ts';
 
 interface Options extends CommonOptions {
   text: string;

@@ -1,8 +1,8 @@
-import type { Api } from '../../api.ts';
-import type { Output } from '../../output.ts';
-import { type CommonOptions, openSession } from '../../session.ts';
+import type { Api } from '../../service/api.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
+import { displayName, stateOf, type User, userIdOf, userPath } from '../../service/users.ts';
 import { subcommand } from '../../subcommands.ts';
-import { displayName, stateOf, type User, userIdOf, userPath } from '../../users.ts';
+import type { Output } from '../../terminal/output.ts';
 import { USER } from './user-option.ts';
 
 interface Options extends CommonOptions {

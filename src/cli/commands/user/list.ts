@@ -1,8 +1,8 @@
 import type { Argv } from 'yargs';
-import { findOrg } from '../../find-org.ts';
-import { type CommonOptions, openSession } from '../../session.ts';
+import { findOrg } from '../../service/find-org.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
+import { searchUsers, USER_COLUMNS, userRow } from '../../service/users.ts';
 import { subcommand } from '../../subcommands.ts';
-import { searchUsers, USER_COLUMNS, userRow } from '../../users.ts';
 
 interface Options extends CommonOptions {
   org?: string | undefined;

@@ -1,6 +1,6 @@
-import { type CommonOptions, openSession } from '../../session.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
+import { userIdOf, userPath } from '../../service/users.ts';
 import { subcommand } from '../../subcommands.ts';
-import { userIdOf, userPath } from '../../users.ts';
 import { USER } from './user-option.ts';
 
 interface Options extends CommonOptions {

@@ -1,0 +1,80 @@
+/**
+ * `drain-redis`, `drain-postgres`: users per second from sending a bulk import until its last user can be read.
+ *
+ * Ceiling: as many BullMQ jobs that do nothing (ceilings/noop.ts), on the same servers after the service has stopped. Beside the
+ * rates: the processor time of everything but the load generator, per user and per job that does nothing.
+ */
+import { type Context, perSecond, type Result, rounded, Skipped } from '../bench.ts';
+import { measureNoops, type NoopGrid, type NoopPoint } from '../ceilings/noop.ts';
+import { type CpuTime, cpuPerUnit, cpuTime, hasProc, sumOf } from '../machine/cpu.ts';
+import type { Scope } from '../scope.ts';
+import { importAll, proveReady } from '../stand/import-all.ts';
+import { importBody } from '../stand/load.ts';
+import { redisVersion } from '../stand/redis.ts';
+import { type Stores, settle, startService, startStores } from '../stand/stand.ts';
+import { counted, shares } from '../words.ts';
+
+/** The PostgreSQL queue is slower by a multiple; both take about a quarter of a minute a pass. */
+const DEFAULT_USERS = { redis: 100_000, postgres: 20_000 };
+
+export type Backend = keyof typeof DEFAULT_USERS;
+
+export async function drain(backend: Backend, context: Context): Promise<Result[]> {
+  if (backend === 'redis' && !redisVersion()) throw new Skipped('redis-server is not on this machine');
+  const name = `drain-${backend}`;
+  const { scope, say, users = DEFAULT_USERS[backend] } = context;
+  const workers = Math.max(1, context.workers);
+  const stores = await startStores(scope, { redis: backend === 'redis' });
+  const drained = await scope.within((inner) => drainImport(inner, stores, users, workers));
+  say(`${name}: ${perSecond(users, drained.ms)} users/s with ${counted(workers, 'worker', 'workers')}`);
+  await settle(stores);
+  const grid = await measureNoops(scope, stores, users, (p) =>
+    say(`${name}: ${p.jobsPerSecond} no-op jobs/s, ${at(p)}`),
+  );
+  return [resultOf(name, { users, workers, ...drained }, grid)];
+}
+
+interface Drained {
+  ms: number;
+  /** Microseconds per user, by process. */
+  cpu?: CpuTime;
+}
+
+async function drainImport(scope: Scope, stores: Stores, users: number, workers: number): Promise<Drained> {
+  const service = await startService(scope, stores, workers);
+  const body = [...importBody(users, service.orgId)];
+  await proveReady(service, users);
+  const roles = { ...service.roles(), ...stores.roles() };
+
+  const before = hasProc() ? cpuTime(roles) : undefined;
+  const { ms } = await importAll(service, body, users);
+  return before ? { ms, cpu: cpuPerUnit(before, cpuTime(roles), users) } : { ms };
+}
+
+function resultOf(
+  name: string,
+  { users, workers, ms, cpu }: Drained & { users: number; workers: number },
+  { best, grid }: NoopGrid,
+): Result {
+  const value = perSecond(users, ms);
+  const ratio = rounded(value / best.jobsPerSecond, 3);
+  const extras = {
+    users,
+    workers,
+    ...(cpu ? { cpuMicrosecondsPerUser: sumOf(cpu), cpu } : {}),
+    ...(best.cpu ? { noopCpuMicrosecondsPerJob: best.cpuMicrosecondsPerJob, noopCpu: best.cpu } : {}),
+    // Steadier than the ratio of the rates where others use the machine too.
+    ...(cpu && best.cpu ? { cpuRatio: rounded(sumOf(best.cpu) / sumOf(cpu), 3) } : {}),
+    grid,
+  };
+  const notes = [
+    `${users} users, ${counted(workers, 'worker', 'workers')}; ceiling: BullMQ jobs that do nothing, ${at(best)}`,
+    ...(cpu ? [`CPU µs a user: ${shares(cpu)}`] : []),
+    ...(best.cpu ? [`CPU µs a job that does nothing: ${shares(best.cpu)}`] : []),
+  ];
+  return { name, value, unit: 'users/s', ceiling: best.jobsPerSecond, ratio, notes, extras };
+}
+
+function at({ concurrency, processes }: NoopPoint): string {
+  return `concurrency ${concurrency}, ${counted(processes, 'process', 'processes')}`;
+}

@@ -1,0 +1,63 @@
+/**
+ * `fair`: how long small imports take while a large one runs, one after the other, each from sending the request until
+ * its last user can be read. The slowest counts.
+ *
+ * Ceiling: the 2 s within which whoever brings few users is to be served, however many others wait.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Context, percentile, type Result, rounded } from '../bench.ts';
+import { user, userId } from '../stand/load.ts';
+import { DEFAULT_USERS, type Running, whileRunning } from '../stand/running.ts';
+
+const IMPORTS = 20;
+/** Of the running import for each small one, so that a short one is not over before they are. */
+const USERS_PER_IMPORT = 10_000;
+const SMALL = 10;
+const CEILING_S = 2;
+const POLL_MS = 10;
+
+export async function fair(context: Context): Promise<Result[]> {
+  const { users = DEFAULT_USERS, say } = context;
+  const imports = Math.min(IMPORTS, Math.ceil(users / USERS_PER_IMPORT));
+  const { figures: seconds, loadPerSecond } = await whileRunning(context, users, async (running) => {
+    say(`fair: ${imports} imports of ${SMALL} users`);
+    const orgId = await anotherOrg(running);
+    const times: number[] = [];
+    for (let i = 0; i < imports; i++) times.push(await timedImport(running, orgId, users + i * SMALL));
+    return times;
+  });
+  const value = Math.max(...seconds);
+  const median = percentile(seconds, 0.5);
+  const extras = { users, imports, median, seconds, loadPerSecond };
+  const notes = [
+    `the slowest of ${imports} imports of ${SMALL} users while ${users} are imported, median ${median} s; less is better`,
+    `target: at most ${CEILING_S} s; meanwhile ${loadPerSecond} users/s of the large import`,
+  ];
+  return [{ name: 'fair', value, unit: 's', ceiling: CEILING_S, ratio: rounded(value / CEILING_S, 3), notes, extras }];
+}
+
+async function anotherOrg({ client }: Running): Promise<string> {
+  const { id } = await client.call('POST', '/management/v1/orgs', { name: 'Bench neighbour' });
+  return id as string;
+}
+
+/** Seconds that an import of the users from the `first` on takes. */
+async function timedImport({ client }: Running, orgId: string, first: number): Promise<number> {
+  const body = smallBody(orgId, first);
+  const start = performance.now();
+  const { importId } = await client.upload([body]);
+  for (;;) {
+    const { state, counts } = await client.call('GET', `/admin/v1/imports/${importId}`);
+    if (state === 'IMPORT_STATE_SUCCEEDED') break;
+    if (state !== 'IMPORT_STATE_RUNNING') throw new Error(`It ended as ${state}: ${JSON.stringify(counts)}`);
+    await sleep(POLL_MS);
+  }
+  await client.call('GET', `/v2beta/users/${userId(first + SMALL - 1)}`);
+  return rounded((performance.now() - start) / 1000, 3);
+}
+
+/** The body of an import of the ten users from the `first` on. */
+export function smallBody(orgId: string, first: number): Buffer {
+  const humanUsers = Array.from({ length: SMALL }, (_, i) => ({ userId: userId(first + i), user: user(first + i) }));
+  return Buffer.from(JSON.stringify({ timeout: '10m0s', dataOrgs: { orgs: [{ orgId, humanUsers }] } }));
+}

@@ -1,0 +1,98 @@
+/**
+ * `memory`: the most memory that the API, a worker and Redis have at once while a bulk import is taken in and worked
+ * off, small and ten times as large.
+ *
+ * The body is made while it is sent, so nobody holds it. Each size has stores and a service of its own. Redis keeps an
+ * append-only file: while it rewrites that, a forked child holds copies of the pages that change, which are not in
+ * Redis's own peak; the notes say when it happened.
+ * Ceiling: what such a process may take, whatever the size of the import.
+ */
+import { type Context, type Result, rounded, Skipped } from '../bench.ts';
+import { hasProc, peakMemory, type Roles } from '../machine/cpu.ts';
+import { type RedisMemory, readRedisMemory } from '../measure/redis-memory.ts';
+import { importAll, proveReady } from '../stand/import-all.ts';
+import { importBody } from '../stand/load.ts';
+import { redisVersion } from '../stand/redis.ts';
+import { startService, startStores } from '../stand/stand.ts';
+import { counted } from '../words.ts';
+
+const DEFAULT_USERS = 1_000_000;
+const CEILINGS_MB = { api: 250, worker: 250, redis: 100 };
+const MB = 1e6;
+
+type Role = keyof typeof CEILINGS_MB;
+/** Megabytes. */
+type Peaks = Record<Role, number>;
+
+interface Measured {
+  users: number;
+  workers: number;
+  peaks: Peaks;
+  /** Before the import. */
+  idle: Peaks;
+  redis: RedisMemory;
+}
+
+export async function memory({ scope, users = DEFAULT_USERS, workers, say }: Context): Promise<Result[]> {
+  if (!hasProc()) throw new Skipped('this system has no /proc to read the memory of a process from');
+  if (!redisVersion()) throw new Skipped('redis-server is not on this machine');
+  const measure = (n: number) =>
+    scope.within((inner) => measureImport({ scope: inner, say, workers: Math.max(1, workers) }, n));
+  const small = await measure(Math.max(1, Math.round(users / 10)));
+  const large = await measure(users);
+  const roles = Object.keys(CEILINGS_MB) as Role[];
+  return roles.flatMap((role) => [resultOf(role, small), resultOf(role, large, small)]);
+}
+
+async function measureImport({ scope, say, workers }: Context, users: number): Promise<Measured> {
+  const stores = await startStores(scope, { redis: true });
+  const service = await startService(scope, stores, workers);
+  await proveReady(service, users);
+  const roles = { ...service.roles(), ...stores.roles() };
+  const idle = peaksOf(roles);
+  say(`memory: an import of ${users} users`);
+  await importAll(service, importBody(users, service.orgId), users);
+  const redis = await readRedisMemory((stores.redis as { url: string }).url);
+  return { users, workers, idle, peaks: peaksOf(roles), redis };
+}
+
+/** Of several processes of a role the largest. */
+function peaksOf(roles: Roles): Peaks {
+  const most = (role: Role) => rounded(Math.max(...(roles[role] ?? []).map(peakMemory)) / MB, 1);
+  return { api: most('api'), worker: most('worker'), redis: most('redis') };
+}
+
+function resultOf(role: Role, measured: Measured, smaller?: Measured): Result {
+  const { users, workers, peaks, idle, redis } = measured;
+  const [value, ceiling] = [peaks[role], CEILINGS_MB[role]];
+  const difference = smaller && rounded((value - smaller.peaks[role]) / smaller.peaks[role], 3);
+  const who = { api: 'the API', worker: `the largest of ${counted(workers, 'worker', 'workers')}`, redis: 'Redis' };
+  const from = smaller && difference !== undefined ? `; ${percent(difference)} from ${smaller.users} users` : '';
+  return {
+    name: `memory-${role}-${users}`,
+    value,
+    unit: 'MB',
+    ceiling,
+    ratio: rounded(value / ceiling, 3),
+    notes: [
+      `peak of ${who[role]} over an import of ${users} users; idle ${idle[role]} MB${from}`,
+      ...(role === 'redis' && redis.rewrites > 0 ? [rewriteNote(redis)] : []),
+    ],
+    extras: {
+      users,
+      workers,
+      idleMegabytes: idle[role],
+      ...(difference === undefined ? {} : { relativeDifference: difference }),
+      ...(role === 'redis' ? redis : {}),
+    },
+  };
+}
+
+function rewriteNote({ rewrites, rewriteCopyMegabytes }: RedisMemory): string {
+  const count = counted(rewrites, 'rewrite', 'rewrites');
+  return `${count} of the append-only file; the last one's child copied ${rewriteCopyMegabytes} MB beside that`;
+}
+
+function percent(difference: number): string {
+  return `${difference < 0 ? '' : '+'}${rounded(difference * 100, 1)} %`;
+}

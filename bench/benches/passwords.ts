@@ -1,0 +1,114 @@
+/**
+ * `passwords`: hashes per second of an import whose users all bring a plain password, from the request until the last
+ * user can be read, with one worker process that has a hashing thread for each core.
+ *
+ * Ceiling: bcryptjs alone in as many threads (ceilings/bcrypt-bare.ts), half of the hashes before the service is started and half
+ * after it has stopped, so that a machine that grows slower meanwhile does so for both. Beside the rate: how late the
+ * event loops of API and worker were, as hashing must not hold them up.
+ */
+import { availableParallelism } from 'node:os';
+import { type Context, type Result, rounded } from '../bench.ts';
+import { type BareHashes, bareHashes } from '../ceilings/bcrypt-bare.ts';
+import { type CpuTime, cpuPerUnit, hasProc, sumOf } from '../machine/cpu.ts';
+import { inWords, readUse, type Use, useBetween } from '../machine/machine-use.ts';
+import type { LoopDelay } from '../measure/loop-delay.ts';
+import { apiDelay, loopDelayOptions, workerDelay } from '../measure/loop-delays.ts';
+import type { Scope } from '../scope.ts';
+import { importAll, proveReady } from '../stand/import-all.ts';
+import { user, userId } from '../stand/load.ts';
+import { redisVersion } from '../stand/redis.ts';
+import { startService, startStores } from '../stand/stand.ts';
+import { startWorkers } from '../stand/workers-apart.ts';
+import { shares } from '../words.ts';
+
+const DEFAULT_USERS = 1200;
+/** As src/passwords/hasher.ts makes them. */
+const COST = 10;
+/** An import that takes this long is asked seldom, so that the asking takes no core from the hashing. */
+const POLL_MS = 250;
+const TARGET = { ratio: 0.9, delayMs: 50 };
+
+interface Hashed {
+  ms: number;
+  delays: { api: LoopDelay; worker: LoopDelay };
+  /** Microseconds per user, by process. */
+  cpu?: CpuTime;
+  use?: Use;
+}
+
+export async function passwords({ scope, say, users = DEFAULT_USERS }: Context): Promise<Result[]> {
+  const threads = availableParallelism();
+  const half = Math.ceil(users / 2);
+  const measureBare = () => scope.within((inner) => bareHashes(inner, half, COST, threads));
+  const bare = [await measureBare()];
+  const hashed = await scope.within((inner) => importPasswords(inner, users, threads));
+  say(`passwords: ${rateOf(users, hashed.ms)} hashes/s`);
+  bare.push(await measureBare());
+  say(`passwords: ${bare.map(({ ms }) => rateOf(half, ms)).join(' and ')} hashes/s by bcryptjs alone`);
+  return [resultOf(hashed, { users, threads, half, bare })];
+}
+
+async function importPasswords(scope: Scope, users: number, threads: number): Promise<Hashed> {
+  const stores = await startStores(scope, { redis: redisVersion() !== undefined });
+  const service = await startService(scope, stores, 0);
+  const { settings, execArgv } = loopDelayOptions(stores.dir);
+  const apart = { settings: { ...settings, HASH_THREADS: String(threads) }, execArgv };
+  const [pid] = (await startWorkers(scope, stores, 1, apart)) as [number];
+  await proveReady(service, users);
+  const readDelays = async () => ({ api: await apiDelay(service.baseUrl), worker: await workerDelay(stores.dir, pid) });
+  const roles = { ...service.roles(), worker: [pid], ...stores.roles() };
+
+  await readDelays();
+  const before = hasProc() ? readUse(roles) : undefined;
+  const { ms } = await importAll(service, [bodyOf(users, service.orgId)], users, { pollMs: POLL_MS });
+  const after = before && readUse(roles);
+  const delays = await readDelays();
+  if (!before || !after) return { ms, delays };
+  return { ms, delays, cpu: cpuPerUnit(before.byRole, after.byRole, users), use: useBetween(before, after) };
+}
+
+/** The usual users, with a password each instead of its hash. */
+function bodyOf(users: number, orgId: string): Buffer {
+  const humanUsers = Array.from({ length: users }, (_, n) => {
+    const { hashedPassword: _hash, ...rest } = user(n);
+    return { userId: userId(n), user: { ...rest, password: `correct horse battery staple ${n}` } };
+  });
+  return Buffer.from(JSON.stringify({ timeout: '10h0m0s', dataOrgs: { orgs: [{ orgId, humanUsers }] } }));
+}
+
+interface Run {
+  users: number;
+  threads: number;
+  /** Hashes of each bare measurement. */
+  half: number;
+  bare: BareHashes[];
+}
+
+function resultOf({ ms, delays, cpu, use }: Hashed, { users, threads, half, bare }: Run): Result {
+  const value = rateOf(users, ms);
+  const total = (figure: keyof BareHashes) => bare.reduce((sum, one) => sum + one[figure], 0);
+  const ceiling = rateOf(2 * half, total('ms'));
+  const bareCpu = (1000 * total('cpuMs')) / (2 * half);
+  const delay = ({ p99, max }: LoopDelay) => `p99 ${p99} ms, most ${max} ms`;
+  const notes = [
+    `${users} users with a plain password, bcrypt of cost ${COST}, 1 worker with ${threads} threads`,
+    `ceiling: bcryptjs alone in ${threads} threads, before and after; target: a ratio of at least ${TARGET.ratio}`,
+    `event loop late by: API ${delay(delays.api)}; worker ${delay(delays.worker)}; target: below ${TARGET.delayMs} ms`,
+    ...(cpu ? [`CPU µs a user: ${shares(cpu)}; a bare hash: ${Math.round(bareCpu)}`] : []),
+    ...(use ? [`of ${use.cores} cores: ${inWords(use)}`] : []),
+  ];
+  const extras = {
+    users,
+    threads,
+    cost: COST,
+    bare: bare.map((one) => rateOf(half, one.ms)),
+    eventLoopDelayMs: delays,
+    ...(cpu ? { cpu, bareCpu: rounded(bareCpu, 1), cpuRatio: rounded(bareCpu / sumOf(cpu), 3) } : {}),
+    ...(use ? { use } : {}),
+  };
+  return { name: 'passwords', value, unit: 'hashes/s', ceiling, ratio: rounded(value / ceiling, 3), notes, extras };
+}
+
+function rateOf(count: number, ms: number): number {
+  return rounded((count / ms) * 1000, 1);
+}

@@ -1,0 +1,49 @@
+/**
+ * `single-loaded`: how long the single import takes while a large import of the same organization runs, one after the
+ * other, from sending the request to the answer. It belongs to the bench `single`.
+ *
+ * Ceilings: 300 ms for 99 of 100; 60 ms for every other one, which is what the slowest may take when nothing else runs.
+ */
+import { type Context, percentile, type Result, rounded } from '../bench.ts';
+import { timed } from '../machine/timed.ts';
+import { user } from '../stand/load.ts';
+import { DEFAULT_USERS, type Running, whileRunning } from '../stand/running.ts';
+
+const CALLS = 150;
+/** Of the running import for each call, so that a short one is not over before they are. */
+const USERS_PER_CALL = 2000;
+const WARM_UP = 2;
+const CEILING_MS = { 50: 60, 99: 300 };
+
+export async function singleLoaded(context: Context): Promise<Result[]> {
+  const { users = DEFAULT_USERS, say } = context;
+  const calls = Math.min(CALLS, Math.ceil(users / USERS_PER_CALL));
+  const { figures, loadPerSecond } = await whileRunning(context, users, (running) => {
+    say(`single: ${calls} calls meanwhile`);
+    return timedCalls(running, users, calls);
+  });
+  return ([50, 99] as const).map((p) => {
+    const value = rounded(percentile(figures, p / 100), 2);
+    const ceiling = CEILING_MS[p];
+    return {
+      name: `single-loaded-p${p}`,
+      value,
+      unit: 'ms',
+      ceiling,
+      ratio: rounded(value / ceiling, 3),
+      notes: [
+        `${calls} calls while ${users} users are imported at ${loadPerSecond} users/s; target: at most ${ceiling} ms`,
+      ],
+      extras: { calls, users, loadPerSecond },
+    };
+  });
+}
+
+/** Milliseconds of each call. @param first of the users that the running import does not hold */
+async function timedCalls({ client, orgId }: Running, first: number, calls: number): Promise<number[]> {
+  const times: number[] = [];
+  for (let n = first; n < first + WARM_UP + calls; n++) {
+    times.push(await timed(() => client.call('POST', '/management/v1/users/human/_import', user(n), orgId)));
+  }
+  return times.slice(WARM_UP);
+}

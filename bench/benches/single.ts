@@ -1,0 +1,63 @@
+/**
+ * `single`: how long the single import takes, one after the other, from sending the request to the answer; when nothing
+ * else runs, and on a machine with Redis also while a large import does (single-loaded.ts).
+ *
+ * Ceiling: one bare insert of a row into `users`, committed, on the same server; in turns with the calls. The ratio is
+ * how many times as long the service takes, so less is better.
+ */
+import type { Pool } from '../../src/db/pool.ts';
+import { type Context, percentile, type Result, rounded } from '../bench.ts';
+import { timed } from '../machine/timed.ts';
+import { user, userId } from '../stand/load.ts';
+import { redisVersion } from '../stand/redis.ts';
+import { startService, startStores } from '../stand/stand.ts';
+import { singleLoaded } from './single-loaded.ts';
+
+const CALLS = 300;
+const WARM_UP = 20;
+const TARGET_P99_MS = 60;
+
+export async function single(context: Context): Promise<Result[]> {
+  const idle = await context.scope.within((scope) => singleIdle({ ...context, scope }));
+  if (redisVersion()) return [...idle, ...(await singleLoaded(context))];
+  context.say('single: not measured under load, as redis-server is not on this machine');
+  return idle;
+}
+
+async function singleIdle({ scope, users, workers, say }: Context): Promise<Result[]> {
+  const calls = Math.min(users ?? CALLS, CALLS);
+  const stores = await startStores(scope, { redis: redisVersion() !== undefined });
+  const { client, orgId } = await startService(scope, stores, Math.max(1, workers));
+  const queue = stores.redis ? 'Redis' : 'PostgreSQL';
+  say(`single: ${calls} calls one by one, queue on ${queue}`);
+  const callMs: number[] = [];
+  const insertMs: number[] = [];
+  for (let n = 0; n < WARM_UP + calls; n++) {
+    callMs.push(await timed(() => client.call('POST', '/management/v1/users/human/_import', user(n), orgId)));
+    insertMs.push(await timed(() => bareInsert(stores.pool, orgId, WARM_UP + calls + n)));
+  }
+  const measured = { call: callMs.slice(WARM_UP), insert: insertMs.slice(WARM_UP) };
+  const ceiling = rounded(percentile(measured.insert, 0.5), 2);
+  const note = `${calls} calls, queue on ${queue}; ceiling: p50 of a bare insert and commit; less is better`;
+  return [50, 99].map((p) => {
+    const notes = p === 99 ? [note, `target: at most ${TARGET_P99_MS} ms`] : [note];
+    const value = rounded(percentile(measured.call, p / 100), 2);
+    const ratio = rounded(value / ceiling, 3);
+    return { name: `single-p${p}`, value, unit: 'ms', ceiling, ratio, notes, extras: { calls, queue } };
+  });
+}
+
+const INSERT = {
+  name: 'bare-insert',
+  text: `insert into users (id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name,
+      display_name, preferred_language, email, email_key, email_verified, password_hash, password_changed_at, sequence)
+    values ($1, $2, 'human', 'active', $3, $3, $4, $5, '', $6, $7, $8, $8, true, $9, now(), 0)`,
+};
+
+async function bareInsert(pool: Pool, orgId: string, n: number): Promise<void> {
+  const { userName, profile, email, hashedPassword } = user(n);
+  const { firstName, lastName, displayName, preferredLanguage } = profile;
+  const names = [userName, firstName, lastName, displayName];
+  const values = [userId(n), orgId, ...names, preferredLanguage, email.email, hashedPassword.value];
+  await pool.query({ ...INSERT, values });
+}

@@ -1,0 +1,51 @@
+/**
+ * A process of a bench that stands beside the service: it is told over IPC what to do and says when it is ready.
+ *
+ * Guarantee: it ends with the scope; if we die here it ends too, as it notices the closed channel (`endWithParent`).
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { Scope } from '../scope.ts';
+
+export interface Helper<Ready> {
+  child: ChildProcess;
+  /** What it said when it was ready. */
+  ready: Ready;
+}
+
+/** @throws Error when it ends before it is ready */
+export async function startHelper<Ready>(scope: Scope, file: URL, order: unknown): Promise<Helper<Ready>> {
+  const child = await scope.start(
+    async () => fork(file, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }),
+    endProcess,
+  );
+  child.send(order as object);
+  return { child, ready: await messageOf<Ready>(child) };
+}
+
+/** The next message. @throws Error when the process ends instead */
+export async function messageOf<T>(child: ChildProcess): Promise<T> {
+  const over = new AbortController();
+  const abort = () => over.abort();
+  child.once('exit', abort);
+  try {
+    const [message] = await once(child, 'message', { signal: over.signal });
+    return message as T;
+  } catch (cause) {
+    throw new Error(`The process of ${child.spawnargs.at(-1)} ended early.`, { cause });
+  } finally {
+    child.off('exit', abort);
+  }
+}
+
+/** In the process itself: there is nothing to finish when whoever asked is gone. */
+export function endWithParent(): void {
+  process.on('disconnect', () => process.exit(0));
+}
+
+async function endProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}

@@ -1,0 +1,71 @@
+/**
+ * A large import that runs while a bench measures what others feel of it: on the Redis queue, on stores of its own.
+ *
+ * Guarantee: the measurement begins when the workers are at full speed, and its figures are thrown away when the import
+ * was over before it. If we die here everything ends with the scope, whatever is left of the import.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Context, perSecond, Skipped } from '../bench.ts';
+import { importBody } from './load.ts';
+import { redisVersion } from './redis.ts';
+import { type Service, startService, startStores } from './stand.ts';
+
+/** Users of the running import where `--users` says nothing. */
+export const DEFAULT_USERS = 1_000_000;
+/** Users written until the queue's window has been worked off once; of a small import a tenth of it. */
+const FULL_SPEED_AFTER = 4000;
+const POLL_MS = 50;
+
+export interface Running extends Service {
+  importId: string;
+}
+
+export interface Measured<T> {
+  figures: T;
+  /** Users of the running import that were written per second meanwhile. */
+  loadPerSecond: number;
+}
+
+/**
+ * Measures while an import of `users` users is being worked off.
+ * @throws Error when it was over before the measurement was; Skipped without a Redis
+ */
+export async function whileRunning<T>(
+  { scope, say, workers }: Context,
+  users: number,
+  measure: (running: Running) => Promise<T>,
+): Promise<Measured<T>> {
+  if (!redisVersion()) throw new Skipped('redis-server is not on this machine');
+  return scope.within(async (inner) => {
+    const stores = await startStores(inner, { redis: true });
+    const service = await startService(inner, stores, Math.max(1, workers));
+    const { importId } = await service.client.upload(importBody(users, service.orgId));
+    const running = { ...service, importId: String(importId) };
+    const before = await untilFullSpeed(running, users);
+    say(`an import of ${users} users is running`);
+    const start = performance.now();
+    const figures = await measure(running);
+    const ms = performance.now() - start;
+    return { figures, loadPerSecond: perSecond((await written(running, users)) - before, ms) };
+  });
+}
+
+async function untilFullSpeed(running: Running, users: number): Promise<number> {
+  for (;;) {
+    const count = await written(running, users);
+    if (count >= Math.min(FULL_SPEED_AFTER, users / 10)) return count;
+    await sleep(POLL_MS);
+  }
+}
+
+/** Users written so far. @throws Error when that is all of them */
+async function written({ client, importId }: Running, users: number): Promise<number> {
+  const { state, counts } = await client.call('GET', `/admin/v1/imports/${importId}`);
+  if (state === 'IMPORT_STATE_SUCCEEDED') throw tooFew(users);
+  if (state !== 'IMPORT_STATE_RUNNING') throw new Error(`The import ended as ${state}: ${JSON.stringify(counts)}`);
+  return counts.succeeded;
+}
+
+export function tooFew(users: number): Error {
+  return new Error(`The import of ${users} users was over before the measurement: use more --users.`);
+}

@@ -1,0 +1,156 @@
+/**
+ * What is measured: the stores, and the service on them in the processes of `npm start`.
+ *
+ * Guarantee: everything lives in a folder of its own and is gone with the scope it was started in. The stores are
+ * separate from the service, so that the ceiling is measured on the very same servers after the service has stopped.
+ */
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { childEnv, readConfig } from '../../src/config.ts';
+import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
+import { openPool, type Pool } from '../../src/db/pool.ts';
+import { openLogger } from '../../src/logger.ts';
+import { type Muster, startMuster } from '../../src/start/muster.ts';
+import { startDistribution } from '../distribution.ts';
+import type { Roles } from '../machine/cpu.ts';
+import type { Scope } from '../scope.ts';
+import { type Client, openClient } from './client.ts';
+import { type RunningRedis, startRedis } from './redis.ts';
+
+export interface Stores {
+  dir: string;
+  databaseUrl: string;
+  /** For what the bench itself asks of the database. */
+  pool: Pool;
+  redis?: RunningRedis;
+  /** Of the instance that the first service makes in the database. */
+  keys: { token: string; encryptionKey: string };
+  roles(): Roles;
+  /** Of a PostgreSQL that is not the embedded one. */
+  server?: { version: string; settings: Record<string, string> };
+}
+
+interface WantedStores {
+  redis: boolean;
+  /** Further settings of the embedded PostgreSQL. */
+  settings?: Record<string, string>;
+  /** Another PostgreSQL instead, with its own settings: the folder of its programs. */
+  programs?: string;
+  /** The embedded PostgreSQL is reached by TCP and not by its socket. */
+  tcp?: boolean;
+}
+
+/** Starts PostgreSQL and, when asked for, Redis, both empty. */
+export async function startStores(scope: Scope, wanted: WantedStores): Promise<Stores> {
+  const dir = await scope.start(makeFolder, (path) => rm(path, { recursive: true, force: true }));
+  const { programs } = wanted;
+  const other = programs ? await startDistribution(scope, programs, join(dir, 'postgres')) : undefined;
+  const postgres = other ?? (await startEmbedded(scope, dir, wanted));
+  const redis = wanted.redis ? await startRedis(scope, join(dir, 'redis')) : undefined;
+  const pool = await scope.start(
+    async () => openPool(postgres.url, { max: 2, name: 'bench' }),
+    (opened) => opened.end(),
+  );
+  return {
+    dir,
+    databaseUrl: postgres.url,
+    pool,
+    redis,
+    keys: { token: randomBytes(24).toString('hex'), encryptionKey: randomBytes(32).toString('base64') },
+    roles: () => ({ postgres: [postgres.pid], ...(redis ? { redis: [redis.pid] } : {}) }),
+    ...(other ? { server: other } : {}),
+  };
+}
+
+async function startEmbedded(
+  scope: Scope,
+  dir: string,
+  { settings, tcp }: WantedStores,
+): Promise<{ url: string; readonly pid: number }> {
+  const server = await scope.start(
+    () => startEmbeddedPostgres({ dataDir: join(dir, 'data'), background: true, settings }),
+    (running) => running.stop(),
+  );
+  const url = new URL(server.url);
+  if (tcp) url.searchParams.delete('host');
+  return {
+    url: url.toString(),
+    get pid() {
+      return server.pid;
+    },
+  };
+}
+
+async function makeFolder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'muster-bench-'));
+  // Where we are root, PostgreSQL runs as another user, who must get to his folder in this one.
+  await chmod(dir, 0o711);
+  return dir;
+}
+
+export interface Service {
+  baseUrl: string;
+  client: Client;
+  /** An organization that holds nothing yet. */
+  orgId: string;
+  apiPid: number;
+  /** API and workers. */
+  roles(): Roles;
+}
+
+/** Starts the API and `workers` worker processes; with a Redis in `stores` the queue is there, else in PostgreSQL. */
+export async function startService(scope: Scope, stores: Stores, workers: number): Promise<Service> {
+  const muster = await scope.start(
+    () => startMuster(serviceConfig(stores, workers), { logger: SILENT, output: 'ignore' }),
+    (running) => running.stop(),
+  );
+  const client = await scope.start(
+    async () => openClient(muster.baseUrl, stores.keys.token),
+    async (opened) => opened.close(),
+  );
+  const { id } = await client.call('POST', '/management/v1/orgs', { name: `Bench ${randomBytes(4).toString('hex')}` });
+  return {
+    baseUrl: muster.baseUrl,
+    client,
+    orgId: id as string,
+    apiPid: muster.pids.api as number,
+    roles: () => rolesOf(muster),
+  };
+}
+
+const SILENT = openLogger({ level: 'silent', name: 'bench' });
+
+/** The defaults, with the environment's own settings where they do not say what is measured (WORKER_CONCURRENCY …). */
+function serviceConfig(stores: Stores, workers: number) {
+  return readConfig(
+    childEnv({
+      HOST: '127.0.0.1',
+      PORT: '0',
+      BASE_URL: undefined,
+      HEALTH_PORT: undefined,
+      DATA_DIR: join(stores.dir, 'data'),
+      DATABASE_URL: stores.databaseUrl,
+      REDIS_URL: stores.redis?.url,
+      SMTP_URL: undefined,
+      BOOTSTRAP_TOKEN: stores.keys.token,
+      ENCRYPTION_KEY: stores.keys.encryptionKey,
+      ADMIN_EMAIL: undefined,
+      ADMIN_PASSWORD: undefined,
+      WORKERS: String(workers),
+      WORKER_ROLES: undefined,
+      LOG_LEVEL: 'warn',
+    }),
+  );
+}
+
+function rolesOf({ pids }: Muster): Roles {
+  return { api: [pids.api as number], ...(pids.workers.length > 0 ? { worker: pids.workers as number[] } : {}) };
+}
+
+/** Brings the database to rest, so that it does not pay for one measurement during the next. */
+export async function settle({ pool }: Stores): Promise<void> {
+  await pool.query('vacuum (analyze)');
+  await pool.query('checkpoint');
+}

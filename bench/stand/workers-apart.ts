@@ -1,0 +1,64 @@
+/**
+ * Worker processes beside an API that was started without any, where they need other settings or another way to the
+ * stores than it has. They are the very processes of `npm run worker`, started as `npm start` starts them.
+ */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { childEnv } from '../../src/config.ts';
+import { openLogger } from '../../src/logger.ts';
+import { type Child, startChild } from '../../src/start/child.ts';
+import type { Scope } from '../scope.ts';
+import type { Stores } from './stand.ts';
+
+const FILE = fileURLToPath(new URL('../../workers/all-in-one.ts', import.meta.url));
+const STOP_AFTER_MS = 15_000;
+
+export interface Apart {
+  /** Settings that differ from the defaults and from `stores`. */
+  settings?: Record<string, string>;
+  /** Options of their Node.js. */
+  execArgv?: string[];
+  /** An open file for their logs, which are thrown away otherwise. */
+  log?: number;
+}
+
+/** Starts `count` of them and waits until they are ready; answers their process ids. */
+export async function startWorkers(scope: Scope, stores: Stores, count: number, apart: Apart = {}): Promise<number[]> {
+  const start = (n: number) =>
+    scope.start(
+      () => startOne(stores, `worker ${n + 1}`, apart),
+      (worker) => worker.stop(),
+    );
+  const workers = await Promise.all(Array.from({ length: count }, (_, n) => start(n)));
+  return workers.map((worker) => worker.pid as number);
+}
+
+function startOne(stores: Stores, name: string, { settings, execArgv, log }: Apart): Promise<Child> {
+  return startChild({
+    name,
+    file: FILE,
+    execArgv,
+    env: childEnv({ ...settingsOf(stores), ...settings }),
+    logger: openLogger({ level: 'silent', name: 'bench' }),
+    stopAfterMs: STOP_AFTER_MS,
+    output: log ?? 'ignore',
+  });
+}
+
+/** As in stand.ts: the defaults, with the environment's own settings where they do not say what is measured. */
+function settingsOf(stores: Stores): Record<string, string | undefined> {
+  return {
+    HOST: '127.0.0.1',
+    BASE_URL: undefined,
+    HEALTH_PORT: undefined,
+    DATA_DIR: join(stores.dir, 'data'),
+    DATABASE_URL: stores.databaseUrl,
+    REDIS_URL: stores.redis?.url,
+    SMTP_URL: undefined,
+    MAIL_RATE: undefined,
+    MAIL_RATE_PER_IMPORT: undefined,
+    ENCRYPTION_KEY: stores.keys.encryptionKey,
+    WORKER_ROLES: undefined,
+    LOG_LEVEL: 'warn',
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * Who holds which roles, on an organization or on the instance.
+ * Guarantee: the instance never loses its last active IAM_OWNER.
+ */
+import { type AppendedEvent, appendEvent } from '../db/events.ts';
+import type { Db } from '../db/pool.ts';
+import { ApiError } from '../errors.ts';
+import type { Page } from '../http/paging.ts';
+import type { Rights } from './caller.ts';
+
+/** Owner of what belongs to no organization. */
+export const INSTANCE = 'instance';
+
+/** What a user is a member of. */
+export type Scope = { kind: 'instance' } | { kind: 'organization'; orgId: string };
+
+export interface Member {
+  userId: string;
+  roles: string[];
+  sequence: string;
+  createdAt: Date;
+  changedAt: Date;
+}
+
+interface MemberRow {
+  user_id: string;
+  roles: string[];
+  sequence: string;
+  created_at: Date;
+  changed_at: Date;
+}
+
+function toMember(row: MemberRow): Member {
+  const { user_id: userId, roles, sequence, created_at: createdAt, changed_at: changedAt } = row;
+  return { userId, roles, sequence, createdAt, changedAt };
+}
+
+const COLUMNS = 'user_id, roles, sequence, created_at, changed_at';
+
+/** The table of a scope; its organization's id, if it has one, is the last parameter of each statement. */
+function tableOf(scope: Scope, parameter: number): { table: string; inScope: string; last: string[] } {
+  if (scope.kind === 'instance') return { table: 'instance_members', inScope: 'true', last: [] };
+  return { table: 'org_members', inScope: `org_id = $${parameter}`, last: [scope.orgId] };
+}
+
+/** @throws ApiError 409 when the user is a member already */
+export async function addMember(
+  db: Db,
+  scope: Scope,
+  member: { userId: string; roles: readonly string[] },
+  editor: string,
+): Promise<Member> {
+  const { table, last } = tableOf(scope, 4);
+  const { sequence } = await memberEvent(db, scope, 'added', member, editor);
+  const { rows } = await db.query<MemberRow>(
+    `insert into ${table} (user_id, roles, sequence${last.length ? ', org_id' : ''})
+     values ($1, $2, $3${last.length ? ', $4' : ''}) on conflict do nothing returning ${COLUMNS}`,
+    [member.userId, member.roles, sequence, ...last],
+  );
+  if (!rows[0]) throw new ApiError('ALREADY_EXISTS', 'MEMBER-EXISTS', 'The user is a member already.');
+  return toMember(rows[0]);
+}
+
+/**
+ * Ends a membership.
+ * @throws ApiError 404 when there is none, FAILED_PRECONDITION for the last IAM_OWNER
+ */
+export async function removeMember(db: Db, scope: Scope, userId: string, editor: string): Promise<AppendedEvent> {
+  if (scope.kind === 'instance') await keepAnIamOwner(db, userId);
+  const { table, inScope, last } = tableOf(scope, 2);
+  const { rowCount } = await db.query(`delete from ${table} where user_id = $1 and ${inScope}`, [userId, ...last]);
+  if (!rowCount) throw new ApiError('NOT_FOUND', 'MEMBER-NOT-FOUND', 'The user is not a member.');
+  return memberEvent(db, scope, 'removed', { userId }, editor);
+}
+
+/** Members in the order of their user ids, and how many there are. */
+export async function listMembers(db: Db, scope: Scope, page: Page): Promise<{ total: string; members: Member[] }> {
+  const all = tableOf(scope, 1);
+  const count = `select count(*) as total from ${all.table} where ${all.inScope}`;
+  const { rows: counted } = await db.query<{ total: string }>(count, all.last);
+  const { table, inScope, last } = tableOf(scope, 3);
+  const { rows } = await db.query<MemberRow>(
+    `select ${COLUMNS} from ${table} where ${inScope} order by user_id ${page.asc ? 'asc' : 'desc'} limit $1 offset $2`,
+    [page.limit, page.offset, ...last],
+  );
+  return { total: counted[0]?.total ?? '0', members: rows.map(toMember) };
+}
+
+/**
+ * Call it before a user stops being a member of the instance, or stops being active; holds other such changes off until
+ * the transaction ends. An owner who is not active does not count: it could not even be woken by anybody.
+ * @throws ApiError FAILED_PRECONDITION when the instance would have no active IAM_OWNER left
+ */
+export async function keepAnIamOwner(db: Db, userId: string): Promise<void> {
+  const { rowCount: isMember } = await db.query('select 1 from instance_members where user_id = $1', [userId]);
+  if (!isMember) return;
+  await db.query('lock table instance_members in share row exclusive mode');
+  const { rowCount: others } = await db.query(
+    `select 1 from instance_members m join users u on u.id = m.user_id
+     where m.user_id <> $1 and 'IAM_OWNER' = any(m.roles) and u.state = 'active' limit 1`,
+    [userId],
+  );
+  if (!others) {
+    throw new ApiError('FAILED_PRECONDITION', 'MEMBER-LAST-OWNER', 'The last active IAM_OWNER must stay one.');
+  }
+}
+
+/** All roles of a user, whoever's organizations they are on. */
+export async function rightsOf(db: Db, userId: string): Promise<Rights> {
+  const instance = await db.query<{ roles: string[] }>('select roles from instance_members where user_id = $1', [
+    userId,
+  ]);
+  const orgs = await db.query<{ org_id: string; roles: string[] }>(
+    'select org_id, roles from org_members where user_id = $1',
+    [userId],
+  );
+  return {
+    isIamOwner: instance.rows[0]?.roles.includes('IAM_OWNER') ?? false,
+    orgRoles: new Map(orgs.rows.map((row) => [row.org_id, row.roles])),
+  };
+}
+
+function memberEvent(
+  db: Db,
+  scope: Scope,
+  change: 'added' | 'removed',
+  payload: Record<string, unknown>,
+  editor: string,
+): Promise<AppendedEvent> {
+  const id = ownerOf(scope);
+  const type = `${scope.kind}.member.${change}`;
+  return appendEvent(db, { aggregateType: scope.kind, aggregateId: id, resourceOwner: id, type, editor, payload });
+}
+
+/** The `resourceOwner` of a scope's members. */
+export function ownerOf(scope: Scope): string {
+  return scope.kind === 'instance' ? INSTANCE : scope.orgId;
+}

@@ -1,0 +1,13 @@
+/** Ids in paths, percent-decoded, held to the same rule as ids in bodies. */
+import type { Request } from 'express';
+import { idProblem } from '../fields/fields.ts';
+import { badFields } from '../http/parse-body.ts';
+
+/** @throws ApiError 400 when it can be no id (`.`, control characters, over 200 characters) */
+export function pathId(req: Request, name: string): string {
+  const value = req.params[name];
+  const id = Array.isArray(value) ? value.join('/') : (value ?? '');
+  const problem = idProblem(id);
+  if (problem) throw badFields('REQUEST-ID', [{ field: name, description: problem }]);
+  return id;
+}

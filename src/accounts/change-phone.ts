@@ -1,0 +1,72 @@
+/**
+ * A user's phone number: setting and removing it, and sending or returning the code that confirms it.
+ *
+ * Guarantee: as for email addresses, a code confirms the number it was made for and no other. Everything here works in
+ * the caller's transaction, with the user's row locked.
+ */
+import type { AppendedEvent } from '../db/events.ts';
+import { ApiError } from '../errors.ts';
+import { endCodes, issueCode, mailCode } from '../mail/codes.ts';
+import type { User } from '../users/store.ts';
+import { type ContactDeps, verifiedBy } from './change-email.ts';
+import type { PhoneInput } from './contact-schema.ts';
+import { type Changed, changeUser } from './credentials.ts';
+
+/** How a code gets out; as a text message when nothing is said. */
+export type PhoneCodeChoice = Pick<PhoneInput, 'returnCode'>;
+
+/**
+ * Sets the number of a locked human. It is verified when that is said, or when it is the verified one again and nothing
+ * is said; else a code goes out.
+ */
+export async function changePhone(deps: ContactDeps, user: User, input: PhoneInput, editor: string): Promise<Changed> {
+  const { phone } = input;
+  const isVerified = verifiedBy(input, phone === user.phone && user.phoneVerified);
+  await endCodes(deps.db, user.id, ['verify_phone']);
+  const event = await changeUser(
+    deps.db,
+    user,
+    { type: 'user.human.phone.changed', editor },
+    'phone = $4, phone_verified = $5',
+    [phone, isVerified],
+  );
+  return { event, verificationCode: isVerified ? undefined : await makePhoneCode(deps, user, input) };
+}
+
+/** @throws ApiError 404 PHONE-NOT-FOUND */
+export async function removePhone(deps: Pick<ContactDeps, 'db'>, user: User, editor: string): Promise<AppendedEvent> {
+  if (user.phone === null) throw new ApiError('NOT_FOUND', 'PHONE-NOT-FOUND', 'The user has no phone number.');
+  await endCodes(deps.db, user.id, ['verify_phone']);
+  const event = { type: 'user.human.phone.removed', editor };
+  return changeUser(deps.db, user, event, 'phone = null, phone_verified = false');
+}
+
+/**
+ * Makes a code for the number once more.
+ * @throws ApiError 400 PHONE-VERIFIED, 404 PHONE-NOT-FOUND
+ */
+export async function resendPhoneCode(
+  deps: ContactDeps,
+  user: User,
+  choice: PhoneCodeChoice,
+  editor: string,
+): Promise<Changed> {
+  if (user.phone === null) throw new ApiError('NOT_FOUND', 'PHONE-NOT-FOUND', 'The user has no phone number.');
+  if (user.phoneVerified) {
+    throw new ApiError('FAILED_PRECONDITION', 'PHONE-VERIFIED', 'The phone number is verified already.');
+  }
+  const event = await changeUser(deps.db, user, { type: 'user.human.phone.code.added', editor });
+  return { event, verificationCode: await makePhoneCode(deps, user, choice) };
+}
+
+/** Sends a code to the number, or returns it. A user who is created gets none unless it was asked for. */
+export async function makePhoneCode(
+  { db, secrets, config }: ContactDeps,
+  user: Pick<User, 'id'>,
+  choice: PhoneCodeChoice,
+): Promise<string | undefined> {
+  const code = { userId: user.id, codeTtlMs: config.PHONE_CODE_TTL_MS };
+  if (choice.returnCode) return issueCode(db, secrets, { ...code, purpose: 'verify_phone' });
+  await mailCode(db, { ...code, kind: 'verify_phone' });
+  return undefined;
+}

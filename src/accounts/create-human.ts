@@ -1,0 +1,88 @@
+/**
+ * Create human user (interface.md 4.3): the user with all that was sent, its codes and its mail, or nothing.
+ *
+ * Guarantee: a verification mail is due exactly when the address is neither marked verified nor its code returned; a
+ * missing password alone sends nothing. The user is ACTIVE at once: without a password it cannot log in, and sets one by
+ * a reset. If we die before the commit nothing is there; after it the mail is in the outbox already.
+ */
+import type { Config } from '../config.ts';
+import { type Details, details } from '../db/events.ts';
+import { type Pool, transaction } from '../db/pool.ts';
+import { displayNameOf, GENDERS } from '../fields/fields.ts';
+import { newId } from '../ids.ts';
+import type { Hasher } from '../passwords/hasher.ts';
+import type { Secrets } from '../secrets.ts';
+import { insertLinks } from '../users/idp-links.ts';
+import { insertMetadata } from '../users/metadata.ts';
+import { insertUser, type NewUser } from '../users/store.ts';
+import { type ContactDeps, makeEmailCode } from './change-email.ts';
+import { makePhoneCode } from './change-phone.ts';
+import type { NewHuman } from './human-schema.ts';
+
+export interface HumanDeps {
+  pool: Pool;
+  secrets: Secrets;
+  hasher: Hasher;
+  config: Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
+}
+
+export interface CreatedHuman {
+  userId: string;
+  details: Details;
+  /** When they were to be returned. */
+  emailCode?: string;
+  phoneCode?: string;
+}
+
+/**
+ * Adds the user to an organization that is there.
+ * @throws ApiError 409 when the id or, in the organization, the user name is taken
+ */
+export async function createHuman(
+  deps: HumanDeps,
+  orgId: string,
+  body: NewHuman,
+  editor: string,
+): Promise<CreatedHuman> {
+  const user = newUser(orgId, body, await passwordOf(deps.hasher, body));
+  return transaction(deps.pool, async (db) => {
+    const { sequence, createdAt } = await insertUser(db, user, editor);
+    if (body.metadata.length > 0) await insertMetadata(db, user.id, body.metadata);
+    if (body.idpLinks.length > 0) await insertLinks(db, user.id, body.idpLinks);
+    const codes = await makeCodes({ ...deps, db }, user.id, body);
+    return { userId: user.id, details: details({ sequence, changedAt: createdAt, resourceOwner: orgId }), ...codes };
+  });
+}
+
+async function passwordOf(hasher: Hasher, { password, hashedPassword }: NewHuman): Promise<string | undefined> {
+  return password ? hasher.hash(password.password) : hashedPassword?.hash;
+}
+
+function newUser(orgId: string, body: NewHuman, passwordHash: string | undefined): NewUser {
+  const { userId, username, profile, email, phone, password, hashedPassword } = body;
+  return {
+    id: userId ?? newId(),
+    orgId,
+    userName: username ?? email.email,
+    human: {
+      ...profile,
+      displayName: profile.displayName || displayNameOf(profile.givenName, profile.familyName),
+      gender: GENDERS.indexOf(profile.gender),
+      email: email.email,
+      emailVerified: email.isVerified ?? false,
+      phone: phone?.phone,
+      phoneVerified: phone?.isVerified,
+      passwordHash,
+      passwordChangeRequired: (password ?? hashedPassword)?.changeRequired,
+    },
+  };
+}
+
+/** A number gets a message only when that is asked for: interface.md speaks of a mail alone. */
+async function makeCodes(deps: ContactDeps, id: string, { email, phone }: NewHuman) {
+  const user = { id, state: 'active' } as const;
+  const emailCode = email.isVerified ? undefined : await makeEmailCode(deps, user, email);
+  const isAsked = phone?.sendCode !== undefined || phone?.returnCode !== undefined;
+  const phoneCode = phone && isAsked ? await makePhoneCode(deps, user, phone) : undefined;
+  return { emailCode, phoneCode };
+}

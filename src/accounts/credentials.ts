@@ -1,0 +1,74 @@
+/**
+ * The one way in which a user's addresses and password are changed.
+ *
+ * Guarantee: a change and its event are one transaction, with the user's row locked, so no code made before a change of
+ * address can be used after it.
+ */
+
+import { permissionDenied } from '../access/caller.ts';
+import { type AppendedEvent, appendEvent, type Details, details } from '../db/events.ts';
+import type { Db } from '../db/pool.ts';
+import { ApiError } from '../errors.ts';
+import type { Standing } from '../users/reach.ts';
+import type { User } from '../users/store.ts';
+
+/**
+ * Users may not say of themselves that an address is theirs, nor be told the code that would show it.
+ * @throws ApiError 403
+ */
+export function requireVouching(standing: Standing, input: { isVerified?: unknown; returnCode?: unknown }): void {
+  if (standing === 'manager') return;
+  if (input.isVerified === true || input.returnCode !== undefined) throw permissionDenied();
+}
+
+/**
+ * @param area of the error's id
+ * @throws ApiError 400 EMAIL-NOT-HUMAN, PHONE-NOT-HUMAN, PASSWORD-NOT-HUMAN, USER-NOT-HUMAN
+ */
+export function requireHuman(user: User, area: 'EMAIL' | 'PHONE' | 'PASSWORD' | 'USER'): void {
+  if (user.kind === 'human') return;
+  const message = 'Only a human user has an email address, a phone number and a password.';
+  throw new ApiError('FAILED_PRECONDITION', `${area}-NOT-HUMAN`, message);
+}
+
+/**
+ * Changes the row of a locked user, with its event.
+ * @param assignments of the users row, with `values` from `$4` on; `$3` is the time of the change
+ */
+export async function changeUser(
+  db: Db,
+  user: User,
+  event: { type: string; editor: string },
+  assignments?: string,
+  values: unknown[] = [],
+): Promise<AppendedEvent> {
+  const appended = await appendEvent(db, {
+    aggregateType: 'user',
+    aggregateId: user.id,
+    resourceOwner: user.orgId,
+    ...event,
+  });
+  const text = `update users set sequence = $2, changed_at = $3${assignments ? `, ${assignments}` : ''} where id = $1`;
+  await db.query(text, [user.id, appended.sequence, appended.createdAt, ...values]);
+  return appended;
+}
+
+/** What a change of a user is answered with. */
+export interface Changed {
+  event: AppendedEvent;
+  /** When it was to be returned. */
+  verificationCode?: string | undefined;
+}
+
+/** The body of such an answer. */
+export function changedAnswer(
+  user: User,
+  { event, verificationCode }: Changed,
+): {
+  details: Details;
+  verificationCode?: string;
+} {
+  const { sequence, createdAt: changedAt } = event;
+  const answer = { details: details({ sequence, changedAt, resourceOwner: user.orgId }) };
+  return verificationCode === undefined ? answer : { ...answer, verificationCode };
+}

@@ -1,0 +1,55 @@
+/** Creating and changing human users. */
+import { type Request, type Response, Router } from 'express';
+import { type Caller, callerOf, may, orgsFor, permissionDenied, selectedOrg } from '../access/caller.ts';
+import { pathId } from '../access/path-id.ts';
+import type { Pool } from '../db/pool.ts';
+import { readJson } from '../http/json-body.ts';
+import { parseBody } from '../http/parse-body.ts';
+import { countTry } from '../http/rate-limit.ts';
+import { findOrg, findOrgByDomain, orgNotFound } from '../orgs/store.ts';
+import { reachForChange, type Standing } from '../users/reach.ts';
+import { type ChangeDeps, changeHuman } from './change-human.ts';
+import { createHuman, type HumanDeps } from './create-human.ts';
+import { type HumanChange, humanChange, newHuman } from './human-schema.ts';
+
+export function humanRoutes(deps: ChangeDeps): Router {
+  const router = Router();
+  router.post('/v2beta/users/human', (req, res) => postHuman(deps, req, res));
+  router.put('/v2beta/users/human/:userId', (req, res) => putHuman(deps, req, res));
+  return router;
+}
+
+async function postHuman(deps: HumanDeps, req: Request, res: Response): Promise<void> {
+  const caller = callerOf(res);
+  orgsFor(caller, 'createHumanUser');
+  const body = parseBody(newHuman, await readJson(req, res), 'USER-INVALID');
+  const orgId = await targetOrg(deps.pool, caller, { orgId: selectedOrg(req, caller), ...body.organization });
+  res.json(await createHuman(deps, orgId, body, caller.userId));
+}
+
+/**
+ * The organization that the new user goes to. What the body names wins over the header, which is a default for calls
+ * that name none.
+ * @throws ApiError 403, or 404 to an IAM_OWNER when there is none
+ */
+async function targetOrg(pool: Pool, caller: Caller, named: { orgId: string; orgDomain?: string }): Promise<string> {
+  const { orgId, orgDomain } = named;
+  const org = orgDomain === undefined ? await findOrg(pool, orgId) : await findOrgByDomain(pool, orgDomain);
+  if (org && may(caller, 'createHumanUser', org.id)) return org.id;
+  throw caller.isIamOwner ? orgNotFound() : permissionDenied();
+}
+
+async function putHuman(deps: ChangeDeps, req: Request, res: Response): Promise<void> {
+  const caller = callerOf(res);
+  const userId = pathId(req, 'userId');
+  const { standing } = await reachForChange(deps.pool, caller, 'updateHumanUser', userId);
+  const body = parseBody(humanChange, await readJson(req, res), 'USER-INVALID');
+  if (isTry(standing, body)) await countTry(req, res);
+  res.json(await changeHuman(deps, caller, { userId, standing }, body));
+}
+
+/** Whether it tries a password or a code, or has something sent to an address that nobody vouches for. */
+function isTry(standing: Standing, { email, phone, password }: HumanChange): boolean {
+  if (standing === 'self') return Boolean(email ?? phone ?? password);
+  return password?.currentPassword !== undefined || password?.verificationCode !== undefined;
+}

@@ -1,0 +1,73 @@
+/** Bodies of creating and changing a human user (interface.md 4.3, contract section 3). */
+import { z } from 'zod';
+import { notBeside } from '../fields/cross-fields.ts';
+import { bool, gender, id, language, requiredText, text } from '../fields/fields.ts';
+import { verifiableHash } from '../users/hash-field.ts';
+import { idpLinkList } from '../users/idp-links.ts';
+import { metadataList } from '../users/metadata.ts';
+import { emailInput, phoneInput } from './contact-schema.ts';
+
+const changeRequired = bool().default(false);
+const password = z.object({ password: requiredText(200), changeRequired });
+const hashedPassword = z.object({ hash: verifiableHash(), changeRequired });
+
+const organization = z
+  .object({ orgId: id().optional(), orgDomain: requiredText(200).optional() })
+  .check(notBeside('orgDomain', 'orgId'));
+
+export const newHuman = z
+  .object({
+    userId: id().optional(),
+    username: requiredText(200).optional(),
+    organization: organization.optional(),
+    profile: z.object({
+      givenName: requiredText(200),
+      familyName: requiredText(200),
+      nickName: text(200).default(''),
+      displayName: text(200).default(''),
+      preferredLanguage: language().default(''),
+      gender: gender().default('GENDER_UNSPECIFIED'),
+    }),
+    email: emailInput,
+    phone: phoneInput.optional(),
+    metadata: metadataList().default([]),
+    password: password.optional(),
+    hashedPassword: hashedPassword.optional(),
+    idpLinks: idpLinkList().default([]),
+  })
+  .check(notBeside('hashedPassword', 'password'));
+
+/** What is absent stays as it is. */
+const profileChange = z.object({
+  givenName: requiredText(200).optional(),
+  familyName: requiredText(200).optional(),
+  nickName: text(200).optional(),
+  displayName: text(200).optional(),
+  preferredLanguage: language().optional(),
+  gender: gender().optional(),
+});
+
+const passwordChange = z
+  .object({
+    password: password.optional(),
+    hashedPassword: hashedPassword.optional(),
+    /** May be longer than a new one may be: an imported hash can be of any. */
+    currentPassword: requiredText(1000).optional(),
+    verificationCode: requiredText(200).optional(),
+  })
+  .check(notBeside('hashedPassword', 'password'), notBeside('verificationCode', 'currentPassword'))
+  .refine((p) => p.password !== undefined || p.hashedPassword !== undefined, {
+    path: ['password'],
+    message: 'is required unless hashedPassword is given',
+  });
+
+export const humanChange = z.object({
+  username: requiredText(200).optional(),
+  profile: profileChange.optional(),
+  email: emailInput.optional(),
+  phone: phoneInput.optional(),
+  password: passwordChange.optional(),
+});
+
+export type NewHuman = z.output<typeof newHuman>;
+export type HumanChange = z.output<typeof humanChange>;

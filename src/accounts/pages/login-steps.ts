@@ -1,0 +1,140 @@
+/**
+ * What the forms of a log-in do: check the password, the code of the second factor, set a new password, go on.
+ *
+ * Guarantee: an unknown user and a wrong password get one and the same page. No step is passed without the proof that
+ * the one before it made, and nobody is logged in whose state or password has changed since. If we die in a step it can
+ * be sent again.
+ */
+import { ApiError } from '../../errors.ts';
+import { textProblem } from '../../fields/fields.ts';
+import { type CheckedLogin, checkAfterPassword, checkLogin, type PasswordProof } from '../../identity/login/check.ts';
+import { settleLogin } from '../../identity/login/store.ts';
+import { passwordProblem, text } from '../../pages/fields.ts';
+import { changeForm, codeForm, expiringPage, loginForm, stopPage } from '../../pages/login-forms.ts';
+import type { Problem } from '../../pages/parts.ts';
+import type { LoginProof, ProofStep } from './login-proof.ts';
+import { proofOf, prove, show, type Turn } from './login-visit.ts';
+import { isSamePassword, replaceOwnPassword } from './own-password.ts';
+
+const WRONG: Problem = { message: 'The login name or the password is wrong.', fields: ['loginName', 'password'] };
+const AGAIN: Problem = { message: 'That took too long, or your account has changed. Please log in again.', fields: [] };
+const CHANGES: readonly ProofStep[] = ['required', 'expired', 'expiring'];
+
+export const LOGIN_STEPS: ReadonlyMap<string, (turn: Turn) => Promise<void>> = new Map([
+  ['password', checkPassword],
+  ['code', checkCode],
+  ['choose', choosePassword],
+  ['change', changePassword],
+  ['later', goOnAsItIs],
+  ['cancel', cancel],
+]);
+
+async function checkPassword(turn: Turn): Promise<void> {
+  const loginName = text(turn.req.body, 'loginName').trim();
+  const password = text(turn.req.body, 'password');
+  const seen: { user?: PasswordProof } = {};
+  try {
+    if (textProblem(loginName, 500) || textProblem(password, 200)) return wrong(turn, loginName);
+    const login = await checkLogin(turn.deps, { loginName }, { password }, (user) => {
+      seen.user = user;
+    });
+    await goOn(turn, login, seen.user as PasswordProof);
+  } catch (error) {
+    if (!seen.user || !isRefusal(error, 'SESSION-TOTP-REQUIRED')) return refuse(turn, error, loginName);
+    show(turn, 200, codeForm(turn.visit.frame, prove(turn, { ...pick(seen.user), step: 'code', amr: [], loginName })));
+  }
+}
+
+async function checkCode(turn: Turn): Promise<void> {
+  const proof = proofOf(turn, text(turn.req.body, 'proof'), ['code']);
+  if (!proof) return startAgain(turn);
+  const again = (message: string) => show(turn, 400, codeForm(turn.visit.frame, prove(turn, proof), { message }));
+  try {
+    await goOn(turn, await checkAfterPassword(turn.deps, proof, text(turn.req.body, 'code')), proof);
+  } catch (error) {
+    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return again('Please type the code.');
+    if (isRefusal(error, 'SESSION-TOTP'))
+      return again('The code is wrong or was used already. Please type the next one.');
+    refuse(turn, error, proof.loginName);
+  }
+}
+
+/** After all checks: to a new password, a warning, or the application. */
+async function goOn(turn: Turn, login: CheckedLogin, shown: PasswordProof): Promise<void> {
+  const { mustChange, expiresInDays, loginName, amr } = login;
+  const step = mustChange ?? 'expiring';
+  if (!mustChange && expiresInDays === undefined) return finish(turn, login.id, amr);
+  const proven = prove(turn, { ...pick(shown), step, amr, loginName });
+  const { frame } = turn.visit;
+  const page = mustChange ? changeForm(frame, proven, mustChange) : expiringPage(frame, proven, expiresInDays ?? 0);
+  show(turn, 200, page);
+}
+
+/** The form for a new password, for somebody who need not choose one yet. */
+async function choosePassword(turn: Turn): Promise<void> {
+  const proof = proofOf(turn, text(turn.req.body, 'proof'), ['expiring']);
+  if (!proof) return startAgain(turn);
+  show(turn, 200, changeForm(turn.visit.frame, prove(turn, proof), 'expiring'));
+}
+
+async function changePassword(turn: Turn): Promise<void> {
+  const { deps, req, visit } = turn;
+  const proof = proofOf(turn, text(req.body, 'proof'), CHANGES);
+  if (!proof) return startAgain(turn);
+  const password = text(req.body, 'password');
+  const problem = passwordProblem(password, text(req.body, 'repeated')) ?? (await sameProblem(turn, proof, password));
+  if (problem) {
+    const reason = proof.step as Exclude<ProofStep, 'code'>;
+    return show(turn, 400, changeForm(visit.frame, prove(turn, proof), reason, problem));
+  }
+  try {
+    await replaceOwnPassword(deps, proof, password);
+  } catch (error) {
+    return refuse(turn, error, proof.loginName, AGAIN);
+  }
+  await finish(turn, proof.id, proof.amr);
+}
+
+async function sameProblem({ deps }: Turn, proof: LoginProof, password: string): Promise<Problem | undefined> {
+  if (!(await isSamePassword(deps, proof.id, password))) return undefined;
+  return { message: 'That is the password that you have now. Please choose another one.' };
+}
+
+/** Goes on with a password that expires soon. */
+async function goOnAsItIs(turn: Turn): Promise<void> {
+  const proof = proofOf(turn, text(turn.req.body, 'proof'), ['expiring']);
+  if (!proof || (await settleLogin(turn.deps.pool, proof)) !== 'active') return startAgain(turn);
+  await finish(turn, proof.id, proof.amr);
+}
+
+async function cancel({ deps, req, res }: Turn): Promise<void> {
+  const result = { error: 'access_denied', error_description: 'the login was cancelled' };
+  await deps.oauth.current().interactionFinished(req, res, result, { mergeWithLastSubmission: false });
+}
+
+async function finish({ deps, req, res }: Turn, accountId: string, amr: string[]): Promise<void> {
+  const result = { login: { accountId, amr } };
+  await deps.oauth.current().interactionFinished(req, res, result, { mergeWithLastSubmission: false });
+}
+
+function refuse(turn: Turn, error: unknown, loginName: string, problem: Problem = WRONG): void {
+  const stop = error instanceof ApiError ? stopPage(turn.visit.frame, error.id) : undefined;
+  if (!stop && !isRefusal(error, 'SESSION-CREDENTIALS')) throw error;
+  show(turn, 400, stop ?? loginForm(turn.visit.frame, loginName, problem));
+}
+
+function wrong(turn: Turn, loginName: string): void {
+  show(turn, 400, loginForm(turn.visit.frame, loginName, WRONG));
+}
+
+function startAgain(turn: Turn): void {
+  show(turn, 400, loginForm(turn.visit.frame, turn.visit.loginName, AGAIN));
+}
+
+function isRefusal(error: unknown, id: string): boolean {
+  return error instanceof ApiError && error.id === id;
+}
+
+function pick({ id, passwordSetAt }: PasswordProof): PasswordProof {
+  return { id, passwordSetAt };
+}

@@ -1,0 +1,79 @@
+/** A log-in under way, as its pages need it. */
+import type { Request, Response } from 'express';
+import { errors, type Provider } from 'oidc-provider';
+import type { LoginDeps } from '../../identity/login/check.ts';
+import { findLogin } from '../../identity/login/store.ts';
+import type { LiveProvider } from '../../identity/oauth/provider.ts';
+import { formTarget, type Page, sendPage } from '../../pages/layout.ts';
+import type { LoginFrame } from '../../pages/login-forms.ts';
+import { formToken, type LoginProof, openProof, type ProofStep, sealProof } from './login-proof.ts';
+
+export interface LoginPageDeps extends LoginDeps {
+  oauth: LiveProvider;
+}
+
+export interface Visit {
+  frame: LoginFrame;
+  /** Who it probably is: what the application says, else who is logged in already. */
+  loginName: string;
+  /** Where the forms may lead at last: to the application. */
+  formTargets: string[];
+}
+
+/** One request of a log-in. */
+export interface Turn {
+  deps: LoginPageDeps;
+  visit: Visit;
+  req: Request;
+  res: Response;
+}
+
+/** The log-in of this address in this browser; undefined when it is over, or not of this browser. */
+export async function findVisit(deps: LoginPageDeps, req: Request, res: Response): Promise<Visit | undefined> {
+  const provider = deps.oauth.current();
+  const interaction = await interactionOf(provider, req, res);
+  if (!interaction || interaction.uid !== req.params.uid) return undefined;
+  const { uid, params, session } = interaction;
+  const client = await provider.Client.find(String(params.client_id));
+  if (!client) return undefined;
+  const token = formToken(deps.secrets, uid);
+  const { redirectUris = [], postLogoutRedirectUris = [] } = client;
+  const targets = [String(params.redirect_uri ?? ''), ...redirectUris, ...postLogoutRedirectUris];
+  return {
+    frame: { uid, token, clientName: client.clientName ?? client.clientId },
+    loginName: await probableName(deps, params.login_hint, session?.accountId),
+    formTargets: [...new Set(targets.filter((uri) => URL.canParse(uri)).map(formTarget))].slice(0, MOST_TARGETS),
+  };
+}
+
+/** A header has to stay short. */
+const MOST_TARGETS = 20;
+
+export function show({ res, visit }: Turn, status: number, page: Page): void {
+  sendPage(res, status, page, visit);
+}
+
+/** A proof for the next step. */
+export function prove({ deps, visit }: Turn, proof: LoginProof): { proof: string; loginName: string } {
+  return { proof: sealProof(deps.secrets, visit.frame.uid, proof), loginName: proof.loginName };
+}
+
+/** The proof that the form brings, if it is good for one of these. */
+export function proofOf({ deps, visit }: Turn, sealed: string, steps: readonly ProofStep[]): LoginProof | undefined {
+  return openProof(deps.secrets, visit.frame.uid, sealed, steps);
+}
+
+async function interactionOf(provider: Provider, req: Request, res: Response) {
+  try {
+    return await provider.interactionDetails(req, res);
+  } catch (error) {
+    if (error instanceof errors.SessionNotFound) return undefined;
+    throw error;
+  }
+}
+
+async function probableName(deps: LoginPageDeps, hint: unknown, accountId: string | undefined): Promise<string> {
+  if (typeof hint === 'string' && hint !== '') return hint.slice(0, 500);
+  if (accountId === undefined) return '';
+  return (await findLogin(deps.pool, { userId: accountId }))?.loginName ?? '';
+}

@@ -1,0 +1,38 @@
+/**
+ * The new password of somebody in the middle of a log-in.
+ *
+ * Guarantee: it takes the place of the very password that was shown, of a user who is still active, and differs from it.
+ * Other log-ins of the user go on. If we die before the commit the old one holds.
+ */
+import { transaction } from '../../db/pool.ts';
+import { type LoginDeps, type PasswordProof, wrongCredentials } from '../../identity/login/check.ts';
+import { findLogin } from '../../identity/login/store.ts';
+import { findUser } from '../../users/store.ts';
+import { storePassword } from '../set-password.ts';
+
+/** Whether it is the password that the user has now. */
+export async function isSamePassword(deps: LoginDeps, userId: string, password: string): Promise<boolean> {
+  const hash = (await findLogin(deps.pool, { userId }))?.passwordHash;
+  return Boolean(hash) && (await deps.hasher.verify(hash as string, password)).ok;
+}
+
+/**
+ * Sets the password of a user who has shown the current one.
+ * @returns the proof of the new one
+ * @throws ApiError 400 SESSION-CREDENTIALS when the user or the password is not what it was
+ */
+export async function replaceOwnPassword(
+  { pool, hasher }: LoginDeps,
+  proof: PasswordProof,
+  password: string,
+): Promise<PasswordProof> {
+  const hash = await hasher.hash(password);
+  return transaction(pool, async (db) => {
+    const user = await findUser(db, proof.id, 'for update');
+    const login = await findLogin(db, { userId: proof.id });
+    if (user?.state !== 'active' || login?.passwordSetAt !== proof.passwordSetAt) throw wrongCredentials();
+    const event = { type: 'user.human.password.changed', editor: user.id };
+    await storePassword(db, user, { hash, changeRequired: false }, event);
+    return { id: user.id, passwordSetAt: (await findLogin(db, { userId: user.id }))?.passwordSetAt ?? null };
+  });
+}

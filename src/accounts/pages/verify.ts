@@ -1,0 +1,82 @@
+/**
+ * The pages that the mails' links open: confirm the address, set the first password or another one.
+ *
+ * Guarantee: a GET uses nothing up, as mail scanners follow links; a problem shows the form again with status 400 and
+ * does not say whether the user exists. If we die here the code is still good, less one try.
+ */
+import { type Request, type Response, Router } from 'express';
+import type { Pool } from '../../db/pool.ts';
+import { ApiError } from '../../errors.ts';
+import { idProblem } from '../../fields/fields.ts';
+import { PAGE_PATHS } from '../../mail/links.ts';
+import { passwordProblem, readForm, text } from '../../pages/fields.ts';
+import { type Link, type PasswordForm, passwordForm, verifyForm } from '../../pages/forms.ts';
+import { type Page, sendPage } from '../../pages/layout.ts';
+import { messagePage, type Problem } from '../../pages/parts.ts';
+import type { Hasher } from '../../passwords/hasher.ts';
+import type { Secrets } from '../../secrets.ts';
+import { CODE_INVALID, setPasswordByCode, verifyEmail } from '../verification.ts';
+
+export interface VerifyPageDeps {
+  pool: Pool;
+  secrets: Secrets;
+  hasher: Hasher;
+}
+
+const NOT_GOOD: Problem = {
+  message: 'This link is not valid any more. It may have been used already, or its time has run out.',
+  fields: [],
+};
+
+/** What is said when it is done. */
+const DONE: Record<PasswordForm, Page> = {
+  init: messagePage('Your password is set', 'Your account is ready. You can log in with it now.'),
+  reset: messagePage('Your password is set', 'You can log in with it now: go back to where you wanted to log in.'),
+};
+
+/** Serves `/ui/verify`, `/ui/init` and `/ui/reset`; mount it at `/`. */
+export function verifyPages(deps: VerifyPageDeps): Router {
+  const router = Router();
+  const { verify_email: verify, initialise: init, reset_password: reset } = PAGE_PATHS;
+  router.get(verify, (req, res) => sendPage(res, 200, verifyForm(linkOf(req.query))));
+  router.post(verify, readForm, (req, res) => postVerify(deps, req, res));
+  router.get(init, (req, res) => sendPage(res, 200, passwordForm('init', linkOf(req.query))));
+  router.post(init, readForm, (req, res) => postPassword(deps, 'init', req, res));
+  router.get(reset, (req, res) => sendPage(res, 200, passwordForm('reset', linkOf(req.query))));
+  router.post(reset, readForm, (req, res) => postPassword(deps, 'reset', req, res));
+  return router;
+}
+
+async function postVerify(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
+  const link = linkOf(req.body);
+  const good = await accepted(link, (holder) => verifyEmail(deps, holder));
+  if (!good) return sendPage(res, 400, verifyForm(link, NOT_GOOD));
+  sendPage(res, 200, messagePage('Email address confirmed', 'Thank you. You can close this page.'));
+}
+
+async function postPassword(deps: VerifyPageDeps, form: PasswordForm, req: Request, res: Response): Promise<void> {
+  const link = linkOf(req.body);
+  const password = text(req.body, 'password');
+  const problem = passwordProblem(password, text(req.body, 'repeated'));
+  if (problem) return sendPage(res, 400, passwordForm(form, link, problem));
+  const choice = { password, changeRequired: false };
+  const good = await accepted(link, (holder) => setPasswordByCode(deps, holder, choice));
+  if (!good) return sendPage(res, 400, passwordForm(form, link, NOT_GOOD));
+  sendPage(res, 200, DONE[form]);
+}
+
+/** Whether the code was good; other errors are thrown on. */
+async function accepted(link: Link, use: (holder: Link & { editor: string }) => Promise<unknown>): Promise<boolean> {
+  if (idProblem(link.userId)) return false;
+  try {
+    await use({ ...link, editor: link.userId });
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.id === CODE_INVALID) return false;
+    throw error;
+  }
+}
+
+function linkOf(source: unknown): Link {
+  return { userId: text(source, 'userId'), code: text(source, 'code') };
+}

@@ -1,0 +1,102 @@
+/**
+ * `…/password` and `…/password_reset` (contract section 3).
+ *
+ * A bearer token is optional for the first one, as a password may be set by whoever holds a code of the user. Everything
+ * else needs a caller, and is refused before the body is looked at any further than for a code.
+ */
+import { type Request, type Response, Router } from 'express';
+import type { Caller } from '../access/caller.ts';
+import { pathId } from '../access/path-id.ts';
+import type { Config } from '../config.ts';
+import { type Db, transaction } from '../db/pool.ts';
+import { readJson } from '../http/json-body.ts';
+import { badFields, parseBody } from '../http/parse-body.ts';
+import { authenticateIfPresent, unauthenticated } from '../identity/authenticate.ts';
+import type { LoginDeps } from '../identity/login/check.ts';
+import { reachForChange } from '../users/reach.ts';
+import { changedAnswer, requireHuman, requireVouching } from './credentials.ts';
+import { resetPassword } from './password-reset.ts';
+import { passwordBody, passwordResetBody } from './password-schema.ts';
+import { setPassword } from './set-password.ts';
+import { setPasswordByCode } from './verification.ts';
+
+export interface PasswordDeps extends LoginDeps {
+  config: LoginDeps['config'] & Pick<Config, 'CODE_TTL_MS' | 'RESET_CODE_TTL_MS'>;
+}
+
+export function passwordRoutes(deps: PasswordDeps): Router {
+  const router = Router();
+  const caller = authenticateIfPresent(deps);
+  router.post('/v2beta/users/:userId/password', caller, (req, res) => postPassword(deps, req, res));
+  router.post('/v2beta/users/:userId/password_reset', caller, (req, res) => postReset(deps, req, res));
+  return router;
+}
+
+async function postPassword(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
+  const body = await readForCode(req, res);
+  if (body.holdsCode) return setByCode(deps, req, res, body.value);
+  const caller = requireCaller(res);
+  const userId = pathId(req, 'userId');
+  const { standing } = await reachForChange(deps.pool, caller, 'setPassword', userId);
+  if (body.problem) throw body.problem;
+  const { newPassword, currentPassword } = parseBody(passwordBody, body.value, 'PASSWORD-INVALID');
+  if (standing === 'self' && currentPassword === undefined) {
+    throw badFields('PASSWORD-INVALID', [{ field: 'currentPassword', description: 'is required' }]);
+  }
+  const lock = async (db: Db) => (await reachForChange(db, caller, 'setPassword', userId, 'for update')).user;
+  const by = { userId, editor: caller.userId, currentPassword, lock };
+  res.json({ details: await setPassword(deps, by, newPassword) });
+}
+
+/** Needs no caller: the code says enough. */
+async function setByCode(deps: PasswordDeps, req: Request, res: Response, body: unknown): Promise<void> {
+  const userId = pathId(req, 'userId');
+  const { newPassword, verificationCode = '' } = parseBody(passwordBody, body, 'PASSWORD-INVALID');
+  const editor = callerIfAny(res)?.userId ?? userId;
+  res.json({ details: await setPasswordByCode(deps, { userId, code: verificationCode, editor }, newPassword) });
+}
+
+async function postReset(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
+  const caller = requireCaller(res);
+  const userId = pathId(req, 'userId');
+  await reachForChange(deps.pool, caller, 'resetPassword', userId);
+  const input = parseBody(passwordResetBody, await readJson(req, res), 'PASSWORD-RESET-INVALID');
+  const answer = await transaction(deps.pool, async (db) => {
+    const { user, standing } = await reachForChange(db, caller, 'resetPassword', userId, 'for update');
+    requireHuman(user, 'PASSWORD');
+    requireVouching(standing, input);
+    return changedAnswer(user, await resetPassword({ ...deps, db }, user, input, caller.userId));
+  });
+  res.json(answer);
+}
+
+interface Body {
+  value?: unknown;
+  holdsCode: boolean;
+  /** Why it cannot be read; told to callers only who may be told anything. */
+  problem?: unknown;
+}
+
+/** Anybody may have us read it, so it is a short one. */
+const MAX_BYTES = 64 * 1024;
+
+async function readForCode(req: Request, res: Response): Promise<Body> {
+  try {
+    const value = await readJson(req, res, MAX_BYTES);
+    const { verificationCode, verification_code: alias } = (value ?? {}) as Record<string, unknown>;
+    return { value, holdsCode: (verificationCode ?? alias ?? undefined) !== undefined };
+  } catch (problem) {
+    return { holdsCode: false, problem };
+  }
+}
+
+function callerIfAny(res: Response): Caller | undefined {
+  return res.locals.caller as Caller | undefined;
+}
+
+/** @throws ApiError 401 */
+function requireCaller(res: Response): Caller {
+  const caller = callerIfAny(res);
+  if (!caller) throw unauthenticated();
+  return caller;
+}

@@ -1,0 +1,27 @@
+/** Bodies of the password calls. */
+import { z } from 'zod';
+import { notBeside } from '../fields/cross-fields.ts';
+import { bool, requiredText } from '../fields/fields.ts';
+import { urlTemplate } from './contact-schema.ts';
+
+export const passwordBody = z
+  .object({
+    newPassword: z.object({ password: requiredText(200), changeRequired: bool().default(false) }),
+    /** May be longer than a new one may be: an imported hash can be of any. */
+    currentPassword: requiredText(1000).optional(),
+    verificationCode: requiredText(200).optional(),
+  })
+  .check(notBeside('verificationCode', 'currentPassword'));
+
+/** Text messages are for phone numbers only. */
+const notificationType = z.enum(['NOTIFICATION_TYPE_Email'], 'must be NOTIFICATION_TYPE_Email').optional();
+
+/** `sendLink` when nothing is said. */
+export const passwordResetBody = z
+  .object({
+    sendLink: z.object({ urlTemplate: urlTemplate().optional(), notificationType }).optional(),
+    returnCode: z.object({}).optional(),
+  })
+  .check(notBeside('returnCode', 'sendLink'));
+
+export type PasswordResetInput = z.output<typeof passwordResetBody>;

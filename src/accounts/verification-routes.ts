@@ -1,0 +1,99 @@
+/**
+ * `…/email` and `…/phone` (contract section 3): set, ask for the code again, verify.
+ *
+ * Each is refused to whoever may not reach the user before the body is looked at, and looked into again with the user's
+ * row locked.
+ */
+import { type Request, type Response, Router } from 'express';
+import type { z } from 'zod';
+import { callerOf } from '../access/caller.ts';
+import { pathId } from '../access/path-id.ts';
+import type { OperationId } from '../access/permissions.ts';
+import type { Config } from '../config.ts';
+import { type Pool, transaction } from '../db/pool.ts';
+import { readJson } from '../http/json-body.ts';
+import { parseBody } from '../http/parse-body.ts';
+import { countTry } from '../http/rate-limit.ts';
+import { isAttempt } from '../identity/login/attempts.ts';
+import type { Secrets } from '../secrets.ts';
+import { reachForChange } from '../users/reach.ts';
+import type { User } from '../users/store.ts';
+import { type ContactDeps, changeEmail, resendEmailCode } from './change-email.ts';
+import { changePhone, removePhone, resendPhoneCode } from './change-phone.ts';
+import { codeBody, emailInput, emailResend, phoneInput, phoneResend } from './contact-schema.ts';
+import { type Changed, changedAnswer, requireHuman, requireVouching } from './credentials.ts';
+import { type CodeHolder, verifyEmail, verifyPhone } from './verification.ts';
+
+export interface VerificationDeps {
+  pool: Pool;
+  secrets: Secrets;
+  config: Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
+}
+
+const PATH = '/v2beta/users/:userId';
+
+export function verificationRoutes(deps: VerificationDeps): Router {
+  const router = Router();
+  router.post(`${PATH}/email`, change(deps, 'setEmail', 'EMAIL', emailInput, changeEmail));
+  router.post(`${PATH}/email/resend`, change(deps, 'resendEmailCode', 'EMAIL', emailResend, resendEmailCode));
+  router.post(`${PATH}/email/verify`, verify(deps, 'verifyEmail', 'EMAIL', verifyEmail));
+  router.post(`${PATH}/phone`, change(deps, 'setPhone', 'PHONE', phoneInput, changePhone));
+  router.post(`${PATH}/phone/resend`, change(deps, 'resendPhoneCode', 'PHONE', phoneResend, resendPhoneCode));
+  router.post(`${PATH}/phone/verify`, verify(deps, 'verifyPhone', 'PHONE', verifyPhone));
+  router.delete(`${PATH}/phone`, (req, res) => deletePhone(deps, req, res));
+  return router;
+}
+
+/** First part of the ids of errors. */
+type Area = 'EMAIL' | 'PHONE';
+type Change<I> = (deps: ContactDeps, user: User, input: I, editor: string) => Promise<Changed>;
+
+function change<S extends z.ZodType<{ returnCode?: unknown; isVerified?: unknown }>>(
+  deps: VerificationDeps,
+  operation: OperationId,
+  area: Area,
+  schema: S,
+  work: Change<z.output<S>>,
+) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const caller = callerOf(res);
+    const userId = pathId(req, 'userId');
+    const { standing } = await reachForChange(deps.pool, caller, operation, userId);
+    // Else users could have us write to any address or number as often as they like.
+    if (standing === 'self' && !isAttempt(req)) await countTry(req, res);
+    const input = parseBody(schema, await readJson(req, res), `${area}-INVALID`);
+    const answer = await transaction(deps.pool, async (db) => {
+      const { user, standing } = await reachForChange(db, caller, operation, userId, 'for update');
+      requireHuman(user, area);
+      requireVouching(standing, input);
+      return changedAnswer(user, await work({ ...deps, db }, user, input, caller.userId));
+    });
+    res.json(answer);
+  };
+}
+
+function verify(
+  deps: VerificationDeps,
+  operation: OperationId,
+  area: Area,
+  work: (deps: VerificationDeps, holder: CodeHolder) => Promise<unknown>,
+) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const caller = callerOf(res);
+    const userId = pathId(req, 'userId');
+    await reachForChange(deps.pool, caller, operation, userId);
+    const { verificationCode: code } = parseBody(codeBody, await readJson(req, res), `${area}-VERIFY`);
+    res.json({ details: await work(deps, { userId, code, editor: caller.userId }) });
+  };
+}
+
+async function deletePhone(deps: VerificationDeps, req: Request, res: Response): Promise<void> {
+  const caller = callerOf(res);
+  const userId = pathId(req, 'userId');
+  const answer = await transaction(deps.pool, async (db) => {
+    const { user } = await reachForChange(db, caller, 'removePhone', userId, 'for update');
+    requireHuman(user, 'PHONE');
+    return changedAnswer(user, { event: await removePhone({ db }, user, caller.userId) });
+  });
+  res.json(answer);
+}

@@ -1,0 +1,127 @@
+/**
+ * What a code is good for: confirming an address or a phone number, and setting a password.
+ *
+ * Guarantee: a code that is wrong, expired, used or dead, and a user that is not there, are one and the same 400. A
+ * change, its event and the end of its code are one transaction. No code changes a state, but that of a user who is
+ * INITIAL. If we die before it, one try of the code is spent.
+ */
+import type { AppendedEvent, Details } from '../db/events.ts';
+import { type Db, type Pool, transaction } from '../db/pool.ts';
+import { type ApiError, invalidArgument } from '../errors.ts';
+import { type Code, isOpen, tryCode, useCode } from '../mail/codes.ts';
+import type { MailKind } from '../mail/links.ts';
+import type { Hasher } from '../passwords/hasher.ts';
+import type { Secrets } from '../secrets.ts';
+import { endLogins } from '../users/end-logins.ts';
+import { findUser, type User } from '../users/store.ts';
+import { changedAnswer, changeUser } from './credentials.ts';
+import {
+  hashOf,
+  type NewHash,
+  type NewPassword,
+  PASSWORD_CODES,
+  type PasswordWriter,
+  storePassword,
+} from './set-password.ts';
+
+export interface CodeHolder {
+  userId: string;
+  /** As it was typed or came with the link. */
+  code: string;
+  /** User id of the caller; the user itself when nobody is logged in. */
+  editor: string;
+}
+
+interface CodeDeps {
+  pool: Pool;
+  secrets: Secrets;
+}
+
+/**
+ * Marks the address verified. A user without a password stays INITIAL: the code of an initialisation mail confirms the
+ * address once and stays good for what it is for, the password.
+ * @throws ApiError 400 CODE-INVALID
+ */
+export async function verifyEmail(deps: CodeDeps, holder: CodeHolder): Promise<Details> {
+  const code = await goodCode(deps, holder, ['verify_email', 'initialise']);
+  return changeLocked(deps.pool, holder.userId, async (db, user) => {
+    const good =
+      code.purpose === 'verify_email' ? await useCode(db, code) : !user.emailVerified && (await isOpen(db, code));
+    if (!good) throw codeInvalid();
+    const event = { type: 'user.human.email.verified', editor: holder.editor };
+    return changeUser(db, user, event, 'email_verified = true');
+  });
+}
+
+/**
+ * Marks the phone number verified.
+ * @throws ApiError 400 CODE-INVALID
+ */
+export async function verifyPhone(deps: CodeDeps, holder: CodeHolder): Promise<Details> {
+  const code = await goodCode(deps, holder, ['verify_phone']);
+  return changeLocked(deps.pool, holder.userId, async (db, user) => {
+    if (!(await useCode(db, code))) throw codeInvalid();
+    const event = { type: 'user.human.phone.verified', editor: holder.editor };
+    return changeUser(db, user, event, 'phone_verified = true');
+  });
+}
+
+/**
+ * Sets a password with the code of an initialisation or a reset. A user who is INITIAL becomes active; one who is locked
+ * stays so, and a deactivated one cannot use a code. Who has a code from a mail has shown that the address is theirs.
+ * @throws ApiError 400 CODE-INVALID
+ */
+export async function setPasswordByCode(
+  deps: CodeDeps & { hasher: Hasher },
+  holder: CodeHolder,
+  password: NewPassword,
+): Promise<Details> {
+  return changeLocked(deps.pool, holder.userId, await readyPasswordByCode(deps, holder, password));
+}
+
+/**
+ * The part of `setPasswordByCode` that takes long: tries the code and hashes.
+ * @throws ApiError 400 CODE-INVALID, as does the writer
+ */
+export async function readyPasswordByCode(
+  deps: CodeDeps & { hasher: Hasher },
+  holder: CodeHolder,
+  password: NewPassword | NewHash,
+): Promise<PasswordWriter> {
+  const code = await goodCode(deps, holder, PASSWORD_CODES);
+  const hash = await hashOf(deps.hasher, password);
+  return async (db, user) => {
+    if (user.state === 'inactive' || !(await useCode(db, code))) throw codeInvalid();
+    await endLogins(db, user.id);
+    const type = code.purpose === 'initialise' ? 'user.human.initialised' : 'user.human.password.changed';
+    const change = { hash, changeRequired: password.changeRequired };
+    const verifiesEmail = code.purpose === 'initialise' || code.mailed;
+    return storePassword(db, user, { ...change, verifiesEmail }, { type, editor: holder.editor });
+  };
+}
+
+async function goodCode(deps: CodeDeps, holder: CodeHolder, purposes: readonly MailKind[]): Promise<Code> {
+  const { userId, code: entered } = holder;
+  const code = await tryCode({ db: deps.pool, secrets: deps.secrets }, { userId, entered, purposes });
+  if (!code) throw codeInvalid();
+  return code;
+}
+
+function changeLocked(
+  pool: Pool,
+  userId: string,
+  change: (db: Db, user: User) => Promise<AppendedEvent>,
+): Promise<Details> {
+  return transaction(pool, async (db) => {
+    const user = await findUser(db, userId, 'for update');
+    if (!user) throw codeInvalid();
+    return changedAnswer(user, { event: await change(db, user) }).details;
+  });
+}
+
+function codeInvalid(): ApiError {
+  return invalidArgument(CODE_INVALID, 'The code is wrong, used or expired.');
+}
+
+/** Id of the one answer to every code that is not good. */
+export const CODE_INVALID = 'CODE-INVALID';

@@ -1,0 +1,30 @@
+/** What commands that do something to an import have in common: the call, and showing what came of it. */
+import { exitWith } from '../end.ts';
+import type { ImportOptions } from '../options.ts';
+import type { Session } from '../service/session.ts';
+import { exitCodeFor, type ImportResult, showResult } from './import-result.ts';
+import { watchImport } from './watch.ts';
+
+export interface ActionOptions extends ImportOptions {
+  watch?: boolean | undefined;
+}
+
+/** @param name such as `_pause`; @throws Failure */
+export function act({ api }: Session, importId: string, name: string, body?: unknown): Promise<ImportResult> {
+  return api.call<ImportResult>('POST', `/admin/v1/imports/${importId}/${name}`, { body });
+}
+
+/**
+ * Shows the result, with `watch` that of the end; only then bad news is an exit code.
+ * @param asked the state that the command is to bring about, if it is one that ends the import
+ */
+export async function conclude(
+  session: Session,
+  result: ImportResult,
+  { watch = false }: ActionOptions,
+  asked?: string,
+): Promise<void> {
+  const last = watch ? await watchImport(session, result.importId) : result;
+  showResult(session.out, last);
+  if (watch) exitWith(exitCodeFor(last, asked));
+}

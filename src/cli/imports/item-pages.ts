@@ -1,0 +1,101 @@
+/**
+ * The users of an import, page by page: asked for as they are shown, so that any number of them takes little memory.
+ */
+import type { Api } from '../service/api.ts';
+import { jsonText, tableLines } from '../terminal/output.ts';
+
+export interface Item {
+  index: number;
+  orgId: string;
+  userId: string;
+  userName: string;
+  state: string;
+  error?: {
+    message: string;
+    details?: { id?: string; fieldViolations?: { field: string; description: string }[] }[];
+  };
+  /** Why an undo left the user alone. */
+  kept?: string;
+  /** What an update changed. */
+  changed?: string[];
+}
+
+export interface ItemPage {
+  items: Item[];
+  nextPageToken?: string;
+}
+
+export interface ItemFilter {
+  state?: string | undefined;
+  orgId?: string | undefined;
+  userId?: string | undefined;
+}
+
+/** As many as the service gives at once. */
+const PAGE = 1000;
+const COLUMNS = ['INDEX', 'ORGANIZATION', 'USER ID', 'USER NAME', 'STATE', 'WHAT'];
+
+/** At most `most` items in all; the last page's token says where to go on. @throws Failure */
+export async function* itemPages(
+  api: Api,
+  importId: string,
+  filter: ItemFilter,
+  most: number,
+  from?: string,
+): AsyncGenerator<ItemPage> {
+  let pageToken = from;
+  for (let left = most; left > 0; ) {
+    const query = { ...filter, pageSize: Math.min(left, PAGE), pageToken };
+    const page = await api.call<ItemPage>('GET', `/admin/v1/imports/${importId}/items`, { query });
+    yield page;
+    left -= page.items.length;
+    pageToken = page.nextPageToken;
+    if (pageToken === undefined) return;
+  }
+}
+
+/** One JSON text, as the service would give a page with all of them. */
+export async function* pagesAsJson(pages: AsyncIterable<ItemPage>): AsyncGenerator<string> {
+  let next: string | undefined;
+  let separator = '{"items":[';
+  for await (const { items, nextPageToken } of pages) {
+    next = nextPageToken;
+    if (items.length === 0) continue;
+    yield separator + items.map(jsonText).join(',');
+    separator = ',';
+  }
+  const open = separator === ',' ? '' : separator;
+  yield `${open}]${next === undefined ? '' : `,"nextPageToken":${jsonText(next)}`}}\n`;
+}
+
+/** Columns are as wide as each page needs. @param onMore told when there are more, with where to go on */
+export async function* pagesAsTable(
+  pages: AsyncIterable<ItemPage>,
+  onMore: (pageToken: string) => void,
+): AsyncGenerator<string> {
+  let next: string | undefined;
+  for await (const { items, nextPageToken } of pages) {
+    next = nextPageToken;
+    yield items.length === 0 ? 'None.\n' : `${tableLines(COLUMNS, items.map(row)).join('\n')}\n`;
+  }
+  if (next !== undefined) onMore(next);
+}
+
+function row(item: Item): string[] {
+  const state = item.state.replace('ITEM_STATE_', '').toLowerCase().replaceAll('_', '-');
+  return [String(item.index), item.orgId, item.userId, item.userName, state, what(item)];
+}
+
+function what({ error, kept, changed }: Item): string {
+  if (error) return errorText(error);
+  if (kept) return `kept: ${kept}`;
+  return changed ? `changed: ${changed.join(', ')}` : '';
+}
+
+/** Every bad field, else the message; and the stable id, which documentation speaks of. */
+function errorText({ message, details = [] }: NonNullable<Item['error']>): string {
+  const fields = details.flatMap((detail) => detail.fieldViolations ?? []);
+  const text = fields.map(({ field, description }) => `${field}: ${description}`).join('; ') || message;
+  const id = details[0]?.id;
+  return id ? `${text} (${id})` : text;
+}

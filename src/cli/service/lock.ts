@@ -1,0 +1,74 @@
+/**
+ * One command at a time at a file that several may change: a refresh token may be used once only, and whoever uses an old
+ * one again ends the login.
+ *
+ * Guarantee: of all commands on this machine one is inside `work`. If we die there, the next one takes over as soon as it
+ * sees that we are gone; on a home folder that several machines share, after STALE_MS.
+ */
+import { mkdir, open, readFile, rm, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EXIT, Failure } from '../terminal/failure.ts';
+
+/** Longer than anybody works inside. */
+const STALE_MS = 60_000;
+const PAUSE_MS = 50;
+
+/**
+ * Runs `work` while the lock is held.
+ * @param path of a file beside what is guarded, made and removed here
+ * @throws Failure when the folder cannot be written
+ */
+export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(unwritable);
+  while (!(await take(path))) {
+    if (await isStale(path)) await rm(path, { force: true });
+    else await sleep(PAUSE_MS);
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+async function take(path: string): Promise<boolean> {
+  try {
+    const file = await open(path, 'wx', 0o600);
+    await file.writeFile(`${hostname()} ${process.pid}`).finally(() => file.close());
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    return unwritable(error as Error);
+  }
+}
+
+/** Its holder is gone, or holds it for too long to be still at work. A lock that was released meanwhile is not stale. */
+async function isStale(path: string): Promise<boolean> {
+  try {
+    const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
+    const [host, pid] = text.split(' ');
+    if (host === hostname() && Number(pid) > 0) return !isAlive(Number(pid));
+    return Date.now() - mtimeMs > STALE_MS;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function unwritable(error: Error): never {
+  throw new Failure(`What \`muster login\` keeps cannot be written: ${error.message}`, {
+    exitCode: EXIT.usage,
+    advice: 'Make the folder writable, or give the token in MUSTER_TOKEN.',
+  });
+}

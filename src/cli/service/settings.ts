@@ -1,0 +1,125 @@
+/**
+ * Which service the command talks to and as whom: options first, then the environment, then what `muster login` kept.
+ *
+ * Guarantee: the kept file can be read by its owner alone; a token is never printed. The only file of the command line
+ * that reads the environment.
+ */
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { EXIT, Failure } from '../terminal/failure.ts';
+
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+
+/** What `muster login` keeps for one service. */
+export interface Login {
+  accessToken: string;
+  /** Absent for a token that was given by hand. */
+  refreshToken?: string | undefined;
+  /** Milliseconds since 1970; absent when it is not known. */
+  expiresAt?: number | undefined;
+}
+
+export interface Kept {
+  /** The service of the last login. */
+  url?: string | undefined;
+  logins: Record<string, Login>;
+}
+
+export interface GlobalOptions {
+  url?: string | undefined;
+  tokenFile?: string | undefined;
+}
+
+export interface Settings {
+  /** Without a slash at its end. */
+  url: string;
+  /** Of the option or the environment; undefined where the kept login is to be used. */
+  token: string | undefined;
+  kept: Kept;
+}
+
+/** `$XDG_CONFIG_HOME/muster/credentials.json`, else in `~/.config`. */
+export function credentialsPath(): string {
+  const base = process.env.XDG_CONFIG_HOME || join(homedir(), '.config');
+  return join(base, 'muster', 'credentials.json');
+}
+
+/** Held by whoever changes that file. */
+export function lockPath(): string {
+  return `${credentialsPath()}.lock`;
+}
+
+/** Whether errors show where they happened. */
+export function isDebugging(): boolean {
+  return Boolean(process.env.MUSTER_DEBUG);
+}
+
+/** @throws Failure when a file is named that cannot be read, or the address is none */
+export async function readSettings(options: GlobalOptions): Promise<Settings> {
+  const kept = await readKept();
+  const url = serviceUrl(options.url ?? process.env.MUSTER_URL ?? kept.url ?? DEFAULT_URL);
+  const token = options.tokenFile ? await readToken(options.tokenFile) : process.env.MUSTER_TOKEN?.trim() || undefined;
+  return { url, token, kept };
+}
+
+function serviceUrl(text: string): string {
+  const url = URL.parse(text);
+  const isPlain = url?.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  if (isPlain && (url.protocol === 'http:' || url.protocol === 'https:')) return url.href.replace(/\/+$/, '');
+  // It may hold a password, so it is not repeated.
+  throw new Failure('What was given as the address of the service is none, or holds more than an address.', {
+    exitCode: EXIT.usage,
+    advice: 'Give it as --url https://muster.example.com or in MUSTER_URL; a token goes into MUSTER_TOKEN.',
+  });
+}
+
+async function readToken(path: string): Promise<string> {
+  const token = await readFile(path, 'utf8').catch((error: Error) => {
+    throw new Failure(`The token file cannot be read: ${error.message}`, { exitCode: EXIT.usage });
+  });
+  if (token.trim() !== '') return token.trim();
+  throw new Failure(`The token file ${path} is empty.`, { exitCode: EXIT.usage });
+}
+
+/** What is kept now; another command may have changed it since this one began. */
+export async function readKept(): Promise<Kept> {
+  const path = credentialsPath();
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '{}';
+    throw new Failure(`What \`muster login\` kept cannot be read: ${error.message}`, { exitCode: EXIT.usage });
+  });
+  try {
+    const { url, logins } = JSON.parse(text) as Partial<Kept>;
+    return { url, logins: logins ?? {} };
+  } catch {
+    throw new Failure(`${path} is damaged.`, {
+      exitCode: EXIT.usage,
+      advice: 'Remove it and run `muster login` again.',
+    });
+  }
+}
+
+/**
+ * Puts a login in place of what was kept for this service; undefined forgets it. Call it inside `withLock(lockPath(), …)`.
+ * @param asDefault whether commands without --url go to this service from now on
+ */
+export async function keepLogin(
+  url: string,
+  login: Login | undefined,
+  { asDefault = true }: { asDefault?: boolean } = {},
+): Promise<void> {
+  const kept = await readKept();
+  const { [url]: _old, ...others } = kept.logins;
+  const logins = login ? { ...others, [url]: login } : others;
+  const service = login ? (asDefault ? url : kept.url) : kept.url === url ? undefined : kept.url;
+  const next: Kept = { url: service, logins };
+  const path = credentialsPath();
+  if (!login && Object.keys(logins).length === 0) return rm(path, { force: true });
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  // Written beside and renamed: a crash leaves the old file or the new one.
+  const fresh = `${path}.${process.pid}`;
+  await writeFile(fresh, `${JSON.stringify(next, null, 2)}\n`, { mode: 0o600 });
+  await chmod(fresh, 0o600);
+  await rename(fresh, path);
+}

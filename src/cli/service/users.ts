@@ -1,0 +1,102 @@
+/** Users as the commands about them find and show them. */
+
+import { EXIT, Failure } from '../terminal/failure.ts';
+import type { Api } from './api.ts';
+
+export interface User {
+  userId: string;
+  state: string;
+  username: string;
+  loginNames: string[];
+  preferredLoginName: string;
+  human?: {
+    profile: { displayName: string; givenName: string; familyName: string; preferredLanguage: string };
+    email: { email: string; isVerified: boolean };
+    phone?: { phone: string; isVerified: boolean };
+    passwordChangeRequired: boolean;
+  };
+  machine?: { name: string; description: string };
+}
+
+/** As a search finds it. */
+export interface FoundUser extends User {
+  details: { resourceOwner: string };
+}
+
+export interface FoundUsers {
+  details: { totalResult: string };
+  result: FoundUser[];
+}
+
+export type UserQuery = Record<string, unknown>;
+
+/** As many as the service gives at once. */
+const PAGE = 1000;
+
+/** Users for whom all queries hold, in the order of their names. @throws Failure */
+export async function searchUsers(api: Api, queries: UserQuery[], limit: number, offset = 0): Promise<FoundUsers> {
+  const result: FoundUser[] = [];
+  for (;;) {
+    const query = { offset: offset + result.length, limit: Math.min(limit - result.length, PAGE) };
+    const page = await api.call<FoundUsers>('POST', '/v2beta/users', { body: { query, queries } });
+    result.push(...page.result);
+    const isLast = page.result.length < query.limit || result.length >= limit;
+    if (isLast) return { details: page.details, result };
+  }
+}
+
+/** Those who have the text as an id, a login name, a user name or an address, each once. @throws Failure */
+export async function findUsers(api: Api, text: string): Promise<FoundUser[]> {
+  const queries: UserQuery[] = [
+    { inUserIdsQuery: { userIds: [text] } },
+    { loginNameQuery: { loginName: text } },
+    { userNameQuery: { userName: text } },
+    { emailQuery: { emailAddress: text } },
+  ];
+  const pages = await Promise.all(queries.map((query) => searchUsers(api, [query], PAGE)));
+  return [...new Map(pages.flatMap((page) => page.result).map((user) => [user.userId, user])).values()];
+}
+
+/**
+ * The id of the one that a person means: by id, else by login name. An address alone is not taken for one, as several may
+ * have it.
+ * @throws Failure when there is none, or several
+ */
+export async function userIdOf(api: Api, text: string): Promise<string> {
+  const byId = await searchUsers(api, [{ inUserIdsQuery: { userIds: [text] } }], 1);
+  if (byId.result[0]) return byId.result[0].userId;
+  const { result } = await searchUsers(api, [{ loginNameQuery: { loginName: text } }], 10);
+  const [found, ...others] = result;
+  if (!found) {
+    throw new Failure(`There is no user ${JSON.stringify(text)} by id or login name.`, {
+      exitCode: EXIT.usage,
+      advice: `\`muster users find ${JSON.stringify(text)}\` looks for addresses, too.`,
+    });
+  }
+  if (others.length === 0) return found.userId;
+  const names = result.map((user) => `${user.userId} (${user.preferredLoginName})`).join(', ');
+  throw new Failure(`Several users fit ${JSON.stringify(text)}: ${names}.`, {
+    exitCode: EXIT.usage,
+    advice: 'Name the one that you mean by its id.',
+  });
+}
+
+export function userPath(userId: string, rest = ''): string {
+  return `/v2beta/users/${encodeURIComponent(userId)}${rest}`;
+}
+
+/** `active` of `USER_STATE_ACTIVE` */
+export function stateOf({ state }: User): string {
+  return state.replace('USER_STATE_', '').toLowerCase();
+}
+
+export function displayName({ human, machine }: User): string {
+  return human?.profile.displayName || machine?.name || '';
+}
+
+export const USER_COLUMNS = ['USER ID', 'LOGIN NAME', 'NAME', 'EMAIL', 'STATE', 'ORGANIZATION'];
+
+export function userRow(user: FoundUser): string[] {
+  const email = user.human?.email.email ?? '';
+  return [user.userId, user.preferredLoginName, displayName(user), email, stateOf(user), user.details.resourceOwner];
+}

@@ -1,0 +1,127 @@
+/**
+ * The embedded PostgreSQL: a database server of our own in the data folder, for those who have none.
+ *
+ * Guarantees: one process has a data folder at a time; the server stops when told to and not by a signal to our
+ * process group; a server that dies is started again on the same address. If we die here, the server stops by itself
+ * seconds later, and the next start takes the folder over and PostgreSQL recovers what was committed.
+ */
+import { rm } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { join, resolve } from 'node:path';
+import pg from 'pg';
+import { type Account, postgresAccount, postgresPrograms, prepareFolder, programPaths } from './access.ts';
+import { type Cluster, ensureCluster, makeOwned, NAME } from './cluster.ts';
+import { lockFolder } from './lock.ts';
+import { stopOrphan } from './postmaster.ts';
+import { settingsFor } from './settings.ts';
+import { supervise } from './supervise.ts';
+
+export interface EmbeddedOptions {
+  /** The cluster is `<dataDir>/postgres`. */
+  dataDir: string;
+  /** TCP port on 127.0.0.1; absent: any free one. */
+  port?: number;
+  /** Told in one line each what happens to the server. */
+  log?: (line: string) => void;
+  /** PostgreSQL settings that differ from ours. */
+  settings?: Record<string, string>;
+  /** The server does not keep our process alive, and ends soon after it. */
+  background?: boolean;
+}
+
+export interface EmbeddedPostgres {
+  /** Of the database `muster`, as its superuser. */
+  url: string;
+  /** Absent where the folder's path is too long for a unix socket. */
+  socketDir?: string;
+  /** Of the postmaster; another one after it died and was started again. */
+  readonly pid: number;
+  /** Fast shutdown; resolves when the process is gone and the folder free. */
+  stop(): Promise<void>;
+}
+
+/** `create database` copies a template; a server that is ready answers all else at once. */
+const LIMITS = { connectionTimeoutMillis: 30_000, query_timeout: 60_000 };
+
+/**
+ * Starts the server, making the cluster on the first start.
+ * @throws StartError when the folder is in use, barred to PostgreSQL's user, or the server does not start
+ */
+export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const dataDir = resolve(options.dataDir);
+  const log = options.log ?? (() => {});
+  const programs = await postgresPrograms();
+  const account = await postgresAccount(join(dataDir, 'postgres'));
+  await prepareFolder(dataDir, programPaths(programs), account);
+  const lock = await lockFolder(dataDir);
+  try {
+    const cluster = await ensureCluster(dataDir, programs, account, options.settings?.fsync !== 'off');
+    const orphan = await stopOrphan(cluster.dir);
+    if (orphan) log(`stopped the PostgreSQL that an earlier run left behind (process ${orphan})`);
+    const socketDir = await prepareSocketDir(dataDir, account);
+    const settings = { ...settingsFor(memory()), ...options.settings };
+    const logFile = join(dataDir, 'postgres.log');
+    const { background } = options;
+    const how = {
+      program: programs.postgres,
+      clusterDir: cluster.dir,
+      logFile,
+      socketDir,
+      settings,
+      account,
+      background,
+    };
+    const server = await supervise(how, options.port, log);
+    const url = urlOf(cluster, server.port, socketDir, NAME);
+    await ensureDatabase(urlOf(cluster, server.port, socketDir, 'postgres')).catch(async (error) => {
+      await server.stop();
+      throw error;
+    });
+    return {
+      url,
+      socketDir,
+      get pid() {
+        return server.pid();
+      },
+      async stop() {
+        await server.stop();
+        await lock.release();
+      },
+    };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+/** Bytes that we may use. */
+function memory(): number {
+  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+}
+
+/** A fresh folder for the socket, unless sun_path (unix(7): 108 bytes with its end, 104 on BSD) cannot hold its path. */
+async function prepareSocketDir(dataDir: string, account: Account | undefined): Promise<string | undefined> {
+  const dir = join(dataDir, 'run');
+  const longest = process.platform === 'linux' ? 107 : 103;
+  if (Buffer.byteLength(join(dir, '.s.PGSQL.65535')) > longest) return undefined;
+  await rm(dir, { recursive: true, force: true });
+  await makeOwned(dir, account);
+  return dir;
+}
+
+/** The unix socket, as it costs less than TCP. The port is in both forms: it is part of the socket's name. */
+function urlOf(cluster: Cluster, port: number, socketDir: string | undefined, database: string): string {
+  const base = `postgres://${NAME}:${cluster.password}@127.0.0.1:${port}/${database}`;
+  return socketDir ? `${base}?host=${encodeURIComponent(socketDir)}` : base;
+}
+
+async function ensureDatabase(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, ...LIMITS });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [NAME]);
+    if (rowCount === 0) await client.query(`create database ${NAME}`);
+  } finally {
+    await client.end();
+  }
+}

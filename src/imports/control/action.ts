@@ -1,0 +1,129 @@
+/**
+ * What every action on an import has in common: its row is locked first, so that no batch commits afterwards that the
+ * action does not know of; a change goes with its event; twice is as once; and what does not fit is refused.
+ * If we die before the commit, nothing has happened.
+ */
+
+import type { Caller } from '../../access/caller.ts';
+import { appendEvent } from '../../db/events.ts';
+import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { ApiError, invalidArgument } from '../../errors.ts';
+import { parseDuration, timeoutProblem } from '../duration.ts';
+
+/** An import whose row is locked. */
+export interface LockedImport {
+  /** `timed_out` already when the deadline has passed and nobody has noticed. */
+  state: string;
+  resourceOwner: string;
+  /** The deadline has passed; while the clock stands it cannot. */
+  overdue: boolean;
+  /** Nothing can run again: its users' data has been erased, or is being. */
+  erased: boolean;
+  /** It judges and writes nobody. */
+  dryRun: boolean;
+  /** A retry made it run last. */
+  retried: boolean;
+}
+
+const LOCKED = `
+  select case when overdue and state = 'running' then 'timed_out' else state::text end as state,
+    resource_owner as "resourceOwner", overdue, erased, dry_run as "dryRun", retried
+  from (
+    select i.state, i.resource_owner, i.paused_at is null and i.deadline <= clock_timestamp() as overdue,
+      i.erased_to is not null as erased, i.dry_run, i.retried
+    from imports i where i.id = $1) import`;
+
+/**
+ * Runs `change` with the import's row locked; when it changed something, appends the event.
+ * @param change answers whether it changed anything
+ */
+export async function act(
+  pool: Pool,
+  caller: Caller,
+  importId: string,
+  type: string,
+  change: (db: Db, import_: LockedImport) => Promise<boolean>,
+): Promise<void> {
+  await transaction(pool, async (db) => {
+    await db.query('select from imports where id = $1 for update', [importId]);
+    const { rows } = await db.query<LockedImport>(LOCKED, [importId]);
+    const import_ = rows[0] as LockedImport;
+    if (!(await change(db, import_))) return;
+    const { sequence } = await appendEvent(db, {
+      aggregateType: 'import',
+      aggregateId: importId,
+      resourceOwner: import_.resourceOwner,
+      type,
+      editor: caller.userId,
+    });
+    await db.query('update imports set sequence = $2 where id = $1', [importId, sequence]);
+    await db.query(`select pg_notify('muster_import', $1)`, [importId]);
+  });
+}
+
+export interface NewTimeout {
+  /** Go duration from now on, as it was sent; absent: what is left of the old one. */
+  timeout: string | undefined;
+  /** The longest allowed. */
+  max: string;
+}
+
+/** @throws ApiError 400 IMPORT-TIMEOUT unless it is absent or good */
+export function requireGoodTimeout({ timeout, max }: NewTimeout): void {
+  const problem = timeout === undefined ? undefined : timeoutProblem(timeout, max);
+  if (problem) throw badTimeout(problem);
+}
+
+/** @throws ApiError 400 IMPORT-TIMEOUT when the deadline has passed and there is no other */
+export function requireTimeLeft(import_: LockedImport, { timeout }: NewTimeout): void {
+  if (timeout === undefined && import_.overdue) throw badTimeout('is required, as the deadline has passed');
+}
+
+/**
+ * Makes the import run again, for as long as is left or as `timeout` says. The time in which it stood counts neither
+ * against its deadline, if it was paused, nor as time of work.
+ */
+export async function runAgain(
+  db: Db,
+  importId: string,
+  { timeout }: NewTimeout,
+  by: 'resume' | 'retry',
+): Promise<void> {
+  await db.query(
+    `update imports set state = 'running', changed_at = clock_timestamp(), finished_at = null, paused_at = null,
+       retried = $4,
+       stood = stood + coalesce(clock_timestamp() - coalesce(paused_at, finished_at), '0'),
+       timeout = coalesce($2, timeout),
+       deadline = case when $3::float8 is null then ${MOVED_DEADLINE}
+         else clock_timestamp() + $3 * interval '1 millisecond' end
+     where id = $1`,
+    [importId, timeout ?? null, timeout === undefined ? null : parseDuration(timeout), by === 'retry'],
+  );
+}
+
+/** The deadline by the clock of the import, which stands while it is paused. */
+export const MOVED_DEADLINE = `deadline + coalesce(clock_timestamp() - paused_at, '0')`;
+
+/** @throws ApiError 400 unless the import is in one of the states; `done` ends "cannot be …" */
+export function requireState(import_: LockedImport, states: readonly string[], done: string): void {
+  if (states.includes(import_.state)) return;
+  throw new ApiError(
+    'FAILED_PRECONDITION',
+    'IMPORT-STATE',
+    `An import in state IMPORT_STATE_${import_.state.toUpperCase()} cannot be ${done}.`,
+  );
+}
+
+/** @throws ApiError 400 when the data of the users who are left is not there any more */
+export function requireData(import_: LockedImport): void {
+  if (!import_.erased) return;
+  throw new ApiError(
+    'FAILED_PRECONDITION',
+    'IMPORT-ERASED',
+    'The data of the users who are left was erased when the time to keep it was over.',
+  );
+}
+
+function badTimeout(problem: string): ApiError {
+  return invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}`, [{ field: 'timeout', description: problem }]);
+}

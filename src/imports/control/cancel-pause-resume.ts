@@ -1,0 +1,66 @@
+/**
+ * Stopping an import and going on with it: cancel, pause, resume. (Retry and undo have files of their own.)
+ *
+ * Guarantee: no user is written after a cancel or a pause was answered. While an import is paused its clock stands: what
+ * was left of its time then is left when it goes on. Twice is as once; in a state it does not fit an action answers
+ * FAILED_PRECONDITION and changes nothing.
+ */
+
+import type { Caller } from '../../access/caller.ts';
+import type { Pool } from '../../db/pool.ts';
+import { resetCursor } from '../run/dispatch.ts';
+import {
+  act,
+  MOVED_DEADLINE,
+  type NewTimeout,
+  requireData,
+  requireGoodTimeout,
+  requireState,
+  requireTimeLeft,
+  runAgain,
+} from './action.ts';
+
+/** Stops the import for good, unless it is resumed; from then on its clock runs, also when it was paused. */
+export async function cancelImport(pool: Pool, caller: Caller, importId: string): Promise<void> {
+  await act(pool, caller, importId, 'import.cancelled', async (db, import_) => {
+    if (import_.state === 'cancelled') return false;
+    requireState(import_, ['running', 'paused'], 'cancelled');
+    await db.query(
+      `update imports set state = 'cancelled', changed_at = clock_timestamp(), finished_at = clock_timestamp(),
+         deadline = ${MOVED_DEADLINE}, stood = stood + coalesce(clock_timestamp() - paused_at, '0'), paused_at = null
+       where id = $1`,
+      [importId],
+    );
+    return true;
+  });
+}
+
+/** Stops the import and its clock until it is resumed. */
+export async function pauseImport(pool: Pool, caller: Caller, importId: string): Promise<void> {
+  await act(pool, caller, importId, 'import.paused', async (db, import_) => {
+    if (import_.state === 'paused') return false;
+    requireState(import_, ['running'], 'paused');
+    await db.query(
+      `update imports set state = 'paused', changed_at = clock_timestamp(), paused_at = clock_timestamp() where id = $1`,
+      [importId],
+    );
+    return true;
+  });
+}
+
+/**
+ * Goes on with exactly the items that are pending.
+ * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED
+ */
+export async function resumeImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {
+  requireGoodTimeout(timeout);
+  await act(pool, caller, importId, 'import.resumed', async (db, import_) => {
+    if (import_.state === 'running') return false;
+    requireState(import_, ['timed_out', 'cancelled', 'paused'], 'resumed');
+    requireData(import_);
+    requireTimeLeft(import_, timeout);
+    await runAgain(db, importId, timeout, 'resume');
+    await resetCursor(db, importId, true);
+    return true;
+  });
+}

@@ -1,0 +1,129 @@
+/**
+ * The bulk import over HTTP: what is asked for, the body's way in, and an answer at once or when it is over.
+ * If we die here before the answer, the caller finds an accepted import in the list of imports, and no other was kept.
+ */
+import { type Request, type Response, Router } from 'express';
+import { type Caller, callerOf, orgsFor, requirePermission } from '../../access/caller.ts';
+import { ApiError } from '../../errors.ts';
+import type { ImportDeps } from '../deps.ts';
+import { backlog } from '../intake/backlog.ts';
+import { findKey, type KeyedRequest, keyedRequest, type Recorded, requireSame } from '../intake/idempotency.ts';
+import { type IntakeOptions, receiveImport } from '../intake/intake.ts';
+import { readQuery, unusual } from '../options.ts';
+import { bounded, commonQuery, formatOf, parserFor, readBody, refuseTooLarge } from '../parse/body.ts';
+import { type ImportResult, isEnded } from '../status/progress.ts';
+import type { ImportSignal } from '../status/signal.ts';
+import { signedWebhook } from '../status/webhook.ts';
+import { currentProgress, currentResult } from './visible.ts';
+
+type Deps = ImportDeps & { signal: ImportSignal };
+
+const MAX_WAIT_S = 600;
+/** A backlog shrinks by thousands of users a second. */
+const RETRY_AFTER_S = 30;
+/** After a refusal the rest of the body is read and dropped for this long, so that the client sees the answer. */
+const DRAIN_MS = 10_000;
+
+export function bulkRoutes(deps: Deps): Router {
+  return Router().post('/admin/v1/import', (req, res) => bulkImport(deps, req, res));
+}
+
+async function bulkImport(deps: Deps, req: Request, res: Response): Promise<void> {
+  const caller = callerOf(res);
+  try {
+    orgsFor(caller, 'importUsers');
+    const format = formatOf(req);
+    const { strict, options } = readQuery(commonQuery(req, format));
+    const body = readBody(req);
+    const keyed = keyedRequest(req, caller.userId, '/admin/v1/import', format);
+    const recorded = keyed && (await findKey(deps.pool, keyed));
+    const importId = recorded
+      ? await sameImport(deps, caller, keyed, recorded, body)
+      : await newImport(deps, req, res, body, {
+          parser: parserFor(req, format),
+          strict,
+          keyed,
+          special: unusual({ ...options, webhook: await signedWebhook(deps, req, caller, options.webhook) }),
+        });
+    await answer(deps, req, res, importId);
+  } catch (error) {
+    if (req.readableAborted) {
+      throw new ApiError('ABORTED', 'IMPORT-ABORTED', 'The upload was cut off; nothing of it was kept.', {
+        cause: error,
+      });
+    }
+    dropRest(req, res);
+    throw error;
+  }
+}
+
+async function newImport(
+  deps: Deps,
+  req: Request,
+  res: Response,
+  body: AsyncIterable<Buffer>,
+  options: IntakeOptions,
+): Promise<string> {
+  const { MAX_BACKLOG, MAX_IMPORT_BYTES } = deps.config;
+  refuseTooLarge(req, MAX_IMPORT_BYTES);
+  if (MAX_BACKLOG > 0 && (await backlog(deps.pool)) > MAX_BACKLOG) {
+    res.set('Retry-After', String(RETRY_AFTER_S));
+    throw new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-BACKLOG', 'Too many users wait to be imported; try again later.');
+  }
+  return receiveImport(deps, callerOf(res), body, options);
+}
+
+/** The import that the key stands for. @throws ApiError 409 when it came of another request; 403 without the role by now */
+async function sameImport(
+  { pool, config }: Deps,
+  caller: Caller,
+  keyed: KeyedRequest,
+  recorded: Recorded,
+  body: AsyncIterable<Buffer>,
+): Promise<string> {
+  for await (const chunk of bounded(body, config.MAX_IMPORT_BYTES)) keyed.hash.update(chunk);
+  requireSame(recorded, keyed.hash.digest());
+  const { orgs } = await currentProgress(pool, recorded.importId);
+  for (const { orgId } of orgs) requirePermission(caller, 'importUsers', orgId);
+  return recorded.importId;
+}
+
+function dropRest(req: Request, res: Response): void {
+  if (req.readableEnded) return;
+  if (!res.headersSent) res.set('connection', 'close');
+  req.unpipe();
+  req.resume();
+  const timer = setTimeout(() => req.destroy(), DRAIN_MS).unref();
+  req.on('close', () => clearTimeout(timer));
+}
+
+async function answer(deps: Deps, req: Request, res: Response, importId: string): Promise<void> {
+  res.location(`/admin/v1/imports/${importId}`);
+  const wait = preferredWait(req);
+  const ended = wait > 0 ? await waitForEnd(deps, req, importId, wait * 1000) : undefined;
+  if (ended) {
+    res.set('preference-applied', `wait=${wait}`).json(await currentResult(deps.pool, importId));
+    return;
+  }
+  const { state, counts, deadline, details } = await currentProgress(deps.pool, importId);
+  res.status(202).json({ importId, state, counts, deadline, details });
+}
+
+/** RFC 7240 section 4.3; seconds, 0 when it was not asked for. */
+function preferredWait(req: Request): number {
+  const match = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(req.get('prefer') ?? '');
+  return match ? Math.min(Number(match[1]), MAX_WAIT_S) : 0;
+}
+
+async function waitForEnd(deps: Deps, req: Request, importId: string, ms: number): Promise<ImportResult | undefined> {
+  const until = Date.now() + ms;
+  req.socket.setTimeout(0); // nothing is sent meanwhile, and that is no fault
+  while (Date.now() < until && !req.socket.destroyed) {
+    const woken = deps.signal.next(importId, until - Date.now());
+    const progress = await currentProgress(deps.pool, importId);
+    if (isEnded(progress)) return progress;
+    await woken;
+  }
+  const last = await currentProgress(deps.pool, importId);
+  return isEnded(last) ? last : undefined;
+}

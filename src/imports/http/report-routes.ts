@@ -1,0 +1,47 @@
+/** `GET …/report`: the stream, its media type and its name. */
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Response, Router } from 'express';
+import type { Hasher } from '../../passwords/hasher.ts';
+import type { ImportDeps } from '../deps.ts';
+import { type ReportFormat, reportText } from '../report/report.ts';
+import { queryOf, reportQuery } from './queries.ts';
+import { visibleImport } from './visible.ts';
+
+const MEDIA: Record<ReportFormat, { type: string; ending: string }> = {
+  ndjson: { type: 'application/x-ndjson; charset=utf-8', ending: 'ndjson' },
+  csv: { type: 'text/csv; charset=utf-8; header=present', ending: 'csv' },
+  dataorgs: { type: 'application/json; charset=utf-8', ending: 'json' },
+};
+
+export function reportRoutes({ pool, secrets, hasher }: ImportDeps & { hasher: Hasher }): Router {
+  const deps = { pool, secrets, hash: oneAtATime(hasher.hash) };
+  return Router().get('/admin/v1/imports/:importId/report', async (req, res) => {
+    const of = await visibleImport(pool, 'getImportReport', req, res);
+    const { format, state } = queryOf(reportQuery, req);
+    const { type, ending } = MEDIA[format];
+    res.set('Content-Type', type);
+    res.set('Content-Disposition', `attachment; filename="import-${of.importId}.${ending}"`);
+    if (req.method === 'HEAD') res.end();
+    else await send(res, reportText(deps, of, format, state));
+  });
+}
+
+/** Reads on as the client takes; a client that is gone ends it, which is no fault of anybody's. */
+async function send(res: Response, text: AsyncIterable<string>): Promise<void> {
+  try {
+    await pipeline(Readable.from(text, { objectMode: false }), res);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  }
+}
+
+/** All reports of the process together take one thread of the hasher at most, as logins need them too. */
+function oneAtATime(hash: Hasher['hash']): Hasher['hash'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (plain) => {
+    const next = last.then(() => hash(plain));
+    last = next.catch(() => {}); // met by who asked for it
+    return next;
+  };
+}

@@ -1,0 +1,59 @@
+/** The import that a request names, as far as its caller may see it. */
+import type { Request, Response } from 'express';
+import { callerOf, may, permissionDenied } from '../../access/caller.ts';
+import type { OperationId } from '../../access/permissions.ts';
+import type { Pool } from '../../db/pool.ts';
+import { ApiError } from '../../errors.ts';
+import { type ImportResult, readProgress } from '../status/progress.ts';
+import { readResult } from '../status/result.ts';
+import { readWithMore } from '../status/result-more.ts';
+
+/** @throws ApiError 403 unless the caller may on every organization of the import; 404 for an IAM_OWNER when it is missing */
+export async function visibleImport(
+  pool: Pool,
+  operation: OperationId,
+  req: Request,
+  res: Response,
+): Promise<ImportResult> {
+  const progress = await readProgress(pool, String(req.params.importId));
+  return requireVisible(operation, res, progress && { progress }).progress;
+}
+
+/** Its result. @throws ApiError as `visibleImport` */
+export async function visibleResult(
+  pool: Pool,
+  operation: OperationId,
+  req: Request,
+  res: Response,
+): Promise<Record<string, unknown>> {
+  return readResult(pool, requireVisible(operation, res, await readWithMore(pool, String(req.params.importId))));
+}
+
+function requireVisible<T extends { progress: ImportResult }>(
+  operation: OperationId,
+  res: Response,
+  found: T | undefined,
+): T {
+  const caller = callerOf(res);
+  if (!found) throw caller.isIamOwner ? notFound() : permissionDenied();
+  if (!found.progress.orgs.every((org) => may(caller, operation, org.orgId))) throw permissionDenied();
+  return found;
+}
+
+/** @throws ApiError 404 */
+export async function currentProgress(pool: Pool, importId: string): Promise<ImportResult> {
+  const progress = await readProgress(pool, importId);
+  if (!progress) throw notFound();
+  return progress;
+}
+
+/** @throws ApiError 404 */
+export async function currentResult(pool: Pool, importId: string): Promise<Record<string, unknown>> {
+  const found = await readWithMore(pool, importId);
+  if (!found) throw notFound();
+  return readResult(pool, found);
+}
+
+function notFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'IMPORT-NOT-FOUND', 'The import does not exist.');
+}

@@ -1,0 +1,107 @@
+/**
+ * The import's own rows while it is taken: created unseen, then made to run in one short transaction, or removed.
+ */
+
+import type { Caller } from '../../access/caller.ts';
+import { allowLong } from '../../db/limits.ts';
+import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { ApiError } from '../../errors.ts';
+import { type DuplicateRule, settleDuplicates } from './settle-duplicates.ts';
+
+export interface OrgTally {
+  orgId: string;
+  total: number;
+  failed: number;
+}
+
+export interface Acceptance {
+  importId: string;
+  sequence: string;
+  /** As it was sent. */
+  timeout: string;
+  timeoutMs: number;
+  warnings: unknown[];
+  orgs: OrgTally[];
+  /** Some item is marked `maybe_duplicate`. */
+  hasDuplicates: boolean;
+  /** What becomes of who stands in the body for a second time. */
+  duplicates: DuplicateRule;
+}
+
+/** A row that nobody sees: every reader asks for imports that are not `receiving`. */
+export async function createReceiving(db: Db, caller: Caller): Promise<string> {
+  const { rows } = await db.query<{ id: string }>(
+    `insert into imports (kind, state, created_by, resource_owner) values ('bulk', 'receiving', $1, $2) returning id`,
+    [caller.userId, caller.orgId],
+  );
+  return (rows[0] as { id: string }).id;
+}
+
+/**
+ * Tells the sweep that the upload is alive.
+ * @throws ApiError 409 when the sweep took it for abandoned
+ */
+export async function touchReceiving(db: Db, importId: string): Promise<void> {
+  const { rowCount } = await db.query(`update imports set changed_at = now() where id = $1 and state = 'receiving'`, [
+    importId,
+  ]);
+  if (rowCount === 1) return;
+  throw new ApiError('ABORTED', 'IMPORT-ABORTED', 'The upload stood still for too long; nothing of it was kept.');
+}
+
+/** Removes an import that was not accepted, and all of its items, also those written after a sweep took the import. */
+export async function discard(pool: Pool, importId: string): Promise<void> {
+  await transaction(pool, async (db) => {
+    await allowLong(db);
+    await db.query(`delete from imports where id = $1 and state = 'receiving'`, [importId]);
+    await db.query('delete from import_items where import_id = $1 and not exists (select from imports where id = $1)', [
+      importId,
+    ]);
+  });
+}
+
+/** Removes uploads whose API process died, in `olderThanMs`. Any number of processes may call it at once. */
+export async function sweepAbandoned(pool: Pool, olderThanMs: number): Promise<number> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select id from imports where state = 'receiving' and changed_at < now() - $1 * interval '1 millisecond'`,
+    [olderThanMs],
+  );
+  for (const { id } of rows) await discard(pool, id);
+  return rows.length;
+}
+
+/**
+ * Makes the import run; from the commit of this transaction on it is seen and its deadline counts.
+ * @throws ApiError 409 when the sweep took it for abandoned
+ */
+export async function activate(db: Db, acceptance: Acceptance): Promise<void> {
+  const { importId, orgs } = acceptance;
+  await touchReceiving(db, importId); // holds the row, so that no sweep comes in between
+  await insertOrgs(db, importId, orgs);
+  if (acceptance.hasDuplicates) await settleDuplicates(db, importId, acceptance.duplicates);
+  await db.query(
+    `with counted as (
+       select sum(total)::int as total, sum(failed)::int as failed, sum(skipped)::int as skipped
+       from import_orgs where import_id = $1)
+     update imports set
+       state = case when c.failed = c.total then 'completed_with_errors'::import_state else 'running' end,
+       finished_at = case when c.failed = c.total then clock_timestamp() end,
+       timeout = $2, deadline = clock_timestamp() + $3 * interval '1 millisecond', accepted_at = clock_timestamp(),
+       changed_at = clock_timestamp(), total = c.total, failed = c.failed, skipped = c.skipped, warnings = $4, sequence = $5
+     from counted c where id = $1 and state = 'receiving'`,
+    [importId, acceptance.timeout, acceptance.timeoutMs, JSON.stringify(acceptance.warnings), acceptance.sequence],
+  );
+  await db.query(
+    `insert into import_dispatch (import_id, settled_before) select id, failed + skipped from imports where id = $1`,
+    [importId],
+  );
+}
+
+async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<void> {
+  const kept = orgs.map((org, index) => ({ ...org, index })).filter((o) => o.orgId !== '');
+  await db.query(
+    `insert into import_orgs (import_id, org_index, org_id, total, failed)
+     select $1, * from unnest($2::int[], $3::text[], $4::int[], $5::int[])`,
+    [importId, kept.map((o) => o.index), kept.map((o) => o.orgId), kept.map((o) => o.total), kept.map((o) => o.failed)],
+  );
+}

@@ -1,0 +1,56 @@
+/**
+ * The organizations of a body: each must exist and be the caller's to import into, and each has its count of users.
+ * Holds one entry for each organization of the body; nothing is written here.
+ */
+
+import { type Caller, may, permissionDenied } from '../../access/caller.ts';
+import type { Db } from '../../db/pool.ts';
+import { ApiError, invalidArgument } from '../../errors.ts';
+import { idProblem } from '../../fields/fields.ts';
+import type { Step } from '../parse/data-orgs.ts';
+import type { OrgTally } from './accept.ts';
+
+export interface BodyOrgs {
+  /** By their number in the body. */
+  tallies: OrgTally[];
+  /** @throws ApiError 400 when it is no id, 403 or 404 as contract section 2 says */
+  take(step: Extract<Step, { type: 'orgId' }>): Promise<void>;
+  /** Of an organization whose id may come later. */
+  tally(org: number): OrgTally;
+}
+
+export function bodyOrgs(db: Db, caller: Caller): BodyOrgs {
+  const tallies: OrgTally[] = [];
+  const allowed = new Set<string>();
+
+  function tally(org: number): OrgTally {
+    tallies[org] ??= { orgId: '', total: 0, failed: 0 };
+    return tallies[org];
+  }
+
+  async function allow(orgId: string, where: string): Promise<void> {
+    if (allowed.has(orgId)) return;
+    if (!may(caller, 'importUsers', orgId)) throw permissionDenied();
+    const { rowCount } = await db.query('select from organizations where id = $1', [orgId]);
+    if (rowCount === 0) throw new ApiError('NOT_FOUND', 'IMPORT-ORG', `${where}: the organization does not exist.`);
+    allowed.add(orgId);
+  }
+
+  return {
+    tallies,
+    tally,
+    async take({ org, value, line }) {
+      const field = line === undefined ? `dataOrgs.orgs[${org}].orgId` : 'orgId';
+      const where = line === undefined ? field : `Line ${line}: orgId`;
+      const problem = typeof value === 'string' ? idProblem(value) : 'must be a string';
+      if (problem) throw badField(field, problem, where);
+      await allow(value as string, where);
+      tally(org).orgId = value as string;
+    },
+  };
+}
+
+/** 400. @param where the field as the message names it, when that is more than its path */
+export function badField(field: string, description: string, where = field): ApiError {
+  return invalidArgument('IMPORT-BODY', `${where} ${description}`, [{ field, description }]);
+}

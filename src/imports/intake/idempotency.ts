@@ -1,0 +1,129 @@
+/**
+ * `Idempotency-Key`: what a caller sends again is not done again (contract section 4).
+ *
+ * A key stands for an import from the transaction on that accepts it; nobody holds one before, so a request that was
+ * cut off or refused is in nobody's way, and of equal requests that come in at once the first to be accepted is the
+ * import of all. Guarantee: for a caller, a path and a key there is one import in 24 hours, whatever dies. A single
+ * import that wrote nothing, for a clash or its timeout, gives its key back.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import type { Request } from 'express';
+import type { Db } from '../../db/pool.ts';
+import { ApiError, invalidArgument } from '../../errors.ts';
+
+/** A request with a key, and the hash of what has been read of it. */
+export interface KeyedRequest {
+  /** User id. */
+  caller: string;
+  path: string;
+  key: string;
+  /** Takes the decoded bytes of the body. */
+  hash: Hash;
+}
+
+/** What the key stands for. */
+export interface Recorded {
+  importId: string;
+  requestHash: Buffer;
+  /** Of a single import that was answered. */
+  answer: unknown;
+}
+
+/** Another request with the same key and the same body was accepted first. */
+export class AlreadyAccepted extends Error {
+  readonly recorded: Recorded;
+  constructor(recorded: Recorded) {
+    super('the same request was accepted before');
+    this.recorded = recorded;
+  }
+}
+
+const HEADER = 'Idempotency-Key';
+const KEY = /^[\x20-\x7e]{1,255}$/;
+/** Rows that one statement of the sweep removes. */
+const SWEEP_ROWS = 1000;
+const EXPIRED = `k.created_at < now() - interval '24 hours'`;
+const VOID = `(${EXPIRED} or exists (
+  select from imports i where i.id = k.import_id and i.kind = 'single' and i.state not in ('running', 'succeeded')))`;
+
+/**
+ * @param rest what beside the body and the query makes two requests the same
+ * @returns undefined without a key
+ * @throws ApiError 400 for a key that is empty, too long or not printable
+ */
+export function keyedRequest(
+  req: Pick<Request, 'get' | 'query'>,
+  caller: string,
+  path: string,
+  rest: string,
+): KeyedRequest | undefined {
+  const key = req.get(HEADER);
+  if (key === undefined) return undefined;
+  if (!KEY.test(key)) {
+    const description = 'must be 1 to 255 printable ASCII characters';
+    throw invalidArgument('IMPORT-KEY', `${HEADER} ${description}.`, [{ field: HEADER, description }]);
+  }
+  const query = Object.entries(req.query).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { caller, path, key, hash: createHash('sha256').update(`${JSON.stringify([rest, query])}\n`) };
+}
+
+/** What the key stands for by now. */
+export async function findKey(db: Db, { caller, path, key }: KeyedRequest): Promise<Recorded | undefined> {
+  const { rows } = await db.query<Recorded>(
+    `select import_id as "importId", request_hash as "requestHash", answer from idempotency_keys k
+     where caller = $1 and path = $2 and key = $3 and not ${VOID}`,
+    [caller, path, key],
+  );
+  return rows[0];
+}
+
+/**
+ * Records the import for the key, in the transaction that accepts it. Waits for another one that does the same.
+ * @param requestHash of the whole request
+ * @throws AlreadyAccepted when an equal request was first
+ * @throws ApiError 409 when the key stands for another request
+ */
+export async function claimKey(db: Db, request: KeyedRequest, requestHash: Buffer, importId: string): Promise<void> {
+  const { caller, path, key } = request;
+  const { rowCount } = await db.query(
+    `insert into idempotency_keys as k (caller, path, key, request_hash, import_id) values ($1, $2, $3, $4, $5)
+     on conflict (caller, path, key) do update set
+       request_hash = excluded.request_hash, import_id = excluded.import_id, answer = null, created_at = now()
+     where ${VOID}`,
+    [caller, path, key, requestHash, importId],
+  );
+  if (rowCount === 1) return;
+  const recorded = await findKey(db, request);
+  // It ran out between the two statements.
+  if (!recorded) return claimKey(db, request, requestHash, importId);
+  requireSame(recorded, requestHash);
+  throw new AlreadyAccepted(recorded);
+}
+
+/** @throws ApiError 409 when the key stands for another request */
+export function requireSame(recorded: Recorded, requestHash: Buffer): void {
+  if (recorded.requestHash.equals(requestHash)) return;
+  throw new ApiError('ALREADY_EXISTS', 'IMPORT-KEY-REUSED', `This ${HEADER} stands for a request with another body.`);
+}
+
+/** Keeps what a single import was answered, so that the answer is the same whatever becomes of the user. */
+export async function keepAnswer(db: Db, request: KeyedRequest, importId: string, answer: unknown): Promise<void> {
+  await db.query(
+    `update idempotency_keys set answer = $5 where caller = $1 and path = $2 and key = $3 and import_id = $4`,
+    [request.caller, request.path, request.key, importId, JSON.stringify(answer)],
+  );
+}
+
+/** Removes keys whose time is over; answers how many. Any number of processes may call it at once. */
+export async function sweepKeys(db: Db): Promise<number> {
+  for (let swept = 0; ; ) {
+    const { rowCount } = await db.query(
+      `delete from idempotency_keys where (caller, path, key) in (
+         select caller, path, key from idempotency_keys k where ${EXPIRED} order by created_at limit $1
+         for update skip locked)`,
+      [SWEEP_ROWS],
+    );
+    swept += rowCount ?? 0;
+    if ((rowCount ?? 0) < SWEEP_ROWS) return swept;
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * The end of what imports keep. The payload of failed, timed-out and cancelled users stays for retry, resume and report
+ * until a time after the import's end; then only ids and outcomes remain. Imports of one user go altogether.
+ *
+ * Guarantee: batches with the import's row locked, so that none meets a resume: once the first has begun nothing of the
+ * import can run again. No item changes its state, so the totals stay as they were. If we die here the next round goes on
+ * from the cursor.
+ */
+import { appendEvent } from '../../db/events.ts';
+import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { PAYLOAD } from '../items.ts';
+
+const BATCH = 2000;
+const SINGLES = 1000;
+/** An hour more than an Idempotency-Key lives, whose answer may be read from such an import. */
+const SINGLE_KEPT = `interval '25 hours'`;
+
+const IS_OVER = `state in ('succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone')`;
+/** As the index says it. */
+const IS_ERASABLE = 'finished_at is not null and (erased_to is null or erased_to < total)';
+/** `$1` milliseconds ago or more. */
+const IS_LONG_OVER = `finished_at < clock_timestamp() - $1 * interval '1 millisecond'`;
+
+/**
+ * One batch of each import that ended more than `ttlMs` ago, and of imports of one user.
+ * @returns whether there may be more
+ */
+export async function eraseRound(pool: Pool, ttlMs: number): Promise<boolean> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select id from imports where kind = 'bulk' and ${IS_ERASABLE} and ${IS_OVER}
+       and ${IS_LONG_OVER} order by finished_at limit 100`,
+    [ttlMs],
+  );
+  for (const { id } of rows) await transaction(pool, (db) => eraseBatch(db, id, ttlMs));
+  return (await sweepSingles(pool)) === SINGLES || rows.length > 0;
+}
+
+async function eraseBatch(db: Db, importId: string, ttlMs: number): Promise<void> {
+  const { rows } = await db.query<{ from: number; total: number; resource_owner: string }>(
+    `select coalesce(erased_to, 0) as from, total, resource_owner from imports
+     where id = $2 and ${IS_ERASABLE} and ${IS_OVER} and ${IS_LONG_OVER} for update`,
+    [ttlMs, importId],
+  );
+  const [import_] = rows;
+  if (!import_) return; // resumed, or somebody else was first
+  const to = Math.min(import_.from + BATCH, import_.total);
+  await db.query(
+    `update import_items set ${PAYLOAD.map((column) => `${column} = null`).join(', ')}
+     where import_id = $1 and ordinal >= $2 and ordinal < $3 and state in ('pending', 'failed')`,
+    [importId, import_.from, to],
+  );
+  await db.query('update imports set erased_to = $2 where id = $1', [importId, to]);
+  if (to === import_.total) await tellErased(db, importId, import_.resource_owner);
+}
+
+async function tellErased(db: Db, importId: string, resourceOwner: string): Promise<void> {
+  const { sequence } = await appendEvent(db, {
+    aggregateType: 'import',
+    aggregateId: importId,
+    resourceOwner,
+    type: 'import.erased',
+    editor: 'system',
+  });
+  await db.query('update imports set sequence = $2, changed_at = clock_timestamp() where id = $1', [
+    importId,
+    sequence,
+  ]);
+}
+
+/** Their answers have been given long ago. Answers how many. */
+async function sweepSingles(db: Db): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(
+    `with gone as (
+       delete from imports where id in (
+         select id from imports where kind = 'single' and ${IS_ERASABLE}
+           and finished_at < clock_timestamp() - ${SINGLE_KEPT} order by finished_at limit ${SINGLES})
+       returning id
+     ),
+     items as (delete from import_items t using gone g where t.import_id = g.id)
+     select count(*)::int as n from gone`,
+  );
+  return rows[0]?.n ?? 0;
+}

@@ -1,0 +1,79 @@
+/**
+ * The bytes of an import's body, decoded, and what its headers say about it.
+ */
+
+import { finished } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { Request } from 'express';
+import { ApiError, invalidArgument } from '../../errors.ts';
+import { type BodyParser, DataOrgsParser } from './data-orgs.ts';
+import { NdjsonParser } from './ndjson.ts';
+
+export type BodyFormat = 'json' | 'ndjson';
+
+/** @throws ApiError 415 for another media type than JSON and NDJSON */
+export function formatOf(req: Request): BodyFormat {
+  if (req.is('application/json')) return 'json';
+  if (req.is('application/x-ndjson')) return 'ndjson';
+  const message = 'Content-Type must be application/json or application/x-ndjson.';
+  throw new ApiError('INVALID_ARGUMENT', 'HTTP-MEDIA-TYPE', message, { http: 415 });
+}
+
+/** What of the query is not the format's own: lines have no place for the timeout, which `dataOrgs` bodies hold. */
+export function commonQuery(req: Request, format: BodyFormat): Record<string, unknown> {
+  const { timeout, ...rest } = req.query;
+  return format === 'ndjson' ? rest : req.query;
+}
+
+export function parserFor(req: Request, format: BodyFormat): BodyParser {
+  return format === 'json' ? new DataOrgsParser() : new NdjsonParser(req.query.timeout);
+}
+
+/**
+ * Refuses, before any of it is read, a body that says of itself that it is too large.
+ * @throws ApiError 413
+ */
+export function refuseTooLarge(req: Request, max: number): void {
+  if (!isGzip(req) && Number(req.get('content-length')) > max) throw tooLarge(max);
+}
+
+function tooLarge(max: number): ApiError {
+  return new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-BYTES', `The body is larger than ${max} bytes.`, { http: 413 });
+}
+
+/** The same chunks. @throws ApiError 413 with the one that passes `max` bytes in all */
+export async function* bounded(chunks: AsyncIterable<Buffer>, max: number): AsyncIterable<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > max) throw tooLarge(max);
+    yield chunk;
+  }
+}
+
+/** RFC 9110 section 8.4.1.3: the old name is as good. */
+function isGzip(req: Request): boolean {
+  return /^(?:x-)?gzip$/i.test(req.get('content-encoding') ?? '');
+}
+
+/**
+ * The decoded body, chunk by chunk. The request stays open when the reader stops early, so that the answer can be sent.
+ * @throws ApiError 415 for another encoding than gzip
+ */
+export function readBody(req: Request): AsyncIterable<Buffer> {
+  if (isGzip(req)) return inflated(req);
+  if (/^(?:identity)?$/i.test(req.get('content-encoding') ?? '')) return req.iterator({ destroyOnReturn: false });
+  throw new ApiError('INVALID_ARGUMENT', 'HTTP-ENCODING', 'Content-Encoding must be gzip or absent.', { http: 415 });
+}
+
+/** Inflates no further than is read. */
+async function* inflated(req: Request): AsyncIterable<Buffer> {
+  const gunzip = createGunzip();
+  finished(req, { writable: false }, (error) => error && gunzip.destroy(error));
+  try {
+    yield* req.pipe(gunzip);
+  } catch (error) {
+    if (!String((error as { code?: unknown }).code).startsWith('Z_')) throw error;
+    throw invalidArgument('IMPORT-GZIP', 'The body is not valid gzip.');
+  }
+}

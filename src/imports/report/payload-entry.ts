@@ -1,0 +1,74 @@
+/**
+ * What was sent of a user, as an entry of `humanUsers` that can be mended and sent again.
+ *
+ * Guarantee: a plain password leaves here as a hash only, and is one in the database from then on; what the entry left open
+ * is left open. If we die between hashing and storing the hash, the next report makes another.
+ */
+import { GENDERS } from '../../fields/fields.ts';
+import { type HashDeps, hashItem } from '../run/hash-item.ts';
+import { hashPassword, sealEntry, unsealEntry, WITHHELD, withholdSecrets } from '../validate/entry-secrets.ts';
+import type { PayloadRow } from './payload-pages.ts';
+
+type Part = Record<string, unknown>;
+
+/** The entry as it could be sent again; one that was invalid as it was, save for secrets. */
+export async function entryOf(deps: HashDeps, importId: string, row: PayloadRow): Promise<unknown> {
+  if (row.entry_sealed !== null) return mendable(deps, importId, row.ordinal, row.entry_sealed);
+  const hash = row.password_sealed === null ? row.password_hash : await hashItem(deps, importId, row.ordinal);
+  const user = userOf(row, hash);
+  const entry: Part = { userId: row.user_id, state: `USER_STATE_${row.user_state.toUpperCase()}`, user };
+  for (const part of [entry, user, user.profile, user.email, user.phone]) leaveOut(part, openFields(row));
+  return entry;
+}
+
+async function mendable(deps: HashDeps, importId: string, ordinal: number, sealed: string): Promise<unknown> {
+  const entry = unsealEntry(sealed, deps.secrets);
+  if (await hashPassword(entry, deps.hash)) {
+    await deps.pool.query(
+      `update import_items set entry_sealed = $3 where import_id = $1 and ordinal = $2 and entry_sealed = $4`,
+      [importId, ordinal, sealEntry(entry, deps.secrets), sealed],
+    );
+  }
+  withholdSecrets(entry);
+  return entry;
+}
+
+function userOf(row: PayloadRow, hash: string | null): Part {
+  const { phone, extras } = row;
+  return {
+    userName: row.user_name,
+    profile: {
+      firstName: row.given_name,
+      lastName: row.family_name,
+      nickName: row.nick_name,
+      displayName: row.display_name,
+      preferredLanguage: row.preferred_language,
+      gender: GENDERS[row.gender],
+    },
+    email: { email: row.email, isEmailVerified: row.email_verified },
+    ...(phone === null ? {} : { phone: { phone, isPhoneVerified: row.phone_verified } }),
+    ...(hash === null ? {} : { hashedPassword: { value: hash } }),
+    passwordChangeRequired: row.password_change_required,
+    ...(extras?.metadata.length ? { metadata: extras.metadata } : {}),
+    ...(extras?.idps.length ? { idps: extras.idps } : {}),
+    ...(row.totp_sealed === null ? {} : { otpCode: WITHHELD }),
+  };
+}
+
+/** What the entry left open, where that is known; elsewhere what means the same if it is left open. */
+function openFields(row: PayloadRow): readonly string[] {
+  if (row.extras?.unsaid) return row.extras.unsaid;
+  const usual = {
+    state: row.user_state === 'active',
+    nickName: row.nick_name === '',
+    preferredLanguage: row.preferred_language === '',
+    gender: row.gender === 0,
+    passwordChangeRequired: !row.password_change_required,
+  };
+  return Object.entries(usual).flatMap(([field, isUsual]) => (isUsual ? [field] : []));
+}
+
+function leaveOut(part: unknown, fields: readonly string[]): void {
+  if (typeof part !== 'object' || part === null) return;
+  for (const field of fields) delete (part as Part)[field];
+}

@@ -1,0 +1,95 @@
+/**
+ * The report: all users of an import, as NDJSON, as CSV, or as a body to mend and send again.
+ *
+ * Guarantee: read page by page as fast as the client takes it, in memory that does not grow with the import, and without
+ * a transaction that stays open meanwhile: of an import that still runs each user stands there once, in the state that
+ * it has when its page is read. If we die in the middle the connection breaks, and the client sees that it has not all.
+ */
+import type { FieldViolation } from '../../errors.ts';
+import { storedState } from '../item-states.ts';
+import type { HashDeps } from '../run/hash-item.ts';
+import { type ItemView, orgsOf, scanItems, toView } from '../status/items-page.ts';
+import type { ImportResult } from '../status/progress.ts';
+import { csvRecord } from './csv.ts';
+import { entryOf } from './payload-entry.ts';
+import { payloadRows } from './payload-pages.ts';
+
+export const FORMATS = ['ndjson', 'csv', 'dataorgs'] as const;
+export type ReportFormat = (typeof FORMATS)[number];
+
+const PAGE = 500;
+const CHUNK_CHARS = 65_536;
+/** What is there goes out after this time, as hashing may make the next entry late. */
+const CHUNK_MS = 1000;
+
+/** @param state one of ITEM_STATES; absent: all of them, and of `dataorgs` all that could be sent again */
+export function reportText(
+  deps: HashDeps,
+  of: ImportResult,
+  format: ReportFormat,
+  state: string | undefined,
+): AsyncIterable<string> {
+  if (format === 'dataorgs') return inChunks(dataOrgs(deps, of, state));
+  return inChunks(format === 'csv' ? csv(deps, of, state) : ndjson(deps, of, state));
+}
+
+async function* items({ pool }: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<ItemView> {
+  const stored = storedState(of, state);
+  if (stored === null) return;
+  const orgs = await orgsOf(pool, of.importId);
+  for (let from = 0; ; ) {
+    const rows = await scanItems(pool, of, PAGE, { from, state: stored });
+    for (const row of rows) yield toView(row, of, orgs);
+    if (rows.length < PAGE) return;
+    from = (rows.at(-1)?.ordinal ?? 0) + 1;
+  }
+}
+
+async function* ndjson(deps: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<string> {
+  for await (const item of items(deps, of, state)) yield `${JSON.stringify(item)}\n`;
+}
+
+const HEADER = ['index', 'orgId', 'userId', 'userName', 'state', 'kept', 'code', 'id', 'message', 'fields'];
+
+async function* csv(deps: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<string> {
+  yield csvRecord(HEADER);
+  for await (const { index, orgId, userId, userName, state: is, kept, error } of items(deps, of, state)) {
+    const fields = error?.details.flatMap((d) => (d.fieldViolations as FieldViolation[] | undefined) ?? []) ?? [];
+    yield csvRecord([
+      ...[index, orgId, userId, userName, is, kept ?? ''],
+      ...[error?.code ?? '', String(error?.details[0]?.id ?? ''), error?.message ?? ''],
+      fields.map((f) => `${f.field}: ${f.description}`).join('; '),
+    ]);
+  }
+}
+
+/** Organizations in the order of their users. */
+async function* dataOrgs(deps: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<string> {
+  const stored = storedState(of, state);
+  const orgs = await orgsOf(deps.pool, of.importId);
+  let org: number | undefined;
+  yield '{"dataOrgs":{"orgs":[';
+  const rows = stored === null ? [] : payloadRows(deps, { importId: of.importId, total: of.counts.total }, stored);
+  for await (const row of rows) {
+    const text = JSON.stringify(await entryOf(deps, of.importId, row));
+    if (row.org_index === org) yield `,${text}`;
+    else
+      yield `${org === undefined ? '' : ']},'}{"orgId":${JSON.stringify(orgs.get(row.org_index))},"humanUsers":[${text}`;
+    org = row.org_index;
+  }
+  yield `${org === undefined ? '' : ']}'}]},"timeout":${JSON.stringify(of.timeout)}}\n`;
+}
+
+/** Puts pieces together, as each costs its way through HTTP. */
+async function* inChunks(pieces: AsyncIterable<string>): AsyncIterable<string> {
+  let chunk = '';
+  let since = Date.now();
+  for await (const piece of pieces) {
+    chunk += piece;
+    if (chunk.length < CHUNK_CHARS && Date.now() - since < CHUNK_MS) continue;
+    yield chunk;
+    chunk = '';
+    since = Date.now();
+  }
+  if (chunk !== '') yield chunk;
+}

@@ -1,0 +1,135 @@
+/**
+ * In what a user who exists differs from an entry of an import that updates, and what follows from that.
+ *
+ * Pure. What the entry leaves open stays as it is; a password is set when one was sent and it is another one, and never
+ * taken away.
+ */
+import { createHash } from 'node:crypto';
+import { PASSWORD_CODES } from '../../../accounts/set-password.ts';
+import type { MailKind } from '../../../mail/links.ts';
+import type { UserState } from '../../../users/store.ts';
+import type { CandidateItem, CandidateUser, Columns } from './candidates.ts';
+
+export interface Difference {
+  user: CandidateUser;
+  next: Columns & { state: UserState };
+  /** Names of the import's fields that change, as they stand in an entry below `user`. */
+  changed: string[];
+  setsPassword: boolean;
+  /** Purposes of codes that are no longer good. */
+  endsCodes: MailKind[];
+  /** Sessions and grants end. */
+  endsLogins: boolean;
+  clearsFailures: boolean;
+  /** The mail that is due for it. */
+  mail: 'verify_email' | 'initialise' | undefined;
+}
+
+const STOPPED: readonly UserState[] = ['inactive', 'locked'];
+
+const FIELDS: [name: string, column: keyof Columns][] = [
+  ['userName', 'user_name'],
+  ['profile.firstName', 'given_name'],
+  ['profile.lastName', 'family_name'],
+  ['profile.nickName', 'nick_name'],
+  ['profile.displayName', 'display_name'],
+  ['profile.preferredLanguage', 'preferred_language'],
+  ['profile.gender', 'gender'],
+  ['email.email', 'email'],
+  ['email.isEmailVerified', 'email_verified'],
+  ['phone.phone', 'phone'],
+  ['phone.isPhoneVerified', 'phone_verified'],
+  ['password', 'password_hash'],
+  ['passwordChangeRequired', 'password_change_required'],
+];
+
+export function difference(item: CandidateItem, user: CandidateUser): Difference {
+  const columns = nextColumns(item, user);
+  const setsPassword = columns.password_hash !== user.password_hash;
+  const next = { ...columns, state: nextState(item, user, columns.password_hash) };
+  const changed = FIELDS.filter(([, column]) => (next[column] ?? '') !== (user[column] ?? '')).map(([name]) => name);
+  if (next.state !== user.state && !item.unsaid.includes('state')) changed.push('state');
+  return { user, next, changed, setsPassword, ...consequences(user, next, setsPassword) };
+}
+
+function nextColumns(item: CandidateItem, user: CandidateUser): Columns {
+  /** Where each column comes from: the entry when it says so, else the user. */
+  const from = (field: CandidateItem['unsaid'][number]): Columns => (item.unsaid.includes(field) ? user : item);
+  return {
+    user_name: from('userName').user_name,
+    user_name_key: from('userName').user_name_key,
+    given_name: item.given_name,
+    family_name: item.family_name,
+    nick_name: from('nickName').nick_name,
+    display_name: item.unsaid.includes('displayName') && !isMadeOfNames(user) ? user.display_name : item.display_name,
+    preferred_language: from('preferredLanguage').preferred_language,
+    gender: from('gender').gender,
+    email: item.email,
+    email_key: item.email_key,
+    email_verified: item.unsaid.includes('isEmailVerified')
+      ? item.email === user.email && user.email_verified
+      : item.email_verified,
+    ...nextPhone(item, user),
+    password_hash: isNewPassword(item, user) ? item.password_hash : user.password_hash,
+    password_change_required: from('passwordChangeRequired').password_change_required,
+  };
+}
+
+function nextPhone(item: CandidateItem, user: CandidateUser): Pick<Columns, 'phone' | 'phone_verified'> {
+  if (item.unsaid.includes('phone')) return { phone: user.phone, phone_verified: user.phone_verified };
+  const isSame = item.phone === user.phone;
+  const phone_verified = item.unsaid.includes('isPhoneVerified') ? isSame && user.phone_verified : item.phone_verified;
+  return { phone: item.phone, phone_verified };
+}
+
+/** Then it follows the names; else somebody chose it. */
+function isMadeOfNames(user: CandidateUser): boolean {
+  return (user.display_name ?? '') === `${user.given_name} ${user.family_name}`;
+}
+
+/** A hash that was made anew from the one that was sent, at a login, is the same password. */
+function isNewPassword({ password_hash: sent }: CandidateItem, user: CandidateUser): boolean {
+  if (sent === null || sent === user.password_hash) return false;
+  return !user.rehashed_from?.equals(createHash('sha256').update(sent).digest());
+}
+
+/** A first password makes an INITIAL user active; who is let in again without one is INITIAL. */
+function nextState(item: CandidateItem, user: CandidateUser, hash: string | null): UserState {
+  const isStopped = STOPPED.includes(user.state);
+  if (!item.unsaid.includes('state')) {
+    if (item.user_state !== 'active') return item.user_state;
+    if (isStopped) return hash === null ? 'initial' : 'active';
+  }
+  return user.state === 'initial' && hash !== null ? 'active' : user.state;
+}
+
+type Consequences = Pick<Difference, 'endsCodes' | 'endsLogins' | 'clearsFailures' | 'mail'>;
+
+function consequences(user: CandidateUser, next: Difference['next'], setsPassword: boolean): Consequences {
+  const movesEmail = next.email !== user.email;
+  const movesPhone = next.phone !== user.phone || next.phone_verified !== user.phone_verified;
+  const isStopped = next.state !== user.state && STOPPED.includes(next.state);
+  const isLetIn = STOPPED.includes(user.state) && !STOPPED.includes(next.state);
+  const losesProof = user.email_verified && !next.email_verified && next.state !== 'initial';
+  const losesLink = user.state === 'initial' && setsPassword;
+  const mail = movesEmail || losesProof || losesLink || isLetIn ? mailFor(next) : undefined;
+  const ended = new Set<MailKind>([
+    ...(movesEmail ? (['verify_email', 'initialise', 'reset_password'] as const) : []),
+    ...(next.email_verified !== user.email_verified ? (['verify_email'] as const) : []),
+    ...(setsPassword ? PASSWORD_CODES : []),
+    ...(movesPhone ? (['verify_phone'] as const) : []),
+    ...(mail ? [mail] : []),
+  ]);
+  return {
+    endsCodes: [...ended],
+    endsLogins: setsPassword || isStopped,
+    clearsFailures: setsPassword || isLetIn,
+    mail,
+  };
+}
+
+/** What is left to do for the user, if anything. */
+function mailFor(next: Difference['next']): Difference['mail'] {
+  if (next.state === 'initial') return 'initialise';
+  return next.state === 'active' && !next.email_verified ? 'verify_email' : undefined;
+}

@@ -1,0 +1,61 @@
+/**
+ * A batch of a dry run: judged as the import itself would be, and nothing written but states and counts.
+ *
+ * Guarantee: one transaction with the guard that every batch has. What was sent is erased with the judgement; no password
+ * is hashed for it. If we die before the commit nothing has happened.
+ */
+import { type Db, type Pool, transaction } from '../../../db/pool.ts';
+import { newBelongings } from './belongings.ts';
+import { loadCandidates } from './candidates.ts';
+import { judge, type Verdict } from './judge.ts';
+import { loadReach } from './reach.ts';
+import { type Settled, settleItems } from './settle.ts';
+import { pairsOf, settledOf } from './update-batch.ts';
+
+/**
+ * @returns items whose password must be compared with that of a user who exists before they can be judged
+ * @throws pg.DatabaseError with code MU001 when the import does not run
+ */
+export async function dryBatch(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
+  return transaction(pool, async (db) => {
+    const candidates = await loadCandidates(db, importId, ordinals, 'items');
+    const reach = await loadReach(db, candidates.createdBy, [...candidates.users.keys()]);
+    const verdicts = judge(candidates, reach);
+    const open = verdicts.filter((v) => v.state === 'update' && v.item.is_sealed).map((v) => v.item.ordinal);
+    const judged = verdicts.filter((v) => !open.includes(v.item.ordinal));
+    await addBelongings(db, importId, judged);
+    const mails = judged.map(mailOf).filter((mail) => mail !== undefined);
+    await countMails(db, importId, mails);
+    const created = judged
+      .filter((v) => v.state === 'create')
+      .map(({ item }): Settled => {
+        return { ordinal: item.ordinal, state: 'succeeded' };
+      });
+    await settleItems(db, importId, [...created, ...settledOf(judged)], { mails: mails.length, erase: true });
+    return open;
+  });
+}
+
+async function addBelongings(db: Db, importId: string, judged: Verdict[]): Promise<void> {
+  const updates = judged.filter((v) => v.state === 'update');
+  const found = await newBelongings(db, importId, pairsOf(updates));
+  for (const { item, difference } of updates) difference.changed.push(...(found.get(item.ordinal) ?? []));
+}
+
+/** The mail that would go out; as ../write-batch.ts decides for new users. */
+function mailOf(verdict: Verdict): 'verify_email' | 'initialise' | undefined {
+  if (verdict.state === 'update') return verdict.difference.mail;
+  const { item, state } = verdict;
+  if (state !== 'create' || item.user_state !== 'active') return undefined;
+  if (item.password_hash === null && !item.is_sealed) return 'initialise';
+  return item.email_verified ? undefined : 'verify_email';
+}
+
+async function countMails(db: Db, importId: string, mails: ('verify_email' | 'initialise')[]): Promise<void> {
+  if (mails.length === 0) return;
+  await db.query(
+    `update import_dry_runs set verifications = verifications + $2, initialisations = initialisations + $3
+     where import_id = $1`,
+    [importId, mails.filter((m) => m === 'verify_email').length, mails.filter((m) => m === 'initialise').length],
+  );
+}

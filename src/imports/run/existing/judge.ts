@@ -1,0 +1,71 @@
+/**
+ * What becomes of each item of a batch, by the import's rule for users who exist. Decides and writes nothing, so that a
+ * dry run says what the import itself would do.
+ */
+import type { ErrorBody } from '../../../errors.ts';
+import { ERRORS } from '../conflict-errors.ts';
+import { type CandidateItem, type Candidates, type CandidateUser, nameOf, targetId } from './candidates.ts';
+import { type Difference, difference } from './difference.ts';
+import type { Reach } from './reach.ts';
+
+export type Verdict = { item: CandidateItem } & (
+  | { state: 'create' }
+  | { state: 'update'; difference: Difference }
+  | { state: 'skipped'; userId: string }
+  | { state: 'failed'; error: ErrorBody }
+);
+
+/** @param reach of the users, for an import that updates them */
+export function judge(candidates: Candidates, reach: Reach): Verdict[] {
+  const updated = new Set<string>();
+  return candidates.items.map((item): Verdict => {
+    const id = targetId(item, candidates.names);
+    const user = id === undefined ? undefined : candidates.users.get(id);
+    if (candidates.rule !== 'update' || !user) return { item, ...withoutUpdate(candidates, item, user) };
+    const error = updated.has(user.id) ? ERRORS.twice : refusal(item, user);
+    if (error) return { item, state: 'failed', error };
+    updated.add(user.id);
+    const found = difference(item, user);
+    const problem = changeProblem(candidates, item, found, reach);
+    return problem ? { item, state: 'failed', error: problem } : { item, state: 'update', difference: found };
+  });
+}
+
+type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { state: 'failed'; error: ErrorBody };
+
+/** The id is taken in the whole instance, the name in the organization; who is skipped is a human of the organization. */
+function withoutUpdate({ rule, names }: Candidates, item: CandidateItem, user: CandidateUser | undefined): Decision {
+  const sentId = !item.unsaid.includes('userId');
+  if (sentId && user) {
+    const error = refusal(item, user);
+    return rule === 'skip' && !error ? { state: 'skipped', userId: user.id } : failed(error ?? ERRORS.idTaken);
+  }
+  const holder = names.get(nameOf(item.org_id, item.user_name_key));
+  if (!holder) return { state: 'create' };
+  return rule === 'skip' && holder.kind === 'human'
+    ? { state: 'skipped', userId: sentId ? item.user_id : holder.id }
+    : failed(ERRORS.nameTaken);
+}
+
+function failed(error: ErrorBody): Decision {
+  return { state: 'failed', error };
+}
+
+/** Why the user is none that the item can be about. */
+function refusal(item: CandidateItem, user: CandidateUser): ErrorBody | undefined {
+  if (user.org_id === item.org_id && user.kind === 'human') return undefined;
+  return item.unsaid.includes('userId') ? ERRORS.nameTaken : ERRORS.idTaken;
+}
+
+function changeProblem(
+  { names }: Candidates,
+  item: CandidateItem,
+  { user, next }: Difference,
+  { mayDoMore, iamOwners }: Reach,
+): ErrorBody | undefined {
+  if (mayDoMore.has(user.id)) return ERRORS.mayDoMore;
+  const isStopped = next.state !== user.state && (next.state === 'inactive' || next.state === 'locked');
+  if (isStopped && iamOwners.has(user.id)) return ERRORS.stopsOwner;
+  const holder = names.get(nameOf(item.org_id, next.user_name_key));
+  return holder && holder.id !== user.id ? ERRORS.nameTaken : undefined;
+}

@@ -1,0 +1,50 @@
+/** The last act of a batch that was judged one by one: states of the items, and counts, if the import still runs. */
+import type { Db } from '../../../db/pool.ts';
+import type { ErrorBody } from '../../../errors.ts';
+import { withinBatch } from '../../batch-items.ts';
+import { PAYLOAD } from '../../items.ts';
+
+export interface Settled {
+  ordinal: number;
+  state: 'succeeded' | 'skipped' | 'failed';
+  /** Of the user who exists, where the item is shown with it. */
+  userId?: string;
+  error?: ErrorBody;
+  changed?: string[];
+}
+
+/**
+ * @param erase the payload of failed items too; it goes with success in any case
+ * @throws pg.DatabaseError with code MU001 when the import does not run; the transaction is void then
+ */
+export async function settleItems(
+  db: Db,
+  importId: string,
+  settled: Settled[],
+  { mails, erase }: { mails: number; erase: boolean },
+): Promise<void> {
+  if (settled.length === 0) return;
+  const rows = settled.map(({ userId, ...rest }) => ({ ...rest, user_id: userId }));
+  const ordinals = settled.map((one) => one.ordinal);
+  await db.query(SETTLE, [importId, JSON.stringify(rows), mails, erase, ordinals]);
+}
+
+const SETTLE = `
+with settled as (
+  update import_items i set
+    state = v.state, error = v.error, user_id = coalesce(v.user_id, i.user_id),
+    changed = (select array_agg(name) from jsonb_array_elements_text(v.changed) as name),
+    ${PAYLOAD.map((column) => `${column} = case when v.state = 'failed' and not $4 then i.${column} end`).join(', ')}
+  from jsonb_to_recordset($2) as v (ordinal int, state item_state, user_id text, error jsonb, changed jsonb)
+  where ${withinBatch('$5')} and i.ordinal = v.ordinal and i.state = 'pending'
+  returning i.org_index, i.state
+),
+per_org as (
+  select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,
+    count(*) filter (where state = 'skipped')::int as skipped, count(*) filter (where state = 'failed')::int as failed
+  from settled group by org_index
+)
+select settle_outcomes(
+  $1, sum(succeeded)::int, sum(skipped)::int, sum(failed)::int, $3,
+  array_agg(org_index), array_agg(succeeded), array_agg(skipped), array_agg(failed))
+from per_org`;

@@ -1,0 +1,136 @@
+/**
+ * One job, from pointer to outcome: write with the batch; if the item holds a plain password, hash it in a thread and
+ * write then.
+ *
+ * Guarantee: when this resolves the item is settled or the import does not run. A password that cannot be hashed fails its
+ * item after a few tries. If we die here the job comes again.
+ */
+
+import type { Pool } from '../../db/pool.ts';
+import { faultKind, sqlState } from '../../db/sqlstates.ts';
+import { errorBody } from '../../errors.ts';
+import type { Hasher } from '../../passwords/hasher.ts';
+import type { Secrets } from '../../secrets.ts';
+import { itemsOfBatch } from '../batch-items.ts';
+import { BatchFault, type BatchStore, type BatchWriter } from './batch-writer.ts';
+import type { BatchRule } from './conflict-rules.ts';
+import type { Turns } from './fair-slots.ts';
+import { hashItem } from './hash-item.ts';
+import { trustFirst } from './optimistic-write.ts';
+import { hashUnlessSame } from './same-password.ts';
+import { NOT_RUNNING, writeBatch } from './write-batch.ts';
+
+/** All that a job of the queue `imports` holds: which item of which import. */
+export interface ItemPointer {
+  i: string;
+  o: number;
+  /** Of an import that is not written in the usual way. */
+  m?: Special;
+}
+
+/** How the items of an import with options of its own are settled: by a writer of their own each. */
+export type Special = 'skip' | 'update' | 'dry';
+
+export interface ProcessDeps {
+  writerPool: Pool;
+  secrets: Secrets;
+  hasher: Hasher;
+  turns: Turns;
+  writer: BatchWriter;
+  special?: Record<Special, BatchWriter>;
+  /** Is told why a password was not hashed. */
+  onFault?: (fault: BatchFault) => void;
+}
+
+/** How often a password is hashed that fails for another reason than the connection. */
+const HASH_TRIES = 3;
+
+/** @throws what the writer could not get written before it was stopped; a lost connection while a password was hashed */
+export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, m: mode }: ItemPointer): Promise<void> {
+  const writer = writerFor(deps, mode);
+  const outcome = await writer.add(importId, ordinal);
+  if (outcome === 'done') return;
+  const { writerPool: pool, secrets, hasher, turns, onFault } = deps;
+  const makeHash = (plain: string) =>
+    mode === 'update' || mode === 'dry'
+      ? hashUnlessSame({ pool, hasher }, importId, ordinal, plain)
+      : hasher.hash(plain);
+  const hash = (plain: string) => turns.run(importId, () => makeHash(plain));
+  for (let left = HASH_TRIES; ; left--) {
+    const fault = await hashItem({ pool, secrets, hash }, importId, ordinal).then(() => undefined, faultOf);
+    if (!fault) break;
+    onFault?.(fault);
+    if (fault.kind === 'retry') throw fault.cause;
+    if (left === 1) return failItem(pool, importId, ordinal, BROKEN);
+  }
+  await writer.add(importId, ordinal);
+}
+
+/** Classes of SQLSTATE that refuse the connection itself, as during a failover: that says nothing about the users. */
+const NOT_LET_IN = /^(?:28|3D)/;
+
+function faultOf(error: unknown): BatchFault {
+  return new BatchFault(NOT_LET_IN.test(sqlState(error) ?? '') ? 'retry' : faultKind(error), error);
+}
+
+/** Never another one than was asked for: what a dry run writes is not for keeps. */
+function writerFor({ writer, special }: ProcessDeps, mode: Special | undefined): BatchWriter {
+  const found = mode === undefined ? writer : special?.[mode];
+  if (!found) throw new Error(`no writer for ${mode}`);
+  return found;
+}
+
+/** The batch writer's store on PostgreSQL, for the usual import and for one that skips users who exist. */
+export function batchStore(pool: Pool, settings: { codeTtlMs: number }, rule: 'fail' | 'skip' = 'fail'): BatchStore {
+  const write = (importId: string, ordinals: number[], by: BatchRule) =>
+    writeBatch(pool, importId, ordinals, settings, by);
+  const writeUsual = rule === 'fail' ? trustFirst(write) : undefined;
+  return storeOf(pool, async (importId, ordinals) => {
+    const settled = await (writeUsual?.(importId, ordinals) ?? write(importId, ordinals, rule));
+    return settled === ordinals.length ? [] : sealedOf(pool, importId, ordinals);
+  });
+}
+
+/** Tells the faults of a write apart, so that the batch writer knows what to do next. */
+export function storeOf(pool: Pool, write: BatchStore['write']): BatchStore {
+  return {
+    async write(importId, ordinals) {
+      try {
+        return await write(importId, ordinals);
+      } catch (error) {
+        if (sqlState(error) === NOT_RUNNING) throw new BatchFault('not-running', error);
+        throw faultOf(error);
+      }
+    },
+    poison: (importId, ordinal, { kind }) => failItem(pool, importId, ordinal, kind === 'data' ? REFUSED : BROKEN),
+  };
+}
+
+async function sealedOf(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
+  const { rows } = await pool.query<{ ordinal: number }>(
+    `select i.ordinal from ${itemsOfBatch('$2')} where i.state = 'pending' and i.password_sealed is not null`,
+    [importId, ordinals],
+  );
+  return rows.map((r) => r.ordinal);
+}
+
+const REFUSED = JSON.stringify(errorBody('INTERNAL', 'IMPORT-USER-REFUSED', 'The database refused this user.'));
+const BROKEN = JSON.stringify(
+  errorBody(
+    'INTERNAL',
+    'IMPORT-USER-FAULT',
+    'An internal error prevented this user from being written. The log of the workers contains the error. Retry the import after the error is fixed.',
+  ),
+);
+
+/** Settles one item as failed, with the same guard as a batch. */
+async function failItem(pool: Pool, importId: string, ordinal: number, error: string): Promise<void> {
+  await pool.query(
+    `with failed as (
+       update import_items set state = 'failed', error = $3
+       where import_id = $1 and ordinal = $2 and state = 'pending' returning org_index
+     )
+     select settle_batch($1, 0, 1, 0, 0, array[org_index], '{0}', '{1}') from failed`,
+    [importId, ordinal, error],
+  );
+}

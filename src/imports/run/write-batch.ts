@@ -1,0 +1,145 @@
+/**
+ * The one statement that writes a batch of users: users, events, metadata, links, second factors, codes, mails, item
+ * states, counts.
+ *
+ * Guarantee: all or nothing, and nothing once the import does not run (settle_batch raises MU001 as the statement's last
+ * act, with the import's row locked until the commit). An item that is not pending is left alone, so a late, doubled or
+ * zombie worker changes nothing. One statement, so there is no moment of ours between the guard and the commit.
+ */
+import type { Pool } from '../../db/pool.ts';
+import { itemsOfBatch, withinBatch } from '../batch-items.ts';
+import { ERRORS } from './conflict-errors.ts';
+import { type BatchRule, CLASH_RULES, type ClashRule } from './conflict-rules.ts';
+
+/** SQLSTATE of settle_batch when the import is at its deadline, paused, cancelled or done. */
+export const NOT_RUNNING = 'MU001';
+
+const ID_TAKEN = JSON.stringify(ERRORS.idTaken);
+const NAME_TAKEN = JSON.stringify(ERRORS.nameTaken);
+
+// Names are NFC and lower-cased by intake. `events_added` and the others stand in the last select so that they are
+// done before the batch is settled: PostgreSQL runs a data-modifying WITH to its end when its result is read.
+function statement(rule: ClashRule): string {
+  return `
+with picked as materialized (
+  select i.*, o.org_id, nextval('events_sequence_seq') as sequence,
+    case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state
+  from ${itemsOfBatch('$2')} join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
+  where i.state = 'pending' and ${rule.picked}
+  order by i.ordinal
+),
+created as (
+  insert into users (
+    id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
+    preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
+    password_changed_at, password_change_required, import_id, sequence)
+  select
+    user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
+    preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
+    case when password_hash is not null then now() end, password_change_required, import_id, sequence
+  from picked ${rule.creatable}
+  returning id, sequence
+),
+events_added as (
+  insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+  select p.sequence, 'user', p.user_id, p.org_id, 'user.human.imported', $3, $4
+  from picked p ${rule.created}
+  returning 1
+),
+metadata_added as (
+  insert into user_metadata (user_id, key, value)
+  select p.user_id, m.key, decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64')
+  from picked p ${rule.created},
+    jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
+  where p.extras is not null
+  returning 1
+),
+links_added as (
+  insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
+  select p.user_id, l."configId", l."externalUserId", l."displayName"
+  from picked p ${rule.created},
+    jsonb_to_recordset(p.extras -> 'idps') as l ("configId" text, "externalUserId" text, "displayName" text)
+  where p.extras is not null
+  returning 1
+),
+totp_added as (
+  insert into user_totp (user_id, secret, confirmed_at)
+  select p.user_id, p.totp_sealed, now()
+  from picked p ${rule.created}
+  where p.totp_sealed is not null
+  returning 1
+),
+codes_added as (
+  insert into codes (user_id, purpose, expires_at)
+  select p.user_id, case when p.password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
+    now() + $5 * interval '1 millisecond'
+  from picked p ${rule.created}
+  where p.user_state = 'active' and (p.password_hash is null or not p.email_verified)
+  returning id, user_id, purpose
+),
+mails_added as (
+  insert into mail_outbox (kind, user_id, code_id, import_id)
+  select purpose, user_id, id, $1 from codes_added
+  returning 1
+),
+${rule.clashed}settled as (
+  update import_items i set
+    ${rule.outcome}
+  from picked p ${rule.joined}
+  where ${withinBatch('$2')} and i.ordinal = p.ordinal and i.state = 'pending'
+  returning i.org_index, i.state
+),
+per_org as (
+  select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,
+    count(*) filter (where state = 'failed')::int as failed${rule.counts}
+  from settled group by org_index
+),
+done as (
+  select coalesce(sum(succeeded), 0)::int as succeeded, coalesce(sum(failed), 0)::int as failed,
+    coalesce(array_agg(org_index), '{}') as orgs, coalesce(array_agg(per_org.succeeded), '{}') as org_succeeded,
+    coalesce(array_agg(per_org.failed), '{}') as org_failed${rule.sums}
+  from per_org
+)
+select ${rule.settled} as settled, case when ${rule.settled} > 0 then ${rule.settle} end as state
+from done`;
+}
+
+const STATEMENTS: Record<BatchRule, { name: string; text: string }> = {
+  trusting: { name: 'write-batch-trusting', text: statement(CLASH_RULES.trusting) },
+  fail: { name: 'write-batch', text: statement(CLASH_RULES.fail) },
+  skip: { name: 'write-batch-skip', text: statement(CLASH_RULES.skip) },
+  update: { name: 'write-batch-update', text: statement(CLASH_RULES.update) },
+};
+
+export interface BatchSettings {
+  /** How long the codes of the mails are good for. */
+  codeTtlMs: number;
+}
+
+/**
+ * Writes the items of one import that are pending and need no hashing.
+ * @param ordinals ascending, each once
+ * @param rule what becomes of users who exist: `trusting` takes it that there are none, `update` leaves them pending, for
+ *   existing/update-batch.ts
+ * @returns how many were settled: the others were not pending, or still hold a sealed password
+ * @throws pg.DatabaseError with code MU001 when the import does not run, 23505 when a user of a trusting batch exists; then
+ *   nothing was written
+ */
+export async function writeBatch(
+  pool: Pool,
+  importId: string,
+  ordinals: number[],
+  settings: BatchSettings,
+  rule: BatchRule = 'fail',
+): Promise<number> {
+  const values = [importId, ordinals, 'system', JSON.stringify({ importId }), settings.codeTtlMs];
+  const errors = rule === 'update' || rule === 'trusting' ? [] : [ID_TAKEN, NAME_TAKEN];
+  const { rows } = await pool.query<{ settled: number }>({ ...STATEMENTS[rule], values: [...values, ...errors] });
+  return rows[0]?.settled ?? 0;
+}
+
+/**
+ * The pool of the batch writers. The size of a batch is unknown to a prepared plan, which would then join by nested
+ * loops, quadratic in the batch: hash joins are right for a batch of any size.
+ */
+export const WRITER_SESSION = { enable_nestloop: 'off', plan_cache_mode: 'force_generic_plan' };

@@ -1,0 +1,135 @@
+/**
+ * Import of one user (interface.md 4.5): an import of one item, through the same queue and the same writer.
+ *
+ * Guarantee: 200 when the user is written and readable from every process; 504 at the server's timeout only if he is not,
+ * and then he never will be: the deadline is the import's own, held by the guard of every batch.
+ * If we die here the job is in the queue and the import runs to its end or its deadline; the caller may look the user up.
+ */
+
+import type { Caller } from '../../access/caller.ts';
+import type { Details } from '../../db/events.ts';
+import { type Db, transaction } from '../../db/pool.ts';
+import { ApiError, type ErrorBody, type FieldViolation, invalidArgument } from '../../errors.ts';
+import type { ImportDeps } from '../deps.ts';
+import { AlreadyAccepted, claimKey, type KeyedRequest, keepAnswer } from '../intake/idempotency.ts';
+import { COLUMNS, itemValues } from '../items.ts';
+import { pointerJob, resetCursor } from '../run/dispatch.ts';
+import type { ImportSignal } from '../status/signal.ts';
+import { toItem } from '../validate/validate.ts';
+import { countWarnings } from '../validate/warnings.ts';
+import { waitForUser } from './single-outcome.ts';
+
+export interface SingleAnswer {
+  userId: string;
+  details: Details;
+  warnings?: { path: string; count: number; message: string }[];
+}
+
+const ITEM_COLUMNS = COLUMNS.slice(3); // after import_id, ordinal, org_index
+const CREATE = `
+with imported as (
+  insert into imports (kind, state, created_by, resource_owner, accepted_at, deadline, total)
+  select 'single', 'running', $1, o.id, clock_timestamp(), clock_timestamp() + $3 * interval '1 millisecond', 1
+  from organizations o where o.id = $2
+  returning id, resource_owner
+),
+org as (
+  insert into import_orgs (import_id, org_index, org_id, total) select id, 0, resource_owner, 1 from imported
+),
+-- The caller's process hands the job out itself; the rescuer does should it be lost.
+dispatch as (
+  insert into import_dispatch (import_id, next_ordinal, dispatched) select id, 1, 1 from imported
+),
+item as (
+  insert into import_items (import_id, ordinal, org_index, ${ITEM_COLUMNS.join(', ')})
+  select id, 0, 0, ${ITEM_COLUMNS.map((_, i) => `$${i + 4}`).join(', ')} from imported
+)
+select id from imported`;
+
+/**
+ * @param body the single-import body, anything JSON can hold
+ * @param keyed with the hash of the whole body, when the caller sent a key
+ * @throws ApiError 400 naming every bad field, 404 without such an organization, 409 for a clash or for a key that stands
+ *   for another request, 504 at the timeout
+ */
+export async function importOne(
+  deps: ImportDeps & { signal: ImportSignal },
+  caller: Caller,
+  orgId: string,
+  body: unknown,
+  keyed?: KeyedRequest,
+): Promise<SingleAnswer> {
+  const warnings = countWarnings();
+  const item = toItem({ user: body }, deps.secrets, { unknown: (path) => warnings.unknown(inBody(path)) }, false);
+  if (item.state === 'failed') throw invalid(item.error);
+  const values = [caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, ...itemValues(item)];
+  const unknown = warnings.list();
+  const withWarnings = unknown.length > 0 ? { warnings: unknown } : {};
+  if (keyed) return importKeyed(deps, values, keyed, withWarnings);
+  const importId = await create(deps.pool, values);
+  void handOut(deps, importId);
+  return { ...(await waitForUser(deps, importId)), ...withWarnings };
+}
+
+/** The same with a key: an equal request that was first is waited for, and its answer is ours. */
+async function importKeyed(
+  deps: ImportDeps & { signal: ImportSignal },
+  values: unknown[],
+  keyed: KeyedRequest,
+  withWarnings: Pick<SingleAnswer, 'warnings'>,
+): Promise<SingleAnswer> {
+  const accepted = await createKeyed(deps, values, keyed);
+  if (accepted.answer) return accepted.answer;
+  const answer = { ...(await waitForUser(deps, accepted.importId)), ...withWarnings };
+  await keepAnswer(deps.pool, keyed, accepted.importId, answer);
+  return answer;
+}
+
+async function createKeyed(
+  deps: ImportDeps,
+  values: unknown[],
+  keyed: KeyedRequest,
+): Promise<{ importId: string; answer: SingleAnswer | null }> {
+  const requestHash = keyed.hash.digest();
+  try {
+    const importId = await transaction(deps.pool, async (db) => {
+      const created = await create(db, values);
+      await claimKey(db, keyed, requestHash, created);
+      return created;
+    });
+    void handOut(deps, importId);
+    return { importId, answer: null };
+  } catch (error) {
+    if (!(error instanceof AlreadyAccepted)) throw error;
+    const { importId, answer } = error.recorded;
+    return { importId, answer: answer as SingleAnswer | null };
+  }
+}
+
+async function create(db: Db, values: unknown[]): Promise<string> {
+  const { rows } = await db.query<{ id: string }>({ name: 'create-single', text: CREATE, values });
+  if (!rows[0]) throw new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', 'The organization does not exist.');
+  return rows[0].id;
+}
+
+/** Nobody waits for it, as a queue that is silent must not delay the answer. Never throws. */
+async function handOut({ queues, pool }: ImportDeps, importId: string): Promise<void> {
+  const added = queues.add('imports', [{ ...pointerJob(importId, 0), urgent: true }]);
+  // When the queue is away the dispatcher continues from the row; when the database is away too, the rescuer sees to it.
+  await added.catch(() => resetCursor(pool, importId, false)).catch(() => {});
+}
+
+/** Paths of an entry are `user.email.email`; in this body the user stands alone. */
+function inBody(path: string): string {
+  return path.replace(/^user\.?/, '') || 'body';
+}
+
+function invalid(error: ErrorBody): ApiError {
+  const violations = error.details.flatMap((d) => (d.fieldViolations as FieldViolation[] | undefined) ?? []);
+  const inner = violations.map((v) => ({ ...v, field: inBody(v.field) }));
+  return invalidArgument(
+    'IMPORT-USER-INVALID',
+    `The user has bad fields: ${inner.map((v) => v.field).join(', ')}`,
+    inner,
+  );
+}

@@ -1,0 +1,139 @@
+/**
+ * The users of an import, one by one, in body order.
+ * Read from the database by primary key, never from the queue.
+ */
+import type { Pool } from '../../db/pool.ts';
+import type { ErrorBody } from '../../errors.ts';
+import { openStateOf, storedState } from '../item-states.ts';
+import type { ImportResult } from './progress.ts';
+
+export interface ItemView {
+  index: number;
+  orgId: string;
+  userId: string;
+  userName: string;
+  state: string;
+  error?: ErrorBody;
+  /** Why an undo left the user alone; one of KEPT. */
+  kept?: string;
+  /** What an update of a user who existed changed: names of the import's fields. */
+  changed?: string[];
+}
+
+export interface ItemsQuery {
+  /** One of ITEM_STATES. */
+  state?: string | undefined;
+  orgId?: string | undefined;
+  userId?: string | undefined;
+  pageSize: number;
+  /** Items from this index on. */
+  from: number;
+}
+
+interface ItemRow {
+  ordinal: number;
+  org_index: number;
+  user_id: string | null;
+  user_name: string | null;
+  state: string;
+  error: ErrorBody | null;
+  kept: string | null;
+  changed: string[] | null;
+}
+
+/** One page in body order; `next` is the index to go on with. */
+export async function readItems(
+  pool: Pool,
+  of: ImportResult,
+  query: ItemsQuery,
+): Promise<{ items: ItemView[]; next: number | undefined }> {
+  const stored = storedState(of, query.state);
+  if (stored === null) return { items: [], next: undefined };
+  const orgs = await orgsOf(pool, of.importId);
+  const rows = await scanItems(pool, of, query.pageSize + 1, {
+    from: query.from,
+    state: stored,
+    orgIndexes: query.orgId === undefined ? undefined : indexesOf(orgs, query.orgId),
+    userId: query.userId,
+  });
+  const next = rows.length > query.pageSize ? rows.pop()?.ordinal : undefined;
+  return { items: rows.map((row) => toView(row, of, orgs)), next };
+}
+
+/** Organization ids by their index in the body. */
+export async function orgsOf(pool: Pool, importId: string): Promise<Map<number, string>> {
+  const { rows } = await pool.query<{ org_index: number; org_id: string }>({
+    name: 'import-orgs',
+    text: 'select org_index, org_id from import_orgs where import_id = $1',
+    values: [importId],
+  });
+  return new Map(rows.map((r) => [r.org_index, r.org_id]));
+}
+
+function indexesOf(orgs: Map<number, string>, orgId: string): number[] {
+  return [...orgs].filter(([, id]) => id === orgId).map(([index]) => index);
+}
+
+interface Filter {
+  from: number;
+  state?: string | undefined;
+  orgIndexes?: number[] | undefined;
+  userId?: string | undefined;
+}
+
+const FIRST_STRETCH = 2000;
+
+/**
+ * The body from an index on, in stretches each twice as long as the last, as `[from, to)`: the planner knows little of rows
+ * that were just copied in, and left alone would read and sort them all for the first few.
+ */
+export function* inStretches(start: number, total: number): Generator<[from: number, to: number]> {
+  let from = start;
+  for (let stretch = FIRST_STRETCH; from < total; stretch *= 2) {
+    const to = Math.min(from + stretch, total);
+    yield [from, to];
+    from = to;
+  }
+}
+
+/** The first `limit` items from an index on that fit, in body order. */
+export async function scanItems(pool: Pool, of: ImportResult, limit: number, filter: Filter): Promise<ItemRow[]> {
+  const found: ItemRow[] = [];
+  for (const [from, to] of inStretches(filter.from, of.counts.total)) {
+    if (found.length >= limit) break;
+    const { rows } = await pool.query<ItemRow>({
+      name: 'items-stretch',
+      text: `select ordinal, org_index, user_id, user_name, state, error, kept, changed from import_items
+        where import_id = $1 and ordinal >= $2 and ordinal < $3
+          and ($4::item_state is null or state = $4)
+          and ($5::int[] is null or org_index = any($5))
+          and ($6::text is null or user_id = $6)
+        order by ordinal limit $7`,
+      values: [
+        of.importId,
+        from,
+        to,
+        filter.state ?? null,
+        filter.orgIndexes ?? null,
+        filter.userId ?? null,
+        limit - found.length,
+      ],
+    });
+    found.push(...rows);
+  }
+  return found;
+}
+
+export function toView(row: ItemRow, of: ImportResult, orgs: Map<number, string>): ItemView {
+  const state = row.state === 'pending' ? openStateOf(of) : row.state.toUpperCase();
+  return {
+    index: row.ordinal,
+    orgId: orgs.get(row.org_index) ?? '',
+    userId: row.user_id ?? '',
+    userName: row.user_name ?? '',
+    state: `ITEM_STATE_${state}`,
+    ...(row.error ? { error: row.error } : {}),
+    ...(row.kept ? { kept: row.kept.toUpperCase() } : {}),
+    ...(row.changed ? { changed: row.changed } : {}),
+  };
+}

@@ -1,0 +1,182 @@
+/**
+ * What an import looks like from outside: its result, always adding up, at a cost that does not depend on its size.
+ *
+ * Guarantee: pending items of a timed-out, cancelled or undone import read as such (derived, never written to the items), and an
+ * import past its deadline is ended before it is shown, so nobody is told TIMED_OUT while a commit is under way.
+ */
+import { type Details, details } from '../../db/events.ts';
+import type { Pool } from '../../db/pool.ts';
+import { openState } from '../item-states.ts';
+import { expireImport } from '../maintenance/deadline.ts';
+
+export interface Counts {
+  total: number;
+  pending: number;
+  succeeded: number;
+  skipped: number;
+  failed: number;
+  timedOut: number;
+  cancelled: number;
+  undone: number;
+}
+
+export interface ImportResult {
+  importId: string;
+  state: string;
+  dryRun: boolean;
+  timeout: string;
+  /** RFC 3339. While the import is paused it moves on with the time. */
+  deadline: string;
+  counts: Counts;
+  mails: { pending: number; sent: number; failed: number };
+  usersPerSecond: number;
+  /** RFC 3339, or null when it does not run or nothing is known yet. */
+  eta: string | null;
+  orgs: { orgId: string; counts: Counts }[];
+  details: Details;
+}
+
+interface Tallies {
+  total: number;
+  succeeded: number;
+  skipped: number;
+  failed: number;
+  undone: number;
+}
+
+interface ImportRow extends Tallies {
+  id: string;
+  state: string;
+  overdue: boolean;
+  timeout: string;
+  deadline: Date;
+  dry_run: boolean;
+  mails: string;
+  mails_due: number;
+  mails_sent: number;
+  mails_failed: number;
+  sequence: string;
+  created_at: Date;
+  changed_at: Date;
+  resource_owner: string;
+  failed_before: number;
+  elapsed_ms: number;
+  orgs: (Tallies & { org_id: string })[];
+}
+
+const COLUMNS = `
+  i.id, i.state, i.state = 'running' and i.deadline <= clock_timestamp() as overdue, i.timeout,
+    i.deadline + coalesce(clock_timestamp() - i.paused_at, '0') as deadline,
+    i.total, i.succeeded, i.skipped, i.failed, i.undone, i.dry_run, i.mails, i.mails_due, i.mails_sent, i.mails_failed,
+    i.sequence, i.created_at, i.changed_at, i.resource_owner,
+    extract(epoch from coalesce(i.finished_at, i.paused_at, clock_timestamp()) - i.accepted_at - i.stood)::float8 * 1000
+      as elapsed_ms,
+    (select coalesce(jsonb_agg(o order by o.org_index), '[]') from (
+       select min(org_index) as org_index, org_id, sum(total) as total, sum(succeeded) as succeeded,
+         sum(skipped) as skipped, sum(failed) as failed, sum(undone) as undone
+       from import_orgs where import_id = i.id group by org_id) o) as orgs`;
+const SHOWN = `i.kind = 'bulk' and i.state <> 'receiving'`;
+
+/** The result without errors, success and warnings; undefined when there is no such import. */
+export async function readProgress(pool: Pool, importId: string): Promise<ImportResult | undefined> {
+  return (await readBeside(pool, importId, { name: 'progress', columns: '', joins: '' }))?.progress;
+}
+
+/** What else one statement reads of an import `i`: columns with a comma before them, and what they come from. */
+export interface Beside {
+  /** Of the prepared statement. */
+  name: string;
+  columns: string;
+  joins: string;
+}
+
+/** The same, and the row with what is beside it. */
+export async function readBeside<Row>(
+  pool: Pool,
+  importId: string,
+  beside: Beside,
+): Promise<{ progress: ImportResult; row: Row } | undefined> {
+  if (!/^\d{1,18}$/.test(importId)) return undefined;
+  const { name, columns, joins } = beside;
+  const text = `select ${COLUMNS}${columns} from imports i ${joins} where ${SHOWN} and i.id = $1`;
+  const { rows } = await pool.query<ImportRow & Row>({ name, text, values: [importId] });
+  const row = rows[0];
+  if (!row) return undefined;
+  if (row.overdue) {
+    await expireImport(pool, importId);
+    return readBeside(pool, importId, beside);
+  }
+  return { progress: toResult(row), row };
+}
+
+export interface ListQuery {
+  /** Only imports of which every organization is in this list; undefined: all. */
+  within: string[] | undefined;
+  pageSize: number;
+  /** Shows imports older than this id. */
+  before: string | undefined;
+}
+
+/** Newest first. */
+export async function listImports(pool: Pool, query: ListQuery): Promise<ImportResult[]> {
+  const { rows } = await pool.query<ImportRow>({
+    name: 'list-imports',
+    text: `select ${COLUMNS} from imports i where ${SHOWN}
+     and ($1::text[] is null or coalesce((
+       select bool_and(o.org_id = any ($1)) from import_orgs o where o.import_id = i.id), true))
+     and ($2::bigint is null or i.id < $2)
+     order by i.id desc limit $3`,
+    values: [query.within ?? null, query.before ?? null, query.pageSize],
+  });
+  const results = await Promise.all(rows.map((row) => (row.overdue ? readProgress(pool, row.id) : toResult(row))));
+  return results.filter((r) => r !== undefined);
+}
+
+function toResult(row: ImportRow): ImportResult {
+  const settled = row.succeeded + row.skipped + row.failed + row.undone;
+  const rate = row.elapsed_ms > 0 ? (settled / row.elapsed_ms) * 1000 : 0;
+  const left = row.total - settled;
+  return {
+    importId: row.id,
+    state: `IMPORT_STATE_${row.state.toUpperCase()}`,
+    dryRun: row.dry_run,
+    timeout: row.timeout,
+    deadline: row.deadline.toISOString(),
+    counts: counts(row, row.state),
+    mails: {
+      // Those that are held are not on their way.
+      pending: row.mails === 'held' ? 0 : row.mails_due - row.mails_sent - row.mails_failed,
+      sent: row.mails_sent,
+      failed: row.mails_failed,
+    },
+    usersPerSecond: Math.round(rate * 10) / 10,
+    eta: row.state === 'running' && rate > 0 ? new Date(Date.now() + (left / rate) * 1000).toISOString() : null,
+    orgs: row.orgs.map((o) => ({ orgId: o.org_id, counts: counts(o, row.state) })),
+    details: details({
+      sequence: row.sequence,
+      createdAt: row.created_at,
+      changedAt: row.changed_at,
+      resourceOwner: row.resource_owner,
+    }),
+  };
+}
+
+function counts(t: Tallies, state: string): Counts {
+  const open = t.total - t.succeeded - t.skipped - t.failed - t.undone;
+  const as = openState(state);
+  return {
+    total: t.total,
+    pending: as === 'pending' ? open : 0,
+    succeeded: t.succeeded,
+    skipped: t.skipped,
+    failed: t.failed,
+    timedOut: as === 'timed_out' ? open : 0,
+    cancelled: as === 'cancelled' ? open : 0,
+    undone: t.undone,
+  };
+}
+
+/** Whether nothing more happens by itself. */
+export function isEnded(result: ImportResult): boolean {
+  return !['IMPORT_STATE_RUNNING', 'IMPORT_STATE_PAUSED', 'IMPORT_STATE_UNDOING'].includes(result.state);
+}

@@ -1,0 +1,54 @@
+/** What the result says beside counts and users: warnings, what a dry run found, and how its webhook fares. */
+import type { Pool } from '../../db/pool.ts';
+import type { HashCount } from '../validate/hash-counts.ts';
+import { type Beside, type ImportResult, readBeside } from './progress.ts';
+
+export interface MoreResult {
+  warnings: unknown[];
+  /** Of a dry run alone: hashes by scheme, and the mails that would go out by kind. */
+  hashes?: HashCount[];
+  mailKinds?: { verification: number; initialisation: number };
+  /** Of an import with a webhook that has ended: the message of its last end. */
+  webhook?: { state: string; attempts: number; lastError?: string };
+}
+
+interface MoreRow {
+  warnings: unknown[];
+  hashes: HashCount[] | null;
+  verifications: number;
+  initialisations: number;
+  webhook_state: 'pending' | 'sent' | 'failed' | null;
+  attempts: number;
+  last_error: string | null;
+}
+
+const MORE: Beside = {
+  name: 'progress-and-more',
+  columns: `, i.warnings, r.hashes, r.verifications, r.initialisations, w.state as webhook_state, w.attempts, w.last_error`,
+  joins: `left join import_dry_runs r on r.import_id = i.id
+    left join lateral (
+      select state, attempts, last_error from webhook_deliveries w
+      where i.webhook_url is not null and w.import_id = i.id order by w.id desc limit 1) w on true`,
+};
+
+/** An import, by one statement; undefined when there is no such. */
+export async function readWithMore(
+  pool: Pool,
+  importId: string,
+): Promise<{ progress: ImportResult; more: MoreResult } | undefined> {
+  const found = await readBeside<MoreRow>(pool, importId, MORE);
+  if (!found) return undefined;
+  const { progress, row } = found;
+  return { progress, more: { warnings: row.warnings, ...dryRunOf(row), ...webhookOf(row) } };
+}
+
+function dryRunOf({ hashes, verifications, initialisations }: MoreRow): Partial<MoreResult> {
+  return hashes ? { hashes, mailKinds: { verification: verifications, initialisation: initialisations } } : {};
+}
+
+function webhookOf({ webhook_state: state, attempts, last_error: error }: MoreRow): Partial<MoreResult> {
+  if (!state) return {};
+  return {
+    webhook: { state: `WEBHOOK_STATE_${state.toUpperCase()}`, attempts, ...(error ? { lastError: error } : {}) },
+  };
+}

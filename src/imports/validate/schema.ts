@@ -1,0 +1,81 @@
+/**
+ * The user of an import, single or bulk: what may be sent, with its limits (interface.md 4.5, contract section 4).
+ * One schema validates both bodies and is the source of their documentation.
+ */
+import { z } from 'zod';
+import { bool, emailAddress, gender, id, language, requiredText, text } from '../../fields/fields.ts';
+import { importedTotpSecret } from '../../identity/totp/schema.ts';
+import { hashText } from '../../users/hash-field.ts';
+import { metadataValue } from '../../users/metadata.ts';
+
+/** Of metadata and of links: each element that is wrong costs, so their number is looked at first. */
+export const MAX_ELEMENTS = 10_000;
+
+const metadata = z.object({ key: requiredText(200), value: metadataValue() }, 'must be an object');
+
+const idp = z.object(
+  {
+    configId: requiredText(200),
+    externalUserId: requiredText(200),
+    displayName: text(200).default(''),
+  },
+  'must be an object',
+);
+
+function list<T extends z.ZodType>(element: T) {
+  return z
+    .array(z.unknown(), 'must be an array')
+    .max(MAX_ELEMENTS, `must have at most ${MAX_ELEMENTS} elements`)
+    .pipe(z.array(element));
+}
+
+/** Security features that are not built fail the user that asks for them, rather than being dropped. */
+const notBuilt = (what: string, isUnset: (v: unknown) => boolean) =>
+  z.unknown().refine((v) => v === undefined || v === null || isUnset(v), `${what} cannot be imported`);
+
+const userFields = {
+  userName: requiredText(200).optional(),
+  profile: z.object(
+    {
+      firstName: requiredText(200),
+      lastName: requiredText(200),
+      nickName: text(200).optional(),
+      displayName: text(200).optional(),
+      preferredLanguage: language().optional(),
+      gender: gender().optional(),
+    },
+    required('an object'),
+  ),
+  email: z.object({ email: emailAddress(), isEmailVerified: bool().optional() }, required('an object')),
+  phone: z.object({ phone: requiredText(200), isPhoneVerified: bool().optional() }, 'must be an object').optional(),
+  password: requiredText(200).optional(),
+  hashedPassword: z.object({ value: hashText() }, 'must be an object').optional(),
+  passwordChangeRequired: bool().optional(),
+  metadata: list(metadata).optional(),
+  idps: list(idp).optional(),
+  otpCode: importedTotpSecret().optional(),
+  requestPasswordlessRegistration: notBuilt('a passkey registration', (v) => v === false)
+    .meta({ enum: [false, null] })
+    .optional(),
+};
+
+export const importUser = z.object(userFields, required('an object'));
+
+export const USER_STATES = ['USER_STATE_ACTIVE', 'USER_STATE_INACTIVE', 'USER_STATE_LOCKED'] as const;
+
+/** One entry of `humanUsers`. */
+export const importEntry = z.object(
+  {
+    userId: id().optional(),
+    state: z.enum(USER_STATES, `must be one of ${USER_STATES.join(', ')}`).optional(),
+    user: importUser,
+  },
+  'must be an object',
+);
+
+export type ImportUser = z.output<typeof importUser>;
+export type ImportEntry = z.output<typeof importEntry>;
+
+function required(what: string) {
+  return { error: (issue: { input?: unknown }) => (issue.input === undefined ? 'is required' : `must be ${what}`) };
+}

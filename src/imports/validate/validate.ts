@@ -1,0 +1,120 @@
+/**
+ * Judges one user of an import and turns it into the row that the workers write from.
+ *
+ * Guarantee: never throws, whatever the entry is; names every bad field; a plain password and the secret of a
+ * second factor leave here sealed.
+ */
+import { errorBody, type FieldViolation } from '../../errors.ts';
+import { displayNameOf, GENDERS, nameKey } from '../../fields/fields.ts';
+import { TOTP_SEAL } from '../../identity/totp/secret.ts';
+import { newId } from '../../ids.ts';
+import type { Secrets } from '../../secrets.ts';
+import type { Item } from '../items.ts';
+import { crossProblems } from './cross-problems.ts';
+import { sealEntry } from './entry-secrets.ts';
+import { usualItem } from './fast-path.ts';
+import { renameFields, type Shape, shapeOf } from './field-names.ts';
+import { type ImportEntry, importEntry } from './schema.ts';
+import { storable } from './warnings.ts';
+
+/** What a sealed password is bound to. */
+export const PASSWORD_SEAL = 'import-password';
+
+const ENTRY_SHAPE = shapeOf(importEntry) as Shape;
+const STATE = { USER_STATE_ACTIVE: 'active', USER_STATE_INACTIVE: 'inactive', USER_STATE_LOCKED: 'locked' } as const;
+
+/** Is told of each unknown field, by its path inside the entry without indices: `user.hashedPassword.algorithm`. */
+export interface Warnings {
+  unknown(path: string): void;
+}
+
+/**
+ * @param entry one element of `humanUsers`, anything JSON can hold
+ * @param strict unknown fields are errors of the user, not warnings
+ * @param plain no string of the entry was written with an escape
+ */
+export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, strict: boolean, plain = false): Item {
+  return usualItem(entry, plain) ?? judgedItem(entry, secrets, warnings, strict);
+}
+
+/** `toItem` without the short way: the schema judges. */
+export function judgedItem(entry: unknown, secrets: Secrets, warnings: Warnings, strict: boolean): Item {
+  const violations: FieldViolation[] = [];
+  renameFields(entry, ENTRY_SHAPE, '', (path) => {
+    warnings.unknown(path);
+    if (strict) violations.push({ field: storable(path), description: 'is not known' });
+  });
+  const parsed = importEntry.safeParse(entry);
+  for (const { path, message } of parsed.error?.issues ?? []) {
+    violations.push({ field: fieldOf(path), description: message });
+  }
+  violations.push(...crossProblems(entry));
+  return parsed.success && violations.length === 0 ? pending(parsed.data, secrets) : failed(entry, violations, secrets);
+}
+
+/** `['user', 'metadata', 1, 'key']` → `user.metadata[1].key`; the entry itself is `user`'s parent. */
+function fieldOf(path: PropertyKey[]): string {
+  let field = '';
+  for (const part of path)
+    field += typeof part === 'number' ? `[${part}]` : field === '' ? String(part) : `.${String(part)}`;
+  return field === '' ? 'humanUsers[]' : field;
+}
+
+function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {
+  const userName = user.userName ?? user.email.email;
+  const { profile, phone } = user;
+  const hasExtras = (user.metadata?.length ?? 0) > 0 || (user.idps?.length ?? 0) > 0;
+  return {
+    state: 'pending',
+    userId: userId ?? newId(),
+    userName,
+    userNameKey: nameKey(userName),
+    userState: STATE[state ?? 'USER_STATE_ACTIVE'],
+    givenName: profile.firstName,
+    familyName: profile.lastName,
+    nickName: profile.nickName ?? '',
+    displayName: profile.displayName || displayNameOf(profile.firstName, profile.lastName),
+    preferredLanguage: profile.preferredLanguage ?? '',
+    gender: profile.gender ? GENDERS.indexOf(profile.gender) : 0,
+    email: user.email.email,
+    emailKey: nameKey(user.email.email),
+    emailVerified: user.email.isEmailVerified ?? false,
+    phone: phone?.phone ?? null,
+    phoneVerified: phone?.isPhoneVerified ?? false,
+    passwordHash: user.hashedPassword?.value ?? null,
+    passwordSealed: user.password === undefined ? null : secrets.seal(user.password, PASSWORD_SEAL),
+    totpSealed: user.otpCode === undefined ? null : secrets.seal(user.otpCode, TOTP_SEAL),
+    passwordChangeRequired: user.passwordChangeRequired ?? false,
+    extras: hasExtras ? { metadata: user.metadata ?? [], idps: user.idps ?? [] } : null,
+    error: null,
+  };
+}
+
+function failed(entry: unknown, violations: FieldViolation[], secrets: Secrets): Item {
+  const names = violations.map((v) => v.field).join(', ');
+  const shown = violations.slice(0, 100);
+  return {
+    state: 'failed',
+    ...identityOf(entry),
+    error: errorBody(
+      'INVALID_ARGUMENT',
+      'IMPORT-USER-INVALID',
+      `The user has bad fields: ${names.slice(0, 500)}`,
+      shown,
+    ),
+    entrySealed: sealEntry(entry, secrets),
+  };
+}
+
+/** The ids of an invalid entry as far as they can be shown, so that its owner finds it again. */
+function identityOf(entry: unknown): { userId: string | null; userName: string | null } {
+  const e = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>;
+  const user = (typeof e.user === 'object' && e.user !== null ? e.user : {}) as Record<string, unknown>;
+  const email = (typeof user.email === 'object' && user.email !== null ? user.email : {}) as Record<string, unknown>;
+  return { userId: shown(e.userId), userName: shown(user.userName) ?? shown(email.email) };
+}
+
+function shown(value: unknown): string | null {
+  if (typeof value !== 'string' || value === '') return null;
+  return value.slice(0, 200).replaceAll('\0', '\ufffd').toWellFormed();
+}

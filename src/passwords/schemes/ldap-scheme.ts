@@ -1,0 +1,21 @@
+/** What all schemes of LDAP directories share: their name stands in braces before the hash, in any case. */
+import { defineScheme, type Scheme } from '../scheme.ts';
+
+/** All functions get the hash from behind the braces on. */
+export function ldapScheme<P extends object>(definition: {
+  name: string;
+  parse: (body: string) => P | string;
+  verify: (parts: P, password: string) => boolean;
+  seesAll?: (password: string, body: string) => boolean;
+}): Scheme {
+  const { name, parse, verify, seesAll = () => true } = definition;
+  const prefix = `{${name}}`;
+  const form = new RegExp(`^\\{${name}\\}`, 'i');
+  return defineScheme({
+    name: prefix,
+    matches: (encoded) => encoded[0] === '{' && form.test(encoded),
+    parse: (encoded) => parse(encoded.slice(prefix.length)),
+    verify,
+    seesAll: (password, encoded) => seesAll(password, encoded.slice(prefix.length)),
+  });
+}

@@ -1,0 +1,72 @@
+/**
+ * Passwords of LDAP directories that are a hash of another scheme behind a name in braces: `{CRYPT}$6$salt$hash` (RFC 2307),
+ * `{ARGON2}$argon2id$…` (slapd-pw-argon2), `{PBKDF2-SHA256}rounds$salt$hash` (slapd-pw-pbkdf2), `{BCRYPT}$2b$…`.
+ *
+ * They verify, and are refused, as the hash inside is.
+ */
+
+import type { Scheme } from '../scheme.ts';
+import { argon2Schemes } from './argon2.ts';
+import { bcryptScheme } from './bcrypt.ts';
+import { ldapScheme } from './ldap-scheme.ts';
+import { md5CryptScheme } from './md5-crypt.ts';
+import { pbkdf2Schemes } from './pbkdf2.ts';
+import { sha2CryptSchemes } from './sha2-crypt.ts';
+
+interface Inside {
+  scheme: Scheme;
+  encoded: string;
+}
+
+const verifyInside = ({ scheme, encoded }: Inside, password: string) => scheme.verify(encoded, password);
+
+/**
+ * The hash inside stands as it is and may be of several schemes, of which a message names the one it is of.
+ * @param otherwise what is wrong with a hash that is of none of them
+ */
+function wrapping(name: string, schemes: readonly Scheme[], otherwise: (body: string) => string): Scheme {
+  const find = (encoded: string) => schemes.find((one) => one.matches(encoded));
+  function parse(encoded: string): Inside | string {
+    const scheme = find(encoded);
+    if (scheme === undefined) return otherwise(encoded);
+    const problem = scheme.check(encoded);
+    return problem === undefined ? { scheme, encoded } : `${scheme.name}: ${problem}`;
+  }
+  return ldapScheme({
+    name,
+    parse,
+    verify: verifyInside,
+    seesAll: (password, encoded) => find(encoded)?.seesAll(password, encoded) ?? true,
+  });
+}
+
+/** DES of the traditional crypt(3), and of the extended one of BSDi. */
+const DES = /^([./0-9A-Za-z]{13}|_[./0-9A-Za-z]{19})$/;
+const IDENTIFIER = /^\$[a-z0-9]{1,6}\$/;
+
+function notOfCrypt(body: string): string {
+  const seen = DES.test(body) ? 'DES crypt' : (IDENTIFIER.exec(body)?.[0] ?? 'what it holds');
+  return `${seen} is not supported (bcrypt, $5$, $6$ and $1$ are)`;
+}
+
+/** By the scheme that they are; slapd-pw-pbkdf2 writes its own name in the place of passlib's identifier. */
+const PBKDF2_NAMES: Readonly<Record<string, readonly string[]>> = {
+  'pbkdf2-sha256': ['PBKDF2-SHA256'],
+  'pbkdf2-sha512': ['PBKDF2-SHA512'],
+  pbkdf2: ['PBKDF2', 'PBKDF2-SHA1'],
+};
+
+function pbkdf2(name: string, scheme: Scheme): Scheme {
+  function parse(body: string): Inside | string {
+    const encoded = `$${scheme.name}$${body}`;
+    return scheme.check(encoded) ?? { scheme, encoded };
+  }
+  return ldapScheme({ name, parse, verify: verifyInside });
+}
+
+export const ldapWrappedSchemes = [
+  wrapping('CRYPT', [...sha2CryptSchemes, bcryptScheme, md5CryptScheme], notOfCrypt),
+  wrapping('ARGON2', argon2Schemes, () => 'the hash does not begin with $argon2id$ or $argon2i$'),
+  wrapping('BCRYPT', [bcryptScheme], () => 'the hash does not begin with $2a$, $2b$ or $2y$'),
+  ...pbkdf2Schemes.flatMap((scheme) => (PBKDF2_NAMES[scheme.name] ?? []).map((name) => pbkdf2(name, scheme))),
+];

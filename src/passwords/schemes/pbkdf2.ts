@@ -1,0 +1,50 @@
+/**
+ * PBKDF2 (RFC 8018) as passlib writes it: `$pbkdf2-sha256$rounds$salt$hash`; `$pbkdf2$` is SHA-1.
+ *
+ * Salt and hash are base64, standard or with `.` for `+`, padded or not. The length of the hash is the key length.
+ */
+import { pbkdf2Sync } from 'node:crypto';
+import { decodeBase64, SHORTEST_DIGEST } from '../base64.ts';
+import { defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
+
+const MOST_ROUNDS = 10_000_000;
+
+/** What is wrong with a number of rounds, or undefined. */
+export function roundsProblem(rounds: number): string | undefined {
+  return numberProblem('rounds', rounds, 1, MOST_ROUNDS);
+}
+
+function parse(body: string): { rounds: number; salt: Buffer; digest: Buffer } | string {
+  const [roundsText, saltText, digestText, ...more] = body.split('$');
+  const rounds = wholeNumber(roundsText);
+  const problem = roundsProblem(rounds);
+  if (problem !== undefined) return problem;
+  if (saltText === undefined || digestText === undefined || more.length > 0) {
+    return 'the fields are not rounds, salt and hash';
+  }
+  const salt = decodeBase64(saltText, { adapted: true });
+  if (salt === undefined) return 'the salt is not base64';
+  const digest = decodeBase64(digestText, { adapted: true });
+  if (digest === undefined) return 'the hash is not base64';
+  if (digest.length < SHORTEST_DIGEST) return `the hash is shorter than ${SHORTEST_DIGEST} bytes`;
+  return { rounds, salt, digest };
+}
+
+function pbkdf2(name: string, algorithm: string): Scheme {
+  const prefix = `$${name}$`;
+  return defineScheme({
+    name,
+    matches: (encoded) => encoded.startsWith(prefix),
+    parse: (encoded) => parse(encoded.slice(prefix.length)),
+    verify: ({ rounds, salt, digest }, password) =>
+      sameBytes(pbkdf2Sync(Buffer.from(password), salt, rounds, digest.length, algorithm), digest),
+  });
+}
+
+export const pbkdf2Schemes = [
+  pbkdf2('pbkdf2', 'sha1'),
+  pbkdf2('pbkdf2-sha224', 'sha224'),
+  pbkdf2('pbkdf2-sha256', 'sha256'),
+  pbkdf2('pbkdf2-sha384', 'sha384'),
+  pbkdf2('pbkdf2-sha512', 'sha512'),
+];

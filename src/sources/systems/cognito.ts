@@ -1,0 +1,122 @@
+/**
+ * Amazon Cognito: the users of a pool as `aws cognito-idp list-users` prints them, page after page, and CSV with the
+ * header of its import jobs.
+ *
+ * Guarantee: nobody keeps a password, as Cognito hands out no hashes; an id that Cognito made is nobody's user name.
+ * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_ListUsers.html
+ * https://docs.aws.amazon.com/cognito/latest/developerguide/cognito-user-pools-using-import-tool-csv-header.html
+ */
+import { genderOf } from '../gender.ts';
+import { SECOND_FACTOR_LOST } from '../hash-text.ts';
+import type { Note, Person, ProviderLink } from '../person.ts';
+import { CONTEXT } from '../read/json.ts';
+import type { Fields, Source } from '../source.ts';
+import { boolAt, isFields, objectsAt, parseJson, textAt } from '../values.ts';
+
+const FEDERATED: Note = {
+  id: 'COGNITO-FEDERATED',
+  message: 'The user signs in at an outside provider and has no password; the link to that account is kept.',
+};
+
+export const cognito: Source = {
+  name: 'cognito',
+  title: 'Amazon Cognito',
+  formats: ['json', 'ndjson', 'csv'],
+  jsonPaths: [['Users', '*']],
+  recognizes: (record) =>
+    Object.hasOwn(record, 'cognito:username') ||
+    (Object.hasOwn(record, 'Username') && attributeList(record).some((one) => Object.hasOwn(one, 'Name')))
+      ? 1
+      : 0,
+  converter: () => convert,
+};
+
+function convert(record: Fields): Person {
+  const attributes = attributesOf(record);
+  const status = textAt(record, 'UserStatus');
+  const isFederated = status === 'EXTERNAL_PROVIDER';
+  const userName = textAt(record, 'Username') ?? textAt(record, 'cognito:username');
+  return {
+    userId: textAt(attributes, 'sub') ?? (UUID.test(userName ?? '') ? userName : undefined),
+    userName: userNameOf(userName, isFederated, attributes),
+    email: textAt(attributes, 'email'),
+    // Who has not confirmed the sign-up has not shown to own the address either.
+    emailVerified: boolAt(attributes, 'email_verified') ?? (status === 'UNCONFIRMED' ? false : undefined),
+    firstName: textAt(attributes, 'given_name'),
+    lastName: textAt(attributes, 'family_name'),
+    displayName: textAt(attributes, 'name'),
+    nickName: textAt(attributes, 'nickname'),
+    language: textAt(attributes, 'locale'),
+    gender: genderOf(textAt(attributes, 'gender')),
+    phone: textAt(attributes, 'phone_number'),
+    phoneVerified: boolAt(attributes, 'phone_number_verified'),
+    state: isShutOut(record, status) ? 'inactive' : undefined,
+    metadata: metadataOf(attributes),
+    links: linksOf(attributes, isFederated ? userName : undefined),
+    notes: [...(isFederated ? [FEDERATED] : []), ...(hasSecondFactor(record) ? [SECOND_FACTOR_LOST] : [])],
+  };
+}
+
+/** `admin-get-user` calls them UserAttributes. */
+function attributeList(record: Fields): Fields[] {
+  const attributes = objectsAt(record, 'Attributes');
+  return attributes.length > 0 ? attributes : objectsAt(record, 'UserAttributes');
+}
+
+/** The attributes by their names; in CSV these are the columns. */
+function attributesOf(record: Fields): Fields {
+  if (Object.hasOwn(record, 'cognito:username')) return record;
+  return Object.fromEntries(
+    attributeList(record).flatMap((one) => {
+      const name = textAt(one, 'Name');
+      return name === undefined ? [] : [[name, one.Value]];
+    }),
+  );
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** In pools where people sign in with their address, the name is an id; so is that of a provider's account. */
+function userNameOf(name: string | undefined, isFederated: boolean, attributes: Fields): string | undefined {
+  const isMade = isFederated || name === textAt(attributes, 'sub') || UUID.test(name ?? '');
+  return isMade ? textAt(attributes, 'preferred_username') : name;
+}
+
+/** ARCHIVED and COMPROMISED are no longer set, but older users have them. */
+function isShutOut(record: Fields, status: string | undefined): boolean {
+  return boolAt(record, 'Enabled') === false || status === 'ARCHIVED' || status === 'COMPROMISED';
+}
+
+function hasSecondFactor(record: Fields): boolean {
+  const lists = [record.MFAOptions, record.UserMFASettingList];
+  return boolAt(record, 'cognito:mfa_enabled') === true || lists.some((list) => Array.isArray(list) && list.length > 0);
+}
+
+const TAKEN = (
+  'sub cognito:username email email_verified given_name family_name name nickname locale gender phone_number ' +
+  'phone_number_verified identities'
+).split(' ');
+const DROPPED = ['updated_at', 'cognito:mfa_enabled', 'cognito:user_status', CONTEXT];
+
+/** Custom attributes keep their whole name, as `custom:picture` may stand beside `picture`. */
+function metadataOf(attributes: Fields): Fields {
+  const entries = Object.entries(attributes);
+  return Object.fromEntries(entries.filter(([key]) => !TAKEN.includes(key) && !DROPPED.includes(key)));
+}
+
+/** @param userName of a user of an outside provider: `Google_1234` */
+function linksOf(attributes: Fields, userName: string | undefined): ProviderLink[] {
+  const links = identitiesOf(textAt(attributes, 'identities') ?? '').flatMap((identity) => {
+    const provider = textAt(identity, 'providerName');
+    const externalUserId = textAt(identity, 'userId');
+    return provider && externalUserId ? [{ provider, externalUserId }] : [];
+  });
+  const [, provider, externalUserId] = /^([^_]+)_(.+)$/.exec(userName ?? '') ?? [];
+  return links.length > 0 || !provider || !externalUserId ? links : [{ provider, externalUserId }];
+}
+
+/** JSON text of an array; some tools write its elements without the brackets. */
+function identitiesOf(text: string): Fields[] {
+  const parsed = parseJson(text) ?? parseJson(`[${text}]`);
+  return (Array.isArray(parsed) ? parsed : [parsed]).filter(isFields);
+}

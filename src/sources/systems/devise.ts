@@ -1,0 +1,100 @@
+/**
+ * Devise, the login of most Rails applications: the table of its model as JSON, NDJSON or CSV.
+ * https://github.com/heartcombo/devise (lib/generators/active_record/devise_generator.rb has the columns)
+ *
+ * Hashes are bcrypt. With `config.pepper` they are bcrypt of password and pepper together, which no text here says.
+ */
+import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hash-text.ts';
+import type { Note, Person, Skipped } from '../person.ts';
+import { type Fields, type Source, UsageError } from '../source.ts';
+import { boolAt, textAt } from '../values.ts';
+import { filledCells, isDated, otherColumns, usualColumns } from './users-table.ts';
+
+/** Columns of Devise's modules, and of devise_invitable; those of secrets are dropped by their names. */
+const KNOWN: ReadonlySet<string> = new Set([
+  ...['encrypted_password', 'reset_password_sent_at', 'remember_created_at', 'allow_password_change'],
+  ...['sign_in_count', 'current_sign_in_at', 'last_sign_in_at', 'current_sign_in_ip', 'last_sign_in_ip'],
+  ...['confirmed_at', 'confirmation_sent_at', 'unconfirmed_email', 'failed_attempts', 'locked_at', 'discarded_at'],
+  ...['otp_required_for_login', 'consumed_timestep', 'last_activity_at', 'expired_at', 'password_changed_at'],
+]);
+/** GoTrue (Supabase) took its names of columns from Devise. */
+const GOTRUE = ['instance_id', 'aud', 'is_sso_user', 'raw_app_meta_data', 'raw_user_meta_data', 'email_confirmed_at'];
+const DEVISE = [
+  'remember_created_at',
+  'reset_password_sent_at',
+  'sign_in_count',
+  'unconfirmed_email',
+  'failed_attempts',
+];
+
+const PEPPER = /pepper"?\s*[:=]\s*["']?([^"'\s]+)/;
+const BASE32 = /^[A-Z2-7]{16,}=*$/i;
+
+const CHANGE_PENDING: Note = {
+  id: 'EMAIL-CHANGE-DROPPED',
+  message: 'The user had asked for another address and not confirmed it; the old one is taken over.',
+};
+const PEPPERED: Note = {
+  id: 'HASH-PEPPERED',
+  message: 'The hash was made with a pepper and cannot be verified here; the user will be refused.',
+};
+
+export const devise: Source = {
+  name: 'devise',
+  title: 'Rails Devise',
+  formats: ['json', 'ndjson', 'csv'],
+  hashConfig: 'Where config/initializers/devise.rb sets config.pepper: a line `pepper: …`.',
+  recognizes,
+  converter(options) {
+    const isPeppered = hasPepper(options.hashConfig);
+    return (record) => convert(record, isPeppered);
+  },
+};
+
+/** @throws UsageError when there is a text without one */
+function hasPepper(hashConfig: string | undefined): boolean {
+  if (hashConfig === undefined) return false;
+  if (PEPPER.test(hashConfig)) return true;
+  throw new UsageError('The file of --hash-config holds no line `pepper: …`. Without a pepper leave the option out.');
+}
+
+function recognizes(record: Fields): number {
+  const has = (name: string) => Object.hasOwn(record, name);
+  if (!has('encrypted_password') || GOTRUE.some(has)) return 0;
+  return DEVISE.some(has) ? 0.95 : 0.6;
+}
+
+function convert(record: Fields, isPeppered: boolean): Person | Skipped {
+  const row = filledCells(record);
+  if (isDated(row, 'deleted_at') || isDated(row, 'discarded_at')) {
+    return { skip: 'The user is deleted (deleted_at, discarded_at).' };
+  }
+  const usual = usualColumns(row);
+  const { hash, notes = [] } = hashOf(row, isPeppered);
+  const factor = factorOf(row);
+  return {
+    ...usual,
+    emailVerified: Object.hasOwn(record, 'confirmed_at') ? isDated(row, 'confirmed_at') : undefined,
+    state: usual.state ?? (isDated(row, 'locked_at') ? 'locked' : undefined),
+    hash,
+    totp: factor.totp,
+    metadata: otherColumns(row, KNOWN),
+    notes: [...notes, ...factor.notes, ...(Object.hasOwn(row, 'unconfirmed_email') ? [CHANGE_PENDING] : [])],
+  };
+}
+
+/** Anything but a text of a scheme is of the gem devise-encryptable, whose digests need settings of the application. */
+function hashOf(row: Fields, isPeppered: boolean): HashText {
+  const text = textAt(row, 'encrypted_password');
+  if (text === undefined) return {};
+  if (!text.startsWith('$')) return unsupported('devise-encryptable');
+  return isPeppered ? { ...unsupported('devise-pepper'), notes: [PEPPERED] } : { hash: text };
+}
+
+/** devise-two-factor; its secret is in clear when Rails wrote the export, and encrypted when the database did. */
+function factorOf(row: Fields): Pick<Person, 'totp'> & { notes: Note[] } {
+  const secret = textAt(row, 'otp_secret') ?? textAt(row, 'otp_secret_key');
+  const isOn = boolAt(row, 'otp_required_for_login') ?? secret !== undefined;
+  if (!isOn) return { notes: [] };
+  return secret !== undefined && BASE32.test(secret) ? { totp: secret, notes: [] } : { notes: [SECOND_FACTOR_LOST] };
+}

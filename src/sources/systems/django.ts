@@ -1,0 +1,106 @@
+/**
+ * Django: users as `manage.py dumpdata` writes them, of `auth.User` or a model of the project's own, and rows of such a
+ * table.
+ *
+ * Guarantee: fields that a project added to its model are kept as metadata; other models of the same dump are passed over.
+ * https://docs.djangoproject.com/en/stable/ref/django-admin/#dumpdata
+ * https://docs.djangoproject.com/en/stable/ref/contrib/auth/#user-model
+ */
+import { identifierOf, schemeOf } from '../../passwords/registry.ts';
+import { type HashText, unsupported } from '../hash-text.ts';
+import type { Note, Person, Skipped } from '../person.ts';
+import { CONTEXT } from '../read/json.ts';
+import type { Fields, Source } from '../source.ts';
+import { boolAt, isFields, parseJson, textAt } from '../values.ts';
+
+const OTHER_MODEL: Skipped = { skip: 'An object of another model: no user.' };
+
+const PASSWORD_ELSEWHERE: Note = {
+  id: 'PASSWORD-UNUSABLE',
+  message: 'The password is marked as unusable in Django, which knows none or asks another system; none is taken over.',
+};
+
+/** Fields with a place of their own, by the names that `AbstractUser` and most models of projects give them. */
+const TAKEN =
+  'id pk username email email_verified is_email_verified password first_name last_name name full_name is_active ' +
+  'phone_number phone language locale';
+const BOOKKEEPING = 'last_login date_joined';
+const NO_METADATA = new Set(`${TAKEN} ${BOOKKEEPING} ${CONTEXT}`.split(' '));
+
+/** What Django's hashers write, and what it writes for none. */
+const PASSWORD = /^(?:(?:pbkdf2_sha256|pbkdf2_sha1|argon2|bcrypt|bcrypt_sha256|scrypt|sha1|md5)\$|!)/;
+
+/** A hasher of the project's own, or one of long ago: its name, a salt, a hash. A plain text must not pass for a name. */
+const HASHER = /^([a-z][a-z0-9_]+)\$[^$]*\$/;
+
+export const django: Source = {
+  name: 'django',
+  title: 'Django',
+  formats: ['json', 'ndjson', 'csv'],
+  recognizes,
+  converter: () => convert,
+};
+
+function recognizes(record: Fields): number {
+  if (isDumped(record)) return isUser(record.fields) ? 1 : 0.5;
+  if (!Object.hasOwn(record, 'is_active') && !Object.hasOwn(record, 'last_login')) return 0;
+  const isOurs = Object.hasOwn(record, 'is_superuser') && Object.hasOwn(record, 'password');
+  return isOurs || PASSWORD.test(textAt(record, 'password') ?? '') ? 0.95 : 0;
+}
+
+/** An object of a dump names its model as `app.model`. */
+function isDumped(record: Fields): record is { model: string; fields: Fields } {
+  return typeof record.model === 'string' && /^\w+\.\w+$/.test(record.model) && isFields(record.fields);
+}
+
+function isUser(fields: Fields): boolean {
+  return Object.hasOwn(fields, 'password') && (Object.hasOwn(fields, 'email') || Object.hasOwn(fields, 'username'));
+}
+
+function convert(record: Fields): Person | Skipped {
+  const fields = isDumped(record) ? record.fields : record;
+  if (!isUser(fields)) return OTHER_MODEL;
+  const { hash, notes } = hashOf(textAt(fields, 'password'));
+  return {
+    userId: textAt(record, 'pk') ?? textAt(fields, 'id'),
+    userName: textAt(fields, 'username'),
+    email: textAt(fields, 'email'),
+    emailVerified: boolAt(fields, 'email_verified') ?? boolAt(fields, 'is_email_verified'),
+    firstName: textAt(fields, 'first_name'),
+    lastName: textAt(fields, 'last_name'),
+    displayName: textAt(fields, 'full_name') ?? textAt(fields, 'name'),
+    phone: textAt(fields, 'phone_number') ?? textAt(fields, 'phone'),
+    language: textAt(fields, 'language') ?? textAt(fields, 'locale'),
+    state: boolAt(fields, 'is_active') === false ? 'inactive' : undefined,
+    hash,
+    metadata: metadataOf(fields),
+    notes,
+  };
+}
+
+function hashOf(password: string | undefined): HashText {
+  if (password === undefined) return {};
+  if (password.startsWith('!')) return { notes: [PASSWORD_ELSEWHERE] };
+  if (schemeOf(password) !== undefined) return { hash: password };
+  return unsupported(HASHER.exec(password)?.[1] ?? identifierOf(password) ?? '');
+}
+
+/** Groups and permissions stand there by number, or by name in a dump with natural keys. */
+function metadataOf(fields: Fields): Fields {
+  const kept = Object.entries(fields).filter(([key]) => !NO_METADATA.has(key));
+  const told = kept.map(([key, value]) => [key, key.startsWith('is_') ? flagOf(fields, key) : value] as const);
+  return Object.fromEntries(told.filter(([, value]) => !isNothing(value)));
+}
+
+/** Of a flag only that it is set; of one that is none, its value. */
+function flagOf(fields: Fields, key: string): unknown {
+  const flag = boolAt(fields, key);
+  if (flag === undefined) return fields[key];
+  return flag ? true : undefined;
+}
+
+function isNothing(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  const list = typeof value === 'string' ? parseJson(value) : value;
+  return typeof list === 'object' && list !== null && Object.keys(list).length === 0;
+}

@@ -1,0 +1,99 @@
+/**
+ * Password hashes of Firebase, which uses a scrypt of its own whose parameters are the project's and not in the export.
+ *
+ * Guarantee: a hash that cannot be verified becomes a text that the service refuses by name, so that its user fails and
+ * does not come in without a password. No message holds a value of the parameters.
+ * https://firebase.google.com/docs/cli/auth#password_hash_parameters, https://github.com/firebase/scrypt
+ */
+import { decodeBase64 } from '../../../passwords/base64.ts';
+import type { Note } from '../../person.ts';
+import { type Fields, UsageError } from '../../source.ts';
+import { numberAt, textAt } from '../../values.ts';
+
+/** Signer key and salt separator in base64. */
+export interface HashConfig {
+  signerKey: string;
+  saltSeparator: string;
+  rounds: number;
+  memCost: number;
+}
+
+const NO_CONFIG: Note = {
+  id: 'HASH-CONFIG-MISSING',
+  message: 'The hash cannot be verified without the parameters of the project: give them with --hash-config.',
+};
+const REDACTED: Note = {
+  id: 'HASH-REDACTED',
+  message:
+    'The export says REDACTED in place of the hash: whoever exports needs the role Firebase Authentication Admin.',
+};
+const NOT_SCRYPT: Note = {
+  id: 'HASH-NOT-SCRYPT',
+  message:
+    "The password was imported into Firebase and never used there; its hash is not Firebase's own and not verifiable.",
+};
+
+// `name: value`, as the console shows it, and as JSON.
+const SETTING = /"?([A-Za-z0-9_]+)"?\s*[:=]\s*"?([A-Za-z0-9+/_=-]+)"?/g;
+/** As `firebase auth:import` has them. */
+const MOST_ROUNDS = 8;
+const MOST_MEM_COST = 14;
+
+/** @throws UsageError when a parameter is missing or broken */
+export function hashConfigOf(text: string): HashConfig {
+  const settings: Fields = Object.fromEntries(
+    [...text.matchAll(SETTING)].map(([, name = '', value]) => [name.toLowerCase().replace(/^base64|_/g, ''), value]),
+  );
+  const isScrypt = /^scrypt$/i.test(textAt(settings, 'algorithm') ?? 'SCRYPT');
+  if (!isScrypt) throw wrong('is not of the algorithm SCRYPT, the only one that Firebase exports hashes of');
+  return {
+    signerKey: base64At(settings, 'signerkey', 'base64_signer_key'),
+    saltSeparator: base64At(settings, 'saltseparator', 'base64_salt_separator'),
+    rounds: countAt(settings, 'rounds', 'rounds', MOST_ROUNDS),
+    memCost: countAt(settings, 'memcost', 'mem_cost', MOST_MEM_COST),
+  };
+}
+
+function base64At(settings: Fields, key: string, name: string): string {
+  const text = textAt(settings, key);
+  if (text === undefined) throw wrong(`lacks ${name}`);
+  const base64 = standard(text);
+  if (decodeBase64(base64) === undefined) throw wrong(`has a ${name} that is not base64`);
+  return base64;
+}
+
+function countAt(settings: Fields, key: string, name: string, most: number): number {
+  if (textAt(settings, key) === undefined) throw wrong(`lacks ${name}`);
+  const count = numberAt(settings, key);
+  if (count === undefined || count < 1 || count > most) throw wrong(`has a ${name} that is not 1 to ${most}`);
+  return count;
+}
+
+function wrong(what: string): UsageError {
+  return new UsageError(
+    `The hash config ${what}. Copy all of it from the Firebase console: Authentication, Users, the three dots above the list.`,
+  );
+}
+
+/** Undefined for a user without a password. @param notes gets what keeps the hash from being verified */
+export function hashOf(record: Fields, config: HashConfig | undefined, notes: Note[]): string | undefined {
+  const hash = textAt(record, 'passwordHash');
+  if (hash === undefined) return undefined;
+  if (Buffer.from(hash, 'base64').toString('latin1').startsWith('REDACTED'))
+    return failing('firebase-redacted', REDACTED, notes);
+  if ((numberAt(record, 'version') ?? 0) !== 0) return failing('firebase-imported', NOT_SCRYPT, notes);
+  if (config === undefined) return failing('firebase-scrypt', NO_CONFIG, notes);
+  const salt = textAt(record, 'salt') ?? textAt(record, 'passwordSalt') ?? '';
+  const { memCost, rounds, saltSeparator, signerKey } = config;
+  return `$fbscrypt$v=1,n=${memCost},r=${rounds},p=1,ss=${saltSeparator},sk=${signerKey}$${standard(salt)}$${standard(hash)}`;
+}
+
+function failing(name: string, note: Note, notes: Note[]): string {
+  notes.push(note);
+  return `$${name}$`;
+}
+
+/** The service answers base64url, which the command line puts into standard base64 and other programs do not. */
+function standard(base64: string): string {
+  return base64.replaceAll('-', '+').replaceAll('_', '/');
+}

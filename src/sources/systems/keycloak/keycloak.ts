@@ -1,0 +1,102 @@
+/**
+ * Keycloak: users of realm exports, of users files, of realms written by hand, and as the admin API lists them.
+ *
+ * Guarantee: nobody comes in who could not log in to Keycloak. A user without `enabled` is disabled there, so here too.
+ *
+ * https://www.keycloak.org/server/importExport
+ * https://www.keycloak.org/docs-api/latest/rest-api/index.html#UserRepresentation
+ */
+import { genderOf } from '../../gender.ts';
+import type { Note, Person, ProviderLink, Skipped } from '../../person.ts';
+import { CONTEXT } from '../../read/json.ts';
+import type { Fields, Source } from '../../source.ts';
+import { boolAt, objectAt, objectsAt, textAt } from '../../values.ts';
+import { firstOf, metadataOf } from './attributes.ts';
+import { credentialsOf } from './credentials.ts';
+
+const ACTION_DROPPED: Note = {
+  id: 'REQUIRED-ACTION-DROPPED',
+  message: 'Required actions other than UPDATE_PASSWORD and VERIFY_EMAIL have nothing to match them; they are dropped.',
+};
+
+/** What Keycloak makes of them comes by itself: a mail goes to an address that is not verified. */
+const UPDATE_PASSWORD = 'UPDATE_PASSWORD';
+const MATCHED_ACTIONS = [UPDATE_PASSWORD, 'VERIFY_EMAIL'];
+
+export const keycloak: Source = {
+  name: 'keycloak',
+  title: 'Keycloak',
+  formats: ['json', 'ndjson'],
+  jsonPaths: [
+    ['users', '*'],
+    ['*', 'users', '*'],
+  ],
+  recognizes(record) {
+    if (isOfRealm(record)) return 0.9;
+    if (textAt(record, 'username') === undefined) return isRealm(record) ? 0.5 : 0;
+    if (['createdTimestamp', 'disableableCredentialTypes', 'serviceAccountClientId'].some((key) => key in record))
+      return 1;
+    if (objectsAt(record, 'credentials').some((credential) => 'secretData' in credential)) return 1;
+    if (objectsAt(record, 'credentials').some((credential) => 'hashedSaltedValue' in credential)) return 1;
+    return typeof record.enabled === 'boolean' && isWrittenByHand(record) ? 0.8 : 0;
+  },
+  converter: () => convert,
+};
+
+function isRealm(record: Fields): boolean {
+  return typeof record.realm === 'string' && (Array.isArray(record.users) || 'keycloakVersion' in record);
+}
+
+/** It stands in a realm, which is named before its users: realms by hand may say no more of them than name and address. */
+function isOfRealm(record: Fields): boolean {
+  const hasName = ['username', 'email'].some((key) => textAt(record, key) !== undefined);
+  return hasName && textAt(objectAt(record, CONTEXT), 'realm') !== undefined;
+}
+
+function isWrittenByHand(record: Fields): boolean {
+  return ['credentials', 'requiredActions', 'realmRoles', 'federatedIdentities'].some((key) =>
+    Array.isArray(record[key]),
+  );
+}
+
+function convert(record: Fields): Person | Skipped {
+  if (textAt(record, 'serviceAccountClientId') !== undefined) return { skip: 'The service account of a client.' };
+  if (textAt(record, 'username') === undefined && isRealm(record)) return { skip: 'A realm, and no user of it.' };
+  const { notes, ...credentials } = credentialsOf(record);
+  const actions = actionsOf(record);
+  if (actions.some((action) => !MATCHED_ACTIONS.includes(action))) notes.push(ACTION_DROPPED);
+  const attributes = objectAt(record, 'attributes');
+  return {
+    userId: textAt(record, 'id'),
+    userName: textAt(record, 'username'),
+    email: textAt(record, 'email'),
+    emailVerified: boolAt(record, 'emailVerified'),
+    firstName: textAt(record, 'firstName'),
+    lastName: textAt(record, 'lastName'),
+    nickName: firstOf(attributes, 'nickname'),
+    gender: genderOf(firstOf(attributes, 'gender')),
+    language: firstOf(attributes, 'locale'),
+    phone: firstOf(attributes, 'phoneNumber'),
+    phoneVerified: firstOf(attributes, 'phoneNumberVerified')?.toLowerCase() === 'true',
+    state: boolAt(record, 'enabled') === true ? 'active' : 'inactive',
+    ...credentials,
+    passwordChangeRequired: credentials.passwordChangeRequired || actions.includes(UPDATE_PASSWORD),
+    metadata: metadataOf(record),
+    links: objectsAt(record, 'federatedIdentities').flatMap(linkOf),
+    notes,
+  };
+}
+
+/** Old exports have them in small letters. */
+function actionsOf(record: Fields): string[] {
+  const actions = record.requiredActions;
+  if (!Array.isArray(actions)) return [];
+  return actions.filter((action) => typeof action === 'string').map((action) => action.toUpperCase());
+}
+
+function linkOf(identity: Fields): ProviderLink[] {
+  const provider = textAt(identity, 'identityProvider');
+  const externalUserId = textAt(identity, 'userId');
+  if (provider === undefined || externalUserId === undefined) return [];
+  return [{ provider, externalUserId, displayName: textAt(identity, 'userName') }];
+}

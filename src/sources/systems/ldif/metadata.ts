@@ -1,0 +1,44 @@
+/**
+ * What a directory entry holds beyond a user's own fields: kept under the names of the attributes, in lower case. Several
+ * values become a list.
+ *
+ * Left out are bookkeeping of the servers, binary values and, by their names, secrets.
+ */
+
+import type { Fields } from '../../source.ts';
+import { valuesOf } from './values.ts';
+
+/** Attributes with a place of their own, and those that say what kind of entry it is. */
+const TAKEN =
+  'dn objectclass uid userid samaccountname cn givenname gn sn surname displayname gecos preferredlanguage entryuuid objectguid ' +
+  'mobile useraccountcontrol nsaccountlock inetuserstatus shadowexpire accountexpires logindisabled lockedbyintruder ' +
+  'loginexpirationtime ds-pwp-account-disabled ds-pwp-account-expiration-time';
+
+/** Operational attributes of OpenLDAP, 389 Directory Server, FreeIPA and Active Directory. */
+const BOOKKEEPING =
+  'createtimestamp modifytimestamp creatorsname modifiersname entrycsn entrydn entryid entryusn structuralobjectclass ' +
+  'subschemasubentry hassubordinates contextcsn numsubordinates parentid nsuniqueid passwordgraceusertime authtimestamp ' +
+  'whencreated whenchanged usncreated usnchanged instancetype objectcategory objectsid primarygroupid badpasswordtime ' +
+  'lastlogon lastlogontimestamp lastlogoff logoncount codepage countrycode admincount dscorepropagationdata lockouttime ' +
+  'distinguishedname name samaccounttype iscriticalsystemobject mepmanagedentry logontime logintime loginintruderattempts ' +
+  'shadowlastchange shadowmin shadowmax shadowwarning shadowinactive shadowflag acctflags';
+
+const LEFT_OUT = new Set(`${TAKEN} ${BOOKKEEPING}`.split(' '));
+
+/** Families of attributes: Kerberos, Samba, FreeIPA's own, Exchange, policies and states of passwords. */
+const FAMILIES = /^(?:krb|samba|ipa(?!uniqueid|sshpubkey)|ms-?ds-|msexch|pwd|ds-|nsds|oath)/;
+const SECRET = /password|passwd|pwd|secret(?!ary)|privatekey|credential|token|hash|pin$/;
+const BINARY = /certificate|photo|pkcs12|^audio$|^logo$|^thumbnail/;
+/** Control characters, but tabs and the ends of lines. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they tell binary values from text
+const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/;
+
+export function metadataOf(entry: Fields): Fields {
+  const kept: Fields = {};
+  for (const name of Object.keys(entry)) {
+    if (LEFT_OUT.has(name) || FAMILIES.test(name) || SECRET.test(name) || BINARY.test(name)) continue;
+    const values = valuesOf(entry, name).filter((value) => value !== '' && !CONTROL.test(value));
+    if (values.length > 0) kept[name] = values.length === 1 ? values[0] : values;
+  }
+  return kept;
+}

@@ -1,0 +1,115 @@
+/**
+ * Supabase Auth (GoTrue): rows of its table `auth.users` as CSV or JSON, and users as its admin API lists them, who have
+ * no hashes.
+ *
+ * Databases write objects as JSON texts, booleans as `false` or `f`, and nothing as an empty text or `null`.
+ * https://supabase.com/docs/guides/auth/users, https://github.com/supabase/auth (internal/models/user.go)
+ */
+import type { Note, Person, Skipped } from '../../person.ts';
+import type { Fields, Source } from '../../source.ts';
+import { boolAt, parseJson, textAt } from '../../values.ts';
+import { linksOf, totpOf } from './identities.ts';
+import { appMetadataOf, profileOf, userMetadataOf } from './metadata.ts';
+
+const NO_HASHES: Note = {
+  id: 'PASSWORD-NOT-EXPORTED',
+  message:
+    'The export has no column encrypted_password, as the admin API gives none; who had a password has to set a new one.',
+};
+const ENCRYPTED: Note = {
+  id: 'HASH-ENCRYPTED',
+  message: 'The hash is encrypted with a key of the database (GOTRUE_SECURITY_DB_ENCRYPTION) and cannot be read.',
+};
+
+/** Columns that only this table has. */
+const ITS_OWN = ['raw_app_meta_data', 'raw_user_meta_data', 'email_confirmed_at', 'is_sso_user', 'phone_confirmed_at'];
+
+export const supabase: Source = {
+  name: 'supabase',
+  title: 'Supabase Auth',
+  formats: ['csv', 'json', 'ndjson'],
+  jsonPaths: [['users', '*']],
+  recognizes(record) {
+    if (textAt(record, 'id') === undefined) return 0;
+    if ('encrypted_password' in record) return ITS_OWN.some((name) => name in record) ? 1 : 0;
+    if ('raw_app_meta_data' in record || 'raw_user_meta_data' in record) return 0.9;
+    return 'aud' in record && 'app_metadata' in record && 'user_metadata' in record ? 1 : 0;
+  },
+  converter() {
+    const now = Date.now();
+    return (record) => convert(withoutNulls(record), now);
+  },
+};
+
+/** Some programs write `null` and `\N` where there is nothing. */
+function withoutNulls(record: Fields): Fields {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, isNull(value) ? '' : value]));
+}
+
+function isNull(value: unknown): boolean {
+  return value === 'null' || value === 'NULL' || value === '\\N';
+}
+
+function convert(record: Fields, now: number): Person | Skipped {
+  if (textAt(record, 'deleted_at') !== undefined) return { skip: 'A deleted user.' };
+  if (boolAt(record, 'is_anonymous') === true) return { skip: 'An anonymous user.' };
+  const notes: Note[] = [];
+  return {
+    userId: textAt(record, 'id'),
+    email: textAt(record, 'email'),
+    emailVerified: isEmailVerified(record),
+    ...profileOf(record),
+    ...phoneOf(record),
+    state: isBanned(record, now) ? 'inactive' : 'active',
+    hash: hashOf(record, notes),
+    totp: totpOf(record, notes),
+    metadata: {
+      user_metadata: userMetadataOf(record),
+      app_metadata: appMetadataOf(record),
+      role: textAt(record, 'role') === 'authenticated' ? undefined : textAt(record, 'role'),
+      is_sso_user: boolAt(record, 'is_sso_user') === true ? true : undefined,
+    },
+    links: linksOf(record, notes),
+    notes,
+  };
+}
+
+/**
+ * By `email_confirmed_at` alone: `confirmed_at` is the earlier of it and the phone's. The admin API leaves out what is
+ * empty.
+ */
+function isEmailVerified(record: Fields): boolean | undefined {
+  if ('email_confirmed_at' in record) return textAt(record, 'email_confirmed_at') !== undefined;
+  if ('confirmed_at' in record && textAt(record, 'phone') === undefined)
+    return textAt(record, 'confirmed_at') !== undefined;
+  return 'app_metadata' in record ? false : undefined;
+}
+
+/** Numbers are kept without their plus sign. */
+function phoneOf(record: Fields): Pick<Person, 'phone' | 'phoneVerified'> {
+  const phone = textAt(record, 'phone');
+  if (phone === undefined) return {};
+  const isDigits = /^[1-9][0-9]{6,14}$/.test(phone);
+  return { phone: isDigits ? `+${phone}` : phone, phoneVerified: textAt(record, 'phone_confirmed_at') !== undefined };
+}
+
+/** A moment that cannot be read may be far off: `infinity`. A word such as `none`, or a shifted cell, is no moment. */
+function isBanned(record: Fields, now: number): boolean {
+  const until = textAt(record, 'banned_until');
+  if (until === undefined || !/^(?:[0-9]|infinity$)/i.test(until)) return false;
+  // PostgreSQL writes `2030-01-15 10:30:00.5+00`.
+  const moment = Date.parse(until.replace(' ', 'T').replace(/([+-][0-9]{2})$/, '$1:00'));
+  return Number.isNaN(moment) || moment > now;
+}
+
+/** As it stands: bcrypt, argon2 and `$fbscrypt$` are GoTrue's, and any other text is for the service to judge. */
+function hashOf(record: Fields, notes: Note[]): string | undefined {
+  const hash = textAt(record, 'encrypted_password');
+  if (hash === undefined) {
+    if (!('encrypted_password' in record)) notes.push(NO_HASHES);
+    return undefined;
+  }
+  if (!hash.startsWith('{') || parseJson(hash) === undefined) return hash;
+  notes.push(ENCRYPTED);
+  return '$gotrue-encrypted$';
+}

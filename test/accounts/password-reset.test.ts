@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Answer, badFieldsOf, errorId, startApi, type TestApi } from '../support/api.ts';
+import { addHuman, eventsOf, humanRow, lastMail, mailCode, tokenOf, unsentMails } from '../users/people.ts';
+
+let api: TestApi;
+let orgId: string;
+
+before(async () => {
+  api = await startApi();
+  ({ orgId } = await api.setupOrg());
+});
+after(() => api.stop());
+
+const path = (userId: string, rest: string) => `/v2beta/users/${encodeURIComponent(userId)}/${rest}`;
+const reset = (userId: string, body?: unknown, token?: string | null) =>
+  api.call('POST', path(userId, 'password_reset'), body, { token });
+const setPassword = (userId: string, body: Record<string, unknown>, token?: string | null) =>
+  api.call('POST', path(userId, 'password'), { newPassword: { password: 'new' }, ...body }, { token });
+const byCode = (userId: string, verificationCode: string) => setPassword(userId, { verificationCode }, null);
+const refused = (answer: Answer) => assert.deepEqual([answer.status, errorId(answer)], [400, 'CODE-INVALID']);
+
+const logIn = (userId: string, password: string) =>
+  api.call('POST', '/v2beta/sessions', { checks: { user: { userId }, password: { password } } });
+async function setState(userId: string, state: string): Promise<void> {
+  await api.deps.pool.query('update users set state = $2 where id = $1', [userId, state]);
+}
+async function returnedCode(userId: string): Promise<string> {
+  const { status, body } = await reset(userId, { returnCode: {} });
+  assert.equal(status, 200);
+  return body.verificationCode;
+}
+
+describe('a reset', () => {
+  it('mails a link by default, good for an hour and once, which shows that the address is theirs', async () => {
+    for (const body of [
+      undefined,
+      {},
+      { sendLink: {} },
+      { sendLink: { notificationType: 'NOTIFICATION_TYPE_Email' } },
+    ]) {
+      const userId = await addHuman(api, orgId, 'old');
+      const answer = await reset(userId, body);
+      assert.deepEqual([answer.status, Object.keys(answer.body)], [200, ['details']]);
+      assert.equal(answer.body.details.sequence, (await humanRow(api, userId)).sequence);
+      assert.deepEqual(await unsentMails(api, userId), ['reset_password']);
+      const { code, codeId } = await lastMail(api, userId);
+      const { rows } = await api.deps.pool.query(
+        'select extract(epoch from expires_at - now())::float8 as left from codes where id = $1',
+        [codeId],
+      );
+      assert.ok(rows[0].left > 3590 && rows[0].left <= 3600, `${rows[0].left} s`);
+      assert.equal((await byCode(userId, code)).status, 200);
+      refused(await byCode(userId, code));
+      const row = await humanRow(api, userId);
+      assert.deepEqual([row.state, row.email_verified], ['active', true]);
+      const events = ['user.human.password.code.added', 'user.human.password.changed'];
+      assert.deepEqual((await eventsOf(api, userId)).slice(0, 2), events);
+      assert.equal((await logIn(userId, 'new')).status, 201);
+    }
+  });
+
+  it("follows the caller's link", async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    const urlTemplate = 'https://app.example/reset?u={{.UserID}}&c={{.Code}}';
+    await reset(userId, { sendLink: { urlTemplate } });
+    assert.equal((await lastMail(api, userId)).urlTemplate, urlTemplate);
+  });
+
+  it('returns the code when asked, which says nothing of the address', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    const code = await returnedCode(userId);
+    assert.deepEqual(await unsentMails(api, userId), []);
+    assert.equal((await byCode(userId, code)).status, 200);
+    assert.equal((await humanRow(api, userId)).email_verified, false);
+  });
+
+  it('ends the code of the one before, and expires', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    await reset(userId);
+    const { code: mailed } = await lastMail(api, userId);
+    const returned = await returnedCode(userId);
+    assert.deepEqual(await unsentMails(api, userId), []);
+    refused(await byCode(userId, mailed));
+    const backdate = `update codes set expires_at = now() - interval '1 millisecond' where user_id = $1`;
+    await api.deps.pool.query(backdate, [userId]);
+    refused(await byCode(userId, returned));
+    assert.equal((await logIn(userId, 'old')).status, 201);
+  });
+
+  it('dies after five wrong tries at once', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    const code = await returnedCode(userId);
+    (await Promise.all(Array.from({ length: 9 }, () => byCode(userId, 'AAAAAAAAAAAA')))).forEach(refused);
+    refused(await byCode(userId, code));
+  });
+
+  it('is the initialisation mail once more for a user who is INITIAL', async () => {
+    const userId = await addHuman(api, orgId);
+    const { code: first } = await mailCode(api, userId, 'initialise');
+    await reset(userId, { sendLink: {} });
+    assert.deepEqual(await unsentMails(api, userId), ['initialise']);
+    const { code } = await lastMail(api, userId);
+    refused(await byCode(userId, first));
+    assert.equal((await byCode(userId, code)).status, 200);
+    const other = await addHuman(api, orgId);
+    assert.equal((await byCode(other, await returnedCode(other))).status, 200);
+    const row = await humanRow(api, other);
+    assert.deepEqual([row.state, row.email_verified], ['active', false]);
+  });
+
+  it('unlocks nobody and reactivates nobody', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    await setState(userId, 'locked');
+    assert.equal((await byCode(userId, await returnedCode(userId))).status, 200);
+    assert.equal((await humanRow(api, userId)).state, 'locked');
+    assert.equal(errorId(await logIn(userId, 'new')), 'SESSION-USER-LOCKED');
+    const code = await returnedCode(userId);
+    await setState(userId, 'inactive');
+    refused(await byCode(userId, code));
+    const answer = await reset(userId);
+    assert.deepEqual([answer.status, errorId(answer), answer.body.code], [400, 'PASSWORD-RESET-INACTIVE', 9]);
+    assert.equal((await humanRow(api, userId)).state, 'inactive');
+  });
+});
+
+describe('who may reset a password', () => {
+  it('is the user itself by mail, but it is not told the code', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    const token = await tokenOf(api, userId);
+    assert.equal((await reset(userId, { returnCode: {} }, token)).status, 403);
+    assert.equal((await reset(userId, {}, token)).status, 200);
+  });
+
+  it('is nobody for a user who may do more', async () => {
+    const owner = await api.setupOrg();
+    const { token } = await api.machine(owner.orgId, ['ORG_USER_MANAGER']);
+    for (const body of [{}, { returnCode: {} }, { sendLink: { urlTemplate: 'https://evil.example/{{.Code}}' } }]) {
+      assert.equal((await reset(owner.userId, body, token)).status, 403);
+    }
+    assert.deepEqual(await unsentMails(api, owner.userId), []);
+  });
+
+  it('is told in the right order, and every bad field at once', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    const viewer = await api.machine(orgId, ['ORG_OWNER_VIEWER']);
+    assert.equal((await reset(userId, { sendLink: 1 }, null)).status, 401);
+    assert.equal((await reset(userId, { sendLink: 1 }, viewer.token)).status, 403);
+    assert.equal((await reset('nobody', {}, viewer.token)).status, 403);
+    assert.equal((await reset('nobody', {})).status, 404);
+    const machine = await reset(viewer.userId, {});
+    assert.deepEqual([machine.status, errorId(machine)], [400, 'PASSWORD-NOT-HUMAN']);
+    const sendLink = { urlTemplate: 'nope', notificationType: 'NOTIFICATION_TYPE_SMS' };
+    const bad = await reset(userId, { sendLink, returnCode: {} });
+    assert.deepEqual(badFieldsOf(bad), ['returnCode', 'sendLink.notificationType', 'sendLink.urlTemplate']);
+  });
+});
+
+describe('a new password', () => {
+  async function withSession(): Promise<{ userId: string; sessionPath: string }> {
+    const userId = await addHuman(api, orgId, 'old');
+    const { body } = await logIn(userId, 'old');
+    return { userId, sessionPath: `/v2beta/sessions/${body.sessionId}` };
+  }
+  const statusOf = async (sessionPath: string) => (await api.call('GET', sessionPath)).status;
+
+  it("ends the user's sessions when it is set by a code or by somebody else, not by the current one", async () => {
+    const coded = await withSession();
+    await byCode(coded.userId, await returnedCode(coded.userId));
+    assert.equal(await statusOf(coded.sessionPath), 404);
+    const managed = await withSession();
+    assert.equal((await setPassword(managed.userId, {})).status, 200);
+    assert.equal(await statusOf(managed.sessionPath), 404);
+    const own = await withSession();
+    const token = await tokenOf(api, own.userId);
+    assert.equal((await setPassword(own.userId, { currentPassword: 'old' }, token)).status, 200);
+    assert.equal(await statusOf(own.sessionPath), 200);
+  });
+
+  it('ends every code that could set another one', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    const { code: initialise } = await mailCode(api, userId, 'initialise');
+    const returned = await returnedCode(userId);
+    const token = await tokenOf(api, userId);
+    assert.equal((await setPassword(userId, { currentPassword: 'old' }, token)).status, 200);
+    refused(await byCode(userId, initialise));
+    refused(await byCode(userId, returned));
+    assert.deepEqual(await unsentMails(api, userId), []);
+  });
+
+  it('must be another one only where a change is due', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    const token = await tokenOf(api, userId);
+    const same = { newPassword: { password: 'old' }, currentPassword: 'old' };
+    assert.equal((await setPassword(userId, same, token)).status, 200);
+    await api.deps.pool.query('update users set password_change_required = true where id = $1', [userId]);
+    const answer = await setPassword(userId, same, token);
+    assert.deepEqual([answer.status, badFieldsOf(answer)], [400, ['newPassword.password']]);
+    assert.equal((await setPassword(userId, { currentPassword: 'old' }, token)).status, 200);
+    assert.equal((await humanRow(api, userId)).password_change_required, false);
+  });
+
+  it('is refused when another one was set while the current one was checked', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    const token = await tokenOf(api, userId);
+    const change = (password: string) =>
+      setPassword(userId, { newPassword: { password }, currentPassword: 'old' }, token);
+    const answers = await Promise.all(['one', 'two', 'three'].map(change));
+    assert.deepEqual(answers.map((a) => a.status).sort(), [200, 400, 400]);
+  });
+
+  it('counts wrong current passwords as failed logins', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    const token = await tokenOf(api, userId);
+    for (let i = 0; i < 3; i++) {
+      const wrong = await setPassword(userId, { currentPassword: 'wrong' }, token);
+      assert.deepEqual([wrong.status, errorId(wrong)], [400, 'PASSWORD-CURRENT']);
+    }
+    const failures = () => api.deps.pool.query('select failures from login_failures where user_id = $1', [userId]);
+    assert.equal((await failures()).rows[0].failures, 3);
+    assert.equal((await byCode(userId, await returnedCode(userId))).status, 200);
+    assert.deepEqual((await failures()).rows, [], 'a new password has all its tries');
+  });
+});

@@ -1,0 +1,16 @@
+/** The embedded PostgreSQL takes a quarter of the memory, within bounds. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { settingsFor } from '../../../src/db/embedded/settings.ts';
+
+const GB = 2 ** 30;
+
+for (const [gigabytes, buffers] of [
+  [0.25, '128MB'],
+  [2, '512MB'],
+  [24, '1024MB'],
+] as const) {
+  it(`has ${buffers} of buffers where there are ${gigabytes} GB`, () => {
+    assert.equal(settingsFor(gigabytes * GB).shared_buffers, buffers);
+  });
+}

@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { Pool } from '../../../src/db/pool.ts';
+import { isAnyUndoing, undoRound } from '../../../src/imports/control/undo.ts';
+import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import { type Answer, startApi, type TestApi } from '../../support/api.ts';
+import { bulk, OLD_PASSWORD, people, unverified } from '../../support/imports/bodies.ts';
+import { entry, openWriterPool, setImport } from '../../support/imports/imports.ts';
+import { assertSums } from '../../support/imports/outcome.ts';
+import { waitFor } from '../../support/wait.ts';
+
+describe('an undo', () => {
+  let api: TestApi;
+  let pool: Pool;
+  let writer: Pool;
+  let orgId: string;
+  before(async () => {
+    api = await startApi();
+    pool = api.deps.pool;
+    writer = openWriterPool(api.deps.config.DATABASE_URL);
+  });
+  beforeEach(async () => {
+    orgId = (await api.call('POST', '/management/v1/orgs', { name: `Acme ${Math.random()}` })).body.id;
+  });
+  after(async () => {
+    await writer.end();
+    await api.stop();
+  });
+
+  const prefix = () => `p${Math.random().toString(36).slice(2)}-`;
+  const act = (id: string, action: string) => api.call('POST', `/admin/v1/imports/${id}/${action}`, {});
+  const result = async (id: string) => (await api.call('GET', `/admin/v1/imports/${id}`)).body;
+  const items = async (id: string, state = '') =>
+    (await api.call('GET', `/admin/v1/imports/${id}/items${state && `?state=${state}`}`)).body.items;
+  const statusOf = async (userId: string) => (await api.call('GET', `/v2beta/users/${userId}`)).status;
+  const login = (userId: string, password: string) =>
+    api.call('POST', '/v2beta/sessions', { checks: { user: { userId }, password: { password } } });
+  const settle = (id: string, ordinals: number[]) => writeBatch(writer, id, ordinals, { codeTtlMs: 100_000 });
+  async function accepted(humanUsers: unknown[]): Promise<string> {
+    const { status, body } = await api.call('POST', '/admin/v1/import', bulk(orgId, humanUsers));
+    assert.equal(status, 202);
+    return body.importId;
+  }
+  async function imported(humanUsers: unknown[]): Promise<string> {
+    const id = await accepted(humanUsers);
+    await settle(
+      id,
+      humanUsers.map((_, i) => i),
+    );
+    return id;
+  }
+  async function undone(id: string, batch = 3): Promise<Answer['body']> {
+    const { status, body } = await act(id, '_undo');
+    assert.deepEqual([status, body.state], [200, 'IMPORT_STATE_UNDOING']);
+    assertSums(body);
+    while (await isAnyUndoing(pool)) {
+      await undoRound(pool, batch);
+      assertSums(await result(id));
+    }
+    return result(id);
+  }
+  async function events(aggregateType: string, id: string): Promise<string[]> {
+    const { rows } = await pool.query(
+      'select type from events where aggregate_type = $1 and aggregate_id = $2 order by sequence',
+      [aggregateType, id],
+    );
+    return rows.map((r) => r.type);
+  }
+
+  it('removes every user of the import, their unsent mails with them, and frees ids and names', async () => {
+    const users = unverified(prefix(), 7);
+    const id = await imported(users);
+    const sent = await pool.query(
+      `update mail_outbox set state = 'sent' where id = (select min(id) from mail_outbox where import_id = $1)`,
+      [id],
+    );
+    assert.equal(sent.rowCount, 1);
+    await setImport(pool, id, { mails_sent: '1' });
+    const { state, counts, mails, success } = await undone(id);
+    assert.equal(state, 'IMPORT_STATE_UNDONE');
+    assert.deepEqual([counts.undone, counts.succeeded, counts.total], [7, 0, 7]);
+    assert.deepEqual(mails, { pending: 0, sent: 1, failed: 0 });
+    assert.deepEqual(success, { orgs: [] });
+    assert.equal(await statusOf(users[0]?.userId as string), 404);
+    assert.deepEqual(await events('import', id), ['import.accepted', 'import.undo.started', 'import.undone']);
+    assert.deepEqual(await events('user', users[6]?.userId as string), ['user.human.imported', 'user.removed']);
+    const { rows } = await pool.query(
+      `select editor, payload from events where type = 'user.removed' and aggregate_id = $1`,
+      [users[0]?.userId],
+    );
+    const { rows: owner } = await pool.query('select editor from events where type = $1 and aggregate_id = $2', [
+      'import.undo.started',
+      id,
+    ]);
+    assert.deepEqual(rows, [{ editor: owner[0].editor, payload: { importId: id } }]);
+    const again = await imported(users);
+    assert.equal((await result(again)).state, 'IMPORT_STATE_SUCCEEDED');
+  });
+
+  it('keeps who has signed in, was changed, or is a member, and says why', async () => {
+    const users = people(prefix(), 8);
+    const ids = users.map((u) => u.userId as string);
+    const id = await imported(users);
+    const [signedIn, wrong, changed, locked, member, deleted] = ids as [string, string, string, string, string, string];
+    assert.equal((await login(signedIn, OLD_PASSWORD)).status, 201);
+    assert.equal((await login(wrong, 'not it')).status, 400);
+    const profile = { givenName: 'Bea', familyName: 'Brook' };
+    assert.equal((await api.call('PUT', `/v2beta/users/human/${changed}`, { profile })).status, 200);
+    for (const change of ['lock', 'unlock'])
+      assert.equal((await api.call('POST', `/v2beta/users/${locked}/${change}`, {})).status, 200);
+    const membership = { userId: member, roles: ['ORG_OWNER_VIEWER'] };
+    assert.equal((await api.call('POST', '/management/v1/orgs/me/members', membership, { orgId })).status, 200);
+    assert.equal((await api.call('DELETE', `/v2beta/users/${deleted}`)).status, 200);
+
+    const { counts, success } = await undone(id);
+    assert.deepEqual([counts.undone, counts.succeeded], [3, 5]);
+    assert.deepEqual(
+      (await items(id, 'ITEM_STATE_SUCCEEDED')).map((i: { userId: string; kept: string }) => [i.userId, i.kept]),
+      [
+        [signedIn, 'SIGNED_IN'],
+        [changed, 'CHANGED'],
+        [locked, 'CHANGED'],
+        [member, 'MEMBER'],
+        [deleted, 'DELETED'],
+      ],
+    );
+    assert.deepEqual(success.orgs[0].humanUserIds, [signedIn, changed, locked, member, deleted]);
+    assert.deepEqual(
+      (await items(id, 'ITEM_STATE_UNDONE')).map((i: { userId: string; kept?: string }) => [i.userId, i.kept]),
+      [wrong, ids[6], ids[7]].map((userId) => [userId, undefined]),
+    );
+    assert.deepEqual(await Promise.all(ids.map(statusOf)), [200, 404, 200, 200, 200, 404, 404, 404]);
+  });
+
+  it('knows a sign-in after its session has ended, and by a hash that was made anew', async () => {
+    const users = people(prefix(), 2);
+    const id = await imported(users);
+    const [user] = users.map((u) => u.userId as string);
+    const { body } = await login(user as string, OLD_PASSWORD);
+    assert.equal((await api.call('DELETE', `/v2beta/sessions/${body.sessionId}`)).status, 200);
+    assert.equal((await undone(id)).counts.succeeded, 1);
+    assert.equal(await statusOf(user as string), 200);
+  });
+
+  it('notes a sign-in once an hour only', async () => {
+    const [user] = people(prefix(), 1);
+    await imported([user]);
+    const at = async () =>
+      (await pool.query('select last_login_at as at, sequence from users where id = $1', [user?.userId])).rows[0];
+    assert.equal((await at()).at, null);
+    await login(user?.userId as string, OLD_PASSWORD);
+    const first = await at();
+    await login(user?.userId as string, OLD_PASSWORD);
+    assert.deepEqual(await at(), first);
+    await pool.query(`update users set last_login_at = now() - interval '61 minutes' where id = $1`, [user?.userId]);
+    await login(user?.userId as string, OLD_PASSWORD);
+    assert.ok((await at()).at > first.at);
+    assert.equal((await at()).sequence, first.sequence, 'a sign-in is no change');
+  });
+
+  it('leaves alone whom another import created, or nobody', async () => {
+    const users = people(prefix(), 2);
+    const first = await imported(users);
+    const second = await imported([...users, ...people(prefix(), 1)]);
+    assert.equal((await result(second)).counts.failed, 2);
+    const { counts } = await undone(second);
+    assert.deepEqual([counts.undone, counts.failed, counts.succeeded], [1, 2, 0]);
+    assert.deepEqual(await Promise.all(users.map((u) => statusOf(u.userId as string))), [200, 200]);
+    await api.call('DELETE', `/v2beta/users/${users[0]?.userId}`);
+    await imported([users[0]]);
+    assert.equal((await undone(first)).counts.undone, 1);
+    assert.deepEqual(
+      (await items(first)).map((i: { state: string; kept: string }) => [i.state, i.kept]),
+      [
+        ['ITEM_STATE_SUCCEEDED', 'NOT_CREATED'],
+        ['ITEM_STATE_UNDONE', undefined],
+      ],
+    );
+    assert.equal(await statusOf(users[0]?.userId as string), 200);
+  });
+
+  it('undoes what a stopped import has written; what was left reads as cancelled', async () => {
+    for (const stop of ['_pause', '_cancel', 'timed out']) {
+      const id = await accepted([...people(prefix(), 4), null]);
+      await settle(id, [1, 2]);
+      if (stop === 'timed out') await setImport(pool, id, { deadline: `clock_timestamp()` });
+      else await act(id, stop);
+      const { counts, state } = await undone(id);
+      assert.deepEqual(
+        [state, counts.undone, counts.cancelled, counts.pending, counts.timedOut, counts.failed],
+        ['IMPORT_STATE_UNDONE', 2, 2, 0, 0, 1],
+      );
+      assert.equal((await items(id, 'CANCELLED')).length, 2);
+      for (const action of ['_resume', '_retry', '_pause', '_cancel'])
+        assert.equal((await act(id, action)).body.code, 9, action);
+      await assert.rejects(settle(id, [0]), { code: 'MU001' });
+    }
+  });
+
+  it('twice is as once, and does not fit an import that runs', async () => {
+    const users = people(prefix(), 4);
+    const id = await accepted(users);
+    const refused = await act(id, '_undo');
+    assert.deepEqual([refused.status, refused.body.code], [400, 9]);
+    await settle(id, [0, 1, 2, 3]);
+    await act(id, '_undo');
+    await undoRound(pool, 2);
+    assert.equal((await act(id, '_undo')).body.counts.undone, 2);
+    await undoRound(pool, 2);
+    const again = (await act(id, '_undo')).body;
+    assert.deepEqual([again.state, again.counts.undone], ['IMPORT_STATE_UNDONE', 4]);
+    assert.equal(await isAnyUndoing(pool), false);
+    assert.deepEqual(await events('import', id), ['import.accepted', 'import.undo.started', 'import.undone']);
+  });
+
+  it('is the same by many hands at once', async () => {
+    const users = unverified(prefix(), 60);
+    const id = await imported(users);
+    await act(id, '_undo');
+    const hand = async () => {
+      while (await isAnyUndoing(pool)) await undoRound(pool, 7);
+    };
+    await Promise.all([hand(), hand(), hand(), hand()]);
+    const { counts, mails } = await result(id);
+    assert.deepEqual([counts.undone, mails.pending], [60, 0]);
+    const { rows } = await pool.query(
+      `select count(*)::int as n from events where type = 'user.removed' and payload ->> 'importId' = $1`,
+      [id],
+    );
+    assert.equal(rows[0].n, 60);
+  });
+
+  it('waits for a change that is under way, and keeps that user', async () => {
+    const [user] = people(prefix(), 1);
+    const id = await imported([user]);
+    await act(id, '_undo');
+    const client = await pool.connect();
+    await client.query('begin');
+    await client.query('update users set last_login_at = now() where id = $1', [user?.userId]);
+    const round = undoRound(pool, 10);
+    await waitFor(
+      async () =>
+        (
+          await pool.query(
+            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          )
+        ).rowCount,
+      { what: 'the undo to wait' },
+    );
+    await client.query('commit');
+    client.release();
+    await round;
+    assert.deepEqual((await items(id))[0].kept, 'SIGNED_IN');
+  });
+
+  it('removes who was imported without a password, but not who has set one', async () => {
+    const none = { hashedPassword: undefined, email: { email: 'n@example.com' } };
+    const users = [entry(prefix(), none), entry(prefix(), none)];
+    const id = await imported(users);
+    const newPassword = { password: 'a new one' };
+    const [first] = users;
+    assert.equal((await api.call('POST', `/v2beta/users/${first?.userId}/password`, { newPassword })).status, 200);
+    const { counts, mails } = await undone(id);
+    assert.deepEqual([counts.undone, counts.succeeded, mails.pending], [1, 1, 0]);
+  });
+});

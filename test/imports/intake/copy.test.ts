@@ -1,0 +1,35 @@
+/** Two COPYs at once: what one of them meets is told when both are over. */
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { openCopyWriter } from '../../../src/imports/intake/copy.ts';
+import { copyLine, type Item } from '../../../src/imports/items.ts';
+import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+/** A COPY is ended when it holds more. */
+const MAX_BYTES = 16 * 2 ** 20;
+let db: TestDatabase;
+before(async () => {
+  db = await testDatabase({ name: 'copy' });
+  await db.pool.query(`create function at_commit() returns trigger language plpgsql as $$ begin
+    if new.user_name = 'refused' then raise exception 'refused at commit'; end if;
+    perform pg_sleep(0.3);
+    return null; end $$`);
+  await db.pool.query(`create constraint trigger at_commit after insert on import_items
+    deferrable initially deferred for each row execute function at_commit()`);
+});
+after(() => db.drop());
+
+function row(ordinal: number, userName: string, size: number): Buffer {
+  const error = { code: 3, message: 'x'.repeat(size), details: [] };
+  const item = { state: 'failed', userId: null, userName, error, entrySealed: null } as unknown as Item;
+  return Buffer.from(copyLine('7', ordinal, 0, false, item));
+}
+
+it('is thrown by a flush after the rows behind it are committed, so that whoever removes them removes all', async () => {
+  const writer = openCopyWriter(db.pool, async () => {});
+  await writer.write(row(0, 'refused', MAX_BYTES + 1));
+  await writer.write(row(1, 'slow', 10));
+  await assert.rejects(writer.flush(), /refused at commit/);
+  const { rows } = await db.pool.query('select ordinal from import_items');
+  assert.deepEqual(rows, [{ ordinal: 1 }]);
+});

@@ -1,0 +1,223 @@
+/** Keys of requests that are sent again: what they stand for, until when, and when many come at once. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { transaction } from '../../../src/db/pool.ts';
+import {
+  AlreadyAccepted,
+  claimKey,
+  findKey,
+  type KeyedRequest,
+  keepAnswer,
+  keyedRequest,
+  sweepKeys,
+} from '../../../src/imports/intake/idempotency.ts';
+import { receiveImport } from '../../../src/imports/intake/intake.ts';
+import { DataOrgsParser } from '../../../src/imports/parse/data-orgs.ts';
+import {
+  ADMIN,
+  acceptImport,
+  addOrgs,
+  cut,
+  entries,
+  importDeps,
+  setImport,
+  wipe,
+} from '../../support/imports/imports.ts';
+import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+const OLD = `now() - interval '24 hours 1 second'`;
+
+function request(key: string | undefined, query: Record<string, unknown> = {}, path = '/p', rest = 'json') {
+  return keyedRequest({ get: () => key, query } as never, 'caller', path, rest);
+}
+const keyed = (key = 'k', ...rest: [query?: Record<string, unknown>, path?: string, rest?: string]) =>
+  request(key, ...rest) as KeyedRequest;
+const sha256 = (text: string) => createHash('sha256').update(text).digest();
+
+describe('a key', () => {
+  it('is 1 to 255 printable characters', () => {
+    for (const good of ['k', ' ', '"8e03978e-40d5-43dd-bc93-6894a57f9324"', '~'.repeat(255)])
+      assert.equal(keyed(good).key, good);
+    for (const bad of ['', 'x'.repeat(256), 'tab\t', 'ž', '\x7f', '\u00e9']) {
+      assert.throws(() => request(bad), { id: 'IMPORT-KEY', http: 400 }, JSON.stringify(bad));
+    }
+    assert.equal(request(undefined), undefined);
+  });
+
+  it('is of a request with a query and a format, whose parameters may come in any order', () => {
+    const hash = (...args: [Record<string, unknown>, string?]) =>
+      keyed('k', args[0], '/p', args[1]).hash.update('{}').digest('hex');
+    assert.equal(hash({ a: '1', b: ['2', '3'] }), hash({ b: ['2', '3'], a: '1' }));
+    const all = [
+      hash({}),
+      hash({ a: '1' }),
+      hash({ a: '2' }),
+      hash({ a: '1', b: '' }),
+      hash({ b: ['3', '2'] }),
+      hash({}, 'ndjson'),
+    ];
+    assert.equal(new Set(all).size, all.length);
+  });
+});
+
+describe('what a key stands for', () => {
+  let db: TestDatabase;
+  before(async () => {
+    db = await testDatabase({ name: 'idempotency' });
+    await addOrgs(db.pool, 'org');
+  });
+  beforeEach(async () => {
+    await wipe(db.pool);
+    await db.pool.query('delete from idempotency_keys');
+  });
+  after(() => db.drop());
+
+  const one = sha256('one');
+  const claim = (importId: string, hash = one, of = keyed()) =>
+    transaction(db.pool, (tx) => claimKey(tx, of, hash, importId));
+  const makeOld = () => db.pool.query(`update idempotency_keys set created_at = ${OLD}`);
+  async function single(state: string): Promise<string> {
+    const importId = await acceptImport(db.pool, entries(1));
+    await setImport(db.pool, importId, { kind: "'single'", state: `'${state}'` });
+    return importId;
+  }
+
+  it('is the first import, for an equal request; another one is refused', async () => {
+    await claim('1');
+    await assert.rejects(claim('2'), (error) => error instanceof AlreadyAccepted && error.recorded.importId === '1');
+    await assert.rejects(claim('2', sha256('two')), { id: 'IMPORT-KEY-REUSED', http: 409 });
+    assert.equal((await findKey(db.pool, keyed()))?.importId, '1');
+  });
+
+  it('is apart for each caller and path', async () => {
+    await claim('1');
+    await claim('2', one, keyed('k', {}, '/other'));
+    await claim('3', one, { ...keyed(), caller: 'somebody else' });
+    await claim('4', one, keyed('K'));
+    assert.equal((await findKey(db.pool, keyed()))?.importId, '1');
+  });
+
+  it('is nothing when the transaction that accepts comes to nothing', async () => {
+    await assert.rejects(
+      transaction(db.pool, async (tx) => {
+        await claimKey(tx, keyed(), one, '1');
+        throw new Error('no');
+      }),
+      /no/,
+    );
+    assert.equal(await findKey(db.pool, keyed()), undefined);
+    await claim('2', sha256('two'));
+  });
+
+  it('waits for another one that is being accepted, and follows it', async () => {
+    for (const isAccepted of [true, false]) {
+      await db.pool.query('delete from idempotency_keys');
+      const first = await db.pool.connect();
+      await first.query('begin');
+      await claimKey(first, keyed(), one, '1');
+      const second = claim('2');
+      second.catch(() => {}); // looked at below
+      await first.query(isAccepted ? 'commit' : 'rollback');
+      first.release();
+      if (isAccepted) await assert.rejects(second, AlreadyAccepted);
+      else await second;
+      assert.equal((await findKey(db.pool, keyed()))?.importId, isAccepted ? '1' : '2');
+    }
+  });
+
+  it('is forgotten after 24 hours, swept or not', async () => {
+    await claim('1');
+    await keepAnswer(db.pool, keyed(), '1', { userId: 'u' });
+    await makeOld();
+    assert.equal(await findKey(db.pool, keyed()), undefined);
+    await claim('2', sha256('two'));
+    assert.deepEqual(await findKey(db.pool, keyed()), { importId: '2', requestHash: sha256('two'), answer: null });
+    assert.equal(await sweepKeys(db.pool), 0);
+    for (let i = 0; i < 5; i++) await claim('1', one, keyed(`old${i}`));
+    await makeOld();
+    await claim('1', one, keyed('new'));
+    const swept = await Promise.all([sweepKeys(db.pool), sweepKeys(db.pool)]);
+    assert.equal(swept[0] + swept[1], 6);
+    const { rows } = await db.pool.query('select key from idempotency_keys');
+    assert.deepEqual(rows, [{ key: 'new' }]);
+  });
+
+  it('is given back by a single import that wrote nothing, and by no other', async () => {
+    const key = (state: string) => keyed(state);
+    for (const state of ['completed_with_errors', 'timed_out']) {
+      await claim(await single(state), one, key(state));
+      assert.equal(await findKey(db.pool, key(state)), undefined, state);
+      await claim('99', sha256('mended'), key(state));
+    }
+    for (const state of ['running', 'succeeded']) {
+      await claim(await single(state), one, key(state));
+      await assert.rejects(claim('99', one, key(state)), AlreadyAccepted, state);
+    }
+    const bulk = await acceptImport(db.pool, entries(1));
+    await setImport(db.pool, bulk, { state: "'cancelled'" });
+    await claim(bulk);
+    await assert.rejects(claim('99'), AlreadyAccepted);
+  });
+
+  describe('of a bulk import', () => {
+    const body = (name: string) =>
+      JSON.stringify({
+        dataOrgs: {
+          orgs: [{ orgId: 'org', humanUsers: entries(200, { profile: { firstName: name, lastName: 'x' } }) }],
+        },
+        timeout: '1h',
+      });
+    const send = (text: string, last: () => Promise<unknown> | unknown = () => {}) =>
+      receiveImport(importDeps(db.pool), ADMIN, pieces(text, last), {
+        parser: new DataOrgsParser(),
+        strict: false,
+        keyed: keyed(),
+      });
+
+    async function* pieces(text: string, last: () => unknown) {
+      yield* cut(Buffer.from(text), 10_000);
+      await last();
+    }
+    async function imports(): Promise<unknown[]> {
+      const { rows } = await db.pool.query(
+        'select i.id, i.state, count(*)::int as items from import_items t left join imports i on i.id = t.import_id group by i.id',
+      );
+      return rows;
+    }
+
+    it('is one import, of however many equal uploads that come to their end at once', async () => {
+      let arrived = 0;
+      const all = Promise.withResolvers<void>();
+      const meet = () => {
+        if (++arrived === 5) all.resolve();
+        return all.promise;
+      };
+      const ids = await Promise.all([1, 2, 3, 4, 5].map(() => send(body('ann'), meet)));
+      assert.equal(new Set(ids).size, 1);
+      assert.deepEqual(await imports(), [{ id: ids[0], state: 'running', items: 200 }]);
+      const { rows } = await db.pool.query(`select count(*)::int as n from events where type = 'import.accepted'`);
+      assert.equal(rows[0].n, 1);
+    });
+
+    it('is not held by an upload that stands still, nor by one that was cut or refused', async () => {
+      const stuck = Promise.withResolvers<void>();
+      const first = send(body('ann'), () => stuck.promise);
+      await assert.rejects(send(body('ann').slice(0, -1)), { id: 'IMPORT-JSON' });
+      await assert.rejects(
+        send(body('ann'), () => Promise.reject(new Error('the connection broke'))),
+        /the connection broke/,
+      );
+      const second = await send(body('ann'));
+      stuck.resolve();
+      assert.equal(await first, second, 'the late one is told of the import that is there');
+      assert.deepEqual(await imports(), [{ id: second, state: 'running', items: 200 }]);
+    });
+
+    it('is refused to another body, which leaves nothing', async () => {
+      const id = await send(body('ann'));
+      await assert.rejects(send(body('bob')), { id: 'IMPORT-KEY-REUSED', http: 409 });
+      assert.deepEqual(await imports(), [{ id, state: 'running', items: 200 }]);
+    });
+  });
+});

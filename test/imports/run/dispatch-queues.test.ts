@@ -1,0 +1,128 @@
+/** The window on the real queues, and what is left when they lose everything. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
+import type { Pool } from '../../../src/db/pool.ts';
+import { rescueRound } from '../../../src/imports/maintenance/rescue.ts';
+import { dispatchRound } from '../../../src/imports/run/dispatch.ts';
+import type { ItemPointer } from '../../../src/imports/run/process.ts';
+import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import { openQueues, type Queues } from '../../../src/queue/queues.ts';
+import {
+  acceptImport,
+  addOrgs,
+  entries,
+  importRow,
+  openWriterPool,
+  tableCounts,
+  wipe,
+} from '../../support/imports/imports.ts';
+import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+import { redisUrl, requireOrSkip } from '../../support/stores/redis.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const WINDOW = 20;
+const COUNT = 70;
+
+for (const kind of ['postgres', 'redis'] as const) {
+  describe(`dispatch on ${kind}`, () => {
+    let db: TestDatabase;
+    let writer: Pool;
+    let queues: Queues | undefined;
+    before(async () => {
+      db = await testDatabase({ name: `dispatch_${kind}` });
+      writer = openWriterPool(db.url);
+      await addOrgs(db.pool, 'org');
+    });
+    beforeEach(() => wipe(db.pool));
+    afterEach(async () => {
+      await queues?.close();
+      queues = undefined;
+    });
+    after(async () => {
+      await writer.end();
+      await db.drop();
+    });
+
+    function open(t: TestContext): Queues | undefined {
+      if (kind === 'redis' && !requireOrSkip(t, 'redis')) return undefined;
+      const QUEUE_PREFIX = `t${randomBytes(6).toString('hex')}`;
+      queues = openQueues({ DATABASE_URL: db.url, QUEUE_PREFIX, REDIS_URL: kind === 'redis' ? redisUrl() : undefined });
+      assert.equal(queues.kind, kind);
+      return queues;
+    }
+    const round = (to: Queues) => dispatchRound({ pool: db.pool, queues: to }, { window: WINDOW, slice: 8 });
+    const restart = (importId: string) =>
+      db.pool.query('update import_dispatch set next_ordinal = 0, dispatched = 0 where import_id = $1', [importId]);
+
+    it('knows a job by its id: what is added twice is there once', async (t) => {
+      const to = open(t);
+      if (!to) return;
+      const importId = await acceptImport(db.pool, entries(COUNT));
+      for (let i = 0; i < 4; i++) await round(to);
+      assert.equal(await to.depth('imports'), WINDOW);
+      await restart(importId);
+      for (let i = 0; i < 4; i++) await round(to);
+      assert.equal(await to.depth('imports'), WINDOW);
+    });
+
+    it('never holds more than the window, and gets through the whole import', async (t) => {
+      const to = open(t);
+      if (!to) return;
+      const importId = await acceptImport(db.pool, entries(COUNT));
+      const seen = new Set<number>();
+      const worker = to.work<ItemPointer>(
+        'imports',
+        async ({ data }) => {
+          seen.add(data.o);
+          await writeBatch(writer, data.i, [data.o], { codeTtlMs: 1000 });
+        },
+        { concurrency: 5 },
+      );
+      try {
+        await waitFor(
+          async () => {
+            await round(to);
+            assert.ok((await to.depth('imports')) <= WINDOW + 5, 'the window, and the jobs about to leave');
+            return (await importRow(db.pool, importId)).state === 'succeeded';
+          },
+          { what: 'the import' },
+        );
+      } finally {
+        await worker.stop();
+      }
+      assert.equal(seen.size, COUNT);
+      assert.equal((await tableCounts(db.pool)).users, COUNT);
+    });
+
+    it('holds three windows at most when nobody takes jobs and the rescuer comes again and again', async (t) => {
+      const to = open(t);
+      if (!to) return;
+      await acceptImport(db.pool, entries(COUNT));
+      const queue = { depth: () => to.depth('imports'), mostHeld: WINDOW };
+      for (let times = 0; times < 6; times++) {
+        for (let i = 0; i < 4; i++) await round(to);
+        await db.pool.query(`update imports set changed_at = now() - interval '1 hour'`);
+        await db.pool.query(`update import_dispatch set moved_at = now() - interval '1 hour'`);
+        await rescueRound(db.pool, { rescueAfterMs: 30_000, abandonedAfterMs: 3_600_000, queue });
+      }
+      const depth = await to.depth('imports');
+      assert.ok(depth > WINDOW && depth <= 3 * WINDOW, `${depth} jobs`);
+    });
+
+    it('is filled again by the rescuer when it lost everything', async (t) => {
+      const to = open(t);
+      if (!to) return;
+      await acceptImport(db.pool, entries(COUNT));
+      for (let i = 0; i < 4; i++) await round(to);
+      await to.drop('imports');
+      await round(to);
+      assert.equal(await to.depth('imports'), 0, 'the dispatcher cannot know');
+      await db.pool.query(`update imports set changed_at = now() - interval '1 minute'`);
+      await db.pool.query(`update import_dispatch set moved_at = now() - interval '1 minute'`);
+      await rescueRound(db.pool, { rescueAfterMs: 30_000, abandonedAfterMs: 3_600_000 });
+      for (let i = 0; i < 4; i++) await round(to);
+      assert.equal(await to.depth('imports'), WINDOW);
+    });
+  });
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createTurns } from '../../../src/imports/run/fair-slots.ts';
+import { turns as turnsOfLoop } from '../../support/imports/batch-store.ts';
+
+/** Work that goes on until it is told to end, in the order in which it began. */
+function bench(atOnce: number) {
+  const turns = createTurns(atOnce);
+  const begun: string[] = [];
+  const ends: ((error?: Error) => void)[] = [];
+  return {
+    begun,
+    add: (importId: string, name: string) =>
+      turns.run(importId, () => {
+        begun.push(name);
+        return new Promise<string>((resolve, reject) => ends.push((error) => (error ? reject(error) : resolve(name))));
+      }),
+    async end(error?: Error) {
+      ends.shift()?.(error);
+      await turnsOfLoop(2);
+    },
+  };
+}
+
+describe('turns', () => {
+  it('are taken by imports in a circle, in order within each', async () => {
+    const { begun, add, end } = bench(2);
+    for (const n of [1, 2, 3, 4, 5, 6]) void add('big', `big${n}`);
+    for (const n of [1, 2]) void add('small', `small${n}`);
+    void add('other', 'other1');
+    await turnsOfLoop(2);
+    assert.deepEqual(begun, ['big1', 'big2'], 'no more at once than there may be');
+    for (let n = 0; n < 7; n++) await end();
+    assert.deepEqual(begun.slice(2), ['big3', 'small1', 'other1', 'big4', 'small2', 'big5', 'big6']);
+  });
+
+  it('answer what the work answers, and go on after one that fails', async () => {
+    const { begun, add, end } = bench(1);
+    const [first, second] = [add('a', 'first'), add('a', 'second')];
+    const failed = assert.rejects(first, /broken/);
+    await turnsOfLoop(2);
+    await end(new Error('broken'));
+    await failed;
+    await end();
+    assert.equal(await second, 'second');
+    void add('a', 'third');
+    await turnsOfLoop(2);
+    assert.deepEqual(begun, ['first', 'second', 'third']);
+  });
+});

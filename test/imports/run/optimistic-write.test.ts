@@ -1,0 +1,82 @@
+/** The short way to write a batch, and the careful one after a clash: the outcome is the same. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { Pool } from '../../../src/db/pool.ts';
+import { trustFirst } from '../../../src/imports/run/optimistic-write.ts';
+import { batchStore } from '../../../src/imports/run/process.ts';
+import {
+  acceptImport,
+  addOrgs,
+  entries,
+  errorIdOf,
+  importRow,
+  itemRows,
+  openWriterPool,
+  wipe,
+} from '../../support/imports/imports.ts';
+import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+const clash = Object.assign(new Error('taken'), { code: '23505' });
+
+describe('a batch', () => {
+  it('is written in the short way until one clashes, then with care, import by import', async () => {
+    const ways: string[] = [];
+    let clashes = false;
+    const write = trustFirst(async (importId, _ordinals, way) => {
+      ways.push(`${importId} ${way}`);
+      if (way === 'trusting' && clashes && importId === 'a') throw clash;
+      return 1;
+    });
+    await write('a', [0]);
+    clashes = true;
+    await write('a', [1]);
+    await write('a', [2]);
+    await write('b', [0]);
+    assert.deepEqual(ways, ['a trusting', 'a trusting', 'a fail', 'a fail', 'b trusting']);
+    for (let n = 0; n < 60; n++) await write('a', [n]);
+    assert.equal(ways.filter((way) => way === 'a trusting').length, 3, 'it is tried again after a while');
+  });
+
+  it('fails for any other reason as it is', async () => {
+    const other = Object.assign(new Error('away'), { code: '57P01' });
+    await assert.rejects(trustFirst(async () => Promise.reject(other))('a', [0]), other);
+  });
+});
+
+describe('batches in the database', () => {
+  let db: TestDatabase;
+  let writer: Pool;
+  before(async () => {
+    db = await testDatabase({ name: 'trust' });
+    writer = openWriterPool(db.url, 1);
+    await addOrgs(db.pool, 'org');
+  });
+  beforeEach(() => wipe(db.pool));
+  after(async () => {
+    await writer.end();
+    await db.drop();
+  });
+  const ordinals = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+
+  it('fail those who exist and write the others', async () => {
+    const store = batchStore(writer, { codeTtlMs: 1000 });
+    await store.write(await acceptImport(db.pool, entries(5)), ordinals(0, 5));
+    const importId = await acceptImport(db.pool, entries(30));
+    await store.write(importId, ordinals(0, 10));
+    await store.write(importId, ordinals(10, 30));
+    const { state, succeeded, failed } = await importRow(db.pool, importId);
+    assert.deepEqual([state, succeeded, failed], ['completed_with_errors', 25, 5]);
+    const items = await itemRows(db.pool, importId);
+    assert.deepEqual(items.slice(0, 6).map(errorIdOf), [...Array(5).fill('USER-ID-TAKEN'), undefined]);
+  });
+
+  it('change the state of an item without touching an index', async () => {
+    const importId = await acceptImport(db.pool, entries(200));
+    await batchStore(writer, { codeTtlMs: 1000 }).write(importId, ordinals(0, 200));
+    await writer.query('select pg_stat_force_next_flush()');
+    const { rows } = await writer.query(
+      `select n_tup_upd::int as all, n_tup_hot_upd::int as hot from pg_stat_user_tables where relname = 'import_items'`,
+    );
+    assert.ok(rows[0].hot >= 0.7 * rows[0].all, JSON.stringify(rows[0]));
+  });
+});

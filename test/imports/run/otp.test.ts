@@ -1,0 +1,138 @@
+/** Imported second factors: judged, sealed as they are read, and moved to their user as they are. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { Pool } from '../../../src/db/pool.ts';
+import { checkTotp } from '../../../src/identity/totp/check.ts';
+import { TOTP_SEAL } from '../../../src/identity/totp/secret.ts';
+import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import {
+  acceptImport,
+  addOrgs,
+  entry,
+  errorIdOf,
+  HASH,
+  itemRows,
+  openWriterPool,
+  SECRETS,
+  setImport,
+  wipe,
+} from '../../support/imports/imports.ts';
+import { judge, pendingOf, problemsOf } from '../../support/imports/judge.ts';
+import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+import { codeAt } from '../../support/totp.ts';
+
+const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+const AS_COPIED = 'gezd gnbv gy3t qojq gezd gnbv gy3t qojq';
+const HOUR = 3_600_000;
+
+describe('an otpCode', () => {
+  const sealedOf = (otpCode: unknown) => pendingOf(entry('ann', { otpCode })).totpSealed;
+
+  it('leaves its judge sealed, in the one form that the check knows', () => {
+    for (const otpCode of [SECRET, AS_COPIED, `${SECRET}=`, `otpauth://totp/ACME:ann?secret=${SECRET}`]) {
+      const sealed = sealedOf(otpCode) as string;
+      assert.equal(SECRETS.unseal(sealed, TOTP_SEAL), SECRET);
+      assert.ok(!JSON.stringify(pendingOf(entry('ann', { otpCode }))).includes(SECRET));
+    }
+    assert.notEqual(sealedOf(SECRET), sealedOf(SECRET));
+  });
+
+  it('that is absent, null or empty is none', () => {
+    for (const otpCode of [undefined, null, '']) assert.equal(sealedOf(otpCode), null);
+  });
+
+  it('that is no secret fails its user by name, and is not quoted', () => {
+    for (const [otpCode, problem] of [
+      [{}, 'must be a string'],
+      [[], 'must be a string'],
+      [123456, 'must be a string'],
+      [false, 'must be a string'],
+      ['123456', 'must be base32 (A to Z, 2 to 7), or an otpauth://totp/ address'],
+      ['GEZDGNBV', 'must be a secret of 10 to 64 bytes'],
+      [`otpauth://totp/ann?secret=${SECRET}&digits=8`, 'must be for SHA1, 6 digits and a period of 30 seconds'],
+      [`${SECRET}\0`, 'must be base32 (A to Z, 2 to 7), or an otpauth://totp/ address'],
+      ['A'.repeat(100_000), 'must have at most 500 characters'],
+    ] as const) {
+      assert.deepEqual(problemsOf({ otpCode }), [`user.otpCode: ${problem}`]);
+    }
+    assert.ok(!JSON.stringify(judge(entry('ann', { otpCode: `${SECRET}!` })).item).includes(SECRET.slice(0, 8)));
+  });
+
+  it('may come in snake case, beside a plain password, a hash or neither', () => {
+    const user = { ...entry('ann').user, otp_code: SECRET };
+    assert.ok(pendingOf({ user }).totpSealed);
+    const plain = pendingOf(entry('ann', { otpCode: SECRET, password: 'secret', hashedPassword: undefined }));
+    assert.ok(plain.totpSealed && plain.passwordSealed);
+    assert.ok(pendingOf(entry('ann', { otpCode: SECRET, hashedPassword: undefined })).totpSealed);
+  });
+});
+
+describe('a batch with second factors', () => {
+  let db: TestDatabase;
+  let writer: Pool;
+  before(async () => {
+    db = await testDatabase({ name: 'import_otp' });
+    writer = openWriterPool(db.url);
+    await addOrgs(db.pool, 'org');
+  });
+  beforeEach(() => wipe(db.pool));
+  after(async () => {
+    await writer.end();
+    await db.drop();
+  });
+  const write = (importId: string, ordinals: number[]) => writeBatch(writer, importId, ordinals, { codeTtlMs: HOUR });
+  const factors = async () => (await db.pool.query('select * from user_totp order by user_id')).rows;
+
+  it('gives each user his own, active at once, and erases it from the item', async () => {
+    const other = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+    const importId = await acceptImport(db.pool, [
+      entry('a', { otpCode: SECRET }),
+      entry('b'),
+      entry('c', { otpCode: other, metadata: [{ key: 'k', value: 'QQ==' }] }),
+    ]);
+    const kept = (await itemRows(db.pool, importId)).map((i) => i.totp_sealed);
+    assert.equal(await write(importId, [0, 1, 2]), 3);
+    const rows = await factors();
+    assert.deepEqual(
+      rows.map((r) => [r.user_id, r.secret, r.confirmed_at !== null, r.last_step]),
+      [
+        ['id-a', kept[0], true, null],
+        ['id-c', kept[2], true, null],
+      ],
+    );
+    assert.deepEqual(
+      (await itemRows(db.pool, importId)).map((i) => i.totp_sealed),
+      [null, null, null],
+    );
+    const check = (userId: string, code: string) => checkTotp({ pool: db.pool, secrets: SECRETS }, userId, code);
+    assert.equal(await check('id-a', codeAt(other)), false);
+    assert.equal(await check('id-a', codeAt(SECRET)), true);
+    assert.equal(await check('id-a', codeAt(SECRET)), false);
+    assert.equal(await check('id-c', codeAt(other)), true);
+  });
+
+  it('leaves the one of a user who clashed with his item, and that of the user who was there as it is', async () => {
+    const first = await acceptImport(db.pool, [entry('a', { otpCode: SECRET })]);
+    await write(first, [0]);
+    const [before] = await factors();
+    const second = await acceptImport(db.pool, [entry('a', { otpCode: 'ABCDEFGHIJKLMNOP' })]);
+    await write(second, [0]);
+    const [item] = await itemRows(db.pool, second);
+    assert.deepEqual([item?.state, errorIdOf(item)], ['failed', 'USER-ID-TAKEN']);
+    assert.equal(SECRETS.unseal(item?.totp_sealed, TOTP_SEAL), 'ABCDEFGHIJKLMNOP', 'kept for a retry');
+    assert.deepEqual(await factors(), [before]);
+  });
+
+  it('writes none once the import does not run, and no failed item holds one', async () => {
+    const importId = await acceptImport(db.pool, [
+      entry('a', { otpCode: SECRET }),
+      entry('b', { otpCode: SECRET, hashedPassword: { value: `${HASH}x` } }),
+    ]);
+    await setImport(db.pool, importId, { state: `'cancelled'` });
+    await assert.rejects(write(importId, [0]), { code: 'MU001' });
+    assert.deepEqual(await factors(), []);
+    const [pending, failed] = await itemRows(db.pool, importId);
+    assert.deepEqual([pending?.state, failed?.state, failed?.totp_sealed], ['pending', 'failed', null]);
+    assert.equal(SECRETS.unseal(pending?.totp_sealed, TOTP_SEAL), SECRET);
+  });
+});

@@ -1,0 +1,170 @@
+/** Plain passwords: sealed at rest, hashed by the worker, erased with that. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { Pool } from '../../../src/db/pool.ts';
+import { createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
+import { createTurns } from '../../../src/imports/run/fair-slots.ts';
+import { batchStore, processItem } from '../../../src/imports/run/process.ts';
+import { PASSWORD_SEAL } from '../../../src/imports/validate/validate.ts';
+import { type Hasher, openHasher } from '../../../src/passwords/hasher.ts';
+import { verifyHash } from '../../../src/passwords/registry.ts';
+import type { Secrets } from '../../../src/secrets.ts';
+import {
+  acceptImport,
+  addOrgs,
+  entry,
+  errorIdOf,
+  importRow,
+  itemRows,
+  openWriterPool,
+  SECRETS,
+  setImport,
+  tableCounts,
+  wipe,
+} from '../../support/imports/imports.ts';
+import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const withPassword = (name: string, password: string) => entry(name, { password, hashedPassword: undefined });
+
+describe('a plain password', () => {
+  let db: TestDatabase;
+  let writerPool: Pool;
+  let hasher: Hasher;
+  before(async () => {
+    db = await testDatabase({ name: 'import_passwords' });
+    writerPool = openWriterPool(db.url);
+    hasher = openHasher({ threads: 1, bcryptCost: 4 });
+    await addOrgs(db.pool, 'org');
+  });
+  beforeEach(() => wipe(db.pool));
+  after(async () => {
+    await hasher.close();
+    await writerPool.end();
+    await db.drop();
+  });
+
+  function startWorker(change: { hasher?: Hasher; secrets?: Secrets } = {}) {
+    const limits = {
+      maxBatch: 100,
+      maxFlushes: 2,
+      maxFlushesPerImport: 2,
+      fill: { items: 1, ms: 0 },
+      retryMs: { first: 1, last: 2 },
+    };
+    const writer = createBatchWriter(batchStore(writerPool, { codeTtlMs: 1000 }), limits);
+    const deps = { writerPool, secrets: SECRETS, hasher, turns: createTurns(1), writer, ...change };
+    return (importId: string, count: number) =>
+      Promise.all(Array.from({ length: count }, (_, o) => processItem(deps, { i: importId, o })));
+  }
+  async function hashOf(userId: string): Promise<string> {
+    const { rows } = await db.pool.query('select password_hash from users where id = $1', [userId]);
+    return rows[0].password_hash;
+  }
+
+  it('is sealed at rest, then hashed and erased', async () => {
+    const secret = 'Žluťoučký kůň';
+    const importId = await acceptImport(db.pool, [
+      withPassword('a', secret),
+      entry('b'),
+      withPassword('c', 'x'.repeat(100)),
+    ]);
+    const [sealed] = await itemRows(db.pool, importId);
+    assert.equal(SECRETS.unseal(sealed?.password_sealed, PASSWORD_SEAL), secret);
+    assert.ok(!JSON.stringify(sealed).includes(secret));
+    await startWorker()(importId, 3);
+    assert.equal((await importRow(db.pool, importId)).state, 'succeeded');
+    assert.match(await hashOf('id-a'), /^\$2b\$04\$/);
+    assert.ok(verifyHash(await hashOf('id-a'), secret));
+    assert.ok(verifyHash(await hashOf('id-c'), 'x'.repeat(100)));
+    assert.ok(!verifyHash(await hashOf('id-c'), 'x'.repeat(99)), 'a long password counts whole');
+    const left = await itemRows(db.pool, importId);
+    assert.deepEqual(
+      left.map((i) => [i.password_sealed, i.password_hash]),
+      Array(3).fill([null, null]),
+    );
+    assert.equal((await tableCounts(db.pool)).mails, 0, 'it is a password: no mail');
+  });
+
+  it('holds nobody else up while it is hashed', async () => {
+    const released = Promise.withResolvers<void>();
+    const slow: Hasher = { ...hasher, hash: (plain) => released.promise.then(() => hasher.hash(plain)) };
+    const importId = await acceptImport(db.pool, [withPassword('a', 'secret'), entry('b')]);
+    const all = startWorker({ hasher: slow })(importId, 2);
+    await waitFor(async () => (await importRow(db.pool, importId)).succeeded === 1, { what: 'the other user' });
+    released.resolve();
+    await all;
+    assert.equal((await importRow(db.pool, importId)).succeeded, 2);
+  });
+
+  it('of a small import is hashed between those of a large one', async () => {
+    const [big, small] = [
+      await acceptImport(
+        db.pool,
+        Array.from({ length: 30 }, (_, i) => withPassword(`big${i}`, 'big')),
+      ),
+      await acceptImport(
+        db.pool,
+        ['x', 'y', 'z'].map((name) => withPassword(name, 'small')),
+      ),
+    ];
+    const hashed: string[] = [];
+    let opened = 0;
+    const gate = Promise.withResolvers<void>();
+    const work = startWorker({
+      hasher: {
+        ...hasher,
+        hash(plain) {
+          hashed.push(plain);
+          return gate.promise.then(() => hasher.hash(plain));
+        },
+      },
+      secrets: {
+        ...SECRETS,
+        unseal(...given) {
+          opened++;
+          return SECRETS.unseal(...given);
+        },
+      },
+    });
+    const all = [work(big, 30)];
+    await waitFor(() => opened === 30, { what: 'the large one to stand in line' });
+    all.push(work(small, 3));
+    await waitFor(() => opened === 33, { what: 'the small one to do so, too' });
+    gate.resolve();
+    await Promise.all(all);
+    assert.deepEqual(hashed.slice(0, 7), ['big', 'big', 'small', 'big', 'small', 'big', 'small']);
+  });
+
+  it('is hashed once, though two workers have the job', async () => {
+    const importId = await acceptImport(db.pool, [withPassword('a', 'secret')]);
+    await Promise.all([startWorker()(importId, 1), startWorker()(importId, 1)]);
+    assert.ok(verifyHash(await hashOf('id-a'), 'secret'));
+    assert.deepEqual(await tableCounts(db.pool), { users: 1, events: 1, metadata: 0, links: 0, codes: 0, mails: 0 });
+    assert.equal((await importRow(db.pool, importId)).succeeded, 1);
+  });
+
+  it('is gone from an item that failed by a clash', async () => {
+    await startWorker()(await acceptImport(db.pool, [entry('a')]), 1);
+    const importId = await acceptImport(db.pool, [withPassword('a', 'secret')]);
+    await startWorker()(importId, 1);
+    const [item] = await itemRows(db.pool, importId);
+    assert.deepEqual([item?.state, errorIdOf(item), item?.password_sealed], ['failed', 'USER-ID-TAKEN', null]);
+  });
+
+  it('is hashed though the import stopped meanwhile, and the user is not written', async () => {
+    const importId = await acceptImport(db.pool, [withPassword('a', 'secret')]);
+    const stopping: Hasher = {
+      ...hasher,
+      async hash(plain) {
+        await setImport(db.pool, importId, { state: `'cancelled'` });
+        return hasher.hash(plain);
+      },
+    };
+    await startWorker({ hasher: stopping })(importId, 1);
+    const [item] = await itemRows(db.pool, importId);
+    assert.deepEqual([item?.state, item?.password_sealed], ['pending', null]);
+    assert.ok(verifyHash(item?.password_hash, 'secret'), 'a resume need not hash again');
+    assert.equal((await tableCounts(db.pool)).users, 0);
+  });
+});

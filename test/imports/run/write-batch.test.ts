@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { Pool } from '../../../src/db/pool.ts';
+import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import {
+  ADMIN,
+  acceptBody,
+  acceptImport,
+  addOrgs,
+  entries,
+  entry,
+  HASH,
+  importRow,
+  itemRows,
+  openWriterPool,
+  tableCounts,
+  wipe,
+} from '../../support/imports/imports.ts';
+import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+const HOUR = 3_600_000;
+
+describe('one batch', () => {
+  let db: TestDatabase;
+  let writer: Pool;
+  before(async () => {
+    db = await testDatabase({ name: 'write_batch' });
+    writer = openWriterPool(db.url);
+    await addOrgs(db.pool, 'org', 'other');
+  });
+  beforeEach(() => wipe(db.pool));
+  after(async () => {
+    await writer.end();
+    await db.drop();
+  });
+
+  const write = (importId: string, ordinals: number[]) => writeBatch(writer, importId, ordinals, { codeTtlMs: HOUR });
+
+  it('writes the whole user, every field in its place', async () => {
+    const full = {
+      userName: 'Ann',
+      profile: {
+        firstName: 'Ann',
+        lastName: 'Arbor',
+        nickName: 'Annie',
+        displayName: 'Ann of A.',
+        preferredLanguage: 'de-CH',
+        gender: 'GENDER_DIVERSE',
+      },
+      email: { email: 'Ann@Example.com', isEmailVerified: true },
+      phone: { phone: '+41 44 1', isPhoneVerified: true },
+      hashedPassword: { value: HASH },
+      passwordChangeRequired: true,
+    };
+    const importId = await acceptImport(db.pool, [{ userId: 'auth0|1', state: 'USER_STATE_LOCKED', user: full }]);
+    assert.equal(await write(importId, [0]), 1);
+    const { rows } = await db.pool.query('select * from users');
+    const { created_at, changed_at, password_changed_at, sequence, ...row } = rows[0];
+    assert.deepEqual(row, {
+      id: 'auth0|1',
+      org_id: 'org',
+      kind: 'human',
+      state: 'locked',
+      user_name: 'Ann',
+      user_name_key: 'ann',
+      given_name: 'Ann',
+      family_name: 'Arbor',
+      nick_name: 'Annie',
+      display_name: 'Ann of A.',
+      preferred_language: 'de-CH',
+      gender: 3,
+      email: 'Ann@Example.com',
+      email_key: 'ann@example.com',
+      email_verified: true,
+      phone: '+41 44 1',
+      phone_verified: true,
+      password_hash: HASH,
+      password_change_required: true,
+      machine_name: null,
+      machine_description: null,
+      access_token_type: 0,
+      secret_hash: null,
+      last_login_at: null,
+      rehashed_from: null,
+      import_id: importId,
+    });
+    const { rows: events } = await db.pool.query('select * from events where sequence = $1', [sequence]);
+    const { sequence: _, created_at: at, ...event } = events[0];
+    assert.deepEqual(event, {
+      aggregate_type: 'user',
+      aggregate_id: 'auth0|1',
+      resource_owner: 'org',
+      type: 'user.human.imported',
+      editor: 'system',
+      payload: { importId },
+    });
+    assert.deepEqual([changed_at, password_changed_at, at], [created_at, created_at, created_at]);
+  });
+
+  it('keeps metadata as bytes and links as they are, and is content without either', async () => {
+    const value = Buffer.from([0, 255, 10, 92]).toString('base64');
+    const metadata = [
+      { key: 'a\tb', value },
+      { key: 'unpadded', value: 'QQ' },
+    ];
+    const idps = [
+      { configId: 'google', externalUserId: '1', displayName: 'Ann' },
+      { configId: 'google', externalUserId: '2' },
+    ];
+    const importId = await acceptImport(db.pool, [
+      entry('full', { metadata, idps }),
+      entry('empty', { metadata: [], idps: [] }),
+    ]);
+    assert.equal(await write(importId, [0, 1]), 2);
+    const { rows } = await db.pool.query(
+      `select key, encode(value, 'base64') as value from user_metadata order by key`,
+    );
+    assert.deepEqual(rows, [
+      { key: 'a\tb', value },
+      { key: 'unpadded', value: 'QQ==' },
+    ]);
+    const links = await db.pool.query(
+      'select user_id, idp_id, external_user_id as id, display_name from user_idp_links order by id',
+    );
+    assert.deepEqual(links.rows, [
+      { user_id: 'id-full', idp_id: 'google', id: '1', display_name: 'Ann' },
+      { user_id: 'id-full', idp_id: 'google', id: '2', display_name: '' },
+    ]);
+  });
+
+  it('adds to the counts of the import and of each organization, and ends the import with its last item', async () => {
+    const orgs = [
+      { orgId: 'org', humanUsers: [entry('a'), entry('b'), 7] },
+      { orgId: 'other', humanUsers: [entry('c')] },
+      { orgId: 'org', humanUsers: [entry('d')] },
+    ];
+    const importId = await acceptBody(db.pool, { dataOrgs: { orgs }, timeout: '1h' });
+    assert.equal(await write(importId, [0, 3]), 2);
+    const half = await importRow(db.pool, importId);
+    assert.deepEqual(
+      [half.state, half.total, half.succeeded, half.failed, half.finished_at],
+      ['running', 5, 2, 1, null],
+    );
+    assert.ok(half.changed_at > half.accepted_at);
+    assert.equal(await write(importId, [1, 4]), 2);
+    const whole = await importRow(db.pool, importId);
+    assert.deepEqual([whole.state, whole.succeeded, whole.failed, whole.mails_due], ['completed_with_errors', 4, 1, 0]);
+    assert.ok(whole.finished_at >= whole.accepted_at);
+    const { rows } = await db.pool.query(
+      'select org_id, total, succeeded, failed from import_orgs where import_id = $1 order by org_index',
+      [importId],
+    );
+    assert.deepEqual(rows, [
+      { org_id: 'org', total: 3, succeeded: 2, failed: 1 },
+      { org_id: 'other', total: 1, succeeded: 1, failed: 0 },
+      { org_id: 'org', total: 1, succeeded: 1, failed: 0 },
+    ]);
+  });
+
+  it('leaves items alone that it was not asked for, that are settled, or that are of another import', async () => {
+    const one = await acceptImport(db.pool, entries(3));
+    const two = await acceptImport(db.pool, [entry('x'), entry('y')]);
+    assert.equal(await write(one, [1, 99]), 1);
+    assert.equal(await write(one, [1]), 0);
+    assert.deepEqual(
+      (await itemRows(db.pool, one)).map((i) => i.state),
+      ['pending', 'succeeded', 'pending'],
+    );
+    assert.deepEqual(
+      (await itemRows(db.pool, two)).map((i) => i.state),
+      ['pending', 'pending'],
+    );
+    assert.deepEqual(
+      await tableCounts(db.pool),
+      { users: 1, events: 1, metadata: 0, links: 0, codes: 0, mails: 0 },
+      'what one user is made of',
+    );
+  });
+
+  it('erases the payload of a user that was written, and keeps what finds it again', async () => {
+    const importId = await acceptImport(db.pool, [
+      entry('a', { metadata: [{ key: 'k', value: 'QQ==' }], phone: { phone: '1' } }),
+    ]);
+    await write(importId, [0]);
+    const [item] = await itemRows(db.pool, importId);
+    const kept = Object.entries(item as object).filter(([, value]) => value !== null);
+    assert.deepEqual(Object.fromEntries(kept), {
+      import_id: importId,
+      ordinal: 0,
+      org_index: 0,
+      maybe_duplicate: false,
+      state: 'succeeded',
+      user_id: 'id-a',
+      user_name: 'a',
+    });
+  });
+
+  it('writes a large batch whole, and names the event of each', async () => {
+    const importId = await acceptImport(db.pool, entries(1000), { caller: { ...ADMIN, orgId: 'other' } });
+    assert.equal(
+      await write(
+        importId,
+        Array.from({ length: 1000 }, (_, i) => i),
+      ),
+      1000,
+    );
+    const { rows } = await db.pool.query(
+      `select count(*)::int as n from users u join events e on e.sequence = u.sequence and e.aggregate_id = u.id and e.resource_owner = 'org'`,
+    );
+    assert.equal(rows[0].n, 1000);
+    assert.equal((await importRow(db.pool, importId)).state, 'succeeded');
+  });
+});

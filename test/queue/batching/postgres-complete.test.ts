@@ -1,0 +1,177 @@
+/** The one statement does just what BullMQ's functions do for each job, or nothing. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { createPostgresBackend, type JobsOptions, Queue } from 'bullmq';
+import pg from 'pg';
+import { completeTogether } from '../../../src/queue/batching/postgres-complete.ts';
+import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+const NOW = 1_800_000_000_000;
+const LOCK_MS = 30_000;
+const GONE: JobsOptions = { removeOnComplete: true, removeOnFail: true };
+
+interface Ending {
+  id: string;
+  token: string;
+  result: string;
+}
+type Row = Record<string, unknown>;
+
+describe('completing jobs together', () => {
+  let database: TestDatabase;
+  let pool: pg.Pool;
+  const open: { close(): Promise<void> }[] = [];
+  before(async () => {
+    database = await testDatabase({ name: 'together' });
+    pool = new pg.Pool({ connectionString: database.url, max: 4, options: '-c search_path=bullmq' });
+  });
+  after(async () => {
+    await Promise.all(open.map((one) => one.close()));
+    await pool.end();
+    await database.drop();
+  });
+
+  async function queueOf(name: string, jobs: number, maxLen = 10_000): Promise<Queue> {
+    const streams = { events: { maxLen } };
+    const queue = new Queue(name, { connection: pool, streams } as never, createPostgresBackend as never);
+    open.push(queue);
+    await queue.waitUntilReady();
+    const ids = Array.from({ length: jobs }, (_, n) => n);
+    await queue.addBulk(ids.map((n) => ({ name: 'j', data: { n }, opts: { ...GONE, jobId: `j${n}` } })));
+    return queue;
+  }
+  /** Hands out the next `count` jobs under tokens of their own, as workers do. */
+  async function take(queue: string, count: number): Promise<void> {
+    for (let n = 0; n < count; n++) {
+      const values = [queue, `w:${n}`, LOCK_MS, NOW, 'worker', null, null];
+      await pool.query('select from move_to_active($1, $2, $3, $4, $5, $6, $7)', values);
+    }
+  }
+  async function running(queue: string): Promise<Ending[]> {
+    const { rows } = await pool.query<Omit<Ending, 'result'>>(
+      `select id, lock_token as token from job where queue = $1 and state = 'active' order by seq`,
+      [queue],
+    );
+    return rows.map((row, n) => ({ ...row, result: JSON.stringify(n % 2 ? null : { n, text: 'é"' }) }));
+  }
+  async function together(queue: string, endings: Ending[]): Promise<Row[]> {
+    const common = { queue, lockMs: LOCK_MS, now: NOW + 5, workerName: 'worker' };
+    return (await pool.query(completeTogether(common, endings))).rows;
+  }
+  async function oneByOne(queue: string, endings: Ending[]): Promise<Row[]> {
+    const rows: Row[] = [];
+    for (const { id, token, result } of endings) {
+      const values = [queue, id, token, result, NOW + 5, true, null, null, LOCK_MS, NOW + 5, 'worker', null, null];
+      const text = 'select * from move_to_completed_fetch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)';
+      rows.push(...(await pool.query(text, values)).rows);
+    }
+    return rows;
+  }
+  /** All that BullMQ keeps of a queue, but for what differs between any two. */
+  async function kept(queue: string): Promise<{ jobs: Row[]; events: Row[] }> {
+    const jobs = await pool.query('select * from job where queue = $1 order by seq', [queue]);
+    const events = await pool.query('select event, data from event where queue = $1 order by id', [queue]);
+    return { jobs: comparable(jobs.rows), events: events.rows };
+  }
+  const comparable = (rows: Row[]) =>
+    rows.map(({ ord: _ord, queue: _queue, seq: _seq, added_at_ms: _added, ...row }) => row);
+
+  it('leaves jobs and events as BullMQ does, and hands out the same jobs', async () => {
+    for (const queue of ['ours', 'theirs']) {
+      await queueOf(queue, 40);
+      await take(queue, 12);
+    }
+    for (const round of ['first', 'second']) {
+      const endings = await running('ours');
+      assert.deepEqual(endings, await running('theirs'));
+      const next = await together('ours', endings);
+      assert.equal(next.length, 12, round);
+      assert.deepEqual(comparable(next), comparable(await oneByOne('theirs', endings)));
+      assert.deepEqual(await kept('ours'), await kept('theirs'));
+    }
+  });
+
+  it('wakes who follows events, and keeps the stream short', async () => {
+    await queueOf('events', 2000, 100);
+    await take('events', 50);
+    const listener = await pool.connect();
+    let told = 0;
+    listener.on('notification', ({ payload }) => {
+      if (payload === 'events') told++;
+    });
+    await listener.query('listen bullmq_events');
+    for (let round = 0; round < 12; round++)
+      assert.equal((await together('events', await running('events'))).length, 50);
+    await listener.query('unlisten *');
+    listener.release();
+    assert.ok(told > 0);
+    const { rows } = await pool.query(`select max(id) - min(id) as span from event where queue = 'events'`);
+    assert.ok(rows[0].span < 100 + 256 + 100, `a span of ${rows[0].span}`);
+  });
+
+  const obstacles: Record<string, (queue: Queue, name: string) => Promise<unknown>> = {
+    'a lock that was lost': (_, name) =>
+      pool.query(`update job set lock_token = 'other' where queue = $1 and id = 'j1'`, [name]),
+    'a job that was taken away': (_, name) => pool.query(`delete from job where queue = $1 and id = 'j1'`, [name]),
+    'a job that is not active any more': (_, name) =>
+      pool.query(`update job set state = 'waiting' where queue = $1 and id = 'j1'`, [name]),
+    'too few that wait': (_, name) => pool.query(`delete from job where queue = $1 and id > 'j14'`, [name]),
+    'a paused queue': (queue) => queue.pause(),
+    'a limit on jobs at once': (queue) => queue.setGlobalConcurrency(100),
+    'a rate limit': (queue) => queue.setGlobalRateLimit(1000, 1000),
+    'a delayed job': (queue) => queue.add('j', {}, { ...GONE, delay: 60_000 }),
+    deduplication: (_, name) => pool.query(`update job set dedup_id = 'd' where queue = $1 and id = 'j1'`, [name]),
+    'a parent': (_, name) =>
+      pool.query(`update job set parent_queue = 'p', parent_id = 'x' where queue = $1 and id = 'j1'`, [name]),
+    'a child': (_, name) =>
+      pool.query(
+        `insert into job_dependency (parent_queue, parent_id, child_queue, child_id, child_key, status)
+         values ($1, 'j1', 'c', 'x', 'c:x', 'pending')`,
+        [name],
+      ),
+  };
+  for (const [what, put] of Object.entries(obstacles)) {
+    it(`does nothing at all with ${what}`, async () => {
+      const name = `not-${what.replaceAll(' ', '-')}`;
+      const queue = await queueOf(name, 20);
+      await take(name, 5);
+      const endings = await running(name);
+      await put(queue, name);
+      const before = await kept(name);
+      assert.deepEqual(await together(name, endings), []);
+      assert.deepEqual(await kept(name), before);
+    });
+  }
+
+  it('waits for no row that somebody else holds', async () => {
+    await queueOf('held', 20);
+    await take('held', 5);
+    const other = await pool.connect();
+    await other.query('begin');
+    await other.query(`select from job where queue = 'held' and id = 'j2' for update`);
+    await assert.rejects(async () => together('held', await running('held')), { code: '55P03' });
+    await other.query('rollback');
+    other.release();
+    assert.equal((await together('held', await running('held'))).length, 5);
+  });
+
+  it('is written for these functions of BullMQ: after an upgrade compare, then put the new digest here', async () => {
+    const names = [
+      'move_to_completed_fetch',
+      'move_to_completed',
+      'move_to_active',
+      'apply_retention',
+      'publish_event',
+    ];
+    const { rows } = await pool.query(
+      `select prosrc from pg_proc where pronamespace = 'bullmq'::regnamespace and proname = any($1)
+       order by array_position($1, proname::text)`,
+      [[...names, 'lock_finalization_queues', 'dedup_finalize', 'requeue_dedup_next']],
+    );
+    assert.equal(rows.length, 8);
+    const digest = createHash('sha256');
+    for (const row of rows) digest.update(row.prosrc);
+    assert.equal(digest.digest('hex').slice(0, 16), '1b14705a34c5918c');
+  });
+});

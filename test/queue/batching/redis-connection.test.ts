@@ -1,0 +1,173 @@
+/** Calls of BullMQ's scripts that go as one: each job fares as if it had gone by itself. */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { createRedisBackend, type Job, type JobsOptions, Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import { mergeScripts } from '../../../src/queue/batching/redis-connection.ts';
+import { redisUrl } from '../../support/stores/redis.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const PREFIX = `merge-${process.pid}`;
+
+describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no Redis' }, () => {
+  const url = redisUrl() as string;
+  let redis: Redis;
+  /** Of the test that runs. */
+  const open: Array<Queue | Worker> = [];
+  const connections: Redis[] = [];
+  before(() => {
+    redis = new Redis(url);
+  });
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((one) => (one instanceof Worker ? one.close(true) : one.close())));
+    for (const connection of connections.splice(0)) connection.disconnect();
+  });
+  after(() => redis.disconnect());
+
+  /** `calls` are the scripts that were sent, and for how many jobs each. */
+  function connect(merges = true): { connection: Redis; calls: string[] } {
+    const connection = new Redis(url, { maxRetriesPerRequest: null });
+    connections.push(connection);
+    const calls: string[] = [];
+    if (merges) mergeScripts(connection);
+    const send = connection.sendCommand.bind(connection);
+    connection.sendCommand = (command, stream) => {
+      if (command.name === 'evalsha') calls.push(String(command.args[1]));
+      return send(command, stream);
+    };
+    return { connection, calls };
+  }
+  function queueOf(name: string, merges = true): Queue {
+    const { connection } = connect(merges);
+    const queue = new Queue(name, { connection, prefix: PREFIX }, createRedisBackend);
+    open.push(queue as Queue);
+    return queue as Queue;
+  }
+  async function filled(name: string, jobs: number, options: JobsOptions = {}): Promise<Queue> {
+    const queue = queueOf(name);
+    const all = Array.from({ length: jobs }, (_, n) => ({
+      name: 'j',
+      data: { n },
+      opts: { ...options, jobId: `j${n}` },
+    }));
+    assert.deepEqual(
+      (await queue.addBulk(all)).map((job) => job.id),
+      all.map(({ opts }) => opts.jobId),
+    );
+    return queue;
+  }
+  function work(name: string, processor: (job: Job) => Promise<unknown>, options: object = {}, merges = true) {
+    const { connection, calls } = connect(merges);
+    const worker = new Worker(
+      name,
+      processor,
+      { connection, prefix: PREFIX, concurrency: 50, ...options },
+      createRedisBackend,
+    );
+    open.push(worker as Worker);
+    return { worker: worker as Worker, calls };
+  }
+  const empty = async (queue: Queue) => (await queue.getJobCountByTypes('waiting', 'active')) === 0;
+
+  it('go together, and every job runs once', async () => {
+    const queue = await filled('together', 600);
+    const seen: number[] = [];
+    const { calls } = work('together', async (job) => seen.push(job.data.n), { removeOnComplete: { count: 0 } });
+    await waitFor(() => empty(queue), { what: 'an empty queue' });
+    assert.deepEqual(
+      seen.sort((a, b) => a - b),
+      Array.from({ length: 600 }, (_, n) => n),
+    );
+    assert.ok(calls.length < 300, `${calls.length} calls for 600 jobs`);
+  });
+
+  it('leave what BullMQ leaves: jobs, lists and events', async () => {
+    const kept: unknown[] = [];
+    for (const merges of [false, true]) {
+      const name = `kept-${merges}`;
+      const queue = queueOf(name, merges);
+      await queue.addBulk(Array.from({ length: 30 }, (_, n) => ({ name: 'j', data: { n }, opts: { jobId: `j${n}` } })));
+      await queue.addBulk([
+        { name: 'j', data: { n: 7 }, opts: { jobId: 'j7' } },
+        { name: 'j', data: {}, opts: { jobId: 'first', lifo: true } },
+        { name: 'j', data: {}, opts: { jobId: 'last' } },
+      ]);
+      const waiting = await redis.lrange(`${PREFIX}:${name}:wait`, 0, -1);
+      // One after the other, so that the events of both runs have the same order.
+      work(name, async (job) => ({ n: job.data.n }), { concurrency: 1 }, merges);
+      await waitFor(() => empty(queue), { what: 'an empty queue' });
+      const events = await redis.xrange(`${PREFIX}:${name}:events`, '-', '+');
+      const jobs = await Promise.all(waiting.map((id) => redis.hgetall(`${PREFIX}:${name}:${id}`)));
+      kept.push({
+        waiting,
+        events: events.map(([, fields]) => fields),
+        jobs: jobs.map(({ timestamp, processedOn, finishedOn, ...rest }) => rest),
+        keys: (await redis.keys(`${PREFIX}:${name}:*`)).map((key) => key.slice(`${PREFIX}:${name}`.length)).sort(),
+      });
+    }
+    assert.deepEqual(kept[1], kept[0]);
+  });
+
+  it('of a lone job go as they are', async () => {
+    const queue = await filled('lone', 1);
+    const done: unknown[] = [];
+    const { worker } = work('lone', async () => 'result');
+    worker.on('completed', (_job, result) => done.push(result));
+    await waitFor(() => done.length === 1, { what: 'the job' });
+    assert.equal(await queue.getCompletedCount(), 1);
+  });
+
+  it('fail alone where a lock was lost or a job is broken', async () => {
+    const queue = await filled('lost', 40);
+    const errors = new Set<string>();
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let running = 0;
+    const { worker } = work('lost', async () => {
+      running++;
+      await held;
+    });
+    worker.on('error', (error) => errors.add(/j\d+/.exec(error.message)?.[0] ?? error.message.split(' ')[0] ?? ''));
+    await waitFor(() => running === 40, { what: 'all jobs to run' });
+    for (const id of ['j3', 'j7']) await redis.set(`${PREFIX}:lost:${id}:lock`, 'somebody else');
+    await redis.del(`${PREFIX}:lost:j9`);
+    await redis.set(`${PREFIX}:lost:j9`, 'no hash');
+    release();
+    await waitFor(() => queue.getCompletedCount().then((n) => n === 37), { what: 'the others' });
+    await waitFor(() => errors.size >= 3, { what: 'three refusals' });
+    assert.ok(errors.has('j3') && errors.has('j7') && errors.has('WRONGTYPE'), [...errors].join());
+  });
+
+  it('leave failures, retries and results to BullMQ', async () => {
+    const queue = await filled('retries', 30, { attempts: 3 });
+    work('retries', async (job) => {
+      if (job.attemptsMade < 2 && job.data.n % 3 === 0) throw new Error('not yet');
+      return { n: job.data.n, attempts: job.attemptsMade };
+    });
+    await waitFor(async () => (await queue.getCompletedCount()) === 30, { what: 'all jobs' });
+    for (const job of await queue.getJobs(['completed'], 0, 100)) {
+      assert.deepEqual(job.returnvalue, { n: job.data.n, attempts: job.data.n % 3 === 0 ? 2 : 0 });
+    }
+  });
+
+  it('keep to the limit of the workers', async () => {
+    await filled('limited', 12);
+    let ran = 0;
+    const since = performance.now();
+    work('limited', async () => ++ran, { limiter: { max: 4, duration: 300 } });
+    await waitFor(() => ran === 12, { what: 'all jobs' });
+    assert.ok(performance.now() - since >= 600, 'the third window of 300 ms begins after 600 ms');
+  });
+
+  it('are sent again when Redis forgot them', async () => {
+    const queue = await filled('flushed', 300);
+    let ran = 0;
+    work('flushed', async () => {
+      if (++ran % 40 === 0) await redis.script('FLUSH');
+    });
+    await waitFor(() => empty(queue), { what: 'an empty queue' });
+    assert.equal(ran, 300);
+  });
+});

@@ -1,0 +1,156 @@
+/** Django's dumps and tables: what becomes of users, what of other models, and which passwords are taken. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { verifyHash } from '../../../src/passwords/registry.ts';
+import { django } from '../../../src/sources/systems/django.ts';
+
+const convert = django.converter({});
+const dumped = (fields: Record<string, unknown>, model = 'auth.user', pk: unknown = 7) => ({ model, pk, fields });
+
+const ANN = {
+  password: 'pbkdf2_sha256$1000$kT5vYx0mPzA1bQ$cnoKA7jmv4sF1byaeorI7Laz1706Ar64iTZq4Fu/xOM=',
+  last_login: '2024-01-02T03:04:05.678Z',
+  is_superuser: true,
+  username: 'ann',
+  first_name: 'Ann',
+  last_name: 'Arbor',
+  email: 'ann@example.com',
+  is_staff: false,
+  is_active: true,
+  date_joined: '2023-04-05T06:07:08Z',
+  groups: [1, 2],
+  user_permissions: [],
+};
+
+const NOTHING = {
+  userId: undefined,
+  userName: undefined,
+  email: undefined,
+  emailVerified: undefined,
+  firstName: undefined,
+  lastName: undefined,
+  displayName: undefined,
+  phone: undefined,
+  language: undefined,
+  state: undefined,
+  hash: undefined,
+  metadata: {},
+  notes: undefined,
+};
+
+const EXPECTED_ANN = {
+  ...NOTHING,
+  userId: '7',
+  userName: 'ann',
+  email: 'ann@example.com',
+  firstName: 'Ann',
+  lastName: 'Arbor',
+  hash: ANN.password,
+  metadata: { is_superuser: true, groups: [1, 2] },
+};
+
+test('a user of a dump', () => {
+  const person = convert(dumped(ANN));
+  assert.deepEqual(person, EXPECTED_ANN);
+  assert.ok('hash' in person && verifyHash(person.hash ?? '', 'correct horse'));
+});
+
+test('a row of the table, with the flags of PostgreSQL', () => {
+  const row = { id: '7', ...ANN, is_superuser: 't', is_staff: 'f', is_active: 't', last_login: '', groups: '' };
+  assert.deepEqual(convert(row), { ...EXPECTED_ANN, metadata: { is_superuser: true } });
+  assert.deepEqual(convert({ ...row, is_active: 'f' }), {
+    ...EXPECTED_ANN,
+    state: 'inactive',
+    metadata: { is_superuser: true },
+  });
+});
+
+test('a model of the project’s own, with its own fields', () => {
+  const fields = {
+    password: '',
+    email: 'lea@example.com',
+    email_verified: true,
+    name: 'Lea Lang',
+    phone_number: '079 123 45 67',
+    language: 'de',
+    is_active: true,
+    is_premium: false,
+    is_member_since: '2020',
+    newsletter: true,
+    score: 0,
+    tags: ['vip'],
+    settings: {},
+    note: null,
+  };
+  assert.deepEqual(convert(dumped(fields, 'accounts.member', '7d9f1f6e-3b1c-4a55-9d0a-6c1f9c0f2a11')), {
+    ...NOTHING,
+    userId: '7d9f1f6e-3b1c-4a55-9d0a-6c1f9c0f2a11',
+    email: 'lea@example.com',
+    emailVerified: true,
+    displayName: 'Lea Lang',
+    phone: '079 123 45 67',
+    language: 'de',
+    metadata: { is_member_since: '2020', newsletter: true, score: 0, tags: ['vip'] },
+  });
+});
+
+test('a dump with natural keys has no id', () => {
+  const { pk: _, ...natural } = dumped({ ...ANN, groups: [['editors']] });
+  const metadata = { is_superuser: true, groups: [['editors']] };
+  assert.deepEqual(convert(natural), { ...EXPECTED_ANN, userId: undefined, metadata });
+});
+
+test('other models are passed over, and never fail', () => {
+  const skipped = { skip: 'An object of another model: no user.' };
+  for (const other of [
+    dumped({ name: 'editors', permissions: [1] }, 'auth.group'),
+    dumped({ session_data: 'x' }, 'sessions.session'),
+    { model: 'auth.user', pk: 1 },
+    { model: 'auth.user', fields: null },
+    {},
+  ]) {
+    assert.deepEqual(convert(other), skipped);
+  }
+  assert.deepEqual(convert(dumped({ username: 7, email: [], password: {} })), {
+    ...NOTHING,
+    userId: '7',
+    userName: '7',
+  });
+});
+
+function passwordOf(password: string) {
+  const person = convert(dumped({ ...ANN, password }));
+  return 'skip' in person ? person : { hash: person.hash, notes: person.notes?.map((note) => note.id) };
+}
+
+test('an unusable password is none', () => {
+  for (const none of ['!', '!dvkMQXnVhzBnGlsuIYBEcDVVWZ3SytYtKcPmBVrN']) {
+    assert.deepEqual(passwordOf(none), { hash: undefined, notes: ['PASSWORD-UNUSABLE'] });
+  }
+  assert.deepEqual(passwordOf(''), { hash: undefined, notes: undefined });
+});
+
+test('a hasher that we lack is named, and nothing of its hash nor of a plain text', () => {
+  const unsupported = (hash: string) => ({ hash, notes: ['HASH-UNSUPPORTED'] });
+  assert.deepEqual(passwordOf('crypt$$aaLRqX8yZ0mJ2'), unsupported('$crypt$'));
+  assert.deepEqual(passwordOf('our_own_hasher$5$abc$def'), unsupported('$our-own-hasher$'));
+  assert.deepEqual(passwordOf('$argon2d$v=19$m=64,t=1,p=1$x$y'), unsupported('$argon2d$'));
+  for (const plain of ['hunter2', 'my$ecret', 'Geheim$1$2', '$', '$$']) {
+    assert.deepEqual(passwordOf(plain), unsupported('$unknown$'), plain);
+  }
+});
+
+test('is recognized by its dumps and by what its passwords look like', () => {
+  assert.equal(django.recognizes(dumped(ANN), 'json'), 1);
+  assert.ok(django.recognizes(dumped({ name: 'editors' }, 'auth.group'), 'json') > 0);
+  assert.ok(django.recognizes({ id: '1', ...ANN, password: '' }, 'csv') > 0.9);
+  assert.ok(django.recognizes({ email: 'a', password: ANN.password, is_active: 't' }, 'csv') > 0.9);
+  for (const other of [
+    {},
+    { model: 'Camry', year: 2001 },
+    { email: 'a', password: 'geheim', is_active: 't' },
+    { password: ANN.password, email: 'a' },
+  ]) {
+    assert.equal(django.recognizes(other, 'csv'), 0, JSON.stringify(other));
+  }
+});

@@ -1,0 +1,116 @@
+/** Users of Laravel: what is read of its table, as JSON and as CSV. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import bcrypt from 'bcryptjs';
+import type { Fields } from '../../../src/sources/source.ts';
+import { laravel } from '../../../src/sources/systems/laravel.ts';
+import { assertVerifies, noteIds, personOf } from '../people.ts';
+
+const convert = (record: Fields) => personOf(laravel, record);
+const AT = '2024-03-01T09:00:00.000000Z';
+const HASH = bcrypt.hashSync('correct hörse', 4).replace('$2b$', '$2y$');
+const ANN = { id: 1, name: 'Ann Ash', email: 'ann@example.com', email_verified_at: AT, password: HASH };
+
+describe('a user of Laravel', () => {
+  it('is taken with columns of the application, but for secrets', () => {
+    const person = convert({
+      ...ANN,
+      remember_token: 'x',
+      two_factor_secret: null,
+      two_factor_recovery_codes: null,
+      created_at: AT,
+      updated_at: AT,
+      role: 'admin',
+      settings: { theme: 'dark' },
+      company_id: 7,
+      footprint: 3,
+      weekly_digest: true,
+      api_token: 'x',
+      stripe_secret: 'x',
+    });
+    assert.deepEqual(person, {
+      userId: '1',
+      email: 'ann@example.com',
+      emailVerified: true,
+      displayName: 'Ann Ash',
+      hash: HASH,
+      links: [],
+      metadata: { role: 'admin', settings: { theme: 'dark' }, company_id: 7, footprint: 3, weekly_digest: true },
+      notes: [],
+    });
+    assertVerifies(person.hash, 'correct hörse');
+  });
+
+  it('has an address verified only by a date, however null is written; without the column nothing is said', () => {
+    for (const nothing of [null, '', 'NULL', '\\N', '0000-00-00 00:00:00']) {
+      assert.equal(convert({ ...ANN, email_verified_at: nothing }).emailVerified, false);
+    }
+    assert.equal(convert({ ...ANN, email_verified_at: '2024-03-01 09:00:00' }).emailVerified, true);
+    const { email_verified_at, ...without } = ANN;
+    assert.equal(email_verified_at, AT);
+    assert.equal(convert(without).emailVerified, undefined);
+  });
+
+  it('is left out when softly deleted, and only then', () => {
+    assert.ok('skip' in laravel.converter({})({ ...ANN, deleted_at: AT }));
+    for (const deleted_at of [null, '', 'NULL', '\\N', '0000-00-00 00:00:00']) {
+      assert.equal(convert({ ...ANN, deleted_at }).userId, '1');
+    }
+  });
+
+  it('is inactive where the application says so', () => {
+    const flags = [{ is_active: 0 }, { active: 'f' }, { banned_at: AT }, { is_blocked: 1 }, { status: 'Suspended' }];
+    for (const flag of flags) assert.equal(convert({ ...ANN, ...flag }).state, 'inactive', JSON.stringify(flag));
+    const others = [{ is_active: 1 }, { banned_at: null }, { blocked: '0' }, { status: 'active' }, { status: 3 }];
+    for (const flag of others) assert.equal(convert({ ...ANN, ...flag }).state, undefined, JSON.stringify(flag));
+  });
+
+  it('has links to the providers of Socialite', () => {
+    const { links } = convert({ ...ANN, provider: 'github', provider_id: 4711, google_id: '100', facebook_id: null });
+    assert.deepEqual(links, [
+      { provider: 'github', externalUserId: '4711' },
+      { provider: 'google', externalUserId: '100' },
+    ]);
+  });
+
+  it('is noted when her second factor was on, whose secret the key of the application hides', () => {
+    const on = { two_factor_secret: 'eyJpdiI6IngifQ==', two_factor_recovery_codes: 'x' };
+    assert.deepEqual(noteIds(convert({ ...ANN, ...on })), ['SECOND-FACTOR-LOST']);
+    assert.deepEqual(noteIds(convert({ ...ANN, ...on, two_factor_confirmed_at: AT })), ['SECOND-FACTOR-LOST']);
+    assert.deepEqual(noteIds(convert({ ...ANN, ...on, two_factor_confirmed_at: null })), []);
+    assert.equal(convert({ ...ANN, ...on }).totp, undefined);
+  });
+
+  it('has names and phone from wherever applications put them', () => {
+    const names = {
+      username: 'ann',
+      first_name: 'Ann',
+      surname: 'Ash',
+      locale: 'de',
+      mobile: '079',
+      phone_verified_at: AT,
+    };
+    const person = convert({ ...ANN, ...names });
+    assert.deepEqual(
+      [person.userName, person.firstName, person.lastName, person.language, person.phone, person.phoneVerified],
+      ['ann', 'Ann', 'Ash', 'de', '079', true],
+    );
+    assert.deepEqual(person.metadata, {});
+  });
+});
+
+describe('a user in a page of API resources', () => {
+  it('has nothing of what stands around it', () => {
+    assert.deepEqual(convert({ ...ANN, '@context': { status: 'ok' } }), convert(ANN));
+  });
+});
+
+describe('recognizing Laravel', () => {
+  it('goes by the columns of its migration', () => {
+    assert.equal(laravel.recognizes({ ...ANN, remember_token: null }, 'json'), 0.95);
+    assert.equal(laravel.recognizes(ANN, 'json'), 0.8);
+    assert.equal(laravel.recognizes({ id: 1, email: '', password: '', remember_token: '' }, 'csv'), 0.8);
+    assert.equal(laravel.recognizes({ id: 1, email: 'a@example.com', password: 'x' }, 'csv'), 0);
+    assert.equal(laravel.recognizes({ ...ANN, encrypted_password: 'x' }, 'json'), 0);
+  });
+});

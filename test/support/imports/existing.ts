@@ -1,0 +1,18 @@
+/** What the tests of skip, update and dry run share: the options of such an import, and users who are there before it. */
+import type { Pool } from '../../../src/db/pool.ts';
+import type { ExistingRule, ImportOptions } from '../../../src/imports/options.ts';
+import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import { acceptImport } from './imports.ts';
+
+export const SETTINGS = { codeTtlMs: 3_600_000 };
+
+export function special(onExisting: ExistingRule, dryRun = false): ImportOptions {
+  return { dryRun, onExisting, holdMails: false, webhook: undefined };
+}
+
+/** Imports people as usual; answers the import's id. */
+export async function importFirst(pool: Pool, writer: Pool, people: unknown[]): Promise<string> {
+  const importId = await acceptImport(pool, people);
+  await writeBatch(writer, importId, [...people.keys()], SETTINGS);
+  return importId;
+}

@@ -1,0 +1,79 @@
+/** Stops an import in the middle of its batches, for tests that need it there however fast the machine is. */
+import type { Pool } from '../../../src/db/pool.ts';
+import type { Answer } from '../answers.ts';
+import { must, type Service, type ServiceCall } from '../processes/service.ts';
+import { type Held, hold } from '../stores/locks.ts';
+import { waitFor } from '../wait.ts';
+import { usersOf } from './outcome.ts';
+
+/**
+ * Locks the import's row, as whoever ends it does: the last act of every batch waits for it.
+ * @returns what lets it go again
+ */
+export async function holdImport(pool: Pool, importId: string): Promise<() => Promise<void>> {
+  const { commit } = await hold(pool, 'select from imports where id = $1 for update', [importId]);
+  return commit;
+}
+
+/** Nobody is written into any import until it is let go; every batch waits, and imports are accepted all the same. */
+export function holdWriting(pool: Pool): Promise<Held> {
+  return hold(pool, 'lock table users in share mode');
+}
+
+/**
+ * Locks items of an import: a batch with one of them waits, while its row is free for actions and other users are written.
+ * @param from the first ordinal
+ * @param to the ordinal after the last; to the end unless told
+ */
+export function holdItems(pool: Pool, importId: string, from: number, to = 2 ** 31 - 1): Promise<Held> {
+  const sql = 'select from import_items where import_id = $1 and ordinal >= $2 and ordinal < $3 for update';
+  return hold(pool, sql, [importId, from, to]);
+}
+
+export interface HeldImport {
+  importId: string;
+  /** The answer to the request. */
+  accepted: Answer['body'];
+  /** One for each of the ordinals. */
+  gates: Held[];
+}
+
+/**
+ * Begins an import that gets as far as the first of the ordinals, and beyond each only when its gate is let go: so it
+ * cannot be over before. Of the users before the ordinal those are written whose batch holds none after it.
+ */
+export async function beginHeld(
+  service: Service,
+  body: unknown,
+  ordinals: number[],
+  options: ServiceCall & { query?: string } = {},
+): Promise<HeldImport> {
+  const writing = await holdWriting(service.pool);
+  const accepted = (await must(service.importBody(body, options))).body;
+  const { importId } = accepted;
+  const gates: Held[] = [];
+  for (const [i, from] of ordinals.entries()) {
+    gates.push(await holdItems(service.pool, importId, from, ordinals[i + 1]));
+  }
+  await writing.commit();
+  return { importId, accepted, gates };
+}
+
+/** Waits for more users of the import than `count`. */
+export function moreUsers(pool: Pool, importId: string, count = 0): Promise<boolean> {
+  return waitFor(async () => (await usersOf(pool, importId)) > count, { what: `more than ${count} users` });
+}
+
+/** Waits until `count` batches wait for a lock; answers the ids of their server processes. */
+export function waitingBatches(pool: Pool, count: number): Promise<number[]> {
+  return waitFor(
+    async () => {
+      const { rows } = await pool.query<{ pid: number }>(
+        `select pid from pg_stat_activity
+         where datname = current_database() and application_name = 'muster-writer' and wait_event_type = 'Lock'`,
+      );
+      return rows.length >= count ? rows.map((r) => r.pid) : undefined;
+    },
+    { what: `${count} batches to wait` },
+  );
+}

@@ -1,0 +1,171 @@
+/** Imports for tests below HTTP: bodies, acceptance, the rows of an import in any state, and a queue that only listens. */
+
+import type { Caller } from '../../../src/access/caller.ts';
+import { readConfig } from '../../../src/config.ts';
+import { openPool, type Pool } from '../../../src/db/pool.ts';
+import type { ImportDeps } from '../../../src/imports/deps.ts';
+import { receiveImport } from '../../../src/imports/intake/intake.ts';
+import type { ImportOptions } from '../../../src/imports/options.ts';
+import { DataOrgsParser } from '../../../src/imports/parse/data-orgs.ts';
+import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
+import type { JobToAdd, Queues } from '../../../src/queue/queues.ts';
+import { openSecrets } from '../../../src/secrets.ts';
+
+export const SECRETS = openSecrets(Buffer.alloc(32, 7).toString('base64'));
+export const ADMIN: Caller = { userId: 'admin', orgId: 'home', isIamOwner: true, orgRoles: new Map() };
+/** bcrypt of `secret`. */
+export const HASH = '$2b$04$7dJ3oGrugpNa9ehEuDgAduCifOSXx3xu9QwRL9i7yBhIgwDExuFwy';
+
+export async function addOrgs(pool: Pool, ...ids: string[]): Promise<void> {
+  await pool.query(
+    `insert into organizations (id, name, primary_domain, sequence)
+     select id, id, 'o' || md5(id) || '.localhost', 1 from unnest($1::text[]) as id`,
+    [ids],
+  );
+}
+
+/** Connections as the batch writer has them. */
+export function openWriterPool(url: string, max = 4): Pool {
+  return openPool(url, { max, name: 'test-writer', settings: WRITER_SESSION });
+}
+
+/** Removes all but organizations. */
+export async function wipe(pool: Pool): Promise<void> {
+  await pool.query('delete from users; delete from events; delete from imports; delete from import_items');
+}
+
+export interface Entry {
+  userId?: string;
+  state?: string;
+  user: Record<string, unknown> & { email: Record<string, unknown> };
+}
+
+/** A valid entry with a verified address and a hash, so that it needs no mail; `user` fields replace. */
+export function entry(name: string, user: Record<string, unknown> = {}, outer: { state?: string } = {}): Entry {
+  return {
+    userId: `id-${name}`,
+    ...outer,
+    user: {
+      userName: name,
+      profile: { firstName: 'Ann', lastName: 'Arbor' },
+      email: { email: `${name}@example.com`, isEmailVerified: true },
+      hashedPassword: { value: HASH },
+      ...user,
+    },
+  };
+}
+
+export function entries(count: number, user: Record<string, unknown> = {}): Entry[] {
+  return Array.from({ length: count }, (_, i) => entry(`u${i}`, user));
+}
+
+export interface QueueLog extends Queues {
+  /** Ids of all jobs handed in, in order, repeated ones too. */
+  added: string[];
+  /** Those of them that go before all that waits. */
+  urgent: string[];
+}
+
+/** Takes jobs and does nothing with them; `refuse` makes it fail. */
+export function queueLog(refuse: () => boolean = () => false): QueueLog {
+  const added: string[] = [];
+  const urgent: string[] = [];
+  return {
+    kind: 'redis',
+    added,
+    urgent,
+    async add(_, jobs: JobToAdd<unknown>[]) {
+      if (refuse()) throw new Error('the queue is away');
+      added.push(...jobs.map((j) => j.id));
+      urgent.push(...jobs.filter((j) => j.urgent).map((j) => j.id));
+    },
+    depth: async () => added.length,
+    workers: async () => 0,
+    check: async () => {},
+    async drop() {
+      added.length = 0;
+    },
+    work: () => ({ limit() {}, stop: async () => {} }),
+    close: async () => {},
+  };
+}
+
+export function importDeps(pool: Pool, env: Record<string, string> = {}): ImportDeps {
+  return { pool, config: readConfig(env), secrets: SECRETS, queues: queueLog() };
+}
+
+export interface AcceptOptions {
+  orgId?: string;
+  timeout?: unknown;
+  strict?: boolean;
+  special?: ImportOptions;
+  caller?: Caller;
+  /** Settings over the defaults, as environment variables. */
+  env?: Record<string, string>;
+  /** Bytes in each chunk that the parser sees. */
+  chunk?: number;
+}
+
+/** Takes a whole body, text or value, as the bulk import does; answers the import's id. */
+export async function acceptBody(pool: Pool, body: unknown, options: AcceptOptions = {}): Promise<string> {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const how = { parser: new DataOrgsParser(), strict: options.strict ?? false, special: options.special };
+  return receiveImport(
+    importDeps(pool, options.env),
+    options.caller ?? ADMIN,
+    cut(bytes, options.chunk ?? 65_536),
+    how,
+  );
+}
+
+export async function* cut(bytes: Buffer, size: number): AsyncIterable<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+/** Takes entries for one organization. */
+export function acceptImport(pool: Pool, humanUsers: unknown[], options: AcceptOptions = {}): Promise<string> {
+  const { orgId = 'org', timeout = '1h' } = options;
+  return acceptBody(pool, { dataOrgs: { orgs: [{ orgId, humanUsers }] }, timeout }, options);
+}
+
+/** Overwrites columns of an import, for states that would take long to reach. Values are SQL: `now() - interval '1h'`. */
+export async function setImport(pool: Pool, importId: string, columns: Record<string, string>): Promise<void> {
+  const list = Object.entries(columns).map(([name, sql]) => `${name} = ${sql}`);
+  await pool.query(`update imports set ${list.join(', ')} where id = $1`, [importId]);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: rows as the test asks for them
+export type Row = Record<string, any>;
+
+export async function importRow(pool: Pool, importId: string): Promise<Row> {
+  const { rows } = await pool.query('select * from imports where id = $1', [importId]);
+  return rows[0] as Row;
+}
+
+/** The import's items in body order. */
+export async function itemRows(pool: Pool, importId: string): Promise<Row[]> {
+  return (await pool.query('select * from import_items where import_id = $1 order by ordinal', [importId])).rows;
+}
+
+/** What an item failed with: the stable id of its error. */
+export function errorIdOf(item: Row | undefined): string | undefined {
+  return item?.error?.details[0].id;
+}
+
+/** Rows of each table that a batch writes. */
+export async function tableCounts(pool: Pool): Promise<Record<string, number>> {
+  const { rows } = await pool.query(`select
+    (select count(*)::int from users) as users, (select count(*)::int from events where aggregate_type = 'user') as events,
+    (select count(*)::int from user_metadata) as metadata, (select count(*)::int from user_idp_links) as links,
+    (select count(*)::int from codes) as codes, (select count(*)::int from mail_outbox) as mails`);
+  return rows[0];
+}
+
+/** Whether a statement of the batch writer waits for somebody else's lock. */
+export async function writerWaits(pool: Pool): Promise<boolean> {
+  const { rows } = await pool.query(
+    `select from pg_stat_activity
+     where application_name = 'test-writer' and wait_event_type = 'Lock' and datname = current_database()`,
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,32 @@
+/** One entry of an import before its judge: what it becomes, what is wrong with it, what it warns of. */
+import type { FieldViolation } from '../../../src/errors.ts';
+import type { Item, PendingItem } from '../../../src/imports/items.ts';
+import { toItem } from '../../../src/imports/validate/validate.ts';
+import { entry, SECRETS } from './imports.ts';
+
+export interface Judged {
+  item: Item;
+  /** Bad fields, each as `path: what is wrong`. */
+  problems: string[];
+  /** Paths of unknown fields, repeated ones too. */
+  unknown: string[];
+}
+
+export function judge(value: unknown, strict = false): Judged {
+  const unknown: string[] = [];
+  const item = toItem(value, SECRETS, { unknown: (path) => unknown.push(path) }, strict);
+  const violations = (item.error?.details[1]?.fieldViolations ?? []) as FieldViolation[];
+  return { item, problems: violations.map((v) => `${v.field}: ${v.description}`), unknown };
+}
+
+/** The fields of a valid entry whose user has these fields in place of the usual ones. */
+export function problemsOf(user: Record<string, unknown>): string[] {
+  return judge(entry('ann', user)).problems;
+}
+
+/** @throws Error when the entry is not valid */
+export function pendingOf(value: unknown): PendingItem {
+  const { item, problems } = judge(value);
+  if (item.state !== 'pending') throw new Error(`not valid: ${problems.join('; ')}`);
+  return item;
+}

@@ -1,0 +1,96 @@
+/**
+ * A process of ours as the tests run it: an entry file with an environment of its own, its output kept.
+ *
+ * It is told over IPC that we are gone, so it ends by itself should the test be killed.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface TestProcess {
+  pid: number;
+  /** What it said when it was ready: `port` of an API. */
+  ready: Record<string, unknown>;
+  /** All that it wrote so far, to stdout and stderr. */
+  output(): string;
+  kill(signal: NodeJS.Signals): void;
+  /** Settles when it is gone. */
+  exited: Promise<Exit>;
+  readonly isOver: boolean;
+}
+
+const ROOT = new URL('../../../', import.meta.url);
+
+/** A process of ours as node knows it. */
+export interface Child {
+  process: ChildProcess;
+  /** All that it wrote so far, to stdout and stderr. */
+  output(): string;
+  /** Settles when it is gone. */
+  exited: Promise<Exit>;
+}
+
+/**
+ * Spawns `file`, a path from the root of the project.
+ * @param env all of its environment but PATH and where compiled code is kept
+ */
+export function spawnChild(file: string, env: Record<string, string>): Child {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, [fileURLToPath(new URL(file, ROOT))], {
+    cwd: fileURLToPath(ROOT),
+    env: { PATH, NODE_COMPILE_CACHE, ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const chunks: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text) => chunks.push(text));
+  const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
+  return { process: child, output: () => chunks.join(''), exited };
+}
+
+/**
+ * Waits until a child says that it is ready.
+ * @returns what it said
+ * @throws Error with its output when it ends instead
+ */
+export async function untilReady(child: Child, name: string): Promise<Record<string, unknown>> {
+  const ready = await Promise.race([readiness(child.process), child.exited]);
+  if ('ready' in ready) return ready;
+  throw new Error(`${name} ended (${ready.code ?? ready.signal}) before it was ready:\n${child.output()}`);
+}
+
+/**
+ * Starts `file`, a path from the root of the project, and waits until it is ready.
+ * @param env all of its environment but PATH and where compiled code is kept
+ * @throws Error with its output when it ends instead
+ */
+export async function startChild(file: string, env: Record<string, string>): Promise<TestProcess> {
+  const child = spawnChild(file, env);
+  const ready = await untilReady(child, file);
+  const { process: own, output, exited } = child;
+  return {
+    pid: own.pid as number,
+    ready,
+    output,
+    kill: (signal) => void own.kill(signal),
+    exited,
+    get isOver() {
+      return own.exitCode !== null || own.signalCode !== null;
+    },
+  };
+}
+
+function readiness(child: ChildProcess): Promise<{ ready: true } & Record<string, unknown>> {
+  return new Promise((resolve) => {
+    child.on('message', function hear(message) {
+      if (!(message as { ready?: boolean }).ready) return;
+      child.off('message', hear);
+      resolve(message as { ready: true });
+    });
+  });
+}

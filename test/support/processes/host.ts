@@ -1,0 +1,37 @@
+/** A process that runs an API or a worker, and the next one when that has stopped; told what to do over IPC (hosts.ts). */
+import type { Logger } from 'pino';
+import { readConfig } from '../../../src/config.ts';
+import { type Running, requireStores, type StoresConfig } from '../../../src/lifecycle.ts';
+import { openLogger } from '../../../src/logger.ts';
+import type { Order } from './hosts.ts';
+
+type Start = (config: StoresConfig, logger: Logger, stopping: AbortSignal) => Promise<Running>;
+
+/** Each loads what it needs when it is first asked for. */
+const STARTS: Record<string, () => Promise<Start>> = {
+  api: async () => (await import('../../../src/start/api.ts')).startApi,
+  worker: async () => (await import('../../../workers/start.ts')).startWorker,
+};
+
+let running: Running | undefined;
+let stopping: AbortController | undefined;
+
+async function run(name: string, env: Record<string, string>): Promise<void> {
+  const start = await (STARTS[name] as () => Promise<Start>)();
+  const config = requireStores(readConfig(env));
+  stopping = new AbortController();
+  running = await start(config, openLogger({ level: config.LOG_LEVEL, name }), stopping.signal);
+  process.send?.({ ready: true, ...running.ready });
+}
+
+async function stop(): Promise<void> {
+  stopping?.abort();
+  await running?.stop();
+  process.send?.({ stopped: true });
+}
+
+process.on('message', ({ run: name, env = {} }: Order) => {
+  // A failure is that of the process, as it is for the entries.
+  void (name ? run(name, env) : stop());
+});
+process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,50 @@
+/** A process of ours that need not get ready: what it says, and how it ends. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+export interface Launched {
+  /** All that it wrote to stdout so far: its log. */
+  log(): string;
+  /** All that it wrote to stderr so far. */
+  errors(): string;
+  kill(signal: NodeJS.Signals): void;
+  /** Settles when it is gone: its status, or the signal. */
+  ended: Promise<number | string>;
+}
+
+/** Starts `file`, a path from the root of the project; it is killed when the test is over. */
+export function launch(t: TestContext, file: string, env: Record<string, string>): Launched {
+  const entry = fileURLToPath(new URL(`../../../${file}`, import.meta.url));
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, [entry], { env: { PATH, NODE_COMPILE_CACHE, ...env }, stdio: 'pipe' });
+  const texts = { log: '', errors: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    texts.log += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    texts.errors += text;
+  });
+  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return { log: () => texts.log, errors: () => texts.errors, kill: (signal) => void child.kill(signal), ended };
+}
+
+/** A port that somebody listens on. */
+export async function takenPort(t: TestContext): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return String((server.address() as { port: number }).port);
+}
+
+/** What a log of JSON lines holds at `warn` and above. */
+export function warnings(log: string): { level: number; msg: string; repeats?: number }[] {
+  const lines = log.split('\n').filter((line) => line.startsWith('{'));
+  return lines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 40);
+}

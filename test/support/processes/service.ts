@@ -1,0 +1,151 @@
+/**
+ * Muster as it runs in earnest: API and worker processes of their own over a fresh database, a queue of its own on the
+ * backend of choice, and a real SMTP server that keeps the mails.
+ */
+import { randomBytes } from 'node:crypto';
+import test, { type TestContext } from 'node:test';
+import type { Pool } from '../../../src/db/pool.ts';
+import { openQueues, type QueueName } from '../../../src/queue/queues.ts';
+import type { Answer } from '../answers.ts';
+import { type Calls, must, openCalls, type ServiceCall } from '../calls.ts';
+import { type SmtpCatcher, startSmtp } from '../smtp.ts';
+import { abandonLocks } from '../stores/locks.ts';
+import { testDatabase } from '../stores/postgres.ts';
+import { redisUrl, requireOrSkip } from '../stores/redis.ts';
+import { waitFor } from '../wait.ts';
+import { type Fleet, openFleet } from './fleet.ts';
+
+export { must, type ServiceCall } from '../calls.ts';
+
+export const BACKENDS = ['redis', 'postgres'] as const;
+export type Backend = (typeof BACKENDS)[number];
+
+/** When the run is on other stores than the usual ones. */
+const STORES = process.env.TEST_STORES_NAME ? `; ${process.env.TEST_STORES_NAME}` : '';
+
+/** One test per queue backend; that on Redis is skipped by name where there is no redis-server. */
+export function onBothBackends(name: string, run: (t: TestContext, backend: Backend) => Promise<void>): void {
+  for (const backend of BACKENDS) {
+    test(`${name} (queue on ${backend}${STORES})`, async (t) => {
+      if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
+      await run(t, backend);
+    });
+  }
+}
+
+export interface ServiceOptions {
+  backend: Backend;
+  /** Settings of all processes, as environment variables. */
+  env?: Record<string, string>;
+  /** Worker processes to begin with; 1 unless told. */
+  workers?: number;
+  /** Another database than a fresh one of the run's server; it is not removed. */
+  database?: { url: string; pool: Pool };
+  /** Another Redis than the run's. */
+  redisUrl?: string;
+  /** Processes started by the entries and by nothing else: for what signals, exit codes and memory tell. */
+  ownProcesses?: boolean;
+  /** Runs when all processes have ended: for stores of the test's own. */
+  onStopped?: () => Promise<void>;
+}
+
+export interface Service extends Calls, Omit<Fleet, 'stop'> {
+  backend: Backend;
+  databaseUrl: string;
+  redisUrl: string | undefined;
+  queuePrefix: string;
+  /** Token of the instance's administrator. */
+  token: string;
+  pool: Pool;
+  smtp: SmtpCatcher;
+  /** The result once the import has ended. */
+  waitForEnd(importId: string, options?: ServiceCall & { timeoutMs?: number }): Promise<Answer['body']>;
+  /** The result of a bulk import that was accepted, once it has ended. */
+  imported(body: unknown): Promise<Answer['body']>;
+  /** Jobs that wait or run. */
+  depth(queue?: QueueName): Promise<number>;
+  /** Throws away all jobs, as a queue that lost its memory. */
+  loseJobs(queue?: QueueName): Promise<void>;
+}
+
+/** Timings small enough for tests, where something waits for them; limits are generous. Any of them may be replaced. */
+const TIMINGS = {
+  RESCUE_AFTER_MS: '1000',
+  JOB_LOCK_MS: '30000',
+  ABANDONED_AFTER_MS: '60000',
+  STOP_AFTER_MS: '60000',
+  SINGLE_IMPORT_TIMEOUT_MS: '60000',
+  HASH_THREADS: '1',
+};
+
+/** Starts a service with one API; it is stopped when the test is over, and every process must do so cleanly. */
+export async function startService(t: TestContext, options: ServiceOptions): Promise<Service> {
+  const own = options.database ? undefined : await testDatabase();
+  const { url: databaseUrl, pool } = (options.database ?? own) as { url: string; pool: Pool };
+  const smtp = await startSmtp();
+  const settings = settingsOf(options, databaseUrl, smtp);
+  const fleet = openFleet({ env: settings, ownProcesses: options.ownProcesses ?? false });
+  const queues = openQueues(settings);
+  t.after(async () => {
+    abandonLocks(pool);
+    await Promise.all([fleet.stop(), queues.close()])
+      .finally(() => Promise.all([smtp.stop(), own?.drop()]))
+      .finally(options.onStopped);
+  });
+  const token = settings.BOOTSTRAP_TOKEN;
+  const calls = openCalls(() => fleet.url, token);
+  await fleet.startApi();
+  await Promise.all(Array.from({ length: options.workers ?? 1 }, () => fleet.startWorker()));
+  return {
+    ...calls,
+    ...fleet,
+    get url() {
+      return fleet.url;
+    },
+    backend: options.backend,
+    databaseUrl,
+    redisUrl: settings.REDIS_URL,
+    queuePrefix: settings.QUEUE_PREFIX,
+    token,
+    pool,
+    smtp,
+    waitForEnd: (importId, given) => waitForEnd(pool, calls, importId, given),
+    async imported(body) {
+      const { importId } = (await must(calls.importBody(body))).body;
+      return waitForEnd(pool, calls, importId);
+    },
+    depth: (queue = 'imports') => queues.depth(queue),
+    loseJobs: (queue = 'imports') => queues.drop(queue),
+  };
+}
+
+function settingsOf(options: ServiceOptions, databaseUrl: string, smtp: SmtpCatcher) {
+  const redis: { REDIS_URL?: string } =
+    options.backend === 'redis' ? { REDIS_URL: options.redisUrl ?? (redisUrl() as string) } : {};
+  return {
+    ...TIMINGS,
+    ...redis,
+    DATABASE_URL: databaseUrl,
+    SMTP_URL: smtp.url,
+    QUEUE_PREFIX: `s${randomBytes(6).toString('hex')}`,
+    BOOTSTRAP_TOKEN: randomBytes(24).toString('base64url'),
+    ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    PORT: '0',
+    ...options.env,
+  };
+}
+
+async function waitForEnd(
+  pool: Pool,
+  { call }: Calls,
+  importId: string,
+  { timeoutMs = 180_000, ...given }: ServiceCall & { timeoutMs?: number } = {},
+): Promise<Answer['body']> {
+  // The row is cheaper to look at than the result, and workers need the processor.
+  const row = async () => (await pool.query('select * from imports where id = $1', [importId])).rows[0];
+  const what = `the end of import ${importId}`;
+  await waitFor(async () => (await row()).state !== 'running', { what, timeoutMs }).catch(async (error) => {
+    throw new Error(`${error.message}: ${JSON.stringify(await row())}`);
+  });
+  return (await must(call('GET', `/admin/v1/imports/${importId}`, undefined, given))).body;
+}

@@ -1,0 +1,87 @@
+/**
+ * The files of the test server, made once for all runs: initdb and the migrations take longer than most tests.
+ *
+ * Guarantee: what is in the cache is whole, as it is renamed into its place when the server that made it has ended. Its
+ * name holds all that it was made from. If we die here, what was begun stays in the folder for temporary files.
+ */
+import { execFile } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const CACHE = join(ROOT, 'node_modules/.cache/test-clusters');
+const MIGRATIONS = join(ROOT, 'src/db/migrations');
+
+const MEMORY = '/dev/shm';
+const ENOUGH = 4 * 2 ** 30;
+
+/** Where a test server may have its files: in memory, if there is a lot of it. Removes what runs left that were killed. */
+export async function newFolder(): Promise<string> {
+  const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
+  return folderIn(bavail * bsize > ENOUGH ? MEMORY : tmpdir());
+}
+
+/** The name of a new folder. */
+export async function folderIn(base: string): Promise<string> {
+  for (const name of await readdir(base)) {
+    const [, pid] = /^muster-test-(\d+)-/.exec(name) ?? [];
+    if (pid && !isAlive(Number(pid))) await rm(join(base, name), { recursive: true, force: true });
+  }
+  return join(base, `muster-test-${process.pid}-${randomBytes(4).toString('hex')}`);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/**
+ * Puts a data folder of a server that was stopped to `dataDir`.
+ * @param make starts a server in that folder, fills it and stops it
+ */
+export async function copyCluster(dataDir: string, make: (dataDir: string) => Promise<void>): Promise<void> {
+  const cached = join(CACHE, await nameOf());
+  if (!(await stat(cached).catch(() => undefined))) {
+    await make(dataDir);
+    await keep(dataDir, cached);
+  }
+  // With owners and modes: the files belong to the user of PostgreSQL.
+  else await copy(cached, dataDir);
+}
+
+async function keep(dataDir: string, cached: string): Promise<void> {
+  const draft = `${cached}.${process.pid}`;
+  await mkdir(CACHE, { recursive: true });
+  await copy(dataDir, draft);
+  // Of two runs that make the same at once, one comes too late.
+  await rename(draft, cached).catch(() => rm(draft, { recursive: true, force: true }));
+  for (const other of await readdir(CACHE)) {
+    if (!cached.startsWith(join(CACHE, other))) await rm(join(CACHE, other), { recursive: true, force: true });
+  }
+}
+
+async function copy(from: string, to: string): Promise<void> {
+  await promisify(execFile)('cp', ['-a', from, to]);
+  await chmod(to, 0o711);
+}
+
+/** Changes with the schema, with the versions of PostgreSQL and BullMQ, and with what makes a cluster. */
+async function nameOf(): Promise<string> {
+  const hash = createHash('sha256').update(`${process.platform} ${process.getuid?.()}`);
+  const migrations = (await readdir(MIGRATIONS)).sort().map((file) => join(MIGRATIONS, file));
+  const makers = [
+    'package-lock.json',
+    'src/db/embedded/cluster.ts',
+    'src/queue/schema.ts',
+    'test/support/stores/postgres.ts',
+  ];
+  for (const file of [...migrations, ...makers.map((file) => join(ROOT, file))]) hash.update(await readFile(file));
+  return hash.digest('hex').slice(0, 16);
+}

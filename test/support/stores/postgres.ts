@@ -1,0 +1,168 @@
+/**
+ * A migrated database of its own for each test file or test.
+ *
+ * `npm test` starts one server for the whole run (TEST_DATABASE_URL); a file that is run alone starts one itself. The
+ * schema is made once per server, in a template that databases are cloned from. Nothing here keeps the process alive:
+ * pools, the server and what was not dropped go when the tests are over.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import pg from 'pg';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/db/embedded/embedded.ts';
+import { migrate } from '../../../src/db/migrate.ts';
+import type { Pool } from '../../../src/db/pool.ts';
+import { migrateQueue } from '../../../src/queue/schema.ts';
+import { copyCluster, newFolder } from './cluster-cache.ts';
+import { abandonLocks } from './locks.ts';
+
+/** Tests need no durability, except those that start a server of their own. */
+const SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '500',
+  max_wal_size: '256MB',
+};
+
+/** Starts a server in a folder of its own, which `stop` removes. */
+export async function startTestServer(): Promise<EmbeddedPostgres> {
+  const dataDir = await newFolder();
+  const removeFolder = () => rm(dataDir, { recursive: true, force: true });
+  const start = async () => {
+    await copyCluster(dataDir, makeCluster);
+    return startEmbeddedPostgres({ dataDir, settings: SETTINGS, background: true });
+  };
+  const server = await start().catch(async (error) => {
+    await removeFolder();
+    throw error;
+  });
+  return {
+    url: server.url,
+    socketDir: server.socketDir,
+    pid: server.pid,
+    async stop() {
+      await server.stop();
+      await removeFolder();
+    },
+  };
+}
+
+/** The files of a server that has the template already. */
+async function makeCluster(dataDir: string): Promise<void> {
+  const server = await startEmbeddedPostgres({ dataDir, settings: SETTINGS });
+  const pool = new pg.Pool({ connectionString: server.url, max: 1 });
+  pool.on('error', () => {}); // the server stops while it says goodbye
+  await ensureTemplate(pool, server.url);
+  await pool.end();
+  await server.stop();
+}
+
+export interface TestDatabase {
+  url: string;
+  pool: Pool;
+  /** Ends the pool and removes the database, cutting whoever is still connected. */
+  drop(): Promise<void>;
+}
+
+/** Much faster where a checkpoint need not wait for the disk. */
+const CLONE = process.env.TEST_OWN_POSTGRES === 'distribution' ? '' : 'strategy file_copy';
+let admin: Promise<Pool> | undefined;
+let template: Promise<string> | undefined;
+const cleanups = new Set<() => Promise<void>>();
+
+// Hooks of node:test run in the order of their registration, so ours would run before those of the tests.
+process.once('beforeExit', async () => {
+  for (const clean of [...cleanups].reverse()) await clean();
+});
+
+/**
+ * Clones the template.
+ * @param t gives the database a readable name
+ */
+export async function testDatabase(t?: { name: string }): Promise<TestDatabase> {
+  admin ??= openAdmin();
+  const server = await admin;
+  template ??= ensureTemplate(server, serverUrl);
+  const label = (t?.name ?? '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .slice(0, 30);
+  const name = `test_${label}_${randomBytes(5).toString('hex')}`;
+  await server.query(`create database ${name} template ${await template} ${CLONE}`);
+  const url = withDatabase(serverUrl, name);
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 10,
+    allowExitOnIdle: true,
+  });
+  pool.on('error', () => {});
+  const drop = async () => {
+    if (!cleanups.delete(drop)) return;
+    abandonLocks(pool);
+    await pool.end();
+    await server.query(`drop database if exists ${name} with (force)`);
+  };
+  cleanups.add(drop);
+  return { url, pool, drop };
+}
+
+let serverUrl = process.env.TEST_DATABASE_URL ?? '';
+
+async function openAdmin(): Promise<Pool> {
+  if (!serverUrl) {
+    const own = await startTestServer();
+    serverUrl = own.url;
+    cleanups.add(() => own.stop());
+  }
+  const pool = new pg.Pool({
+    connectionString: serverUrl,
+    max: 2,
+    allowExitOnIdle: true,
+  });
+  pool.on('error', () => {});
+  cleanups.add(() => pool.end());
+  return pool;
+}
+
+/** Test files run at once: the first one makes the template, the others wait for it. */
+async function ensureTemplate(server: Pool, url: string): Promise<string> {
+  const name = `template_${schemaHash()}`;
+  const client = await server.connect();
+  try {
+    await client.query('select pg_advisory_lock(42)');
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
+    if (rowCount === 0) await makeTemplate(client, url, name);
+  } finally {
+    await client.query('select pg_advisory_unlock(42)').finally(() => client.release());
+  }
+  return name;
+}
+
+/** Renamed when complete, so that a template is never half made. */
+async function makeTemplate(client: pg.PoolClient, url: string, name: string): Promise<void> {
+  const draft = `draft_${randomBytes(5).toString('hex')}`;
+  await client.query(`create database ${draft}`);
+  const pool = new pg.Pool({
+    connectionString: withDatabase(url, draft),
+    max: 3,
+  });
+  await migrate(pool);
+  await migrateQueue(pool);
+  await pool.end();
+  await client.query(`alter database ${draft} rename to ${name}`);
+}
+
+/** A server that runs on, or the cache of another version, may hold the template of an older schema. */
+function schemaHash(): string {
+  const folder = new URL('../../../src/db/migrations/', import.meta.url);
+  const hash = createHash('sha256');
+  for (const file of readdirSync(folder).sort()) hash.update(readFileSync(new URL(file, folder)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${name}`;
+  return changed.toString();
+}

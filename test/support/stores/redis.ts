@@ -1,0 +1,75 @@
+/** The Redis of the test run; it dies with us, as its keeper reads a pipe that we hold. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { claimPort } from '../../../src/start/address.ts';
+import { findProgram } from '../runner/programs.ts';
+import { waitFor } from '../wait.ts';
+
+export { requireOrSkip } from '../runner/programs.ts';
+
+/** Address of the run's Redis; undefined where there is none. Tests keep apart by QUEUE_PREFIX. */
+export function redisUrl(): string | undefined {
+  return process.env.TEST_REDIS_URL;
+}
+
+/** For a test that starts one of its own: the program that the run's is of. */
+export function redisProgram(): string {
+  return findProgram(process.env.TEST_OWN_REDIS === 'valkey' ? 'valkey' : 'redis') as string;
+}
+
+export interface TestRedis {
+  url: string;
+  pid: number;
+  stop(): Promise<void>;
+}
+
+const KEEPER = '"$@" & echo $!; read -r _; kill -s TERM $!; wait';
+
+/** Starts a Redis that keeps nothing on disk, on a free port. */
+export async function startRedis(program: string, extra: string[] = []): Promise<TestRedis> {
+  const port = await claimPort('127.0.0.1', 0);
+  const options = [
+    '--port',
+    `${port}`,
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--maxmemory-policy',
+    'noeviction',
+  ];
+  const keeper = spawn('/bin/sh', ['-c', KEEPER, 'sh', program, ...options, ...extra], {
+    detached: true,
+    cwd: '/tmp',
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const exited = once(keeper, 'exit');
+  const [first] = await once(keeper.stdout, 'data');
+  keeper.stdout.resume();
+  await waitFor(() => answersPing(port), {
+    what: `redis-server on port ${port}`,
+  });
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    pid: Number(String(first).split('\n')[0]),
+    async stop() {
+      keeper.stdin.end();
+      await exited;
+    },
+  };
+}
+
+function answersPing(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    const done = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('data', (data) => done(data.toString().startsWith('+PONG')));
+    socket.once('error', () => done(false));
+  });
+}
