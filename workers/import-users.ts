@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { openPool } from '../src/db/pool.ts';
+import type { ItemPointer } from '../src/imports/job.ts';
 import {
   type BatchFault,
   type BatchStore,
@@ -10,7 +11,7 @@ import {
 } from '../src/imports/run/batch-writer.ts';
 import { specialStores } from '../src/imports/run/existing/stores.ts';
 import { createTurns } from '../src/imports/run/fair-slots.ts';
-import { batchStore, type ItemPointer, processItem } from '../src/imports/run/process.ts';
+import { batchStore, processItem } from '../src/imports/run/process.ts';
 import { WRITER_SESSION } from '../src/imports/run/write-batch.ts';
 import type { Hasher } from '../src/passwords/hasher.ts';
 import type { Queues } from '../src/queue/queues.ts';

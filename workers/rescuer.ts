@@ -7,7 +7,7 @@ import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
 import type { Db, Pool } from '../src/db/pool.ts';
 import { sweepFailures } from '../src/identity/login/failures.ts';
-import { sweepExpired } from '../src/identity/oauth/store.ts';
+import { sweepExpired } from '../src/identity/oauth/sweep.ts';
 import { parseDuration } from '../src/imports/duration.ts';
 import { sweepKeys } from '../src/imports/intake/idempotency.ts';
 import { rescueRound } from '../src/imports/maintenance/rescue.ts';

@@ -5,17 +5,17 @@
  * Whoever sets it anew, by a code or as a manager, ends the user's logins, as somebody else may know the old one; users
  * who change it themselves stay logged in. If we die before the commit the old one holds.
  */
+
+import { clearFailures, revokeLogins } from '../access/revocation.ts';
 import type { AppendedEvent, Details } from '../db/events.ts';
 import { type Db, transaction } from '../db/pool.ts';
 import { type ApiError, invalidArgument } from '../errors.ts';
 import { badFields } from '../http/parse-body.ts';
 import { type LoginDeps, verifyOwnPassword } from '../identity/login/check.ts';
-import { clearFailures } from '../identity/login/failures.ts';
 import { findLogin, type Login } from '../identity/login/store.ts';
 import { endCodes } from '../mail/codes.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import { passwordAge } from '../policies/age.ts';
-import { endLogins } from '../users/end-logins.ts';
 import type { User } from '../users/store.ts';
 import { changedAnswer, changeUser, requireHuman } from './credentials.ts';
 
@@ -69,7 +69,7 @@ export async function readyPassword(
   const hash = await hashOf(deps.hasher, password);
   return async (db, user) => {
     requireHuman(user, 'PASSWORD');
-    if (!checked) await endLogins(db, userId);
+    if (!checked) await revokeLogins(db, userId);
     else if (checked.passwordSetAt !== (await findLogin(db, { userId }))?.passwordSetAt) throw wrongPassword();
     const event = { type: 'user.human.password.changed', editor };
     return storePassword(db, user, { hash, changeRequired: password.changeRequired }, event);

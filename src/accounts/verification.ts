@@ -5,6 +5,8 @@
  * change, its event and the end of its code are one transaction. No code changes a state, but that of a user who is
  * INITIAL. If we die before it, one try of the code is spent.
  */
+
+import { revokeLogins } from '../access/revocation.ts';
 import type { AppendedEvent, Details } from '../db/events.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
 import { type ApiError, invalidArgument } from '../errors.ts';
@@ -12,7 +14,6 @@ import { type Code, isOpen, tryCode, useCode } from '../mail/codes.ts';
 import type { MailKind } from '../mail/links.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { Secrets } from '../secrets.ts';
-import { endLogins } from '../users/end-logins.ts';
 import { findUser, type User } from '../users/store.ts';
 import { changedAnswer, changeUser } from './credentials.ts';
 import {
@@ -92,7 +93,7 @@ export async function readyPasswordByCode(
   const hash = await hashOf(deps.hasher, password);
   return async (db, user) => {
     if (user.state === 'inactive' || !(await useCode(db, code))) throw codeInvalid();
-    await endLogins(db, user.id);
+    await revokeLogins(db, user.id);
     const type = code.purpose === 'initialise' ? 'user.human.initialised' : 'user.human.password.changed';
     const change = { hash, changeRequired: password.changeRequired };
     const verifiesEmail = code.purpose === 'initialise' || code.mailed;

@@ -6,8 +6,11 @@
  * transaction that stands idle loses its locks before those who wait for them give up.
  * Holds no state of ours. On crash: the server ends our transactions by the same limits.
  */
-import type { Db } from './pool.ts';
+import type pg from 'pg';
 import type { SessionSettings } from './session.ts';
+
+/** The one connection of a transaction. */
+type Connection = Pick<pg.ClientBase, 'query'>;
 
 /** One statement, unless configured. */
 export const STATEMENT_MS = 30_000;
@@ -49,7 +52,7 @@ export const SERVER_KEEP_ALIVE: SessionSettings = {
 };
 
 /** Transactions that were allowed more, by their connection. */
-const long = new WeakSet<Db>();
+const long = new WeakSet<Connection>();
 
 // A server on Windows refuses every interval but 0.
 const ALLOW_LONG = `select set_config('statement_timeout', '${LONG_STATEMENT_MS}', true),
@@ -60,17 +63,17 @@ const ALLOW_LONG = `select set_config('statement_timeout', '${LONG_STATEMENT_MS}
  * Lets the statements of a transaction take up to ten minutes each, for work that grows with an import. The server ends them
  * when it notices that the client is gone. Locks are waited for no longer than else.
  */
-export async function allowLong(db: Db): Promise<void> {
+export async function allowLong(db: Connection): Promise<void> {
   await db.query(ALLOW_LONG);
   long.add(db);
 }
 
 /** The transaction is over. */
-export function endLong(db: Db): void {
+export function endLong(db: Connection): void {
   long.delete(db);
 }
 
 /** How long a statement on this connection may take now. */
-export function statementMsOn(db: Db, usualMs: number): number {
+export function statementMsOn(db: Connection, usualMs: number): number {
   return long.has(db) ? Math.max(usualMs, LONG_STATEMENT_MS) : usualMs;
 }

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import type { Db } from '../db/pool.ts';
 import { webhookUrl } from '../webhooks/schema.ts';
-import { queryOf } from './http/queries.ts';
+import { queryOf } from './query.ts';
 import type { HashCount } from './validate/hash-counts.ts';
 
 const yesOrNo = () => z.enum(['true', 'false'], 'must be true or false').optional();

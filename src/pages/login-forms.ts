@@ -1,9 +1,11 @@
 /** The pages of a log-in. They work without JavaScript; all of their forms go to the address of the log-in itself. */
 
-import type { ProofStep } from '../accounts/pages/login-proof.ts';
 import { type Html, html } from '../html.ts';
 import type { Page } from './layout.ts';
 import { alert, field, hidden, newPasswordFields, type Problem, problemPage, titled } from './parts.ts';
+
+/** What is still asked for: the code of the second factor, or a new password, and why. */
+export type ProofStep = 'code' | 'required' | 'expired' | 'expiring';
 
 /** What every page of one log-in has in common. */
 export interface LoginFrame {

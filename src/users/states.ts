@@ -8,11 +8,10 @@
 
 import { keepAnIamOwner } from '../access/members.ts';
 import type { OperationId } from '../access/permissions.ts';
+import { clearFailures, revokeLogins } from '../access/revocation.ts';
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
-import { clearFailures } from '../identity/login/failures.ts';
-import { endLogins } from './end-logins.ts';
 import type { User, UserState } from './store.ts';
 
 interface Transition {
@@ -57,7 +56,7 @@ export async function changeState(db: Db, user: User, change: StateChange, edito
   const event = await appendEvent(db, { aggregateType: 'user', aggregateId, resourceOwner, type, editor });
   const { rowCount } = await db.query(UPDATE, [user.id, event.sequence, event.createdAt, to, from]);
   if (!rowCount) throw wrongState(user.state, change);
-  await (to === 'active' ? clearFailures(db, user.id) : endLogins(db, user.id));
+  await (to === 'active' ? clearFailures(db, user.id) : revokeLogins(db, user.id));
   return event;
 }
 

@@ -1,8 +1,9 @@
 /** The check of a login: failures that are counted, answers that are delayed, users that are locked. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { clearFailures } from '../../src/access/revocation.ts';
 import { checkLogin, type LoginDeps, verifyOwnPassword } from '../../src/identity/login/check.ts';
-import { clearFailures, countFailure } from '../../src/identity/login/failures.ts';
+import { countFailure } from '../../src/identity/login/failures.ts';
 import type { LoginUser } from '../../src/identity/login/store.ts';
 import { TOTP_SEAL } from '../../src/identity/totp/secret.ts';
 import { openHasher } from '../../src/passwords/hasher.ts';

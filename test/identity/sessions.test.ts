@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
+import { revokeSessions } from '../../src/access/revocation.ts';
 import { transaction } from '../../src/db/pool.ts';
 import { findLogin } from '../../src/identity/login/store.ts';
-import { addSession, endSessions } from '../../src/identity/sessions/store.ts';
+import { addSession } from '../../src/identity/sessions/store.ts';
 import type { Hasher } from '../../src/passwords/hasher.ts';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 import { codeAt, wrongCode } from '../support/totp.ts';
@@ -216,7 +217,7 @@ test('a user’s sessions end all at once, and nobody else’s', async () => {
   const { userId } = await api.setupOrg();
   const ids: string[] = [];
   for (const id of [userId, userId, org.userId]) ids.push((await login({ userId: id })).body.sessionId);
-  await endSessions(api.deps.pool, userId);
+  await revokeSessions(api.deps.pool, userId);
   const answers = await Promise.all(ids.map((id) => api.call('GET', `${SESSIONS}/${id}`)));
   assert.deepEqual(
     answers.map((a) => a.status),
@@ -234,7 +235,7 @@ test('whoever takes a user out of service waits for a session that is being made
     assert(await addSession(db, user, 'token', 'system'));
     locking = transaction(pool, async (other) => {
       await other.query(`update users set state = 'locked' where id = $1`, [userId]);
-      await endSessions(other, userId);
+      await revokeSessions(other, userId);
     });
     await waitFor(
       async () =>

@@ -6,10 +6,8 @@
  */
 
 import type { PasswordProof } from '../../identity/login/check.ts';
+import type { ProofStep } from '../../pages/login-forms.ts';
 import type { Secrets } from '../../secrets.ts';
-
-/** What is still asked for: the code of the second factor, or a new password, and why. */
-export type ProofStep = 'code' | 'required' | 'expired' | 'expiring';
 
 export interface LoginProof extends PasswordProof {
   step: ProofStep;

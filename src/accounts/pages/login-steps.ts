@@ -10,9 +10,9 @@ import { textProblem } from '../../fields/fields.ts';
 import { type CheckedLogin, checkAfterPassword, checkLogin, type PasswordProof } from '../../identity/login/check.ts';
 import { settleLogin } from '../../identity/login/store.ts';
 import { passwordProblem, text } from '../../pages/fields.ts';
-import { changeForm, codeForm, expiringPage, loginForm, stopPage } from '../../pages/login-forms.ts';
+import { changeForm, codeForm, expiringPage, loginForm, type ProofStep, stopPage } from '../../pages/login-forms.ts';
 import type { Problem } from '../../pages/parts.ts';
-import type { LoginProof, ProofStep } from './login-proof.ts';
+import type { LoginProof } from './login-proof.ts';
 import { proofOf, prove, show, type Turn } from './login-visit.ts';
 import { isSamePassword, replaceOwnPassword } from './own-password.ts';
 

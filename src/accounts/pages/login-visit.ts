@@ -5,8 +5,8 @@ import type { LoginDeps } from '../../identity/login/check.ts';
 import { findLogin } from '../../identity/login/store.ts';
 import type { LiveProvider } from '../../identity/oauth/provider.ts';
 import { formTarget, type Page, sendPage } from '../../pages/layout.ts';
-import type { LoginFrame } from '../../pages/login-forms.ts';
-import { formToken, type LoginProof, openProof, type ProofStep, sealProof } from './login-proof.ts';
+import type { LoginFrame, ProofStep } from '../../pages/login-forms.ts';
+import { formToken, type LoginProof, openProof, sealProof } from './login-proof.ts';
 
 export interface LoginPageDeps extends LoginDeps {
   oauth: LiveProvider;

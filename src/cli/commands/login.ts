@@ -45,7 +45,7 @@ async function newLogin({ out, settings }: Session, { browser, device, token }: 
   const { url } = settings;
   // Only when it is needed: commands should start fast.
   const [{ findServer, loginOf }, { logInByBrowser }, { logInByDevice }] = await Promise.all([
-    import('../login/server.ts'),
+    import('../service/oauth-server.ts'),
     import('../login/code-flow.ts'),
     import('../login/device-flow.ts'),
   ]);

@@ -29,7 +29,7 @@ async function forget(session: Session, url: string): Promise<Login | undefined>
 /** A token that was given by hand is others' as well: it stays good. */
 async function end({ out }: Session, url: string, { refreshToken }: Login): Promise<void> {
   if (refreshToken === undefined) return;
-  const { revoke } = await import('../login/server.ts');
+  const { revoke } = await import('../service/oauth-server.ts');
   await revoke(url, refreshToken).catch((error: Error) => {
     out.note(`The service could not be told, so there the login ends by itself: ${error.message}`);
   });

@@ -1,16 +1,16 @@
 /** What can be done with an import in its state: the exact commands, each with what it is for. */
-import type { ImportResult } from './import-result.ts';
+import type { ImportProgress } from './progress.ts';
 
 type Step = [command: string, what: string];
 
 /** Lines, the commands in a column of their own. */
-export function nextSteps(result: ImportResult): string[] {
+export function nextSteps(result: ImportProgress): string[] {
   const steps = stepsFor(result);
   const widest = Math.max(0, ...steps.map(([command]) => command.length));
   return steps.map(([command, what]) => `${command.padEnd(widest)}  ${what}`);
 }
 
-function stepsFor(result: ImportResult): Step[] {
+function stepsFor(result: ImportProgress): Step[] {
   const { importId: id, state, counts, dryRun } = result;
   const failed: Step[] = counts.failed === 0 ? [] : [whyFailed(id)];
   const undo: Step[] = dryRun || counts.succeeded === 0 ? [] : [undoIt(id)];

@@ -6,11 +6,11 @@
  */
 import * as oidc from 'openid-client';
 import { CLI_SCOPE } from '../../identity/oauth/cli-client.ts';
+import { oauthFailure, type Server, type Tokens } from '../service/oauth-server.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Callback, openCallback } from './callback.ts';
 import { openBrowser } from './open-browser.ts';
-import { oauthFailure, type Server, type Tokens } from './server.ts';
 
 const PATIENCE_MS = 15 * 60_000;
 

@@ -1,9 +1,9 @@
 /** The login through a browser on another machine (RFC 8628): a code is shown here and typed there. */
 import * as oidc from 'openid-client';
 import { CLI_SCOPE } from '../../identity/oauth/cli-client.ts';
+import { oauthFailure, type Server, type Tokens } from '../service/oauth-server.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
-import { oauthFailure, type Server, type Tokens } from './server.ts';
 
 /** @throws Failure when the person says no, or does not say anything in time */
 export async function logInByDevice(server: Server, out: Output, url: string): Promise<Tokens> {

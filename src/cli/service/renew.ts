@@ -29,7 +29,7 @@ async function renewOnce(url: string): Promise<Login> {
   if (!login) throw new Failure(`Nobody is logged in at ${url} any more.`, LOG_IN);
   if (!isRenewable(login)) return login;
   // Only when it is needed: commands should start fast.
-  const { refresh } = await import('../login/server.ts');
+  const { refresh } = await import('./oauth-server.ts');
   const fresh = await refresh(url, login);
   await keepLogin(url, fresh, { asDefault: false });
   return fresh;

@@ -7,6 +7,7 @@ import { callerOf, requirePermission } from '../../access/caller.ts';
 import { INSTANCE } from '../../access/members.ts';
 import { pathId } from '../../access/path-id.ts';
 import { randomToken, tokenHash } from '../../access/random-token.ts';
+import { revokeClientGrants } from '../../access/revocation.ts';
 import { details } from '../../db/events.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
@@ -14,7 +15,6 @@ import { readJson } from '../../http/json-body.ts';
 import { searchResult } from '../../http/paging.ts';
 import { parseBody } from '../../http/parse-body.ts';
 import { newId } from '../../ids.ts';
-import { endClientGrants } from '../oauth/store.ts';
 import { newClient } from './schema.ts';
 import { addClient, type ListedClient, listClients, removeClient } from './store.ts';
 
@@ -32,7 +32,7 @@ export function clientRoutes({ pool }: { pool: Pool }): Router {
     const clientId = pathId(req, 'clientId');
     const event = await transaction(pool, async (db) => {
       const removed = await removeClient(db, clientId, caller.userId);
-      await endClientGrants(db, clientId);
+      await revokeClientGrants(db, clientId);
       return removed;
     });
     if (!event) throw new ApiError('NOT_FOUND', 'CLIENT-NOT-FOUND', 'The client does not exist.');

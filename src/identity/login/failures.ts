@@ -53,11 +53,6 @@ export function failureDelayMs(failures: number, baseMs: number): number {
   return Math.min(baseMs * 2 ** Math.min(failures - FREE_FAILURES - 1, 30), LONGEST_MS);
 }
 
-/** Forgets the failures of one user, or of many: whoever unlocks it or gives it a new password gives it all its tries again. */
-export async function clearFailures(db: Db, userId: string | string[]): Promise<void> {
-  await db.query('delete from login_failures where user_id = any($1::text[])', [[userId].flat()]);
-}
-
 /** Removes counts that rested for so long that they would start anew; answers how many. Any number may run at once. */
 export async function sweepFailures(db: Db): Promise<number> {
   let swept = 0;

@@ -25,7 +25,7 @@ export interface Session {
 
 /**
  * Adds a session, unless the user is gone, no longer active, or has another password by now; then undefined.
- * Its lock makes whoever changes the user wait, and then see the session: `endSessions` misses none.
+ * Its lock makes whoever changes the user wait, and then see the session: `revokeSessions` misses none.
  */
 export async function addSession(
   db: Db,
@@ -64,14 +64,6 @@ export async function findSession(db: Db, id: string): Promise<Session | undefin
 export async function removeSession(db: Db, session: Session, editor: string): Promise<AppendedEvent | undefined> {
   const { rowCount } = await db.query('delete from sessions where id = $1', [session.id]);
   return rowCount ? sessionEvent(db, session, 'removed', editor) : undefined;
-}
-
-/**
- * Ends all sessions of one user, or of many; call it in the transaction that takes the user out of its active state, after that. The
- * event of that change says it all, so there is none of its own.
- */
-export async function endSessions(db: Db, userId: string | string[]): Promise<void> {
-  await db.query('delete from sessions where user_id = any($1::text[])', [[userId].flat()]);
 }
 
 function sessionEvent(

@@ -1,6 +1,5 @@
 /** Query strings of the lists and the report, and the body of `_resume` and `_retry`. */
 import { z } from 'zod';
-import { invalidArgument } from '../../errors.ts';
 import { text } from '../../fields/fields.ts';
 import { ITEM_STATES } from '../item-states.ts';
 import { FORMATS } from '../report/report.ts';
@@ -31,15 +30,3 @@ export const reportQuery = z.strictObject({
   format: z.enum(FORMATS, `must be one of ${FORMATS.join(', ')}`).default('ndjson'),
   state: itemState.optional(),
 });
-
-/** @throws ApiError 400 IMPORT-QUERY naming every bad parameter */
-export function queryOf<T>(schema: z.ZodType<T>, req: { query: unknown }): T {
-  const parsed = schema.safeParse(req.query);
-  if (parsed.success) return parsed.data;
-  const violations = parsed.error.issues.flatMap((i) =>
-    i.code === 'unrecognized_keys'
-      ? i.keys.map((field) => ({ field, description: 'is not a known query parameter' }))
-      : [{ field: i.path.join('.'), description: i.message }],
-  );
-  throw invalidArgument('IMPORT-QUERY', `Bad query: ${violations.map((v) => v.field).join(', ')}`, violations);
-}

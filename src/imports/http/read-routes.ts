@@ -2,10 +2,11 @@
 import { type Request, type Response, Router } from 'express';
 import { callerOf, orgsFor } from '../../access/caller.ts';
 import type { Pool } from '../../db/pool.ts';
+import { queryOf } from '../query.ts';
 import { readItems } from '../status/items-page.ts';
 import { listImports } from '../status/progress.ts';
 import { streamProgress } from './events-stream.ts';
-import { itemsQuery, listQuery, queryOf } from './queries.ts';
+import { itemsQuery, listQuery } from './queries.ts';
 import { visibleImport, visibleResult } from './visible.ts';
 
 export function readRoutes({ pool }: { pool: Pool }): Router {

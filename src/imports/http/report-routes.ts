@@ -4,8 +4,9 @@ import { pipeline } from 'node:stream/promises';
 import { type Response, Router } from 'express';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { ImportDeps } from '../deps.ts';
+import { queryOf } from '../query.ts';
 import { type ReportFormat, reportText } from '../report/report.ts';
-import { queryOf, reportQuery } from './queries.ts';
+import { reportQuery } from './queries.ts';
 import { visibleImport } from './visible.ts';
 
 const MEDIA: Record<ReportFormat, { type: string; ending: string }> = {

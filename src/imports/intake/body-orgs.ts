@@ -7,7 +7,7 @@ import { type Caller, may, permissionDenied } from '../../access/caller.ts';
 import type { Db } from '../../db/pool.ts';
 import { ApiError, invalidArgument } from '../../errors.ts';
 import { idProblem } from '../../fields/fields.ts';
-import type { Step } from '../parse/data-orgs.ts';
+import type { Step } from '../parse/step.ts';
 import type { OrgTally } from './accept.ts';
 
 export interface BodyOrgs {

@@ -17,7 +17,7 @@ import { parseDuration, timeoutProblem } from '../duration.ts';
 import { copyLine, type Item } from '../items.ts';
 import { auditOf, type ImportOptions, keepOptions } from '../options.ts';
 import { bounded } from '../parse/body.ts';
-import type { BodyParser, Step } from '../parse/data-orgs.ts';
+import type { BodyParser, Step } from '../parse/step.ts';
 import { toItem } from '../validate/validate.ts';
 import { countWarnings } from '../validate/warnings.ts';
 import { activate, createReceiving, discard, touchReceiving } from './accept.ts';

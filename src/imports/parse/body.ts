@@ -6,8 +6,9 @@ import { finished } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Request } from 'express';
 import { ApiError, invalidArgument } from '../../errors.ts';
-import { type BodyParser, DataOrgsParser } from './data-orgs.ts';
+import { DataOrgsParser } from './data-orgs.ts';
 import { NdjsonParser } from './ndjson.ts';
+import type { BodyParser } from './step.ts';
 
 export type BodyFormat = 'json' | 'ndjson';
 

@@ -6,9 +6,9 @@
  * the message says which.
  */
 import { isUtf8 } from 'node:buffer';
-import { type BodyParser, MAX_ENTRY_BYTES, type Step } from './data-orgs.ts';
 import { Lines } from './lines.ts';
 import { IMPORT_DEPTH_MESSAGE, ParseError } from './parse-error.ts';
+import { type BodyParser, MAX_ENTRY_BYTES, type Step } from './step.ts';
 import { advance, startScan } from './user-array.ts';
 
 type Users = Extract<Step, { type: 'users' }>;

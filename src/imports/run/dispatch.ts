@@ -8,7 +8,7 @@
  */
 import type { Db, Pool } from '../../db/pool.ts';
 import type { Queues } from '../../queue/queues.ts';
-import type { ItemPointer, Special } from './process.ts';
+import type { ItemPointer, Special } from '../job.ts';
 
 export interface DispatchSettings {
   /** Most jobs of one import in the queue. */

@@ -4,7 +4,7 @@
  */
 import type { Pool } from '../../db/pool.ts';
 import type { Secrets } from '../../secrets.ts';
-import { PASSWORD_SEAL } from '../validate/validate.ts';
+import { PASSWORD_SEAL } from '../seals.ts';
 
 export interface HashDeps {
   pool: Pool;

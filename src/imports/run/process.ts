@@ -12,6 +12,7 @@ import { errorBody } from '../../errors.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Secrets } from '../../secrets.ts';
 import { itemsOfBatch } from '../batch-items.ts';
+import type { ItemPointer, Special } from '../job.ts';
 import { BatchFault, type BatchStore, type BatchWriter } from './batch-writer.ts';
 import type { BatchRule } from './conflict-rules.ts';
 import type { Turns } from './fair-slots.ts';
@@ -19,17 +20,6 @@ import { hashItem } from './hash-item.ts';
 import { trustFirst } from './optimistic-write.ts';
 import { hashUnlessSame } from './same-password.ts';
 import { NOT_RUNNING, writeBatch } from './write-batch.ts';
-
-/** All that a job of the queue `imports` holds: which item of which import. */
-export interface ItemPointer {
-  i: string;
-  o: number;
-  /** Of an import that is not written in the usual way. */
-  m?: Special;
-}
-
-/** How the items of an import with options of its own are settled: by a writer of their own each. */
-export type Special = 'skip' | 'update' | 'dry';
 
 export interface ProcessDeps {
   writerPool: Pool;

@@ -10,23 +10,16 @@ import { TOTP_SEAL } from '../../identity/totp/secret.ts';
 import { newId } from '../../ids.ts';
 import type { Secrets } from '../../secrets.ts';
 import type { Item } from '../items.ts';
+import { PASSWORD_SEAL } from '../seals.ts';
 import { crossProblems } from './cross-problems.ts';
 import { sealEntry } from './entry-secrets.ts';
 import { usualItem } from './fast-path.ts';
 import { renameFields, type Shape, shapeOf } from './field-names.ts';
 import { type ImportEntry, importEntry } from './schema.ts';
-import { storable } from './warnings.ts';
-
-/** What a sealed password is bound to. */
-export const PASSWORD_SEAL = 'import-password';
+import { storable, type Warnings } from './warnings.ts';
 
 const ENTRY_SHAPE = shapeOf(importEntry) as Shape;
 const STATE = { USER_STATE_ACTIVE: 'active', USER_STATE_INACTIVE: 'inactive', USER_STATE_LOCKED: 'locked' } as const;
-
-/** Is told of each unknown field, by its path inside the entry without indices: `user.hashedPassword.algorithm`. */
-export interface Warnings {
-  unknown(path: string): void;
-}
 
 /**
  * @param entry one element of `humanUsers`, anything JSON can hold

@@ -1,8 +1,12 @@
 /** Unknown fields of an import: each distinct path once, with how often it was met, at most 100 of them. */
-import type { Warnings } from './validate.ts';
 
 const MAX_PATHS = 100;
 const MAX_PATH_LENGTH = 300;
+
+/** Is told of each unknown field, by its path inside the entry without indices: `user.hashedPassword.algorithm`. */
+export interface Warnings {
+  unknown(path: string): void;
+}
 
 export interface WarningCounts extends Warnings {
   list(): { path: string; count: number; message: string }[];

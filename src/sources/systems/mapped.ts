@@ -3,10 +3,11 @@
  *
  * It is recognized only where no system is: any file with a column for addresses will do.
  */
-import { mappedHash } from '../mapped-hash.ts';
+
 import type { Note, Person } from '../person.ts';
 import type { Convert, ConvertOptions, Fields, Format, Source } from '../source.ts';
 import { boolAt, objectAt, textAt } from '../values.ts';
+import { mappedHash } from './mapped-hash.ts';
 import { explainMapping, givenMapping, type MappedField, type Mapping, mappingFor, valueAt } from './mapping.ts';
 
 /** Less than any system's own certainty. */

@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose';
 import { buildApp } from '../../../src/app.ts';
 import { listen } from '../../../src/http/server.ts';
 import { openProvider } from '../../../src/identity/oauth/provider.ts';
-import { sweepExpired } from '../../../src/identity/oauth/store.ts';
+import { sweepExpired } from '../../../src/identity/oauth/sweep.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import {
   AFTER_LOGOUT,

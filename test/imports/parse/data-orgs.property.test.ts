@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { Step } from '../../../src/imports/parse/data-orgs.ts';
+import type { Step } from '../../../src/imports/parse/step.ts';
 import { cutAt, cuts, goodBody, refusal, steps, usersOf } from '../../support/imports/parse.ts';
 
 type Json = Record<string, unknown>;

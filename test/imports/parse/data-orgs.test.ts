@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Step } from '../../../src/imports/parse/data-orgs.ts';
+import type { Step } from '../../../src/imports/parse/step.ts';
 import { around, cutAt, refusedAs, steps, usersOf } from '../../support/imports/parse.ts';
 
 function errorOf(all: Step[]) {

@@ -1,8 +1,8 @@
 /** How much the parser bears, and which of several problems it reports. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MAX_ENTRY_BYTES } from '../../../src/imports/parse/data-orgs.ts';
 import { MAX_DEPTH } from '../../../src/imports/parse/parse-error.ts';
+import { MAX_ENTRY_BYTES } from '../../../src/imports/parse/step.ts';
 import { around, refusal, refusedAs, steps } from '../../support/imports/parse.ts';
 
 const CHUNK = 65_536;

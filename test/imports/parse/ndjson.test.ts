@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { MAX_ENTRY_BYTES, type Step } from '../../../src/imports/parse/data-orgs.ts';
 import { NdjsonParser } from '../../../src/imports/parse/ndjson.ts';
 import { MAX_DEPTH } from '../../../src/imports/parse/parse-error.ts';
+import { MAX_ENTRY_BYTES, type Step } from '../../../src/imports/parse/step.ts';
 import { cpuMs } from '../../support/cpu.ts';
 import { lineError, lineSteps, lines } from '../../support/imports/ndjson.ts';
 import { cutAt, cuts, refusal, usersOf } from '../../support/imports/parse.ts';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
+import type { ItemPointer } from '../../../src/imports/job.ts';
 import { rescueRound } from '../../../src/imports/maintenance/rescue.ts';
 import { dispatchRound } from '../../../src/imports/run/dispatch.ts';
-import type { ItemPointer } from '../../../src/imports/run/process.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { openQueues, type Queues } from '../../../src/queue/queues.ts';
 import {

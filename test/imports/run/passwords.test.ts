@@ -5,7 +5,7 @@ import type { Pool } from '../../../src/db/pool.ts';
 import { createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
 import { createTurns } from '../../../src/imports/run/fair-slots.ts';
 import { batchStore, processItem } from '../../../src/imports/run/process.ts';
-import { PASSWORD_SEAL } from '../../../src/imports/validate/validate.ts';
+import { PASSWORD_SEAL } from '../../../src/imports/seals.ts';
 import { type Hasher, openHasher } from '../../../src/passwords/hasher.ts';
 import { verifyHash } from '../../../src/passwords/registry.ts';
 import type { Secrets } from '../../../src/secrets.ts';

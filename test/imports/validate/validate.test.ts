@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { PASSWORD_SEAL } from '../../../src/imports/validate/validate.ts';
+import { PASSWORD_SEAL } from '../../../src/imports/seals.ts';
 import { entry, HASH, SECRETS } from '../../support/imports/imports.ts';
 import { judge, pendingOf, problemsOf } from '../../support/imports/judge.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import type { Pool } from '../../../src/db/pool.ts';
 import { receiveImport } from '../../../src/imports/intake/intake.ts';
-import type { Step } from '../../../src/imports/parse/data-orgs.ts';
 import { NdjsonParser } from '../../../src/imports/parse/ndjson.ts';
+import type { Step } from '../../../src/imports/parse/step.ts';
 import { type AcceptOptions, ADMIN, cut, importDeps } from './imports.ts';
 import { cutAt, merge, refusal } from './parse.ts';
 

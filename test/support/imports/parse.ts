@@ -1,7 +1,8 @@
 /** Bodies of imports as bytes, what a parser must make of them, and every way to cut them. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { DataOrgsParser, type Step } from '../../../src/imports/parse/data-orgs.ts';
+import { DataOrgsParser } from '../../../src/imports/parse/data-orgs.ts';
+import type { Step } from '../../../src/imports/parse/step.ts';
 
 /** All steps of a body that comes in these pieces; runs of entries of one organization are put together. */
 export function steps(...pieces: (string | Uint8Array)[]): Step[] {

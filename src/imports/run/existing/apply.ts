@@ -2,10 +2,10 @@
  * Writes the differences of users who exist: one event each with the names of what changed, the row, and what a changed
  * address, password or state ends. Works in the caller's transaction, with the users' rows locked.
  */
+
+import { clearFailures, revokeLogins } from '../../../access/revocation.ts';
 import type { Db } from '../../../db/pool.ts';
-import { clearFailures } from '../../../identity/login/failures.ts';
 import { endCodes } from '../../../mail/codes.ts';
-import { endLogins } from '../../../users/end-logins.ts';
 import type { Difference } from './difference.ts';
 
 export interface UpdateContext {
@@ -33,7 +33,7 @@ async function endWhatEnds(db: Db, differences: Difference[]): Promise<void> {
     if (purposes.length > 0) await endCodes(db, idsOf(group), purposes);
   }
   const loggedOut = differences.filter(({ endsLogins }) => endsLogins);
-  if (loggedOut.length > 0) await endLogins(db, idsOf(loggedOut));
+  if (loggedOut.length > 0) await revokeLogins(db, idsOf(loggedOut));
   const forgiven = differences.filter(({ clearsFailures }) => clearsFailures);
   if (forgiven.length > 0) await clearFailures(db, idsOf(forgiven));
 }

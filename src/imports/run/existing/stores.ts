@@ -4,8 +4,9 @@
  * Guarantee: a write settles every item that it can; what it leaves holds a sealed password and is named.
  */
 import type { Pool } from '../../../db/pool.ts';
+import type { Special } from '../../job.ts';
 import type { BatchStore } from '../batch-writer.ts';
-import { batchStore, type Special, storeOf } from '../process.ts';
+import { batchStore, storeOf } from '../process.ts';
 import { writeBatch } from '../write-batch.ts';
 import { dryBatch } from './dry-batch.ts';
 import { updateBatch } from './update-batch.ts';

@@ -7,10 +7,10 @@
  * https://learn.microsoft.com/windows/win32/adschema/c-user
  */
 
-import { isPerson } from '../../ldif-person.ts';
 import type { Person, Skipped } from '../../person.ts';
 import type { Fields, Format, Source } from '../../source.ts';
 import { guidText } from './guid.ts';
+import { isPerson } from './is-person.ts';
 import { metadataOf } from './metadata.ts';
 import { passwordOf } from './password.ts';
 import { stateOf } from './state.ts';

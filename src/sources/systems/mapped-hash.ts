@@ -2,12 +2,12 @@
  * The password hash in a record of somebody's own file: in the column of hashes, in a column of passwords that holds one, or
  * where else in the record it clearly stands.
  */
-import { hashProblem } from '../passwords/registry.ts';
-import { namedHash } from './hash-like.ts';
-import { passwordHashIn, placeOf } from './hash-search.ts';
-import type { Fields } from './source.ts';
-import { type Mapping, valueAt } from './systems/mapping.ts';
-import { textAt } from './values.ts';
+import { hashProblem } from '../../passwords/registry.ts';
+import { namedHash } from '../hash-like.ts';
+import { passwordHashIn, placeOf } from '../hash-search.ts';
+import type { Fields } from '../source.ts';
+import { textAt } from '../values.ts';
+import { type Mapping, valueAt } from './mapping.ts';
 
 export interface MappedHash {
   hash?: string | undefined;

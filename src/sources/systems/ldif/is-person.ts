@@ -6,8 +6,8 @@
  * (account), RFC 1274 (pilotPerson)
  */
 
-import type { Fields } from './source.ts';
-import { classesOf, firstOf, valuesOf } from './systems/ldif/values.ts';
+import type { Fields } from '../../source.ts';
+import { classesOf, firstOf, valuesOf } from './values.ts';
 
 /** Persons who can sign in, and those of an address book, which are told from Active Directory's contacts below. */
 const PERSON_CLASSES = [

@@ -1,7 +1,7 @@
 /** Who is a person in a directory with object classes of its own, and what only looks like one. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { isPerson } from '../../src/sources/ldif-person.ts';
+import { isPerson } from '../../../../src/sources/systems/ldif/is-person.ts';
 
 type Case = [what: string, classes: string, attributes: Record<string, string>];
 

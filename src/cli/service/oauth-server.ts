@@ -6,11 +6,11 @@
  */
 import * as oidc from 'openid-client';
 import { CLI_CLIENT } from '../../identity/oauth/cli-client.ts';
-import { Unreachable } from '../service/api.ts';
-import { Stranger } from '../service/refusal.ts';
-import type { Login } from '../service/settings.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { printable } from '../terminal/output.ts';
+import { Unreachable } from './api.ts';
+import { Stranger } from './refusal.ts';
+import type { Login } from './settings.ts';
 
 export type Server = oidc.Configuration;
 export type Tokens = oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers;

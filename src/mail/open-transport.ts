@@ -1,0 +1,25 @@
+/**
+ * Where mails go: a mail server (SMTP_URL), or files in DATA_DIR/mailbox. Text messages: a gateway (SMS_URL), or files
+ * beside the mails.
+ */
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { openMailbox, openTextMailbox } from './mailbox.ts';
+import { openSmsGateway } from './sms-gateway.ts';
+import { openSmtp } from './smtp.ts';
+import type { TextTransport, Transport } from './transport.ts';
+
+/** The transport that the configuration asks for. Nothing is connected or written before the first mail. */
+export function openTransport(config: Pick<Config, 'SMTP_URL' | 'DATA_DIR'>): Transport {
+  return config.SMTP_URL ? openSmtp(config.SMTP_URL) : openMailbox(mailboxFolder(config));
+}
+
+/** The same for text messages. */
+export function openTextTransport(config: Pick<Config, 'SMS_URL' | 'DATA_DIR'>): TextTransport {
+  return config.SMS_URL ? openSmsGateway(config.SMS_URL) : openTextMailbox(mailboxFolder(config));
+}
+
+/** The folder of the local mailbox. */
+export function mailboxFolder(config: Pick<Config, 'DATA_DIR'>): string {
+  return join(config.DATA_DIR, 'mailbox');
+}
