@@ -1,0 +1,103 @@
+/**
+ * Which folder may import which. `imports.test.ts` holds the code to it.
+ *
+ * A row names all that its folder imports from others, and may name earlier rows only: so imports run down, in no circle. A
+ * path with a file name stands for that file. To allow an import, add it here and say in the commit why it is needed.
+ */
+
+/** Files directly in `src` that any folder may import. */
+export const BASE = [
+  'condition.ts',
+  'config.ts',
+  'errors.ts',
+  'html.ts',
+  'ids.ts',
+  'in-time.ts',
+  'lifecycle.ts',
+  'logger.ts',
+  'repeats.ts',
+  'secrets.ts',
+  'start-error.ts',
+];
+
+/** From the bottom up. What every folder may import besides: BASE. */
+export const LAYERS: Record<string, readonly string[]> = {
+  'src/fields': [],
+  // Arithmetic: no store and no feature.
+  'src/passwords': [],
+  'src/db': [],
+  // The stores and HTTP serve every feature and know none.
+  'src/queue': ['src/db'],
+  'src/http': ['src/db'],
+  'src/mail': ['src/db'],
+  'src/access': ['src/db', 'src/fields', 'src/http'],
+  'src/users': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/mail', 'src/passwords'],
+  'src/orgs': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/mail', 'src/passwords', 'src/users'],
+  'src/policies': ['src/access', 'src/db', 'src/http', 'src/orgs'],
+  'src/webhooks': ['src/access', 'src/db', 'src/fields', 'src/orgs'],
+  // Markup only.
+  'src/pages': ['src/fields', 'src/http'],
+  'src/identity': [
+    ...['src/access', 'src/db', 'src/fields', 'src/http', 'src/orgs', 'src/pages', 'src/passwords', 'src/policies'],
+    'src/users',
+  ],
+  'src/accounts': [
+    ...['src/access', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs', 'src/pages'],
+    ...['src/passwords', 'src/policies', 'src/users'],
+  ],
+  'src/imports': [
+    ...['src/access', 'src/accounts', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],
+    ...['src/passwords', 'src/queue', 'src/users', 'src/webhooks'],
+  ],
+  'src/diagnostics': ['src/access', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],
+  'src/openapi': [
+    ...['src/access', 'src/accounts', 'src/fields', 'src/identity', 'src/imports', 'src/orgs', 'src/policies'],
+    'src/users',
+  ],
+  'src/app.ts': [
+    ...['src/accounts', 'src/db', 'src/diagnostics', 'src/http', 'src/identity', 'src/imports', 'src/openapi'],
+    ...['src/orgs', 'src/pages', 'src/passwords', 'src/policies', 'src/queue', 'src/webhooks'],
+  ],
+  'src/start': ['src/app.ts', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/passwords', 'src/queue'],
+  'src/api.ts': ['src/start'],
+  'src/main.ts': ['src/start'],
+  // Turns the records of other systems into users: from the service it takes only what reads a hash, a field or a line.
+  'src/sources': ['src/fields', 'src/identity/totp/secret.ts', 'src/imports/parse/lines.ts', 'src/passwords'],
+  // A client of the service: it uses HTTP as every other client does.
+  'src/cli': ['src/diagnostics', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/sources'],
+  workers: [
+    ...['src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/passwords', 'src/queue', 'src/start'],
+    'src/webhooks',
+  ],
+  demo: ['src/cli', 'src/start'],
+  bench: ['src/db', 'src/imports', 'src/mail', 'src/passwords', 'src/queue', 'src/start'],
+};
+
+/** The order inside of folders that have stages: each imports from those before it only. */
+export const STAGES: Record<string, readonly string[]> = {
+  'src/imports': [
+    ...['duration.ts', 'items.ts', 'item-states.ts', 'query.ts', 'seals.ts', 'job.ts', 'batch-items.ts'],
+    ...['validate', 'options.ts', 'parse', 'run', 'deps.ts', 'intake', 'maintenance', 'status', 'single', 'control'],
+    ...['report', 'http', 'routes.ts'],
+  ],
+  'src/cli': [
+    ...['terminal', 'service', 'end.ts', 'expires.ts', 'options.ts', 'subcommands.ts', 'login', 'imports', 'import'],
+    ...['doctor', 'commands', 'commands.ts', 'main.ts', 'muster.js'],
+  ],
+};
+
+/** The only folders that name a package; what is not listed may be used everywhere. */
+export const PACKAGES: Record<string, readonly string[]> = {
+  bullmq: ['src/queue', 'bench'],
+  ioredis: ['src/queue', 'bench'],
+  nodemailer: ['src/mail', 'bench'],
+  'oidc-provider': ['src/identity', 'src/accounts'],
+  pg: ['src/db', 'src/queue', 'src/imports', 'bench'],
+  'pg-copy-streams': ['src/imports', 'bench'],
+};
+
+/** Files of a folder at most. */
+export const MOST_FILES = 20;
+
+/** Folders of uniform peers, one file each under one registry: there the name finds the file. */
+export const PEERS = ['src/passwords/schemes', 'src/openapi', 'src/db/migrations', 'docs/sources'];
