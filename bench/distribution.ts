@@ -22,7 +22,7 @@ const run = promisify(execFile);
 /** Debian, Ubuntu; Red Hat, Fedora, Alpine, Arch. */
 const FOLDERS = ['/usr/lib/postgresql/*/bin', '/usr/pgsql-*/bin', '/usr/libexec/postgresql*', '/usr/bin'];
 const ENV = { LANG: 'C.UTF-8', PATH: '/usr/local/bin:/usr/bin:/bin' };
-/** As that of stand/redis.ts; SIGINT is PostgreSQL's fast shutdown. */
+/** As that of testbed/redis.ts; SIGINT is PostgreSQL's fast shutdown. */
 const KEEPER = '"$@" & echo $!; read -r _; kill -s INT $!; wait';
 const START_MS = 30_000;
 const RETRY_MS = 50;

@@ -2,7 +2,7 @@
  * `latency`: users per second where PostgreSQL and Redis are 0, 1, 5 and 40 ms away from the API and the workers, with 1, 2
  * and 4 worker processes; and the same with BullMQ's PostgreSQL backend and one worker.
  *
- * The milliseconds are those of a round trip, added by a proxy (stand/proxy.ts) that all connections of all processes go through;
+ * The milliseconds are those of a round trip, added by a proxy (testbed/proxy.ts) that all connections of all processes go through;
  * at 0 they go without it. Each has stores of its own. The clock runs from the request.
  * Ceiling: as many workers without the proxy. Beside it: how many jobs lost their locks, how many batches were tried
  * again, and the longest time in which no user ended, from what the workers' logs and the list of imports say.
@@ -10,16 +10,16 @@
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Context, perSecond, type Result, rounded, Skipped } from './bench.ts';
+import { counted } from './format.ts';
 import { longestPause } from './machine/growth.ts';
 import { openRoundTrips } from './measure/round-trip.ts';
 import type { Scope } from './scope.ts';
-import { importAll, proveReady } from './stand/import-all.ts';
-import { importBody } from './stand/load.ts';
-import { startProxy } from './stand/proxy.ts';
-import { redisVersion } from './stand/redis.ts';
-import { type Stores, startService, startStores } from './stand/stand.ts';
-import { startWorkers } from './stand/workers-apart.ts';
-import { counted } from './words.ts';
+import { importAll, proveReady } from './testbed/import-all.ts';
+import { importBody } from './testbed/load.ts';
+import { startProxy } from './testbed/proxy.ts';
+import { redisVersion } from './testbed/redis.ts';
+import { type Stores, startService, startStores } from './testbed/testbed.ts';
+import { startWorkers } from './testbed/workers-apart.ts';
 
 const DEFAULT_USERS = 40_000;
 const DELAYS_MS = [0, 1, 5, 40];

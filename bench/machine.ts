@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { promisify } from 'node:util';
 import { postgresPrograms } from '../src/db/embedded/access.ts';
-import { redisVersion } from './stand/redis.ts';
+import { redisVersion } from './testbed/redis.ts';
 
 const run = promisify(execFile);
 

@@ -8,13 +8,13 @@
  */
 import { type Context, percentile, perSecond, type Result, rounded, Skipped } from './bench.ts';
 import { distributionPrograms } from './distribution.ts';
+import { counted } from './format.ts';
 import { cpuPerUnit, cpuTime, hasProc } from './machine/cpu.ts';
 import type { Scope } from './scope.ts';
-import { importAll, proveReady } from './stand/import-all.ts';
-import { importBody } from './stand/load.ts';
-import { redisVersion } from './stand/redis.ts';
-import { type Stores, startService, startStores } from './stand/stand.ts';
-import { counted } from './words.ts';
+import { importAll, proveReady } from './testbed/import-all.ts';
+import { importBody } from './testbed/load.ts';
+import { redisVersion } from './testbed/redis.ts';
+import { type Stores, startService, startStores } from './testbed/testbed.ts';
 
 const DEFAULT_USERS = 60_000;
 const PAIRS = 4;

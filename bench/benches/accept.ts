@@ -14,8 +14,8 @@ import { COLUMNS } from '../../src/imports/items.ts';
 import { type Context, percentile, perSecond, type Result, rounded } from '../bench.ts';
 import { hasProc } from '../machine/cpu.ts';
 import { inWords, limitOf, readUse, type Use, useBetween } from '../machine/machine-use.ts';
-import { importBody } from '../stand/load.ts';
-import { type Service, type Stores, startService, startStores } from '../stand/stand.ts';
+import { importBody } from '../testbed/load.ts';
+import { type Service, type Stores, startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 200_000;
 const ROUNDS = 5;

@@ -12,16 +12,16 @@
 import { resolve } from 'node:path';
 import { type Context, type Result, rounded, Skipped } from '../bench.ts';
 import { measurePoint } from '../ceilings/noop.ts';
+import { shares } from '../format.ts';
 import { type CpuTime, cpuPerUnit, cpuTime, hasProc, sumOf } from '../machine/cpu.ts';
 import { MAIN_THREAD, threadTime } from '../machine/threads.ts';
 import { type Statement, watchBackends } from '../measure/postgres-cost.ts';
 import { type Profiled, profiledImport } from '../measure/profiled-import.ts';
 import type { Scope } from '../scope.ts';
-import { importAll, proveReady } from '../stand/import-all.ts';
-import { importBody } from '../stand/load.ts';
-import { redisVersion } from '../stand/redis.ts';
-import { type Stores, settle, startService, startStores } from '../stand/stand.ts';
-import { shares } from '../words.ts';
+import { importAll, proveReady } from '../testbed/import-all.ts';
+import { importBody } from '../testbed/load.ts';
+import { redisVersion } from '../testbed/redis.ts';
+import { type Stores, settle, startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 100_000;
 /** What our own way of a user may take on top of his job. */

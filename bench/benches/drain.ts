@@ -6,13 +6,13 @@
  */
 import { type Context, perSecond, type Result, rounded, Skipped } from '../bench.ts';
 import { measureNoops, type NoopGrid, type NoopPoint } from '../ceilings/noop.ts';
+import { counted, shares } from '../format.ts';
 import { type CpuTime, cpuPerUnit, cpuTime, hasProc, sumOf } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
-import { importAll, proveReady } from '../stand/import-all.ts';
-import { importBody } from '../stand/load.ts';
-import { redisVersion } from '../stand/redis.ts';
-import { type Stores, settle, startService, startStores } from '../stand/stand.ts';
-import { counted, shares } from '../words.ts';
+import { importAll, proveReady } from '../testbed/import-all.ts';
+import { importBody } from '../testbed/load.ts';
+import { redisVersion } from '../testbed/redis.ts';
+import { type Stores, settle, startService, startStores } from '../testbed/testbed.ts';
 
 /** The PostgreSQL queue is slower by a multiple; both take about a quarter of a minute a pass. */
 const DEFAULT_USERS = { redis: 100_000, postgres: 20_000 };

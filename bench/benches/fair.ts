@@ -6,8 +6,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, percentile, type Result, rounded } from '../bench.ts';
-import { user, userId } from '../stand/load.ts';
-import { DEFAULT_USERS, type Running, whileRunning } from '../stand/running.ts';
+import { user, userId } from '../testbed/load.ts';
+import { DEFAULT_USERS, type Running, whileRunning } from '../testbed/running.ts';
 
 const IMPORTS = 20;
 /** Of the running import for each small one, so that a short one is not over before they are. */

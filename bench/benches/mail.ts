@@ -8,17 +8,17 @@
  */
 import { type Context, type Result, rounded } from '../bench.ts';
 import { sendBare } from '../ceilings/mail-bare.ts';
+import { counted, shares } from '../format.ts';
 import { type CpuTime, cpuPerUnit, cpuTime, hasProc } from '../machine/cpu.ts';
 import { mostInASecond, rateOf } from '../measure/mail-rate.ts';
 import type { Scope } from '../scope.ts';
-import { importAll } from '../stand/import-all.ts';
-import { user, userId } from '../stand/load.ts';
-import { redisVersion } from '../stand/redis.ts';
-import { type Sink, startSink } from '../stand/sink.ts';
-import type { Caught } from '../stand/sink-process.ts';
-import { startService, startStores } from '../stand/stand.ts';
-import { startWorkers } from '../stand/workers-apart.ts';
-import { counted, shares } from '../words.ts';
+import { importAll } from '../testbed/import-all.ts';
+import { user, userId } from '../testbed/load.ts';
+import { redisVersion } from '../testbed/redis.ts';
+import { type Sink, startSink } from '../testbed/sink.ts';
+import type { Caught } from '../testbed/sink-process.ts';
+import { startService, startStores } from '../testbed/testbed.ts';
+import { startWorkers } from '../testbed/workers-apart.ts';
 
 const DEFAULT_USERS = 5000;
 /** Mails a second; and for how many seconds they are sent. */

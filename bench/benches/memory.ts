@@ -8,13 +8,13 @@
  * Ceiling: what such a process may take, whatever the size of the import.
  */
 import { type Context, type Result, rounded, Skipped } from '../bench.ts';
+import { counted } from '../format.ts';
 import { hasProc, peakMemory, type Roles } from '../machine/cpu.ts';
 import { type RedisMemory, readRedisMemory } from '../measure/redis-memory.ts';
-import { importAll, proveReady } from '../stand/import-all.ts';
-import { importBody } from '../stand/load.ts';
-import { redisVersion } from '../stand/redis.ts';
-import { startService, startStores } from '../stand/stand.ts';
-import { counted } from '../words.ts';
+import { importAll, proveReady } from '../testbed/import-all.ts';
+import { importBody } from '../testbed/load.ts';
+import { redisVersion } from '../testbed/redis.ts';
+import { startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 1_000_000;
 const CEILINGS_MB = { api: 250, worker: 250, redis: 100 };

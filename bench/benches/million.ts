@@ -7,14 +7,14 @@
  * Ceiling of `million`: the 120 s that a million may take; of `growth`: the users per second of the first tenth.
  */
 import { type Context, percentile, type Result, rounded, Skipped } from '../bench.ts';
+import { counted, shares } from '../format.ts';
 import { type CpuTime, cpuPerUnit, cpuTime, hasProc } from '../machine/cpu.ts';
 import { tenthRates } from '../machine/growth.ts';
 import type { Scope } from '../scope.ts';
-import { importAll, proveReady } from '../stand/import-all.ts';
-import { importBody } from '../stand/load.ts';
-import { redisVersion } from '../stand/redis.ts';
-import { startService, startStores } from '../stand/stand.ts';
-import { counted, shares } from '../words.ts';
+import { importAll, proveReady } from '../testbed/import-all.ts';
+import { importBody } from '../testbed/load.ts';
+import { redisVersion } from '../testbed/redis.ts';
+import { startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 1_000_000;
 /** Ten tenths of fewer say nothing. */

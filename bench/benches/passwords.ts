@@ -9,17 +9,17 @@
 import { availableParallelism } from 'node:os';
 import { type Context, type Result, rounded } from '../bench.ts';
 import { type BareHashes, bareHashes } from '../ceilings/bcrypt-bare.ts';
+import { shares } from '../format.ts';
 import { type CpuTime, cpuPerUnit, hasProc, sumOf } from '../machine/cpu.ts';
 import { inWords, readUse, type Use, useBetween } from '../machine/machine-use.ts';
 import type { LoopDelay } from '../measure/loop-delay.ts';
 import { apiDelay, loopDelayOptions, workerDelay } from '../measure/loop-delays.ts';
 import type { Scope } from '../scope.ts';
-import { importAll, proveReady } from '../stand/import-all.ts';
-import { user, userId } from '../stand/load.ts';
-import { redisVersion } from '../stand/redis.ts';
-import { startService, startStores } from '../stand/stand.ts';
-import { startWorkers } from '../stand/workers-apart.ts';
-import { shares } from '../words.ts';
+import { importAll, proveReady } from '../testbed/import-all.ts';
+import { user, userId } from '../testbed/load.ts';
+import { redisVersion } from '../testbed/redis.ts';
+import { startService, startStores } from '../testbed/testbed.ts';
+import { startWorkers } from '../testbed/workers-apart.ts';
 
 const DEFAULT_USERS = 1200;
 /** As src/passwords/hasher.ts makes them. */

@@ -6,8 +6,8 @@
  */
 import { type Context, percentile, type Result, rounded } from '../bench.ts';
 import { timed } from '../machine/timed.ts';
-import { user } from '../stand/load.ts';
-import { DEFAULT_USERS, type Running, whileRunning } from '../stand/running.ts';
+import { user } from '../testbed/load.ts';
+import { DEFAULT_USERS, type Running, whileRunning } from '../testbed/running.ts';
 
 const CALLS = 150;
 /** Of the running import for each call, so that a short one is not over before they are. */

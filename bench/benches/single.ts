@@ -8,9 +8,9 @@
 import type { Pool } from '../../src/db/pool.ts';
 import { type Context, percentile, type Result, rounded } from '../bench.ts';
 import { timed } from '../machine/timed.ts';
-import { user, userId } from '../stand/load.ts';
-import { redisVersion } from '../stand/redis.ts';
-import { startService, startStores } from '../stand/stand.ts';
+import { user, userId } from '../testbed/load.ts';
+import { redisVersion } from '../testbed/redis.ts';
+import { startService, startStores } from '../testbed/testbed.ts';
 import { singleLoaded } from './single-loaded.ts';
 
 const CALLS = 300;

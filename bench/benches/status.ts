@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, percentile, type Result, rounded } from '../bench.ts';
 import { timed } from '../machine/timed.ts';
-import { DEFAULT_USERS, type Running, tooFew, whileRunning } from '../stand/running.ts';
+import { DEFAULT_USERS, type Running, tooFew, whileRunning } from '../testbed/running.ts';
 
 const CALLS = 300;
 /** Of the running import for each call, so that a short one is not read for long. */

@@ -9,18 +9,18 @@
  * worker arrives. Beside the rates: who used how much of what it has, and so what the limit is.
  */
 import { type Context, perSecond, type Result, rounded, Skipped } from '../bench.ts';
+import { counted, shares } from '../format.ts';
 import { type CpuTime, cpuPerUnit, hasProc } from '../machine/cpu.ts';
-import { holdAll } from '../machine/held.ts';
 import { inWords, limitOf, readUse, type Use, useBetween } from '../machine/machine-use.ts';
+import { holdAll } from '../machine/throttled.ts';
 import { type Added, openRoundTrips } from '../measure/round-trip.ts';
 import type { Scope } from '../scope.ts';
-import { importAll, proveReady } from '../stand/import-all.ts';
-import { importBody } from '../stand/load.ts';
-import { startProxy } from '../stand/proxy.ts';
-import { redisVersion } from '../stand/redis.ts';
-import { startService, startStores } from '../stand/stand.ts';
-import { startWorkers } from '../stand/workers-apart.ts';
-import { counted, shares } from '../words.ts';
+import { importAll, proveReady } from '../testbed/import-all.ts';
+import { importBody } from '../testbed/load.ts';
+import { startProxy } from '../testbed/proxy.ts';
+import { redisVersion } from '../testbed/redis.ts';
+import { startService, startStores } from '../testbed/testbed.ts';
+import { startWorkers } from '../testbed/workers-apart.ts';
 
 const DEFAULT_USERS = 40_000;
 const WORKERS = [1, 2, 4, 8];

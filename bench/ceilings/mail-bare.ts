@@ -2,7 +2,7 @@
 import { createTransport } from 'nodemailer';
 import { SMTP_CONNECTIONS } from '../../src/mail/smtp.ts';
 import type { Scope } from '../scope.ts';
-import { user } from '../stand/load.ts';
+import { user } from '../testbed/load.ts';
 
 /** As many as the relay has in progress. */
 const AT_ONCE = 32;

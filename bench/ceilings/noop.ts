@@ -12,7 +12,7 @@ import { migrateQueue } from '../../src/queue/schema.ts';
 import { perSecond } from '../bench.ts';
 import { type CpuTime, cpuPerUnit, cpuTime, hasProc, sumOf } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
-import type { Stores } from '../stand/stand.ts';
+import type { Stores } from '../testbed/testbed.ts';
 import type { NoopOrder, NoopReport } from './noop-process.ts';
 import type { NoopStore } from './noop-queue.ts';
 

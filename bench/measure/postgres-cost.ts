@@ -7,7 +7,7 @@
  */
 import { type CpuTime, cpuTime, livingTime } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
-import type { Stores } from '../stand/stand.ts';
+import type { Stores } from '../testbed/testbed.ts';
 
 /** What a server must be started with for `statements`. */
 export const STATEMENT_SETTINGS = {

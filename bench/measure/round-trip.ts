@@ -5,7 +5,7 @@ import pg from 'pg';
 import { percentile, rounded } from '../bench.ts';
 import { timed } from '../machine/timed.ts';
 import type { Scope } from '../scope.ts';
-import type { StoreUrls } from '../stand/proxy.ts';
+import type { StoreUrls } from '../testbed/proxy.ts';
 
 const CALLS = 200;
 const WARM_UP = 20;

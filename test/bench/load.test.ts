@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { importBody, userId } from '../../bench/stand/load.ts';
+import { importBody, userId } from '../../bench/testbed/load.ts';
 import { importEntry } from '../../src/imports/validate/schema.ts';
 import { hashProblem } from '../../src/passwords/registry.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import test from 'node:test';
-import { postgresAddress, throughPort } from '../../bench/stand/proxy.ts';
-import { delayLine } from '../../bench/stand/proxy-line.ts';
+import { postgresAddress, throughPort } from '../../bench/testbed/proxy.ts';
+import { delayLine } from '../../bench/testbed/proxy-line.ts';
 import { waitFor } from '../support/wait.ts';
 
 test('everything comes out in order, whole, and not before its time', async () => {

@@ -1,7 +1,7 @@
 /** Where the stores are far away an import is exact, goes on steadily, and no job loses its lock on the way. */
 import assert from 'node:assert/strict';
 import { openScope } from '../../bench/scope.ts';
-import { startProxy } from '../../bench/stand/proxy.ts';
+import { startProxy } from '../../bench/testbed/proxy.ts';
 import { bulk, people } from '../support/imports/bodies.ts';
 import { assertEachOnce } from '../support/imports/outcome.ts';
 import { must, onBothBackends, startService } from '../support/processes/service.ts';

@@ -6,7 +6,7 @@ import type { Pool } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
 import { type ImportResult, readProgress } from '../status/progress.ts';
 import { readResult } from '../status/result.ts';
-import { readWithMore } from '../status/result-more.ts';
+import { readWithMore } from '../status/result-extras.ts';
 
 /** @throws ApiError 403 unless the caller may on every organization of the import; 404 for an IAM_OWNER when it is missing */
 export async function visibleImport(

@@ -3,7 +3,7 @@ import type { Pool } from '../../db/pool.ts';
 import type { ErrorBody } from '../../errors.ts';
 import { inStretches } from './items-page.ts';
 import type { ImportResult } from './progress.ts';
-import type { MoreResult } from './result-more.ts';
+import type { MoreResult } from './result-extras.ts';
 
 const MAX_ERRORS = 100;
 const MAX_SUCCESS = 1000;

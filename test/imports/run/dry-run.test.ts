@@ -8,7 +8,7 @@ import type { ExistingRule } from '../../../src/imports/options.ts';
 import { specialStores } from '../../../src/imports/run/existing/stores.ts';
 import { batchStore } from '../../../src/imports/run/process.ts';
 import { readResult } from '../../../src/imports/status/result.ts';
-import { readWithMore } from '../../../src/imports/status/result-more.ts';
+import { readWithMore } from '../../../src/imports/status/result-extras.ts';
 import { importFirst, SETTINGS, special } from '../../support/imports/existing.ts';
 import {
   acceptBody,

@@ -6,7 +6,7 @@ import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { type ItemsQuery, readItems } from '../../../src/imports/status/items-page.ts';
 import { readProgress } from '../../../src/imports/status/progress.ts';
 import { readResult } from '../../../src/imports/status/result.ts';
-import { readWithMore } from '../../../src/imports/status/result-more.ts';
+import { readWithMore } from '../../../src/imports/status/result-extras.ts';
 import {
   acceptBody,
   acceptImport,

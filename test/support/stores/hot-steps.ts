@@ -12,7 +12,7 @@ import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { readItems } from '../../../src/imports/status/items-page.ts';
 import { listImports, readProgress } from '../../../src/imports/status/progress.ts';
 import { readResult } from '../../../src/imports/status/result.ts';
-import { readWithMore } from '../../../src/imports/status/result-more.ts';
+import { readWithMore } from '../../../src/imports/status/result-extras.ts';
 import { claimDue } from '../../../src/mail/claim.ts';
 import { loadMail } from '../../../src/mail/outbox.ts';
 import { readyReleased } from '../../../src/mail/released.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Db } from '../../src/db/pool.ts';
-import { openPace, type Pace } from '../../src/mail/pace.ts';
+import { openPace, type Pace } from '../../src/mail/rate-limiter.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, perSecond, Skipped } from '../bench.ts';
 import { importBody } from './load.ts';
 import { redisVersion } from './redis.ts';
-import { type Service, startService, startStores } from './stand.ts';
+import { type Service, startService, startStores } from './testbed.ts';
 
 /** Users of the running import where `--users` says nothing. */
 export const DEFAULT_USERS = 1_000_000;

@@ -8,7 +8,7 @@ import { childEnv } from '../../src/config.ts';
 import { openLogger } from '../../src/logger.ts';
 import { type Child, startChild } from '../../src/start/child.ts';
 import type { Scope } from '../scope.ts';
-import type { Stores } from './stand.ts';
+import type { Stores } from './testbed.ts';
 
 const FILE = fileURLToPath(new URL('../../workers/all-in-one.ts', import.meta.url));
 const STOP_AFTER_MS = 15_000;

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sample } from '../machine/growth.ts';
 import { user, userId } from './load.ts';
-import type { Service } from './stand.ts';
+import type { Service } from './testbed.ts';
 
 /** Asked at a low rate, so that the asking costs nothing. */
 const POLL_MS = 100;
