@@ -4,7 +4,7 @@
  *
  * The milliseconds are those of a round trip, added by a proxy (testbed/proxy.ts) that all connections of all processes go through;
  * at 0 they go without it. Each has stores of its own. The clock runs from the request.
- * Ceiling: as many workers without the proxy. Beside it: how many jobs lost their locks, how many batches were tried
+ * Ceiling: as many workers without the proxy. ExtraColumns it: how many jobs lost their locks, how many batches were tried
  * again, and the longest time in which no user ended, from what the workers' logs and the list of imports say.
  */
 import { open, readFile } from 'node:fs/promises';

@@ -13,7 +13,7 @@ import { verificationRoutes } from './accounts/verification-routes.ts';
 import type { Config } from './config.ts';
 import type { Pool } from './db/pool.ts';
 import { diagnosticsRoutes } from './diagnostics/routes.ts';
-import { measures } from './diagnostics/store-metrics.ts';
+import { storeMetrics } from './diagnostics/store-metrics.ts';
 import { accessLog } from './http/access-log.ts';
 import { docsRoutes } from './http/docs.ts';
 import { noSuchOperation, renderErrors } from './http/errors.ts';
@@ -54,7 +54,7 @@ export function buildApp(deps: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', deps.config.TRUST_PROXY);
 
-  const metrics = openMetrics(measures(deps));
+  const metrics = openMetrics(storeMetrics(deps));
   app.use(metrics.observe);
   app.use(requestId());
   app.use(accessLog(deps.logger));

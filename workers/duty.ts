@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import type { Condition } from '../src/condition.ts';
 import { holdLease, releaseLease } from '../src/db/lease.ts';
 import type { Pool } from '../src/db/pool.ts';
-import { inTime } from '../src/in-time.ts';
+import { withTimeout } from '../src/timeout.ts';
 
 const LEASE_MS = 5000;
 const RENEW_MS = 1500;
@@ -56,7 +56,7 @@ export function openDuty(
   async function giveUp(): Promise<void> {
     heldUntil = 0;
     restUntil = Date.now() + REST_MS;
-    await inTime(releaseLease(pool, name, holder), RELEASE_MS, 'the database').catch((err) =>
+    await withTimeout(releaseLease(pool, name, holder), RELEASE_MS, 'the database').catch((err) =>
       logger.warn({ err, duty: name }, 'the lease runs out by itself'),
     );
   }

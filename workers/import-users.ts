@@ -10,7 +10,7 @@ import {
   createBatchWriter,
 } from '../src/imports/run/batch-writer.ts';
 import { specialStores } from '../src/imports/run/existing/stores.ts';
-import { createTurns } from '../src/imports/run/fair-slots.ts';
+import { createFairSlots } from '../src/imports/run/fair-slots.ts';
 import { batchStore, processItem } from '../src/imports/run/process.ts';
 import { WRITER_SESSION } from '../src/imports/run/write-batch.ts';
 import type { Hasher } from '../src/passwords/hasher.ts';
@@ -61,7 +61,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger, fau
   const writer = writerOf(batchStore(writerPool, codes));
   const stores = specialStores(writerPool, codes);
   const special = { skip: writerOf(stores.skip), update: writerOf(stores.update), dry: writerOf(stores.dry) };
-  const turns = createTurns(2 * config.HASH_THREADS); // one at work, one at hand for each thread
+  const turns = createFairSlots(2 * config.HASH_THREADS); // one at work, one at hand for each thread
   const deps = { writerPool, secrets, hasher, turns, writer, special, onFault: heard('a password was not hashed') };
   const worker = queues.work<ItemPointer>('imports', (job) => processItem(deps, job.data), {
     concurrency: config.WORKER_CONCURRENCY,

@@ -8,12 +8,12 @@ import type { Logger } from 'pino';
 import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
-import { whileAway } from '../src/db/retry.ts';
-import { openSettler } from '../src/mail/batch-committer.ts';
+import { retryWhileUnavailable } from '../src/db/retry.ts';
+import { openBatchCommitter } from '../src/mail/batch-committer.ts';
 import { deliverMail } from '../src/mail/deliver.ts';
 import { openTextTransport, openTransport } from '../src/mail/open-transport.ts';
 import { type MailPointer, releaseClaim } from '../src/mail/outbox.ts';
-import { openPace } from '../src/mail/rate-limiter.ts';
+import { openRateLimiter } from '../src/mail/rate-limiter.ts';
 import { type MailQueue, type RelayOptions, relayOnce } from '../src/mail/relay.ts';
 import { settleMails } from '../src/mail/settle.ts';
 import { SMTP_CONNECTIONS } from '../src/mail/smtp.ts';
@@ -57,13 +57,13 @@ export function startMailer(deps: MailerDeps): Mailer {
   let stopped: Promise<void> | undefined;
   const patience = { ms: PATIENCE_MS, isStopping: () => stopped !== undefined };
   // In two places: what was sent is recorded late rather than sent again.
-  const settler = openSettler((group) => whileAway(() => settleMails(pool, group), patience));
+  const settler = openBatchCommitter((group) => retryWhileUnavailable(() => settleMails(pool, group), patience));
   const delivery = { ...deps, transport, texts: openTextTransport(config), settler };
-  const pace = config.MAIL_RATE > 0 ? openPace(pool, config.MAIL_RATE) : undefined;
+  const pace = config.MAIL_RATE > 0 ? openRateLimiter(pool, config.MAIL_RATE) : undefined;
   async function deliver(pointer: MailPointer): Promise<void> {
-    const may = !pace || (await whileAway(() => pace.turn(), patience));
-    if (may) await whileAway(() => deliverMail(delivery, pointer), patience);
-    else await whileAway(() => releaseClaim(pool, [pointer.id]), patience);
+    const may = !pace || (await retryWhileUnavailable(() => pace.turn(), patience));
+    if (may) await retryWhileUnavailable(() => deliverMail(delivery, pointer), patience);
+    else await retryWhileUnavailable(() => releaseClaim(pool, [pointer.id]), patience);
   }
   const worker = queues.work<MailPointer>('mails', (job) => deliver(job.data), {
     concurrency: concurrencyOf(config),

@@ -12,8 +12,8 @@ import { parseDuration } from '../src/imports/duration.ts';
 import { sweepKeys } from '../src/imports/intake/idempotency.ts';
 import { rescueRound } from '../src/imports/maintenance/rescue.ts';
 import { eraseRound } from '../src/imports/maintenance/retention.ts';
-import { inTime } from '../src/in-time.ts';
 import type { Queues } from '../src/queue/queues.ts';
+import { withTimeout } from '../src/timeout.ts';
 import { startLoop } from './loop.ts';
 
 const MAX_INTERVAL_MS = 500;
@@ -38,7 +38,7 @@ export function startRescuer({ pool, config, queues, logger, condition }: Rescue
     rescueAfterMs: config.RESCUE_AFTER_MS,
     abandonedAfterMs: config.ABANDONED_AFTER_MS,
     queue: {
-      depth: () => inTime(queues.depth('imports'), DEPTH_MS, 'the queue'),
+      depth: () => withTimeout(queues.depth('imports'), DEPTH_MS, 'the queue'),
       mostHeld: Math.min(config.WORKER_CONCURRENCY, config.DISPATCH_WINDOW),
     },
   };

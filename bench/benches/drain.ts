@@ -1,7 +1,7 @@
 /**
  * `drain-redis`, `drain-postgres`: users per second from sending a bulk import until its last user can be read.
  *
- * Ceiling: as many BullMQ jobs that do nothing (ceilings/noop.ts), on the same servers after the service has stopped. Beside the
+ * Ceiling: as many BullMQ jobs that do nothing (ceilings/noop.ts), on the same servers after the service has stopped. ExtraColumns the
  * rates: the processor time of everything but the load generator, per user and per job that does nothing.
  */
 import { type Context, perSecond, type Result, rounded, Skipped } from '../bench.ts';

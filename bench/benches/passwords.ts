@@ -3,7 +3,7 @@
  * user can be read, with one worker process that has a hashing thread for each core.
  *
  * Ceiling: bcryptjs alone in as many threads (ceilings/bcrypt-bare.ts), half of the hashes before the service is started and half
- * after it has stopped, so that a machine that grows slower meanwhile does so for both. Beside the rate: how late the
+ * after it has stopped, so that a machine that grows slower meanwhile does so for both. ExtraColumns the rate: how late the
  * event loops of API and worker were, as hashing must not hold them up.
  */
 import { availableParallelism } from 'node:os';

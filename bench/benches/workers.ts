@@ -6,7 +6,7 @@
  * three (machine/cpu-share.ts), as if they had small machines of their own; the dispatcher is a process by itself, as it is not to wait
  * for a worker's turn. The clock runs from the 202.
  * Ceiling: the rate of one worker process as many times as there are workers; the ratio says how much of an added
- * worker arrives. Beside the rates: who used how much of what it has, and so what the limit is.
+ * worker arrives. ExtraColumns the rates: who used how much of what it has, and so what the limit is.
  */
 import { type Context, perSecond, type Result, rounded, Skipped } from '../bench.ts';
 import { counted, shares } from '../format.ts';

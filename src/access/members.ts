@@ -66,7 +66,7 @@ export async function addMember(
  * @throws ApiError 404 when there is none, FAILED_PRECONDITION for the last IAM_OWNER
  */
 export async function removeMember(db: Db, scope: Scope, userId: string, editor: string): Promise<AppendedEvent> {
-  if (scope.kind === 'instance') await keepAnIamOwner(db, userId);
+  if (scope.kind === 'instance') await ensureOwnerRemains(db, userId);
   const { table, inScope, last } = tableOf(scope, 2);
   const { rowCount } = await db.query(`delete from ${table} where user_id = $1 and ${inScope}`, [userId, ...last]);
   if (!rowCount) throw new ApiError('NOT_FOUND', 'MEMBER-NOT-FOUND', 'The user is not a member.');
@@ -91,7 +91,7 @@ export async function listMembers(db: Db, scope: Scope, page: Page): Promise<{ t
  * the transaction ends. An owner who is not active does not count: it could not even be woken by anybody.
  * @throws ApiError FAILED_PRECONDITION when the instance would have no active IAM_OWNER left
  */
-export async function keepAnIamOwner(db: Db, userId: string): Promise<void> {
+export async function ensureOwnerRemains(db: Db, userId: string): Promise<void> {
   const { rowCount: isMember } = await db.query('select 1 from instance_members where user_id = $1', [userId]);
   if (!isMember) return;
   await db.query('lock table instance_members in share row exclusive mode');

@@ -8,7 +8,7 @@ import type { Config } from '../config.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
 import { nameKey } from '../fields/fields.ts';
-import { endCodes, issueCode, mailCode } from '../mail/codes.ts';
+import { issueCode, mailCode, revokeCodes } from '../mail/codes.ts';
 import type { Secrets } from '../secrets.ts';
 import type { User } from '../users/store.ts';
 import type { EmailInput } from './contact-schema.ts';
@@ -32,7 +32,7 @@ export async function changeEmail(deps: ContactDeps, user: User, input: EmailInp
   const { email } = input;
   const isSame = email === user.email;
   const isVerified = verifiedBy(input, isSame && user.emailVerified);
-  await endCodes(deps.db, user.id, isSame ? ['verify_email'] : ['verify_email', 'initialise', 'reset_password']);
+  await revokeCodes(deps.db, user.id, isSame ? ['verify_email'] : ['verify_email', 'initialise', 'reset_password']);
   const event = await changeUser(
     deps.db,
     user,

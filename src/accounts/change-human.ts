@@ -20,8 +20,8 @@ import type { EmailInput, PhoneInput } from './contact-schema.ts';
 import type { HumanDeps } from './create-human.ts';
 import { requireHuman, requireVouching } from './credentials.ts';
 import type { HumanChange } from './human-schema.ts';
-import { type PasswordWriter, readyPassword } from './set-password.ts';
-import { readyPasswordByCode } from './verification.ts';
+import { type PasswordWriter, preparePassword } from './set-password.ts';
+import { preparePasswordByCode } from './verification.ts';
 
 export type ChangeDeps = HumanDeps & LoginDeps;
 
@@ -42,7 +42,7 @@ export async function changeHuman(
   { userId, standing }: { userId: string; standing: Standing },
   body: HumanChange,
 ): Promise<ChangedHuman> {
-  const writePassword = body.password && (await readyWriter(deps, caller, { userId, standing }, body.password));
+  const writePassword = body.password && (await prepareWriter(deps, caller, { userId, standing }, body.password));
   return transaction(deps.pool, async (db) => {
     const { user, standing } = await reachForChange(db, caller, 'updateHumanUser', userId, 'for update');
     requireHuman(user, 'USER');
@@ -109,7 +109,7 @@ function requireAllowed(standing: Standing, user: User, { username, email, phone
 }
 
 /** Users show that it is theirs to change; those who manage them need not. */
-async function readyWriter(
+async function prepareWriter(
   deps: ChangeDeps,
   caller: Caller,
   { userId, standing }: { userId: string; standing: Standing },
@@ -119,9 +119,9 @@ async function readyWriter(
   if (!next) throw required('password.password');
   const editor = caller.userId;
   if (standing === 'self' && hashedPassword) throw permissionDenied();
-  if (code !== undefined) return readyPasswordByCode(deps, { userId, code, editor }, next);
+  if (code !== undefined) return preparePasswordByCode(deps, { userId, code, editor }, next);
   if (standing === 'self' && currentPassword === undefined) throw required('password.currentPassword');
-  return readyPassword(deps, { userId, editor, currentPassword }, next);
+  return preparePassword(deps, { userId, editor, currentPassword }, next);
 }
 
 function required(field: string) {

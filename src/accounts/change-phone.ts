@@ -6,7 +6,7 @@
  */
 import type { AppendedEvent } from '../db/events.ts';
 import { ApiError } from '../errors.ts';
-import { endCodes, issueCode, mailCode } from '../mail/codes.ts';
+import { issueCode, mailCode, revokeCodes } from '../mail/codes.ts';
 import type { User } from '../users/store.ts';
 import { type ContactDeps, verifiedBy } from './change-email.ts';
 import type { PhoneInput } from './contact-schema.ts';
@@ -22,7 +22,7 @@ export type PhoneCodeChoice = Pick<PhoneInput, 'returnCode'>;
 export async function changePhone(deps: ContactDeps, user: User, input: PhoneInput, editor: string): Promise<Changed> {
   const { phone } = input;
   const isVerified = verifiedBy(input, phone === user.phone && user.phoneVerified);
-  await endCodes(deps.db, user.id, ['verify_phone']);
+  await revokeCodes(deps.db, user.id, ['verify_phone']);
   const event = await changeUser(
     deps.db,
     user,
@@ -36,7 +36,7 @@ export async function changePhone(deps: ContactDeps, user: User, input: PhoneInp
 /** @throws ApiError 404 PHONE-NOT-FOUND */
 export async function removePhone(deps: Pick<ContactDeps, 'db'>, user: User, editor: string): Promise<AppendedEvent> {
   if (user.phone === null) throw new ApiError('NOT_FOUND', 'PHONE-NOT-FOUND', 'The user has no phone number.');
-  await endCodes(deps.db, user.id, ['verify_phone']);
+  await revokeCodes(deps.db, user.id, ['verify_phone']);
   const event = { type: 'user.human.phone.removed', editor };
   return changeUser(deps.db, user, event, 'phone = null, phone_verified = false');
 }

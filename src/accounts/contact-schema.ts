@@ -5,7 +5,7 @@
  * call that is made.
  */
 import { z } from 'zod';
-import { notBeside } from '../fields/cross-fields.ts';
+import { notWith } from '../fields/cross-fields.ts';
 import { bool, emailAddress, requiredText } from '../fields/fields.ts';
 import { mobileNumber } from '../fields/phone.ts';
 import { urlTemplateProblem } from '../mail/links.ts';
@@ -27,24 +27,24 @@ const plainCode = z.object({}).optional();
 
 export const emailInput = z
   .object({ email: emailAddress(), isVerified: bool().optional(), sendCode: mailCode, returnCode: plainCode })
-  .check(notBeside('sendCode', 'isVerified'))
-  .check(notBeside('returnCode', 'isVerified'))
-  .check(notBeside('returnCode', 'sendCode'));
+  .check(notWith('sendCode', 'isVerified'))
+  .check(notWith('returnCode', 'isVerified'))
+  .check(notWith('returnCode', 'sendCode'));
 
 /** Up to 200 characters in user creation (interface.md, Limits); kept as E.164. */
 export const phoneInput = z
   .object({ phone: mobileNumber(200), isVerified: bool().optional(), sendCode: plainCode, returnCode: plainCode })
-  .check(notBeside('sendCode', 'isVerified'))
-  .check(notBeside('returnCode', 'isVerified'))
-  .check(notBeside('returnCode', 'sendCode'));
+  .check(notWith('sendCode', 'isVerified'))
+  .check(notWith('returnCode', 'isVerified'))
+  .check(notWith('returnCode', 'sendCode'));
 
 export const emailResend = z
   .object({ sendCode: mailCode, returnCode: plainCode })
-  .check(notBeside('returnCode', 'sendCode'));
+  .check(notWith('returnCode', 'sendCode'));
 
 export const phoneResend = z
   .object({ sendCode: plainCode, returnCode: plainCode })
-  .check(notBeside('returnCode', 'sendCode'));
+  .check(notWith('returnCode', 'sendCode'));
 
 export const codeBody = z.object({ verificationCode: requiredText(200) });
 

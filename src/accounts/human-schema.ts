@@ -1,6 +1,6 @@
 /** Bodies of creating and changing a human user (interface.md 4.3, contract section 3). */
 import { z } from 'zod';
-import { notBeside } from '../fields/cross-fields.ts';
+import { notWith } from '../fields/cross-fields.ts';
 import { bool, gender, id, language, requiredText, text } from '../fields/fields.ts';
 import { verifiableHash } from '../users/hash-field.ts';
 import { idpLinkList } from '../users/idp-links.ts';
@@ -13,7 +13,7 @@ const hashedPassword = z.object({ hash: verifiableHash(), changeRequired });
 
 const organization = z
   .object({ orgId: id().optional(), orgDomain: requiredText(200).optional() })
-  .check(notBeside('orgDomain', 'orgId'));
+  .check(notWith('orgDomain', 'orgId'));
 
 export const newHuman = z
   .object({
@@ -35,7 +35,7 @@ export const newHuman = z
     hashedPassword: hashedPassword.optional(),
     idpLinks: idpLinkList().default([]),
   })
-  .check(notBeside('hashedPassword', 'password'));
+  .check(notWith('hashedPassword', 'password'));
 
 /** What is absent stays as it is. */
 const profileChange = z.object({
@@ -55,7 +55,7 @@ const passwordChange = z
     currentPassword: requiredText(1000).optional(),
     verificationCode: requiredText(200).optional(),
   })
-  .check(notBeside('hashedPassword', 'password'), notBeside('verificationCode', 'currentPassword'))
+  .check(notWith('hashedPassword', 'password'), notWith('verificationCode', 'currentPassword'))
   .refine((p) => p.password !== undefined || p.hashedPassword !== undefined, {
     path: ['password'],
     message: 'is required unless hashedPassword is given',

@@ -1,6 +1,6 @@
 /** Bodies of the password calls. */
 import { z } from 'zod';
-import { notBeside } from '../fields/cross-fields.ts';
+import { notWith } from '../fields/cross-fields.ts';
 import { bool, requiredText } from '../fields/fields.ts';
 import { urlTemplate } from './contact-schema.ts';
 
@@ -11,7 +11,7 @@ export const passwordBody = z
     currentPassword: requiredText(1000).optional(),
     verificationCode: requiredText(200).optional(),
   })
-  .check(notBeside('verificationCode', 'currentPassword'));
+  .check(notWith('verificationCode', 'currentPassword'));
 
 /** Text messages are for phone numbers only. */
 const notificationType = z.enum(['NOTIFICATION_TYPE_Email'], 'must be NOTIFICATION_TYPE_Email').optional();
@@ -22,6 +22,6 @@ export const passwordResetBody = z
     sendLink: z.object({ urlTemplate: urlTemplate().optional(), notificationType }).optional(),
     returnCode: z.object({}).optional(),
   })
-  .check(notBeside('returnCode', 'sendLink'));
+  .check(notWith('returnCode', 'sendLink'));
 
 export type PasswordResetInput = z.output<typeof passwordResetBody>;

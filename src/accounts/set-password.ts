@@ -13,7 +13,7 @@ import { type ApiError, invalidArgument } from '../errors.ts';
 import { badFields } from '../http/parse-body.ts';
 import { type LoginDeps, verifyOwnPassword } from '../identity/login/check.ts';
 import { findLogin, type Login } from '../identity/login/store.ts';
-import { endCodes } from '../mail/codes.ts';
+import { revokeCodes } from '../mail/codes.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import { passwordAge } from '../policies/age.ts';
 import type { User } from '../users/store.ts';
@@ -47,7 +47,7 @@ export async function setPassword(
   by: { userId: string; editor: string; currentPassword?: string | undefined; lock: (db: Db) => Promise<User> },
   password: NewPassword,
 ): Promise<Details> {
-  const write = await readyPassword(deps, by, password);
+  const write = await preparePassword(deps, by, password);
   return transaction(deps.pool, async (db) => {
     const user = await by.lock(db);
     return changedAnswer(user, { event: await write(db, user) }).details;
@@ -58,7 +58,7 @@ export async function setPassword(
  * The part of `setPassword` that takes long: checks and hashes.
  * @throws ApiError 400 PASSWORD-CURRENT, PASSWORD-INVALID; the writer PASSWORD-CURRENT, PASSWORD-NOT-HUMAN
  */
-export async function readyPassword(
+export async function preparePassword(
   deps: LoginDeps,
   { userId, editor, currentPassword }: { userId: string; editor: string; currentPassword?: string | undefined },
   password: NewPassword | NewHash,
@@ -87,7 +87,7 @@ export async function storePassword(
   change: { hash: string; changeRequired: boolean; verifiesEmail?: boolean },
   event: { type: string; editor: string },
 ): Promise<AppendedEvent> {
-  await endCodes(db, user.id, PASSWORD_CODES);
+  await revokeCodes(db, user.id, PASSWORD_CODES);
   await clearFailures(db, user.id);
   return changeUser(
     db,

@@ -44,7 +44,7 @@ interface CodeDeps {
  * @throws ApiError 400 CODE-INVALID
  */
 export async function verifyEmail(deps: CodeDeps, holder: CodeHolder): Promise<Details> {
-  const code = await goodCode(deps, holder, ['verify_email', 'initialise']);
+  const code = await requireValidCode(deps, holder, ['verify_email', 'initialise']);
   return changeLocked(deps.pool, holder.userId, async (db, user) => {
     const good =
       code.purpose === 'verify_email' ? await useCode(db, code) : !user.emailVerified && (await isOpen(db, code));
@@ -59,7 +59,7 @@ export async function verifyEmail(deps: CodeDeps, holder: CodeHolder): Promise<D
  * @throws ApiError 400 CODE-INVALID
  */
 export async function verifyPhone(deps: CodeDeps, holder: CodeHolder): Promise<Details> {
-  const code = await goodCode(deps, holder, ['verify_phone']);
+  const code = await requireValidCode(deps, holder, ['verify_phone']);
   return changeLocked(deps.pool, holder.userId, async (db, user) => {
     if (!(await useCode(db, code))) throw codeInvalid();
     const event = { type: 'user.human.phone.verified', editor: holder.editor };
@@ -77,19 +77,19 @@ export async function setPasswordByCode(
   holder: CodeHolder,
   password: NewPassword,
 ): Promise<Details> {
-  return changeLocked(deps.pool, holder.userId, await readyPasswordByCode(deps, holder, password));
+  return changeLocked(deps.pool, holder.userId, await preparePasswordByCode(deps, holder, password));
 }
 
 /**
  * The part of `setPasswordByCode` that takes long: tries the code and hashes.
  * @throws ApiError 400 CODE-INVALID, as does the writer
  */
-export async function readyPasswordByCode(
+export async function preparePasswordByCode(
   deps: CodeDeps & { hasher: Hasher },
   holder: CodeHolder,
   password: NewPassword | NewHash,
 ): Promise<PasswordWriter> {
-  const code = await goodCode(deps, holder, PASSWORD_CODES);
+  const code = await requireValidCode(deps, holder, PASSWORD_CODES);
   const hash = await hashOf(deps.hasher, password);
   return async (db, user) => {
     if (user.state === 'inactive' || !(await useCode(db, code))) throw codeInvalid();
@@ -101,7 +101,7 @@ export async function readyPasswordByCode(
   };
 }
 
-async function goodCode(deps: CodeDeps, holder: CodeHolder, purposes: readonly MailKind[]): Promise<Code> {
+async function requireValidCode(deps: CodeDeps, holder: CodeHolder, purposes: readonly MailKind[]): Promise<Code> {
   const { userId, code: entered } = holder;
   const code = await tryCode({ db: deps.pool, secrets: deps.secrets }, { userId, entered, purposes });
   if (!code) throw codeInvalid();

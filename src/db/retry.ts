@@ -16,7 +16,7 @@ const FIRST_MS = 50;
 const LAST_MS = 1000;
 
 /** Runs `work`, which must bear being run twice, until it meets no fault that may pass by itself. */
-export async function whileAway<T>(work: () => Promise<T>, patience: Patience): Promise<T> {
+export async function retryWhileUnavailable<T>(work: () => Promise<T>, patience: Patience): Promise<T> {
   const end = performance.now() + patience.ms;
   for (let wait = FIRST_MS; ; wait = Math.min(wait * 2, LAST_MS)) {
     try {

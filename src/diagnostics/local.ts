@@ -13,6 +13,7 @@ import { canOpenKeys } from '../identity/oauth/signing-keys.ts';
 import { type SmtpAnswer, verifySmtp } from '../mail/verify-smtp.ts';
 import { type RedisFacts, readRedisFacts } from '../queue/redis-facts.ts';
 import { openSecrets } from '../secrets.ts';
+import { withTimeout } from '../timeout.ts';
 import { type PostgresFacts, postgresFacts } from './postgres.ts';
 
 /** What a look at something gave, or why it gave nothing. */
@@ -60,7 +61,7 @@ async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgre
   if (!url) return { postgres: { reason: 'the password of the embedded database cannot be read by this user' } };
   const pool = openPool(url, { max: 2, name: 'muster-doctor', statementMs: PATIENCE_MS });
   try {
-    const postgres = await look(inTime(postgresFacts(pool)));
+    const postgres = await look(withTimeout(postgresFacts(pool), PATIENCE_MS, 'PostgreSQL'));
     return 'facts' in postgres && isMigrated(postgres.facts)
       ? { postgres, ...(await tryKey(pool, config)) }
       : { postgres };
@@ -82,14 +83,6 @@ async function tryKey(pool: Pool, config: Config): Promise<{ keyFits?: boolean }
 /** As `npm start` keeps it beside the embedded database. */
 async function keptKey(dataDir: string): Promise<string | undefined> {
   return (await readFile(join(resolve(dataDir), 'encryption.key'), 'utf8').catch(() => '')).trim() || undefined;
-}
-
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS / 1000} s`)), PATIENCE_MS);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 /** Of a folder that is not there yet, the next one above counts: it would be made in that. */

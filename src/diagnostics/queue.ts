@@ -2,7 +2,10 @@
 import type { Db } from '../db/pool.ts';
 import type { QueueName, Queues } from '../queue/queues.ts';
 import { type RedisFacts, readRedisFacts } from '../queue/redis-facts.ts';
-import { orNothing } from './or-nothing.ts';
+import { withTimeout } from '../timeout.ts';
+
+/** For one answer of the store, in milliseconds. */
+const PATIENCE_MS = 4000;
 
 export interface QueueFacts {
   backend: Queues['kind'];
@@ -26,9 +29,9 @@ export interface QueueFactsDeps {
 export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Promise<QueueFacts> {
   const url = config.REDIS_URL;
   const [jobs, workers, redis, dispatching] = await Promise.all([
-    orNothing(byQueue((queue) => queues.depth(queue))),
-    orNothing(byQueue((queue) => queues.workers(queue))),
-    url === undefined ? undefined : orNothing(readRedisFacts(url)),
+    ifItAnswers(byQueue((queue) => queues.depth(queue))),
+    ifItAnswers(byQueue((queue) => queues.workers(queue))),
+    url === undefined ? undefined : ifItAnswers(readRedisFacts(url)),
     isDispatching(pool),
   ]);
   return {
@@ -39,6 +42,11 @@ export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Prom
     dispatching,
     ...(redis ? { redis } : {}),
   };
+}
+
+/** The value, or undefined when the store fails or takes too long: the other facts are worth an answer without it. */
+function ifItAnswers<T>(read: Promise<T>): Promise<T | undefined> {
+  return withTimeout(read, PATIENCE_MS, 'the queue').catch(() => undefined);
 }
 
 async function byQueue(read: (queue: QueueName) => Promise<number>): Promise<Record<QueueName, number>> {

@@ -10,7 +10,7 @@ import type { QueueName, Queues } from '../queue/queues.ts';
 const MOST_MAILS = 100_000;
 const QUEUES: QueueName[] = ['imports', 'mails'];
 
-export function measures({ pool, queues }: { pool: Pool; queues: Pick<Queues, 'depth'> }): Measure[] {
+export function storeMetrics({ pool, queues }: { pool: Pool; queues: Pick<Queues, 'depth'> }): Measure[] {
   return [
     {
       name: 'muster_queue_jobs',

@@ -5,7 +5,7 @@ import { z } from 'zod';
 const atOnce = { when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null };
 
 /** For `schema.check`: refuses `field` beside `other`. */
-export function notBeside<F extends string, O extends string>(field: F, other: O) {
+export function notWith<F extends string, O extends string>(field: F, other: O) {
   return z.superRefine<{ [name in F | O]?: unknown }>((body, ctx) => {
     if (body[field] === undefined || body[other] === undefined) return;
     ctx.addIssue({ code: 'custom', path: [field], message: `must not stand beside ${other}` });

@@ -8,7 +8,7 @@ import { type Response, Router } from 'express';
 import type { Logger } from 'pino';
 import { type Condition, type Failure, openCondition } from '../condition.ts';
 import { errorBody, STATUS } from '../errors.ts';
-import { inTime } from '../in-time.ts';
+import { withTimeout } from '../timeout.ts';
 
 const ANSWER_MS = 2000;
 
@@ -29,7 +29,7 @@ export function healthRoutes(deps: HealthDeps): Router {
 
   async function check(part: string, answer: Promise<unknown>): Promise<void> {
     try {
-      await inTime(answer, ANSWER_MS, `the ${part}`);
+      await withTimeout(answer, ANSWER_MS, `the ${part}`);
       condition.working(part);
     } catch (err) {
       if (condition.failing(part)) logger?.warn({ err, part }, 'not ready');

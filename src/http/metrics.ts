@@ -5,8 +5,10 @@
  * Guarantee: labels come from what is mounted and never from a raw path. A measure that fails or takes over 2 seconds is
  * left out of the answer and counted in `metrics_failed_reads_total`; it is read at most once in 5 seconds.
  */
+
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { withTimeout } from '../timeout.ts';
 import { pathOf } from './access-log.ts';
 import { routePattern } from './route-pattern.ts';
 
@@ -97,7 +99,7 @@ function readerOf(registry: Registry, measure: Measure, failures: Counter): () =
   });
   return async () => {
     try {
-      const value = await inTime(measure.read());
+      const value = await withTimeout(measure.read(), READ_MS, name);
       // Both begin at 0, so adding the value sets it.
       metric.reset();
       if (typeof value === 'number') metric.inc(value);
@@ -108,18 +110,6 @@ function readerOf(registry: Registry, measure: Measure, failures: Counter): () =
       if (!label) metric.remove();
     }
   };
-}
-
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no value within ${READ_MS} ms`)), READ_MS);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** Runs all of `work`, unless that was begun less than `ms` ago: then it waits for that. */

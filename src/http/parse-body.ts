@@ -82,7 +82,7 @@ function normalizeObject(value: object, path: string, depth: number, state: Norm
   for (const [key, member] of Object.entries(value)) {
     if (member === null) continue;
     const name = camelCase(key);
-    // Beside each other, the camelCase spelling wins, whatever their order.
+    // ExtraColumns each other, the camelCase spelling wins, whatever their order.
     if (name !== key && Object.hasOwn(value, name)) continue;
     members.set(name, normalize(member, path === '' ? name : `${path}.${name}`, depth + 1, state));
   }

@@ -7,12 +7,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MailOutcome } from './settle.ts';
 
-export interface Settler {
+export interface BatchCommitter {
   /** @throws Error when the database refused the group again and again */
   settle(outcome: MailOutcome): Promise<void>;
 }
 
-export interface SettlerOptions {
+export interface BatchCommitterOptions {
   /** How long the first of a group waits for others, in milliseconds. */
   gatherMs?: number;
   /** Pauses before each further try of a group that the database refused, in milliseconds. */
@@ -28,7 +28,10 @@ interface Waiting {
 const RETRY_DELAYS_MS = [50, 200, 1000, 3000];
 
 /** @param write settles a group in one transaction */
-export function openSettler(write: (group: MailOutcome[]) => Promise<void>, options: SettlerOptions = {}): Settler {
+export function openBatchCommitter(
+  write: (group: MailOutcome[]) => Promise<void>,
+  options: BatchCommitterOptions = {},
+): BatchCommitter {
   const { gatherMs = 5, retryDelaysMs = RETRY_DELAYS_MS } = options;
   let waiting: Waiting[] = [];
   let running = false;

@@ -62,7 +62,7 @@ export async function isOpen(db: Db, code: Code): Promise<boolean> {
 }
 
 /** Ends all open codes of one user, or of many, with these purposes; their unsent mails are dropped. The users' rows are locked. */
-export async function endCodes(db: Db, userId: string | string[], purposes: readonly MailKind[]): Promise<void> {
+export async function revokeCodes(db: Db, userId: string | string[], purposes: readonly MailKind[]): Promise<void> {
   const { rows } = await db.query<{ id: string }>(
     `update codes set used_at = now()
      where user_id = any($1::text[]) and purpose = any($2::mail_kind[]) and used_at is null
@@ -76,7 +76,7 @@ export async function endCodes(db: Db, userId: string | string[], purposes: read
 
 /** As `enqueueMail`; ends the older codes of the purpose. The user's row is locked. */
 export async function mailCode(db: Db, mail: NewMail): Promise<void> {
-  await endCodes(db, mail.userId, [mail.kind]);
+  await revokeCodes(db, mail.userId, [mail.kind]);
   await enqueueMail(db, mail);
 }
 
@@ -89,7 +89,7 @@ export async function issueCode(
   secrets: Secrets,
   { userId, purpose, codeTtlMs }: { userId: string; purpose: MailKind; codeTtlMs: number },
 ): Promise<string> {
-  await endCodes(db, userId, [purpose]);
+  await revokeCodes(db, userId, [purpose]);
   const { rows } = await db.query<{ id: string; generation: number }>(
     `insert into codes (user_id, purpose, expires_at) values ($1, $2, now() + $3 * interval '1 millisecond')
      returning id, generation`,

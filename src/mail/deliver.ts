@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Secrets } from '../secrets.ts';
-import type { Settler } from './batch-committer.ts';
+import type { BatchCommitter } from './batch-committer.ts';
 import { type ComposedMail, composeMail } from './compose.ts';
 import { type LinkKind, pageLink, templateLink } from './links.ts';
 import { type LoadedMail, loadMail, type MailPointer } from './outbox.ts';
@@ -37,7 +37,7 @@ export interface DeliverDeps {
   config: Pick<Config, 'baseUrl' | 'MAIL_FROM'>;
   transport: Transport;
   texts: TextTransport;
-  settler: Settler;
+  settler: BatchCommitter;
   logger: Logger;
   retryDelaysMs?: readonly number[];
 }

@@ -8,7 +8,7 @@
  */
 import type { Db } from '../db/pool.ts';
 
-export interface Pace {
+export interface RateLimiter {
   /** Resolves when one more mail may go, or false when it was stopped before. @throws when the database cannot be reached */
   turn(): Promise<boolean>;
   /** Nobody waits any longer. */
@@ -24,7 +24,7 @@ interface Turn {
 const MOST_AHEAD = '60 seconds';
 
 /** @param rate mails a second over all processes */
-export function openPace(db: Db, rate: number): Pace {
+export function openRateLimiter(db: Db, rate: number): RateLimiter {
   let asking: Turn[] = [];
   let isStopped = false;
   const waiting = new Map<NodeJS.Timeout, Turn>();

@@ -7,10 +7,10 @@
  * the queue still knows is ignored.
  */
 import type { Pool } from '../db/pool.ts';
-import { type Patience, whileAway } from '../db/retry.ts';
+import { type Patience, retryWhileUnavailable } from '../db/retry.ts';
 import { type ClaimedMail, claimDue } from './claim.ts';
 import { type MailPointer, releaseClaim } from './outbox.ts';
-import { readyReleased } from './released.ts';
+import { prepareReleased } from './released.ts';
 
 /** The queue as the relay sees it. */
 export interface MailQueue {
@@ -53,11 +53,11 @@ export async function relayOnce({ pool, queue }: RelayDeps, options: RelayOption
   if (due.length === 0) return 0;
   try {
     const released = due.filter((mail) => mail.isReleased).map((mail) => mail.pointer.id);
-    await readyReleased(pool, released, codeTtlMs);
+    await prepareReleased(pool, released, codeTtlMs);
     await queue.add(due.map(jobOf));
   } catch (error) {
     const ids = due.map(({ pointer }) => pointer.id);
-    await whileAway(() => releaseClaim(pool, ids), options.patience ?? { ms: 0 });
+    await retryWhileUnavailable(() => releaseClaim(pool, ids), options.patience ?? { ms: 0 });
     throw error;
   }
   return due.length;

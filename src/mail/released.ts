@@ -7,7 +7,7 @@ import { type Pool, transaction } from '../db/pool.ts';
 import { dropUnsentMails, IS_UNSENT } from './outbox.ts';
 
 /** @param codeTtlMs how long the codes are good for from now on, in milliseconds */
-export async function readyReleased(pool: Pool, mailIds: string[], codeTtlMs: number): Promise<void> {
+export async function prepareReleased(pool: Pool, mailIds: string[], codeTtlMs: number): Promise<void> {
   if (mailIds.length === 0) return;
   await transaction(pool, async (db) => {
     const { rows } = await db.query<{ user_id: string }>(

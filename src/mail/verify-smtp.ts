@@ -3,7 +3,7 @@
  *
  * Guarantee: answers within some seconds, with a word for what is wrong that names no host, no user and no password.
  */
-import { inTime } from '../in-time.ts';
+import { withTimeout } from '../timeout.ts';
 
 export type SmtpAnswer = { answers: true } | { answers: false; reason: string };
 
@@ -17,7 +17,7 @@ export async function verifySmtp(url: string): Promise<SmtpAnswer> {
   const { createTransport } = await import('nodemailer');
   const transporter = createTransport({ url, ...LIMITS });
   try {
-    await inTime(transporter.verify(), VERIFY_MS, 'the mail server');
+    await withTimeout(transporter.verify(), VERIFY_MS, 'the mail server');
     return { answers: true };
   } catch (error) {
     const { code, errno, responseCode } = error as { code?: string; errno?: unknown; responseCode?: number };

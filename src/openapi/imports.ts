@@ -193,7 +193,7 @@ export const importOperations: Operations = {
     id: 'retryImport',
     summary: 'Try failed users again',
     description:
-      'Those who failed at the database, for a clash or a refusal; an entry that was invalid stays failed. Who is pending ' +
+      'Those who failed at the database, for a conflict or a refusal; an entry that was invalid stays failed. Who is pending ' +
       'besides goes on with them. The timeout is needed when the deadline has passed. Twice is as once.',
     body: newTimeout,
     answers: isDone,

@@ -8,7 +8,7 @@
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inTime } from '../in-time.ts';
+import { withTimeout } from '../timeout.ts';
 
 /** What is used of a worker of BullMQ. */
 export interface KeptWorker {
@@ -58,7 +58,7 @@ export function keepWorking(
   async function keep(): Promise<void> {
     for (let pause = PAUSE_MS.first; ; pause = Math.min(2 * pause, PAUSE_MS.most)) {
       try {
-        await inTime(Promise.race([made.part.waitUntilReady(), stopped]), READY_MS, 'the queue');
+        await withTimeout(Promise.race([made.part.waitUntilReady(), stopped]), READY_MS, 'the queue');
         if (signal.aborted) return;
         pause = PAUSE_MS.first;
         await made.part.run();
@@ -118,8 +118,8 @@ export function keepProducer<T extends KeptProducer>(make: () => Made<T>): Produ
         made = undefined;
         void end(used);
       });
-      await inTime(ready, PRODUCER_READY_MS, 'the queue');
-      return inTime(work(used.part), COMMAND_MS, 'the queue');
+      await withTimeout(ready, PRODUCER_READY_MS, 'the queue');
+      return withTimeout(work(used.part), COMMAND_MS, 'the queue');
     },
     async close() {
       if (made) await end(made);
@@ -129,6 +129,6 @@ export function keepProducer<T extends KeptProducer>(make: () => Made<T>): Produ
 
 /** Lets go of a part, within a limit and whatever its store says. */
 async function end({ part, disconnect }: Made<{ close(force?: boolean): Promise<void> }>): Promise<void> {
-  await inTime(part.close(true), CLOSE_MS, 'the queue').catch(() => {}); // a store that is away needs no good-bye
+  await withTimeout(part.close(true), CLOSE_MS, 'the queue').catch(() => {}); // a store that is away needs no good-bye
   await disconnect().catch(() => {}); // as above
 }

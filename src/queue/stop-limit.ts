@@ -3,7 +3,7 @@
  *
  * Guarantee: before the stop a call takes as long as it takes. On crash: nothing is held here.
  */
-import { inTime, TimedOut } from '../in-time.ts';
+import { TimedOut, withTimeout } from '../timeout.ts';
 
 const WHAT = 'the queue';
 
@@ -16,7 +16,7 @@ export function limitAfter(stopping: AbortSignal, ms: number): <T>(call: Promise
   stopping.addEventListener('abort', () => setTimeout(giveUp, ms).unref(), { once: true });
 
   return (call) => {
-    if (stopping.aborted) return inTime(call, ms, WHAT);
+    if (stopping.aborted) return withTimeout(call, ms, WHAT);
     // A race with one promise for all calls would keep them all in memory.
     return new Promise((resolve, reject) => {
       waiting.add(reject);

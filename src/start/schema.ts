@@ -10,9 +10,9 @@ import type { Logger } from 'pino';
 import type { Condition } from '../condition.ts';
 import { migrationState } from '../db/migrate.ts';
 import type { Pool } from '../db/pool.ts';
-import { inTime } from '../in-time.ts';
 import { queueSchemaState } from '../queue/schema.ts';
 import { StartError } from '../start-error.ts';
+import { withTimeout } from '../timeout.ts';
 
 const POLL_MS = 500;
 const ANSWER_MS = 10_000;
@@ -47,7 +47,7 @@ type Lack = { part?: undefined; text?: undefined; err?: undefined } | { part: st
 
 async function lacking(pool: Pool, withQueue: boolean): Promise<Lack> {
   try {
-    return await inTime(schemaLack(pool, withQueue), ANSWER_MS, 'the database');
+    return await withTimeout(schemaLack(pool, withQueue), ANSWER_MS, 'the database');
   } catch (err) {
     return { part: 'database', text: 'The database of DATABASE_URL cannot be read.', err };
   }

@@ -6,7 +6,7 @@
  * the change is answered, and none of it comes back. If we die before the commit, nothing has happened.
  */
 
-import { keepAnIamOwner } from '../access/members.ts';
+import { ensureOwnerRemains } from '../access/members.ts';
 import type { OperationId } from '../access/permissions.ts';
 import { clearFailures, revokeLogins } from '../access/revocation.ts';
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
@@ -51,7 +51,7 @@ where id = $1 and state = any($5::user_state[])`;
 export async function changeState(db: Db, user: User, change: StateChange, editor: string): Promise<AppendedEvent> {
   const { from, to, event: type } = TRANSITIONS[change];
   if (!isOneOf(user.state, from)) throw wrongState(user.state, change);
-  if (to !== 'active') await keepAnIamOwner(db, user.id);
+  if (to !== 'active') await ensureOwnerRemains(db, user.id);
   const { id: aggregateId, orgId: resourceOwner } = user;
   const event = await appendEvent(db, { aggregateType: 'user', aggregateId, resourceOwner, type, editor });
   const { rowCount } = await db.query(UPDATE, [user.id, event.sequence, event.createdAt, to, from]);

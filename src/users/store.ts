@@ -3,7 +3,7 @@
  * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
  */
 
-import { keepAnIamOwner } from '../access/members.ts';
+import { ensureOwnerRemains } from '../access/members.ts';
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
@@ -136,7 +136,7 @@ export function nameClash(error: unknown): unknown {
  */
 export async function deleteUser(db: Db, user: { id: string; orgId: string }, editor: string): Promise<AppendedEvent> {
   await dropUnsentMails(db, user.id);
-  await keepAnIamOwner(db, user.id);
+  await ensureOwnerRemains(db, user.id);
   await db.query('delete from users where id = $1', [user.id]);
   return userEvent(db, user, 'user.removed', editor);
 }

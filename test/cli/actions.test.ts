@@ -92,7 +92,7 @@ test('an import that has ended: retry, undo', async (t) => {
   const first = await service.imported(bulk(org.orgId, people('u', 1)));
   const { importId } = await service.imported(bulk(org.orgId, people('u', 3)));
 
-  await t.test('retry tries those who clashed, when what they clashed with is gone', async () => {
+  await t.test('retry tries those who conflicted, when what they conflicted with is gone', async () => {
     assert.equal((await muster('status', importId, '--watch')).code, 3);
     assert.equal((await muster('undo', first.importId, '--yes', '--watch')).code, 0);
     const { code, stdout } = await muster('retry', importId, '--watch', '--json');

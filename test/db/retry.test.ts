@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { whileAway } from '../../src/db/retry.ts';
+import { retryWhileUnavailable } from '../../src/db/retry.ts';
 
 const shuttingDown = () => Object.assign(new Error('terminating connection'), { code: '57P01' });
 const broken = () => Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
@@ -24,26 +24,26 @@ function failing(faults: Error[]) {
 describe('waiting for a database', () => {
   it('tries again until it is back', async () => {
     const { work, calls } = failing([shuttingDown(), broken()]);
-    assert.equal(await whileAway(work, { ms: 10_000 }), 'done');
+    assert.equal(await retryWhileUnavailable(work, { ms: 10_000 }), 'done');
     assert.equal(calls(), 3);
   });
 
   it('does not try again what would fail again', async () => {
     const { work, calls } = failing([badValue()]);
-    await assert.rejects(whileAway(work, { ms: 10_000 }), /invalid input/);
+    await assert.rejects(retryWhileUnavailable(work, { ms: 10_000 }), /invalid input/);
     assert.equal(calls(), 1);
   });
 
   it('ends when its patience does, with the last fault', async () => {
     const { work, calls } = failing([broken(), shuttingDown(), shuttingDown(), shuttingDown()]);
-    await assert.rejects(whileAway(work, { ms: 20 }), /terminating/);
+    await assert.rejects(retryWhileUnavailable(work, { ms: 20 }), /terminating/);
     assert.equal(calls(), 2);
   });
 
   it('ends when the process stops', async () => {
     let stopping = false;
     const { work, calls } = failing([broken(), shuttingDown()]);
-    const tried = whileAway(
+    const tried = retryWhileUnavailable(
       () => {
         stopping = calls() === 1;
         return work();

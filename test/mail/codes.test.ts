@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { endCodes, issueCode, mailCode, tryCode, useCode } from '../../src/mail/codes.ts';
+import { issueCode, mailCode, revokeCodes, tryCode, useCode } from '../../src/mail/codes.ts';
 import type { MailKind } from '../../src/mail/links.ts';
 import { dropUnsentMails } from '../../src/mail/outbox.ts';
 import { openSecrets } from '../../src/secrets.ts';
@@ -66,7 +66,7 @@ describe('codes', () => {
     await mailCode(db.pool, { kind: 'verify_email', userId: 'u1', codeTtlMs: HOUR });
     assert.deepEqual(await kindsOfMails(), ['reset_password', 'verify_email']);
     await db.pool.query(`update mail_outbox set state = 'sent' where kind = 'verify_email'`);
-    await endCodes(db.pool, 'u1', ALL);
+    await revokeCodes(db.pool, 'u1', ALL);
     assert.deepEqual(await kindsOfMails(), ['verify_email'], 'what was sent stays on record');
   });
 
@@ -76,7 +76,7 @@ describe('codes', () => {
     const code = await look(secrets.code(codeId, 0));
     assert.equal(code?.mailed, true);
     assert.equal(await useCode(db.pool, code), true);
-    await endCodes(db.pool, 'u1', ALL);
+    await revokeCodes(db.pool, 'u1', ALL);
     assert.deepEqual([await kindsOfMails(), await mailsDue(importId)], [['initialise'], 1]);
   });
 
@@ -86,7 +86,7 @@ describe('codes', () => {
     await addMail(db.pool, { kind: 'verify_email', userId: 'u1', importId: one });
     await addMail(db.pool, { kind: 'verify_email', userId: 'u2', importId: one });
     await mailCode(db.pool, { kind: 'reset_password', userId: 'u1', codeTtlMs: HOUR });
-    await endCodes(db.pool, 'u1', ['reset_password']);
+    await revokeCodes(db.pool, 'u1', ['reset_password']);
     assert.deepEqual([await mailsDue(one), await mailsDue(other)], [2, 1]);
     await mailCode(db.pool, { kind: 'verify_email', userId: 'u1', codeTtlMs: HOUR });
     assert.deepEqual([await mailsDue(one), await mailsDue(other)], [1, 1]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import pino from 'pino';
-import { openSettler, type Settler } from '../../src/mail/batch-committer.ts';
+import { type BatchCommitter, openBatchCommitter } from '../../src/mail/batch-committer.ts';
 import { deliverMail, RETRY_DELAYS_MS } from '../../src/mail/deliver.ts';
 import { settleMails } from '../../src/mail/settle.ts';
 import { openSmsGateway } from '../../src/mail/sms-gateway.ts';
@@ -38,11 +38,11 @@ describe('delivery over SMTP', () => {
     await db.drop();
   });
 
-  const settler = () => openSettler((group) => settleMails(db.pool, group));
+  const settler = () => openBatchCommitter((group) => settleMails(db.pool, group));
   const texts = openSmsGateway('http://127.0.0.1:1');
   const logger = pino({ level: 'silent' });
   const deps = () => ({ pool: db.pool, secrets, config, transport, texts, settler: settler(), logger });
-  function deliver(id: string, attempt = 0, changes: { settler?: Settler; retryDelaysMs?: number[] } = {}) {
+  function deliver(id: string, attempt = 0, changes: { settler?: BatchCommitter; retryDelaysMs?: number[] } = {}) {
     return deliverMail({ ...deps(), ...changes }, { id, attempt });
   }
   async function importCounts(id: string) {
@@ -210,7 +210,7 @@ describe('the settler', () => {
 
   it('settles what comes together in one commit', async () => {
     const groups: number[] = [];
-    const settler = openSettler(async (group) => void groups.push(group.length));
+    const settler = openBatchCommitter(async (group) => void groups.push(group.length));
     await Promise.all([1, 2, 3].map((id) => settler.settle({ ...outcome, id: `${id}` })));
     assert.deepEqual(groups, [3]);
   });
@@ -220,7 +220,7 @@ describe('the settler', () => {
     const write = async () => {
       if (refusals-- > 0) throw new Error('deadlock');
     };
-    const settler = openSettler(write, { retryDelaysMs: [0, 0] });
+    const settler = openBatchCommitter(write, { retryDelaysMs: [0, 0] });
     await settler.settle(outcome);
     refusals = 3;
     await assert.rejects(settler.settle(outcome), /deadlock/);

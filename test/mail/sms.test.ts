@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import pino from 'pino';
 import { readConfig } from '../../src/config.ts';
-import { openSettler, type Settler } from '../../src/mail/batch-committer.ts';
+import { type BatchCommitter, openBatchCommitter } from '../../src/mail/batch-committer.ts';
 import { type Delivery, deliverMail } from '../../src/mail/deliver.ts';
 import { mailboxFolder, openTransport } from '../../src/mail/open-transport.ts';
 import { settleMails } from '../../src/mail/settle.ts';
@@ -49,10 +49,10 @@ describe('text messages', () => {
     await rm(dataDir, { recursive: true });
   });
 
-  const settler = () => openSettler((group) => settleMails(db.pool, group));
+  const settler = () => openBatchCommitter((group) => settleMails(db.pool, group));
   const addText = (codeTtlMs = 10 * MINUTE) => addMail(db.pool, { kind: 'verify_phone', userId: 'u1', codeTtlMs });
 
-  function deliver(id: string, attempt = 0, changes: { texts?: TextTransport; settler?: Settler } = {}) {
+  function deliver(id: string, attempt = 0, changes: { texts?: TextTransport; settler?: BatchCommitter } = {}) {
     const config = { baseUrl: 'https://id.example.org', MAIL_FROM: 'Muster <no-reply@id.example.org>' };
     const transport = openTransport({ DATA_DIR: dataDir });
     const deps = { pool: db.pool, secrets, config, transport, texts: openSmsGateway(gateway.url), logger };

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
 import { type Condition, openCondition } from '../../src/condition.ts';
-import { inTime } from '../../src/in-time.ts';
 import { openQueues, type Queues } from '../../src/queue/queues.ts';
+import { withTimeout } from '../../src/timeout.ts';
 import { type Gate, type Manner, startGate } from '../support/stores/gate.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
@@ -75,7 +75,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       await waitFor(() => world.ran.has('j1'), { what: 'the first job', ...PATIENT });
       await world.gate.shut(manner);
       await waitFor(() => world.condition.failures().length > 0, { what: 'the worker to fail', ...PATIENT });
-      await inTime(stop(), 30_000, 'the stop');
+      await withTimeout(stop(), 30_000, 'the stop');
     });
   }
 

@@ -12,7 +12,7 @@ const NOBODY = 'There is nobody to try again: who was invalid from the start sta
 /** `muster retry`: failed users become pending again; entries that were invalid from the start stay failed. */
 export const retry: CommandModule<CommonOptions, Options> = {
   command: 'retry <import>',
-  describe: 'try failed users again: those who clashed or were refused when they were written',
+  describe: 'try failed users again: those who conflicted or were refused when they were written',
   builder: (parser: Argv<CommonOptions>) =>
     importOption(parser)
       .options({ timeout: TIMEOUT, watch: WATCH })

@@ -41,7 +41,7 @@ export async function readFailures(api: Api, importId: string, places: Places): 
   return groups.list();
 }
 
-/** One for each bad field; a clash and the like are one. */
+/** One for each bad field; a conflict and the like are one. */
 function reasonsOf({ error }: FailedItem): { id: string; message: string }[] {
   const id = error?.details?.[0]?.id ?? 'UNKNOWN';
   const fields = error?.details?.flatMap((detail) => detail.fieldViolations ?? []) ?? [];

@@ -44,7 +44,7 @@ function whyFailed(id: string): Step {
 function mending(id: string): Step[] {
   return [
     [`muster report ${id} --state failed --format dataorgs -o rest.json`, 'a body of them, to mend and import again'],
-    [`muster retry ${id} --timeout 30m`, 'tries those again who clashed with another user'],
+    [`muster retry ${id} --timeout 30m`, 'tries those again who conflicted with another user'],
   ];
 }
 

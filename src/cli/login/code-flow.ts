@@ -4,8 +4,10 @@
  * Guarantee: a code is redeemed only with the state that was sent (RFC 6749 section 10.12) and from the issuer that was
  * asked (RFC 9207). If we die while waiting, nobody has got anything.
  */
+
 import * as oidc from 'openid-client';
 import { CLI_SCOPE } from '../../identity/oauth/cli-client.ts';
+import { TimedOut, withTimeout } from '../../timeout.ts';
 import { oauthFailure, type Server, type Tokens } from '../service/oauth-server.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
@@ -31,7 +33,7 @@ export async function logInByBrowser(
     );
     if (browser) openBrowser(address);
     const checks = { expectedState: state, pkceCodeVerifier: verifier, idTokenExpected: true };
-    const tokens = await oidc.authorizationCodeGrant(server, await inTime(callback), checks);
+    const tokens = await oidc.authorizationCodeGrant(server, await callbackUrl(callback), checks);
     isLoggedIn = true;
     return tokens;
   } catch (error) {
@@ -57,12 +59,10 @@ async function authorizationUrl(server: Server, { redirectUri }: Callback, secre
   return url.href;
 }
 
-async function inTime({ arrived }: Callback): Promise<URL> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(tooLate()), PATIENCE_MS);
+async function callbackUrl({ arrived }: Callback): Promise<URL> {
+  return withTimeout(arrived, PATIENCE_MS, 'the browser').catch((error) => {
+    throw error instanceof TimedOut ? tooLate() : error;
   });
-  return Promise.race([arrived, late]).finally(() => clearTimeout(timer));
 }
 
 function tooLate(): Failure {

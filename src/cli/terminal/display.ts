@@ -7,7 +7,7 @@ import type { Output } from './output.ts';
 export interface Step {
   done: number;
   total: number;
-  /** Beside the numbers: `users  3,100/s  12 s left`. */
+  /** ExtraColumns the numbers: `users  3,100/s  12 s left`. */
   text: string;
 }
 

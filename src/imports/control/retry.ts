@@ -2,7 +2,7 @@
  * Retry: failed items become pending again, and the import runs.
  *
  * Guarantee: one transaction, so the counts are right at every moment. What can be tried again is what failed at the
- * database: a clash, a refusal. An entry that was invalid from the start stays failed, as trying cannot mend it; the report
+ * database: a conflict, a refusal. An entry that was invalid from the start stays failed, as trying cannot mend it; the report
  * gives it back to be mended. If we die before the commit, nothing has happened.
  */
 

@@ -4,7 +4,7 @@
  * A key stands for an import from the transaction on that accepts it; nobody holds one before, so a request that was
  * cut off or refused is in nobody's way, and of equal requests that come in at once the first to be accepted is the
  * import of all. Guarantee: for a caller, a path and a key there is one import in 24 hours, whatever dies. A single
- * import that wrote nothing, for a clash or its timeout, gives its key back.
+ * import that wrote nothing, for a conflict or its timeout, gives its key back.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { Request } from 'express';

@@ -9,7 +9,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Caller } from '../../access/caller.ts';
 import { appendEvent } from '../../db/events.ts';
 import { transaction } from '../../db/pool.ts';
-import { whileAway } from '../../db/retry.ts';
+import { retryWhileUnavailable } from '../../db/retry.ts';
 import { invalidArgument } from '../../errors.ts';
 import { isUnavailable } from '../../http/unavailable.ts';
 import type { ImportDeps } from '../deps.ts';
@@ -19,7 +19,7 @@ import { auditOf, type ImportOptions, keepOptions } from '../options.ts';
 import { bounded } from '../parse/body.ts';
 import type { BodyParser, Step } from '../parse/step.ts';
 import { toItem } from '../validate/validate.ts';
-import { countWarnings } from '../validate/warnings.ts';
+import { createWarningCounter } from '../validate/warnings.ts';
 import { activate, createReceiving, discard, touchReceiving } from './accept.ts';
 import { badField, bodyOrgs } from './body-orgs.ts';
 import { openCopyWriter } from './copy.ts';
@@ -82,7 +82,7 @@ class Intake {
   private readonly deps: ImportDeps;
   private readonly caller: Caller;
   private readonly options: IntakeOptions;
-  private readonly warnings = countWarnings();
+  private readonly warnings = createWarningCounter();
   private readonly entryWarnings;
   private readonly notes;
   private readonly copy;
@@ -224,7 +224,7 @@ class Intake {
     if (!this.isAccepting) return false;
     const look = () =>
       this.deps.pool.query<{ state: string }>('select state from imports where id = $1 for update', [this.importId]);
-    return whileAway(look, { ms: LOOK_MS }).then(
+    return retryWhileUnavailable(look, { ms: LOOK_MS }).then(
       ({ rows: [row] }) => row !== undefined && row.state !== 'receiving',
       () => false,
     );

@@ -5,7 +5,7 @@
 import type { Item } from '../items.ts';
 import type { ImportOptions } from '../options.ts';
 import { type HashCount, openHashLint } from '../validate/hash-counts.ts';
-import { noteUnsaid } from '../validate/omitted-fields.ts';
+import { noteOmitted } from '../validate/omitted-fields.ts';
 
 export interface Notes {
   /** @param entry with its fields renamed, and `item` as it was judged; may add to the item */
@@ -20,7 +20,7 @@ export function openNotes({ dryRun, onExisting }: ImportOptions): Notes {
       if (dryRun) lint.see(entry);
       // Nothing that was sent outlives a dry run.
       if (dryRun && item.state === 'failed') item.entrySealed = null;
-      if (onExisting !== 'fail' && item.state === 'pending') noteUnsaid(entry, item);
+      if (onExisting !== 'fail' && item.state === 'pending') noteOmitted(entry, item);
     },
     hashes: lint.list,
   };

@@ -5,15 +5,15 @@
 import { PAYLOAD } from '../items.ts';
 import type { ExistingRule } from '../options.ts';
 
-export interface ClashRule {
+export interface ConflictRule {
   /** Of pending items, which are taken: those who need no hashing, at least. */
   picked: string;
-  /** Of these, who may become new users; ends with what a clash does. */
+  /** Of these, who may become new users; ends with what a conflict does. */
   creatable: string;
   /** Joins those who did become users to `picked p`. */
   created: string;
   /** A step between the users and the items, ending with a comma. */
-  clashed: string;
+  conflicted: string;
   /** What becomes of the items, and of which. */
   outcome: string;
   joined: string;
@@ -39,12 +39,12 @@ const CREATED = 'join created c on c.sequence = p.sequence';
 const DONE = `state = 'succeeded', error = null,
     ${PAYLOAD.map((column) => `${column} = null`).join(', ')}`;
 
-/** The payload goes with success; a clash keeps it for a retry. */
-const fail: ClashRule = {
+/** The payload goes with success; a conflict keeps it for a retry. */
+const fail: ConflictRule = {
   picked: 'i.password_sealed is null',
   creatable: 'on conflict do nothing',
   created: CREATED,
-  clashed: '',
+  conflicted: '',
   outcome: `state = case when c.id is not null then 'succeeded'::item_state else 'failed' end,
     error = case
       when c.id is not null then null
@@ -75,12 +75,12 @@ const WITH_SKIPPED = {
 };
 
 /** Who exists needs no hash. Who sent no id is shown with that of the user who has the name. */
-const skip: ClashRule = {
+const skip: ConflictRule = {
   ...WITH_SKIPPED,
   picked: `(i.password_sealed is null or existing_human(o.org_id, i.user_id, i.user_name_key) is not null)`,
   creatable: 'where password_sealed is null on conflict do nothing',
   created: CREATED,
-  clashed: `clashed as materialized (
+  conflicted: `conflicted as materialized (
   select p.sequence, case when c.id is null then existing_human(p.org_id, p.user_id, p.user_name_key) end as existing
   from picked p left join created c on c.sequence = p.sequence
 ),
@@ -95,16 +95,16 @@ const skip: ClashRule = {
     ${payload(PAYLOAD, 'c.id is null and x.existing is null')}`,
   // A sealed one whose user went away in this very moment stays as it is, and comes again to be hashed.
   joined: `left join created c on c.sequence = p.sequence
-    join clashed x on x.sequence = p.sequence and (p.password_sealed is null or x.existing is not null)`,
+    join conflicted x on x.sequence = p.sequence and (p.password_sealed is null or x.existing is not null)`,
 };
 
 /** Who exists is left to existing/update-batch.ts. */
-const update: ClashRule = {
+const update: ConflictRule = {
   ...WITH_SKIPPED,
   picked: fail.picked,
   creatable: 'on conflict do nothing',
   created: CREATED,
-  clashed: '',
+  conflicted: '',
   outcome: DONE,
   joined: CREATED,
 };
@@ -113,7 +113,7 @@ const update: ClashRule = {
  * Nobody exists, or the whole batch is refused: PostgreSQL then needs not look for each before it writes, and not mark what
  * it wrote as good afterwards (its README.speculative-insertion).
  */
-const trusting: ClashRule = {
+const optimistic: ConflictRule = {
   ...fail,
   creatable: '',
   created: '',
@@ -127,6 +127,6 @@ const trusting: ClashRule = {
 };
 
 /** How a batch is written: by what the caller asked for, or in the short way. */
-export type BatchRule = ExistingRule | 'trusting';
+export type BatchRule = ExistingRule | 'optimistic';
 
-export const CLASH_RULES: Record<BatchRule, ClashRule> = { fail, skip, update, trusting };
+export const CONFLICT_RULES: Record<BatchRule, ConflictRule> = { fail, skip, update, optimistic };

@@ -5,13 +5,13 @@
  * other one, however much those have waiting. Held in memory; if we die here the jobs behind the work come again.
  */
 
-export interface Turns {
+export interface FairSlots {
   /** Does `work` when it is the import's turn. */
   run<T>(importId: string, work: () => Promise<T>): Promise<T>;
 }
 
 /** @param atOnce pieces of work under way, over all imports */
-export function createTurns(atOnce: number): Turns {
+export function createFairSlots(atOnce: number): FairSlots {
   /** By import, whose turn is next first. */
   const waiting = new Map<string, (() => void)[]>();
   let underWay = 0;

@@ -15,9 +15,9 @@ import { itemsOfBatch } from '../batch-items.ts';
 import type { ItemPointer, Special } from '../job.ts';
 import { BatchFault, type BatchStore, type BatchWriter } from './batch-writer.ts';
 import type { BatchRule } from './conflict-rules.ts';
-import type { Turns } from './fair-slots.ts';
+import type { FairSlots } from './fair-slots.ts';
 import { hashItem } from './hash-item.ts';
-import { trustFirst } from './optimistic-write.ts';
+import { optimistically } from './optimistic-write.ts';
 import { hashUnlessSame } from './same-password.ts';
 import { NOT_RUNNING, writeBatch } from './write-batch.ts';
 
@@ -25,7 +25,7 @@ export interface ProcessDeps {
   writerPool: Pool;
   secrets: Secrets;
   hasher: Hasher;
-  turns: Turns;
+  turns: FairSlots;
   writer: BatchWriter;
   special?: Record<Special, BatchWriter>;
   /** Is told why a password was not hashed. */
@@ -74,9 +74,9 @@ function writerFor({ writer, special }: ProcessDeps, mode: Special | undefined):
 export function batchStore(pool: Pool, settings: { codeTtlMs: number }, rule: 'fail' | 'skip' = 'fail'): BatchStore {
   const write = (importId: string, ordinals: number[], by: BatchRule) =>
     writeBatch(pool, importId, ordinals, settings, by);
-  const writeUsual = rule === 'fail' ? trustFirst(write) : undefined;
+  const writeOptimistically = rule === 'fail' ? optimistically(write) : undefined;
   return storeOf(pool, async (importId, ordinals) => {
-    const settled = await (writeUsual?.(importId, ordinals) ?? write(importId, ordinals, rule));
+    const settled = await (writeOptimistically?.(importId, ordinals) ?? write(importId, ordinals, rule));
     return settled === ordinals.length ? [] : sealedOf(pool, importId, ordinals);
   });
 }

@@ -9,7 +9,7 @@
 import type { Pool } from '../../db/pool.ts';
 import { itemsOfBatch, withinBatch } from '../batch-items.ts';
 import { ERRORS } from './conflict-errors.ts';
-import { type BatchRule, CLASH_RULES, type ClashRule } from './conflict-rules.ts';
+import { type BatchRule, CONFLICT_RULES, type ConflictRule } from './conflict-rules.ts';
 
 /** SQLSTATE of settle_batch when the import is at its deadline, paused, cancelled or done. */
 export const NOT_RUNNING = 'MU001';
@@ -19,7 +19,7 @@ const NAME_TAKEN = JSON.stringify(ERRORS.nameTaken);
 
 // Names are NFC and lower-cased by intake. `events_added` and the others stand in the last select so that they are
 // done before the batch is settled: PostgreSQL runs a data-modifying WITH to its end when its result is read.
-function statement(rule: ClashRule): string {
+function statement(rule: ConflictRule): string {
   return `
 with picked as materialized (
   select i.*, o.org_id, nextval('events_sequence_seq') as sequence,
@@ -82,7 +82,7 @@ mails_added as (
   select purpose, user_id, id, $1 from codes_added
   returning 1
 ),
-${rule.clashed}settled as (
+${rule.conflicted}settled as (
   update import_items i set
     ${rule.outcome}
   from picked p ${rule.joined}
@@ -105,10 +105,10 @@ from done`;
 }
 
 const STATEMENTS: Record<BatchRule, { name: string; text: string }> = {
-  trusting: { name: 'write-batch-trusting', text: statement(CLASH_RULES.trusting) },
-  fail: { name: 'write-batch', text: statement(CLASH_RULES.fail) },
-  skip: { name: 'write-batch-skip', text: statement(CLASH_RULES.skip) },
-  update: { name: 'write-batch-update', text: statement(CLASH_RULES.update) },
+  optimistic: { name: 'write-batch-optimistic', text: statement(CONFLICT_RULES.optimistic) },
+  fail: { name: 'write-batch', text: statement(CONFLICT_RULES.fail) },
+  skip: { name: 'write-batch-skip', text: statement(CONFLICT_RULES.skip) },
+  update: { name: 'write-batch-update', text: statement(CONFLICT_RULES.update) },
 };
 
 export interface BatchSettings {
@@ -119,10 +119,10 @@ export interface BatchSettings {
 /**
  * Writes the items of one import that are pending and need no hashing.
  * @param ordinals ascending, each once
- * @param rule what becomes of users who exist: `trusting` takes it that there are none, `update` leaves them pending, for
+ * @param rule what becomes of users who exist: `optimistic` takes it that there are none, `update` leaves them pending, for
  *   existing/update-batch.ts
  * @returns how many were settled: the others were not pending, or still hold a sealed password
- * @throws pg.DatabaseError with code MU001 when the import does not run, 23505 when a user of a trusting batch exists; then
+ * @throws pg.DatabaseError with code MU001 when the import does not run, 23505 when a user of a optimistic batch exists; then
  *   nothing was written
  */
 export async function writeBatch(
@@ -133,7 +133,7 @@ export async function writeBatch(
   rule: BatchRule = 'fail',
 ): Promise<number> {
   const values = [importId, ordinals, 'system', JSON.stringify({ importId }), settings.codeTtlMs];
-  const errors = rule === 'update' || rule === 'trusting' ? [] : [ID_TAKEN, NAME_TAKEN];
+  const errors = rule === 'update' || rule === 'optimistic' ? [] : [ID_TAKEN, NAME_TAKEN];
   const { rows } = await pool.query<{ settled: number }>({ ...STATEMENTS[rule], values: [...values, ...errors] });
   return rows[0]?.settled ?? 0;
 }

@@ -16,7 +16,7 @@ import { COLUMNS, itemValues } from '../items.ts';
 import { pointerJob, resetCursor } from '../run/dispatch.ts';
 import type { ImportSignal } from '../status/signal.ts';
 import { toItem } from '../validate/validate.ts';
-import { countWarnings } from '../validate/warnings.ts';
+import { createWarningCounter } from '../validate/warnings.ts';
 import { waitForUser } from './single-outcome.ts';
 
 export interface SingleAnswer {
@@ -49,7 +49,7 @@ select id from imported`;
 /**
  * @param body the single-import body, anything JSON can hold
  * @param keyed with the hash of the whole body, when the caller sent a key
- * @throws ApiError 400 naming every bad field, 404 without such an organization, 409 for a clash or for a key that stands
+ * @throws ApiError 400 naming every bad field, 404 without such an organization, 409 for a conflict or for a key that stands
  *   for another request, 504 at the timeout
  */
 export async function importOne(
@@ -59,7 +59,7 @@ export async function importOne(
   body: unknown,
   keyed?: KeyedRequest,
 ): Promise<SingleAnswer> {
-  const warnings = countWarnings();
+  const warnings = createWarningCounter();
   const item = toItem({ user: body }, deps.secrets, { unknown: (path) => warnings.unknown(inBody(path)) }, false);
   if (item.state === 'failed') throw invalid(item.error);
   const values = [caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, ...itemValues(item)];

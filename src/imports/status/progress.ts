@@ -79,11 +79,11 @@ const SHOWN = `i.kind = 'bulk' and i.state <> 'receiving'`;
 
 /** The result without errors, success and warnings; undefined when there is no such import. */
 export async function readProgress(pool: Pool, importId: string): Promise<ImportResult | undefined> {
-  return (await readBeside(pool, importId, { name: 'progress', columns: '', joins: '' }))?.progress;
+  return (await readWithColumns(pool, importId, { name: 'progress', columns: '', joins: '' }))?.progress;
 }
 
 /** What else one statement reads of an import `i`: columns with a comma before them, and what they come from. */
-export interface Beside {
+export interface ExtraColumns {
   /** Of the prepared statement. */
   name: string;
   columns: string;
@@ -91,10 +91,10 @@ export interface Beside {
 }
 
 /** The same, and the row with what is beside it. */
-export async function readBeside<Row>(
+export async function readWithColumns<Row>(
   pool: Pool,
   importId: string,
-  beside: Beside,
+  beside: ExtraColumns,
 ): Promise<{ progress: ImportResult; row: Row } | undefined> {
   if (!/^\d{1,18}$/.test(importId)) return undefined;
   const { name, columns, joins } = beside;
@@ -104,7 +104,7 @@ export async function readBeside<Row>(
   if (!row) return undefined;
   if (row.overdue) {
     await expireImport(pool, importId);
-    return readBeside(pool, importId, beside);
+    return readWithColumns(pool, importId, beside);
   }
   return { progress: toResult(row), row };
 }

@@ -1,7 +1,7 @@
 /** What the result says beside counts and users: warnings, what a dry run found, and how its webhook fares. */
 import type { Pool } from '../../db/pool.ts';
 import type { HashCount } from '../validate/hash-counts.ts';
-import { type Beside, type ImportResult, readBeside } from './progress.ts';
+import { type ExtraColumns, type ImportResult, readWithColumns } from './progress.ts';
 
 export interface MoreResult {
   warnings: unknown[];
@@ -12,7 +12,7 @@ export interface MoreResult {
   webhook?: { state: string; attempts: number; lastError?: string };
 }
 
-interface MoreRow {
+interface ExtrasRow {
   warnings: unknown[];
   hashes: HashCount[] | null;
   verifications: number;
@@ -22,7 +22,7 @@ interface MoreRow {
   last_error: string | null;
 }
 
-const MORE: Beside = {
+const EXTRAS: ExtraColumns = {
   name: 'progress-and-more',
   columns: `, i.warnings, r.hashes, r.verifications, r.initialisations, w.state as webhook_state, w.attempts, w.last_error`,
   joins: `left join import_dry_runs r on r.import_id = i.id
@@ -36,17 +36,17 @@ export async function readWithMore(
   pool: Pool,
   importId: string,
 ): Promise<{ progress: ImportResult; more: MoreResult } | undefined> {
-  const found = await readBeside<MoreRow>(pool, importId, MORE);
+  const found = await readWithColumns<ExtrasRow>(pool, importId, EXTRAS);
   if (!found) return undefined;
   const { progress, row } = found;
   return { progress, more: { warnings: row.warnings, ...dryRunOf(row), ...webhookOf(row) } };
 }
 
-function dryRunOf({ hashes, verifications, initialisations }: MoreRow): Partial<MoreResult> {
+function dryRunOf({ hashes, verifications, initialisations }: ExtrasRow): Partial<MoreResult> {
   return hashes ? { hashes, mailKinds: { verification: verifications, initialisation: initialisations } } : {};
 }
 
-function webhookOf({ webhook_state: state, attempts, last_error: error }: MoreRow): Partial<MoreResult> {
+function webhookOf({ webhook_state: state, attempts, last_error: error }: ExtrasRow): Partial<MoreResult> {
   if (!state) return {};
   return {
     webhook: { state: `WEBHOOK_STATE_${state.toUpperCase()}`, attempts, ...(error ? { lastError: error } : {}) },

@@ -8,7 +8,7 @@ import type pg from 'pg';
 import { SERVER_KEEP_ALIVE } from '../../db/limits.ts';
 import { prepareSession } from '../../db/session.ts';
 import { TimedClient } from '../../db/timed-client.ts';
-import { inTime } from '../../in-time.ts';
+import { withTimeout } from '../../timeout.ts';
 
 const CHANNEL = 'muster_import';
 const POLL_MS = 500;
@@ -83,7 +83,7 @@ export function openImportSignal(databaseUrl: string): ImportSignal {
       closed = true;
       clearTimeout(timer);
       if (!client) return;
-      await inTime(client.end(), CLOSE_MS, 'PostgreSQL').catch(() => {}); // it may be broken already, which is as good as closed
+      await withTimeout(client.end(), CLOSE_MS, 'PostgreSQL').catch(() => {}); // it may be broken already, which is as good as closed
     },
   };
 }

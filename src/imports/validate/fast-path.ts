@@ -31,7 +31,7 @@ const STATE: Record<string, PendingItem['userState']> = {
  * The entry's item, or undefined when the schema has to look at it.
  * @param plain no string of the entry was written with an escape, so none can hold NUL or a lone surrogate
  */
-export function usualItem(entry: unknown, plain: boolean): PendingItem | undefined {
+export function fastPathItem(entry: unknown, plain: boolean): PendingItem | undefined {
   if (!isObject(entry)) return undefined;
   const { userId, user } = entry;
   if (typeof userId !== 'string' || idProblem(userId) || !isObject(user)) return undefined;

@@ -21,15 +21,15 @@ const OPTIONAL = {
 };
 
 type Part = Record<string, unknown>;
-export type Unsaid = keyof typeof OPTIONAL;
+export type OmittedField = keyof typeof OPTIONAL;
 
 /**
  * Notes in the item which fields its entry leaves open.
  * @param entry a valid one, with its fields renamed
  */
-export function noteUnsaid(entry: unknown, item: PendingItem): void {
+export function noteOmitted(entry: unknown, item: PendingItem): void {
   const user = inside(inside(entry).user);
-  const unsaid = (Object.keys(OPTIONAL) as Unsaid[]).filter(
+  const unsaid = (Object.keys(OPTIONAL) as OmittedField[]).filter(
     (field) => OPTIONAL[field](inside(entry), user) === undefined,
   );
   if (unsaid.length > 0) item.extras = { ...(item.extras ?? { metadata: [], idps: [] }), unsaid };

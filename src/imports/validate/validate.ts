@@ -13,7 +13,7 @@ import type { Item } from '../items.ts';
 import { PASSWORD_SEAL } from '../seals.ts';
 import { crossProblems } from './cross-problems.ts';
 import { sealEntry } from './entry-secrets.ts';
-import { usualItem } from './fast-path.ts';
+import { fastPathItem } from './fast-path.ts';
 import { renameFields, type Shape, shapeOf } from './field-names.ts';
 import { type ImportEntry, importEntry } from './schema.ts';
 import { storable, type Warnings } from './warnings.ts';
@@ -27,7 +27,7 @@ const STATE = { USER_STATE_ACTIVE: 'active', USER_STATE_INACTIVE: 'inactive', US
  * @param plain no string of the entry was written with an escape
  */
 export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, strict: boolean, plain = false): Item {
-  return usualItem(entry, plain) ?? judgedItem(entry, secrets, warnings, strict);
+  return fastPathItem(entry, plain) ?? judgedItem(entry, secrets, warnings, strict);
 }
 
 /** `toItem` without the short way: the schema judges. */

@@ -12,7 +12,7 @@ export interface WarningCounts extends Warnings {
   list(): { path: string; count: number; message: string }[];
 }
 
-export function countWarnings(): WarningCounts {
+export function createWarningCounter(): WarningCounts {
   const counts = new Map<string, number>();
   return {
     unknown(path) {

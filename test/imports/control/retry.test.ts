@@ -32,7 +32,7 @@ describe('a retry', () => {
     writer = openWriterPool(db.url);
     await addOrgs(db.pool, 'org', 'other');
   });
-  /** An import whose items 1 (of `org`) and 4 (of `other`) clash with users of an earlier one, and whose item 2 is invalid. */
+  /** An import whose items 1 (of `org`) and 4 (of `other`) conflict with users of an earlier one, and whose item 2 is invalid. */
   beforeEach(async () => {
     await wipe(db.pool);
     const first = await accept([entry('taken')], [entry('held')]);
@@ -72,7 +72,7 @@ describe('a retry', () => {
     return rows.map((r) => r.type);
   }
 
-  it('tries exactly what clashed; what was invalid stays failed', async () => {
+  it('tries exactly what conflicted; what was invalid stays failed', async () => {
     assert.equal((await progress()).state, 'IMPORT_STATE_COMPLETED_WITH_ERRORS');
     await free('id-taken', 'id-held');
     await retry();

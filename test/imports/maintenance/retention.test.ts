@@ -44,7 +44,7 @@ describe('the payload of an import', () => {
     writer = openWriterPool(db.url);
     await addOrgs(db.pool, 'org');
   });
-  /** Two written, one that clashes, one invalid, two that are left. */
+  /** Two written, one that conflicts, one invalid, two that are left. */
   beforeEach(async () => {
     await wipe(db.pool);
     const users = [entry('a', FULL), entry('b'), entry('a', FULL), { user: FULL }, entry('d', PLAIN), entry('e')];

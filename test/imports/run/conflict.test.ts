@@ -19,11 +19,11 @@ import {
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
-describe('a clash with users that exist', () => {
+describe('a conflict with users that exist', () => {
   let db: TestDatabase;
   let writer: Pool;
   before(async () => {
-    db = await testDatabase({ name: 'clash' });
+    db = await testDatabase({ name: 'conflict' });
     writer = openWriterPool(db.url);
     await addOrgs(db.pool, 'org', 'other');
   });

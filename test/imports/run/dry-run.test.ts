@@ -49,7 +49,7 @@ describe('a dry run', () => {
     return readResult(db.pool, (await readWithMore(db.pool, importId)) ?? assert.fail());
   }
 
-  it('reports invalid users, clashes, hashes and mails, and writes nothing else', async () => {
+  it('reports invalid users, conflicts, hashes and mails, and writes nothing else', async () => {
     await first(entry('taken'));
     const before = await tableCounts(db.pool);
     const people = [

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createTurns } from '../../../src/imports/run/fair-slots.ts';
+import { createFairSlots } from '../../../src/imports/run/fair-slots.ts';
 import { turns as turnsOfLoop } from '../../support/imports/batch-store.ts';
 
 /** Work that goes on until it is told to end, in the order in which it began. */
 function bench(atOnce: number) {
-  const turns = createTurns(atOnce);
+  const turns = createFairSlots(atOnce);
   const begun: string[] = [];
   const ends: ((error?: Error) => void)[] = [];
   return {

@@ -1,8 +1,8 @@
-/** The short way to write a batch, and the careful one after a clash: the outcome is the same. */
+/** The short way to write a batch, and the careful one after a conflict: the outcome is the same. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
-import { trustFirst } from '../../../src/imports/run/optimistic-write.ts';
+import { optimistically } from '../../../src/imports/run/optimistic-write.ts';
 import { batchStore } from '../../../src/imports/run/process.ts';
 import {
   acceptImport,
@@ -16,30 +16,30 @@ import {
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
-const clash = Object.assign(new Error('taken'), { code: '23505' });
+const conflict = Object.assign(new Error('taken'), { code: '23505' });
 
 describe('a batch', () => {
-  it('is written in the short way until one clashes, then with care, import by import', async () => {
+  it('is written in the short way until one conflicts, then with care, import by import', async () => {
     const ways: string[] = [];
-    let clashes = false;
-    const write = trustFirst(async (importId, _ordinals, way) => {
+    let conflicts = false;
+    const write = optimistically(async (importId, _ordinals, way) => {
       ways.push(`${importId} ${way}`);
-      if (way === 'trusting' && clashes && importId === 'a') throw clash;
+      if (way === 'optimistic' && conflicts && importId === 'a') throw conflict;
       return 1;
     });
     await write('a', [0]);
-    clashes = true;
+    conflicts = true;
     await write('a', [1]);
     await write('a', [2]);
     await write('b', [0]);
-    assert.deepEqual(ways, ['a trusting', 'a trusting', 'a fail', 'a fail', 'b trusting']);
+    assert.deepEqual(ways, ['a optimistic', 'a optimistic', 'a fail', 'a fail', 'b optimistic']);
     for (let n = 0; n < 60; n++) await write('a', [n]);
-    assert.equal(ways.filter((way) => way === 'a trusting').length, 3, 'it is tried again after a while');
+    assert.equal(ways.filter((way) => way === 'a optimistic').length, 3, 'it is tried again after a while');
   });
 
   it('fails for any other reason as it is', async () => {
     const other = Object.assign(new Error('away'), { code: '57P01' });
-    await assert.rejects(trustFirst(async () => Promise.reject(other))('a', [0]), other);
+    await assert.rejects(optimistically(async () => Promise.reject(other))('a', [0]), other);
   });
 });
 

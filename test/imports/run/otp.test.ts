@@ -111,7 +111,7 @@ describe('a batch with second factors', () => {
     assert.equal(await check('id-c', codeAt(other)), true);
   });
 
-  it('leaves the one of a user who clashed with his item, and that of the user who was there as it is', async () => {
+  it('leaves the one of a user who conflicted with his item, and that of the user who was there as it is', async () => {
     const first = await acceptImport(db.pool, [entry('a', { otpCode: SECRET })]);
     await write(first, [0]);
     const [before] = await factors();

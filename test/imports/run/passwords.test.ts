@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
 import { createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
-import { createTurns } from '../../../src/imports/run/fair-slots.ts';
+import { createFairSlots } from '../../../src/imports/run/fair-slots.ts';
 import { batchStore, processItem } from '../../../src/imports/run/process.ts';
 import { PASSWORD_SEAL } from '../../../src/imports/seals.ts';
 import { type Hasher, openHasher } from '../../../src/passwords/hasher.ts';
@@ -53,7 +53,7 @@ describe('a plain password', () => {
       retryMs: { first: 1, last: 2 },
     };
     const writer = createBatchWriter(batchStore(writerPool, { codeTtlMs: 1000 }), limits);
-    const deps = { writerPool, secrets: SECRETS, hasher, turns: createTurns(1), writer, ...change };
+    const deps = { writerPool, secrets: SECRETS, hasher, turns: createFairSlots(1), writer, ...change };
     return (importId: string, count: number) =>
       Promise.all(Array.from({ length: count }, (_, o) => processItem(deps, { i: importId, o })));
   }
@@ -144,7 +144,7 @@ describe('a plain password', () => {
     assert.equal((await importRow(db.pool, importId)).succeeded, 1);
   });
 
-  it('is gone from an item that failed by a clash', async () => {
+  it('is gone from an item that failed by a conflict', async () => {
     await startWorker()(await acceptImport(db.pool, [entry('a')]), 1);
     const importId = await acceptImport(db.pool, [withPassword('a', 'secret')]);
     await startWorker()(importId, 1);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { usualItem } from '../../../src/imports/validate/fast-path.ts';
+import { fastPathItem } from '../../../src/imports/validate/fast-path.ts';
 import { judgedItem } from '../../../src/imports/validate/validate.ts';
 import { fbscrypt } from '../../passwords/bounds.ts';
 import { HASH, SECRETS } from '../../support/imports/imports.ts';
@@ -69,7 +69,7 @@ it('judges as the schema does, or not at all', () => {
   let taken = 0;
   fc.assert(
     fc.property(entry, (value) => {
-      const short = usualItem(value, false);
+      const short = fastPathItem(value, false);
       if (!short) return;
       taken++;
       assert.deepEqual(short, judgedItem(structuredClone(value), SECRETS, nothing, true));
@@ -88,7 +88,7 @@ it('takes what was written without escapes without looking for what only escapes
       hashedPassword: { value: HASH },
     },
   };
-  const short = usualItem(value, true);
+  const short = fastPathItem(value, true);
   assert.ok(short);
   assert.deepEqual(short, judgedItem(structuredClone(value), SECRETS, nothing, true));
   assert.equal(short.userNameKey, 'ann@example.com');
@@ -96,6 +96,6 @@ it('takes what was written without escapes without looking for what only escapes
 
 it('leaves an entry without an id to the schema, which makes one', () => {
   const value = { user: { profile: { firstName: 'A', lastName: 'B' }, email: { email: 'a@b' } } };
-  assert.equal(usualItem(value, true), undefined);
+  assert.equal(fastPathItem(value, true), undefined);
   assert.equal(judgedItem(value, SECRETS, nothing, true).state, 'pending');
 });

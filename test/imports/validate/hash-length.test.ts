@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { z } from 'zod';
 import { humanChange, newHuman } from '../../../src/accounts/human-schema.ts';
-import { usualItem } from '../../../src/imports/validate/fast-path.ts';
+import { fastPathItem } from '../../../src/imports/validate/fast-path.ts';
 import { importUser } from '../../../src/imports/validate/schema.ts';
 import { fbscrypt } from '../../passwords/bounds.ts';
 import { entry } from '../../support/imports/imports.ts';
@@ -22,14 +22,14 @@ const tooLong = (most: number) => [`user.hashedPassword.value: must have at most
 test('an import takes the longest, by the short way and by the schema', () => {
   assert.equal(LONGEST.length, 400);
   const value = entry('ann', { hashedPassword: { value: LONGEST } });
-  for (const plain of [true, false]) assert.equal(usualItem(value, plain)?.passwordHash, LONGEST);
+  for (const plain of [true, false]) assert.equal(fastPathItem(value, plain)?.passwordHash, LONGEST);
   assert.equal(pendingOf(value).passwordHash, LONGEST);
 });
 
 test('an import names the field of one that is longer', () => {
   assert.deepEqual(problemOf(TOO_LONG), tooLong(400));
   for (const value of OTHERS) {
-    assert.equal(usualItem(entry('ann', { hashedPassword: { value } }), true), undefined);
+    assert.equal(fastPathItem(entry('ann', { hashedPassword: { value } }), true), undefined);
     assert.deepEqual(problemOf(value), tooLong(200), value);
   }
 });

@@ -15,7 +15,7 @@ import { readResult } from '../../../src/imports/status/result.ts';
 import { readWithMore } from '../../../src/imports/status/result-extras.ts';
 import { claimDue } from '../../../src/mail/claim.ts';
 import { loadMail } from '../../../src/mail/outbox.ts';
-import { readyReleased } from '../../../src/mail/released.ts';
+import { prepareReleased } from '../../../src/mail/released.ts';
 import { settleMails } from '../../../src/mail/settle.ts';
 import { queueLog } from '../imports/imports.ts';
 import { type Grown, plantImport, TOKEN } from './grown.ts';
@@ -65,15 +65,15 @@ async function plant(db: Grown['pools']['observer'], { users, columns, existing 
 function batches({ writer, observer }: Grown['pools'], { users, importUsers }: Size): Record<string, Step> {
   const ordinals = [...Array(users).keys()];
   const stores = specialStores(writer, CODES);
-  const write = (rule: 'fail' | 'trusting') => (id: string) => writeBatch(writer, id, ordinals, CODES, rule);
+  const write = (rule: 'fail' | 'optimistic') => (id: string) => writeBatch(writer, id, ordinals, CODES, rule);
   const step = (columns: Record<string, string>, existing: boolean, run: Step['run']): Step => ({
     pool: 'writer',
     plant: () => plant(observer, { users: importUsers, columns, existing }),
     run,
   });
   return {
-    'a batch of new users': step({}, false, write('trusting')),
-    'a batch of new users after a clash': step({}, false, write('fail')),
+    'a batch of new users': step({}, false, write('optimistic')),
+    'a batch of new users after a conflict': step({}, false, write('fail')),
     'a batch of users who exist': step({}, true, write('fail')),
     'a batch that skips users': step({ on_existing: `'skip'` }, true, (id) => stores.skip.write(id, ordinals)),
     'a batch that updates users': step({ on_existing: `'update'` }, true, (id) => stores.update.write(id, ordinals)),
@@ -96,7 +96,7 @@ function rounds({ writer, worker, observer }: Grown['pools'], { users, importUse
   async function sendMails(): Promise<void> {
     const claimed = (await claimDue(worker, users, { handOverMs: 60_000 })).map(({ pointer }) => pointer);
     const ids = claimed.map(({ id }) => id);
-    await readyReleased(worker, ids, CODES.codeTtlMs);
+    await prepareReleased(worker, ids, CODES.codeTtlMs);
     for (const id of ids) await loadMail(worker, id);
     const sent = { importId: '1', state: 'sent', error: null, delayMs: 0 } as const;
     await settleMails(

@@ -5,7 +5,7 @@
 
 import { clearFailures, revokeLogins } from '../../../access/revocation.ts';
 import type { Db } from '../../../db/pool.ts';
-import { endCodes } from '../../../mail/codes.ts';
+import { revokeCodes } from '../../../mail/codes.ts';
 import type { Difference } from './difference.ts';
 
 export interface UpdateContext {
@@ -30,7 +30,7 @@ async function endWhatEnds(db: Db, differences: Difference[]): Promise<void> {
   const byCodes = Map.groupBy(differences, ({ endsCodes }) => endsCodes.join());
   for (const [, group] of byCodes) {
     const purposes = group[0]?.endsCodes ?? [];
-    if (purposes.length > 0) await endCodes(db, idsOf(group), purposes);
+    if (purposes.length > 0) await revokeCodes(db, idsOf(group), purposes);
   }
   const loggedOut = differences.filter(({ endsLogins }) => endsLogins);
   if (loggedOut.length > 0) await revokeLogins(db, idsOf(loggedOut));

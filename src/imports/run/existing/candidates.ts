@@ -8,7 +8,7 @@ import type { Db } from '../../../db/pool.ts';
 import type { UserState } from '../../../users/store.ts';
 import { itemsOfBatch } from '../../batch-items.ts';
 import type { ExistingRule } from '../../options.ts';
-import type { Unsaid } from '../../validate/omitted-fields.ts';
+import type { OmittedField } from '../../validate/omitted-fields.ts';
 
 /** What an item and a user have in common, in the names of their columns. */
 export interface Columns {
@@ -35,7 +35,7 @@ export interface CandidateItem extends Columns {
   org_id: string;
   user_id: string;
   user_state: 'active' | 'inactive' | 'locked';
-  unsaid: Unsaid[];
+  unsaid: OmittedField[];
   /** Holds a plain password, sealed. */
   is_sealed: boolean;
   has_totp: boolean;

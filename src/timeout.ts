@@ -14,7 +14,7 @@ export class TimedOut extends Error {
  * @param what begins the message: "the queue"
  * @throws TimedOut, or what `work` throws
  */
-export async function inTime<T>(work: Promise<T>, ms: number, what: string): Promise<T> {
+export async function withTimeout<T>(work: Promise<T>, ms: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new TimedOut(what, ms)), ms);
