@@ -61,8 +61,8 @@ export function startImportWorker({ config, secrets, hasher, queues, logger, fau
   const writer = writerOf(batchStore(writerPool, codes));
   const stores = specialStores(writerPool, codes);
   const special = { skip: writerOf(stores.skip), update: writerOf(stores.update), dry: writerOf(stores.dry) };
-  const turns = createFairSlots(2 * config.HASH_THREADS); // one at work, one at hand for each thread
-  const deps = { writerPool, secrets, hasher, turns, writer, special, onFault: heard('a password was not hashed') };
+  const slots = createFairSlots(2 * config.HASH_THREADS); // one at work, one at hand for each thread
+  const deps = { writerPool, secrets, hasher, slots, writer, special, onFault: heard('a password was not hashed') };
   const worker = queues.work<ItemPointer>('imports', (job) => processItem(deps, job.data), {
     concurrency: config.WORKER_CONCURRENCY,
     lockMs: config.JOB_LOCK_MS,

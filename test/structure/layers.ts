@@ -61,7 +61,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/start': ['src/app.ts', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/passwords', 'src/queue'],
   'src/api.ts': ['src/start'],
   'src/main.ts': ['src/start'],
-  // FairSlots the records of other systems into users: from the service it takes only what reads a hash, a field or a line.
+  // Turns the records of other systems into users: from the service it takes only what reads a hash, a field or a line.
   'src/sources': ['src/fields', 'src/identity/totp/secret.ts', 'src/imports/parse/lines.ts', 'src/passwords'],
   // A client of the service: it uses HTTP as every other client does.
   'src/cli': ['src/diagnostics', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/sources'],

@@ -25,7 +25,7 @@ export interface ProcessDeps {
   writerPool: Pool;
   secrets: Secrets;
   hasher: Hasher;
-  turns: FairSlots;
+  slots: FairSlots;
   writer: BatchWriter;
   special?: Record<Special, BatchWriter>;
   /** Is told why a password was not hashed. */
@@ -40,12 +40,12 @@ export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, 
   const writer = writerFor(deps, mode);
   const outcome = await writer.add(importId, ordinal);
   if (outcome === 'done') return;
-  const { writerPool: pool, secrets, hasher, turns, onFault } = deps;
+  const { writerPool: pool, secrets, hasher, slots, onFault } = deps;
   const makeHash = (plain: string) =>
     mode === 'update' || mode === 'dry'
       ? hashUnlessSame({ pool, hasher }, importId, ordinal, plain)
       : hasher.hash(plain);
-  const hash = (plain: string) => turns.run(importId, () => makeHash(plain));
+  const hash = (plain: string) => slots.run(importId, () => makeHash(plain));
   for (let left = HASH_TRIES; ; left--) {
     const fault = await hashItem({ pool, secrets, hash }, importId, ordinal).then(() => undefined, faultOf);
     if (!fault) break;

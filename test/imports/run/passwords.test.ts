@@ -53,7 +53,7 @@ describe('a plain password', () => {
       retryMs: { first: 1, last: 2 },
     };
     const writer = createBatchWriter(batchStore(writerPool, { codeTtlMs: 1000 }), limits);
-    const deps = { writerPool, secrets: SECRETS, hasher, turns: createFairSlots(1), writer, ...change };
+    const deps = { writerPool, secrets: SECRETS, hasher, slots: createFairSlots(1), writer, ...change };
     return (importId: string, count: number) =>
       Promise.all(Array.from({ length: count }, (_, o) => processItem(deps, { i: importId, o })));
   }
