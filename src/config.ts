@@ -56,6 +56,9 @@ const schema = z.object({
     .regex(/^[A-Za-z0-9_-]{1,40}$/)
     .default('muster'),
 
+  /** Whether calls of BullMQ are sent in batches; `off` sends each as BullMQ does, which is slower. */
+  QUEUE_BATCHING: z.enum(['on', 'off'], 'must be on or off').default('on'),
+
   BOOTSTRAP_TOKEN: z
     .string()
     .regex(/^[\x21-\x7e]{32,200}$/, 'must be 32 to 200 printable characters without spaces')

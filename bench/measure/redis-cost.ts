@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Redis } from 'ioredis';
-import { kindOf, mergedScript } from '../../src/queue/batching/redis-calls.ts';
+import { batchedScript, kindOf } from '../../src/queue/batching/redis-calls.ts';
 import { percentile, rounded } from '../bench.ts';
 import type { Scope } from '../scope.ts';
 
@@ -21,7 +21,7 @@ const LOG_FROM_US = 10;
 export interface ScriptRun {
   script: string;
   /** Of many calls at once. */
-  isMerged: boolean;
+  isBatched: boolean;
   microseconds: number;
 }
 
@@ -50,7 +50,7 @@ export async function watchRedis(scope: Scope, url: string): Promise<RedisWatch>
       string[],
     ][]) {
       if (args[0] !== 'evalsha') continue;
-      seen.set(id, { ...(names.get(args[1] as string) ?? { script: 'others', isMerged: false }), microseconds });
+      seen.set(id, { ...(names.get(args[1] as string) ?? { script: 'others', isBatched: false }), microseconds });
     }
   };
   const timer = await scope.start(
@@ -76,9 +76,9 @@ function scriptNames(): Map<string, Omit<ScriptRun, 'microseconds'>> {
   const sha1 = (text: string) => createHash('sha1').update(text).digest('hex');
   const names = new Map<string, Omit<ScriptRun, 'microseconds'>>();
   for (const { name, content } of Object.values(scripts)) {
-    names.set(sha1(content), { script: name, isMerged: false });
+    names.set(sha1(content), { script: name, isBatched: false });
     const kind = kindOf(name);
-    if (kind) names.set(sha1(mergedScript(content, kind)), { script: name, isMerged: true });
+    if (kind) names.set(sha1(batchedScript(content, kind)), { script: name, isBatched: true });
   }
   return names;
 }
@@ -112,8 +112,8 @@ export const REST = 'network, append-only file, rest';
 export function scriptShares(runs: ScriptRun[], cpu: number, users: number): Record<string, number> {
   const each = SCRIPTS.map((script) => {
     const some = runs.filter((run) => run.script === script);
-    const merged = some.filter((run) => run.isMerged);
-    return [script, (undisturbed(merged) + undisturbed(some.filter((run) => !run.isMerged))) / users] as const;
+    const merged = some.filter((run) => run.isBatched);
+    return [script, (undisturbed(merged) + undisturbed(some.filter((run) => !run.isBatched))) / users] as const;
   });
   const known = each.reduce((sum, [, us]) => sum + us, 0);
   const whole = Math.max(known, cpu);

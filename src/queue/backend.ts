@@ -9,8 +9,8 @@ import {
 import { Redis } from 'ioredis';
 import type pg from 'pg';
 import { openPool } from '../db/pool.ts';
-import { mergeCompletions } from './batching/postgres-pool.ts';
-import { mergeScripts } from './batching/redis-connection.ts';
+import { batchCompletions } from './batching/postgres-pool.ts';
+import { batchCalls } from './batching/redis-connection.ts';
 
 export interface Backend {
   kind: 'redis' | 'postgres';
@@ -28,10 +28,27 @@ export interface BackendSettings {
   REDIS_URL?: string | undefined;
   DATABASE_URL: string;
   DATABASE_TIMEOUT_MS?: number | undefined;
+  /** `off` sends every call of BullMQ as BullMQ sends it. */
+  QUEUE_BATCHING?: 'on' | 'off' | undefined;
+  /** Is told why calls are not batched. */
+  onWarning?: ((reason: string) => void) | undefined;
 }
 
+type Batching = { warn(reason: string): void } | false;
+
 export function chooseBackend(settings: BackendSettings): Backend {
-  return settings.REDIS_URL ? redisBackend(settings.REDIS_URL) : postgresBackend(settings);
+  const batching = settings.QUEUE_BATCHING !== 'off' && { warn: once(settings.onWarning) };
+  return settings.REDIS_URL ? redisBackend(settings.REDIS_URL, batching) : postgresBackend(settings, batching);
+}
+
+/** The same reason is told once, however many connections meet it. */
+function once(tell: (reason: string) => void = () => {}): (reason: string) => void {
+  const told = new Set<string>();
+  return (reason) => {
+    if (told.has(reason)) return;
+    told.add(reason);
+    tell(reason);
+  };
 }
 
 /**
@@ -42,11 +59,11 @@ const SILENCE_MS = 30_000;
 const LIMITS = { connectTimeout: 10_000, keepAlive: 10_000, socketTimeout: SILENCE_MS };
 
 /** Producers fail soon when Redis is away, workers wait for it (BullMQ, "Going to production"). */
-function redisBackend(url: string): Backend {
+function redisBackend(url: string, batching: Batching): Backend {
   const connect = (maxRetriesPerRequest: number | null) => {
-    const redis = mergeScripts(new Redis(url, { maxRetriesPerRequest, reconnectOnError: isReplica, ...LIMITS }));
+    const redis = new Redis(url, { maxRetriesPerRequest, reconnectOnError: isReplica, ...LIMITS });
     redis.on('error', () => {}); // BullMQ listens too, and says it to the log
-    return redis;
+    return batching ? batchCalls(redis, batching.warn) : redis;
   };
   return {
     kind: 'redis',
@@ -63,7 +80,8 @@ function isReplica({ message }: Error): boolean {
   return message.includes('READONLY');
 }
 
-function postgresBackend({ DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs }: BackendSettings): Backend {
+function postgresBackend(settings: BackendSettings, batching: Batching): Backend {
+  const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = settings;
   const connect = (max: number) => {
     // Safe for the queue alone: a job that a crash forgets is handed out again from the database.
     const settings = { synchronous_commit: 'off', search_path: 'bullmq' };
@@ -73,7 +91,7 @@ function postgresBackend({ DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs }
     kind: 'postgres',
     factory: createPostgresBackend as Backend['factory'],
     producer: () => connect(3),
-    worker: () => mergeCompletions(connect(9)),
+    worker: () => (batching ? batchCompletions(connect(9), batching.warn) : connect(9)),
     // Said with the job, this backend deletes the row in the statement that completes it.
     jobOptions: { removeOnComplete: true, removeOnFail: true },
     async disconnect(connection) {

@@ -74,8 +74,8 @@ type JobSink = Pick<
 
 /** Connects lazily; the queues exist once the first job is added. */
 export function openQueues(settings: QueueSettings): Queues {
-  const backend = chooseBackend(settings);
   const onError = settings.onError ?? (() => {});
+  const backend = chooseBackend({ onWarning: (reason) => onError(new Error(reason)), ...settings });
   const open = new Map<QueueName, Producer<JobSink>>();
 
   function queue(name: QueueName): Producer<JobSink> {

@@ -109,7 +109,7 @@ test("Redis's counts are read, and a script's runs count by their median", () =>
     ['get', { calls: 0.5, microseconds: 22.5 }],
     ['xadd', { calls: 2, microseconds: 6 }],
   ]);
-  const run = (script: string, isMerged: boolean, microseconds: number) => ({ script, isMerged, microseconds });
+  const run = (script: string, isBatched: boolean, microseconds: number) => ({ script, isBatched, microseconds });
   // Of ten users: two were added at once and eight one by one, all were ended at once.
   const ends = [400, 440, 9000].map((us) => run('moveToFinished', true, us));
   const adds = [run('addStandardJob', true, 40), ...Array.from({ length: 8 }, () => run('addStandardJob', false, 10))];

@@ -1,26 +1,31 @@
 /**
- * A pool for BullMQ's PostgreSQL backend that completes jobs together.
+ * A pool for BullMQ's PostgreSQL backend that completes jobs in batches.
  *
- * BullMQ ends each job with a statement and a commit of its own, `move_to_completed_fetch`, which also hands out the
- * next job. Completions that come while an earlier one is under way wait for it and then go as one statement. Nothing
- * else is touched: locks, stalls, retries, limits and events stay BullMQ's.
+ * BullMQ completes each job by a statement and a commit of its own, `move_to_completed_fetch`, which also hands out the next
+ * job. Completions that arrive while an earlier one is in progress wait for it, and then share one statement. Locks, stalls,
+ * retries, limits and events stay BullMQ's.
  *
- * Guarantee: a lone completion goes at once. What the one statement does not do (postgres-complete.ts) BullMQ's function
- * does for each, all in one commit; where it refuses one (its lock was lost), or somebody else holds one of the rows, that
- * is undone too and each job is completed by itself: one bad job fails alone. If we die here the jobs' locks run out, as
- * they do without us.
+ * Patches `query` of one pool of pg 8.23, and recognises the statement by its text: BullMQ has no interface for batched
+ * completions. The tests of this folder fail when BullMQ stops sending it so.
+ * Guarantee: a single completion is sent at once. Where the shared statement does not apply (postgres-complete.sql),
+ * BullMQ's function is called for each job, all in one commit; where it refuses one of them (its lock was lost), or another
+ * transaction holds one of the rows, that is rolled back too and each job is completed separately: one bad job fails alone.
+ * Functions that Muster does not know are never batched (bullmq-scripts.ts).
+ * On crash: the jobs' locks expire, as they do without batching.
  */
 import type pg from 'pg';
+import type { Db } from '../../db/pool.ts';
+import { hasKnownFunctions } from './bullmq-scripts.ts';
 import { completeTogether } from './postgres-complete.ts';
 
 const MOST_AT_ONCE = 200;
-/** A claim of BullMQ's looks past the rows that its own transaction claimed before, so more cost more than they save. */
+/** BullMQ's claim skips the rows that its own transaction claimed before, so more calls cost more than they save. */
 const MOST_CALLS = 32;
-/** Statements under way: one to work while the other commits. */
+/** Statements in progress: one works while the other commits. */
 const STATEMENTS = 2;
 
 const CALL = 'move_to_completed_fetch(';
-// Locked first or not at all, as in postgres-complete.ts; the function's first argument makes sure of the order.
+// Rows are locked at once or not at all, as in postgres-complete.sql; the function's first argument ensures the order.
 const CALLS = `with held as materialized (
     select from job where queue = any($1) and id = any($2) for update nowait),
   ready as materialized (select count(*) as jobs from held)
@@ -46,11 +51,35 @@ interface Completion {
 type Row = Record<string, unknown>;
 type RunQuery = (query: unknown, values?: readonly unknown[]) => Promise<{ rows: Row[] }>;
 
-/** Makes `pool` merge completions; it is the same pool, and whoever opened it ends it. */
-export function mergeCompletions(pool: pg.Pool): pg.Pool {
+/**
+ * Makes `pool` batch completions; it is the same pool, and the caller ends it.
+ * @param warn is told once when the functions of the database are not those that Muster batches
+ */
+export function batchCompletions(pool: pg.Pool, warn: (reason: string) => void): pg.Pool {
   const run = pool.query.bind(pool) as unknown as RunQuery;
   const waiting: Completion[] = [];
   let underWay = 0;
+  /** Unknown until the first completion was checked; nothing is batched before. */
+  let isKnown: boolean | undefined;
+  let checking = false;
+
+  function check(): void {
+    if (checking) return;
+    checking = true;
+    hasKnownFunctions({ query: run } as Db)
+      .then((known) => {
+        isKnown = known;
+        if (!known) {
+          warn(
+            "BullMQ's functions in the database are not the version that Muster batches. Jobs are completed one by one, which is slower.",
+          );
+        }
+      })
+      .catch(() => {}) // the pool's own statements tell it; the next completion checks again
+      .finally(() => {
+        checking = false;
+      });
+  }
 
   function next(): void {
     while (underWay < STATEMENTS && waiting.length > 0) {
@@ -66,6 +95,8 @@ export function mergeCompletions(pool: pg.Pool): pg.Pool {
     if (typeof text !== 'string' || !text.includes(CALL) || !Array.isArray(values)) {
       return (run as (...args: unknown[]) => unknown)(text, values, ...rest);
     }
+    if (isKnown === undefined) check();
+    if (!isKnown) return run(text, values);
     return new Promise((resolve, reject) => {
       waiting.push({ text, values, resolve, reject });
       next();
@@ -93,7 +124,7 @@ function isAlike(completions: Completion[]): boolean {
   );
 }
 
-/** Answers whether it was done. */
+/** Returns whether the shared statement completed them. */
 async function together(run: RunQuery, completions: Completion[]): Promise<boolean> {
   const [{ values: first }] = completions as [Completion];
   const common = {
@@ -107,7 +138,7 @@ async function together(run: RunQuery, completions: Completion[]): Promise<boole
     token: values[TOKEN] as string,
     result: values[RESULT],
   }));
-  // Undone as a whole, whatever is wrong: the jobs say it by themselves.
+  // Rolled back as a whole, whatever is wrong: the separate calls report it.
   const { rows } = await run(completeTogether(common, endings)).catch(() => ({ rows: [] }));
   for (const [i, row] of rows.entries()) completions[i]?.resolve({ rows: [withoutOrder(row)] });
   return rows.length > 0;
@@ -123,7 +154,7 @@ async function oneByOne(run: RunQuery, completions: Completion[]): Promise<void>
       resolve({ rows: job ? [job] : [] });
     }
   } catch {
-    // Undone as a whole. Whatever is wrong, each job now says by itself.
+    // Rolled back as a whole: the separate calls report what is wrong.
     await Promise.all(completions.map((completion) => alone(run, completion)));
   }
 }

@@ -1,18 +1,16 @@
 /**
- * Many calls of one script of BullMQ's as one call: its script, its arguments, and which calls may go so.
+ * Many calls of one BullMQ script as one call: the batched script, its arguments, and which calls may share it.
  *
- * The script first tries to do in common what can be done in common (redis-add.ts, redis-finish.ts); where that did
- * nothing it calls BullMQ's text, unchanged, for each job with its own arguments. Written for BullMQ 6.7; a test fails when
- * one of these scripts changes.
+ * The batched script first tries what can be done for all jobs at once (redis-add.lua, redis-finish.lua). Where that does
+ * not apply, or fails, it calls BullMQ's script, unchanged, for each job with its own arguments.
  */
-import { ADD_TOGETHER } from './redis-add.ts';
-import { FINISH_TOGETHER } from './redis-finish.ts';
+import { readFileSync } from 'node:fs';
 
 export type Arg = string | number | Buffer | undefined;
 
-/** A script of BullMQ's. All places are counted from 1, as BullMQ's comments do. */
+/** A BullMQ script. All places are counted from 1, as in BullMQ's comments. */
 export interface Kind {
-  /** Our function for many. */
+  /** Lua: `local function together(KEYS, shared, own)`. */
   together: string;
   keys: number;
   arguments: number;
@@ -24,9 +22,9 @@ export interface Kind {
   jobKey?: { key: number; prefix: number };
 }
 
-export const ADD: Kind = { together: ADD_TOGETHER, keys: 9, arguments: 3, own: [1, 2, 3] };
+export const ADD: Kind = { together: luaOf('redis-add.lua'), keys: 9, arguments: 3, own: [1, 2, 3] };
 export const FINISH: Kind = {
-  together: FINISH_TOGETHER,
+  together: luaOf('redis-finish.lua'),
   keys: 14,
   arguments: 9,
   own: [1, 4, 8],
@@ -34,14 +32,21 @@ export const FINISH: Kind = {
   jobKey: { key: 12, prefix: 7 },
 };
 
-/** How the script of this name is merged; ioredis knows it with a version behind it. */
+function luaOf(file: string): string {
+  return readFileSync(new URL(file, import.meta.url), 'utf8');
+}
+
+/** How the script of this name is batched, if it is. ioredis registers it with a version suffix. */
 export function kindOf(name: string): Kind | undefined {
   if (/^moveToFinished(:|$)/.test(name)) return FINISH;
   return /^addStandardJob(:|$)/.test(name) ? ADD : undefined;
 }
 
-/** KEYS are those of one call; ARGV the arguments of one, then what is each one's own. It answers what each would have. */
-export function mergedScript(lua: string, { together, arguments: length, own, jobKey }: Kind): string {
+/**
+ * The batched script. KEYS are those of one call; ARGV are the arguments of one call, then the own arguments of each. It
+ * returns what each call would have returned; behind that an error message, where the calls were not batched because of it.
+ */
+export function batchedScript(lua: string, { together, arguments: length, own, jobKey }: Kind): string {
   return `local function one(KEYS, ARGV)
 ${lua}
 end
@@ -49,8 +54,8 @@ ${together}
 local args, own, keys, results = {}, {}, {}, {}
 for a = 1, ${length} do args[a] = ARGV[a] end
 for a = ${length + 1}, #ARGV, ${own.length} do own[#own + 1] = {unpack(ARGV, a, a + ${own.length - 1})} end
-local ok, all = pcall(together, KEYS, args, own)
-if ok and all then return all end
+local done, all = pcall(together, KEYS, args, own)
+if done and all then return all end
 for k = 1, #KEYS do keys[k] = KEYS[k] end
 for i = 1, #own do
   ${own.map((place) => `args[${place}]`).join(', ')} = unpack(own[i])
@@ -59,6 +64,7 @@ for i = 1, #own do
   if ok then results[i] = result or false
   else results[i] = {err = type(result) == 'table' and result.err or tostring(result)} end
 end
+if not done then results[#own + 1] = type(all) == 'table' and all.err or tostring(all) end
 return results`;
 }
 

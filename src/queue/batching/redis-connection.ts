@@ -1,42 +1,63 @@
 /**
- * A Redis connection for BullMQ that sends many calls of one script as one.
+ * A Redis connection for BullMQ that sends many calls of one script as one call.
  *
- * BullMQ adds and ends each job by a script of its own, and most of what that costs is sending, reading, starting it and asking
- * what is the same for all. Ends of jobs that come at the same moment, and jobs that are added together, go as one call
- * (redis-calls.ts). Nothing else is touched.
+ * BullMQ adds and completes each job by a script call of its own. Most of its cost is sending, parsing and starting the call,
+ * and reading what is the same for all jobs. Completions that happen at the same moment, and jobs that are added together,
+ * go as one call (redis-calls.ts). All other commands pass through.
  *
- * Guarantee: a lone end goes at once, as BullMQ sends it. One that BullMQ refuses fails alone: the answer to each is what its
- * own call would have brought. If we die here each call was carried out or not, as without us.
+ * Patches ioredis 6.0: `defineCommand`, by which BullMQ loads its scripts, and `pipeline`, by which it adds many jobs. BullMQ
+ * has no interface for batched completions. The tests of this folder fail when either library stops using these methods.
+ * Guarantee: a single completion is sent at once, as BullMQ sends it. One that BullMQ refuses fails alone: each call gets
+ * the answer that its own call would have got. A script that Muster does not know is never batched (bullmq-scripts.ts).
+ * On crash: each call was carried out or not, as without batching.
  */
 import process from 'node:process';
 import type { ChainableCommander, Redis } from 'ioredis';
-import { ADD, type Arg, areAlike, FINISH, joined, kindOf, mergedScript } from './redis-calls.ts';
+import { isKnownScript } from './bullmq-scripts.ts';
+import { ADD, type Arg, areAlike, batchedScript, FINISH, joined, kindOf } from './redis-calls.ts';
 
-/** Redis does nothing else meanwhile: two or three milliseconds. */
+/** Redis does nothing else in the meantime: two or three milliseconds. */
 const MOST_AT_ONCE = 100;
 
 type Run = (args: Arg[]) => Promise<unknown>;
+/** Sends many calls as one; resolves to the result of each. */
+type RunAll = (calls: Arg[][]) => Promise<unknown[]>;
 type Result = [error: Error | null, result?: unknown];
 
-/** Makes `redis` merge; whoever opened it closes it. Call it before BullMQ sees the connection. */
-export function mergeScripts(redis: Redis): Redis {
+/**
+ * Makes `redis` batch calls; the caller closes it. Call it before BullMQ uses the connection.
+ * @param warn is told, once for each script, why its calls are not batched
+ */
+export function batchCalls(redis: Redis, warn: (reason: string) => void): Redis {
   const define = redis.defineCommand.bind(redis);
   const commands = redis as unknown as Record<string, Run>;
   redis.defineCommand = (name, script) => {
     define(name, script);
     const kind = kindOf(name);
     if (!kind) return;
-    const merged = `${name}:merged`;
-    define(merged, { lua: mergedScript((script as { lua: string }).lua, kind), numberOfKeys: kind.keys });
-    const run: Run = (args) => (commands[merged] as Run).call(redis, args);
-    if (kind === FINISH) mergeEnds(redis, name, run);
-    else mergeAdds(redis, name, run);
+    const { lua } = script as { lua: string };
+    if (!isKnownScript(name, lua)) {
+      warn(
+        `BullMQ's script ${name} is not the version that Muster batches. Its calls are sent one by one, which is slower.`,
+      );
+      return;
+    }
+    const batched = `${name}:batched`;
+    define(batched, { lua: batchedScript(lua, kind), numberOfKeys: kind.keys });
+    const run = async (calls: Arg[][]) => {
+      const results = (await (commands[batched] as Run).call(redis, joined(kind, calls))) as unknown[];
+      const failure = results[calls.length];
+      if (failure !== undefined) warn(`Calls of BullMQ's script ${name} were not batched: ${String(failure)}`);
+      return results.slice(0, calls.length);
+    };
+    if (kind === FINISH) batchCompletions(redis, name, run);
+    else batchAdditions(redis, name, run);
   };
   return redis;
 }
 
-/** Ends of the same moment go together where they differ in nothing but the job. */
-function mergeEnds(redis: Redis, name: string, run: Run): void {
+/** Completions of the same moment share a call where they differ in nothing but the job. */
+function batchCompletions(redis: Redis, name: string, run: RunAll): void {
   const commands = redis as unknown as Record<string, Run>;
   const plain = commands[name] as Run;
   let waiting: { args: Arg[]; resolve(result: unknown): void; reject(error: unknown): void }[] = [];
@@ -54,7 +75,7 @@ function mergeEnds(redis: Redis, name: string, run: Run): void {
       return;
     }
     try {
-      const results = (await run(joined(FINISH, calls))) as unknown[];
+      const results = await run(calls);
       for (const [i, { resolve, reject }] of ends.entries()) {
         if (results[i] instanceof Error) reject(results[i]);
         else resolve(results[i]);
@@ -64,19 +85,19 @@ function mergeEnds(redis: Redis, name: string, run: Run): void {
     }
   }
 
-  // In a transaction of BullMQ's, `this` is the transaction.
+  // In a transaction that BullMQ opened, `this` is the transaction.
   commands[name] = function (this: unknown, args: Arg[]): Promise<unknown> {
     if (this !== redis) return plain.call(this as Redis, args);
     return new Promise((resolve, reject) => {
-      // After all that is about to happen without the network: jobs of one batch end at the same moment.
+      // After all callbacks that are due: the jobs of one batch end at the same moment.
       if (waiting.length === 0) process.nextTick(send);
       waiting.push({ args, resolve, reject });
     });
   };
 }
 
-/** A pipeline of additions and nothing else goes as calls of many each. */
-function mergeAdds(redis: Redis, name: string, run: Run): void {
+/** A pipeline that holds additions only is sent as calls of many jobs each. */
+function batchAdditions(redis: Redis, name: string, run: RunAll): void {
   const open = redis.pipeline.bind(redis) as (...args: unknown[]) => ChainableCommander;
   redis.pipeline = (...options: unknown[]) => {
     const pipeline = open(...options);
@@ -97,10 +118,10 @@ function mergeAdds(redis: Redis, name: string, run: Run): void {
   };
 }
 
-async function addTogether(run: Run, adds: Arg[][]): Promise<Result[]> {
+async function addTogether(run: RunAll, adds: Arg[][]): Promise<Result[]> {
   const calls = [];
   for (let from = 0; from < adds.length; from += MOST_AT_ONCE) {
-    calls.push(run(joined(ADD, adds.slice(from, from + MOST_AT_ONCE))));
+    calls.push(run(adds.slice(from, from + MOST_AT_ONCE)));
   }
   const results = (await Promise.all(calls)).flat();
   return results.map((result): Result => (result instanceof Error ? [result] : [null, result]));

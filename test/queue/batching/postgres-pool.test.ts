@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createPostgresBackend, type Job, type JobsOptions, Queue, Worker } from 'bullmq';
 import pg from 'pg';
-import { mergeCompletions } from '../../../src/queue/batching/postgres-pool.ts';
+import { batchCompletions } from '../../../src/queue/batching/postgres-pool.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -29,15 +29,16 @@ describe('completions of BullMQ on PostgreSQL', () => {
   }
 
   /** A pool that notes the statements which complete jobs. */
-  function watchedPool(): { pool: pg.Pool; statements: string[] } {
+  function watchedPool(): { pool: pg.Pool; statements: string[]; warnings: string[] } {
     const pool = openPool();
     const statements: string[] = [];
+    const warnings: string[] = [];
     const query = pool.query.bind(pool) as (...args: unknown[]) => unknown;
     pool.query = ((text: string, ...rest: unknown[]) => {
       if (typeof text === 'string' && text.includes('move_to_completed_fetch(')) statements.push(text);
       return query(text, ...rest);
     }) as typeof pool.query;
-    return { pool: mergeCompletions(pool), statements };
+    return { pool: batchCompletions(pool, (reason) => warnings.push(reason)), statements, warnings };
   }
 
   async function filled(name: string, jobs: number, options: JobsOptions = {}): Promise<Queue> {
@@ -161,5 +162,31 @@ describe('completions of BullMQ on PostgreSQL', () => {
     started('limited', async () => ++ran, { connection: pool, concurrency: 12, limiter: { max: 4, duration: 300 } });
     await waitFor(() => ran === 12, { what: 'all jobs' });
     assert.ok(performance.now() - since >= 600, 'the third window of 300 ms begins after 600 ms');
+  });
+
+  it('are sent one by one, with one warning, when the database has other functions', async () => {
+    const other = await testDatabase({ name: 'other functions' });
+    const pool = new pg.Pool({ connectionString: other.url, max: 9, options: '-c search_path=bullmq' });
+    pools.push(pool);
+    await pool.query(`do $$ begin
+      execute regexp_replace(pg_get_functiondef('publish_event'::regproc), 'begin', 'begin -- changed' || chr(10), 'i');
+    end $$`);
+    const warnings: string[] = [];
+    const queue = new Queue('other', { connection: pool } as never, createPostgresBackend as never);
+    open.push(queue);
+    await queue.addBulk(Array.from({ length: 60 }, (_, n) => ({ name: 'j', data: { n }, opts: KEEP_NOTHING })));
+    let ran = 0;
+    work(
+      'other',
+      batchCompletions(pool, (reason) => warnings.push(reason)),
+      async () => ++ran,
+    );
+    await waitFor(async () => (await queue.getJobCountByTypes('waiting', 'active')) === 0, { what: 'an empty queue' });
+    assert.equal(ran, 60);
+    assert.equal(warnings.length, 1, warnings.join());
+    assert.match(warnings[0] as string, /not the version that Muster batches/);
+    await Promise.all(open.splice(0).map((one) => (one instanceof Worker ? one.close(true) : one.close())));
+    await pools.pop()?.end();
+    await other.drop();
   });
 });

@@ -1,23 +1,41 @@
-/** What is done in common leaves just what BullMQ's scripts leave for each job, or nothing is done in common. */
+/** A batched call leaves what BullMQ's scripts leave for each job, or nothing is batched; no job is lost when it fails midway. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { after, afterEach, before, describe, it } from 'node:test';
+import test, { after, afterEach, before, describe, it } from 'node:test';
 import { createRedisBackend, Job, type JobsOptions, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { type Kind, kindOf, mergedScript } from '../../../src/queue/batching/redis-calls.ts';
-import { mergeScripts } from '../../../src/queue/batching/redis-connection.ts';
+import { isKnownScript } from '../../../src/queue/batching/bullmq-scripts.ts';
+import { batchedScript, type Kind, kindOf } from '../../../src/queue/batching/redis-calls.ts';
+import { batchCalls } from '../../../src/queue/batching/redis-connection.ts';
 import { redisUrl } from '../../support/stores/redis.ts';
 
 const PREFIX = `common-${process.pid}`;
 const REFUSE = `return redis.error_reply('ALONE')`;
-type Way = 'as BullMQ' | 'in common' | 'in common or refused';
+type Way = 'as BullMQ' | 'in common' | 'in common or refused' | { failingAtWrite: number };
+/** The commands of the batched scripts that write. */
+const WRITES = ['DEL', 'HSET', 'INCRBY', 'LPUSH', 'LREM', 'LTRIM', 'RPUSH', 'SET', 'SREM', 'XADD', 'XTRIM', 'ZADD'];
+
+/** The same function, which throws an error in place of its n-th write. */
+function failing(together: string, atWrite: number): string {
+  assert.match(together, /local call = redis\.call\n/);
+  const isWrite = WRITES.map((name) => `${name} = true`).join(', ');
+  return together.replace(
+    'local call = redis.call',
+    `local isWrite, writes = {${isWrite}}, 0
+    local function call(name, ...)
+      if isWrite[name] then writes = writes + 1 end
+      if isWrite[name] and writes == ${atWrite} then error('INJECTED') end
+      return redis.call(name, ...)
+    end`,
+  );
+}
 
 describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there is no Redis' }, () => {
   const url = redisUrl() as string;
   let redis: Redis;
   const open: Array<Queue | Worker> = [];
   const connections: Redis[] = [];
+  const warnings: string[] = [];
   before(() => {
     redis = new Redis(url);
   });
@@ -36,14 +54,22 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     const connection = new Redis(url, { maxRetriesPerRequest: null });
     connections.push(connection);
     if (way === 'as BullMQ') return connection;
-    if (way === 'in common or refused') {
+    if (way !== 'in common') {
       const define = connection.defineCommand.bind(connection);
+      const texts = new Map<string, string>();
       connection.defineCommand = (name, script) => {
-        const isOurs = name.endsWith(':merged');
-        define(name, isOurs ? { ...script, lua: mergedScript(REFUSE, kindOf(name) as Kind) } : script);
+        texts.set(name, (script as { lua: string }).lua);
+        if (!name.endsWith(':batched')) return define(name, script);
+        const kind = kindOf(name) as Kind;
+        const theirs = texts.get(name.replace(':batched', '')) as string;
+        const lua =
+          way === 'in common or refused'
+            ? batchedScript(REFUSE, kind)
+            : batchedScript(theirs, { ...kind, together: failing(kind.together, way.failingAtWrite) });
+        define(name, { ...script, lua });
       };
     }
-    return mergeScripts(connection);
+    return batchCalls(connection, (reason) => warnings.push(reason));
   }
   function queueOf(name: string, way: Way): Queue {
     const queue = new Queue(name, { connection: connect(way), prefix: PREFIX }, createRedisBackend);
@@ -194,20 +220,82 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     assert.deepEqual(await redis.lrange(`${PREFIX}:twice:wait`, 0, -1), ['j1', 'j0']);
   });
 
-  it('are written for these scripts of BullMQ: after an upgrade compare, then put the new digests here', () => {
-    const require = createRequire(import.meta.url);
-    const scripts: Record<string, { name: string; content: string; keys: number }> =
-      require('../../../node_modules/bullmq/dist/cjs/scripts');
-    const digests = Object.values(scripts)
-      .filter(({ name }) => kindOf(name))
-      .map(({ name, content, keys }) => [
-        name,
-        keys === kindOf(name)?.keys,
-        createHash('sha256').update(content).digest('hex').slice(0, 16),
-      ]);
-    assert.deepEqual(digests, [
-      ['addStandardJob', true, '2eee45c9ffc54d24'],
-      ['moveToFinished', true, '8e744ec5d65dbe9e'],
-    ]);
+  it('lose no job and complete each one when a batched completion fails at any of its writes', async () => {
+    for (let write = 1; ; write++) {
+      const name = `fails-at-${write}`;
+      const queue = queueOf(name, 'in common');
+      await add(queue, ids(0, 12));
+      const worker = workerOf(name, { failingAtWrite: write });
+      const jobs = await take(worker, 5);
+      warnings.length = 0;
+      const answers = await end(jobs);
+      if (warnings.length === 0) {
+        assert.ok(write > 20, `only ${write} writes`);
+        return;
+      }
+      assert.match(warnings.join(), /INJECTED/);
+      for (const answer of answers) assert.ok(typeof answer !== 'string', `write ${write}: ${answer}`);
+      const all = await kept(name);
+      const [waiting, active] = [all.wait, all.active].map((list) => (list ?? []) as string[]);
+      assert.deepEqual([...(waiting ?? []), ...(active ?? [])].sort(), ids(5, 12).sort(), `write ${write}`);
+      for (const id of ids(5, 12)) assert.ok(all[id], `write ${write}: ${id} has no data`);
+      for (const id of ids(0, 5))
+        assert.deepEqual([all[id], all[`${id}:lock`]], [undefined, undefined], `write ${write}`);
+    }
   });
+
+  it('add every job once when a batched addition fails at any of its writes', async () => {
+    const whole = async (way: Way, name: string) => {
+      const queue = queueOf(name, way);
+      await queue.waitUntilReady();
+      await add(queue, ids(0, 5));
+      const { id, events, meta, ...rest } = await kept(name);
+      return rest;
+    };
+    const theirs = await whole('as BullMQ', 'adds');
+    for (let write = 1; ; write++) {
+      warnings.length = 0;
+      assert.deepEqual(await whole({ failingAtWrite: write }, `add-fails-at-${write}`), theirs, `write ${write}`);
+      if (warnings.length === 0) {
+        assert.ok(write > 15, `only ${write} writes`);
+        return;
+      }
+      assert.match(warnings.join(), /INJECTED/);
+    }
+  });
+
+  it('are sent one by one, with one warning, when BullMQ loads another script', async () => {
+    const connection = new Redis(url, { maxRetriesPerRequest: null });
+    connections.push(connection);
+    warnings.length = 0;
+    batchCalls(connection, (reason) => warnings.push(reason));
+    const define = connection.defineCommand.bind(connection);
+    const names: string[] = [];
+    connection.defineCommand = (name, script) => {
+      names.push(name);
+      const { lua } = script as { lua: string };
+      define(name, { ...script, lua: name.startsWith('addStandardJob') ? `${lua}\n-- changed` : lua } as typeof script);
+    };
+    const queue = new Queue('other', { connection, prefix: PREFIX }, createRedisBackend) as Queue;
+    open.push(queue);
+    await add(queue, ids(0, 20));
+    assert.equal(await redis.llen(`${PREFIX}:other:wait`), 20);
+    assert.equal(warnings.length, 1, warnings.join());
+    assert.match(warnings[0] as string, /addStandardJob.* is not the version that Muster batches/);
+  });
+});
+
+test('the scripts of BullMQ that are batched are those of the digests', () => {
+  const scripts: Record<string, { name: string; content: string; keys: number }> = createRequire(import.meta.url)(
+    '../../../node_modules/bullmq/dist/cjs/scripts',
+  );
+  const batched = Object.values(scripts).filter(({ name }) => kindOf(name));
+  assert.deepEqual(
+    batched.map(({ name, content, keys }) => [name, isKnownScript(name, content), keys === kindOf(name)?.keys]),
+    [
+      ['addStandardJob', true, true],
+      ['moveToFinished', true, true],
+    ],
+  );
+  assert.equal(isKnownScript('moveToFinished', 'return 1'), false);
 });

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createRedisBackend, type Job, type JobsOptions, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { mergeScripts } from '../../../src/queue/batching/redis-connection.ts';
+import { batchCalls } from '../../../src/queue/batching/redis-connection.ts';
 import { redisUrl } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
 
-const PREFIX = `merge-${process.pid}`;
+const PREFIX = `batch-${process.pid}`;
 
 describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no Redis' }, () => {
   const url = redisUrl() as string;
@@ -25,11 +25,11 @@ describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no
   after(() => redis.disconnect());
 
   /** `calls` are the scripts that were sent, and for how many jobs each. */
-  function connect(merges = true): { connection: Redis; calls: string[] } {
+  function connect(batches = true): { connection: Redis; calls: string[] } {
     const connection = new Redis(url, { maxRetriesPerRequest: null });
     connections.push(connection);
     const calls: string[] = [];
-    if (merges) mergeScripts(connection);
+    if (batches) batchCalls(connection, (reason) => assert.doesNotMatch(reason, /not the version/));
     const send = connection.sendCommand.bind(connection);
     connection.sendCommand = (command, stream) => {
       if (command.name === 'evalsha') calls.push(String(command.args[1]));
@@ -37,8 +37,8 @@ describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no
     };
     return { connection, calls };
   }
-  function queueOf(name: string, merges = true): Queue {
-    const { connection } = connect(merges);
+  function queueOf(name: string, batches = true): Queue {
+    const { connection } = connect(batches);
     const queue = new Queue(name, { connection, prefix: PREFIX }, createRedisBackend);
     open.push(queue as Queue);
     return queue as Queue;
@@ -56,8 +56,8 @@ describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no
     );
     return queue;
   }
-  function work(name: string, processor: (job: Job) => Promise<unknown>, options: object = {}, merges = true) {
-    const { connection, calls } = connect(merges);
+  function work(name: string, processor: (job: Job) => Promise<unknown>, options: object = {}, batches = true) {
+    const { connection, calls } = connect(batches);
     const worker = new Worker(
       name,
       processor,
@@ -83,9 +83,9 @@ describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no
 
   it('leave what BullMQ leaves: jobs, lists and events', async () => {
     const kept: unknown[] = [];
-    for (const merges of [false, true]) {
-      const name = `kept-${merges}`;
-      const queue = queueOf(name, merges);
+    for (const batches of [false, true]) {
+      const name = `kept-${batches}`;
+      const queue = queueOf(name, batches);
       await queue.addBulk(Array.from({ length: 30 }, (_, n) => ({ name: 'j', data: { n }, opts: { jobId: `j${n}` } })));
       await queue.addBulk([
         { name: 'j', data: { n: 7 }, opts: { jobId: 'j7' } },
@@ -94,7 +94,7 @@ describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no
       ]);
       const waiting = await redis.lrange(`${PREFIX}:${name}:wait`, 0, -1);
       // One after the other, so that the events of both runs have the same order.
-      work(name, async (job) => ({ n: job.data.n }), { concurrency: 1 }, merges);
+      work(name, async (job) => ({ n: job.data.n }), { concurrency: 1 }, batches);
       await waitFor(() => empty(queue), { what: 'an empty queue' });
       const events = await redis.xrange(`${PREFIX}:${name}:events`, '-', '+');
       const jobs = await Promise.all(waiting.map((id) => redis.hgetall(`${PREFIX}:${name}:${id}`)));

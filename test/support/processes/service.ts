@@ -20,6 +20,8 @@ export { must, type ServiceCall } from '../calls.ts';
 export const BACKENDS = ['redis', 'postgres'] as const;
 export type Backend = (typeof BACKENDS)[number];
 
+/** `npm run test:unbatched` sends BullMQ's calls one by one. */
+const BATCHING: 'on' | 'off' = process.env.QUEUE_BATCHING === 'off' ? 'off' : 'on';
 /** When the run is on other stores than the usual ones. */
 const STORES = process.env.TEST_STORES_NAME ? `; ${process.env.TEST_STORES_NAME}` : '';
 
@@ -131,6 +133,7 @@ function settingsOf(options: ServiceOptions, databaseUrl: string, smtp: SmtpCatc
     BOOTSTRAP_TOKEN: randomBytes(24).toString('base64url'),
     ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     PORT: '0',
+    QUEUE_BATCHING: BATCHING,
     ...options.env,
   };
 }

@@ -1,0 +1,51 @@
+/**
+ * The scripts of BullMQ that the batched calls stand in for, and the digests of the versions that they were written for.
+ *
+ * Calls are batched only while the script or function that is really loaded has a digest of this list. After an upgrade of
+ * BullMQ the tests of this folder fail and workers log one warning and stop batching: compare the new text with
+ * redis-add.lua, redis-finish.lua or postgres-complete.sql, adapt these, and put the new digest here.
+ */
+import { createHash } from 'node:crypto';
+import type { Db } from '../../db/pool.ts';
+
+/** Of BullMQ 6.7; the first 16 hexadecimal digits of SHA-256. */
+export const DIGESTS = {
+  addStandardJob: '2eee45c9ffc54d24',
+  moveToFinished: '8e744ec5d65dbe9e',
+  /** All functions of PostgreSQL together. */
+  functions: '1b14705a34c5918c',
+} as const;
+
+/** The functions of schema `bullmq` that complete a job and hand out the next one, in the order of the digest. */
+const FUNCTIONS = [
+  'move_to_completed_fetch',
+  'move_to_completed',
+  'move_to_active',
+  'apply_retention',
+  'publish_event',
+  'lock_finalization_queues',
+  'dedup_finalize',
+  'requeue_dedup_next',
+];
+
+/** @param name `moveToFinished` or `addStandardJob`, with or without BullMQ's version behind it */
+export function isKnownScript(name: string, text: string): boolean {
+  const digest = new Map<string, string>(Object.entries(DIGESTS)).get(name.split(':')[0] as string);
+  return digest === digestOf(text);
+}
+
+/** Whether the database has the functions that postgres-complete.sql was written for. @throws when it cannot be read */
+export async function hasKnownFunctions(db: Db): Promise<boolean> {
+  const { rows } = await db.query<{ prosrc: string }>({
+    text: `select prosrc from pg_proc where pronamespace = 'bullmq'::regnamespace and proname = any($1)
+     order by array_position($1, proname::text)`,
+    values: [FUNCTIONS],
+  });
+  return digestOf(...rows.map(({ prosrc }) => prosrc)) === DIGESTS.functions;
+}
+
+function digestOf(...texts: string[]): string {
+  const digest = createHash('sha256');
+  for (const text of texts) digest.update(text);
+  return digest.digest('hex').slice(0, 16);
+}
