@@ -1,9 +1,12 @@
 /**
  * Brings the database to the newest schema.
  *
- * Duty: apply `migrations/NNN_name.sql` in order, forward only, all in one transaction under an advisory lock.
- * If we die here nothing was changed; a second process waits for the lock and then finds nothing to do.
+ * Duty: apply `migrations/NNN_name.sql` in order, forward only, all in one transaction under an advisory lock. A file that
+ * was applied must never change; its checksum is kept, and an edited file is refused. There is no 007: it was withdrawn
+ * before any release, and numbers are not used again.
+ * On crash: nothing was changed. A second process waits for the lock and then finds nothing to do.
  */
+import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { type Db, type Pool, transaction } from './pool.ts';
 
@@ -13,7 +16,7 @@ const LOCK = 0x4d555354;
 
 /**
  * Applies what is missing; any number of processes may call it at once.
- * @throws Error when the database is newer than this program or is not UTF8
+ * @throws Error when the database is newer than this program or is not UTF8, or a file was edited after it was applied
  */
 export async function migrate(pool: Pool): Promise<void> {
   await transaction(pool, async (db) => {
@@ -22,8 +25,12 @@ export async function migrate(pool: Pool): Promise<void> {
     await db.query(
       'create table if not exists migrations (id integer primary key, applied_at timestamptz not null default now())',
     );
-    const { rows } = await db.query<{ id: number }>('select id from migrations');
-    await applyMissing(db, new Set(rows.map((r) => r.id)));
+    // The column is as new as migration 016.
+    const { rows } = await db.query<Applied>(`select id, to_jsonb(m) ->> 'checksum' as checksum from migrations m`);
+    const files = await readMigrations();
+    refuseNewer(files, rows);
+    refuseEdited(files, rows);
+    await applyMissing(db, files, rows);
   });
 }
 
@@ -44,19 +51,63 @@ function numberOf(file: string): number {
   return Number.parseInt(file, 10);
 }
 
-async function applyMissing(db: Db, done: Set<number>): Promise<void> {
-  const files = await migrationFiles();
-  const ids = files.map(numberOf);
-  const newest = Math.max(...ids);
-  for (const id of done) {
-    if (id > newest)
-      throw new Error(`The database has migration ${id}, this program knows ${newest}: start the newer program.`);
+interface Applied {
+  id: number;
+  checksum: string | null;
+}
+
+interface Migration {
+  id: number;
+  file: string;
+  text: string;
+  checksum: string;
+}
+
+async function readMigrations(): Promise<Migration[]> {
+  return Promise.all(
+    (await migrationFiles()).map(async (file) => {
+      const text = await readFile(new URL(file, FOLDER), 'utf8');
+      return { id: numberOf(file), file, text, checksum: checksumOf(text) };
+    }),
+  );
+}
+
+/** Of the text with Unix line ends, as a checkout may have others. */
+function checksumOf(text: string): string {
+  return createHash('sha256').update(text.replaceAll('\r\n', '\n')).digest('hex');
+}
+
+function refuseNewer(files: Migration[], applied: Applied[]): void {
+  const newest = Math.max(...files.map(({ id }) => id));
+  const unknown = applied.find(({ id }) => id > newest);
+  if (unknown) {
+    throw new Error(`The database has migration ${unknown.id}, this program knows ${newest}: start the newer program.`);
   }
-  for (const [i, file] of files.entries()) {
-    if (done.has(ids[i] as number)) continue;
-    await db.query(await readFile(new URL(file, FOLDER), 'utf8'));
-    await db.query('insert into migrations (id) values ($1)', [ids[i]]);
+}
+
+function refuseEdited(files: Migration[], applied: Applied[]): void {
+  const checksums = new Map(applied.map(({ id, checksum }) => [id, checksum]));
+  const edited = files.find(({ id, checksum }) => (checksums.get(id) ?? checksum) !== checksum);
+  if (edited) {
+    throw new Error(
+      `The migration ${edited.file} was edited after it was applied to this database. Restore the file, and put the change into a new migration.`,
+    );
   }
+}
+
+async function applyMissing(db: Db, files: Migration[], applied: Applied[]): Promise<void> {
+  const done = new Set(applied.map(({ id }) => id));
+  const missing = files.filter(({ id }) => !done.has(id));
+  for (const { id, text } of missing) {
+    await db.query(text);
+    await db.query('insert into migrations (id) values ($1)', [id]);
+  }
+  if (missing.length === 0 && applied.every(({ checksum }) => checksum !== null)) return;
+  await db.query(
+    `update migrations m set checksum = f.checksum from unnest($1::integer[], $2::text[]) as f (id, checksum)
+     where f.id = m.id and m.checksum is null`,
+    [files.map(({ id }) => id), files.map(({ checksum }) => checksum)],
+  );
 }
 
 async function requireUtf8(db: Db): Promise<void> {

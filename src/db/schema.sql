@@ -230,6 +230,7 @@ create table mail_pace (
 create table migrations (
   id integer not null,
   applied_at timestamp with time zone not null default now(),
+  checksum text,
   PRIMARY KEY (id)
 );
 
@@ -493,37 +494,13 @@ CREATE OR REPLACE FUNCTION public.settle_batch(p_import bigint, p_succeeded inte
  RETURNS import_state
  LANGUAGE plpgsql
 AS $function$
-declare
-  new_state import_state;
 begin
   if p_events <> p_succeeded then
     raise exception 'a batch settled % users with % events', p_succeeded, p_events;
   end if;
-  perform from imports where id = p_import for update;
-  update imports set
-    succeeded = succeeded + p_succeeded,
-    failed = failed + p_failed,
-    mails_due = mails_due + p_mails,
-    changed_at = clock_timestamp(),
-    state = case
-      when succeeded + skipped + failed + undone + p_succeeded + p_failed < total then state
-      when failed + p_failed > 0 then 'completed_with_errors'
-      else 'succeeded' end,
-    finished_at = case
-      when succeeded + skipped + failed + undone + p_succeeded + p_failed < total then null
-      else clock_timestamp() end
-  where id = p_import and state = 'running' and clock_timestamp() < deadline
-  returning state into new_state;
-  if not found then
-    raise exception using errcode = 'MU001', message = 'the import does not run';
-  end if;
-  update import_orgs o set succeeded = o.succeeded + c.succeeded, failed = o.failed + c.failed
-  from unnest(p_orgs, p_org_succeeded, p_org_failed) as c (org_index, succeeded, failed)
-  where o.import_id = p_import and o.org_index = c.org_index;
-  if new_state <> 'running' then
-    perform pg_notify('muster_import', p_import::text);
-  end if;
-  return new_state;
+  return settle_outcomes(
+    p_import, p_succeeded, 0, p_failed, p_mails,
+    p_orgs, p_org_succeeded, array_fill(0, array[cardinality(p_orgs)]), p_org_failed);
 end
 $function$
 ;

@@ -1,45 +1,48 @@
 /**
- * What the statement of write-batch.ts does about items whose user exists, in SQL: the parts in which imports with
- * `onExisting` fail, skip and update differ. The usual import fails them, and pays nothing for the others.
+ * The parts of the batch statement (write-batch.ts) that depend on what happens to items whose user exists: imports with
+ * `onExisting` fail, skip or update. An import that fails them pays nothing for the other two. The rendered statements are in
+ * `src/db/batch-statements.sql`.
  */
 import { PAYLOAD } from '../items.ts';
 import type { ExistingRule } from '../options.ts';
 
 export interface ConflictRule {
-  /** Of pending items, which are taken: those who need no hashing, at least. */
+  /** Condition: which pending items are taken. None of them needs hashing, unless its user exists. */
   picked: string;
-  /** Of these, who may become new users; ends with what a conflict does. */
+  /** Which of these are inserted as users, and what happens on a conflict. */
   creatable: string;
-  /** Joins those who did become users to `picked p`. */
+  /** Joins the inserted users to `picked p`. */
   created: string;
-  /** A step between the users and the items, ending with a comma. */
+  /** A further CTE between the users and the items, ending with a comma. */
   conflicted: string;
-  /** What becomes of the items, and of which. */
+  /** The columns of an item that is settled. */
   outcome: string;
+  /** Joins to `picked p` what `outcome` needs. */
   joined: string;
+  /** Further counts of an organization. */
   counts: string;
+  /** The sums of these counts. */
   sums: string;
+  /** How many items are settled. */
   settled: string;
+  /** The call that counts them and checks that the import still runs. */
   settle: string;
 }
 
-const WRITTEN = `(select count(*)::int from events_added) + 0 * (select count(*)::int from metadata_added)
-      + 0 * (select count(*)::int from links_added) + 0 * (select count(*)::int from totp_added)`;
-
-/** `i.x` where `kept` holds, else nothing. */
+/** Keeps `i.x` where `kept` holds, and erases it elsewhere. */
 function payload(columns: readonly string[], kept: string): string {
   return columns.map((column) => `${column} = case when ${kept} then i.${column} end`).join(',\n    ');
 }
 
-/** Items that are taken hold no sealed password; valid ones no sealed entry. */
+/** Items that are taken have no sealed password, and valid items no sealed entry. */
 const UNSEALED = PAYLOAD.filter((column) => column !== 'password_sealed' && column !== 'entry_sealed');
 
 const CREATED = 'join created c on c.sequence = p.sequence';
-/** Of who is written the payload goes. */
+/** The payload of a written user is erased. */
 const DONE = `state = 'succeeded', error = null,
     ${PAYLOAD.map((column) => `${column} = null`).join(', ')}`;
 
-/** The payload goes with success; a conflict keeps it for a retry. */
+/** Success erases the payload; a conflict keeps it for a retry. */
 const fail: ConflictRule = {
   picked: 'i.password_sealed is null',
   creatable: 'on conflict do nothing',
@@ -55,11 +58,7 @@ const fail: ConflictRule = {
   counts: '',
   sums: '',
   settled: 'succeeded + failed',
-  settle: `settle_batch(
-    $1, succeeded, failed,
-    (select count(*)::int from mails_added),
-    ${WRITTEN},
-    orgs, org_succeeded, org_failed)`,
+  settle: 'settle_batch($1, succeeded, failed, mails, events, orgs, org_succeeded, org_failed)',
 };
 
 const WITH_SKIPPED = {
@@ -68,13 +67,10 @@ const WITH_SKIPPED = {
   sums: `,
     coalesce(sum(skipped), 0)::int as skipped, coalesce(array_agg(per_org.skipped), '{}') as org_skipped`,
   settled: 'succeeded + skipped + failed',
-  settle: `settle_outcomes(
-    $1, succeeded, skipped, failed,
-    (select count(*)::int from mails_added) + 0 * (${WRITTEN}),
-    orgs, org_succeeded, org_skipped, org_failed)`,
+  settle: 'settle_outcomes($1, succeeded, skipped, failed, mails, orgs, org_succeeded, org_skipped, org_failed)',
 };
 
-/** Who exists needs no hash. Who sent no id is shown with that of the user who has the name. */
+/** An existing user needs no hash. An item that was sent without an id gets that of the user with its name. */
 const skip: ConflictRule = {
   ...WITH_SKIPPED,
   picked: `(i.password_sealed is null or existing_human(o.org_id, i.user_id, i.user_name_key) is not null)`,
@@ -93,12 +89,12 @@ const skip: ConflictRule = {
       else $7::jsonb end,
     user_id = case when p.extras -> 'unsaid' ? 'userId' then coalesce(x.existing, i.user_id) else i.user_id end,
     ${payload(PAYLOAD, 'c.id is null and x.existing is null')}`,
-  // A sealed one whose user went away in this very moment stays as it is, and comes again to be hashed.
+  // A sealed item whose user was deleted in this moment stays pending, and is hashed by its next run.
   joined: `left join created c on c.sequence = p.sequence
     join conflicted x on x.sequence = p.sequence and (p.password_sealed is null or x.existing is not null)`,
 };
 
-/** Who exists is left to existing/update-batch.ts. */
+/** Existing users are left to existing/update-batch.ts. */
 const update: ConflictRule = {
   ...WITH_SKIPPED,
   picked: fail.picked,
@@ -110,8 +106,8 @@ const update: ConflictRule = {
 };
 
 /**
- * Nobody exists, or the whole batch is refused: PostgreSQL then needs not look for each before it writes, and not mark what
- * it wrote as good afterwards (its README.speculative-insertion).
+ * Assumes that no user exists; where one does, the whole statement fails. PostgreSQL then checks no index before it inserts,
+ * and has no speculative insertion to confirm (src/backend/executor/README in its source).
  */
 const optimistic: ConflictRule = {
   ...fail,
@@ -119,14 +115,9 @@ const optimistic: ConflictRule = {
   created: '',
   outcome: DONE,
   joined: '',
-  settle: `settle_batch(
-    $1, succeeded, failed,
-    (select count(*)::int from mails_added),
-    ${WRITTEN} + 0 * (select count(*)::int from created),
-    orgs, org_succeeded, org_failed)`,
 };
 
-/** How a batch is written: by what the caller asked for, or in the short way. */
+/** How a batch is written: by the rule of its import, or optimistically. */
 export type BatchRule = ExistingRule | 'optimistic';
 
 export const CONFLICT_RULES: Record<BatchRule, ConflictRule> = { fail, skip, update, optimistic };

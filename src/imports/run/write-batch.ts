@@ -1,10 +1,11 @@
 /**
- * The one statement that writes a batch of users: users, events, metadata, links, second factors, codes, mails, item
- * states, counts.
+ * The statement that writes a batch of users: users, events, metadata, links, second factors, codes, mails, item states
+ * and counts. The rendered statements are in `src/db/batch-statements.sql`.
  *
- * Guarantee: all or nothing, and nothing once the import does not run (settle_batch raises MU001 as the statement's last
- * act, with the import's row locked until the commit). An item that is not pending is left alone, so a late, doubled or
- * zombie worker changes nothing. One statement, so there is no moment of ours between the guard and the commit.
+ * Guarantee: all or nothing, and nothing once the import does not run: as its last act the statement calls settle_batch,
+ * which raises MU001 then, and keeps the import's row locked until the commit. An item that is not pending is left alone, so
+ * a late, repeated or frozen worker changes nothing. As it is one statement, nothing of this process can happen between
+ * the check and the commit.
  */
 import type { Pool } from '../../db/pool.ts';
 import { itemsOfBatch, withinBatch } from '../batch-items.ts';
@@ -17,8 +18,8 @@ export const NOT_RUNNING = 'MU001';
 const ID_TAKEN = JSON.stringify(ERRORS.idTaken);
 const NAME_TAKEN = JSON.stringify(ERRORS.nameTaken);
 
-// Names are NFC and lower-cased by intake. `events_added` and the others stand in the last select so that they are
-// done before the batch is settled: PostgreSQL runs a data-modifying WITH to its end when its result is read.
+// Names are NFC and lower-cased by intake. `written` reads all that was inserted: a data-modifying WITH runs to its end when
+// its result is read, so every row exists before the batch is settled.
 function statement(rule: ConflictRule): string {
   return `
 with picked as materialized (
@@ -82,6 +83,15 @@ mails_added as (
   select purpose, user_id, id, $1 from codes_added
   returning 1
 ),
+written as materialized (
+  select
+    (select count(*)::int from created) as users,
+    (select count(*)::int from events_added) as events,
+    (select count(*)::int from metadata_added) as metadata,
+    (select count(*)::int from links_added) as links,
+    (select count(*)::int from totp_added) as second_factors,
+    (select count(*)::int from mails_added) as mails
+),
 ${rule.conflicted}settled as (
   update import_items i set
     ${rule.outcome}
@@ -101,7 +111,12 @@ done as (
   from per_org
 )
 select ${rule.settled} as settled, case when ${rule.settled} > 0 then ${rule.settle} end as state
-from done`;
+from done, written`;
+}
+
+/** The rendered statements by their names, for review: `npm run schema` writes them to `src/db/batch-statements.sql`. */
+export function batchStatements(): { name: string; text: string }[] {
+  return Object.values(STATEMENTS);
 }
 
 const STATEMENTS: Record<BatchRule, { name: string; text: string }> = {
@@ -112,18 +127,18 @@ const STATEMENTS: Record<BatchRule, { name: string; text: string }> = {
 };
 
 export interface BatchSettings {
-  /** How long the codes of the mails are good for. */
+  /** How long the codes of the mails are valid, in milliseconds. */
   codeTtlMs: number;
 }
 
 /**
  * Writes the items of one import that are pending and need no hashing.
  * @param ordinals ascending, each once
- * @param rule what becomes of users who exist: `optimistic` takes it that there are none, `update` leaves them pending, for
+ * @param rule what happens to users who exist: `optimistic` assumes that there are none, `update` leaves them pending, for
  *   existing/update-batch.ts
  * @returns how many were settled: the others were not pending, or still hold a sealed password
- * @throws pg.DatabaseError with code MU001 when the import does not run, 23505 when a user of a optimistic batch exists; then
- *   nothing was written
+ * @throws pg.DatabaseError with code MU001 when the import does not run, or 23505 when a user of an optimistic batch exists;
+ *   nothing is written then
  */
 export async function writeBatch(
   pool: Pool,
