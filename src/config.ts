@@ -11,7 +11,7 @@ const HOUR = 60 * MINUTE;
 const flag = z.enum(['true', 'false', '1', '0']).transform((v) => v === 'true' || v === '1');
 const int = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
-export const WORKER_ROLE_NAMES = ['import', 'dispatch', 'rescue', 'mail'] as const;
+export const WORKER_ROLE_NAMES = ['import', 'dispatch', 'rescue', 'maintenance', 'mail', 'webhooks'] as const;
 export type WorkerRole = (typeof WORKER_ROLE_NAMES)[number];
 
 const roles = z

@@ -11,6 +11,7 @@ import { startDispatcher } from './dispatcher.ts';
 import { openFaults } from './faults.ts';
 import { startImportWorker } from './import-users.ts';
 import { startMailer } from './mailer.ts';
+import { startMaintenance } from './maintenance.ts';
 import { startRescuer } from './rescuer.ts';
 import { startUndoer } from './undoer.ts';
 import { startWebhookSender } from './webhooks.ts';
@@ -38,7 +39,9 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
     ...(has('import') ? [startImportWorker(deps)] : []),
     ...(has('dispatch') ? [startDispatcher(deps)] : []),
     ...(has('rescue') ? [startRescuer(deps), startUndoer(deps)] : []),
-    ...(has('mail') ? [startMailer(deps), startWebhookSender(deps)] : []),
+    ...(has('maintenance') ? [startMaintenance(deps)] : []),
+    ...(has('mail') ? [startMailer(deps)] : []),
+    ...(has('webhooks') ? [startWebhookSender(deps)] : []),
   ];
   return {
     async stop() {

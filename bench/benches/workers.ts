@@ -63,7 +63,9 @@ async function measure(scope: Scope, users: number, count: number): Promise<Meas
   const proxy = await startProxy(scope, direct, DELAY_MS);
   const service = await startService(scope, stores, 0);
   const settings = { DATABASE_URL: proxy.databaseUrl, REDIS_URL: proxy.redisUrl };
-  await startWorkers(scope, stores, 1, { settings: { ...settings, WORKER_ROLES: 'dispatch,rescue,mail' } });
+  await startWorkers(scope, stores, 1, {
+    settings: { ...settings, WORKER_ROLES: 'dispatch,rescue,maintenance,mail,webhooks' },
+  });
   const pids = await startWorkers(scope, stores, count, { settings: { ...settings, WORKER_ROLES: 'import' } });
   await proveReady(service, users);
   const body = [...importBody(users, service.orgId)];

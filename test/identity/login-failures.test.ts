@@ -6,8 +6,7 @@ import { readConfig } from '../../src/config.ts';
 import { isAttempt } from '../../src/identity/login/attempts.ts';
 import { countFailure, failureDelayMs, sweepFailures } from '../../src/identity/login/failures.ts';
 import { deleteUser } from '../../src/users/store.ts';
-import { startRescuer } from '../../workers/rescuer.ts';
-import { queueLog } from '../support/imports/imports.ts';
+import { startMaintenance } from '../../workers/maintenance.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -85,18 +84,17 @@ test('what rested for a day starts anew and is swept', async () => {
   assert.equal(await sweepFailures(db.pool), 2);
 });
 
-test('the rescuer sweeps', async () => {
+test('the role maintenance removes counts that are past their time', async () => {
   await countFailure(db.pool, { loginName: 'long ago' }, undefined);
   await db.pool.query(`update login_delays set last_failure_at = now() - interval '2 days'`);
-  const rescuer = startRescuer({
+  const maintenance = startMaintenance({
     pool: db.pool,
     config: readConfig({}),
-    queues: queueLog(),
     logger: pino({ level: 'silent' }),
   });
   const isSwept = async () => (await db.pool.query('select 1 from login_delays')).rowCount === 0;
   await waitFor(isSwept, { what: 'the old count to be gone' });
-  await rescuer.stop();
+  await maintenance.stop();
 });
 
 test('tries of passwords and codes are told from other requests', () => {
