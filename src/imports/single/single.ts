@@ -12,7 +12,7 @@ import { type Db, transaction } from '../../db/pool.ts';
 import { ApiError, type ErrorBody, type FieldViolation, invalidArgument } from '../../errors.ts';
 import type { ImportDeps } from '../deps.ts';
 import { AlreadyAccepted, claimKey, type KeyedRequest, keepAnswer } from '../intake/idempotency.ts';
-import { COLUMNS, itemValues } from '../items.ts';
+import { ITEM_COLUMNS, itemValues } from '../items.ts';
 import { pointerJob, resetCursor } from '../run/dispatch.ts';
 import type { ImportSignal } from '../status/signal.ts';
 import { toItem } from '../validate/validate.ts';
@@ -25,7 +25,6 @@ export interface SingleAnswer {
   warnings?: { path: string; count: number; message: string }[];
 }
 
-const ITEM_COLUMNS = COLUMNS.slice(3); // after import_id, ordinal, org_index
 const CREATE = `
 with imported as (
   insert into imports (kind, state, created_by, resource_owner, accepted_at, deadline, total)

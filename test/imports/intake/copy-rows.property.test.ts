@@ -133,7 +133,15 @@ function expectedRow(item: Item, ordinal: number): Row {
     return { ...head, ...Object.fromEntries(rest.map((c) => [c, null])), ...told };
   }
   const values = itemValues(item).slice(1);
-  return { ...head, ...Object.fromEntries(rest.map((c, i) => [c, values[i]])), extras: item.extras };
+  const { emailVerified: email_verified, phoneVerified: phone_verified, extras, gender } = item;
+  const typed = {
+    email_verified,
+    phone_verified,
+    password_change_required: item.passwordChangeRequired,
+    gender,
+    extras,
+  };
+  return { ...head, ...Object.fromEntries(rest.map((c, i) => [c, values[i]])), ...typed };
 }
 
 it('a valid entry comes back from COPY in every field', async () => {
