@@ -1,8 +1,8 @@
 /**
- * From content to the bytes of a message (RFC 5322, MIME).
+ * Turns the content of an email into the bytes of a message (RFC 5322, MIME).
  *
- * Guarantee: the same outbox row makes the same bytes, header for header and boundary for boundary, so that a second
- * delivery is recognised as the first one.
+ * Guarantee: the same outbox row gives the same bytes, including headers and boundaries, so that providers recognise a
+ * second delivery as a duplicate.
  */
 import { createHash } from 'node:crypto';
 import addressparser from 'nodemailer/lib/addressparser';
@@ -20,7 +20,7 @@ export interface ComposedMail {
 
 export interface Addressing {
   id: string;
-  /** When the mail was asked for; its Date header. */
+  /** When the email was queued; its Date header. */
   createdAt: Date;
   /** `Name <address>`. */
   from: string;
@@ -28,7 +28,7 @@ export interface Addressing {
   toAddress: string;
 }
 
-/** @throws Error when the addresses make no envelope */
+/** @throws Error when the addresses give no valid envelope */
 export async function composeMail(address: Addressing, content: MailContent): Promise<ComposedMail> {
   const messageId = messageIdOf(address);
   const message = new MailComposer({
@@ -46,18 +46,18 @@ export async function composeMail(address: Addressing, content: MailContent): Pr
     disableUrlAccess: true,
   }).compile();
   const { from, to } = message.getEnvelope();
-  if (!from || to.length !== 1) throw new Error('The addresses of the mail make no envelope.');
+  if (!from || to.length !== 1) throw new Error('The addresses of the email give no valid envelope.');
   return { id: address.id, from, to: to[0] as string, raw: await message.build() };
 }
 
-/** Ids begin anew in another database, so the time is part of it: providers drop a Message-ID they have seen. */
+/** Ids restart in another database, so the time is part of it: providers drop a Message-ID they have already seen. */
 function messageIdOf({ id, createdAt, from }: Addressing): string {
   const sender = addressparser(from, { flatten: true })[0]?.address ?? '';
   const domain = sender.slice(sender.lastIndexOf('@') + 1) || 'localhost';
   return `<mail.${id}.${createdAt.getTime().toString(36)}@${domain}>`;
 }
 
-/** Plain ASCII stays readable in the raw message, link and all; nodemailer would break lines of over 76 characters. */
+/** Keeps plain ASCII, including the link, readable in the raw message: nodemailer breaks lines over 76 characters. */
 function textPart(text: string): string | { raw: string } {
   if (!/^[\x20-\x7e\n]*$/.test(text) || text.split('\n').some((line) => line.length > 990)) return text;
   const head = 'Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 7bit\n\n';

@@ -1,15 +1,15 @@
 /**
- * What the mails say: subject, text and HTML.
+ * The content of emails: subject, text and HTML.
  *
- * Guarantee: the text holds exactly one URL, the link. Names come from imports and are not trusted: they are brought to
- * one line, escaped in HTML, and left out where a mail program would make a link of them. Nothing remote is loaded.
+ * Guarantee: the text holds exactly one URL, the link. Names come from imports and are not trusted: they are reduced to
+ * one line, escaped in HTML, and left out where a mail program would turn them into a link. Nothing remote is loaded.
  */
 import { type Html, html } from '../html.ts';
 import type { LinkKind } from './links.ts';
 
 export interface MailFacts {
   kind: LinkKind;
-  /** How the person is addressed. */
+  /** The name in the greeting. */
   displayName: string;
   orgName: string;
   userName: string;
@@ -30,12 +30,12 @@ interface Words {
   ignore: string;
 }
 
-/** The mail of these facts; the same facts make the same mail. */
+/** Renders the email; the same facts give the same email. */
 export function renderMail(facts: MailFacts): MailContent {
   const name = harmless(facts.displayName);
   const greeting = name === '' ? 'Hello,' : `Hello ${name},`;
   const words = wordsOf(facts.kind, harmless(facts.orgName), harmless(facts.userName));
-  const until = `The link works once, until ${utc(facts.expiresAt)}.`;
+  const until = `The link works once and expires on ${utc(facts.expiresAt)}.`;
   return {
     subject: words.subject,
     text: [greeting, words.intro, `${words.action}:`, facts.link, until, words.ignore].join('\n\n').concat('\n'),
@@ -50,29 +50,29 @@ function wordsOf(kind: LinkKind, org: string, userName: string): Words {
   switch (kind) {
     case 'verify_email':
       return {
-        subject: `${prefix}confirm your email address`,
-        intro: `your account${at} was set up with this email address. Please confirm that it is yours.`,
+        subject: `${prefix}Confirm your email address`,
+        intro: `Your account${at} was set up with this email address. Please confirm that it is yours.`,
         action: 'Confirm your email address',
-        ignore: 'If you do not know of this account, please ignore this mail.',
+        ignore: 'If you do not recognize this account, you can ignore this email.',
       };
     case 'initialise':
       return {
-        subject: `${prefix}set up your account`,
-        intro: `an account${at} was made for you.${as} Please choose a password to begin.`,
+        subject: `${prefix}Set up your account`,
+        intro: `An account${at} was created for you.${as} Please choose a password to get started.`,
         action: 'Choose your password',
-        ignore: 'If you did not expect this account, please ignore this mail.',
+        ignore: 'If you did not expect this account, you can ignore this email.',
       };
     case 'reset_password':
       return {
-        subject: `${prefix}choose a new password`,
-        intro: `a new password was asked for your account${at}.${as}`,
+        subject: `${prefix}Reset your password`,
+        intro: `Someone asked to reset your password${at}.${as}`,
         action: 'Choose a new password',
-        ignore: 'If you did not ask for it, please ignore this mail: your password stays as it is.',
+        ignore: 'If you did not request this, you can ignore this email. Your password will not change.',
       };
   }
 }
 
-/** One line of text that holds no link; empty when it does. Exported for the To header. */
+/** The name as one line of text; empty when it holds a link. Exported for the To header. */
 export function harmless(name: string): string {
   const line = name
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
@@ -103,7 +103,7 @@ function page(words: Words, greeting: string, link: string, until: string): Html
 <p style="margin:0 0 16px">${greeting}</p>
 <p style="margin:0 0 24px">${words.intro}</p>
 <p style="margin:0 0 24px"><a href="${link}" style="${BUTTON}">${words.action}</a></p>
-<p style="${SMALL}">${until} If the button does nothing, copy this address into your browser:<br>
+<p style="${SMALL}">${until} If the button does not work, copy this address into your browser:<br>
 <a href="${link}" style="color:#1f4fd8;word-break:break-all">${link}</a></p>
 <p style="${SMALL}">${words.ignore}</p>
 </div>

@@ -1,16 +1,17 @@
 /**
- * The pages of a device that logs in through a browser elsewhere (RFC 8628): type its code, say yes or no, done.
+ * The pages of the device flow (RFC 8628), in which a device signs in through a browser elsewhere: enter its code,
+ * continue or cancel, done.
  *
- * They work without JavaScript. Their forms carry the authorization server's own token against cross-site forgery, and the
- * code alone does nothing: somebody has to be logged in and to agree (section 5.4: it may be another one's device).
+ * They work without JavaScript. Their forms carry the authorization server's own token against cross-site forgery. The
+ * code alone does nothing: a user must sign in and confirm, as the device may be somebody else's (section 5.4).
  */
 import { type Html, html } from '../html.ts';
 import type { Page } from './layout.ts';
 import { alert, field, hidden, messagePage, type Problem, problemPage, titled } from './parts.ts';
 
-/** What every form here has in common. */
+/** What all forms here share. */
 export interface DeviceFrame {
-  /** Address that the form goes to. */
+  /** Address that the form is sent to. */
   action: string;
   /** The token of this browser's session. */
   xsrf: string;
@@ -21,28 +22,28 @@ export function deviceCodeForm({ action, xsrf }: DeviceFrame, typed: string, pro
   return {
     title: titled('Connect a device', problem),
     body: html`<h1>Connect a device</h1>
-<p>Type the code that your device or terminal shows.</p>
+<p>Enter the code that your device or terminal shows.</p>
 ${alert(problem)}
 <form method="post" action="${action}">
 ${hidden({ xsrf })}${field({ ...code, problem, autofocus: true })}
-<button type="submit">Go on</button>
+<button type="submit">Continue</button>
 </form>`,
   };
 }
 
-/** Shows the code again, as it may have come with a link that somebody sent. */
+/** Shows the code again, as it may come from a link that somebody else sent. */
 export function deviceConfirmPage({ action, xsrf }: DeviceFrame, clientName: string, userCode: string): Page {
   const title = 'Is this your device?';
   return {
     title,
     body: html`<h1>${title}</h1>
-<p><strong>${clientName}</strong> wants to act as you on a device that shows this code:</p>
+<p><strong>${clientName}</strong> wants to sign in as you on a device that shows this code:</p>
 <p class="shown"><code>${userCode}</code></p>
-<p id="why">Go on only if you started that yourself and see the same code there. If somebody sent you here, stop.</p>
+<p id="why">Continue only if you started this yourself and see the same code there. If somebody sent you here, cancel.</p>
 <form method="post" action="${action}">
 ${hidden({ xsrf, user_code: userCode })}<div class="buttons">
-<button type="submit" name="confirm" value="yes" aria-describedby="why">Yes, go on</button>
-<button type="submit" name="abort" value="yes" class="quiet">No, stop</button>
+<button type="submit" name="confirm" value="yes" aria-describedby="why">Continue</button>
+<button type="submit" name="abort" value="yes" class="quiet">Cancel</button>
 </div>
 </form>`,
   };
@@ -51,19 +52,19 @@ ${hidden({ xsrf, user_code: userCode })}<div class="buttons">
 export function deviceDonePage(clientName: string): Page {
   return messagePage(
     'Your device is connected',
-    `${clientName} is logged in. You can close this page and go back to it.`,
+    `${clientName} is signed in. You can close this page and return to your device.`,
   );
 }
 
 export function deviceStoppedPage(again: string): Page {
-  return problemPage('Nobody was logged in', 'You can close this page. The device gets no access.', anotherCode(again));
+  return problemPage('Sign-in cancelled', 'The device has no access. You can close this page.', anotherCode(again));
 }
 
-/** For a form that is too old, or of another browser: this one has no token for another. */
+/** For a form that is too old or comes from another browser, whose token this one does not have. */
 export function deviceFormGonePage(again: string): Page {
-  return problemPage('That took too long', 'Please type the code of your device once more.', anotherCode(again));
+  return problemPage('This form has expired', 'Please enter the code from your device again.', anotherCode(again));
 }
 
 function anotherCode(address: string): Html {
-  return html`<p class="links"><a href="${address}">Type a code</a></p>`;
+  return html`<p class="links"><a href="${address}">Enter a code</a></p>`;
 }

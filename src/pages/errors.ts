@@ -1,7 +1,7 @@
 /**
- * What went wrong on the way to a page or a form, as a page for people.
+ * Error pages for people, for any request under `/ui` that fails.
  *
- * Guarantee: its words are ours; nothing of the error but its status is shown. What is our own fault goes to the log.
+ * Guarantee: the text is fixed; of the error, only the status is shown. Server errors are logged.
  */
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
@@ -10,21 +10,21 @@ import { requestIdOf } from '../http/request-id.ts';
 import { type Page, sendPage } from './layout.ts';
 import { problemPage } from './parts.ts';
 
-/** By status; others are as 400 or 500. */
+/** By status; any other status below 500 gets the page of 400, the rest that of 500. */
 export const PAGES = {
-  400: problemPage('This did not work', 'The form could not be read. Please go back and try again.'),
+  400: problemPage('Something went wrong', 'The form could not be read. Please go back and try again.'),
   403: problemPage(
     'This form was not accepted',
-    'It does not come from the page that you see, or it is too old. Please go back, load the page again and try once more.',
+    'It did not come from the page that you see, or it is too old. Please go back, reload the page and try again.',
   ),
-  404: problemPage('There is no such page', 'Please check the address, or go back to where you came from.'),
-  405: problemPage('This did not work', 'The page cannot be opened in this way. Please go back and try again.'),
+  404: problemPage('Page not found', 'Please check the address, or go back to where you came from.'),
+  405: problemPage('Something went wrong', 'The page cannot be opened this way. Please go back and try again.'),
   429: problemPage(
-    'Too many tries',
-    'There have been too many tries from your network. Please wait a minute, then go back and try again.',
+    'Too many attempts',
+    'There have been too many attempts from your network. Please wait a minute, then go back and try again.',
   ),
-  500: problemPage('This did not work', 'Something went wrong on our side. Please try again in a while.'),
-  503: problemPage('Please try again in a while', 'We cannot answer right now. Nothing of yours is lost.'),
+  500: problemPage('Something went wrong', 'This is an error on our side. Please try again later.'),
+  503: problemPage('Please try again later', 'The service is not available right now. Your data is safe.'),
 };
 
 /** Mount it at `/ui`, after all routes. */

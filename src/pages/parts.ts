@@ -1,25 +1,25 @@
 /**
- * What the pages are put together from.
+ * The building blocks of the pages.
  *
- * Guarantee: every field has a label; a problem comes first in the title, stands at the top of the page, and is tied to
- * the fields that it is about.
+ * Guarantee: every field has a label; a problem comes first in the title, is shown at the top of the page, and is
+ * linked to the fields it is about.
  */
 import { type Html, html } from '../html.ts';
 import type { Page } from './layout.ts';
 
-/** What is wrong with what was sent. */
+/** What is wrong with the submitted form. */
 export interface Problem {
   message: string;
-  /** Names of the fields that it is about; all of the form when absent. */
+  /** Names of the fields it is about; absent: all fields of the form. */
   fields?: readonly string[];
 }
 
-/** A page that says something and asks for nothing. */
+/** A page with a message and no form. */
 export function messagePage(title: string, message: string, more?: Html): Page {
   return { title, body: said(DONE, title, message, more) };
 }
 
-/** A page about a problem that no field can mend. */
+/** A page about a problem that no input can fix. */
 export function problemPage(title: string, message: string, more?: Html): Page {
   return { title: `Problem: ${title}`, body: said(STOPPED, title, message, more) };
 }
@@ -36,7 +36,7 @@ export function titled(title: string, problem: Problem | undefined): string {
   return problem ? `Problem: ${title}` : title;
 }
 
-/** The problem, where `field` points to. */
+/** The problem's text, under the id that `field` refers to. */
 export function alert(problem: Problem | undefined): Html | undefined {
   return (
     problem && html`<div class="problem" role="alert">${WARNING}<span id="problem">${problem.message}</span></div>`
@@ -70,18 +70,18 @@ export function field({ name, label, type, autocomplete, value, hint, problem, a
 ${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>\n` : undefined}</div>`;
 }
 
-/** Keyboards of phones must not mend names, and show digits for a code. */
+/** Phone keyboards must not autocorrect names, and must show digits for a code. */
 const EXTRA: Partial<Record<Field['autocomplete'], Html>> = {
   username: html` autocapitalize="none" autocorrect="off" spellcheck="false"`,
   'one-time-code': html` class="code" inputmode="numeric" spellcheck="false"`,
   off: html` class="code" autocapitalize="characters" autocorrect="off" spellcheck="false"`,
 };
 
-/** The two fields that choose a password. */
+/** The two fields of a new password. */
 export function newPasswordFields(problem: Problem | undefined): Html {
   const both = { type: 'password', autocomplete: 'new-password', problem } as const;
   return html`${field({ ...both, name: 'password', label: 'New password', autofocus: true })}
-${field({ ...both, name: 'repeated', label: 'New password again' })}`;
+${field({ ...both, name: 'repeated', label: 'Repeat new password' })}`;
 }
 
 export function hidden(values: Record<string, string>): Html {

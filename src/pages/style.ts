@@ -1,8 +1,8 @@
 /**
- * The look of every page, in one place: a quiet card in the middle of a wide screen, the whole screen on a phone.
+ * The style sheet of all pages: a plain card in the middle of a wide screen, the full screen on a phone.
  *
- * Guarantee: text and the outlines of fields keep the contrast of WCAG 2.2 level AA (4.5:1 and 3:1) in light and dark,
- * what has the focus shows it, and nothing moves for people who asked for that.
+ * Guarantee: text and field outlines meet the contrast of WCAG 2.2 level AA (4.5:1 and 3:1) in light and dark, focus is
+ * visible, and nothing moves for users who prefer reduced motion.
  */
 export const STYLE = `
 :root {

@@ -27,7 +27,7 @@ const frame = { uid: 'x', token: 't', clientName: LONG };
 const proven = { proof: 'p', loginName: `${'ann.'.repeat(20)}arbor@example.com` };
 const link = { userId: 'u', code: 'c' };
 const device = { action: 'x', xsrf: 's' };
-const problem = { message: 'The two passwords differ. Please type the same one twice.' };
+const problem = { message: 'The passwords do not match. Please enter the same one twice.' };
 const form = '<form id="op.logoutForm" method="post" action="x"><input type="hidden" name="xsrf" value="s"/></form>';
 
 const pages: Record<string, Page | undefined> = {
@@ -54,7 +54,7 @@ const pages: Record<string, Page | undefined> = {
   'still-logged-in': signedOutPage({ isStill: true }),
   'oauth-error': oauthErrorPage({ error: 'invalid_redirect_uri', error_description: `it is ${'x'.repeat(150)}` }),
   device: deviceCodeForm(device, ''),
-  'device-problem': deviceCodeForm(device, 'BBBB-BBBB', { message: 'There is no such code.' }),
+  'device-problem': deviceCodeForm(device, 'BBBB-BBBB', { message: 'This code is not correct.' }),
   'device-confirm': deviceConfirmPage(device, LONG, 'WDJB-MJHT'),
   'device-done': deviceDonePage(LONG),
   'device-stopped': deviceStoppedPage('x'),

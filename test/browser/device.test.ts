@@ -43,13 +43,13 @@ describe('a device without a browser', () => {
     await page.goto(device.verification_uri);
     await page.getByLabel('Code').fill('bbbb bbbb');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('There is no such code').waitFor();
+    await page.getByRole('alert').getByText('This code is not correct').waitFor();
     assert.equal(await page.getByLabel('Code').inputValue(), 'bbbb bbbb');
     await page.getByLabel('Code').fill(device.user_code.toLowerCase());
     await page.keyboard.press('Enter');
     await headed(page, 'Is this your device?');
     await page.getByText(device.user_code).waitFor();
-    await page.getByRole('button', { name: 'Yes, go on' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     await logIn(page, org.userName, org.password);
     await headed(page, 'Your device is connected');
     const { access_token: token } = await tokens;
@@ -65,7 +65,7 @@ describe('a device without a browser', () => {
       const tokens = wait(device);
       await page.goto(device.verification_uri_complete as string);
       await headed(page, 'Is this your device?');
-      await page.getByRole('button', { name: 'Yes, go on' }).click();
+      await page.getByRole('button', { name: 'Continue' }).click();
       if (isFirst) await logIn(page, org.userName, org.password);
       await headed(page, 'Your device is connected');
       assert.equal((await tokens).claims()?.sub, org.userId);
@@ -75,15 +75,15 @@ describe('a device without a browser', () => {
   it('stays outside when the person says no, or turns back at the login', async (t) => {
     const page = await open(t);
     if (!page) return;
-    for (const [first, second] of [['No, stop'], ['Yes, go on', 'Back to Muster command line']]) {
+    for (const [first, second] of [['Cancel'], ['Continue', 'Back to Muster command line']]) {
       const device = await begin();
       const refused = assert.rejects(wait(device), { error: 'access_denied' });
       await page.goto(device.verification_uri_complete as string);
       await page.getByRole('button', { name: first as string }).click();
       if (second) await page.getByRole('button', { name: second }).click();
-      await headed(page, 'Nobody was logged in');
+      await headed(page, 'Sign-in cancelled');
       await refused;
-      await page.getByRole('link', { name: 'Type a code' }).click();
+      await page.getByRole('link', { name: 'Enter a code' }).click();
       await page.getByLabel('Code').waitFor();
     }
   });

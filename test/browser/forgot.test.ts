@@ -19,26 +19,26 @@ describe('a forgotten password in a browser', () => {
     const { loginName } = await stage.person(PASSWORD);
     const page = await stage.browser.openPage(t, { javaScriptEnabled: false });
     await page.goto(stage.app.start());
-    await page.getByRole('link', { name: 'Forgot your password?' }).click();
+    await page.getByRole('link', { name: 'Forgot password?' }).click();
     await page.getByLabel('Login name').fill(loginName);
     await screenshot(page, 'forgot');
     await page.keyboard.press('Enter');
-    await headed(page, 'Look into your mail');
+    await headed(page, 'Check your email');
     await screenshot(page, 'forgot-done');
 
     const mail = await page.context().newPage();
     const link = await stage.mailedLink(t);
     await mail.goto(link);
     await chooseNew(mail, NEWER, 'another');
-    await mail.getByRole('alert').filter({ hasText: 'The two passwords differ' }).waitFor();
+    await mail.getByRole('alert').filter({ hasText: 'The passwords do not match' }).waitFor();
     await chooseNew(mail, NEWER);
     await headed(mail, 'Your password is set');
     await mail.goto(link);
     await chooseNew(mail, PASSWORD);
-    await mail.getByRole('alert').filter({ hasText: 'not valid any more' }).waitFor();
+    await mail.getByRole('alert').filter({ hasText: 'has expired' }).waitFor();
     await screenshot(mail, 'reset-used');
 
-    await page.getByRole('link', { name: 'Back to log-in' }).click();
+    await page.getByRole('link', { name: 'Back to sign-in' }).click();
     await logIn(page, loginName, PASSWORD);
     await page.getByRole('alert').waitFor();
     await logIn(page, loginName, NEWER);
@@ -50,8 +50,8 @@ describe('a forgotten password in a browser', () => {
     const page = await stage.browser.openPage(t);
     await page.goto(`${stage.api.url}/ui/forgot`);
     await page.getByLabel('Login name').fill('nobody');
-    await page.getByRole('button', { name: 'Send the link' }).click();
-    await headed(page, 'Look into your mail');
+    await page.getByRole('button', { name: 'Send link' }).click();
+    await headed(page, 'Check your email');
     assert.equal(await page.getByRole('link').count(), 0);
   });
 
@@ -64,17 +64,17 @@ describe('a forgotten password in a browser', () => {
     await welcomed(page);
 
     await page.goto(`${stage.api.url}/oidc/v1/end_session`);
-    await headed(page, 'Log out?');
-    await page.getByRole('button', { name: 'Stay logged in' }).click();
-    await headed(page, 'You are still logged in');
+    await headed(page, 'Sign out?');
+    await page.getByRole('button', { name: 'Stay signed in' }).click();
+    await headed(page, 'You are still signed in');
     await page.goto(stage.app.start());
     await welcomed(page);
 
     await page.goto(`${stage.api.url}/oidc/v1/end_session`);
-    await page.getByRole('button', { name: 'Log out' }).click();
-    await headed(page, 'You are logged out');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await headed(page, 'You are signed out');
     await screenshot(page, 'signed-out');
     await page.goto(stage.app.start());
-    await headed(page, 'Log in');
+    await headed(page, 'Sign in');
   });
 });

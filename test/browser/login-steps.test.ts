@@ -49,10 +49,10 @@ describe('a log-in that asks for more, in a browser', () => {
     assert.ok(!(await page.content()).includes(PASSWORD), 'the password is not in the page');
 
     await chooseNew(page, NEWER, 'another');
-    await page.getByRole('alert').filter({ hasText: 'The two passwords differ' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'The passwords do not match' }).waitFor();
     assert.equal(await page.title(), 'Problem: Choose a new password');
     await chooseNew(page, PASSWORD);
-    await page.getByRole('alert').filter({ hasText: 'the password that you have now' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'your current password' }).waitFor();
     assert.ok(await passwordIs(PASSWORD));
 
     await chooseNew(page, NEWER);
@@ -128,7 +128,7 @@ describe('a log-in that asks for more, in a browser', () => {
     const set = await stage.api.call('POST', path, { newPassword: { password: NEWER } });
     assert.equal(set.status, 200);
     await page.getByRole('button', { name: 'Not now' }).click();
-    await page.getByRole('alert').filter({ hasText: 'Please log in again' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Please sign in again' }).waitFor();
     await logIn(page, loginName, NEWER);
     await welcomed(page);
   });

@@ -22,7 +22,7 @@ describe('a log-in in a browser', () => {
     const page = await stage.browser.openPage(t, { javaScriptEnabled: false });
     await page.goto(await stage.mailedLink(t));
     await chooseNew(page, PASSWORD, 'another');
-    await page.getByRole('alert').filter({ hasText: 'The two passwords differ' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'The passwords do not match' }).waitFor();
     await chooseNew(page, PASSWORD);
     await headed(page, 'Your password is set');
     assert.equal((await humanRow(api, userId)).state, 'active');
@@ -50,9 +50,9 @@ describe('a log-in in a browser', () => {
     assert.equal(await focused(), 'password');
     await page.keyboard.type('wrong');
     await page.keyboard.press('Tab');
-    assert.equal(await focused(), 'Log in');
+    assert.equal(await focused(), 'Sign in');
     await page.keyboard.press('Tab');
-    assert.equal(await focused(), 'Forgot your password?');
+    assert.equal(await focused(), 'Forgot password?');
     await page.keyboard.press('Tab');
     assert.equal(await focused(), 'Back to Acme & Sons');
     await page.keyboard.press('Shift+Tab');
@@ -76,7 +76,7 @@ describe('a log-in in a browser', () => {
     for (const name of [loginName, 'nobody at all']) {
       await logIn(page, name, 'wrong');
       await page.getByRole('alert').waitFor();
-      assert.equal(await page.title(), 'Problem: Log in');
+      assert.equal(await page.title(), 'Problem: Sign in');
       assert.equal(await page.getByLabel('Login name').inputValue(), name);
       assert.equal(await page.getByLabel('Password').inputValue(), '');
       for (const field of ['Login name', 'Password']) {
@@ -104,8 +104,8 @@ describe('a log-in in a browser', () => {
     assert.equal(await page.title(), 'Problem: Your account is locked');
     await screenshot(page, 'locked');
 
-    await page.getByRole('link', { name: 'Log in as somebody else' }).click();
-    await headed(page, 'Log in');
+    await page.getByRole('link', { name: 'Sign in as a different user' }).click();
+    await headed(page, 'Sign in');
     await page.getByRole('button', { name: 'Back to Acme & Sons' }).click();
     await headed(page, 'Not logged in: access_denied');
   });
@@ -129,13 +129,13 @@ describe('a log-in in a browser', () => {
     const address = page.url();
     const other = await stage.browser.openPage(t);
     assert.equal((await other.goto(address))?.status(), 410);
-    await headed(other, 'This log-in is over');
+    await headed(other, 'This sign-in has expired');
     await screenshot(other, 'gone');
 
     await logIn(page, loginName, PASSWORD);
     await welcomed(page);
     assert.equal((await page.goto(address))?.status(), 410);
-    await headed(page, 'This log-in is over');
+    await headed(page, 'This sign-in has expired');
   });
 
   it('takes somebody else in the same browser, when the application asks who it is', async (t) => {

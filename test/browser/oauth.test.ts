@@ -73,7 +73,7 @@ describe('a relying party and a browser', () => {
   async function logIn(page: Page): Promise<void> {
     await page.getByLabel('Login name').fill(org.userName);
     await page.getByLabel('Password').fill(org.password);
-    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   }
 
   async function open(t: TestContext): Promise<Page | undefined> {
@@ -124,8 +124,8 @@ describe('a relying party and a browser', () => {
 
     await page.goto(oidc.buildEndSessionUrl(config, {}).href);
     await screenshot(page, 'log-out');
-    await page.getByRole('button', { name: 'Log out' }).click();
-    await page.getByRole('heading', { name: 'You are logged out' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
 
     const rotated = await oidc.refreshTokenGrant(config, tokens.refresh_token as string);
     assert.notEqual(rotated.refresh_token, tokens.refresh_token);
@@ -162,7 +162,7 @@ describe('a relying party and a browser', () => {
     const page = await open(t);
     if (!page) return;
     await page.goto(`${api.url}/oauth/v2/authorize?client_id=nobody&response_type=code`);
-    await page.getByRole('heading', { name: 'This did not work' }).waitFor();
+    await page.getByRole('heading', { name: 'Something went wrong' }).waitFor();
   });
 });
 

@@ -60,13 +60,13 @@ async function mailedLink(t: TestContext, api: TestApi, smtp: SmtpCatcher): Prom
 export async function logIn(page: Page, loginName: string, password: string): Promise<void> {
   await page.getByLabel('Login name').fill(loginName);
   await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Log in', exact: true }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
 /** Fills in both fields of a new password and sends them. */
 export async function chooseNew(page: Page, password: string, repeated = password): Promise<void> {
   await page.getByLabel('New password', { exact: true }).fill(password);
-  await page.getByLabel('New password again').fill(repeated);
+  await page.getByLabel('Repeat new password').fill(repeated);
   await page.keyboard.press('Enter');
 }
 

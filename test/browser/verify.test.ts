@@ -22,13 +22,13 @@ describe('a mail link in a browser', () => {
     await screenshot(page, 'init');
 
     await page.getByLabel('New password', { exact: true }).fill('first try');
-    await page.getByLabel('New password again').fill('another');
+    await page.getByLabel('Repeat new password').fill('another');
     await page.getByRole('button', { name: 'Set password' }).click();
-    await page.getByRole('alert').filter({ hasText: 'The two passwords differ' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'The passwords do not match' }).waitFor();
     await screenshot(page, 'init-problem');
 
     await page.getByLabel('New password', { exact: true }).fill('correct horse');
-    await page.getByLabel('New password again').fill('correct horse');
+    await page.getByLabel('Repeat new password').fill('correct horse');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Your password is set' }).waitFor();
     await screenshot(page, 'init-done');
@@ -55,7 +55,7 @@ describe('a mail link in a browser', () => {
 
     await page.goto(link);
     await page.getByRole('button', { name: 'Confirm email address' }).click();
-    await page.getByRole('alert').filter({ hasText: 'not valid any more' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'has expired' }).waitFor();
     assert.equal(await page.title(), 'Problem: Confirm your email address');
   });
 
@@ -65,7 +65,7 @@ describe('a mail link in a browser', () => {
     await page.goto(`${stage.api.url}/ui/init?userId=u&code=c`);
     assert.equal(await page.locator('html').getAttribute('lang'), 'en');
     assert.equal(await page.title(), 'Choose your password');
-    for (const name of ['New password', 'New password again']) {
+    for (const name of ['New password', 'Repeat new password']) {
       const field = page.getByLabel(name, { exact: true });
       assert.deepEqual(
         [await field.getAttribute('type'), await field.getAttribute('autocomplete')],

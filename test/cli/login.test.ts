@@ -185,7 +185,7 @@ test('logging in and out', async (t) => {
     await page.goto(await said(running, /(http:\S+\/ui\/device)/));
     await page.getByLabel('Code').fill(code);
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Yes, go on' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     await logIn(page, ann.userName, ann.password);
     await headed(page, 'Your device is connected');
     const finished = await running.finished;
@@ -206,7 +206,7 @@ test('logging in and out', async (t) => {
     const running = home.start(['login', '--device']);
     const code = await said(running, /\b([B-Z]{4}-[B-Z]{4})\b/);
     await page.goto(`${url}/ui/device?user_code=${code}`);
-    await page.getByRole('button', { name: 'No, stop' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     const finished = await running.finished;
     assert.equal(finished.code, 4);
     assert.match(finished.stderr, /The login was refused in the browser\.[\s\S]*muster login --device/);

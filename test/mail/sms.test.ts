@@ -71,7 +71,7 @@ describe('text messages', () => {
     );
     assert.deepEqual(Object.keys(request.body), ['to', 'text']);
     assert.equal(request.body.to, PHONE);
-    assert.ok(request.body.text.startsWith(`Acme: ${secrets.code(codeId, 0)} is the code`), request.body.text);
+    assert.ok(request.body.text.startsWith(`Acme: ${secrets.code(codeId, 0)} is your code`), request.body.text);
     assert.deepEqual(urlsIn(request.body.text), []);
     assert.equal((await outboxRow(db.pool, outboxId)).state, 'sent');
     assert.deepEqual(await readdir(dataDir), []);

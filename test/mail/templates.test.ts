@@ -64,7 +64,7 @@ describe('the message', () => {
     assert.equal(to, 'ann@example.com');
     assert.equal(parsed.bcc, undefined);
     assert.deepEqual(parsed.to, [{ name: 'Žofie "Q" 李 Bcc: victim@example.com body', address: 'ann@example.com' }]);
-    assert.equal(parsed.subject, 'Žofie "Q" 李 Bcc: victim@example.com body: confirm your email address');
+    assert.equal(parsed.subject, 'Žofie "Q" 李 Bcc: victim@example.com body: Confirm your email address');
     assert.equal(parsed.headers.filter((h) => h.key === 'to').length, 1);
     assert.match(parsed.text ?? '', /^Hello Žofie "Q" 李 Bcc: victim@example.com body,\n/);
   });
@@ -114,7 +114,7 @@ describe('a text message', () => {
 
   it('says whose code it is, what for and for how long, without a URL', () => {
     const message = text();
-    const expected = 'Acme: ABCDEFGHJKLM is the code to confirm your phone number. It works once, for 10 minutes.';
+    const expected = 'Acme: ABCDEFGHJKLM is your code to confirm your phone number. It works once and expires in 10 minutes.';
     assert.deepEqual([message.to, message.text], ['+41791234567', expected]);
     assert.deepEqual(text(), message);
     assert.notEqual(text({ id: '8' }).key, message.key);
@@ -123,7 +123,7 @@ describe('a text message', () => {
   it('fits into one message, and leaves out names that phones make a link of', () => {
     assert.ok(text({ orgName: 'A'.repeat(200) }).text.length <= 160);
     for (const orgName of ['', 'evil.example', 'see https://evil.example', 'www.evil.example']) {
-      assert.match(text({ orgName }).text, /^ABCDEFGHJKLM is the code/);
+      assert.match(text({ orgName }).text, /^ABCDEFGHJKLM is your code/);
     }
     assert.deepEqual(urlsIn(text({ orgName: 'https://a.b' }).text), []);
   });

@@ -1,8 +1,10 @@
 /**
- * `/ui/forgot`: asks for a mail with which a new password can be chosen.
+ * `/ui/forgot`: requests an email to choose a new password.
  *
- * Guarantee: one and the same answer, in the same time, whether or not there is such a user, and whatever is mailed.
- * The form needs nobody's rights, so it carries no token. If we die before the answer, it can be sent again.
+ * Guarantee: the same response, in the same time, whether or not the user exists and whatever is sent. The form needs
+ * no authorization, so it carries no token.
+ *
+ * On crash: before the response, the form can be sent again.
  */
 import { type Request, type Response, Router } from 'express';
 import { readForm, text } from '../../pages/fields.ts';
@@ -23,13 +25,13 @@ async function postForgot(deps: ForgottenDeps, req: Request, res: Response): Pro
   const login = loginOf(req.body);
   const loginName = text(req.body, 'loginName').trim();
   if (loginName === '') {
-    return sendPage(res, 400, forgotForm(login, '', { message: 'Please type your login name.' }));
+    return sendPage(res, 400, forgotForm(login, '', { message: 'Please enter your login name.' }));
   }
   await requestPasswordReset(deps, { loginName });
   sendPage(res, 200, forgotDonePage(login));
 }
 
-/** Id of the log-in to go back to: of characters that such an id has, as it becomes part of an address. */
+/** Id of the login to return to. Only characters of such ids are allowed, as it becomes part of an address. */
 function loginOf(source: unknown): string {
   const login = text(source, 'login');
   return /^[\w-]{1,100}$/.test(login) ? login : '';

@@ -1,8 +1,8 @@
 /**
- * What somebody in the middle of a log-in has shown already, kept in the form between two steps.
+ * Proof of the checks that a user has passed so far in a login, kept in the form between two steps.
  *
- * Guarantee: sealed, so nobody reads or makes one; good for one log-in, one step of it, and a quarter of an hour; void
- * once the password is another one. It never holds the password.
+ * Guarantee: encrypted and authenticated, so nobody can read or forge one; valid for one login, one step of it, and 15
+ * minutes; void once the password changes. It never holds the password.
  */
 
 import type { PasswordProof } from '../../identity/login/check.ts';
@@ -18,12 +18,12 @@ export interface LoginProof extends PasswordProof {
 
 const GOOD_FOR_MS = 15 * 60_000;
 
-/** @param uid of the log-in */
+/** @param uid of the login */
 export function sealProof(secrets: Secrets, uid: string, proof: LoginProof, now: number = Date.now()): string {
   return secrets.seal(JSON.stringify({ ...proof, until: now + GOOD_FOR_MS }), purpose(uid));
 }
 
-/** The proof, when it is one for this step of this log-in. */
+/** The proof, if it is valid for this login and one of these steps; else undefined. */
 export function openProof(
   secrets: Secrets,
   uid: string,
@@ -37,7 +37,7 @@ export function openProof(
   return now < until && steps.includes(proof.step) ? proof : undefined;
 }
 
-/** The token of a log-in's forms: only who may see them has it. */
+/** The token of a login's forms: only the browser that may see them has it. */
 export function formToken(secrets: Secrets, uid: string): string {
   return secrets.seal(uid, TOKEN);
 }
@@ -56,6 +56,6 @@ function unsealed(secrets: Secrets, sealed: string, purpose: string): string | u
   try {
     return secrets.unseal(sealed, purpose);
   } catch {
-    return undefined; // made by somebody else, or for something else
+    return undefined; // forged, or sealed for another purpose
   }
 }

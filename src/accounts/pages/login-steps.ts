@@ -1,9 +1,10 @@
 /**
- * What the forms of a log-in do: check the password, the code of the second factor, set a new password, go on.
+ * The steps of a login: check the password and the code of the second factor, set a new password, continue.
  *
- * Guarantee: an unknown user and a wrong password get one and the same page. No step is passed without the proof that
- * the one before it made, and nobody is logged in whose state or password has changed since. If we die in a step it can
- * be sent again.
+ * Guarantee: an unknown user and a wrong password get the same page. No step succeeds without the proof from the step
+ * before it, and a user whose state or password has changed since is not logged in.
+ *
+ * On crash: the step can be sent again.
  */
 import { ApiError } from '../../errors.ts';
 import { textProblem } from '../../fields/fields.ts';
@@ -17,7 +18,7 @@ import { proofOf, prove, show, type Turn } from './login-visit.ts';
 import { isSamePassword, replaceOwnPassword } from './own-password.ts';
 
 const WRONG: Problem = { message: 'The login name or the password is wrong.', fields: ['loginName', 'password'] };
-const AGAIN: Problem = { message: 'That took too long, or your account has changed. Please log in again.', fields: [] };
+const AGAIN: Problem = { message: 'That took too long, or your account has changed. Please sign in again.', fields: [] };
 const CHANGES: readonly ProofStep[] = ['required', 'expired', 'expiring'];
 
 export const LOGIN_STEPS: ReadonlyMap<string, (turn: Turn) => Promise<void>> = new Map([
@@ -25,7 +26,7 @@ export const LOGIN_STEPS: ReadonlyMap<string, (turn: Turn) => Promise<void>> = n
   ['code', checkCode],
   ['choose', choosePassword],
   ['change', changePassword],
-  ['later', goOnAsItIs],
+  ['later', continueUnchanged],
   ['cancel', cancel],
 ]);
 
@@ -38,7 +39,7 @@ async function checkPassword(turn: Turn): Promise<void> {
     const login = await checkLogin(turn.deps, { loginName }, { password }, (user) => {
       seen.user = user;
     });
-    await goOn(turn, login, seen.user as PasswordProof);
+    await proceed(turn, login, seen.user as PasswordProof);
   } catch (error) {
     if (!seen.user || !isRefusal(error, 'SESSION-TOTP-REQUIRED')) return refuse(turn, error, loginName);
     show(turn, 200, codeForm(turn.visit.frame, prove(turn, { ...pick(seen.user), step: 'code', amr: [], loginName })));
@@ -50,17 +51,17 @@ async function checkCode(turn: Turn): Promise<void> {
   if (!proof) return startAgain(turn);
   const again = (message: string) => show(turn, 400, codeForm(turn.visit.frame, prove(turn, proof), { message }));
   try {
-    await goOn(turn, await checkAfterPassword(turn.deps, proof, text(turn.req.body, 'code')), proof);
+    await proceed(turn, await checkAfterPassword(turn.deps, proof, text(turn.req.body, 'code')), proof);
   } catch (error) {
-    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return again('Please type the code.');
+    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return again('Please enter the code.');
     if (isRefusal(error, 'SESSION-TOTP'))
-      return again('The code is wrong or was used already. Please type the next one.');
+      return again('The code is wrong or has already been used. Please enter the next one.');
     refuse(turn, error, proof.loginName);
   }
 }
 
-/** After all checks: to a new password, a warning, or the application. */
-async function goOn(turn: Turn, login: CheckedLogin, shown: PasswordProof): Promise<void> {
+/** After all checks: leads to the form for a new password, to a warning, or to the application. */
+async function proceed(turn: Turn, login: CheckedLogin, shown: PasswordProof): Promise<void> {
   const { mustChange, expiresInDays, loginName, amr } = login;
   const step = mustChange ?? 'expiring';
   if (!mustChange && expiresInDays === undefined) return finish(turn, login.id, amr);
@@ -70,7 +71,7 @@ async function goOn(turn: Turn, login: CheckedLogin, shown: PasswordProof): Prom
   show(turn, 200, page);
 }
 
-/** The form for a new password, for somebody who need not choose one yet. */
+/** Shows the form for a new password to a user who chose to change it before it expires. */
 async function choosePassword(turn: Turn): Promise<void> {
   const proof = proofOf(turn, text(turn.req.body, 'proof'), ['expiring']);
   if (!proof) return startAgain(turn);
@@ -97,11 +98,11 @@ async function changePassword(turn: Turn): Promise<void> {
 
 async function sameProblem({ deps }: Turn, proof: LoginProof, password: string): Promise<Problem | undefined> {
   if (!(await isSamePassword(deps, proof.id, password))) return undefined;
-  return { message: 'That is the password that you have now. Please choose another one.' };
+  return { message: 'This is your current password. Please choose a different one.' };
 }
 
-/** Goes on with a password that expires soon. */
-async function goOnAsItIs(turn: Turn): Promise<void> {
+/** Continues with a password that expires soon. */
+async function continueUnchanged(turn: Turn): Promise<void> {
   const proof = proofOf(turn, text(turn.req.body, 'proof'), ['expiring']);
   if (!proof || (await settleLogin(turn.deps.pool, proof)) !== 'active') return startAgain(turn);
   await finish(turn, proof.id, proof.amr);

@@ -1,4 +1,4 @@
-/** A log-in under way, as its pages need it. */
+/** A login in progress, as its pages need it. */
 import type { Request, Response } from 'express';
 import { errors, type Provider } from 'oidc-provider';
 import type { LoginDeps } from '../../identity/login/check.ts';
@@ -14,13 +14,13 @@ export interface LoginPageDeps extends LoginDeps {
 
 export interface Visit {
   frame: LoginFrame;
-  /** Who it probably is: what the application says, else who is logged in already. */
+  /** The probable user: the application's `login_hint`, else the user who is already logged in. */
   loginName: string;
-  /** Where the forms may lead at last: to the application. */
+  /** Where the forms may finally lead: to the application. */
   formTargets: string[];
 }
 
-/** One request of a log-in. */
+/** One request of a login. */
 export interface Turn {
   deps: LoginPageDeps;
   visit: Visit;
@@ -28,7 +28,7 @@ export interface Turn {
   res: Response;
 }
 
-/** The log-in of this address in this browser; undefined when it is over, or not of this browser. */
+/** The login of this address in this browser; undefined when it has ended or belongs to another browser. */
 export async function findVisit(deps: LoginPageDeps, req: Request, res: Response): Promise<Visit | undefined> {
   const provider = deps.oauth.current();
   const interaction = await interactionOf(provider, req, res);
@@ -46,7 +46,7 @@ export async function findVisit(deps: LoginPageDeps, req: Request, res: Response
   };
 }
 
-/** A header has to stay short. */
+/** Keeps the header short. */
 const MOST_TARGETS = 20;
 
 export function show({ res, visit }: Turn, status: number, page: Page): void {
@@ -58,7 +58,7 @@ export function prove({ deps, visit }: Turn, proof: LoginProof): { proof: string
   return { proof: sealProof(deps.secrets, visit.frame.uid, proof), loginName: proof.loginName };
 }
 
-/** The proof that the form brings, if it is good for one of these. */
+/** The proof in the form, if it is valid for one of these steps. */
 export function proofOf({ deps, visit }: Turn, sealed: string, steps: readonly ProofStep[]): LoginProof | undefined {
   return openProof(deps.secrets, visit.frame.uid, sealed, steps);
 }

@@ -1,8 +1,10 @@
 /**
- * The log-in that the authorization server sends people to: `/ui/login/:uid`.
+ * The login page that the authorization server sends users to: `/ui/login/:uid`.
  *
- * Guarantee: it belongs to one browser, by the authorization server's own cookie for this very address, and each form to
- * it, by a token. If we die here the page can be loaded again, until the log-in is over.
+ * Guarantee: a login belongs to one browser, by the authorization server's own cookie for this very address; each form
+ * belongs to the login, by a token.
+ *
+ * On crash: the page can be loaded again until the login ends.
  */
 import { type Request, type Response, Router } from 'express';
 import { errors } from 'oidc-provider';
@@ -34,14 +36,14 @@ async function postLogin(deps: LoginPageDeps, req: Request, res: Response): Prom
   const visit = await findVisit(deps, req, res);
   if (!visit) return sendPage(res, 410, loginGonePage());
   if (!isFormToken(deps.secrets, visit.frame.uid, text(req.body, 'token'))) {
-    throw new ApiError('PERMISSION_DENIED', 'PAGE-TOKEN', 'The form does not belong to this log-in.');
+    throw new ApiError('PERMISSION_DENIED', 'PAGE-TOKEN', 'The form does not belong to this login.');
   }
   const step = LOGIN_STEPS.get(text(req.body, 'step'));
-  if (!step) throw new ApiError('INVALID_ARGUMENT', 'PAGE-STEP', 'The form is not known.');
+  if (!step) throw new ApiError('INVALID_ARGUMENT', 'PAGE-STEP', 'The form has an unknown step.');
   try {
     await step({ deps, visit, req, res });
   } catch (error) {
-    // Ended by somebody else meanwhile: the user was locked, or another tab was faster.
+    // The login ended in the meantime: the user was locked, or another tab was faster.
     if (!(error instanceof errors.SessionNotFound)) throw error;
     sendPage(res, 410, loginGonePage());
   }

@@ -1,8 +1,10 @@
 /**
- * The new password of somebody in the middle of a log-in.
+ * Sets the new password of a user in the middle of a login.
  *
- * Guarantee: it takes the place of the very password that was shown, of a user who is still active, and differs from it.
- * Other log-ins of the user go on. If we die before the commit the old one holds.
+ * Guarantee: it replaces exactly the password that the user proved, only while the user is active, and differs from it.
+ * The user's other sessions continue.
+ *
+ * On crash: before the commit, the old password stays valid.
  */
 import { transaction } from '../../db/pool.ts';
 import { type LoginDeps, type PasswordProof, wrongCredentials } from '../../identity/login/check.ts';
@@ -10,16 +12,16 @@ import { findLogin } from '../../identity/login/store.ts';
 import { findUser } from '../../users/store.ts';
 import { storePassword } from '../set-password.ts';
 
-/** Whether it is the password that the user has now. */
+/** Whether it is the user's current password. */
 export async function isSamePassword(deps: LoginDeps, userId: string, password: string): Promise<boolean> {
   const hash = (await findLogin(deps.pool, { userId }))?.passwordHash;
   return Boolean(hash) && (await deps.hasher.verify(hash as string, password)).ok;
 }
 
 /**
- * Sets the password of a user who has shown the current one.
+ * Sets the password of a user who has proved the current one.
  * @returns the proof of the new one
- * @throws ApiError 400 SESSION-CREDENTIALS when the user or the password is not what it was
+ * @throws ApiError 400 SESSION-CREDENTIALS when the user or the password has changed since
  */
 export async function replaceOwnPassword(
   { pool, hasher }: LoginDeps,

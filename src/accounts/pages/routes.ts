@@ -1,4 +1,4 @@
-/** All pages for people, under `/ui`. */
+/** All web pages, under `/ui`. */
 import { Router } from 'express';
 import type { Config } from '../../config.ts';
 import type { ForgottenDeps } from '../password-reset.ts';

@@ -1,10 +1,9 @@
 /**
- * Refuses forms that another site sends in the name of whoever looks at it (cross-site request forgery).
+ * Refuses forms that another site submits on behalf of its visitors (cross-site request forgery).
  *
- * Guarantee: every browser says where a form comes from, in `Sec-Fetch-Site` or at least in `Origin` (Fetch standard);
- * what says that it is from elsewhere, a sibling domain included, is not read any further. A program that is no browser
- * says nothing, and holds nobody's cookies. The forms of a log-in carry a token besides, the ones behind a mail's link
- * its code.
+ * Guarantee: every browser says where a form comes from, in `Sec-Fetch-Site` or at least in `Origin` (Fetch standard).
+ * A form from elsewhere, including a sibling domain, is refused unread. A program that is not a browser sends neither
+ * header, and holds nobody's cookies. The forms of a login also carry a token, those behind an email's link its code.
  */
 import type { Request, RequestHandler } from 'express';
 import { ApiError } from '../../errors.ts';

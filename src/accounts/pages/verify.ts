@@ -1,8 +1,10 @@
 /**
- * The pages that the mails' links open: confirm the address, set the first password or another one.
+ * The pages that the links in emails open: confirm the address, set the first password, reset the password.
  *
- * Guarantee: a GET uses nothing up, as mail scanners follow links; a problem shows the form again with status 400 and
- * does not say whether the user exists. If we die here the code is still good, less one try.
+ * Guarantee: a GET consumes nothing, as mail scanners follow links; a problem shows the form again with status 400 and
+ * does not reveal whether the user exists.
+ *
+ * On crash: the code stays valid, with one attempt less.
  */
 import { type Request, type Response, Router } from 'express';
 import type { Pool } from '../../db/pool.ts';
@@ -23,15 +25,20 @@ export interface VerifyPageDeps {
   hasher: Hasher;
 }
 
-const NOT_GOOD: Problem = {
-  message: 'This link is not valid any more. It may have been used already, or its time has run out.',
+const EXPIRED = 'This link has expired or has already been used.';
+const VERIFY_EXPIRED: Problem = {
+  message: `${EXPIRED} If your address is not confirmed yet, ask your administrator to send a new one.`,
+  fields: [],
+};
+const PASSWORD_EXPIRED: Problem = {
+  message: `${EXPIRED} To get a new one, select “Forgot password?” on the sign-in page.`,
   fields: [],
 };
 
-/** What is said when it is done. */
+/** The pages after success. */
 const DONE: Record<PasswordForm, Page> = {
-  init: messagePage('Your password is set', 'Your account is ready. You can log in with it now.'),
-  reset: messagePage('Your password is set', 'You can log in with it now: go back to where you wanted to log in.'),
+  init: messagePage('Your password is set', 'Your account is ready. You can now sign in.'),
+  reset: messagePage('Your password is set', 'You can now sign in with it: go back to the application.'),
 };
 
 /** Serves `/ui/verify`, `/ui/init` and `/ui/reset`; mount it at `/`. */
@@ -50,7 +57,7 @@ export function verifyPages(deps: VerifyPageDeps): Router {
 async function postVerify(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
   const link = linkOf(req.body);
   const good = await accepted(link, (holder) => verifyEmail(deps, holder));
-  if (!good) return sendPage(res, 400, verifyForm(link, NOT_GOOD));
+  if (!good) return sendPage(res, 400, verifyForm(link, VERIFY_EXPIRED));
   sendPage(res, 200, messagePage('Email address confirmed', 'Thank you. You can close this page.'));
 }
 
@@ -61,11 +68,11 @@ async function postPassword(deps: VerifyPageDeps, form: PasswordForm, req: Reque
   if (problem) return sendPage(res, 400, passwordForm(form, link, problem));
   const choice = { password, changeRequired: false };
   const good = await accepted(link, (holder) => setPasswordByCode(deps, holder, choice));
-  if (!good) return sendPage(res, 400, passwordForm(form, link, NOT_GOOD));
+  if (!good) return sendPage(res, 400, passwordForm(form, link, PASSWORD_EXPIRED));
   sendPage(res, 200, DONE[form]);
 }
 
-/** Whether the code was good; other errors are thrown on. */
+/** Whether the code was accepted; other errors are rethrown. */
 async function accepted(link: Link, use: (holder: Link & { editor: string }) => Promise<unknown>): Promise<boolean> {
   if (idProblem(link.userId)) return false;
   try {

@@ -1,20 +1,20 @@
 /**
- * What the protocol library shows to people and what it says to programs when something is wrong.
+ * How the protocol library reports errors to people and to programs, and its sign-out pages.
  *
- * Guarantee: whoever asks for HTML at an address that people come to gets a page of ours, everybody else the JSON of RFC
- * 6749 section 5.2; neither holds anything of a fault of our own but its name.
+ * Guarantee: a request for HTML at an address that browsers are sent to gets a page of ours, any other request the JSON
+ * of RFC 6749 section 5.2. Neither reveals anything of an internal error but its name.
  */
 import { type Configuration, type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { formTarget, type Page, type PageOptions, renderPage } from '../../pages/layout.ts';
 import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from '../../pages/sign-out.ts';
 
-/** Routes, by the library's names, that browsers are sent to. */
+/** Routes that browsers are sent to, by the library's names. */
 const FOR_PEOPLE = /^(?:authorization|resume|end_session)/;
 
-/** A database that does not answer is no fault of the request, and asking again may help. */
+/** For a database that does not answer: the request is not at fault, and a retry may succeed. */
 export const UNAVAILABLE: ErrorOut = {
   error: 'temporarily_unavailable',
-  error_description: 'The service is not available right now; try again.',
+  error_description: 'The service is not available right now. Try again.',
 };
 export const FAULT: ErrorOut = { error: 'server_error', error_description: 'An internal error occurred.' };
 
@@ -25,7 +25,7 @@ export function renderError(ctx: KoaContextWithOIDC, out: ErrorOut, error: Error
 
 export const LOGOUT: NonNullable<Configuration['features']>['rpInitiatedLogout'] = {
   enabled: true,
-  /** An application that shows whose login it was (`id_token_hint`) need not have the person asked again. */
+  /** With an `id_token_hint` of the session's user, the application need not have the user asked again. */
   logoutSource(ctx, form) {
     const { session, entities } = ctx.oidc;
     const isTheirs = entities.IdTokenHint?.payload.sub === session?.accountId;

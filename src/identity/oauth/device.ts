@@ -1,9 +1,9 @@
 /**
- * The device flow (RFC 8628): somebody at a browser lets a device in that has none. The protocol library does it; what
- * people see of it is ours.
+ * The device flow (RFC 8628): a user with a browser authorizes a device that has none. The protocol library implements
+ * it; the pages are ours.
  *
- * Guarantee: whatever goes wrong is a page of ours with a form for another try, or the sentence that it is over; neither
- * holds anything of a fault of our own.
+ * Guarantee: every error shows a page of ours, with a form to try again or the message that the sign-in has ended; no
+ * page reveals anything of an internal error.
  */
 import { type Configuration, type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import {
@@ -20,20 +20,21 @@ import { loginGonePage } from '../../pages/sign-out.ts';
 
 type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
 
-/** By the name of the library's error, which it does not export. */
+/** By the name of the library's error, as it does not export the classes. */
 const TYPED_WRONG: Readonly<Record<string, string>> = {
-  NoCodeError: 'Please type the code.',
-  NotFoundError: 'There is no such code. Please look at your device and type it once more.',
-  ExpiredError: 'That code has expired. Please start again on your device.',
-  AlreadyUsedError: 'That code was used already. Please start again on your device.',
+  NoCodeError: 'Please enter the code.',
+  NotFoundError: 'This code is not correct. Please check your device and enter it again.',
+  ExpiredError: 'This code has expired. Please start again on your device.',
+  AlreadyUsedError: 'This code has already been used. Please start again on your device.',
 };
 
 export const DEVICE_FLOW: DeviceFlow = {
   enabled: true,
-  // Eight consonants: 2.5 × 10^10 codes, which live ten minutes and are tried at RATE_LIMIT_LOGINS a minute (section 5.1).
+  // Eight consonants: 2.5 × 10^10 codes. They live ten minutes and can be tried RATE_LIMIT_LOGINS times a minute
+  // (section 5.1).
   charset: 'base-20',
   mask: '****-****',
-  // An address as a proxy shows it, and a name that anybody may choose, would tell a person nothing.
+  // The IP address may be a proxy's, and any client can choose its user agent: neither would help the user decide.
   deviceInfo: () => ({}),
   userCodeInputSource(ctx, _form, out, error) {
     if (error) leaveUnstored(ctx);
@@ -48,7 +49,7 @@ export const DEVICE_FLOW: DeviceFlow = {
   },
 };
 
-/** Asks for the code, says what is wrong with the one that was typed, or that there is nothing to type it for. */
+/** Asks for the code, says what is wrong with the one entered, or says that the flow has ended. */
 function inputPage(ctx: KoaContextWithOIDC, out?: ErrorOut, error?: Error & { userCode?: string }): Page {
   const frame = frameOf(ctx);
   if (!error) return deviceCodeForm(frame, '');
@@ -59,7 +60,7 @@ function inputPage(ctx: KoaContextWithOIDC, out?: ErrorOut, error?: Error & { us
   return message ? deviceCodeForm(frame, error.userCode ?? '', { message }) : deviceFormGonePage(frame.action);
 }
 
-/** A browser that brings no session has none that the library could store again, as it would after an error. */
+/** A browser without a session has none that the library could save, which it would try to do after an error. */
 function leaveUnstored({ oidc: { session } }: KoaContextWithOIDC): void {
   if (session && session.exp === undefined) Object.assign(session, { touched: false });
 }

@@ -31,7 +31,7 @@ describe('the page of a forgotten password', () => {
       shown.add(comparable(page));
     }
     assert.equal(shown.size, 1);
-    assert.match([...shown][0] ?? '', /Look into your mail/);
+    assert.match([...shown][0] ?? '', /Check your email/);
     await waitFor(async () => (await mailsTo(initial)).length, { what: 'the mail of the second' });
     assert.deepEqual([await mailsTo(active), await mailsTo(initial)], [['reset_password'], ['initialise']]);
   });
@@ -50,7 +50,7 @@ describe('the page of a forgotten password', () => {
     const by = visitor(api);
     const empty = await by.post('/ui/forgot', { loginName: ' ' });
     assert.equal(empty.status, 400);
-    assert.match(empty.text, /<title>Problem: Forgot your password\?<\/title>/);
+    assert.match(empty.text, /<title>Problem: Forgot password\?<\/title>/);
     assert.match(empty.text, /aria-invalid="true" aria-describedby="problem"/);
     const forged = await by.post('/ui/forgot', { loginName: 'nobody' }, { origin: 'https://evil.example' });
     assert.equal(forged.status, 403);

@@ -155,7 +155,7 @@ describe('a form of a log-in', () => {
       await stranger.get('/ui/login/x'),
     ]) {
       assert.equal(shown.status, 410);
-      assert.match(shown.text, /This log-in is over/);
+      assert.match(shown.text, /This sign-in has expired/);
     }
     const sent = await by.post(path, good);
     await by.get(new URL(sent.headers.get('location') ?? '').pathname);
@@ -176,7 +176,7 @@ describe('a form of a log-in', () => {
     await api.deps.pool.query(`update users set state = 'locked' where id = $1`, [loginName]);
     const back = await by.get(new URL(sent.headers.get('location') ?? '').pathname, { accept: 'text/html' });
     assert.equal(back.status, 400);
-    assert.match(back.text, /This log-in is over/);
+    assert.match(back.text, /This sign-in has expired/);
   });
 });
 
@@ -206,7 +206,7 @@ describe('the proof between two steps', () => {
       await other.by.post(other.path, elsewhere),
     ]) {
       assert.equal(refused.status, 400);
-      assert.match(refused.text, /Please log in again/);
+      assert.match(refused.text, /Please sign in again/);
     }
     assert.equal((await humanRow(api, loginName)).password_change_required, true);
     assert.equal((await by.post(path, { ...fields, ...choice })).status, 303);
@@ -218,12 +218,12 @@ describe('the proof between two steps', () => {
     assert.equal((await first.by.post(first.path, { ...first.fields, ...choice })).status, 303);
     const again = { password: 'a third one', repeated: 'a third one' };
     const late = await first.by.post(first.path, { ...first.fields, ...again });
-    assert.match(late.text, /Please log in again/);
+    assert.match(late.text, /Please sign in again/);
 
     const second = await stopped();
     await api.deps.pool.query(`update users set state = 'locked' where id = $1`, [second.loginName]);
     const locked = await second.by.post(second.path, { ...second.fields, ...choice });
-    assert.deepEqual([locked.status, locked.text.includes('Please log in again')], [400, true]);
+    assert.deepEqual([locked.status, locked.text.includes('Please sign in again')], [400, true]);
     const { password_hash: hash } = await humanRow(api, second.loginName);
     assert.ok((await api.deps.hasher.verify(hash ?? '', PASSWORD)).ok);
   });
@@ -242,7 +242,7 @@ describe('the proof between two steps', () => {
     assert.deepEqual([asked.status, asked.text.includes('Enter your code')], [200, true]);
     const proven = hiddenOf(asked, 'code');
     for (const step of ['later', 'choose', 'change']) {
-      assert.match((await by.post(path, { ...proven, ...choice, step })).text, /Please log in again/);
+      assert.match((await by.post(path, { ...proven, ...choice, step })).text, /Please sign in again/);
     }
     for (const code of ['', wrongCode(secret)]) {
       const wrong = await by.post(path, { ...proven, code });
@@ -250,7 +250,7 @@ describe('the proof between two steps', () => {
     }
     const code = codeAt(secret);
     assert.equal((await by.post(path, { ...proven, code })).status, 303);
-    assert.match((await by.post(path, { ...proven, code })).text, /The code is wrong or was used already/);
+    assert.match((await by.post(path, { ...proven, code })).text, /The code is wrong or has already been used/);
     assert.notEqual((await humanRow(api, loginName)).password_hash, md5);
   });
 });

@@ -63,7 +63,7 @@ describe('the pages of mail links', () => {
     const { code } = await mailCode(api, userId, 'initialise');
     const differ = await post('/ui/init', { userId, code, password: 'one', repeated: 'two' });
     assert.equal(differ.status, 400);
-    assert.match(differ.text, /id="problem">The two passwords differ/);
+    assert.match(differ.text, /id="problem">The passwords do not match/);
     assert.doesNotMatch(differ.text, /value="(one|two)"/);
     for (const password of ['', 'x'.repeat(201), 'a\0b']) {
       assert.equal((await post('/ui/init', { userId, code, password, repeated: password })).status, 400);
@@ -93,13 +93,13 @@ describe('the pages of mail links', () => {
       shown.add(text.replace(/<input type="hidden"[^>]*>/g, '').replace(/nonce="[^"]*"/, ''));
     }
     assert.equal(shown.size, 1);
-    assert.match([...shown][0] as string, /not valid any more/);
+    assert.match([...shown][0] as string, /has expired/);
   });
 
   it('answer a form that cannot be read with a page', async () => {
     const huge = await post('/ui/init', { password: 'x'.repeat(20_000) });
     assert.equal(huge.status, 413);
-    assert.match(huge.text, /This did not work/);
+    assert.match(huge.text, /Something went wrong/);
     assert.equal((await post('/ui/verify', 'userId=a&userId=b&code=c')).status, 400);
     assert.equal((await post('/ui/verify', '')).status, 400);
   });

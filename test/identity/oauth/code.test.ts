@@ -173,7 +173,7 @@ test('an unknown client or redirect URI is told to the person, not to the addres
 test('a login that is over says so, and no more', async () => {
   const page = await new Browser().fetch(`${api.url}/oauth/v2/authorize/some-login`);
   assert.equal(page.status, 400);
-  assert.match(await page.text(), /This log-in is over/);
+  assert.match(await page.text(), /This sign-in has expired/);
 });
 
 test('errors of the request go back to the application', async () => {

@@ -83,7 +83,7 @@ test('who says no, or cancels the login, leaves the device outside', async () =>
     assert.match(asked, new RegExp(`Is this your device\\?[\\s\\S]*Muster command line[\\s\\S]*${typed}`));
     const answer = await send(browser, asked, { user_code: typed, [how === 'abort' ? how : 'confirm']: 'yes' });
     const page = how === 'abort' ? answer : await cancelled(browser, loginUid(answer) as string);
-    assert.match(await page.text(), /Nobody was logged in/);
+    assert.match(await page.text(), /Sign-in cancelled/);
     assert.equal((await poll(code)).body.error, 'access_denied');
   }
 });
@@ -106,11 +106,11 @@ test('a code that is wrong, used, expired or missing is asked for again', async 
      where kind = 'DeviceCode' and user_id is null`,
   );
   for (const [typed, words] of [
-    ['BBBB-BBBB', /There is no such code/],
+    ['BBBB-BBBB', /This code is not correct/],
     [used.user_code, /used already/],
     [expired.user_code, /has expired/],
-    ['', /Please type the code/],
-    ['\u0000"<b>', /There is no such code/],
+    ['', /Please enter the code/],
+    ['\u0000"<b>', /This code is not correct/],
   ] as const) {
     const browser = new Browser();
     const answer = await send(browser, await openPage(browser), { user_code: typed });
@@ -141,7 +141,7 @@ test('a form without its token, or of another browser, does nothing', async () =
 test('the way back from a login needs the browser that went there', async () => {
   const response = await new Browser().fetch(`${api.url}/ui/device/no-such-login`);
   assert.equal(response.status, 400);
-  assert.match(await response.text(), /This log-in is over/);
+  assert.match(await response.text(), /This sign-in has expired/);
 });
 
 test('what the database holds is good for nothing', async () => {

@@ -145,7 +145,7 @@ test('without a hint the person is asked, and may stay', async () => {
   const tokens = await tokensOf(api, client, { userId: org.userId, browser });
   const stay = await logOut(browser, {}, {});
   assert(!stay.markup.includes('<script'));
-  assert.match(await (await browser.fetch(stay.done.headers.get('location') as string)).text(), /still logged in/);
+  assert.match(await (await browser.fetch(stay.done.headers.get('location') as string)).text(), /still signed in/);
   assert.equal(await statusWith(api, tokens.access_token), 200);
   const leave = await logOut(browser, {}, { logout: 'yes' });
   assert.match(await (await browser.fetch(leave.done.headers.get('location') as string)).text(), /are logged out/);
