@@ -1,8 +1,8 @@
 /**
- * A user's email address: setting it, and sending or returning the code that confirms it.
+ * Sets a user's email address, and sends or returns the code that confirms it.
  *
- * Guarantee: a code confirms the address it was made for and no other, as a change of address ends all codes that went
- * to the old one. Everything here works in the caller's transaction, with the user's row locked.
+ * Guarantee: a code confirms only the address it was created for, as a change of address revokes all codes sent to the
+ * old one. Everything here runs in the caller's transaction, with the user's row locked.
  */
 import type { Config } from '../config.ts';
 import type { Db } from '../db/pool.ts';
@@ -21,12 +21,12 @@ export interface ContactDeps {
   config: Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
 }
 
-/** How a code gets out; mailed when nothing is said. */
+/** How a code is delivered; by email if neither field is set. */
 export type EmailCodeChoice = Pick<EmailInput, 'sendCode' | 'returnCode'>;
 
 /**
- * Sets the address of a locked human. It is verified when that is said, or when it is the verified one again and nothing
- * is said; else a code goes out.
+ * Sets the address of a locked human. It counts as verified if the input says so, or if it equals the verified address
+ * and the input says nothing; else a code is sent or returned.
  */
 export async function changeEmail(deps: ContactDeps, user: User, input: EmailInput, editor: string): Promise<Changed> {
   const { email } = input;
@@ -44,7 +44,7 @@ export async function changeEmail(deps: ContactDeps, user: User, input: EmailInp
 }
 
 /**
- * Makes a code for the address once more.
+ * Creates another code for the address.
  * @throws ApiError 400 EMAIL-VERIFIED
  */
 export async function resendEmailCode(
@@ -54,15 +54,15 @@ export async function resendEmailCode(
   editor: string,
 ): Promise<Changed> {
   if (user.emailVerified) {
-    throw new ApiError('FAILED_PRECONDITION', 'EMAIL-VERIFIED', 'The email address is verified already.');
+    throw new ApiError('FAILED_PRECONDITION', 'EMAIL-VERIFIED', 'The email address is already verified.');
   }
   const event = await changeUser(deps.db, user, { type: 'user.human.email.code.added', editor });
   return { event, verificationCode: await makeEmailCode(deps, user, choice) };
 }
 
 /**
- * Mails a code for the address, or returns it. For a user who is INITIAL it is that of the initialisation mail, which
- * confirms the address and sets the first password too.
+ * Emails a code for the address, or returns it. An INITIAL user gets the code of the initialisation mail, which
+ * confirms the address and sets the first password.
  */
 export async function makeEmailCode(
   { db, secrets, config }: ContactDeps,
@@ -76,7 +76,7 @@ export async function makeEmailCode(
   return undefined;
 }
 
-/** @param before whether the same value was verified before; it counts only when nothing is said */
+/** @param before whether the same value was verified before; used only if the input says nothing */
 export function verifiedBy(
   { isVerified, sendCode, returnCode }: { isVerified?: boolean | undefined; sendCode?: unknown; returnCode?: unknown },
   before: boolean,

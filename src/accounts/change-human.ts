@@ -1,8 +1,10 @@
 /**
- * Change human user: user name, profile, address, number and password, whichever are given, all or nothing.
+ * Changes a human user: any of user name, profile, email address, phone number and password, all or nothing.
  *
- * Guarantee: what is absent stays, and what is as it was makes no event and no mail, so that a call may be sent again and
- * again. If we die before the commit nothing has changed; a code that was given has lost a try.
+ * Guarantee: absent fields keep their values, and an unchanged value causes no event and no email, so a call can be
+ * repeated safely.
+ *
+ * On crash: before the commit nothing has changed, except that a code in the request has lost one attempt.
  */
 
 import { type Caller, permissionDenied } from '../access/caller.ts';
@@ -27,13 +29,13 @@ export type ChangeDeps = HumanDeps & LoginDeps;
 
 export interface ChangedHuman {
   details: Details;
-  /** When they were to be returned. */
+  /** Set if the request asked to return the codes. */
   emailCode?: string;
   phoneCode?: string;
 }
 
 /**
- * @param standing of the caller towards the user, before the body was read; looked into again with the user's row locked
+ * @param standing of the caller before the body was read; checked again with the user's row locked
  * @throws ApiError 400 USER-NOT-HUMAN, USER-INVALID, PASSWORD-CURRENT, CODE-INVALID; 403, 404; 409 for a taken user name
  */
 export async function changeHuman(
@@ -52,9 +54,9 @@ export async function changeHuman(
 }
 
 /**
- * The name first: it may have to wait for an import that writes the same one, and the password locks the import that the
- * user came with. The password next: a new address ends the code that may come with it, and a first password makes the
- * user active.
+ * The name comes first: it may have to wait for an import that writes the same name, and the password locks the import
+ * that created the user. The password comes next: a new address revokes the code that may come with it, and a first
+ * password makes the user active.
  */
 async function apply(
   deps: ContactDeps,
@@ -108,7 +110,7 @@ function requireAllowed(standing: Standing, user: User, { username, email, phone
   if (phone) requireVouching(standing, phone);
 }
 
-/** Users show that it is theirs to change; those who manage them need not. */
+/** Users must prove that they may change the password; their managers need not. */
 async function prepareWriter(
   deps: ChangeDeps,
   caller: Caller,

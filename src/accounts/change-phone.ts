@@ -1,8 +1,8 @@
 /**
- * A user's phone number: setting and removing it, and sending or returning the code that confirms it.
+ * Sets or removes a user's phone number, and sends or returns the code that confirms it.
  *
- * Guarantee: as for email addresses, a code confirms the number it was made for and no other. Everything here works in
- * the caller's transaction, with the user's row locked.
+ * Guarantee: as for email addresses, a code confirms only the number it was created for. Everything here runs in the
+ * caller's transaction, with the user's row locked.
  */
 import type { AppendedEvent } from '../db/events.ts';
 import { ApiError } from '../errors.ts';
@@ -12,12 +12,12 @@ import { type ContactDeps, verifiedBy } from './change-email.ts';
 import type { PhoneInput } from './contact-schema.ts';
 import { type Changed, changeUser } from './credentials.ts';
 
-/** How a code gets out; as a text message when nothing is said. */
+/** How a code is delivered; as a text message if the field is not set. */
 export type PhoneCodeChoice = Pick<PhoneInput, 'returnCode'>;
 
 /**
- * Sets the number of a locked human. It is verified when that is said, or when it is the verified one again and nothing
- * is said; else a code goes out.
+ * Sets the number of a locked human. It counts as verified if the input says so, or if it equals the verified number
+ * and the input says nothing; else a code is sent or returned.
  */
 export async function changePhone(deps: ContactDeps, user: User, input: PhoneInput, editor: string): Promise<Changed> {
   const { phone } = input;
@@ -42,7 +42,7 @@ export async function removePhone(deps: Pick<ContactDeps, 'db'>, user: User, edi
 }
 
 /**
- * Makes a code for the number once more.
+ * Creates another code for the number.
  * @throws ApiError 400 PHONE-VERIFIED, 404 PHONE-NOT-FOUND
  */
 export async function resendPhoneCode(
@@ -53,13 +53,13 @@ export async function resendPhoneCode(
 ): Promise<Changed> {
   if (user.phone === null) throw new ApiError('NOT_FOUND', 'PHONE-NOT-FOUND', 'The user has no phone number.');
   if (user.phoneVerified) {
-    throw new ApiError('FAILED_PRECONDITION', 'PHONE-VERIFIED', 'The phone number is verified already.');
+    throw new ApiError('FAILED_PRECONDITION', 'PHONE-VERIFIED', 'The phone number is already verified.');
   }
   const event = await changeUser(deps.db, user, { type: 'user.human.phone.code.added', editor });
   return { event, verificationCode: await makePhoneCode(deps, user, choice) };
 }
 
-/** Sends a code to the number, or returns it. A user who is created gets none unless it was asked for. */
+/** Sends a code to the number, or returns it. A new user gets one only if the request asked for it. */
 export async function makePhoneCode(
   { db, secrets, config }: ContactDeps,
   user: Pick<User, 'id'>,

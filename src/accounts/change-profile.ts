@@ -1,4 +1,4 @@
-/** A human's user name and profile. Both work in the caller's transaction, with the user's row locked. */
+/** Changes a human's user name and profile, in the caller's transaction with the user's row locked. */
 import type { AppendedEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { displayNameOf, GENDERS, nameKey } from '../fields/fields.ts';
@@ -7,8 +7,8 @@ import { changeUser } from './credentials.ts';
 import type { HumanChange } from './human-schema.ts';
 
 /**
- * Nothing happens when it is the same to the letter.
- * @throws ApiError 409 when another user of the organization has the name; the transaction is void then
+ * Does nothing if the name is exactly the same.
+ * @throws ApiError 409 when another user of the organization has the name; the transaction is then aborted
  */
 export async function changeUserName(
   db: Db,
@@ -25,7 +25,10 @@ export async function changeUserName(
   }
 }
 
-/** What is absent stays; an empty display name is given and family name again. Nothing happens when all is as it was. */
+/**
+ * Absent fields keep their values; an empty display name becomes given and family name. Does nothing if all values are
+ * unchanged.
+ */
 export async function changeProfile(
   db: Db,
   user: User,

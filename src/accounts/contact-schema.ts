@@ -1,8 +1,7 @@
 /**
- * An email address or a phone number as it is set, and how it is to be verified: the same shape wherever one is set.
+ * The input for an email address or a phone number and how to verify it: the same shape in every call.
  *
- * At most one of `isVerified`, `sendCode` and `returnCode` says so; which of them counts when none is given is up to the
- * call that is made.
+ * At most one of `isVerified`, `sendCode` and `returnCode` may be set; the default if none is set depends on the call.
  */
 import { z } from 'zod';
 import { notWith } from '../fields/cross-fields.ts';
@@ -10,7 +9,7 @@ import { bool, emailAddress, requiredText } from '../fields/fields.ts';
 import { mobileNumber } from '../fields/phone.ts';
 import { urlTemplateProblem } from '../mail/links.ts';
 
-/** A caller's link for a mail, of 1 to 200 code points. */
+/** A caller's URL template for the link in an email, of 1 to 200 code points. */
 export function urlTemplate() {
   return requiredText(200)
     .superRefine((template, ctx) => {
@@ -31,7 +30,7 @@ export const emailInput = z
   .check(notWith('returnCode', 'isVerified'))
   .check(notWith('returnCode', 'sendCode'));
 
-/** Up to 200 characters in user creation (interface.md, Limits); kept as E.164. */
+/** Up to 200 characters in user creation (interface.md, Limits); stored as E.164. */
 export const phoneInput = z
   .object({ phone: mobileNumber(200), isVerified: bool().optional(), sendCode: plainCode, returnCode: plainCode })
   .check(notWith('sendCode', 'isVerified'))

@@ -1,9 +1,12 @@
 /**
- * Create human user (interface.md 4.3): the user with all that was sent, its codes and its mail, or nothing.
+ * Creates a human user (interface.md 4.3) with all fields of the request, their codes and the verification mail, or
+ * nothing.
  *
- * Guarantee: a verification mail is due exactly when the address is neither marked verified nor its code returned; a
- * missing password alone sends nothing. The user is ACTIVE at once: without a password it cannot log in, and sets one by
- * a reset. If we die before the commit nothing is there; after it the mail is in the outbox already.
+ * Guarantee: a verification mail is due exactly when the address is not marked verified and its code is not returned; a
+ * missing password alone sends nothing. The user is ACTIVE at once; without a password they cannot log in until they
+ * set one by a reset.
+ *
+ * On crash: before the commit nothing exists; after it the mail is already in the outbox.
  */
 import type { Config } from '../config.ts';
 import { type Details, details } from '../db/events.ts';
@@ -29,13 +32,13 @@ export interface HumanDeps {
 export interface CreatedHuman {
   userId: string;
   details: Details;
-  /** When they were to be returned. */
+  /** Set if the request asked to return the codes. */
   emailCode?: string;
   phoneCode?: string;
 }
 
 /**
- * Adds the user to an organization that is there.
+ * Adds the user to an existing organization.
  * @throws ApiError 409 when the id or, in the organization, the user name is taken
  */
 export async function createHuman(
@@ -78,7 +81,7 @@ function newUser(orgId: string, body: NewHuman, passwordHash: string | undefined
   };
 }
 
-/** A number gets a message only when that is asked for: interface.md speaks of a mail alone. */
+/** Sends a text message only if the request asks for it: interface.md requires only the email. */
 async function makeCodes(deps: ContactDeps, id: string, { email, phone }: NewHuman) {
   const user = { id, state: 'active' } as const;
   const emailCode = email.isVerified ? undefined : await makeEmailCode(deps, user, email);

@@ -1,8 +1,8 @@
 /**
- * The one way in which a user's addresses and password are changed.
+ * The only way to change a user's addresses and password.
  *
- * Guarantee: a change and its event are one transaction, with the user's row locked, so no code made before a change of
- * address can be used after it.
+ * Guarantee: a change and its event are one transaction, with the user's row locked, so a code created before a change
+ * of address cannot be used after it.
  */
 
 import { permissionDenied } from '../access/caller.ts';
@@ -13,7 +13,7 @@ import type { Standing } from '../users/reach.ts';
 import type { User } from '../users/store.ts';
 
 /**
- * Users may not say of themselves that an address is theirs, nor be told the code that would show it.
+ * Users may not mark their own address as verified, nor be told the code that would verify it.
  * @throws ApiError 403
  */
 export function requireVouching(standing: Standing, input: { isVerified?: unknown; returnCode?: unknown }): void {
@@ -22,7 +22,7 @@ export function requireVouching(standing: Standing, input: { isVerified?: unknow
 }
 
 /**
- * @param area of the error's id
+ * @param area first part of the error's id
  * @throws ApiError 400 EMAIL-NOT-HUMAN, PHONE-NOT-HUMAN, PASSWORD-NOT-HUMAN, USER-NOT-HUMAN
  */
 export function requireHuman(user: User, area: 'EMAIL' | 'PHONE' | 'PASSWORD' | 'USER'): void {
@@ -32,8 +32,8 @@ export function requireHuman(user: User, area: 'EMAIL' | 'PHONE' | 'PASSWORD' | 
 }
 
 /**
- * Changes the row of a locked user, with its event.
- * @param assignments of the users row, with `values` from `$4` on; `$3` is the time of the change
+ * Changes the row of a locked user and appends the event.
+ * @param assignments for the users row, with `values` from `$4` on; `$3` is the time of the change
  */
 export async function changeUser(
   db: Db,
@@ -53,14 +53,14 @@ export async function changeUser(
   return appended;
 }
 
-/** What a change of a user is answered with. */
+/** The result of a change of a user. */
 export interface Changed {
   event: AppendedEvent;
-  /** When it was to be returned. */
+  /** Set if the request asked to return the code. */
   verificationCode?: string | undefined;
 }
 
-/** The body of such an answer. */
+/** The response body of such a change. */
 export function changedAnswer(
   user: User,
   { event, verificationCode }: Changed,

@@ -1,4 +1,4 @@
-/** Creating and changing human users. */
+/** Routes to create and change human users. */
 import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, may, orgsFor, permissionDenied, selectedOrg } from '../access/caller.ts';
 import { pathId } from '../access/path-id.ts';
@@ -28,9 +28,9 @@ async function postHuman(deps: HumanDeps, req: Request, res: Response): Promise<
 }
 
 /**
- * The organization that the new user goes to. What the body names wins over the header, which is a default for calls
- * that name none.
- * @throws ApiError 403, or 404 to an IAM_OWNER when there is none
+ * The organization of the new user. The body takes precedence over the header, which is the default for calls that name
+ * none.
+ * @throws ApiError 403; for an IAM_OWNER 404 if the organization does not exist
  */
 async function targetOrg(pool: Pool, caller: Caller, named: { orgId: string; orgDomain?: string }): Promise<string> {
   const { orgId, orgDomain } = named;
@@ -48,7 +48,7 @@ async function putHuman(deps: ChangeDeps, req: Request, res: Response): Promise<
   res.json(await changeHuman(deps, caller, { userId, standing }, body));
 }
 
-/** Whether it tries a password or a code, or has something sent to an address that nobody vouches for. */
+/** Whether it tries a password or a code, or sends something to an address that no manager has confirmed. */
 function isTry(standing: Standing, { email, phone, password }: HumanChange): boolean {
   if (standing === 'self') return Boolean(email ?? phone ?? password);
   return password?.currentPassword !== undefined || password?.verificationCode !== undefined;

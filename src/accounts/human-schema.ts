@@ -1,4 +1,4 @@
-/** Bodies of creating and changing a human user (interface.md 4.3, contract section 3). */
+/** Request bodies to create and change a human user (interface.md 4.3, contract section 3). */
 import { z } from 'zod';
 import { notWith } from '../fields/cross-fields.ts';
 import { bool, gender, id, language, requiredText, text } from '../fields/fields.ts';
@@ -37,7 +37,7 @@ export const newHuman = z
   })
   .check(notWith('hashedPassword', 'password'));
 
-/** What is absent stays as it is. */
+/** Absent fields keep their values. */
 const profileChange = z.object({
   givenName: requiredText(200).optional(),
   familyName: requiredText(200).optional(),
@@ -51,7 +51,7 @@ const passwordChange = z
   .object({
     password: password.optional(),
     hashedPassword: hashedPassword.optional(),
-    /** May be longer than a new one may be: an imported hash can be of any. */
+    /** May be longer than a new password: an imported hash can be of a password of any length. */
     currentPassword: requiredText(1000).optional(),
     verificationCode: requiredText(200).optional(),
   })

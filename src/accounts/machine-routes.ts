@@ -1,4 +1,4 @@
-/** Creating machine users. */
+/** Route to create machine users. */
 import { type Request, type Response, Router } from 'express';
 import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
 import { details } from '../db/events.ts';

@@ -1,10 +1,10 @@
 /**
- * Asking for a new password: somebody who manages the user, users themselves, and whoever fills in the page for forgotten
- * passwords.
+ * Password resets: by a manager of the user, by the users themselves, or on the page for forgotten passwords.
  *
- * Guarantee: the page's answer takes the same time whether or not there is such a user, and whatever is mailed. A user
- * gets one such mail a minute at most from it. If we die after the answer and before the commit, nothing was sent, and it
- * can be asked for again.
+ * Guarantee: the page's response takes the same time whether or not the user exists and whatever is sent. The page
+ * sends a user at most one such email a minute.
+ *
+ * On crash: after the response and before the commit, nothing was sent and the user can request it again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -24,7 +24,7 @@ import { PASSWORD_CODES } from './set-password.ts';
 type ResetConfig = Pick<Config, 'CODE_TTL_MS' | 'RESET_CODE_TTL_MS'>;
 
 /**
- * Mails a link that sets a new password, or returns a code that does. Works on a locked human in the caller's transaction.
+ * Emails a link to set a new password, or returns a code for it, in the caller's transaction with the human locked.
  * @throws ApiError 400 PASSWORD-RESET-INACTIVE
  */
 export async function resetPassword(
@@ -46,7 +46,7 @@ export async function resetPassword(
   return { event, verificationCode: await issueCode(db, secrets, code) };
 }
 
-/** A user who is INITIAL gets the initialisation mail again. */
+/** An INITIAL user gets the initialisation mail again. */
 async function mailLink(deps: { db: Db; config: ResetConfig }, user: User, urlTemplate?: string): Promise<void> {
   const { CODE_TTL_MS, RESET_CODE_TTL_MS } = deps.config;
   const mail = { userId: user.id, urlTemplate };
@@ -54,7 +54,7 @@ async function mailLink(deps: { db: Db; config: ResetConfig }, user: User, urlTe
   else await mailCode(deps.db, { ...mail, kind: 'reset_password', codeTtlMs: RESET_CODE_TTL_MS });
 }
 
-/** The page's answer waits for so long, in milliseconds: more than the work takes as a rule. */
+/** Minimum time of the page's response, in milliseconds: longer than the work usually takes. */
 const ANSWER_AFTER_MS = 200;
 
 export interface ForgottenDeps {
@@ -65,8 +65,8 @@ export interface ForgottenDeps {
 }
 
 /**
- * For the page of forgotten passwords: mails a link to the human with this login name, if there is one who is not
- * deactivated. What becomes of it is not told.
+ * For the page of forgotten passwords: emails a link to the human with this login name, if there is one who is not
+ * deactivated. Does not tell the caller what happened.
  * @param ask.urlTemplate checked by `urlTemplateProblem`; absent: our own page
  */
 export async function requestPasswordReset(
@@ -92,7 +92,7 @@ function sendOnce(deps: ForgottenDeps, userId: string, urlTemplate: string | und
   });
 }
 
-/** Whether a mail with a code that is still open was made in the last minute. */
+/** Whether an email with a code that is still open was queued in the last minute. */
 async function wasMailed(db: Db, userId: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `select 1 from mail_outbox m join codes c on c.id = m.code_id

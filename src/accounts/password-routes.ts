@@ -1,8 +1,8 @@
 /**
  * `…/password` and `…/password_reset` (contract section 3).
  *
- * A bearer token is optional for the first one, as a password may be set by whoever holds a code of the user. Everything
- * else needs a caller, and is refused before the body is looked at any further than for a code.
+ * A bearer token is optional for the first one, as a valid code of the user is enough to set a password. Every other
+ * call needs a caller; without one it is refused, and its body is read at most to look for a code.
  */
 import { type Request, type Response, Router } from 'express';
 import type { Caller } from '../access/caller.ts';
@@ -48,7 +48,7 @@ async function postPassword(deps: PasswordDeps, req: Request, res: Response): Pr
   res.json({ details: await setPassword(deps, by, newPassword) });
 }
 
-/** Needs no caller: the code says enough. */
+/** Needs no caller: the code is the authorization. */
 async function setByCode(deps: PasswordDeps, req: Request, res: Response, body: unknown): Promise<void> {
   const userId = pathId(req, 'userId');
   const { newPassword, verificationCode = '' } = parseBody(passwordBody, body, 'PASSWORD-INVALID');
@@ -73,11 +73,11 @@ async function postReset(deps: PasswordDeps, req: Request, res: Response): Promi
 interface Body {
   value?: unknown;
   holdsCode: boolean;
-  /** Why it cannot be read; told to callers only who may be told anything. */
+  /** Why the body cannot be read; reported only to callers with permission. */
   problem?: unknown;
 }
 
-/** Anybody may have us read it, so it is a short one. */
+/** Low, as this body is read for unauthenticated clients too. */
 const MAX_BYTES = 64 * 1024;
 
 async function readForCode(req: Request, res: Response): Promise<Body> {

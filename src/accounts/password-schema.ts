@@ -1,4 +1,4 @@
-/** Bodies of the password calls. */
+/** Request bodies of the password calls. */
 import { z } from 'zod';
 import { notWith } from '../fields/cross-fields.ts';
 import { bool, requiredText } from '../fields/fields.ts';
@@ -7,7 +7,7 @@ import { urlTemplate } from './contact-schema.ts';
 export const passwordBody = z
   .object({
     newPassword: z.object({ password: requiredText(200), changeRequired: bool().default(false) }),
-    /** May be longer than a new one may be: an imported hash can be of any. */
+    /** May be longer than a new password: an imported hash can be of a password of any length. */
     currentPassword: requiredText(1000).optional(),
     verificationCode: requiredText(200).optional(),
   })
@@ -16,7 +16,7 @@ export const passwordBody = z
 /** Text messages are for phone numbers only. */
 const notificationType = z.enum(['NOTIFICATION_TYPE_Email'], 'must be NOTIFICATION_TYPE_Email').optional();
 
-/** `sendLink` when nothing is said. */
+/** The default is `sendLink`. */
 export const passwordResetBody = z
   .object({
     sendLink: z.object({ urlTemplate: urlTemplate().optional(), notificationType }).optional(),

@@ -1,4 +1,4 @@
-/** Users: everything that is mounted, in order. Addresses are in verification-routes.ts, passwords in password-routes.ts. */
+/** All user routes, in order, except addresses (verification-routes.ts) and passwords (password-routes.ts). */
 import { Router } from 'express';
 import { readRoutes } from '../users/read-routes.ts';
 import { stateRoutes } from '../users/state-routes.ts';

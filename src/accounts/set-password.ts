@@ -1,9 +1,11 @@
 /**
- * Setting a password: by the user with the current one, by somebody who manages the user, and what each way ends.
+ * Sets a password: by users with their current one, or by a manager; and revokes what each way must revoke.
  *
- * Guarantee: with the new password, its event and the end of every code that could set another one are one transaction.
- * Whoever sets it anew, by a code or as a manager, ends the user's logins, as somebody else may know the old one; users
- * who change it themselves stay logged in. If we die before the commit the old one holds.
+ * Guarantee: the new password, its event and the revocation of every code that could set another one are one
+ * transaction. A reset by a code or by a manager revokes the user's logins, as somebody else may know the old password;
+ * users who change it with the current one stay logged in.
+ *
+ * On crash: before the commit, the old password stays valid.
  */
 
 import { clearFailures, revokeLogins } from '../access/revocation.ts';
@@ -28,19 +30,19 @@ export interface NewPassword {
 /** Purposes of the codes that set a password. */
 export const PASSWORD_CODES = ['initialise', 'reset_password'] as const;
 
-/** A password that was made in another way; see `hashProblem`. */
+/** A password hashed elsewhere; see `hashProblem`. */
 export interface NewHash {
   hash: string;
   changeRequired: boolean;
 }
 
-/** Writes a password that is ready into the user, whose row is locked. */
+/** Writes the prepared password to the user, whose row is locked. */
 export type PasswordWriter = (db: Db, user: User) => Promise<AppendedEvent>;
 
 /**
- * Sets the password of a human: one's own with the current one, which counts as a login does, or somebody else's.
- * @param by.lock locks the user, who may have become somebody out of reach while we hashed; throws to refuse
- * @throws ApiError 400 PASSWORD-CURRENT, PASSWORD-INVALID (the same one where another is due), PASSWORD-NOT-HUMAN
+ * Sets the password of a human: the caller's own with the current one, which counts as a login attempt, or another's.
+ * @param by.lock locks the user; throws if the caller has lost access to them while we hashed
+ * @throws ApiError 400 PASSWORD-CURRENT, PASSWORD-INVALID (the same one where a change is due), PASSWORD-NOT-HUMAN
  */
 export async function setPassword(
   deps: LoginDeps,
@@ -55,8 +57,8 @@ export async function setPassword(
 }
 
 /**
- * The part of `setPassword` that takes long: checks and hashes.
- * @throws ApiError 400 PASSWORD-CURRENT, PASSWORD-INVALID; the writer PASSWORD-CURRENT, PASSWORD-NOT-HUMAN
+ * The slow part of `setPassword`: checks and hashes.
+ * @throws ApiError 400 PASSWORD-CURRENT, PASSWORD-INVALID; the writer throws PASSWORD-CURRENT, PASSWORD-NOT-HUMAN
  */
 export async function preparePassword(
   deps: LoginDeps,
@@ -80,7 +82,7 @@ export async function hashOf(hasher: Hasher, password: NewPassword | NewHash): P
   return 'hash' in password ? password.hash : hasher.hash(password.password);
 }
 
-/** A human without a password becomes active with it; no other state changes. The user's row is locked. */
+/** An INITIAL human becomes active; no other state changes. The user's row is locked. */
 export async function storePassword(
   db: Db,
   user: User,
@@ -99,7 +101,7 @@ export async function storePassword(
   );
 }
 
-/** As it was before the check. @throws ApiError 400 PASSWORD-CURRENT */
+/** The login as it was before the check. @throws ApiError 400 PASSWORD-CURRENT */
 async function checkCurrent(deps: LoginDeps, userId: string, plain: string): Promise<Login> {
   const login = await findLogin(deps.pool, { userId });
   if (!(await verifyOwnPassword(deps, userId, plain)) || !login) throw wrongPassword();

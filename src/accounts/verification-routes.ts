@@ -1,8 +1,7 @@
 /**
- * `…/email` and `…/phone` (contract section 3): set, ask for the code again, verify.
+ * `…/email` and `…/phone` (contract section 3): set, resend the code, verify.
  *
- * Each is refused to whoever may not reach the user before the body is looked at, and looked into again with the user's
- * row locked.
+ * Each call checks the caller's access to the user before it reads the body, and again with the user's row locked.
  */
 import { type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
@@ -44,7 +43,7 @@ export function verificationRoutes(deps: VerificationDeps): Router {
   return router;
 }
 
-/** First part of the ids of errors. */
+/** First part of the error ids. */
 type Area = 'EMAIL' | 'PHONE';
 type Change<I> = (deps: ContactDeps, user: User, input: I, editor: string) => Promise<Changed>;
 
@@ -59,7 +58,7 @@ function change<S extends z.ZodType<{ returnCode?: unknown; isVerified?: unknown
     const caller = callerOf(res);
     const userId = pathId(req, 'userId');
     const { standing } = await reachForChange(deps.pool, caller, operation, userId);
-    // Else users could have us write to any address or number as often as they like.
+    // Without the limit, users could make us send to any address or number as often as they like.
     if (standing === 'self' && !isAttempt(req)) await countTry(req, res);
     const input = parseBody(schema, await readJson(req, res), `${area}-INVALID`);
     const answer = await transaction(deps.pool, async (db) => {

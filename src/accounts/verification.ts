@@ -1,9 +1,11 @@
 /**
- * What a code is good for: confirming an address or a phone number, and setting a password.
+ * The uses of a code: confirm an email address or a phone number, set a password.
  *
- * Guarantee: a code that is wrong, expired, used or dead, and a user that is not there, are one and the same 400. A
- * change, its event and the end of its code are one transaction. No code changes a state, but that of a user who is
- * INITIAL. If we die before it, one try of the code is spent.
+ * Guarantee: a code that is wrong, expired, used or out of attempts, and an unknown user, all give the same 400. A
+ * change, its event and the consumption of its code are one transaction. A code changes the state only of an INITIAL
+ * user.
+ *
+ * On crash: before the commit, the code has lost one attempt.
  */
 
 import { revokeLogins } from '../access/revocation.ts';
@@ -27,9 +29,9 @@ import {
 
 export interface CodeHolder {
   userId: string;
-  /** As it was typed or came with the link. */
+  /** As the user typed it, or as it came with the link. */
   code: string;
-  /** User id of the caller; the user itself when nobody is logged in. */
+  /** User id of the caller; the user's own id if nobody is logged in. */
   editor: string;
 }
 
@@ -40,7 +42,7 @@ interface CodeDeps {
 
 /**
  * Marks the address verified. A user without a password stays INITIAL: the code of an initialisation mail confirms the
- * address once and stays good for what it is for, the password.
+ * address once and can still be used to set the password.
  * @throws ApiError 400 CODE-INVALID
  */
 export async function verifyEmail(deps: CodeDeps, holder: CodeHolder): Promise<Details> {
@@ -68,8 +70,8 @@ export async function verifyPhone(deps: CodeDeps, holder: CodeHolder): Promise<D
 }
 
 /**
- * Sets a password with the code of an initialisation or a reset. A user who is INITIAL becomes active; one who is locked
- * stays so, and a deactivated one cannot use a code. Who has a code from a mail has shown that the address is theirs.
+ * Sets a password with the code of an initialisation or a reset. An INITIAL user becomes active, a locked user stays
+ * locked, and a deactivated user cannot use a code. A code that was emailed also proves that the address is the user's.
  * @throws ApiError 400 CODE-INVALID
  */
 export async function setPasswordByCode(
@@ -81,7 +83,7 @@ export async function setPasswordByCode(
 }
 
 /**
- * The part of `setPasswordByCode` that takes long: tries the code and hashes.
+ * The slow part of `setPasswordByCode`: checks the code and hashes.
  * @throws ApiError 400 CODE-INVALID, as does the writer
  */
 export async function preparePasswordByCode(
@@ -121,8 +123,8 @@ function changeLocked(
 }
 
 function codeInvalid(): ApiError {
-  return invalidArgument(CODE_INVALID, 'The code is wrong, used or expired.');
+  return invalidArgument(CODE_INVALID, 'The code is wrong, already used or expired.');
 }
 
-/** Id of the one answer to every code that is not good. */
+/** Error id for every invalid code. */
 export const CODE_INVALID = 'CODE-INVALID';

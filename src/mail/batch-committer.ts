@@ -1,21 +1,23 @@
 /**
- * Group commit for outcomes of mails: what ends while one commit is under way goes into the next one.
+ * Group commit for mail outcomes: outcomes that arrive during one commit go into the next one.
  *
- * Guarantee: `settle` returns once its outcome is durable. A group is at most as large as there are deliveries in
- * progress, so there is nothing to bound. If we die here the mail is delivered again, byte for byte the same.
+ * Guarantee: `settle` returns once its outcome is durable. A group is never larger than the number of deliveries in
+ * progress, so it needs no limit.
+ *
+ * On crash: the mail is delivered again, byte for byte the same.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MailOutcome } from './settle.ts';
 
 export interface BatchCommitter {
-  /** @throws Error when the database refused the group again and again */
+  /** @throws Error when the database refused the group after all retries */
   settle(outcome: MailOutcome): Promise<void>;
 }
 
 export interface BatchCommitterOptions {
-  /** How long the first of a group waits for others, in milliseconds. */
+  /** How long the first outcome of a group waits for others, in milliseconds. */
   gatherMs?: number;
-  /** Pauses before each further try of a group that the database refused, in milliseconds. */
+  /** Pauses before each retry of a group that the database refused, in milliseconds. */
   retryDelaysMs?: readonly number[];
 }
 

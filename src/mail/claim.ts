@@ -1,30 +1,31 @@
 /**
- * Which mails go next: those of no import first, as somebody waits for them; then imports take turns, so that a large one
- * keeps no other waiting. An import whose mails are held is passed by.
+ * Claims the next mails. Mails outside imports come first, as somebody waits for them; then imports are served in turn,
+ * so that a large one never blocks the others. Imports whose mails are held are skipped.
  *
- * Guarantee: no two callers get the same row, and none waits for another. With a rate for one import, no more than one
- * mail and a tenth of a second's worth are handed over beyond it, whoever asks. If we die after a claim its rows are due again when
- * the hand-over has run out.
+ * Guarantee: no two callers get the same row, and none waits for another. With a rate per import, all callers together
+ * exceed it by at most one mail and a tenth of a second's worth.
+ *
+ * On crash: claimed rows are due again when the claim expires.
  */
 import type { Db } from '../db/pool.ts';
 import type { MailPointer } from './outbox.ts';
 
 export interface ClaimedMail {
   pointer: MailPointer;
-  /** Somebody waits for it: it goes before all mails of imports. */
+  /** Outside imports: somebody waits for it, so it goes before all mails of imports. */
   isAlone: boolean;
-  /** Of an import whose mails were held until now, for the first time. */
+  /** The first attempt for a mail of an import whose mails were held before. */
   isReleased: boolean;
 }
 
 export interface ClaimSettings {
-  /** When rows that were claimed are due again, in milliseconds. */
+  /** Time after which claimed rows are due again, in milliseconds. */
   handOverMs: number;
   /** Mails of one import a second; 0: no limit. */
   perImportRate?: number;
 }
 
-/** Takes at most `limit` due rows, of each import its oldest. */
+/** Claims at most `limit` due rows, the oldest of each import first. */
 export async function claimDue(db: Db, limit: number, settings: ClaimSettings): Promise<ClaimedMail[]> {
   const { handOverMs, perImportRate = 0 } = settings;
   const alone = await claim(db, 'claim-alone', ALONE, [limit, handOverMs]);
@@ -50,7 +51,7 @@ async function claim(db: Db, name: string, text: string, values: unknown[]): Pro
   }));
 }
 
-// The array is for the index of ids, which a planner that knows of few mails would else read as a whole.
+// The array makes the planner use the index of ids; a planner that expects few mails would read all of it otherwise.
 const HAND_OVER = `update mail_outbox m set next_attempt_at = now() + $2 * interval '1 millisecond'
   from due where m.id = any(array(select id from due)) and m.id = due.id returning m.id, m.attempts, due.import_id is null as alone, due.released`;
 
@@ -62,8 +63,8 @@ with due as (
 )
 ${HAND_OVER}`;
 
-// Jumps from import to import over the index, whatever the number of their mails. The look-ups are written so that they stay
-// look-ups: as plain joins, a planner that knows of few mails or imports would read all of them.
+// Skips from import to import over the index, however many mails they have. The lateral and scalar subqueries force
+// index lookups: with plain joins, a planner that expects few mails or imports would read all of them.
 const OPEN = `
 with recursive next_import (id) as (
   (select import_id from mail_outbox where state = 'pending' and import_id is not null order by import_id limit 1)
@@ -95,8 +96,9 @@ turn as materialized (select open.id, open.released, share.n from open, share or
 ${DUE}
 ${HAND_OVER}`;
 
-// `mails_free_at` is when what was handed over is used up at the rate; one mail and a tenth of a second ahead of it may go.
-// One clock for both ends of the reckoning: with two, a microsecond between them would cost a mail.
+// `mails_free_at` is when the mails handed over so far are used up at the rate; one mail and a tenth of a second's
+// worth may go ahead of it. Both ends of the calculation use now(): with two clocks, a microsecond's difference could
+// cost a mail.
 const TURNS_RATED = `${OPEN},
 turn as materialized (
   select open.id, open.released, least(share.n, greatest(0, floor(

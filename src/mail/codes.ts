@@ -1,9 +1,12 @@
 /**
- * Codes: HMACs that are stored nowhere; a row says whether one is still good. They are mailed, or returned to the caller.
+ * Codes: HMACs that are never stored; a row says whether a code is still valid. They are emailed, sent as text
+ * messages, or returned to the caller.
  *
- * Guarantee: a code is used once, before its time runs out, and each look at it is counted first, so that no number of
- * parallel guesses exceeds MAX_TRIES. Of one purpose a user has one open code, the newest; a mail whose code has ended
- * is not sent any more. If we die after a try was counted, that try is spent.
+ * Guarantee: a code is used at most once, before it expires, and each attempt is counted before the check, so parallel
+ * guesses never exceed MAX_TRIES. A user has one open code per purpose, the newest; a mail whose code has ended is not
+ * sent.
+ *
+ * On crash: an attempt that was counted is spent.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Db } from '../db/pool.ts';
@@ -11,13 +14,13 @@ import type { Secrets } from '../secrets.ts';
 import type { MailKind } from './links.ts';
 import { dropUnsentMails, enqueueMail, type NewMail } from './outbox.ts';
 
-/** Tries, right or wrong, after which a code is dead. */
+/** Attempts, right or wrong, after which a code is void. */
 export const MAX_TRIES = 5;
 
 export interface Code {
   id: string;
   purpose: MailKind;
-  /** Who has it has read the user's mail; a code that was returned says nothing of the kind. */
+  /** Possession proves access to the user's mailbox or phone; a code that was returned to the caller proves nothing. */
   mailed: boolean;
 }
 
@@ -25,7 +28,7 @@ interface CodeRow extends Code {
   generation: number;
 }
 
-/** The open code of the user that `entered` is; every open code of these purposes loses one try. */
+/** The user's open code that equals `entered`; every open code of these purposes loses one attempt. */
 export async function tryCode(
   { db, secrets }: { db: Db; secrets: Secrets },
   { userId, entered, purposes }: { userId: string; entered: string; purposes: readonly MailKind[] },
@@ -46,7 +49,7 @@ export async function tryCode(
   return found && { id: found.id, purpose: found.purpose, mailed: found.mailed };
 }
 
-/** Uses a code up; false when somebody else was faster or its time has run out. */
+/** Consumes a code; false when another request was faster or the code has expired. */
 export async function useCode(db: Db, code: Code): Promise<boolean> {
   const { rowCount } = await db.query(
     'update codes set used_at = now() where id = $1 and used_at is null and expires_at > clock_timestamp()',
@@ -55,13 +58,13 @@ export async function useCode(db: Db, code: Code): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** Whether a code is still as it was found; for what does not use it up. The user's row is locked. */
+/** Whether a code that was found is still unused; for uses that do not consume it. The user's row is locked. */
 export async function isOpen(db: Db, code: Code): Promise<boolean> {
   const { rowCount } = await db.query('select 1 from codes where id = $1 and used_at is null', [code.id]);
   return rowCount === 1;
 }
 
-/** Ends all open codes of one user, or of many, with these purposes; their unsent mails are dropped. The users' rows are locked. */
+/** Revokes the open codes of these purposes of one or many users and drops their unsent mails. The users are locked. */
 export async function revokeCodes(db: Db, userId: string | string[], purposes: readonly MailKind[]): Promise<void> {
   const { rows } = await db.query<{ id: string }>(
     `update codes set used_at = now()
@@ -74,15 +77,15 @@ export async function revokeCodes(db: Db, userId: string | string[], purposes: r
   await dropUnsentMails(db, userId, codeIds);
 }
 
-/** As `enqueueMail`; ends the older codes of the purpose. The user's row is locked. */
+/** As `enqueueMail`, and revokes older codes of the same purpose. The user's row is locked. */
 export async function mailCode(db: Db, mail: NewMail): Promise<void> {
   await revokeCodes(db, mail.userId, [mail.kind]);
   await enqueueMail(db, mail);
 }
 
 /**
- * A code for the caller to hand on: nothing is mailed. Ends the older codes of the purpose. The user's row is locked.
- * @param codeTtlMs how long it is good for, in milliseconds
+ * Creates a code for the caller to deliver; nothing is sent. Revokes older codes of the purpose. The user is locked.
+ * @param codeTtlMs how long the code is valid, in milliseconds
  */
 export async function issueCode(
   db: Db,

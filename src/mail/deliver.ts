@@ -1,8 +1,9 @@
 /**
- * The mail job: load, compose, send, settle. A text message is a mail here: its kind says which way it goes.
+ * The mail job: load, compose, send, settle. A text message is a mail here too: its kind decides the transport.
  *
  * Guarantee: a mail settles as sent or failed once, however often it is delivered, and each delivery is byte-identical.
- * If we die between the send and the settle, the row is handed over again and the same bytes go out again.
+ *
+ * On crash: between send and settle, the row is handed over again and the same bytes are sent again.
  */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
@@ -20,7 +21,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Pauses after the first, second … failed attempt, in milliseconds; one attempt more than there are pauses. */
+/** Pauses after the first, second … failed attempt, in milliseconds; there is one attempt more than pauses. */
 export const RETRY_DELAYS_MS: readonly number[] = [
   5 * SECOND,
   30 * SECOND,
@@ -42,7 +43,7 @@ export interface DeliverDeps {
   retryDelaysMs?: readonly number[];
 }
 
-/** `gone`: settled before, deleted with its user, or a job of an attempt that is over. */
+/** `gone`: already settled, deleted with its user, or a job of an earlier attempt. */
 export type Delivery = 'sent' | 'retry' | 'failed' | 'gone';
 
 /** Delivers one mail. @throws Error when the database cannot be reached; the row is then handed over again */
@@ -68,7 +69,7 @@ async function attempt(deps: DeliverDeps, mail: LoadedMail): Promise<SendResult>
   return result.sent ? result : { ...result, reason: tidy(result.reason, code) };
 }
 
-/** Composes first, so that what cannot be composed is told from what cannot be sent. */
+/** Composes first, to tell a mail that cannot be composed from one that cannot be sent. */
 async function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Promise<() => Promise<SendResult>> {
   if (mail.kind === 'verify_phone') {
     const message = textMessage(mail, code);
@@ -98,7 +99,7 @@ function compose(config: DeliverDeps['config'], mail: LoadedMail, kind: LinkKind
   return composeMail({ ...address, toName: mail.display_name ?? '', toAddress: mail.email }, content);
 }
 
-/** A mail is not tried again when its code would have run out by then. */
+/** A mail is not retried if its code would have expired by then. */
 function outcomeOf(result: SendResult, mail: LoadedMail, delays: readonly number[]) {
   if (result.sent) return { state: 'sent' as const, error: null, delayMs: 0 };
   const delayMs = result.permanent ? undefined : delays[mail.attempts];
@@ -108,13 +109,13 @@ function outcomeOf(result: SendResult, mail: LoadedMail, delays: readonly number
   return { state: 'pending' as const, error: result.reason, delayMs };
 }
 
-/** Some servers quote the message they refuse; neither its code nor what PostgreSQL cannot hold is kept. */
+/** Some servers quote the message they refuse: removes its code, and characters that PostgreSQL cannot store. */
 function tidy(reason: string, code: string): string {
   const line = reason.replaceAll(code, '…').replace(/\p{Cc}+/gu, ' ');
   return Array.from(line).slice(0, 500).join('').toWellFormed();
 }
 
-/** Without the server's words, which may name the recipient. */
+/** Omits the server's text, which may name the recipient. */
 function logRefusal(logger: Logger, mail: LoadedMail, state: string, result: SendResult): void {
   const permanent = !result.sent && result.permanent;
   logger.warn({ mail: mail.id, attempt: mail.attempts + 1, permanent, next: state }, 'mail was not taken');

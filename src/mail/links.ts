@@ -1,7 +1,7 @@
 /**
- * The link of a mail: our own page, or the caller's page by its URL template.
+ * The link in an email: to our own page, or to the caller's page by its URL template.
  *
- * Guarantee: ids and codes are percent-encoded down to characters that no mail program takes for the end of a link.
+ * Guarantee: ids and codes are percent-encoded so that no mail program ends the link early.
  */
 
 export interface LinkParts {
@@ -10,12 +10,12 @@ export interface LinkParts {
   code: string;
 }
 
-/** What a code is for, and with it the mail that brings it. */
+/** The purpose of a code, and so the kind of mail that carries it. */
 export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone';
-/** Kinds that bring a link; the other one is a text message, whose code is typed. */
+/** Kinds that carry a link; the other one is a text message, whose code the user types. */
 export type LinkKind = Exclude<MailKind, 'verify_phone'>;
 
-/** Where the mails' links lead, below the public address. */
+/** Paths of the pages that the links open, below the public address. */
 export const PAGE_PATHS: Record<LinkKind, string> = {
   verify_email: '/ui/verify',
   initialise: '/ui/init',
@@ -30,7 +30,7 @@ export function pageLink(baseUrl: string, kind: LinkKind, parts: LinkParts): str
   return `${baseUrl}${PAGE_PATHS[kind]}?userId=${encode(parts.userId)}&code=${encode(parts.code)}`;
 }
 
-/** Fills in `{{.UserID}}`, `{{.Code}}` and `{{.OrgID}}`; the template is one that `urlTemplateProblem` finds good. */
+/** Fills in `{{.UserID}}`, `{{.Code}}` and `{{.OrgID}}` in a template that `urlTemplateProblem` accepts. */
 export function templateLink(template: string, parts: LinkParts): string {
   return template.replace(PLACEHOLDER, (whole, name: string) => {
     const value = placeholder(name, parts);
@@ -38,10 +38,10 @@ export function templateLink(template: string, parts: LinkParts): string {
   });
 }
 
-/** What is wrong with a caller's URL template, if anything; for the operations that take one. */
+/** What is wrong with a caller's URL template; undefined if it is valid. */
 export function urlTemplateProblem(template: string): string | undefined {
   for (const [whole, name] of template.matchAll(PLACEHOLDER)) {
-    if (placeholder(name as string, NO_PARTS) === undefined) return `must not hold ${whole}`;
+    if (placeholder(name as string, NO_PARTS) === undefined) return `must not contain ${whole}`;
   }
   const filled = templateLink(template, { userId: '1', orgId: '1', code: '1' });
   if (/[\s<>"{}\\^`]/.test(filled) || !URL.canParse(filled)) return 'must be a URL';
@@ -61,7 +61,7 @@ function placeholder(name: string, parts: LinkParts): string | undefined {
   }
 }
 
-/** encodeURIComponent leaves `!'()*` alone, at which programs that look for links may stop. */
+/** Also encodes `!'()*`, which encodeURIComponent leaves alone and at which programs that detect links may stop. */
 function encode(value: string): string {
   return encodeURIComponent(value).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }

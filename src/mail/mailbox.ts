@@ -1,14 +1,16 @@
 /**
- * The local mailbox: every mail is a file that any mail program opens, every text message a file of plain text.
+ * The local mailbox: every mail is a file that any mail program can open, every text message a plain text file.
  *
- * Guarantee: a file is whole or absent, and a mail that is delivered twice is one file. The files hold codes, so only
- * our own user may read them. If we die here a `.tmp` file stays, which the next delivery of that mail replaces.
+ * Guarantee: a file is complete or absent, and a mail delivered twice is one file. The files hold codes, so only our
+ * own system user can read them.
+ *
+ * On crash: a `.tmp` file may remain; the next delivery of that mail writes the complete file.
  */
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SendResult, TextTransport, Transport } from './transport.ts';
 
-/** @param folder made when the first mail comes */
+/** @param folder created with the first mail */
 export function openMailbox(folder: string): Transport {
   const keep = keeper(folder);
   return {
@@ -23,7 +25,7 @@ export function openTextMailbox(folder: string): TextTransport {
   return { send: ({ id, to, text }) => keep(textFileName(id), `To: ${to}\n\n${text}\n`) };
 }
 
-/** The file name of a mail: in the order of the outbox. */
+/** The file name of a mail; names sort in the order of the outbox. */
 export function mailFileName(outboxId: string): string {
   return `mail-${outboxId.padStart(8, '0')}.eml`;
 }
@@ -41,7 +43,7 @@ function keeper(folder: string): (name: string, content: string | Buffer) => Pro
       await put(join(folder, name), content);
       return { sent: true };
     } catch (error) {
-      // Somebody may have removed the folder; the next mail makes it again.
+      // Somebody may have removed the folder; the next mail creates it again.
       made = undefined;
       return { sent: false, permanent: false, reason: `local mailbox: ${(error as NodeJS.ErrnoException).code}` };
     }

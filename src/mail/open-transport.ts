@@ -1,6 +1,6 @@
 /**
- * Where mails go: a mail server (SMTP_URL), or files in DATA_DIR/mailbox. Text messages: a gateway (SMS_URL), or files
- * beside the mails.
+ * Chooses the transports. Emails go to a mail server (SMTP_URL) or to files in DATA_DIR/mailbox; text messages go to a
+ * gateway (SMS_URL) or to files in the same folder.
  */
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
@@ -9,7 +9,7 @@ import { openSmsGateway } from './sms-gateway.ts';
 import { openSmtp } from './smtp.ts';
 import type { TextTransport, Transport } from './transport.ts';
 
-/** The transport that the configuration asks for. Nothing is connected or written before the first mail. */
+/** Opens the configured transport. Nothing is connected or written before the first mail. */
 export function openTransport(config: Pick<Config, 'SMTP_URL' | 'DATA_DIR'>): Transport {
   return config.SMTP_URL ? openSmtp(config.SMTP_URL) : openMailbox(mailboxFolder(config));
 }

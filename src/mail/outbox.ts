@@ -1,15 +1,16 @@
 /**
- * The outbox: mails that are due, written in the transaction that makes them due.
+ * The outbox: mails that are due, written in the transaction that makes them due. settle.ts writes their outcomes.
  *
- * Guarantee: no mail without its user, no user without its mail. If we die here nothing is lost: a row that was handed
- * to the queue is due again when its hand-over has run out. How a row ends is in settle.ts.
+ * Guarantee: no mail without its user, no user without the mail that is due.
+ *
+ * On crash: nothing is lost; a row that was claimed for the queue is due again when its claim expires.
  */
 import type { Db } from '../db/pool.ts';
 import type { MailKind } from './links.ts';
 
 /**
- * SQL over `mail_outbox m` that is looked up by id or by user. Compared as text, as the index of what is due, over the enum, holds
- * the mails of everybody: a planner that knows of few reads all of it.
+ * SQL over `mail_outbox m`, for lookups by id or by user. It compares as text to avoid the index of due mails, which is
+ * on the enum and holds the mails of all users: a planner that expects few rows would read all of it.
  */
 export const IS_UNSENT = `m.state::text = 'pending'`;
 
@@ -18,13 +19,13 @@ export interface NewMail {
   userId: string;
   /** Checked by `urlTemplateProblem`; absent: our own page. */
   urlTemplate?: string | undefined;
-  /** How long the code is good for, in milliseconds. */
+  /** How long the code is valid, in milliseconds. */
   codeTtlMs: number;
 }
 
 /**
- * Makes a code and the mail that carries it, due at once, for a user without older ones (else see `mailCode`). Call it in
- * the transaction of the change itself.
+ * Creates a code and the mail that carries it, due at once, for a user without older ones (else use `mailCode`). Call
+ * it in the transaction of the change itself.
  */
 export async function enqueueMail(db: Db, mail: NewMail): Promise<{ outboxId: string; codeId: string }> {
   const { rows } = await db.query<{ id: string; code_id: string }>(
@@ -39,21 +40,21 @@ export async function enqueueMail(db: Db, mail: NewMail): Promise<{ outboxId: st
   return { outboxId: row.id, codeId: row.code_id };
 }
 
-/** A due row as the queue knows it: a pointer. */
+/** A due row as the queue holds it: a pointer. */
 export interface MailPointer {
   id: string;
   /** Attempts made before this one. */
   attempt: number;
 }
 
-/** Makes rows due at once that were claimed and could not be handed over. */
+/** Makes claimed rows due at once, after they could not be handed to the queue. */
 export async function releaseClaim(db: Db, ids: string[]): Promise<void> {
   await db.query(`update mail_outbox m set next_attempt_at = now() where m.id = any($1::bigint[]) and ${IS_UNSENT}`, [
     ids,
   ]);
 }
 
-/** All that a mail is made of. */
+/** All data that a mail is composed from. */
 export interface LoadedMail {
   id: string;
   kind: MailKind;
@@ -73,7 +74,7 @@ export interface LoadedMail {
   org_name: string | null;
 }
 
-/** A mail that is still to be sent; undefined when it has settled or its user is gone. */
+/** A mail that is still to be sent; undefined when it has settled or its user was deleted. */
 export async function loadMail(db: Db, id: string): Promise<LoadedMail | undefined> {
   const { rows } = await db.query<LoadedMail>(
     `select m.id, m.kind, m.attempts, m.created_at, m.url_template, m.import_id, m.code_id,
@@ -90,10 +91,10 @@ export async function loadMail(db: Db, id: string): Promise<LoadedMail | undefin
 }
 
 /**
- * Drops unsent mails of one user, or of many, and takes them off the accounts of their imports: those of a user who is about to be
- * deleted, or those that carry codes that have ended.
+ * Drops unsent mails of one or many users and subtracts them from the counts of their imports. For users who are about
+ * to be deleted, or for codes that have ended.
  * Locks imports before mails, as settling does, so the two cannot deadlock. Call it in the transaction of the change.
- * @param codeIds absent: all of them
+ * @param codeIds only mails with these codes; absent: all
  */
 export async function dropUnsentMails(
   db: Db,

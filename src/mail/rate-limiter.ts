@@ -1,17 +1,18 @@
 /**
- * One rate for all processes that send: each mail has a moment of its own at which it may go, evenly after the one before.
+ * One rate limit for all processes that send: each mail gets its own time slot, evenly spaced after the one before.
  *
- * The next free moment is a row of the database. It moves on by what is asked for at once, and never lies in the past: what
- * was not used is lost, not saved up (a leaky bucket of one, the Generic Cell Rate Algorithm of ITU-T I.371).
- * If we die the moments that we had are lost; nobody else gets them. The row is never further ahead than MOST_AHEAD, whoever dies
- * and whatever happens to the clock.
+ * The next free slot is a row of the database. Each request moves it ahead by the number of slots it takes. It never
+ * lies in the past: unused slots are lost, not saved up (a leaky bucket of one, the Generic Cell Rate Algorithm of
+ * ITU-T I.371). The row is never further ahead than MOST_AHEAD, even after crashes and changes of the clock.
+ *
+ * On crash: the slots of the process are lost; no other process gets them.
  */
 import type { Db } from '../db/pool.ts';
 
 export interface RateLimiter {
-  /** Resolves when one more mail may go, or false when it was stopped before. @throws when the database cannot be reached */
+  /** Resolves to true when one more mail may go, to false when stopped. @throws when the database cannot be reached */
   turn(): Promise<boolean>;
-  /** Nobody waits any longer. */
+  /** Ends all waits. */
   stop(): void;
 }
 
@@ -20,7 +21,7 @@ interface Turn {
   reject(error: unknown): void;
 }
 
-/** Longer than all processes together wait for: each asks for about a second's worth. */
+/** Longer than the slots that all processes together take ahead: each takes about a second's worth. */
 const MOST_AHEAD = '60 seconds';
 
 /** @param rate mails a second over all processes */
@@ -67,7 +68,7 @@ export function openRateLimiter(db: Db, rate: number): RateLimiter {
   };
 }
 
-/** In how many milliseconds the first of `count` moments is. */
+/** Milliseconds until the first of `count` slots. */
 async function firstOf(db: Db, count: number, rate: number): Promise<number> {
   const { rows } = await db.query<{ ms: number }>({
     name: 'mail-pace',

@@ -1,10 +1,11 @@
 /**
- * Moves mails that are due from the outbox to the queue, as pointers.
+ * Moves due mails from the outbox to the queue, as pointers.
  *
- * Guarantee: the queue holds a bounded number of mails whatever the outbox holds; any number of relays may run, as a row
- * is claimed by one of them (`for update skip locked`). A claim pushes the row's next attempt into the future: if we
- * die after it, or the queue forgets the job, the row is due again when that time has come, and until then an id that
- * the queue still knows is ignored.
+ * Guarantee: the queue holds a bounded number of mails however many the outbox holds. Any number of relays may run, as
+ * only one of them claims a row (`for update skip locked`).
+ *
+ * On crash: a claim moves the row's next attempt into the future. If we crash after it, or the queue loses the job, the
+ * row is due again at that time. If the queue still has the job's id, it ignores the duplicate.
  */
 import type { Pool } from '../db/pool.ts';
 import { type Patience, retryWhileUnavailable } from '../db/retry.ts';
@@ -12,9 +13,9 @@ import { type ClaimedMail, claimDue } from './claim.ts';
 import { type MailPointer, releaseClaim } from './outbox.ts';
 import { prepareReleased } from './released.ts';
 
-/** The queue as the relay sees it. */
+/** The queue as the relay uses it. */
 export interface MailQueue {
-  /** Jobs that wait or run. */
+  /** Number of jobs that wait or run. */
   depth(): Promise<number>;
   add(jobs: Array<{ id: string; data: MailPointer; urgent?: boolean }>): Promise<void>;
 }
@@ -25,26 +26,26 @@ export interface RelayDeps {
 }
 
 export interface RelayOptions {
-  /** Most mails in the queue. */
+  /** Maximum number of mails in the queue. */
   window: number;
-  /** How long the queue has for a mail before it is handed over again, in milliseconds. */
+  /** Time after which a claimed mail is due again, in milliseconds. */
   handOverMs?: number;
   /** Mails of one import a second; 0 or absent: no limit. */
   perImportRate?: number;
-  /** How long the code of a mail that was held is good for, from its hand-over on. */
+  /** How long the code of a released mail is valid from its hand-over on, in milliseconds. */
   codeTtlMs: number;
-  /** For giving back what could not be handed over: queue and database may be away at once. */
+  /** For releasing claims after a failed hand-over: queue and database may be unavailable at the same time. */
   patience?: Patience;
 }
 
 /**
- * As long as a mail waits when the queue forgot it. A mail that is still in the queue then is offered again and ignored,
- * which costs one look a minute at what waits.
+ * How long a mail waits if the queue lost its job. A mail that is still in the queue after that time is added again and
+ * ignored, which costs one read of the waiting mails a minute.
  */
 const HAND_OVER_MS = 60_000;
 const SLICE = 500;
 
-/** Hands one slice over; returns how many mails it held. */
+/** Hands one slice over to the queue; returns its number of mails. */
 export async function relayOnce({ pool, queue }: RelayDeps, options: RelayOptions): Promise<number> {
   const room = options.window - (await queue.depth());
   if (room <= 0) return 0;

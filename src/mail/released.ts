@@ -1,12 +1,14 @@
 /**
- * Mails that were held, at the moment they go out: their codes begin to run only now, and who was stopped meanwhile gets
- * none. Who verified the address or set a password took the mail along (codes.ts).
- * If we die in between, the mails are claimed and made ready once more.
+ * Prepares held mails when they are released: their codes' lifetime starts now, and users who have since been
+ * deactivated or locked get no mail. If a user has since verified the address or set a password, that dropped the mail
+ * (codes.ts).
+ *
+ * On crash: the mails are claimed and prepared again.
  */
 import { type Pool, transaction } from '../db/pool.ts';
 import { dropUnsentMails, IS_UNSENT } from './outbox.ts';
 
-/** @param codeTtlMs how long the codes are good for from now on, in milliseconds */
+/** @param codeTtlMs how long the codes are valid from now on, in milliseconds */
 export async function prepareReleased(pool: Pool, mailIds: string[], codeTtlMs: number): Promise<void> {
   if (mailIds.length === 0) return;
   await transaction(pool, async (db) => {

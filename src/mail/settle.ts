@@ -1,13 +1,14 @@
 /**
- * How mails end: the one place that writes outcomes.
+ * The only place that writes the outcomes of mails.
  *
- * Guarantee: a row settles once, and its import counts it in the same transaction. If we die here the outcome is unknown
- * and the mail is delivered again, byte for byte the same.
+ * Guarantee: a row settles once, and its import counts it in the same transaction.
+ *
+ * On crash: the outcome is unknown and the mail is delivered again, byte for byte the same.
  */
 import { type Db, type Pool, transaction } from '../db/pool.ts';
 import { IS_UNSENT } from './outbox.ts';
 
-/** How one attempt ended. `state` pending: to be tried again after `delayMs`. */
+/** How one attempt ended. `state` pending: retried after `delayMs`. */
 export interface MailOutcome {
   id: string;
   attempt: number;
@@ -18,12 +19,12 @@ export interface MailOutcome {
 }
 
 /**
- * Writes outcomes of many mails at once. A mail that was sent counts as sent whatever another attempt says; a failure
- * counts only for the attempt it belongs to; each settles, and is counted on its import, once.
+ * Writes the outcomes of many mails at once. A mail that was sent counts as sent regardless of other attempts; a
+ * failure counts only for its own attempt. Each mail settles, and is counted on its import, once.
  */
 export async function settleMails(pool: Pool, outcomes: MailOutcome[]): Promise<void> {
   await transaction(pool, async (db) => {
-    // Imports before mails, as in an undo, whose deletes reach the mails: no two of us wait for each other.
+    // Locks imports before mails, as an undo does, whose deletes reach the mails: the two cannot deadlock.
     const imports = outcomes.flatMap((o) => (o.importId && o.state !== 'pending' ? [o.importId] : []));
     if (imports.length > 0) {
       await db.query('select id from imports where id = any($1::bigint[]) order by id for update', [imports]);

@@ -1,19 +1,21 @@
 /**
- * Delivery of text messages through an HTTP gateway (SMS_URL), which gets `POST {to, text}` as JSON.
+ * Delivers text messages through an HTTP gateway (SMS_URL), which gets `POST {to, text}` as JSON.
  *
- * Guarantee: a message that the gateway took (2xx) is reported as sent, and no send takes longer than 15 seconds. If we die
- * between its answer and our own record of it, the same request goes out again, with the same `Idempotency-Key`.
+ * Guarantee: a message that the gateway accepted (2xx) is reported as sent, and no send takes longer than 15 seconds.
+ *
+ * On crash: between the gateway's response and our record of it, the same request is sent again, with the same
+ * `Idempotency-Key`.
  */
 import type { TextMessage } from './text-message.ts';
 import type { SendResult, TextTransport } from './transport.ts';
 
 const SEND_MS = 15_000;
 
-/** 4xx that speak of us, or of now, rather than of this message: log-in, permission, proxy, timing, rate. */
+/** 4xx that are about us or temporary, not about this message: login, permission, proxy, timing, rate. */
 const NOT_OF_THIS_MESSAGE = new Set([401, 403, 407, 408, 425, 429]);
 
 /**
- * @param url `https://user:password@host/path`; the log-in goes out as basic authentication
+ * @param url `https://user:password@host/path`; user and password are sent as basic authentication
  * @param sendMs how long one send may take, in milliseconds
  */
 export function openSmsGateway(url: string, sendMs = SEND_MS): TextTransport {
@@ -41,7 +43,7 @@ function addressOf(url: string): { address: string; headers: Record<string, stri
   return { address: address.href, headers };
 }
 
-/** A redirect is not followed: the gateway would be another one than was configured. */
+/** Does not follow redirects: they would lead to a gateway other than the configured one. */
 function requestOf({ key, to, text }: TextMessage, login: Record<string, string>): RequestInit {
   return {
     method: 'POST',
@@ -56,7 +58,7 @@ function refusal(status: number): SendResult {
   return { sent: false, permanent, reason: `SMS gateway answered ${status}` };
 }
 
-/** `fetch failed` says nothing; its cause does. */
+/** The message `fetch failed` says nothing; the error's cause does. */
 function causeOf(error: unknown): string {
   const { cause, message } = error as Error;
   const { code, message: why } = (cause ?? {}) as NodeJS.ErrnoException;

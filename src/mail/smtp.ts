@@ -1,13 +1,14 @@
 /**
- * Delivery over SMTP, on a bounded number of connections that are kept open.
+ * Delivers mail over SMTP, on a bounded number of persistent connections.
  *
- * Guarantee: a mail that the server acknowledged is reported as sent, and no send takes longer than SEND_MS. If we die
- * between the server's acknowledgement and our own record of it, the mail goes out again, byte for byte the same.
+ * Guarantee: a mail that the server acknowledged is reported as sent, and no send takes longer than SEND_MS.
+ *
+ * On crash: between the server's acknowledgement and our record of it, the mail is sent again, byte for byte the same.
  */
 import { createTransport } from 'nodemailer';
 import type { SendResult, Transport } from './transport.ts';
 
-/** Connections of one process; deliveries beyond them wait for one. */
+/** Connections of one process; further deliveries wait for a free one. */
 export const SMTP_CONNECTIONS = 8;
 const SEND_MS = 120_000;
 
@@ -15,7 +16,7 @@ const LIMITS = {
   pool: true,
   maxConnections: SMTP_CONNECTIONS,
   maxMessages: 1000,
-  // Our own retries wait longer; one at once covers a connection that the server closed while it was idle.
+  // Our own retries wait longer; one immediate retry covers an idle connection that the server has closed.
   maxRequeues: 1,
   connectionTimeout: 10_000,
   greetingTimeout: 10_000,
@@ -44,17 +45,17 @@ export function openSmtp(url: string): Transport {
   };
 }
 
-/** What nodemailer puts on its errors. */
+/** The properties that nodemailer sets on its errors. */
 interface SmtpError extends Error {
   code?: string;
-  /** The server's three digits. */
+  /** The server's three-digit reply code. */
   responseCode?: number;
   command?: string;
 }
 
 /**
- * Permanent is what the server says of this recipient or this message (5xx after RCPT TO or DATA), and an address that
- * cannot be put into an envelope. A 5xx before that speaks of us (log-in, sender, blocked host) and can be mended.
+ * Permanent errors: the server refuses this recipient or this message (5xx after RCPT TO or DATA), or the address does
+ * not fit into an envelope. A 5xx before that is about us (login, sender, blocked host) and can be fixed.
  */
 function refusal(error: SmtpError): SendResult {
   const ofThisMail = error.command === 'RCPT TO' || error.command === 'DATA';

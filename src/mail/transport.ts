@@ -1,7 +1,7 @@
 /**
- * What takes a mail or a text message; `open-transport.ts` chooses it.
+ * The interface that delivers emails and text messages; `open-transport.ts` chooses the implementation.
  *
- * Guarantee: `send` never throws; it says whether the mail was taken and, if not, whether trying again can help.
+ * Guarantee: `send` never throws; it says whether the mail was accepted and, if not, whether a retry can help.
  */
 import type { ComposedMail } from './compose.ts';
 import type { TextMessage } from './text-message.ts';
@@ -10,11 +10,11 @@ export type SendResult = { sent: true } | { sent: false; permanent: boolean; rea
 
 export interface Transport {
   send(mail: ComposedMail): Promise<SendResult>;
-  /** Call it when no `send` is under way. */
+  /** Call it when no `send` is in progress. */
   close(): void;
 }
 
-/** Holds nothing open, so there is nothing to close. */
+/** Keeps nothing open, so there is nothing to close. */
 export interface TextTransport {
   send(message: TextMessage): Promise<SendResult>;
 }

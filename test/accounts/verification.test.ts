@@ -26,7 +26,7 @@ const withCode = (verificationCode: string, password = 'new password') => ({
 const WRONG = 'AAAAAAAAAAAA';
 
 function refused(answer: Answer): void {
-  const message = 'The code is wrong, used or expired.';
+  const message = 'The code is wrong, already used or expired.';
   assert.equal(answer.status, 400);
   assert.deepEqual(answer.body, {
     code: 3,
