@@ -1,6 +1,6 @@
 /**
- * Who is calling, and whether the table of permissions lets them. Read once per request from the bearer token, kept in
- * `res.locals.caller`.
+ * The caller of a request, and what the table of permissions allows them. Read once per request from the bearer token
+ * and kept in `res.locals.caller`.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Request, Response } from 'express';
@@ -16,7 +16,7 @@ export interface Caller {
   orgRoles: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The caller that the authentication step put there. */
+/** The caller that the authentication middleware stored. */
 export function callerOf(res: Response): Caller {
   return res.locals.caller as Caller;
 }
@@ -36,7 +36,7 @@ export function requirePermission(caller: Caller, operation: OperationId, orgId?
 
 /**
  * Organizations on which the caller may do `operation`; undefined means every one.
- * For calls whose organization is known from the body or the result only.
+ * For calls whose organization is known only from the body or the result.
  * @throws ApiError 403 when there is none
  */
 export function orgsFor(caller: Caller, operation: OperationId): string[] | undefined {
@@ -46,15 +46,15 @@ export function orgsFor(caller: Caller, operation: OperationId): string[] | unde
   return orgIds;
 }
 
-/** Whether the operation is one that users may do to themselves, and this is that. */
+/** Whether users may do the operation to themselves, and the caller is the user. */
 export function isSelf(caller: Caller, operation: OperationId, userId: string): boolean {
   return PERMISSIONS[operation].self === true && caller.userId === userId;
 }
 
 /**
- * `found` for a caller who may do `operation` on its organization, or is that user where the table says "self". To
- * everybody else what is missing and what is not theirs look alike.
- * @param missing what an IAM_OWNER is told when there is nothing
+ * Returns `found` if the caller may do `operation` on its organization, or is that user where the table says "self".
+ * For all other callers the error does not reveal whether the resource exists.
+ * @param missing the error for an IAM_OWNER when the resource does not exist
  * @throws ApiError 403, or `missing`
  */
 export function requireReach<T extends { id: string; orgId: string }>(
@@ -67,13 +67,13 @@ export function requireReach<T extends { id: string; orgId: string }>(
   throw caller.isIamOwner ? missing() : permissionDenied();
 }
 
-/** The roles a user holds, as they are stored. */
+/** The stored roles of a user. */
 export interface Rights {
   isIamOwner: boolean;
   orgRoles: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Whether `caller` may do everything that a holder of `rights` may; ORG_OWNER includes the other organization roles. */
+/** Whether `caller` may do all that a holder of `rights` may; ORG_OWNER includes the other organization roles. */
 export function covers(caller: Caller, rights: Rights): boolean {
   if (caller.isIamOwner) return true;
   if (rights.isIamOwner) return false;
@@ -83,7 +83,7 @@ export function covers(caller: Caller, rights: Rights): boolean {
   });
 }
 
-/** The one 403, alike for what exists and what does not. */
+/** The same 403 whether or not the resource exists. */
 export function permissionDenied(): ApiError {
   return new ApiError('PERMISSION_DENIED', 'AUTH-PERMISSION', 'No permission to access the resource.');
 }
@@ -94,7 +94,7 @@ export function selectedOrg(req: Request, caller: Caller): string {
   return named ? headerText(named) : caller.orgId;
 }
 
-/** Node.js reads headers as ISO 8859-1, while most programs send UTF-8: an id may hold any letter. */
+/** Node.js reads headers as ISO 8859-1, but most programs send UTF-8, and an id may contain any letter. */
 function headerText(value: string): string {
   const bytes = Buffer.from(value, 'latin1');
   return isUtf8(bytes) ? bytes.toString() : value;

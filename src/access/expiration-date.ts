@@ -1,7 +1,7 @@
-/** When a token or a key ends. */
+/** The expiration date of a token or a key. */
 import { z } from 'zod';
 
-/** RFC 3339 knows years of four digits. */
+/** RFC 3339 allows only years of four digits. */
 const END_OF_TIME = Date.UTC(10_000, 0, 1);
 
 /** RFC 3339 with any offset, in the future. */

@@ -1,4 +1,4 @@
-/** Bodies of the member calls. */
+/** Request bodies of the member calls. */
 import { z } from 'zod';
 import { id } from '../fields/fields.ts';
 import { paging } from '../http/paging.ts';
@@ -7,7 +7,7 @@ import { INSTANCE_ROLES, ORG_ROLES } from './permissions.ts';
 function roles<const T extends readonly string[]>(known: T, least: number) {
   return z
     .array(z.enum(known, `must be one of ${known.join(', ')}`))
-    .min(least, 'must name a role')
+    .min(least, 'must have at least one role')
     .transform((list) => [...new Set(list)]);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Who holds which roles, on an organization or on the instance.
+ * Members: the roles of users on an organization or on the instance.
  * Guarantee: the instance never loses its last active IAM_OWNER.
  */
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
@@ -8,7 +8,7 @@ import { ApiError } from '../errors.ts';
 import type { Page } from '../http/paging.ts';
 import type { Rights } from './caller.ts';
 
-/** Owner of what belongs to no organization. */
+/** The owner of resources that belong to no organization. */
 export const INSTANCE = 'instance';
 
 /** What a user is a member of. */
@@ -37,13 +37,13 @@ function toMember(row: MemberRow): Member {
 
 const COLUMNS = 'user_id, roles, sequence, created_at, changed_at';
 
-/** The table of a scope; its organization's id, if it has one, is the last parameter of each statement. */
+/** The table of a scope; the id of its organization, if any, is the last parameter of each statement. */
 function tableOf(scope: Scope, parameter: number): { table: string; inScope: string; last: string[] } {
   if (scope.kind === 'instance') return { table: 'instance_members', inScope: 'true', last: [] };
   return { table: 'org_members', inScope: `org_id = $${parameter}`, last: [scope.orgId] };
 }
 
-/** @throws ApiError 409 when the user is a member already */
+/** @throws ApiError 409 when the user is already a member */
 export async function addMember(
   db: Db,
   scope: Scope,
@@ -57,7 +57,7 @@ export async function addMember(
      values ($1, $2, $3${last.length ? ', $4' : ''}) on conflict do nothing returning ${COLUMNS}`,
     [member.userId, member.roles, sequence, ...last],
   );
-  if (!rows[0]) throw new ApiError('ALREADY_EXISTS', 'MEMBER-EXISTS', 'The user is a member already.');
+  if (!rows[0]) throw new ApiError('ALREADY_EXISTS', 'MEMBER-EXISTS', 'The user is already a member.');
   return toMember(rows[0]);
 }
 
@@ -73,7 +73,7 @@ export async function removeMember(db: Db, scope: Scope, userId: string, editor:
   return memberEvent(db, scope, 'removed', { userId }, editor);
 }
 
-/** Members in the order of their user ids, and how many there are. */
+/** Members in the order of their user ids, and their total number. */
 export async function listMembers(db: Db, scope: Scope, page: Page): Promise<{ total: string; members: Member[] }> {
   const all = tableOf(scope, 1);
   const count = `select count(*) as total from ${all.table} where ${all.inScope}`;
@@ -87,8 +87,8 @@ export async function listMembers(db: Db, scope: Scope, page: Page): Promise<{ t
 }
 
 /**
- * Call it before a user stops being a member of the instance, or stops being active; holds other such changes off until
- * the transaction ends. An owner who is not active does not count: it could not even be woken by anybody.
+ * Call it before a user stops being a member of the instance or stops being active; other such changes wait until the
+ * transaction ends. Inactive owners do not count: nobody could reactivate them.
  * @throws ApiError FAILED_PRECONDITION when the instance would have no active IAM_OWNER left
  */
 export async function ensureOwnerRemains(db: Db, userId: string): Promise<void> {
@@ -101,11 +101,11 @@ export async function ensureOwnerRemains(db: Db, userId: string): Promise<void> 
     [userId],
   );
   if (!others) {
-    throw new ApiError('FAILED_PRECONDITION', 'MEMBER-LAST-OWNER', 'The last active IAM_OWNER must stay one.');
+    throw new ApiError('FAILED_PRECONDITION', 'MEMBER-LAST-OWNER', 'The instance must keep at least one active IAM_OWNER.');
   }
 }
 
-/** All roles of a user, whoever's organizations they are on. */
+/** All roles of a user, on all organizations. */
 export async function rightsOf(db: Db, userId: string): Promise<Rights> {
   const instance = await db.query<{ roles: string[] }>('select roles from instance_members where user_id = $1', [
     userId,

@@ -1,8 +1,8 @@
 /**
- * Who may call what: the one table that says so (contract section 3). What is not in it is not an operation.
+ * The table of all operations and who may call them (contract section 3).
  *
- * An IAM_OWNER may call everything. Of everybody else a call asks for one of `roles` on the organization it acts on;
- * where `roles` is empty, only an IAM_OWNER will do.
+ * An IAM_OWNER may call everything. All other callers need one of `roles` on the organization that the call acts on;
+ * where `roles` is empty, only an IAM_OWNER may call.
  */
 export const ORG_ROLES = ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] as const;
 export type OrgRole = (typeof ORG_ROLES)[number];
@@ -10,14 +10,14 @@ export const INSTANCE_ROLES = ['IAM_OWNER'] as const;
 
 export interface Permission {
   roles: readonly OrgRole[];
-  /** Users may do it to themselves, whatever roles they hold. */
+  /** Users may do it to themselves, regardless of their roles. */
   self?: true;
-  /** Whoever holds a code of the user's mail may do it, without a bearer token. */
+  /** A valid code of the user is enough, without a bearer token. */
   code?: true;
 }
 
 const IAM_OWNER_ONLY: Permission = { roles: [] };
-/** Whoever it is, on itself. */
+/** All users, on themselves. */
 const SELF: Permission = { roles: [], self: true };
 const OWNER: Permission = { roles: ['ORG_OWNER'] };
 const MANAGER: Permission = { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'] };
@@ -70,7 +70,7 @@ const TABLE = {
   updateDefaultPasswordAgePolicy: IAM_OWNER_ONLY,
 
   importHumanUser: OWNER,
-  /** On every organization of the body. */
+  /** Required on every organization of the body. */
   importUsers: OWNER,
   listImports: OWNER,
   getImport: OWNER,
@@ -109,6 +109,6 @@ const TABLE = {
   getDiagnostics: IAM_OWNER_ONLY,
 } satisfies Record<string, Permission>;
 
-/** Name of an operation; its operationId in the OpenAPI document too. */
+/** Name of an operation; also its operationId in the OpenAPI document. */
 export type OperationId = keyof typeof TABLE;
 export const PERMISSIONS: Readonly<Record<OperationId, Permission>> = TABLE;

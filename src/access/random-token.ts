@@ -1,4 +1,4 @@
-/** Secrets that are handed out once and stored as SHA-256 only: they are random, so no slow hash is needed. */
+/** Secrets that are issued once and stored only as SHA-256: they are random, so they need no slow hash. */
 import { createHash, randomBytes } from 'node:crypto';
 
 /** 256 random bits, base64url: 43 characters. */
@@ -6,7 +6,7 @@ export function randomToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** What of a token is stored. */
+/** The stored form of a token. */
 export function tokenHash(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

@@ -36,7 +36,7 @@ export interface ChangedHuman {
 
 /**
  * @param standing of the caller before the body was read; checked again with the user's row locked
- * @throws ApiError 400 USER-NOT-HUMAN, USER-INVALID, PASSWORD-CURRENT, CODE-INVALID; 403, 404; 409 for a taken user name
+ * @throws ApiError 400 USER-NOT-HUMAN, USER-INVALID, PASSWORD-CURRENT, CODE-INVALID; 403, 404; 409 if the name is taken
  */
 export async function changeHuman(
   deps: ChangeDeps,

@@ -1,18 +1,18 @@
-/** Rules between the fields of a body; each speaks up beside any other problem of the body, not only once those are mended. */
+/** Rules between the fields of a body; they are reported together with the body's other problems, not only later. */
 import { z } from 'zod';
 
-/** A schema's check that does not wait for its fields to be good; it must do with whatever they hold. */
+/** For a schema's check that runs even if its fields are invalid; it must accept any values. */
 const atOnce = { when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null };
 
-/** For `schema.check`: refuses `field` beside `other`. */
+/** For `schema.check`: refuses `field` together with `other`. */
 export function notWith<F extends string, O extends string>(field: F, other: O) {
   return z.superRefine<{ [name in F | O]?: unknown }>((body, ctx) => {
     if (body[field] === undefined || body[other] === undefined) return;
-    ctx.addIssue({ code: 'custom', path: [field], message: `must not stand beside ${other}` });
+    ctx.addIssue({ code: 'custom', path: [field], message: `must not be combined with ${other}` });
   }, atOnce);
 }
 
-/** For `schema.check` of a list: refuses an element that has all of `fields` in common with one before it. */
+/** For `schema.check` of a list: refuses an element with the same values in all `fields` as an earlier one. */
 export function eachOnce<F extends string>(...fields: [...F[], last: F]) {
   return z.superRefine<Array<{ [name in F]: unknown }>>((list, ctx) => {
     if (!Array.isArray(list)) return;

@@ -1,5 +1,5 @@
 /**
- * The fields a user is made of, each checked in one place, for single calls and imports alike.
+ * The fields of a user, each validated in one place, for single calls and imports.
  * Limits count Unicode code points; NUL and lone surrogates are refused (contract section 1).
  */
 import { z } from 'zod';
@@ -13,7 +13,7 @@ function fits(s: string, max: number): boolean {
   return n <= max;
 }
 
-/** What is wrong with a string of at most `max` code points, if anything. */
+/** What is wrong with a string of at most `max` code points; undefined if it is valid. */
 export function textProblem(s: string, max: number): string | undefined {
   if (!fits(s, max)) return `must have at most ${max} characters`;
   if (s.includes('\0')) return 'must not contain NUL';
@@ -21,7 +21,7 @@ export function textProblem(s: string, max: number): string | undefined {
   return undefined;
 }
 
-/** The display name of somebody who was given none; cut to the 200 code points that one may have. */
+/** The default display name; cut to the limit of 200 code points. */
 export function displayNameOf(givenName: string, familyName: string): string {
   const name = `${givenName} ${familyName}`;
   return fits(name, 200) ? name : Array.from(name).slice(0, 200).join('');
@@ -52,11 +52,11 @@ export function requiredText(max: number) {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the rule is about control characters
 const UNPRINTABLE = /[\x00-\x1f\x7f]/;
 
-/** What is wrong with an id, if anything: 1 to 200 printable characters, not `.` or `..`. */
+/** What is wrong with an id; undefined if it is valid: 1 to 200 printable characters, not `.` or `..`. */
 export function idProblem(s: string): string | undefined {
   if (s === '') return 'must not be empty';
   if (s === '.' || s === '..') return 'must not be "." or ".."';
-  if (UNPRINTABLE.test(s)) return 'must hold printable characters only';
+  if (UNPRINTABLE.test(s)) return 'must contain only printable characters';
   return textProblem(s, 200);
 }
 
@@ -74,8 +74,8 @@ export function id() {
     .meta({ minLength: 1, maxLength: 200, ...PRINTABLE, examples: ['01930c2f-4e5b', 'auth0|60425dc4'] });
 }
 
-// RFC 2822 section 3.4.1 addr-spec with the UTF-8 of RFC 6532: dot-atom or quoted local part, dot-atom or literal domain;
-// no comments, no folding, no obsolete forms.
+// RFC 2822 section 3.4.1 addr-spec with the UTF-8 of RFC 6532: dot-atom or quoted local part, dot-atom or literal
+// domain; no comments, no folding, no obsolete forms.
 const ATEXT = "[A-Za-z0-9!#$%&'*+\\-/=?^_`{|}~\\u0080-\\u{10ffff}]+";
 const DOT_ATOM = `${ATEXT}(?:\\.${ATEXT})*`;
 const QUOTED = '"(?:[\\x20\\x21\\x23-\\x5b\\x5d-\\x7e\\u0080-\\u{10ffff}]|\\\\[\\x20-\\x7e])*"';
@@ -105,7 +105,7 @@ export function emailAddress() {
 // RFC 3066 section 2.1: 1*8ALPHA *("-" 1*8(ALPHA / DIGIT))
 const LANGUAGE_TAG = /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*$/;
 
-/** Whether `s` is a language tag as RFC 3066 writes it. */
+/** Whether `s` is a language tag of RFC 3066. */
 export function isLanguageTag(s: string): boolean {
   return LANGUAGE_TAG.test(s);
 }
@@ -130,18 +130,18 @@ export function gender() {
   return z.enum(GENDERS, `must be one of ${GENDERS.join(', ')}`);
 }
 
-/** A boolean; nothing else is taken for one. */
+/** A boolean; no other values are converted. */
 export function bool() {
   return z.boolean('must be true or false');
 }
 
-/** NFC already, and so is its lower case: no combining mark stands below U+0300, and only U+0130 lower-cases to one. */
+/** Already NFC, as is its lower case: no combining mark is below U+0300, and only U+0130 lower-cases to one. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a range of code points
 const STABLE = /^[\x00-\u012f\u0131-\u02ff]*$/;
 
 /**
  * The form in which user names, login names and addresses are compared: NFC, Unicode lower case.
- * Done here and not in SQL, so that the database's locale does not matter.
+ * Computed here and not in SQL, so that the database's locale does not matter.
  */
 export function nameKey(name: string): string {
   return STABLE.test(name) ? name.toLowerCase() : name.normalize('NFC').toLowerCase().normalize('NFC');

@@ -1,20 +1,20 @@
 /**
- * Phone numbers as people and programs set them: a global number of RFC 3966, kept in the form of E.164.
+ * Phone numbers as people and programs set them: a global number of RFC 3966, stored as E.164.
  *
- * A number counts as good when its country code exists and its length is one of that country's. Whether the range is in
- * use is not asked: numbering plans change faster than any library's tables, and the code sent to it tells for sure.
- * Imports keep phones as they are.
+ * A number is valid if its country code exists and its length is one of that country's. Whether the number range is in
+ * use is not checked: numbering plans change faster than any library's tables, and the code sent to it proves it.
+ * Imports store phone numbers unchanged.
  */
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import { z } from 'zod';
 import { requiredText } from './fields.ts';
 
-/** `global-number-digits` of RFC 3966 section 3 with its visual separators, and spaces, as people write them. */
+/** `global-number-digits` of RFC 3966 section 3 with its visual separators, and with spaces, as people write them. */
 const GLOBAL_NUMBER = /^(?:tel:)?(\+[-.() ]*[0-9][-.() 0-9]*)$/i;
-/** E.164 ends at 15 digits; some countries' own lengths do not. */
+/** E.164 allows at most 15 digits; the number lengths of some countries are longer. */
 const E164 = /^\+[0-9]{2,15}$/;
 
-/** `+41 79 123-45-67` or `tel:+41791234567` to `+41791234567`; undefined for anything else, extensions too. */
+/** Turns `+41 79 123-45-67` or `tel:+41791234567` into `+41791234567`; undefined for anything else, also extensions. */
 export function e164(phone: string): string | undefined {
   const digits = GLOBAL_NUMBER.exec(phone)?.[1]?.replace(/[^+0-9]/g, '');
   if (digits === undefined) return undefined;

@@ -1,10 +1,10 @@
 /**
  * Bearer authentication, with personal access tokens and with access tokens of the authorization server, opaque or JWT.
  *
- * Guarantee: a token that is unknown, expired or revoked, was not issued for the API (`API_SCOPE`), or whose user is not
- * active, is one and the same 401. One prepared query a request reads the token, its user and all roles, so that what was
- * revoked is gone with the next call. A JWT is looked up too, by its hash: what we did not issue has no row, so there is
- * no signature to check here.
+ * Guarantee: a token that is unknown, expired, revoked or not issued for the API (`API_SCOPE`), or whose user is not
+ * active, gives the same 401. One prepared query per request reads the token, its user and all roles, so a revocation
+ * takes effect with the next call. A JWT is looked up by its hash too: a JWT that we did not issue has no row, so there
+ * is no signature to check here.
  */
 import type { Request, RequestHandler } from 'express';
 import type { Caller } from '../access/caller.ts';
@@ -26,7 +26,7 @@ export function authenticate(deps: { pool: Pool }): RequestHandler {
   };
 }
 
-/** As `authenticate`, but lets a request without an Authorization header through, without a caller. A bad token is 401. */
+/** As `authenticate`, but accepts a request without an Authorization header, without a caller. A bad token is 401. */
 export function authenticateIfPresent(deps: { pool: Pool }): RequestHandler {
   return async (req, res, next) => {
     res.locals.caller ??= await callerFromHeader(deps.pool, req);
@@ -35,7 +35,7 @@ export function authenticateIfPresent(deps: { pool: Pool }): RequestHandler {
   };
 }
 
-/** The one 401. */
+/** The same 401 for every cause. */
 export function unauthenticated(): ApiError {
   return new ApiError('UNAUTHENTICATED', 'AUTH-TOKEN', 'A valid bearer token is needed.');
 }
@@ -45,8 +45,8 @@ async function callerFromHeader(db: Db, req: Request): Promise<Caller | undefine
   return token === undefined ? undefined : callerOfToken(db, token);
 }
 
-// `offset 0` keeps the planner from turning the join round: where it knows of few users it reads all of them first, and keeps that
-// plan while they become many.
+// `offset 0` keeps the planner from reversing the join: a planner that expects few users reads all of them first, and
+// keeps that plan when they become many.
 const CALLER = {
   name: 'caller_of_token',
   text: `select u.id, u.org_id, coalesce(i.roles, '{}') as instance_roles,
@@ -70,7 +70,7 @@ interface CallerRow {
   org_roles: Record<string, string[]>;
 }
 
-/** The caller behind a bearer token, if it is good. */
+/** The caller of a bearer token, if it is valid. */
 export async function callerOfToken(db: Db, token: string): Promise<Caller | undefined> {
   const values = [tokenHash(token), modelKey('AccessToken', token), API_SCOPE];
   const { rows } = await db.query<CallerRow>({ ...CALLER, values });

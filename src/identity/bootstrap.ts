@@ -1,9 +1,10 @@
 /**
- * Makes a fresh instance usable: its organization, a machine user with a token that may do everything, and, when asked
- * for, a first human who may.
+ * Sets up a fresh instance: its organization, a machine user with a token and the role IAM_OWNER and, if configured, a
+ * first human with that role. No mail is sent.
  *
- * Guarantee: once per instance, whatever number of processes start at once; later starts change nothing. It is one
- * transaction: if we die here nothing was made. No mail is sent.
+ * Guarantee: runs once per instance, however many processes start at once; later starts change nothing.
+ *
+ * On crash: it is one transaction, so nothing was created.
  */
 
 import { addMember } from '../access/members.ts';
@@ -17,7 +18,7 @@ import type { Hasher } from '../passwords/hasher.ts';
 import { insertUser } from '../users/store.ts';
 import { addPat } from './tokens/store.ts';
 
-/** Id of the instance's own organization; its row is what says that the instance was made. */
+/** Id of the instance's own organization; its row marks the instance as set up. */
 export const INSTANCE_ORG = 'muster';
 /** "BOOT" as bytes. */
 const LOCK = 0x424f4f54;
@@ -30,13 +31,13 @@ export interface BootstrapDeps {
 }
 
 export interface Bootstrapped {
-  /** Whether this call made the instance. */
+  /** Whether this call set up the instance. */
   created: boolean;
-  /** The token, when it was made up here and not given; shown once, as nothing keeps it. */
+  /** The token, if it was generated here; shown once, as it is not stored. */
   token?: string;
 }
 
-/** @throws ConfigError when ADMIN_EMAIL and ADMIN_PASSWORD do not make an administrator */
+/** @throws ConfigError if only one of ADMIN_EMAIL and ADMIN_PASSWORD is set, or ADMIN_EMAIL is not an email address */
 export async function bootstrap({ pool, config, hasher }: BootstrapDeps): Promise<Bootstrapped> {
   if (await findOrg(pool, INSTANCE_ORG)) return { created: false };
   const admin = firstHuman(config);
@@ -57,7 +58,7 @@ function firstHuman(config: BootstrapDeps['config']): { email: string; password:
   const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = config;
   if (email === undefined && password === undefined) return undefined;
   if (email === undefined || password === undefined) {
-    throw new ConfigError('ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or neither.');
+    throw new ConfigError('ADMIN_EMAIL and ADMIN_PASSWORD belong together: set both or neither.');
   }
   if (!isEmailAddress(email)) throw new ConfigError('ADMIN_EMAIL must be an email address such as ann@example.com.');
   return { email, password };
@@ -65,7 +66,7 @@ function firstHuman(config: BootstrapDeps['config']): { email: string; password:
 
 async function addMachine(db: Db, token: string): Promise<void> {
   const user = { id: newId(), orgId: INSTANCE_ORG };
-  const machine = { name: 'Muster administrator', description: 'Made at the first start' };
+  const machine = { name: 'Muster administrator', description: 'Created at the first start' };
   await insertUser(db, { ...user, userName: 'muster-admin', machine }, EDITOR);
   await addMember(db, { kind: 'instance' }, { userId: user.id, roles: ['IAM_OWNER'] }, EDITOR);
   await addPat(db, user, { token }, EDITOR);

@@ -1,4 +1,4 @@
-/** Everything about who is calling: itself, members, tokens, keys, secrets, OAuth clients, sessions, second factors. */
+/** All routes about identity: me, members, tokens, keys, secrets, OAuth clients, sessions, second factors. */
 import { Router } from 'express';
 import { clientRoutes } from './clients/routes.ts';
 import type { LoginDeps } from './login/deps.ts';

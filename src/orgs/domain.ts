@@ -5,11 +5,11 @@ import { z } from 'zod';
 import { nameKey, textProblem } from '../fields/fields.ts';
 
 const LABEL_MAX = 50;
-/** Labels of letters, digits, hyphens and underscores, of any script, divided by dots. */
+/** Labels of letters, digits, hyphens and underscores, in any script, separated by dots. */
 const DOMAIN =
   /^[\p{L}\p{N}\p{M}_](?:[\p{L}\p{N}\p{M}_-]*[\p{L}\p{N}\p{M}_])?(?:\.[\p{L}\p{N}\p{M}_](?:[\p{L}\p{N}\p{M}_-]*[\p{L}\p{N}\p{M}_])?)*$/u;
 
-/** A domain of at most 200 code points, in the form in which domains compare; empty means none. */
+/** A domain of at most 200 code points, converted to the form in which domains compare; empty means none. */
 export function domainName() {
   return z
     .string('must be a string')
@@ -24,14 +24,14 @@ export function domainName() {
     .transform(nameKey);
 }
 
-/** `Äpfel & Co.` under `http://localhost:8080` is `apfel-co.localhost`; under an IP address too. */
+/** For `Äpfel & Co.` at `http://localhost:8080` or at an IP address it is `apfel-co.localhost`. */
 export function generatedDomain(name: string, baseUrl: string): string {
   const { hostname } = new URL(baseUrl);
   const host = isIP(hostname.replace(/^\[|\]$/g, '')) ? 'localhost' : hostname;
   return `${slug(name)}.${host}`;
 }
 
-/** For when `domain` is taken: eight more characters in its first label. */
+/** An alternative if `domain` is taken: eight random characters more in its first label. */
 export function anotherDomain(domain: string): string {
   return domain.replace('.', `-${randomBytes(4).toString('hex')}.`);
 }

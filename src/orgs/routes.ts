@@ -1,4 +1,4 @@
-/** Organizations: set up, create, get, search. */
+/** Organization routes: set up, create, get, search. */
 import { Router } from 'express';
 import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
 import { pathId } from '../access/path-id.ts';
@@ -12,7 +12,7 @@ import { newOrg, orgSearch, orgSetUp } from './schema.ts';
 import { type OrgDeps, setUpOrg } from './set-up.ts';
 import { insertOrg, type Org, requireOrg, searchOrgs } from './store.ts';
 
-/** `/admin/v1/orgs/:orgId`, save for the two actions beside it. */
+/** `/admin/v1/orgs/:orgId`, except the actions `_setup` and `_search`. */
 const ONE_ORG = /^\/admin\/v1\/orgs\/(?!_(?:setup|search)\/?$)(?<orgId>[^/]+)\/?$/i;
 
 export function orgRoutes(deps: OrgDeps): Router {

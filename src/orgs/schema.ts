@@ -1,4 +1,4 @@
-/** Bodies of the organization calls (interface.md 4.1, contract section 3). */
+/** Request bodies of the organization calls (interface.md 4.1, contract section 3). */
 import { z } from 'zod';
 import { orgRoleList } from '../access/member-schema.ts';
 import { bool, emailAddress, gender, id, language, requiredText, text } from '../fields/fields.ts';
@@ -41,7 +41,7 @@ const query = z
     nameQuery: z.object({ name: requiredText(200), method }).optional(),
     domainQuery: z.object({ domain: requiredText(200), method }).optional(),
   })
-  .refine((q) => Object.values(q).filter((v) => v !== undefined).length === 1, 'must hold exactly one known query')
+  .refine((q) => Object.values(q).filter((v) => v !== undefined).length === 1, 'must contain exactly one known query')
   .meta({ minProperties: 1, maxProperties: 1 });
 
 export type OrgQuery = z.output<typeof query>;

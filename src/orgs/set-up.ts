@@ -1,6 +1,6 @@
 /**
- * Set-up: an organization, its first user and that user's membership, all or nothing (interface.md 4.1).
- * If we die before the commit nothing is there; after it the verification mail is in the outbox already.
+ * Creates an organization, its first user and that user's membership, all or nothing (interface.md 4.1).
+ * On crash: before the commit nothing exists; after it the verification mail is already in the outbox.
  */
 
 import { addMember } from '../access/members.ts';

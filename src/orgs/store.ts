@@ -1,4 +1,4 @@
-/** Organizations as they are stored. They are never deleted, so one that was seen once is there for good. */
+/** Stores organizations. They are never deleted, so one that was found once always exists. */
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
@@ -27,7 +27,7 @@ export interface NewOrg {
 
 /**
  * Adds an organization.
- * @throws ApiError 409 when the id or the chosen domain is taken; the transaction is void then
+ * @throws ApiError 409 when the id or the chosen domain is taken; roll the transaction back then
  */
 export async function insertOrg(db: Db, org: NewOrg, baseUrl: string, editor: string): Promise<AppendedEvent> {
   const event = await appendEvent(db, {
@@ -46,7 +46,7 @@ export async function insertOrg(db: Db, org: NewOrg, baseUrl: string, editor: st
   return event;
 }
 
-/** False when the domain is taken. */
+/** Returns false when the domain is taken. */
 async function insertWithDomain(db: Db, org: NewOrg, domain: string, sequence: string): Promise<boolean> {
   try {
     const { rowCount } = await db.query(
@@ -66,13 +66,13 @@ export async function findOrg(db: Db, id: string): Promise<Org | undefined> {
   return rows[0];
 }
 
-/** Those that are there, in the order of their ids. */
+/** The organizations that exist, in the order of their ids. */
 export async function findOrgs(db: Db, ids: string[]): Promise<Org[]> {
   const { rows } = await db.query<Org>(`select ${COLUMNS} from organizations where id = any($1) order by id`, [ids]);
   return rows;
 }
 
-/** The organization with this primary domain, however it is written. */
+/** The organization with this primary domain, in any case and normalization. */
 export async function findOrgByDomain(db: Db, domain: string): Promise<Org | undefined> {
   const { rows } = await db.query<Org>(`select ${COLUMNS} from organizations where primary_domain = $1`, [
     nameKey(domain),
@@ -90,12 +90,12 @@ export async function requireOrg(db: Db, id: string): Promise<Org> {
   return org;
 }
 
-/** What an IAM_OWNER is told of an organization that is not there. */
+/** The error that an IAM_OWNER gets for an organization that does not exist. */
 export function orgNotFound(): ApiError {
   return new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', 'The organization does not exist.');
 }
 
-/** Organizations for which all queries hold, in the order of their ids, and how many there are. */
+/** Organizations that match all queries, in the order of their ids, and their total number. */
 export async function searchOrgs(db: Db, queries: OrgQuery[], page: Page): Promise<{ total: string; orgs: Org[] }> {
   const values: unknown[] = [];
   const parameter = (value: unknown) => `$${values.push(value)}`;

@@ -1,15 +1,15 @@
-/** How old a password may be, and what that means for one of a given age. Arithmetic only. */
+/** How old a password may be, and whether one of a given age has expired. Computation only. */
 
 export interface AgePolicy {
   /** 0: passwords do not expire. */
   maxAgeDays: number;
-  /** How many days before its end people are told. */
+  /** How many days before expiry users are warned. */
   expireWarnDays: number;
 }
 
 export interface PasswordAge {
   isExpired: boolean;
-  /** Whole days that are left, only when it is time to say so. */
+  /** Whole days left; set only within the warning period. */
   expiresInDays: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The password-age policy of an organization and of the instance (interface.md 4.4).
+ * Routes for the password-age policy of an organization and of the instance (interface.md 4.4).
  *
- * The document says of the reset only that it answers `details`: it does so whether or not there was something to reset.
+ * For the reset, the document specifies only that it returns `details`: it does so even if there was nothing to reset.
  */
 import { type Request, type Response, Router } from 'express';
 import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
@@ -73,7 +73,7 @@ function instanceRoutes(pool: Pool): Router {
 }
 
 /**
- * The organization that the request is about.
+ * The organization of the request, if the caller has permission.
  * @throws ApiError 403, 404 when it does not exist
  */
 async function permittedOrg(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<string> {

@@ -1,10 +1,10 @@
-/** Body of the password-age policy (interface.md 4.4, contract section 3). */
+/** Request body of the password-age policy (interface.md 4.4, contract section 3). */
 import { z } from 'zod';
 
 const MAX_DAYS = 36_500;
 const RULE = `must be a whole number from 0 to ${MAX_DAYS}`;
 
-/** Numbers, and strings of digits, as published clients send the type's 64 bits. */
+/** Numbers, and strings of digits, as published clients send this 64-bit type as a string. */
 function days() {
   const digits = z.string().regex(/^\d{1,5}$/);
   return z
@@ -15,7 +15,7 @@ function days() {
     .pipe(z.int().min(0, RULE).max(MAX_DAYS, RULE));
 }
 
-/** Days that are out of bounds by themselves are told once. */
+/** Days that are out of range on their own are reported only once. */
 function fits(p: { maxAgeDays: number; expireWarnDays: number }): boolean {
   return p.maxAgeDays <= 0 || p.expireWarnDays > MAX_DAYS || p.expireWarnDays <= p.maxAgeDays;
 }

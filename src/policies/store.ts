@@ -1,5 +1,5 @@
 /**
- * Password-age policies as they are stored: one of the instance, and one of each organization that set its own.
+ * Stores password-age policies: one of the instance, and one of each organization that has set its own.
  * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
  */
 
@@ -9,7 +9,7 @@ import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
 import type { AgePolicy } from './age.ts';
 
-/** Whose policy it is; null: the instance's. */
+/** The organization that owns a policy; null: the instance. */
 export type PolicyOwner = string | null;
 
 export interface StoredAgePolicy extends AgePolicy {
@@ -27,7 +27,7 @@ export const JOIN_AGE_POLICY = `cross join lateral (
     select q.max_age_days, q.expire_warn_days from password_age_policies q
     where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1) p`;
 
-/** The policy that holds in the organization: its own, else the instance's. For the instance, the instance's. */
+/** The effective policy of the organization: its own, else the instance's. For the instance, the instance's. */
 export async function agePolicyOf(db: Db, owner: PolicyOwner): Promise<StoredAgePolicy> {
   const { rows } = await db.query<StoredAgePolicy>(
     `select ${COLUMNS} from password_age_policies where org_id = $1 or org_id is null
@@ -38,7 +38,7 @@ export async function agePolicyOf(db: Db, owner: PolicyOwner): Promise<StoredAge
 }
 
 /**
- * Gives the organization a policy of its own.
+ * Adds the organization's own policy.
  * @throws ApiError 409 when it has one
  */
 export async function addAgePolicy(db: Db, orgId: string, policy: AgePolicy, editor: string): Promise<AppendedEvent> {
@@ -49,7 +49,7 @@ export async function addAgePolicy(db: Db, orgId: string, policy: AgePolicy, edi
     [orgId, policy.maxAgeDays, policy.expireWarnDays, event.sequence, event.createdAt],
   );
   if (rowCount) return event;
-  throw new ApiError('ALREADY_EXISTS', 'POLICY-AGE-EXISTS', 'The organization has a password-age policy already.');
+  throw new ApiError('ALREADY_EXISTS', 'POLICY-AGE-EXISTS', 'The organization already has a password-age policy.');
 }
 
 /**
@@ -62,7 +62,7 @@ export async function updateAgePolicy(
   policy: AgePolicy,
   editor: string,
 ): Promise<StoredAgePolicy> {
-  // Locked first: the last change has the last event.
+  // Locked first, so that the last change has the last event.
   const { rowCount } = await db.query(
     'select 1 from password_age_policies where org_id is not distinct from $1 for update',
     [owner],
@@ -81,7 +81,7 @@ function noOwnPolicy(): ApiError {
   return new ApiError('NOT_FOUND', 'POLICY-AGE-NOT-FOUND', 'The organization has no password-age policy of its own.');
 }
 
-/** From now on the instance's policy holds; so it stays where there was no other. */
+/** Removes the organization's own policy, if any: from now on the instance's policy applies. */
 export async function resetAgePolicy(db: Db, orgId: string, editor: string): Promise<AppendedEvent> {
   await db.query('delete from password_age_policies where org_id = $1', [orgId]);
   return policyEvent(db, orgId, 'reset', editor);

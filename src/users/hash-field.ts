@@ -1,11 +1,11 @@
-/** The field of a password hash: its limit, which depends on the scheme, and whether a login can verify it. */
+/** The field for a password hash: its length limit, which depends on the scheme, and whether a login can verify it. */
 import { z } from 'zod';
 import { textProblem } from '../fields/fields.ts';
 import { HASH_MAX, hashProblem, longestHash } from '../passwords/registry.ts';
 
 const ABOUT = `A hash of one of the schemes of docs/passwords.md. At most 200 characters; only one that begins with \`$fbscrypt$\` may have up to ${HASH_MAX}.`;
 
-/** A text of the length that its scheme may have. */
+/** A text no longer than its scheme allows. */
 export function hashText() {
   return z
     .string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') })

@@ -1,4 +1,4 @@
-/** Accounts of users at other identity providers; kept and readable, not logged in with. */
+/** Users' accounts at other identity providers; they are stored and readable, but not used to log in. */
 import { z } from 'zod';
 import type { Db } from '../db/pool.ts';
 import { eachOnce } from '../fields/cross-fields.ts';
@@ -8,12 +8,12 @@ const MAX_LINKS = 10_000;
 
 export interface IdpLink {
   idpId: string;
-  /** Id and name of the user there. */
+  /** Id and name of the user at the provider. */
   userId: string;
   userName: string;
 }
 
-/** Links to different accounts. */
+/** A list of links, each to a different account. */
 export function idpLinkList() {
   return z
     .array(z.object({ idpId: requiredText(200), userId: requiredText(200), userName: requiredText(200) }))
@@ -21,7 +21,7 @@ export function idpLinkList() {
     .check(eachOnce('idpId', 'userId'));
 }
 
-/** Adds links to a user that has none to these accounts. */
+/** Adds links to a user who has no links to these accounts yet. */
 export async function insertLinks(db: Db, userId: string, links: readonly IdpLink[]): Promise<void> {
   await db.query(
     `insert into user_idp_links (user_id, idp_id, external_user_id, display_name)

@@ -1,13 +1,13 @@
 /**
- * What a user can log in with: `userName@primaryDomain` always, the bare `userName` while it means nobody else
- * (contract section 3). Names compare by `nameKey`.
+ * A user's login names: always `userName@primaryDomain`, and the bare `userName` while it is unambiguous (contract
+ * section 3). Names compare by `nameKey`.
  *
- * A bare name means somebody else when a second organization has it, or when it reads as the full login name of a user
+ * A bare name is ambiguous when a second organization has it, or when it equals the full login name of a user
  * (`ann@acme.org`, where the organization with the domain `acme.org` has an `ann`): the full login name wins.
  */
 import { nameKey } from '../fields/fields.ts';
 
-/** SQL over `users u`: no other user answers to the bare name. A domain holds no `@`, so the last one divides. */
+/** SQL over `users u`: the bare name is unambiguous. A domain contains no `@`, so the last one separates the parts. */
 export const BARE_NAME_IS_ENOUGH = `not exists (
     select 1 from users v where v.user_name_key = u.user_name_key and v.org_id <> u.org_id)
   and not (u.user_name_key like '%@%' and exists (
@@ -25,8 +25,8 @@ export function loginNames(user: { userName: string; domain: string; bareLogin: 
 }
 
 /**
- * SQL over `users u` that holds for the one user with a login name, if there is one.
- * @param parameter makes a value a parameter and gives its placeholder
+ * SQL over `users u` that is true for the one user with this login name, if there is one.
+ * @param parameter adds a value as a parameter and returns its placeholder
  */
 export function hasLoginName(loginName: string, parameter: (value: unknown) => string): string {
   const key = nameKey(loginName);
@@ -35,7 +35,7 @@ export function hasLoginName(loginName: string, parameter: (value: unknown) => s
   if (at === -1) return `(u.user_name_key = ${bare} and ${BARE_NAME_IS_ENOUGH})`;
   const name = parameter(key.slice(0, at));
   const domain = parameter(key.slice(at + 1));
-  // The first condition is for the index; the others decide.
+  // The first condition lets the index serve the query; the others decide.
   return `(u.user_name_key in (${bare}, ${name})
     and ((u.user_name_key = ${name} and u.org_id = (select q.id from organizations q where q.primary_domain = ${domain}))
       or (u.user_name_key = ${bare} and ${BARE_NAME_IS_ENOUGH})))`;

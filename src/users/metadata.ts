@@ -1,13 +1,13 @@
-/** Metadata of users: what others keep with them. Values are bytes, base64 in JSON (interface.md 4.3). */
+/** Users' metadata: entries that programs store with them. Values are bytes, base64 in JSON (interface.md 4.3). */
 import { z } from 'zod';
 import type { Db } from '../db/pool.ts';
 import { eachOnce } from '../fields/cross-fields.ts';
 import { requiredText, textProblem } from '../fields/fields.ts';
 
-// One class and no groups: a pattern that repeats groups overflows the stack on a text of megabytes.
+// One character class and no repeated groups: those overflow the stack on a text of megabytes.
 const BASE64 = /^[A-Za-z0-9+/]+(={0,2})$/;
 const VALUE_MAX = 500_000;
-/** Each element that is wrong costs, so their number is looked at first. */
+/** Each invalid element costs time, so the number of elements is checked first. */
 const MAX_ENTRIES = 10_000;
 
 export interface MetadataEntry {
@@ -28,7 +28,7 @@ export function metadataValue() {
     .meta({ minLength: 1, maxLength: VALUE_MAX, contentEncoding: 'base64', examples: ['Z29sZA=='] });
 }
 
-/** Entries with different keys. */
+/** A list of entries, each with a different key. */
 export function metadataList() {
   return z
     .array(z.object({ key: requiredText(200), value: metadataValue() }))
@@ -42,7 +42,7 @@ function isBase64(s: string): boolean {
   return padding === 0 ? s.length % 4 !== 1 : s.length % 4 === 0;
 }
 
-/** Adds entries to a user that has none with their keys. */
+/** Adds entries to a user who has no entries with these keys yet. */
 export async function insertMetadata(db: Db, userId: string, entries: readonly MetadataEntry[]): Promise<void> {
   await db.query(
     `insert into user_metadata (user_id, key, value)

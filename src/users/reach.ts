@@ -1,4 +1,4 @@
-/** Whose user a caller may change: everybody that the table of permissions gives them, save those who may do more than they. */
+/** Which users a caller may change: those that the permissions table allows, except users with more rights. */
 
 import { type Caller, covers, may, permissionDenied, requireReach } from '../access/caller.ts';
 import { rightsOf } from '../access/members.ts';
@@ -6,7 +6,7 @@ import type { OperationId } from '../access/permissions.ts';
 import type { Db } from '../db/pool.ts';
 import { findUser, type User, type UserLock, userNotFound } from './store.ts';
 
-/** `manager`: by a role on the user's organization, which users may hold over themselves too. */
+/** `manager`: by a role on the user's organization, which may also be the caller's own. */
 export type Standing = 'self' | 'manager';
 
 export interface Reached {
@@ -15,8 +15,8 @@ export interface Reached {
 }
 
 /**
- * The user, for a caller who may do `operation` to it. Somebody who may do more than the caller is out of reach: to
- * change, stop or delete them would be a way to their rights, or to be rid of them.
+ * The user, for a caller who may do `operation` to them. Users with more rights than the caller are refused: otherwise
+ * the caller could take over their rights by changing them, or get rid of them.
  * @throws ApiError 403, or 404 to an IAM_OWNER
  */
 export async function reachForChange(

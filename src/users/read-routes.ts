@@ -1,4 +1,4 @@
-/** Reading users: one by its id, its metadata and links, and the search. */
+/** Routes to read users: one by id, their metadata and links, and the search. */
 import { type Request, type Response, Router } from 'express';
 import { callerOf, orgsFor, requireReach } from '../access/caller.ts';
 import { pathId } from '../access/path-id.ts';
@@ -32,7 +32,7 @@ export function readRoutes({ pool }: { pool: Pool }): Router {
   return router;
 }
 
-/** The user of the path, for itself and for any role of its organization. */
+/** The user of the path, for the user themselves and for callers with any role on their organization. */
 async function readableUser(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<User> {
   return requireReach(callerOf(res), operation, await findUser(pool, pathId(req, 'userId')), userNotFound);
 }

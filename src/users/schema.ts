@@ -1,4 +1,4 @@
-/** Bodies of the user calls. */
+/** Request bodies of the user calls. */
 import { z } from 'zod';
 import { id, requiredText, text } from '../fields/fields.ts';
 import { paging } from '../http/paging.ts';
@@ -18,7 +18,7 @@ const STATES = ['ACTIVE', 'INACTIVE', 'DELETED', 'LOCKED', 'INITIAL'].map((s) =>
 const METHODS = ['TEXT_QUERY_METHOD_EQUALS', 'TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE'];
 const MAX_IDS = 10_000;
 
-/** Names compare without regard to case either way; another way of comparing is refused rather than passed over. */
+/** Names always compare case-insensitively; other methods are refused rather than ignored. */
 const method = z.enum(METHODS, `must be one of ${METHODS.join(', ')}`).optional();
 
 const query = z
@@ -32,7 +32,7 @@ const query = z
       .optional(),
     stateQuery: z.object({ state: z.enum(STATES, `must be one of ${STATES.join(', ')}`) }).optional(),
   })
-  .refine((q) => Object.values(q).filter((v) => v !== undefined).length === 1, 'must hold exactly one known query')
+  .refine((q) => Object.values(q).filter((v) => v !== undefined).length === 1, 'must contain exactly one known query')
   .meta({ minProperties: 1, maxProperties: 1 });
 
 export type UserQuery = z.output<typeof query>;

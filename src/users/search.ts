@@ -1,5 +1,5 @@
 /**
- * The search over users: conditions of the caller's queries, all of which must hold, in the order of user names.
+ * Searches users by the caller's queries, all of which must match; results are in the order of user names.
  * Each condition is written so that an index serves it: users_name, users_email or the primary key.
  */
 import type { Db } from '../db/pool.ts';
@@ -12,18 +12,18 @@ import { USER_COLUMNS, type User } from './store.ts';
 export interface UserSearch {
   queries: UserQuery[];
   page: Page;
-  /** Nothing from elsewhere is found or counted; absent: no limit. */
+  /** Only users of these organizations are found and counted; absent: all. */
   orgIds?: string[];
 }
 
-/** The page of users, and how many there are in all. */
+/** The page of users, and the total number of matches. */
 export async function searchUsers(db: Db, search: UserSearch): Promise<{ total: string; users: User[] }> {
   const values: unknown[] = [];
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = search.queries.map((query) => condition(query, parameter));
   if (search.orgIds) conditions.push(`u.org_id = any(${parameter(search.orgIds)})`);
   const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
-  // A column of no index: to count many, reading the table from end to end beats going through an index and visiting every row.
+  // Counts a column without an index: for many rows, a sequential scan beats an index scan that visits every row.
   const { rows } = await db.query<{ total: string }>(`select count(u.sequence) as total from users u ${where}`, values);
   const direction = search.page.asc ? 'asc' : 'desc';
   const order = `order by u.user_name_key ${direction}, u.org_id ${direction}`;

@@ -1,4 +1,4 @@
-/** Deactivate, reactivate, lock, unlock, delete: whoever manages users, and nobody for users who may do more. */
+/** Routes to deactivate, reactivate, lock, unlock and delete users; never users with more rights than the caller. */
 import { type Request, type Response, Router } from 'express';
 import { callerOf } from '../access/caller.ts';
 import { pathId } from '../access/path-id.ts';
@@ -22,7 +22,7 @@ export function stateRoutes({ pool }: { pool: Pool }): Router {
 
 type Action = (db: Db, user: User, editor: string) => Promise<AppendedEvent>;
 
-/** Does it to the user of the path, whose row is locked, and answers with the details of that. */
+/** Runs the action on the user of the path, with their row locked, and responds with its details. */
 async function act(pool: Pool, operation: OperationId, req: Request, res: Response, action: Action): Promise<void> {
   const caller = callerOf(res);
   const userId = pathId(req, 'userId');

@@ -1,9 +1,11 @@
 /**
- * The states of a user and the only ways between them (drawn in README.md).
+ * The states of a user and the only transitions between them (diagram in README.md).
  *
- * Guarantee: a change happens from the states of its row and from no other, held by the update itself. With it, in the
- * same transaction, go its event and, where a user is stopped, its sessions and grants; so nothing of them is left when
- * the change is answered, and none of it comes back. If we die before the commit, nothing has happened.
+ * Guarantee: a transition happens only from its `from` states; the update itself enforces this. The same transaction
+ * appends the event and, where the user is deactivated or locked, revokes sessions and grants; so none of them is left
+ * when the call returns, and none comes back.
+ *
+ * On crash: before the commit, nothing has happened.
  */
 
 import { ensureOwnerRemains } from '../access/members.ts';
@@ -35,7 +37,7 @@ export const TRANSITIONS = {
 
 export type StateChange = keyof typeof TRANSITIONS;
 
-// Who was stopped before it set its first password still has to set it: the code of that mail is open then.
+// A user who was stopped before they set their first password must still set it: the code of that mail is then open.
 const UPDATE = `
 update users u set sequence = $2, changed_at = $3,
   state = case
@@ -46,7 +48,8 @@ where id = $1 and state = any($5::user_state[])`;
 
 /**
  * Changes the state of a user whose row is locked by the caller's transaction.
- * @throws ApiError 400 USER-STATE-… naming the state it does not fit, MEMBER-LAST-OWNER for the last active IAM_OWNER
+ * @throws ApiError 400 USER-STATE-… with the current state if it does not allow the change; MEMBER-LAST-OWNER for the
+ *   last active IAM_OWNER
  */
 export async function changeState(db: Db, user: User, change: StateChange, editor: string): Promise<AppendedEvent> {
   const { from, to, event: type } = TRANSITIONS[change];
@@ -67,6 +70,6 @@ function isOneOf(state: UserState, states: readonly UserState[]): boolean {
 function wrongState(state: UserState, change: StateChange): ApiError {
   const name = state.toUpperCase();
   const fitting = TRANSITIONS[change].from.map((s) => s.toUpperCase()).join(' or ');
-  const message = `The user is ${name}; to ${change} a user it must be ${fitting}.`;
+  const message = `The user is ${name}. To ${change} a user, the state must be ${fitting}.`;
   return new ApiError('FAILED_PRECONDITION', `USER-STATE-${name}`, message);
 }

@@ -1,5 +1,5 @@
 /**
- * Users as they are stored: reading one, adding one, deleting one.
+ * Reads, adds and deletes stored users.
  * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
  */
 
@@ -46,7 +46,7 @@ export interface User {
   bareLogin: boolean;
 }
 
-/** Of `users u join organizations o`, shaped as `User`. */
+/** Columns of `users u join organizations o` in the shape of `User`. */
 export const USER_COLUMNS = `u.id, u.org_id as "orgId", u.kind, u.state, u.user_name as "userName",
   u.given_name as "givenName", u.family_name as "familyName", u.nick_name as "nickName",
   u.display_name as "displayName", u.preferred_language as "preferredLanguage", u.gender,
@@ -58,7 +58,7 @@ export const USER_COLUMNS = `u.id, u.org_id as "orgId", u.kind, u.state, u.user_
 
 export type UserLock = 'for update' | 'for key share';
 
-/** One user, locked until the transaction ends when `lock` is given. */
+/** One user; with `lock`, locked until the transaction ends. */
 export async function findUser(db: Db, id: string, lock?: UserLock): Promise<User | undefined> {
   const { rows } = await db.query<User>(
     `select ${USER_COLUMNS} from users u join organizations o on o.id = u.org_id where u.id = $1
@@ -91,8 +91,8 @@ export interface NewUser {
 }
 
 /**
- * Adds an active user: a human or a machine, whichever is given.
- * @throws ApiError 409 when the id or, in the organization, the name is taken; the transaction is void then
+ * Adds an active user, either a human or a machine.
+ * @throws ApiError 409 when the id or, in the organization, the name is taken; the transaction is then aborted
  */
 export async function insertUser(db: Db, user: NewUser, editor: string): Promise<AppendedEvent> {
   const kind = user.human ? 'human' : 'machine';
@@ -121,7 +121,7 @@ const INSERT = `insert into users (
     machine_name, machine_description, access_token_type)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`;
 
-/** The 409 that a violation of uniqueness among users is; any other error as it is. */
+/** Turns a unique violation of users into the 409; returns any other error unchanged. */
 export function nameClash(error: unknown): unknown {
   const { code, constraint } = error as { code?: string; constraint?: string };
   if (code !== '23505') return error;
@@ -131,8 +131,9 @@ export function nameClash(error: unknown): unknown {
 }
 
 /**
- * Deletes a locked user with all that hangs on it: tokens, sessions, codes, unsent mails. Events remain. Imports are locked
- * before the table of members, which each delete locks by its cascade: no deadlock. @throws ApiError 400 MEMBER-LAST-OWNER
+ * Deletes a locked user with their tokens, sessions, codes and unsent mails. Events remain. To avoid deadlocks, it
+ * locks imports before the table of members, which each delete locks by its cascade.
+ * @throws ApiError 400 MEMBER-LAST-OWNER
  */
 export async function deleteUser(db: Db, user: { id: string; orgId: string }, editor: string): Promise<AppendedEvent> {
   await dropUnsentMails(db, user.id);
@@ -145,7 +146,7 @@ function userEvent(db: Db, user: { id: string; orgId: string }, type: string, ed
   return appendEvent(db, { aggregateType: 'user', aggregateId: user.id, resourceOwner: user.orgId, type, editor });
 }
 
-/** What an IAM_OWNER is told of a user that is not there. */
+/** The error that an IAM_OWNER gets for a user who does not exist. */
 export function userNotFound(): ApiError {
   return new ApiError('NOT_FOUND', 'USER-NOT-FOUND', 'The user does not exist.');
 }

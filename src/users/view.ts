@@ -1,4 +1,4 @@
-/** The user object of interface.md ("User (as returned by get user)"): every documented scalar, false and empty too. */
+/** The user object of interface.md ("User (as returned by get user)"): all documented scalars, also false and empty. */
 import { type Details, details } from '../db/events.ts';
 import { GENDERS } from '../fields/fields.ts';
 import { loginNames } from './login-names.ts';
@@ -6,7 +6,7 @@ import type { User, UserState } from './store.ts';
 
 export const ACCESS_TOKEN_TYPES = ['ACCESS_TOKEN_TYPE_BEARER', 'ACCESS_TOKEN_TYPE_JWT'] as const;
 
-/** `active` to `USER_STATE_ACTIVE`. */
+/** Turns `active` into `USER_STATE_ACTIVE`. */
 export function stateName(state: UserState): string {
   return `USER_STATE_${state.toUpperCase()}`;
 }
@@ -25,7 +25,7 @@ export function userView(user: User): Record<string, unknown> {
     : { ...common, machine: machineView(user) };
 }
 
-/** Of get user and search: no `creationDate` (interface.md, Details object). */
+/** The details in get user and search: without `creationDate` (interface.md, Details object). */
 export function userDetails(user: User): Details {
   return details({ sequence: user.sequence, changedAt: user.changedAt, resourceOwner: user.orgId });
 }

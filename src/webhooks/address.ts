@@ -1,13 +1,13 @@
 /**
- * Which addresses a webhook may go to: those of the public internet alone, so that nobody makes this service call what
- * only it can reach.
+ * Which addresses a webhook may use: only those of the public internet, so that nobody can make this service call hosts
+ * that only it can reach.
  *
- * Guarantee: an address is judged as the connection will use it, after names are resolved, and every spelling of an
- * IPv4 address inside IPv6 is judged as that address.
+ * Guarantee: the check applies to the address that the connection uses, after names are resolved. No IPv4 address
+ * embedded in an IPv6 address passes.
  */
 import { BlockList, isIP } from 'node:net';
 
-/** IPv4 that is not public (IANA special-purpose address registry), multicast and reserved. */
+/** IPv4 ranges that are not public (IANA special-purpose address registry), multicast and reserved. */
 const PRIVATE_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -25,8 +25,8 @@ const PRIVATE_V4 = [
   '224.0.0.0/3',
 ];
 /**
- * Of the global unicast addresses (2000::/3), outside of which nothing is public: protocol assignments with Teredo,
- * documentation, and 6to4, which holds an IPv4 address.
+ * Non-public ranges within the global unicast addresses (2000::/3): protocol assignments with Teredo, documentation,
+ * and 6to4, which embeds an IPv4 address. Nothing outside of 2000::/3 is public.
  */
 const PRIVATE_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
@@ -44,13 +44,13 @@ function listOf(ranges: string[], family: 'ipv4' | 'ipv6'): BlockList {
   return list;
 }
 
-/** Whether it is an IP address of the public internet; false for what is no address. */
+/** Whether it is an IP address of the public internet; false if it is not an IP address. */
 export function isPublic(address: string): boolean {
   switch (isIP(address)) {
     case 4:
       return !privateV4.check(address, 'ipv4');
     case 6:
-      // An address with a zone (`fe80::1%eth0`) is of a link. Mapped ones are no use of the public internet's.
+      // An address with a zone (`fe80::1%eth0`) is link-local. Mapped addresses are not used on the public internet.
       if (address.includes('%') || mappedV4.check(address, 'ipv6')) return false;
       return globalV6.check(address, 'ipv6') && !privateV6.check(address, 'ipv6');
     default:
@@ -58,7 +58,7 @@ export function isPublic(address: string): boolean {
   }
 }
 
-/** The host of a URL as an address, if it is one: `[::1]` without its brackets. */
+/** The host of a URL as an IP address, if it is one: `[::1]` without its brackets. */
 export function literalAddress(host: string): string | undefined {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   return isIP(bare) === 0 ? undefined : bare;

@@ -1,9 +1,10 @@
 /**
- * Delivers messages: claim, make the body, sign, send, settle.
+ * Delivers webhook messages: claim, compose the body, sign, send, settle.
  *
- * Guarantee: a message goes out until it was taken (2xx), refused for good (410), or tried ten times over two days; its id
- * and body are the same each time, its time and signature are those of the attempt. If we die between the answer and our
- * record of it the message goes out again, with the same id.
+ * Guarantee: a message is sent until it is accepted (2xx), refused permanently (410), or was tried ten times over two
+ * days. Its id and body are the same each time; its time and signature are those of the attempt.
+ *
+ * On crash: between the response and our record of it, the message is sent again, with the same id.
  */
 import type { Logger } from 'pino';
 import type { Pool } from '../db/pool.ts';
@@ -25,7 +26,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Pauses after the first, second … failed attempt, in milliseconds; one attempt more than there are pauses. */
+/** Pauses after the first, second … failed attempt, in milliseconds; there is one attempt more than pauses. */
 export const RETRY_DELAYS_MS: readonly number[] = [
   5 * SECOND,
   30 * SECOND,
@@ -45,13 +46,13 @@ export interface WebhookDeps {
   pool: Pool;
   secrets: Secrets;
   logger: Logger;
-  /** What the message says, as JSON; undefined when there is nothing to tell any more. */
+  /** The message body as JSON; undefined when there is nothing left to report. */
   compose(due: DueWebhook): Promise<string | undefined>;
   post: PostOptions;
   retryDelaysMs?: readonly number[];
 }
 
-/** Sends what is due, some messages at once; answers how many there were. */
+/** Sends due messages, up to AT_ONCE in parallel; returns how many there were. */
 export async function webhookRound(deps: WebhookDeps): Promise<number> {
   const due = await claimWebhooks(deps.pool, AT_ONCE, HOLD_MS);
   await Promise.all(due.map((message) => deliver(deps, message)));
@@ -67,9 +68,9 @@ async function deliver(deps: WebhookDeps, due: DueWebhook): Promise<void> {
   if ('reason' in result && deps.post.signal?.aborted) return releaseWebhook(pool, due);
   const outcome = outcomeOf(result, due, deps.retryDelaysMs ?? RETRY_DELAYS_MS);
   if (outcome.error !== null) {
-    // Without the URL, whose path may be a secret of the receiver's.
+    // Omits the URL, whose path may be a secret of the receiver.
     const { importId, attempts } = due;
-    deps.logger.warn({ importId, attempt: attempts + 1, why: outcome.error, next: outcome.state }, 'webhook not taken');
+    deps.logger.warn({ importId, attempt: attempts + 1, why: outcome.error, next: outcome.state }, 'webhook delivery failed');
   }
   await settleWebhook(pool, due, outcome);
 }

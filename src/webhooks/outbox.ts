@@ -1,8 +1,9 @@
 /**
- * Messages that are due, written by the transaction that made them due (announce_end, in the migration).
+ * Due webhook messages, written by the transaction that makes them due (announce_end, in the migration).
  *
- * Guarantee: no two senders hold one message at a time. A claim pushes the next attempt into the future: if we die after
- * it the message is due again when that time has come. Each settles once.
+ * Guarantee: no two senders hold the same message at a time. Each message settles once.
+ *
+ * On crash: a claim moves the next attempt into the future; after a crash, the message is due again at that time.
  */
 import type { Db } from '../db/pool.ts';
 
@@ -12,14 +13,14 @@ export interface DueWebhook {
   importId: string;
   orgId: string;
   url: string;
-  /** Made at the first attempt; null until then. */
+  /** Composed at the first attempt; null until then. */
   body: string | null;
   /** Attempts made before this one. */
   attempts: number;
   createdAt: Date;
 }
 
-/** Takes due messages, the oldest first, for `holdMs` milliseconds: longer than an attempt takes. */
+/** Claims due messages, oldest first, for `holdMs` milliseconds, which must be longer than an attempt takes. */
 export async function claimWebhooks(db: Db, limit: number, holdMs: number): Promise<DueWebhook[]> {
   const { rows } = await db.query<DueWebhook>(
     `with due as (
@@ -34,12 +35,12 @@ export async function claimWebhooks(db: Db, limit: number, holdMs: number): Prom
   return rows;
 }
 
-/** Keeps the body, so that every attempt sends the same. */
+/** Stores the body, so that every attempt sends the same one. */
 export async function keepBody(db: Db, id: string, body: string): Promise<void> {
   await db.query('update webhook_deliveries set body = $2 where id = $1', [id, body]);
 }
 
-/** Gives a claim back whose attempt did not come to an end. */
+/** Releases a claim whose attempt did not complete. */
 export async function releaseWebhook(db: Db, { id, attempts }: Pick<DueWebhook, 'id' | 'attempts'>): Promise<void> {
   await db.query(
     `update webhook_deliveries set next_attempt_at = now() where id = $1 and attempts = $2 and state = 'pending'`,
@@ -47,7 +48,7 @@ export async function releaseWebhook(db: Db, { id, attempts }: Pick<DueWebhook, 
   );
 }
 
-/** There is nothing to tell any more. */
+/** Deletes a message that has nothing left to report. */
 export async function dropWebhook(db: Db, id: string): Promise<void> {
   await db.query(`delete from webhook_deliveries where id = $1 and state = 'pending'`, [id]);
 }
@@ -55,11 +56,11 @@ export async function dropWebhook(db: Db, id: string): Promise<void> {
 export interface WebhookOutcome {
   state: 'sent' | 'failed' | 'pending';
   error: string | null;
-  /** Until the next attempt, of `pending` alone. */
+  /** Until the next attempt; only for `pending`. */
   delayMs: number;
 }
 
-/** Writes how an attempt ended; without effect when another sender did so for the same attempt. */
+/** Writes the outcome of an attempt; has no effect if another sender already did so for the same attempt. */
 export async function settleWebhook(
   db: Db,
   { id, attempts }: Pick<DueWebhook, 'id' | 'attempts'>,

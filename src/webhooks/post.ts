@@ -1,8 +1,8 @@
 /**
  * One attempt to deliver a message over HTTP.
  *
- * Guarantee: connects to no address but a checked one, follows no redirect, takes no longer than 15 seconds, and reads
- * no more than a few KB of an answer, of which only the status counts. Never throws for what the other side does.
+ * Guarantee: connects only to a checked address, follows no redirect, takes at most 15 seconds, and reads only a few KB
+ * of a response, of which only the status counts. Never throws because of the other side's behaviour.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -12,16 +12,16 @@ const ATTEMPT_MS = 15_000;
 const MAX_ANSWER_BYTES = 16_384;
 
 export interface PostOptions {
-  /** Private addresses and plain http will do. */
+  /** Allows private addresses and plain http. */
   allowPrivate: boolean;
-  /** Ends the attempt. */
+  /** Aborts the attempt. */
   signal?: AbortSignal;
-  /** For tests: another name server, another patience. */
+  /** For tests: another resolver and another timeout. */
   resolve?: Resolve;
   attemptMs?: number;
 }
 
-/** The status of the answer, or why there is none: a code such as `ECONNREFUSED`. */
+/** The status of the response, or why there is none: a code such as `ECONNREFUSED`. */
 export type PostResult = { status: number } | { reason: string };
 
 export async function post(
@@ -46,7 +46,7 @@ function send(url: string, headers: Record<string, string>, body: Buffer, option
   return new Promise((resolve, reject) => {
     const sent = request(url, {
       method: 'POST',
-      agent: false, // no connection is kept, so each attempt looks its address up
+      agent: false, // keeps no connection, so each attempt resolves the address
       lookup: lookupFor(options.allowPrivate, options.resolve),
       headers: { ...headers, 'content-length': body.length },
       signal,
@@ -57,7 +57,7 @@ function send(url: string, headers: Record<string, string>, body: Buffer, option
   });
 }
 
-/** Lets a short answer come to its end and cuts a long one off; it counts either way, as its status is known. */
+/** Reads a short response to its end and cuts off a long one; both count, as the status is known. */
 function drain(answer: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0;

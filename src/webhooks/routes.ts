@@ -1,4 +1,4 @@
-/** The secret that signs an organization's webhooks, over HTTP. */
+/** Route for the secret that signs an organization's webhooks. */
 import { Router } from 'express';
 import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
 import { details } from '../db/events.ts';

@@ -1,10 +1,10 @@
-/** A URL that wants to be told something, as callers send it. What it may lead to is judged in target.ts. */
+/** A webhook URL in a request. target.ts checks the address that it leads to. */
 import { z } from 'zod';
 import { textProblem } from '../fields/fields.ts';
 
 const MAX = 2000;
 
-/** An absolute URL without log-in and fragment, of at most 2000 characters. */
+/** An absolute URL without credentials and fragment, of at most 2000 characters. */
 export function webhookUrl() {
   return z
     .string('must be a URL')
@@ -19,6 +19,6 @@ function urlProblem(s: string): string | undefined {
   if (!URL.canParse(s)) return 'must be a URL';
   const url = new URL(s);
   if (!/^https?:$/.test(url.protocol)) return 'must start with https://';
-  if (url.username || url.password) return 'must not hold a log-in';
-  return url.hash ? 'must not hold a fragment' : undefined;
+  if (url.username || url.password) return 'must not contain a user name or a password';
+  return url.hash ? 'must not contain a fragment' : undefined;
 }

@@ -1,17 +1,17 @@
 /**
- * An organization's webhook secret: at most one, sealed at rest, told once when it is made.
- * A new one takes the place of the old one at once, for messages that are still to be sent too. If we die before the
- * commit the old one stays.
+ * An organization's webhook secret: at most one, encrypted at rest, shown once when it is created.
+ * A new one replaces the old one at once, also for messages that are still to be sent.
+ * On crash: before the commit, the old one stays.
  */
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import type { Secrets } from '../secrets.ts';
 import { newWebhookSecret } from './signature.ts';
 
-/** What a sealed secret is bound to: the purpose and the organization. */
+/** The purpose and the organization that an encrypted secret is bound to. */
 const sealOf = (orgId: string) => `webhook-secret:${orgId}`;
 
-/** Gives the organization, which exists, a fresh secret; call it in a transaction. */
+/** Sets a new secret for an existing organization; call it in a transaction. */
 export async function setWebhookSecret(
   db: Db,
   secrets: Secrets,

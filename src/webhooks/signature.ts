@@ -1,26 +1,26 @@
 /**
- * Signatures of webhooks, as "Standard Webhooks" 1.0.0 describes them: HMAC-SHA256 over id, time and body, so that a
- * receiver knows who sent it, when, and that nothing of it was changed.
+ * Webhook signatures as specified by "Standard Webhooks" 1.0.0: HMAC-SHA256 over id, time and body, so that a receiver
+ * can verify who sent the message and when, and that it was not changed.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 
 const PREFIX = 'whsec_';
-/** The specification asks for 24 to 64. */
+/** The specification requires 24 to 64. */
 const SECRET_BYTES = 32;
 
-/** A fresh secret: `whsec_` and base64. */
+/** A new secret: `whsec_` and base64. */
 export function newWebhookSecret(): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
 export interface SignedMessage {
   id: string;
-  /** Milliseconds since 1970; of this attempt. */
+  /** Time of this attempt, in milliseconds since 1970. */
   at: number;
   body: string;
 }
 
-/** The three headers of a message. @param secret as `newWebhookSecret` makes it */
+/** The three headers of a message. @param secret in the form of `newWebhookSecret` */
 export function signatureHeaders(secret: string, { id, at, body }: SignedMessage): Record<string, string> {
   const timestamp = Math.floor(at / 1000);
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');

@@ -1,19 +1,19 @@
 /**
- * Where a webhook goes: the address behind its URL, looked up once for each attempt and then connected to, so that no
- * second answer of the name's server can lead elsewhere.
+ * The target address of a webhook: resolved once for each attempt and then used for the connection, so that a second
+ * DNS answer cannot lead elsewhere.
  */
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { isPublic, literalAddress } from './address.ts';
 
-/** As node:dns has it; given so that tests can answer. */
+/** The signature of `lookup` of node:dns; a parameter so that tests can replace it. */
 export type Resolve = typeof systemLookup;
 
 export class ForbiddenTarget extends Error {}
 
 /**
- * Why a URL is refused before anything is looked up, or undefined.
- * @param allowPrivate http and private addresses will do
+ * Why a URL is refused before its name is resolved; undefined if it is allowed.
+ * @param allowPrivate allows http and private addresses
  */
 export function targetProblem(url: string, allowPrivate: boolean): string | undefined {
   if (allowPrivate) return undefined;
@@ -24,7 +24,7 @@ export function targetProblem(url: string, allowPrivate: boolean): string | unde
   return /(?:^|\.)localhost\.?$/i.test(hostname) ? 'must lead to a public address' : undefined;
 }
 
-/** A lookup for one connection, which answers public addresses alone unless `allowPrivate`. */
+/** A lookup for one connection, which returns only public addresses unless `allowPrivate`. */
 export function lookupFor(allowPrivate: boolean, resolve: Resolve = systemLookup): LookupFunction {
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, found) => {

@@ -1,6 +1,6 @@
 /**
- * OAuth clients, which only an IAM_OWNER registers and removes.
- * Guarantee: a secret is in the answer of the call that made it and nowhere else.
+ * Routes for OAuth clients, which only an IAM_OWNER may register and remove.
+ * Guarantee: a secret appears only in the response of the call that created it.
  */
 import { type Request, type Response, Router } from 'express';
 import { callerOf, requirePermission } from '../../access/caller.ts';

@@ -1,4 +1,4 @@
-/** Body of the call that registers a client. */
+/** Request body to register a client. */
 import { z } from 'zod';
 import { requiredText } from '../../fields/fields.ts';
 import { isHttpsLoopback, isPrivateUse, redirectUriProblem } from './redirect-uri.ts';
@@ -7,7 +7,7 @@ import { AUTH_METHODS, type AuthMethod, GRANT_TYPES } from './store.ts';
 const MAX_URIS = 50;
 const MAX_URI_LENGTH = 2000;
 
-/** Names that published clients send for the same. */
+/** Names that published clients send for these methods. */
 const ALIASES: Readonly<Record<string, AuthMethod>> = {
   OIDC_AUTH_METHOD_TYPE_NONE: 'none',
   OIDC_AUTH_METHOD_TYPE_BASIC: 'client_secret_basic',
@@ -29,7 +29,7 @@ function uris() {
 
 const grantTypes = z
   .array(z.enum(GRANT_TYPES, `must be one of ${GRANT_TYPES.join(', ')}`))
-  .min(1, 'must name a grant type')
+  .min(1, 'must have at least one grant type')
   .max(MAX_URIS, `must have at most ${MAX_URIS} entries`)
   .transform((list) => [...new Set(list)]);
 
@@ -37,7 +37,7 @@ const authMethod = z
   .enum([...AUTH_METHODS, ...Object.keys(ALIASES)], `must be one of ${AUTH_METHODS.join(', ')}`)
   .transform((name) => ALIASES[name] ?? (name as AuthMethod));
 
-/** The fields whose rules hang together; any of them may be missing or wrong. */
+/** The fields whose rules depend on each other; any of them may be missing or wrong. */
 interface Together {
   redirectUris?: unknown;
   postLogoutRedirectUris?: unknown;
@@ -45,7 +45,7 @@ interface Together {
   authMethod?: unknown;
 }
 
-/** Looked at even when a field is bad, so that a refusal names every one. */
+/** Checks even if a field is invalid, so that the error names every invalid field. */
 const evenIfBad = { when: () => true };
 
 export const newClient = z
@@ -68,10 +68,10 @@ function contradictions(client: Together): [field: string, message: string][] {
     found.push(['redirectUris', 'must not be empty with the grant type authorization_code']);
   }
   if (grants.includes('refresh_token') && !grants.includes('authorization_code')) {
-    found.push(['grantTypes', 'must have authorization_code beside refresh_token']);
+    found.push(['grantTypes', 'must include authorization_code if it includes refresh_token']);
   }
   if (grants.includes('client_credentials') && client.authMethod === 'none') {
-    found.push(['grantTypes', 'must not have client_credentials without a secret']);
+    found.push(['grantTypes', 'must not include client_credentials if authMethod is none']);
   }
   const all = [...redirects, ...listOf(client.postLogoutRedirectUris)];
   if (all.some(isPrivateUse) && all.some(isHttpsLoopback)) {

@@ -1,17 +1,17 @@
 /**
  * OAuth clients: the applications that people log in to. They belong to the instance.
- * Of a secret its SHA-256 alone is kept.
+ * Only the SHA-256 of a secret is stored.
  */
 
 import { INSTANCE } from '../../access/members.ts';
 import { type AppendedEvent, appendEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
 
-/** As OpenID Connect Dynamic Client Registration 1.0 section 2 names them (`token_endpoint_auth_method`). */
+/** The names of OpenID Connect Dynamic Client Registration 1.0 section 2 (`token_endpoint_auth_method`). */
 export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 
-/** RFC 7591 section 2 (`grant_types`), those that a registered client may use. */
+/** The grant types of RFC 7591 section 2 (`grant_types`) that a registered client may use. */
 export const GRANT_TYPES = ['authorization_code', 'refresh_token', 'client_credentials'] as const;
 export type GrantType = (typeof GRANT_TYPES)[number];
 

@@ -1,11 +1,12 @@
 /**
- * The check of a login: password, second factor, state. Sessions, the login page and changes of one's own password share
- * it, and with it the count of failures.
+ * Checks a login: password, second factor, state. Sessions, the login page and users' own password changes share it,
+ * and so share the count of failures.
  *
- * Guarantee: an unknown user, a wrong password, a user without a password (every machine) and a name that fits several
- * are one answer after the same work and delay. What is particular to a user is told after the right password only. What
- * was locked, deleted or given another password while we checked is no login.
- * If we die here, at most a failure was counted or a code used up.
+ * Guarantee: an unknown user, a wrong password, a user without a password (every machine) and an ambiguous name give
+ * the same error after the same work and delay. Anything specific to the user is revealed only after the right
+ * password. The login fails if the user was locked, deleted or given another password during the check.
+ *
+ * On crash: at most a failure was counted or a code consumed.
  */
 import { ApiError } from '../../errors.ts';
 import { passwordAge } from '../../policies/age.ts';
@@ -18,7 +19,7 @@ import { checkPassword, renewHash } from './password.ts';
 import { findLogin, type Login, type LoginUser, settleLogin } from './store.ts';
 
 export type { LoginDeps } from './deps.ts';
-/** That this very password of the user was right. */
+/** Proof that exactly this password of the user was right. */
 export type PasswordProof = Pick<Login, 'id' | 'passwordSetAt'>;
 
 export interface CheckedLogin {
@@ -26,13 +27,13 @@ export interface CheckedLogin {
   orgId: string;
   loginName: string;
   displayName: string;
-  /** Why a new password must be set before anything else; `expired` wins. */
+  /** Why a new password must be set before anything else; `expired` takes precedence. */
   mustChange: 'required' | 'expired' | undefined;
-  /** Whole days until the password expires, only once the policy says to warn. */
+  /** Whole days until the password expires; set only within the policy's warning period. */
   expiresInDays: number | undefined;
-  /** Which password it was; see `PasswordProof`. */
+  /** Identifies the password; see `PasswordProof`. */
   passwordSetAt: string | null;
-  /** Authentication methods (RFC 8176): `pwd`, and `otp` and `mfa` when a one-time password was asked for. */
+  /** Authentication methods (RFC 8176): `pwd`, and `otp` and `mfa` if a one-time password was checked. */
   amr: string[];
 }
 
@@ -43,7 +44,7 @@ export interface LoginSecrets {
 }
 
 /**
- * @param allow called with the user once the password was right, before anything else is told; throws to refuse
+ * @param allow called with the user after the right password, before anything else is revealed; throws to refuse
  * @throws ApiError 400 SESSION-CREDENTIALS; after the right password SESSION-USER-LOCKED, -INACTIVE, -INITIAL,
  *   SESSION-TOTP-REQUIRED, SESSION-TOTP
  */
@@ -67,8 +68,8 @@ export async function checkLogin(
 }
 
 /**
- * The rest of a login whose password was checked a moment ago, without asking for it again.
- * @param by of the login that `allow` was called with
+ * The rest of a login whose password was checked just before, without asking for it again.
+ * @param by from the user that `allow` was called with
  * @throws ApiError 400 as `checkLogin`; SESSION-CREDENTIALS when the password has been changed since
  */
 export async function checkAfterPassword(deps: LoginDeps, by: PasswordProof, totp?: string): Promise<CheckedLogin> {
@@ -86,7 +87,8 @@ async function settle(deps: LoginDeps, who: LoginUser, login: Login, totp: strin
 }
 
 /**
- * Whether it is the password of an active user, counted like a login: somebody with another's token may not guess on.
+ * Whether it is the password of an active user. Failures count like those of logins, so nobody can guess the password
+ * with a stolen token.
  */
 export async function verifyOwnPassword(deps: LoginDeps, userId: string, password: string): Promise<boolean> {
   const began = performance.now();
@@ -109,7 +111,7 @@ async function checkSecondFactor(
     throw new ApiError('INVALID_ARGUMENT', 'SESSION-TOTP', 'The code is wrong.');
   }
   if (!(await hasTotp(deps.pool, login.id))) return [];
-  throw new ApiError('FAILED_PRECONDITION', 'SESSION-TOTP-REQUIRED', 'The code of the second factor is needed too.');
+  throw new ApiError('FAILED_PRECONDITION', 'SESSION-TOTP-REQUIRED', 'The code of the second factor is required too.');
 }
 
 function outcome(login: Login): Omit<CheckedLogin, 'amr'> {
@@ -126,7 +128,7 @@ function requireActive(state: UserState | undefined): void {
   throw new ApiError('FAILED_PRECONDITION', `SESSION-USER-${state.toUpperCase()}`, `The user ${why}.`);
 }
 
-/** The one answer to everything that is not a login. */
+/** The same error for every failed login. */
 export function wrongCredentials(): ApiError {
   return new ApiError('INVALID_ARGUMENT', 'SESSION-CREDENTIALS', 'The user or the password is wrong.');
 }

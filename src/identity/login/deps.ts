@@ -4,7 +4,7 @@ import type { Pool } from '../../db/pool.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Secrets } from '../../secrets.ts';
 
-/** What checking a login needs. */
+/** The dependencies of a login check. */
 export interface LoginDeps {
   pool: Pool;
   hasher: Hasher;

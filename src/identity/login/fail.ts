@@ -1,8 +1,9 @@
 /**
- * What becomes of a failed login before it is answered: counted, delayed, and one too many locks the user.
+ * Handles a failed login before it is answered: counts it, delays the answer, and locks the user after too many.
  *
- * Guarantee: no connection is held while we wait, and locking does not show in how long the answer takes.
- * If we die here the failure is counted or not; the next one locks.
+ * Guarantee: no database connection is held during the delay, and the time of the answer does not reveal a lock.
+ *
+ * On crash: the failure may or may not be counted; the next one locks.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoginDeps } from './deps.ts';
@@ -10,13 +11,13 @@ import { countFailure, failureDelayMs } from './failures.ts';
 import { lockAfterFailures } from './lock.ts';
 import type { Login, LoginUser } from './store.ts';
 
-/** A failed password is answered after a multiple of so many delays: longer than the check of any usual hash takes. */
+/** A failed password is answered after a multiple of this many delays: longer than the check of common hashes takes. */
 const STEP_DELAYS = 5;
 
 /**
  * Returns when it is time to answer.
- * @param began when the check of the password did, by `performance.now()`: imported hashes take longer than nobody's, and
- *   the answer must not tell; absent where it tells nothing
+ * @param began when the password check began, by `performance.now()`: imported hashes take longer than the check for an
+ *   unknown user, and the time of the answer must not reveal that; absent where it reveals nothing
  */
 export async function settleFailure(
   deps: LoginDeps,

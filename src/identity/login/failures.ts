@@ -1,27 +1,29 @@
 /**
- * Counting failed logins: by what was typed, to slow the answers down, and by user, to lock it.
+ * Counts failed logins: by the name or id entered, to delay answers, and by user, to lock them.
  *
- * Guarantee: how long an answer takes depends on what was typed before and on nothing else, so it does not tell whether
- * there is such a user. For the same reason a good login forgets the user's count and leaves that of the name to age.
- * If we die in mid-count, one failure is not counted.
+ * Guarantee: the delay of an answer depends only on earlier failures of the same name or id, so it does not reveal
+ * whether the user exists. For the same reason a successful login resets the user's count but leaves the name's count
+ * to expire.
+ *
+ * On crash: at most one failure is not counted.
  */
 import { createHash } from 'node:crypto';
 import type { Db } from '../../db/pool.ts';
 import { nameKey } from '../../fields/fields.ts';
 import type { LoginUser } from './store.ts';
 
-/** This many failures are answered at once: people mistype. */
+/** This many failures are answered without delay: people mistype. */
 const FREE_FAILURES = 3;
 const LONGEST_MS = 2000;
-/** A count that rested for so long starts anew. */
+/** A count restarts after this time without a failure. */
 const FORGOTTEN = `interval '24 hours'`;
-/** 2^20 buckets: a table of a million short rows at most. */
+/** 2^20 buckets: the table has at most a million short rows. */
 const BUCKET_BITS = 20;
 
 export interface Failures {
-  /** In a row, by what was typed. */
+  /** In a row, for the name or id entered. */
   typed: number;
-  /** In a row, of the user; 0 when there is none. */
+  /** In a row, for the user; 0 when there is none. */
   user: number;
 }
 
@@ -40,20 +42,20 @@ function oneMore(row: string): string {
 
 /**
  * Counts one failure.
- * @param userId of the user whose password was not met; none when there is no such user, or it has no password
+ * @param userId the user whose password was wrong; undefined if the user is unknown or has no password
  */
 export async function countFailure(db: Db, typed: LoginUser, userId: string | undefined): Promise<Failures> {
   const { rows } = await db.query<Failures>(COUNT, [bucketOf(typed), userId ?? null]);
   return rows[0] as Failures;
 }
 
-/** Milliseconds to wait with the answer to the `failures`-th failure in a row: none for 3, then twice as long each time. */
+/** Delay in milliseconds of the answer to the `failures`-th failure in a row: 0 for the first 3, then doubling. */
 export function failureDelayMs(failures: number, baseMs: number): number {
   if (failures <= FREE_FAILURES) return 0;
   return Math.min(baseMs * 2 ** Math.min(failures - FREE_FAILURES - 1, 30), LONGEST_MS);
 }
 
-/** Removes counts that rested for so long that they would start anew; answers how many. Any number may run at once. */
+/** Removes counts that would restart anyway; returns how many. Any number of processes may run it at once. */
 export async function sweepFailures(db: Db): Promise<number> {
   let swept = 0;
   for (const table of ['login_failures', 'login_delays']) {
@@ -63,7 +65,7 @@ export async function sweepFailures(db: Db): Promise<number> {
   return swept;
 }
 
-/** Names that compare as one are counted as one. */
+/** Names that compare as equal are counted together. */
 function bucketOf(typed: LoginUser): number {
   const text = 'userId' in typed ? `id:${typed.userId}` : `name:${nameKey(typed.loginName)}`;
   return createHash('sha256').update(text).digest().readUInt32BE(0) >>> (32 - BUCKET_BITS);

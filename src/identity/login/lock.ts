@@ -1,8 +1,8 @@
 /**
  * Locks a user after too many failed logins.
  *
- * Guarantee: only an active user is locked, as by somebody who manages it. The last active human IAM_OWNER is not, however
- * often somebody else mistypes: no person might be left who can unlock it. Its answers are delayed like all others.
+ * Guarantee: only an active user is locked, just as by a manager. The last active human IAM_OWNER is never locked, as
+ * nobody might be left to unlock them; answers to their logins are still delayed.
  */
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { changeState } from '../../users/states.ts';
@@ -11,7 +11,7 @@ import { findUser } from '../../users/store.ts';
 const EDITOR = 'system';
 
 /**
- * Locks the user if it still has that many failures.
+ * Locks the user if they still have that many failures.
  * @returns whether this call did it
  */
 export async function lockAfterFailures(pool: Pool, userId: string, failures: number): Promise<boolean> {
@@ -32,7 +32,7 @@ export async function lockAfterFailures(pool: Pool, userId: string, failures: nu
 
 const OWNS = `'IAM_OWNER' = any(m.roles)`;
 
-/** Two owners that fail at the same time take turns here, or each would count on the other. */
+/** Serialised: two owners who fail at once must not each assume that the other remains. */
 async function isLastOwner(db: Db, userId: string): Promise<boolean> {
   const owner = await db.query(`select 1 from instance_members m where m.user_id = $1 and ${OWNS}`, [userId]);
   if (!owner.rowCount) return false;

@@ -1,13 +1,13 @@
 /**
- * The password of a login, and the better hash that its first good login makes.
- * If we die before that is stored, the next good login makes it.
+ * Checks the password of a login, and replaces an outdated hash after the first successful login.
+ * On crash: before the new hash is stored, the next successful login creates it.
  */
 import { loggable } from '../../http/errors.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { LoginDeps } from './deps.ts';
 import { type Login, replaceHash } from './store.ts';
 
-/** One password's worth of work, whether or not there is a hash to compare with. */
+/** Does the work of one password check, whether or not there is a hash to compare with. */
 export async function checkPassword(
   hasher: Hasher,
   login: Login | undefined,
@@ -18,11 +18,11 @@ export async function checkPassword(
   return { ok: false, rehash: false };
 }
 
-/** The login is good whether or not the better hash can be stored now. */
+/** The login succeeds whether or not the new hash can be stored now. */
 export async function renewHash({ pool, hasher, logger }: LoginDeps, login: Login, password: string): Promise<void> {
   try {
     await replaceHash(pool, login.id, login.passwordHash ?? '', await hasher.hash(password));
   } catch (error) {
-    logger.warn({ userId: login.id, err: loggable(error) }, 'password not hashed anew');
+    logger.warn({ userId: login.id, err: loggable(error) }, 'password could not be rehashed');
   }
 }

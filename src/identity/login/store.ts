@@ -1,21 +1,21 @@
-/** Users as a login sees them. */
+/** Reads and updates the data of users that a login needs. */
 import type { Db } from '../../db/pool.ts';
 import { JOIN_AGE_POLICY } from '../../policies/store.ts';
 import { hasLoginName, LOGIN_NAME } from '../../users/login-names.ts';
 import type { UserState } from '../../users/store.ts';
 
-/** Whom somebody says they are. */
+/** The user that somebody tries to log in as. */
 export type LoginUser = { loginName: string } | { userId: string };
 
 export interface Login {
   id: string;
   orgId: string;
   state: UserState;
-  /** The preferred one. */
+  /** The preferred login name. */
   loginName: string;
   displayName: string;
   passwordHash: string | null;
-  /** When the password was set, as the database writes it; a new hash of the same password does not change it. */
+  /** When the password was set, in the database's text form; a new hash of the same password does not change it. */
   passwordSetAt: string | null;
   passwordAgeDays: number;
   changeRequired: boolean;
@@ -43,10 +43,9 @@ export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefi
 }
 
 /**
- * The user's state now, after the work of checking; one who is active has its failures forgotten, and is seen to have
- * logged in: to the hour, so that few logins leave another version of the row, and without a change of its sequence.
- * Undefined when the user is gone or has set another password meanwhile: the row is locked, so whoever is about to remove
- * the user is waited for.
+ * The user's state after the check. For an active user it resets the failures and records the login: at most once an
+ * hour, so that few logins write a new row version, and without a change of the user's sequence. Undefined if the user
+ * was deleted or has changed the password since. It locks the row, so it waits for a transaction that removes the user.
  */
 export async function settleLogin(db: Db, login: Pick<Login, 'id' | 'passwordSetAt'>): Promise<UserState | undefined> {
   const { rows } = await db.query<{ state: UserState }>(
@@ -65,8 +64,8 @@ export async function settleLogin(db: Db, login: Pick<Login, 'id' | 'passwordSet
 }
 
 /**
- * Compare and set: a password that was changed meanwhile stays. Not a change of the user, so no event. An import that
- * brings the old hash again is to know that it is the same password.
+ * Compare and set: keeps a password that was changed since. It is not a change of the user, so there is no event.
+ * `rehashed_from` lets an import that brings the old hash again recognise it as the same password.
  */
 export async function replaceHash(db: Db, userId: string, from: string, to: string): Promise<void> {
   await db.query(

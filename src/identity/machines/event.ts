@@ -1,4 +1,4 @@
-/** Keys and secrets are part of their machine user: its own sequence moves with them. */
+/** Events for keys and secrets. They are part of their machine user, so a change also updates the user's sequence. */
 import { type AppendedEvent, appendEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
 
@@ -9,7 +9,7 @@ export interface MachineRef {
 }
 
 /**
- * Appends `user.machine.<change>` and moves the user's sequence; call it in the transaction of the change itself.
+ * Appends `user.machine.<change>` and updates the user's sequence; call it in the transaction of the change itself.
  * @param payload never a key or a secret
  */
 export async function machineEvent(

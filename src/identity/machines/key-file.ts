@@ -1,6 +1,6 @@
 /**
- * A key pair for a machine user, and the file that is handed out once.
- * Guarantee: the private half is in what is returned and nowhere else.
+ * Generates a key pair for a machine user, and the key file that is returned once.
+ * Guarantee: the private key is in the returned value and nowhere else.
  */
 import { generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import type { JWK } from 'jose';
 
 /** RFC 7518 section 3.3: RS256 needs 2048 bits or more. */
 const MODULUS_BITS = 2048;
-/** What clients of the ecosystem read as "does not expire". */
+/** The value that clients of the ecosystem read as "does not expire". */
 const NEVER = new Date('9999-12-31T23:59:59Z');
 
 const generate = promisify(generateKeyPair);
@@ -18,7 +18,7 @@ export interface KeyPair {
   privateKey: KeyObject;
 }
 
-/** Makes an RSA key pair in a thread of libuv: some hundred milliseconds that do not hold the event loop up. */
+/** Generates an RSA key pair in a libuv thread: it takes some hundred milliseconds without blocking the event loop. */
 export async function makeKeyPair(keyId: string): Promise<KeyPair> {
   const { publicKey, privateKey } = await generate('rsa', { modulusLength: MODULUS_BITS });
   const jwk = publicKey.export({ format: 'jwk' }) as JWK;
@@ -27,7 +27,7 @@ export async function makeKeyPair(keyId: string): Promise<KeyPair> {
 
 /**
  * `keyDetails` of contract section 3: base64 of `{type, keyId, key, expirationDate, userId}`, the private key as PEM of
- * PKCS #1 ("RSA PRIVATE KEY", RFC 8017 appendix A.1.2), which is what published clients read.
+ * PKCS #1 ("RSA PRIVATE KEY", RFC 8017 appendix A.1.2), the format that published clients read.
  */
 export function keyDetails(of: {
   keyId: string;
@@ -45,7 +45,7 @@ export function keyDetails(of: {
   return Buffer.from(JSON.stringify(file)).toString('base64');
 }
 
-/** RFC 3339; without the fraction where it is zero. */
+/** RFC 3339, without the fraction if it is zero. */
 function timestamp(date: Date): string {
   return date.toISOString().replace('.000Z', 'Z');
 }

@@ -1,4 +1,4 @@
-/** Keys with which machine users sign themselves in (RFC 7523). */
+/** Routes for the keys with which machine users authenticate (RFC 7523). */
 import { type Request, type Response, Router } from 'express';
 import { callerOf } from '../../access/caller.ts';
 import { pathId } from '../../access/path-id.ts';
@@ -44,7 +44,7 @@ export function keyRoutes({ pool }: { pool: Pool }): Router {
   return router;
 }
 
-/** The pair is made before the transaction begins, so that no row stays locked meanwhile. */
+/** Generates the key pair before the transaction begins, so that no row is locked meanwhile. */
 async function add(pool: Pool, req: Request, res: Response): Promise<void> {
   const call = callOf(req, res, 'addKey');
   await requireMachine(pool, call);

@@ -1,6 +1,6 @@
 /**
- * Keys that machine users sign with. The private half is known to its holder alone; a row keeps the public one.
- * If we die between two statements nothing has happened: callers pass a transaction's connection.
+ * Stores the keys that machine users sign with. Only their holder knows the private key; a row keeps the public one.
+ * On crash: between two statements, nothing has happened, as callers pass a transaction's connection.
  */
 import type { JWK } from 'jose';
 import type { AppendedEvent } from '../../db/events.ts';
@@ -9,21 +9,21 @@ import { type MachineRef, machineEvent } from './event.ts';
 
 export interface MachineKey {
   id: string;
-  /** Null: good until it is removed. */
+  /** Null: valid until it is removed. */
   expiresAt: Date | null;
   sequence: string;
   createdAt: Date;
 }
 
-/** What is needed to check a signature. */
+/** The data needed to verify a signature. */
 export interface VerificationKey {
   userId: string;
   publicJwk: JWK;
-  /** Null: good until it is removed. */
+  /** Null: valid until it is removed. */
   expiresAt: Date | null;
 }
 
-/** Stores the public half of a key under an id that the caller made beforehand, as the private half names it too. */
+/** Stores a public key under an id that the caller has generated, as the private key file also contains it. */
 export async function addKey(
   db: Db,
   owner: MachineRef,
@@ -38,7 +38,7 @@ export async function addKey(
   return { id: key.id, expiresAt: key.expiresAt ?? null, ...event };
 }
 
-/** A user's keys, oldest first, expired ones too. */
+/** A user's keys, oldest first, including expired ones. */
 export async function listKeys(db: Db, userId: string): Promise<MachineKey[]> {
   const { rows } = await db.query<MachineKey>(
     `select id, expires_at as "expiresAt", sequence, created_at as "createdAt"
@@ -48,7 +48,7 @@ export async function listKeys(db: Db, userId: string): Promise<MachineKey[]> {
   return rows;
 }
 
-/** Ends a key at once; undefined when the user has no such key. */
+/** Revokes a key at once; undefined when the user has no such key. */
 export async function removeKey(
   db: Db,
   owner: MachineRef,
@@ -59,7 +59,7 @@ export async function removeKey(
   return rowCount ? machineEvent(db, owner, 'key.removed', editor, { keyId: id }) : undefined;
 }
 
-/** A key by its id, expired or not, whatever the state of its user: the caller looks at both. */
+/** A key by its id, even if it is expired or its user is not active: the caller checks both. */
 export async function findKey(db: Db, keyId: string): Promise<VerificationKey | undefined> {
   const { rows } = await db.query<VerificationKey>(
     'select user_id as "userId", public_jwk as "publicJwk", expires_at as "expiresAt" from machine_keys where id = $1',

@@ -1,6 +1,6 @@
 /**
- * The machine user of a path, for the calls that hand out what one can act as it with: tokens, keys, secrets.
- * Guarantee: nobody gets one of somebody who may do more than himself.
+ * The machine user of a path, for the calls that issue credentials to act as that user: tokens, keys, secrets.
+ * Guarantee: callers never get a credential of a user with more rights than their own.
  */
 
 import { type Caller, covers, permissionDenied, requireReach } from '../../access/caller.ts';
@@ -14,12 +14,12 @@ export interface MachineCall {
   caller: Caller;
   operation: OperationId;
   userId: string;
-  /** Told when the user is a human. */
+  /** The error for a human user. */
   notAMachine: { id: string; message: string };
 }
 
 /**
- * @param lock holds the user until the transaction ends
+ * @param lock locks the user until the transaction ends
  * @throws ApiError 403, 404 to an IAM_OWNER, FAILED_PRECONDITION for a human
  */
 export async function requireMachine(db: Db, call: MachineCall, lock?: UserLock): Promise<User> {

@@ -1,4 +1,4 @@
-/** Bodies of the key calls. */
+/** Request bodies of the key calls. */
 import { z } from 'zod';
 import { expirationDate } from '../../access/expiration-date.ts';
 

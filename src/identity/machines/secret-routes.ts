@@ -1,4 +1,4 @@
-/** The client secret with which a machine user gets access tokens (RFC 6749 section 4.4); its client id is its user id. */
+/** Routes for a machine user's client secret (RFC 6749 section 4.4 access tokens); the client id is the user id. */
 import { type Request, type Response, Router } from 'express';
 import { callerOf } from '../../access/caller.ts';
 import { pathId } from '../../access/path-id.ts';

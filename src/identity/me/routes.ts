@@ -1,4 +1,4 @@
-/** `GET /management/v1/me`: whose token it is, and which roles it has where. */
+/** `GET /management/v1/me`: the user of the token, and their roles. */
 import { Router } from 'express';
 import { callerOf } from '../../access/caller.ts';
 import type { Pool } from '../../db/pool.ts';
@@ -11,7 +11,7 @@ export function meRoutes({ pool }: { pool: Pool }): Router {
   return Router().get('/management/v1/me', async (_req, res) => {
     const { userId, isIamOwner, orgRoles } = callerOf(res);
     const [user, orgs] = await Promise.all([findUser(pool, userId), findOrgs(pool, [...orgRoles.keys()])]);
-    // Deleted since its token was read.
+    // The user was deleted after the token was checked.
     if (!user) throw unauthenticated();
     res.json({
       details: userDetails(user),

@@ -1,4 +1,4 @@
-/** Members of an organization (its ORG_OWNER decides) and of the instance (IAM_OWNER decides). */
+/** Routes for the members of an organization (managed by its ORG_OWNER) and of the instance (managed by IAM_OWNER). */
 import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, requirePermission, requireReach, selectedOrg } from '../../access/caller.ts';
 import { instanceMember, memberSearch, orgMember } from '../../access/member-schema.ts';
@@ -78,7 +78,7 @@ async function organization(pool: Pool, operation: OperationId, req: Request, re
   return { kind: 'organization', orgId };
 }
 
-/** Nobody makes a member of a user they could not even read. */
+/** Callers may only add users whom they may read. */
 function requireVisible(caller: Caller, user: User | undefined): void {
   requireReach(caller, 'getUser', user, userNotFound);
 }

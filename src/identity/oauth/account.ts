@@ -1,6 +1,6 @@
 /**
- * Users as the protocol library sees accounts. Read anew with every request: whoever is not active any more is no
- * account, so that its refresh tokens, sessions and userinfo end with the next call.
+ * Maps users to the protocol library's accounts. Users are read on every request, and only active users are accounts,
+ * so a deactivated user's refresh tokens, sessions and userinfo end with the next call.
  */
 import type { Account, AccountClaims } from 'oidc-provider';
 import type { Db } from '../../db/pool.ts';
@@ -8,14 +8,14 @@ import { GENDERS } from '../../fields/fields.ts';
 import { loginNames } from '../../users/login-names.ts';
 import { findUser, type User } from '../../users/store.ts';
 
-/** The account, if the user is there and active. */
+/** The account, if the user exists and is active. */
 export async function findAccount(db: Db, userId: string): Promise<Account | undefined> {
   const user = await findUser(db, userId);
   if (user?.state !== 'active') return undefined;
   return { accountId: user.id, claims: () => claimsOf(user) };
 }
 
-/** Standard claims of OpenID Connect Core 1.0 section 5.1; what a user has not is left out. */
+/** Standard claims of OpenID Connect Core 1.0 section 5.1; values that a user does not have are omitted. */
 function claimsOf(user: User): AccountClaims {
   return {
     sub: user.id,
@@ -34,7 +34,7 @@ function given(claims: Record<string, string | null | undefined>): Record<string
   return Object.fromEntries(Object.entries(claims).filter((entry): entry is [string, string] => Boolean(entry[1])));
 }
 
-/** `GENDER_FEMALE` to `female`, as section 5.1 writes it. */
+/** Turns `GENDER_FEMALE` into `female`, the form of section 5.1. */
 function genderOf(user: User): string | undefined {
   const name = GENDERS[user.gender];
   return name === undefined || name === 'GENDER_UNSPECIFIED' ? undefined : name.slice('GENDER_'.length).toLowerCase();

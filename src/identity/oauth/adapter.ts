@@ -1,11 +1,12 @@
 /**
- * Where the protocol library keeps its models: one table in PostgreSQL, so that any API process answers for any other.
+ * Stores the protocol library's models in one PostgreSQL table, so that every API process can serve every request.
  *
- * Guarantees: no row holds what was handed out, only a hash of it. What belongs to a user is neither stored nor found
- * unless the user is active, and a code or token not without its grant: both rows are held while it is stored, so nothing
- * slips in while somebody ends them. A code is redeemed once; the second to try ends the grant and with it the tokens of
- * the first (RFC 6749 section 4.1.2), and so does a refresh token that comes twice.
- * If we die between two statements, what was half done expires unused and is asked for anew.
+ * Guarantees: no row holds an issued token or code, only its hash. Models of a user are stored and found only while the
+ * user is active, codes and tokens only while their grant exists: both rows are locked during the write, so nothing is
+ * added while they are being revoked. A code is redeemed once; a second attempt revokes the grant and with it the
+ * tokens of the first (RFC 6749 section 4.1.2), as does the reuse of a refresh token.
+ *
+ * On crash: between two statements, the incomplete part expires unused and the client requests it again.
  */
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { Pool } from '../../db/pool.ts';
@@ -25,8 +26,8 @@ const FIND = `select m.id_hash as key, m.payload, extract(epoch from m.consumed_
   where m.kind = $1 and (m.user_id is null or exists (select from users u where u.id = m.user_id and u.state = 'active'))`;
 
 /**
- * `for share` waits for whoever changes the user's state, and then looks at the state anew. A device code comes by its
- * grant only later, and keeps what finds it.
+ * `for share` waits for transactions that change the user's state, and then reads the state again. A device code gets
+ * its grant only later, and keeps its user code.
  */
 const UPSERT = `with owner as materialized (select from users where id = $4 and state = 'active' for share)
   insert into oauth_models (id_hash, kind, grant_hash, user_id, client_id, session_uid, scope, user_code_hash, payload,
@@ -49,7 +50,7 @@ export function openAdapter(pool: Pool, kind: string): Adapter {
       if (found) return { ...found.payload, ...(found.consumed ? { consumed: found.consumed } : {}), jti: id };
       return kind === 'AccessToken' ? findPatToken(pool, id) : undefined;
     },
-    // Without its id, which only the browser knows; who comes by the uid looks at it and does not store it.
+    // Without its id, which only the browser knows; callers that find a session by uid read it and do not store it.
     async findByUid(uid) {
       return (await read('m.session_uid = $2 order by m.expires_at desc limit 1', uid))?.payload;
     },

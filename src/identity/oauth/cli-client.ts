@@ -1,8 +1,8 @@
 /**
- * The command line as an OAuth client: built in, so that `muster login` works against every instance as it is.
+ * The command line as an OAuth client. It is built in, so `muster login` works against every instance without setup.
  *
- * A native application (RFC 8252): it can keep no secret, and waits for the code on a loopback port of its own choice
- * (section 7.3: the port is free). On a machine without a browser it asks for a device code instead (RFC 8628).
+ * It is a native application (RFC 8252): it cannot keep a secret, and receives the code on any loopback port (section
+ * 7.3). On a machine without a browser it requests a device code instead (RFC 8628).
  */
 import type { ClientMetadata } from 'oidc-provider';
 import { API_SCOPE } from './scopes.ts';
@@ -10,10 +10,10 @@ import { API_SCOPE } from './scopes.ts';
 /** RFC 8628 section 3.4. */
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** To which the command line adds its port. */
+/** The command line adds its port to it. */
 export const CLI_REDIRECT_URI = 'http://127.0.0.1/callback';
 
-/** What `muster login` asks for. */
+/** The scopes that `muster login` requests. */
 export const CLI_SCOPE = `openid profile offline_access ${API_SCOPE}`;
 
 export const CLI_CLIENT = {

@@ -1,6 +1,6 @@
 /**
- * Who may come to the token endpoint: registered clients, and machine users with their secret, whose client id is their
- * user id. Each is read from the database when it is needed, so that what was removed is gone with the next request.
+ * The clients of the token endpoint: registered clients, and machine users with a secret, whose client id is their user
+ * id. They are read from the database on each use, so a removed one is refused from the next request on.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Adapter, ClientMetadata } from 'oidc-provider';
@@ -14,12 +14,12 @@ import { CLI_CLIENT } from './cli-client.ts';
 
 /** RFC 7523 section 2.1. */
 export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-/** Stands for machine users that show no client credentials: with a signed assertion, with a personal access token. */
+/** The client of machine users without client credentials: with a signed assertion or a personal access token. */
 export const SERVICE_USER_CLIENT = 'urn:service:iam:service-user';
-/** Metadata of a machine user's client beside the standard ones: what its access tokens are. */
+/** Additional metadata of a machine user's client: the type of its access tokens. */
 export const ACCESS_TOKEN_TYPE = 'access_token_type';
 
-/** Those that no database knows. */
+/** Built-in clients, which are not in the database. */
 export const STATIC_CLIENTS: ClientMetadata[] = [
   {
     client_id: SERVICE_USER_CLIENT,
@@ -39,7 +39,7 @@ export const STATIC_CLIENTS: ClientMetadata[] = [
 /** The library reads clients through an adapter and writes none. */
 export function openClientAdapter(db: Db): Adapter {
   const readOnly = async () => {
-    throw new Error('clients are not written through the protocol library');
+    throw new Error('The protocol library does not write clients.');
   };
   return {
     find: (id) => clientMetadata(db, id),
@@ -87,12 +87,12 @@ async function machine(db: Db, userId: string): Promise<ClientMetadata | undefin
   };
 }
 
-/** The library wants a secret to be a text; ours is the hash of one. */
+/** The library expects a secret as text; ours is a hash. */
 function storedSecret(hash: Buffer): string {
   return hash.toString('base64url');
 }
 
-/** Whether `shown` is the secret behind what `storedSecret` made. */
+/** Whether `shown` is the secret whose hash `storedSecret` encoded. */
 export function secretMatches(stored: string | undefined, shown: string): boolean {
   const expected = Buffer.from(stored ?? '', 'base64url');
   const actual = tokenHash(shown);

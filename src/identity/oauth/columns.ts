@@ -1,8 +1,8 @@
-/** What of a model of the protocol library is a column of its own, and what of it is kept at all. */
+/** Which fields of the protocol library's models have their own columns, and which are stored at all. */
 import type { AdapterPayload } from 'oidc-provider';
 import { modelKey, userCodeHash } from './token-key.ts';
 
-/** Models that end with the grant that they came of. */
+/** Models that end with their grant. */
 export const OF_GRANT: ReadonlySet<string> = new Set([
   'AuthorizationCode',
   'DeviceCode',
@@ -14,10 +14,10 @@ export interface Columns {
   grantHash: Buffer | null;
   userId: string | null;
   clientId: string | null;
-  /** Of a session its uid; of an access token that of the session it ends with. */
+  /** For a session, its uid; for an access token, the uid of the session it ends with. */
   sessionUid: string | null;
   scope: string | null;
-  /** Of a device code the code that a person types. */
+  /** For a device code, the hash of the code that the user types. */
   userCodeHash: Buffer | null;
 }
 
@@ -33,12 +33,12 @@ export function columnsOf(kind: string, payload: AdapterPayload): Columns {
   };
 }
 
-/** Of a login under way: who has just shown a password, else who was logged in before. */
+/** For a login in progress: the user whose password was just checked, else the user who was logged in before. */
 function userOf({ accountId, result, session }: AdapterPayload): string | undefined {
   return accountId ?? result?.login?.accountId ?? session?.accountId;
 }
 
-/** Without what would be good for something in the hands of a reader of the database: ids that were handed out. */
+/** The payload without the issued ids, which somebody who reads the database could use. */
 export function storable({ jti: _, userCode: __, session, ...payload }: AdapterPayload): Record<string, unknown> {
   if (!session) return payload;
   const { cookie: ___, ...rest } = session as NonNullable<AdapterPayload['session']> & { cookie?: string };

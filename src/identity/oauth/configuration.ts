@@ -1,4 +1,4 @@
-/** What the protocol library is told: what is offered, to whom, for how long, and where the rest of us takes part. */
+/** Configuration of the protocol library: features, clients, lifetimes, and the hooks into the rest of the service. */
 import type { JWK } from 'jose';
 import type { Configuration } from 'oidc-provider';
 import type { Config } from '../../config.ts';
@@ -37,7 +37,7 @@ const COOKIE = { httpOnly: true, sameSite: 'lax' } as const;
 
 const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const;
 
-/** @param keys private JWKs, of which the first one signs */
+/** @param keys private JWKs; the first one signs */
 export function configuration({ pool, secrets, config }: ConfigurationDeps, keys: JWK[]): Configuration {
   return {
     adapter: (kind: string) => (kind === 'Client' ? openClientAdapter(pool) : openAdapter(pool, kind)),
@@ -55,7 +55,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     responseTypes: ['code'],
     scopes: SCOPES,
     claims: { ...CLAIMS_BY_SCOPE, iss: null },
-    // Many applications read the name and the address off the ID token and never ask userinfo.
+    // Many applications read the name and the email address from the ID token and never call userinfo.
     conformIdTokenClaims: false,
     pkce: { required: () => true },
     clientAuthMethods: [...CLIENT_AUTH_METHODS],
@@ -68,7 +68,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     findAccount: (_ctx, userId) => findAccount(pool, userId),
     interactions: { policy: loginOnly(), url: (_ctx, { uid }) => `${config.baseUrl}/ui/login/${uid}` },
     loadExistingGrant: grantWhatIsAsked,
-    // Also without `offline_access`: such a token ends with the login in the browser.
+    // Also without `offline_access`: such a token ends with the browser session.
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken,
     clientBasedCORS: (_ctx, origin, client) => isBrowserClient(client, origin),
@@ -76,7 +76,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
   };
 }
 
-/** What is not named stays as the library has it, which is off for everything that is not part of the contract. */
+/** All other features keep the library's defaults, which are off for everything outside the contract. */
 const FEATURES: Configuration['features'] = {
   devInteractions: { enabled: false },
   dPoP: { enabled: false },

@@ -1,8 +1,9 @@
 /**
- * What becomes of faults of our own inside the protocol library.
+ * Handles internal errors inside the protocol library.
  *
- * Guarantee: a fault is logged with the request's id and its caller is told nothing of it; where it is a database that
- * does not answer, he is told that he may try again. Errors of callers are logged at level debug, without what they sent.
+ * Guarantee: an internal error is logged with the request's id and its details are hidden from the caller. If the
+ * database does not answer, the caller is told to try again. Callers' errors are logged at level debug, without their
+ * input.
  */
 import type { EventEmitter } from 'node:events';
 import type { Response } from 'express';
@@ -31,7 +32,7 @@ export function answerFaults(provider: Provider, logger: Logger): void {
     try {
       await next();
     } catch (error) {
-      // What happens outside of the library's own handling, such as storing a session after everything else.
+      // Errors outside the library's own handling, such as those of storing the session at the end.
       tell(ctx, error, logger);
       ctx.body = FAULT;
       ctx.status = 500;
@@ -40,8 +41,8 @@ export function answerFaults(provider: Provider, logger: Logger): void {
   });
   provider.on('server_error', (ctx, error) => tell(ctx, error, logger));
   const events: EventEmitter = provider;
-  // The connection broke while an answer was being written.
-  events.on('error', (err: unknown) => logger.info({ err: loggable(err) }, 'an answer was cut off'));
+  // The connection broke while a response was being written.
+  events.on('error', (err: unknown) => logger.info({ err: loggable(err) }, 'response interrupted'));
   for (const event of CALLERS_ERRORS) {
     events.on(event, (ctx: KoaContextWithOIDC, { error, error_detail: detail }: CallersError) => {
       logger.debug({ requestId: idOf(ctx), error, detail }, event);

@@ -1,4 +1,4 @@
-/** The grants of machine users, and of clients that act for themselves; those of people are the library's own. */
+/** The grant types of machine users and of clients that act for themselves; those of people are the library's own. */
 import type { JWK } from 'jose';
 import { errors, type Provider, type TokenEndpointGrantContext } from 'oidc-provider';
 import type { Db } from '../../db/pool.ts';
@@ -30,7 +30,7 @@ async function jwtBearer(ctx: TokenEndpointGrantContext<{ assertion?: string }>,
   await issueMachineToken(ctx, machine, { ...deps, scope, grantType: JWT_BEARER });
 }
 
-/** RFC 6749 section 4.4: a machine user gets a token of its own, a registered client one that stands for nobody. */
+/** RFC 6749 section 4.4: a machine user gets its own token, a registered client one without a user. */
 async function clientCredentials(ctx: TokenEndpointGrantContext, deps: Deps): Promise<void> {
   const { provider, client } = ctx.oidc;
   const accessTokenType = client[ACCESS_TOKEN_TYPE];
@@ -47,12 +47,12 @@ async function clientCredentials(ctx: TokenEndpointGrantContext, deps: Deps): Pr
 }
 
 /**
- * The scopes that are asked for; none at all is allowed, and good for little.
- * @throws OIDCProviderError `invalid_scope`, naming those that are not to be had
+ * The requested scopes; none is allowed, but such a token is of little use.
+ * @throws OIDCProviderError `invalid_scope`, naming the scopes that are not allowed
  */
 function scopeOf(ctx: TokenEndpointGrantContext, allowed: ReadonlySet<string>): Set<string> {
   const asked = ctx.oidc.requestParamScopes;
   const refused = [...asked].filter((scope) => !allowed.has(scope)).join(' ');
-  if (refused) throw new errors.InvalidScope('requested scope is unknown or not to be had with this grant', refused);
+  if (refused) throw new errors.InvalidScope('requested scope is unknown or not allowed with this grant type', refused);
   return asked;
 }

@@ -1,13 +1,13 @@
 /**
- * When a user has to do something before an authorization request is answered: log in, and nothing else. There is no
- * page of consent: clients are registered by the owner of the instance, and what they ask for is granted.
+ * What a user must do before an authorization request is answered: only log in. There is no consent page: the owner of
+ * the instance registers the clients, and the scopes they request are granted.
  */
 import { type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { GRANT } from './lifetimes.ts';
 
 const { base, Check } = interactionPolicy;
 
-/** The library's policy without its checks of consent; `prompt=consent` is understood and met. */
+/** The library's policy without its consent checks; `prompt=consent` is accepted and counts as satisfied. */
 export function loginOnly() {
   const policy = base();
   policy.get('consent')?.checks.clear();
@@ -16,14 +16,14 @@ export function loginOnly() {
     ?.checks.add(
       new Check(
         'no_account',
-        'the user is not active any more',
+        'the user is no longer active',
         ({ oidc }) => oidc.session?.accountId !== undefined && oidc.account === undefined,
       ),
     );
   return policy;
 }
 
-/** The grant of this login to this client, with what is asked for now; kept for as long as tokens may come of it. */
+/** This login's grant to this client, with the scopes requested now; kept as long as tokens can be issued from it. */
 export async function grantWhatIsAsked(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
   const { provider, session, client, account } = ctx.oidc;
   if (!client || !account) return undefined;

@@ -1,4 +1,4 @@
-/** How long what the authorization server hands out is good for, in seconds, and when refresh tokens are replaced. */
+/** Lifetimes of what the authorization server issues, in seconds, and when refresh tokens are rotated. */
 import type { Configuration, KoaContextWithOIDC, RefreshToken, Session } from 'oidc-provider';
 
 const MINUTE = 60;
@@ -7,12 +7,12 @@ const DAY = 24 * HOUR;
 
 export const ACCESS_TOKEN = HOUR;
 const SESSION = 14 * DAY;
-/** Of a browser in which nobody has logged in yet. */
+/** For a browser in which nobody has logged in yet. */
 const NOBODYS_SESSION = HOUR;
 const REFRESH_TOKEN_IDLE = 30 * DAY;
-/** After this a user logs in anew, however often the token was replaced. */
+/** After this time a user must log in again, however often the token was rotated. */
 const REFRESH_TOKEN_ABSOLUTE = 90 * DAY;
-/** A grant outlives every refresh token that may come of it. */
+/** A grant outlives every refresh token issued from it. */
 export const GRANT = REFRESH_TOKEN_ABSOLUTE + DAY;
 
 export const LIFETIMES: NonNullable<Configuration['ttl']> = {
@@ -33,8 +33,8 @@ function refreshTokenLifetime(_ctx: KoaContextWithOIDC, token: RefreshToken): nu
 }
 
 /**
- * A public client gets another refresh token with each use, as nothing but the token shows who holds it; one that comes
- * twice ends the grant (RFC 9700 section 4.14.2). A client with a secret keeps its own until it is about to expire.
+ * A public client gets a new refresh token with each use, as only the token authenticates it; reuse of an old one
+ * revokes the grant (RFC 9700 section 4.14.2). A client with a secret keeps its token until it is about to expire.
  */
 export function rotateRefreshToken(ctx: KoaContextWithOIDC): boolean {
   const { Client: client, RefreshToken: token } = ctx.oidc.entities;

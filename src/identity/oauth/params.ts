@@ -1,14 +1,15 @@
 /**
- * What of a request the protocol library sees differently, before it looks.
+ * Adapts request parameters before the protocol library reads them.
  *
- * - It wants to know a client before it hears of a grant. A signed assertion shows who is asking by itself, without any
- *   client authentication (RFC 7523 section 2.1): such a request comes from `SERVICE_USER_CLIENT`.
- * - It refuses to introspect and to revoke JWTs, as it stores none. Ours are stored as all tokens are: it gets the handle.
- * - It grants `offline_access` only where the user was asked, with `prompt=consent`. Our clients are registered by the
- *   instance's owner and nobody is asked: the consent is there (OpenID Connect Core 1.0 section 11, "other conditions").
- * - A device code by its row is our own way to name one, and nobody's to show: the request has none then.
+ * - The library requires a client before it processes a grant. A signed assertion identifies the caller without client
+ *   authentication (RFC 7523 section 2.1): such a request gets the client `SERVICE_USER_CLIENT`.
+ * - The library refuses to introspect and revoke JWTs, as it does not store them. We store ours like all tokens, so it
+ *   gets their handle.
+ * - The library grants `offline_access` only with `prompt=consent`. The instance's owner registers our clients, which
+ *   counts as consent (OpenID Connect Core 1.0 section 11, "other conditions").
+ * - A row handle is our internal name of a device code and must not come from a client: it is removed from the request.
  *
- * If the library ever stops reading `params` of its context from the prototype, the tests of these four fail.
+ * If the library ever stops reading its context's `params` from the prototype, the tests of these four cases fail.
  */
 import { decodeProtectedHeader } from 'jose';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
@@ -22,7 +23,7 @@ interface Context {
   route: string;
 }
 
-/** Puts itself between the library's reading of the parameters and everything that follows. */
+/** Intercepts the parameters after the library has read them and before it uses them. */
 export function adaptParams(provider: Provider): void {
   const { OIDCContext } = provider as Provider & { OIDCContext: { prototype: object } };
   const kept = new WeakMap<object, Params>();
@@ -58,7 +59,7 @@ function hideJwt(params: Params): void {
   if (typeof params.token === 'string' && isRefused(params.token)) params.token = jwtHandle(params.token);
 }
 
-/** The very test of the library: anything whose first part reads as a header. */
+/** The same test as the library's: anything whose first part decodes as a JWT header. */
 function isRefused(token: string): boolean {
   try {
     return Boolean(decodeProtectedHeader(token));

@@ -1,12 +1,12 @@
-/** Who may look a token up, who may end it, and from which web pages the endpoints may be called. */
+/** Which clients may introspect and revoke a token, and which web pages may call the endpoints. */
 import { type AccessToken, type Client, type ClientCredentials, errors, type RefreshToken } from 'oidc-provider';
 import { PAT } from './machine/pat-token.ts';
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
 
 /**
- * A client with a secret is a resource server and may look any access token up; a refresh token, and everything else for
- * a client without a secret, only its own (RFC 7662 section 4).
+ * A client with a secret is a resource server and may introspect any access token. All clients may introspect their own
+ * tokens; nobody may introspect other clients' refresh tokens (RFC 7662 section 4).
  */
 export function mayIntrospect(client: Client, token: Token): boolean {
   if (isOwn(client, token)) return true;
@@ -14,25 +14,25 @@ export function mayIntrospect(client: Client, token: Token): boolean {
 }
 
 /**
- * Whoever a token was issued to (RFC 7009 section 2.1).
- * @throws OIDCProviderError for a client with a secret that has somebody else's token, and for personal access tokens
+ * Only the client that a token was issued to may revoke it (RFC 7009 section 2.1).
+ * @throws OIDCProviderError for another client's token if the client has a secret, and for personal access tokens
  */
 export function mayRevoke(client: Client, token: Token): boolean {
   if ('gty' in token && token.gty === PAT) {
-    throw new errors.UnsupportedTokenType('a personal access token is removed where it was made');
+    throw new errors.UnsupportedTokenType('personal access tokens cannot be revoked here: delete them through the management API');
   }
   if (isOwn(client, token)) return true;
-  // Without a secret anybody could ask, and would learn that the token is good.
+  // Without a secret, anybody could call this and learn that the token is valid.
   if (client.tokenEndpointAuthMethod === 'none') return false;
   throw new errors.InvalidRequest('the token was not issued to this client');
 }
 
-/** Issued to the client, or to the machine user that the client is. */
+/** Whether the token was issued to the client, or to the machine user that the client represents. */
 function isOwn(client: Client, token: Token): boolean {
   return token.clientId === client.clientId || ('accountId' in token && token.accountId === client.clientId);
 }
 
-/** Pages of applications that run in the browser: those that people are sent back to after a login. */
+/** Whether the origin is an application in the browser: one that has a redirect URI there and no secret. */
 export function isBrowserClient(client: Client, origin: string): boolean {
   return (
     client.tokenEndpointAuthMethod === 'none' &&

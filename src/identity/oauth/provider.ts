@@ -1,9 +1,10 @@
 /**
- * The authorization server: the protocol library, set up, and set up anew when the signing keys change.
+ * The authorization server: sets up the protocol library, and again when the signing keys change.
  *
- * Guarantee: every address that it writes into an answer comes from the issuer, whatever the request says its host is. A
- * process sees another process's new key within CHECK_MS of its next request, long before that key signs. If we die here
- * nothing is lost: what outlives a request is in the database.
+ * Guarantee: every URL in a response is based on the issuer, whatever host the request names. A process sees another
+ * process's new key within CHECK_MS of its next request, long before that key signs.
+ *
+ * On crash: nothing is lost; everything that outlives a request is in the database.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Provider from 'oidc-provider';
@@ -16,7 +17,7 @@ import { addGrants } from './grants.ts';
 import { adaptParams } from './params.ts';
 import { currentKeys, type KeySet, type SigningKeyDeps } from './signing-keys.ts';
 
-/** How old what is known of the signing keys may be when a request comes. */
+/** How long the signing keys are cached before a request reads them again. */
 const CHECK_MS = 10_000;
 
 export interface ProviderDeps extends ConfigurationDeps {
@@ -25,21 +26,21 @@ export interface ProviderDeps extends ConfigurationDeps {
 }
 
 export interface LiveProvider {
-  /** The library as it is set up now; ask anew for each request. */
+  /** The library with the current keys; call it again for each request. */
   current(): Provider;
-  /** Answers a request to one of its addresses; looks at the signing keys first when the last look is too long ago. */
+  /** Answers a request to one of its addresses; first reads the signing keys if the cached ones are too old. */
   handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
 }
 
 /**
- * Makes the first signing key where there is none.
- * @throws StartError when the keys in the database do not open
+ * Creates the first signing key if there is none.
+ * @throws StartError when the keys in the database cannot be decrypted
  */
 export async function openProvider(deps: ProviderDeps, checkMs: number = CHECK_MS): Promise<LiveProvider> {
   let now = setUp(deps, await currentKeys(deps));
-  let lookAgainAt = performance.now() + checkMs;
+  let nextCheckAt = performance.now() + checkMs;
 
-  async function look(): Promise<void> {
+  async function refresh(): Promise<void> {
     const keys = await currentKeys(deps);
     if (keys.version !== now.version) now = setUp(deps, keys);
   }
@@ -47,10 +48,10 @@ export async function openProvider(deps: ProviderDeps, checkMs: number = CHECK_M
   return {
     current: () => now.provider,
     async handle(req, res) {
-      if (performance.now() >= lookAgainAt) {
-        // Before the look, so that one request looks and the others go on with what is known.
-        lookAgainAt = performance.now() + checkMs;
-        await look().catch((err) => deps.logger.warn({ err }, 'the signing keys could not be read'));
+      if (performance.now() >= nextCheckAt) {
+        // Set before the read, so that one request reads and the others use the cached keys.
+        nextCheckAt = performance.now() + checkMs;
+        await refresh().catch((err) => deps.logger.warn({ err }, 'signing keys could not be read'));
       }
       await now.answer(req, res);
     },
@@ -59,9 +60,9 @@ export async function openProvider(deps: ProviderDeps, checkMs: number = CHECK_M
 
 function setUp(deps: ProviderDeps, { keys, version }: KeySet) {
   const [signingKey] = keys;
-  if (!signingKey) throw new Error('there is no signing key');
+  if (!signingKey) throw new Error('There is no signing key.');
   const provider = new Provider(deps.config.baseUrl, configuration(deps, keys));
-  standForIssuer(provider);
+  useIssuerAddress(provider);
   storeBeforeRemoving(provider);
   provider.Client.prototype.compareClientSecret = function compareClientSecret(shown: string) {
     return secretMatches(this.clientSecret, shown);
@@ -72,8 +73,8 @@ function setUp(deps: ProviderDeps, { keys, version }: KeySet) {
   return { provider, version, answer: provider.callback() };
 }
 
-/** Behind a proxy a request may name another host, scheme and path than the public ones. */
-function standForIssuer(provider: Provider): void {
+/** Behind a proxy, a request may have a host, scheme and path other than the public ones. */
+function useIssuerAddress(provider: Provider): void {
   const { protocol, host, pathname } = new URL(provider.issuer);
   Object.defineProperties(provider.request, {
     protocol: { get: () => protocol.slice(0, -1) },
@@ -83,8 +84,8 @@ function standForIssuer(provider: Provider): void {
 }
 
 /**
- * A login gives its session another id, and the library removes the old row before it stores the new one. A token that is
- * bound to the session and used in between would be refused.
+ * A login gives its session a new id, and the library removes the old row before it stores the new one. In between, a
+ * token bound to the session would be refused.
  */
 function storeBeforeRemoving(provider: Provider): void {
   const { prototype } = provider.Session;

@@ -1,8 +1,8 @@
 /**
- * The addresses of the authorization server.
+ * The routes of the authorization server.
  *
- * Guarantee: under `/oauth` and `/oidc` every error is the JSON of RFC 6749 section 5.2, also for an address or a method
- * that is not there.
+ * Guarantee: under `/oauth` and `/oidc` every error is the JSON of RFC 6749 section 5.2, also for an unknown address or
+ * method.
  */
 import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
 import type { Logger } from 'pino';
@@ -16,7 +16,7 @@ import type { LiveProvider } from './provider.ts';
 
 const PREFIXES = ['/oauth', '/oidc'];
 
-/** Mount it at `/`, wherever the issuer's path leads. */
+/** Mount it at `/`, whatever the issuer's path is. */
 export function oauthRoutes({ oauth, logger }: { oauth: LiveProvider; logger: Logger }): Router {
   const router = Router();
   const answer: RequestHandler = async (req, res) => {
@@ -40,7 +40,7 @@ export function oauthRoutes({ oauth, logger }: { oauth: LiveProvider; logger: Lo
   return router;
 }
 
-/** Of the library's own pages, which submit themselves: it adds their script's hash where it finds a `script-src`. */
+/** For the library's own pages, which submit themselves: it adds their script's hash to an existing `script-src`. */
 const HEADERS = {
   'Content-Security-Policy': "default-src 'none'; script-src; frame-ancestors 'none'; base-uri 'none'",
   'Referrer-Policy': 'no-referrer',
@@ -53,11 +53,11 @@ function noSuchEndpoint(router: () => Router): RequestHandler {
     const allowed = allowedMethods(router(), pathOf(req));
     if (allowed.length === 0) return refuse(res, 404, 'There is no such endpoint.');
     res.set('Allow', allowed.join(', '));
-    refuse(res, 405, 'The endpoint does not take this method.');
+    refuse(res, 405, 'The endpoint does not support this method.');
   };
 }
 
-/** What goes wrong before the library sees the request, such as a path with a broken percent-encoding. */
+/** Handles errors before the library gets the request, such as a path with a broken percent-encoding. */
 function badAddress(logger: Logger): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     if (res.headersSent) return next(error);

@@ -1,9 +1,9 @@
-/** What a client may ask for (RFC 6749 section 3.3, OpenID Connect Core 1.0 section 5.4). */
+/** The scopes that a client may request (RFC 6749 section 3.3, OpenID Connect Core 1.0 section 5.4). */
 
-/** Without it an access token is not good for the API (interface.md, Authentication). */
+/** The API accepts only access tokens with this scope (interface.md, Authentication). */
 export const API_SCOPE = 'urn:service:iam:org:project:id:service:aud';
 
-/** Scope by the claims it opens; `acr`, `iss` and so on are the library's own. */
+/** Claims by the scope that includes them; `acr`, `iss` and so on are the library's own. */
 export const CLAIMS_BY_SCOPE = {
   openid: ['sub', 'auth_time', 'amr'],
   profile: [
@@ -23,7 +23,7 @@ export const CLAIMS_BY_SCOPE = {
 
 export const SCOPES = [...Object.keys(CLAIMS_BY_SCOPE), 'offline_access', API_SCOPE];
 
-/** What a machine user may ask for: it holds a credential of its own, so it has no use for refresh tokens. */
+/** The scopes of a machine user: it has its own credential, so it needs no refresh tokens. */
 export const MACHINE_SCOPES: ReadonlySet<string> = new Set(SCOPES.filter((scope) => scope !== 'offline_access'));
-/** What a registered client may ask for that acts for itself: it is no user, so it has no rights on the API. */
+/** The scopes of a registered client that acts for itself: it is not a user, so it has no rights on the API. */
 export const CLIENT_SCOPES: ReadonlySet<string> = new Set(Object.keys(CLAIMS_BY_SCOPE));

@@ -1,9 +1,11 @@
 /**
- * The keys that ID tokens and JWT access tokens are signed with: RS256, sealed in the database, shared by all processes.
+ * The keys that sign ID tokens and JWT access tokens: RS256, encrypted in the database, shared by all processes.
  *
- * Guarantees: a key is published for PUBLISHED_AHEAD before it signs, so that whoever caches the published set knows it
- * in time, and for KEPT after the next one took over, so that what it signed can be checked to its end. Any number of
- * processes may start or rotate at once. If we die while a key is made, the next process to look makes it.
+ * Guarantees: a key is published for PUBLISHED_AHEAD before it signs, so that clients that cache the published set know
+ * it in time, and for KEPT after the next one takes over, so that its signatures can be verified until they expire. Any
+ * number of processes may start or rotate at once.
+ *
+ * On crash: if a key was not stored, the next process that checks creates it.
  */
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -15,9 +17,9 @@ import { StartError } from '../../start-error.ts';
 
 /** "KEYS" as bytes. */
 const LOCK = 0x4b455953;
-/** Longer than usual resource servers cache a key set, and than our own processes take to see a new key. */
+/** Longer than resource servers usually cache a key set, and longer than our own processes take to see a new key. */
 const PUBLISHED_AHEAD = '6 hours';
-/** An ID token may come back at logout for as long as the session in the browser lasts (`lifetimes.ts`). */
+/** An ID token may be sent at logout for as long as the browser session lasts (`lifetimes.ts`). */
 const KEPT = '15 days';
 const PURPOSE = 'signing-key';
 /** RFC 7518 section 3.3: RS256 needs 2048 bits or more. */
@@ -31,7 +33,7 @@ export interface SigningKeyDeps {
   config: { SIGNING_KEY_ROTATE_DAYS: number };
 }
 
-/** Private JWKs to publish the public halves of; the first one signs. */
+/** Private JWKs whose public halves are published; the first one signs. */
 export interface KeySet {
   keys: JWK[];
   /** Changes with the set and with the key that signs. */
@@ -39,8 +41,8 @@ export interface KeySet {
 }
 
 /**
- * The keys as they stand, after making the first or the next one where that is due.
- * @throws StartError when they were sealed with another ENCRYPTION_KEY
+ * The current keys; first creates the first or next one if it is due.
+ * @throws StartError when they were encrypted with another ENCRYPTION_KEY
  */
 export async function currentKeys(deps: SigningKeyDeps): Promise<KeySet> {
   if (await isKeyDue(deps.pool, deps.config)) await addKey(deps);
@@ -49,7 +51,7 @@ export async function currentKeys(deps: SigningKeyDeps): Promise<KeySet> {
   return { keys: rows.map(({ id, sealed }) => unsealed(deps.secrets, id, sealed)), version };
 }
 
-/** Whether ENCRYPTION_KEY is the one that the keys in the database were sealed with. */
+/** Whether ENCRYPTION_KEY is the one that the keys in the database were encrypted with. */
 export async function canOpenKeys({ pool, secrets }: Omit<SigningKeyDeps, 'config'>): Promise<boolean> {
   const { rows } = await pool.query<{ id: string; sealed: string }>(PUBLISHED, [KEPT]);
   try {
@@ -61,13 +63,13 @@ export async function canOpenKeys({ pool, secrets }: Omit<SigningKeyDeps, 'confi
   }
 }
 
-/** Newest first among those that sign already, then those that are yet to. */
+/** First the keys whose signing time has begun, newest first, then the future ones. */
 const PUBLISHED = `select id, sealed_jwk as sealed from (
     select *, lead(signs_from) over (order by signs_from, id) as replaced_at from signing_keys) k
   where replaced_at is null or replaced_at > now() - $1::interval
   order by signs_from <= now() desc, case when signs_from <= now() then signs_from end desc, signs_from, id`;
 
-/** Keys of which nobody holds anything any more. */
+/** Removes keys whose signatures have all expired. */
 const DROP = `delete from signing_keys k where exists (
   select from signing_keys s where s.signs_from > k.signs_from and s.signs_from < now() - $1::interval)`;
 
@@ -100,7 +102,7 @@ function unsealed(secrets: Secrets, id: string, sealed: string): JWK {
   try {
     return JSON.parse(secrets.unseal(sealed, PURPOSE)) as JWK;
   } catch (cause) {
-    throw new StartError(`Signing key ${id} does not open: ENCRYPTION_KEY is not the one it was sealed with.`, {
+    throw new StartError(`Signing key ${id} cannot be decrypted: ENCRYPTION_KEY is not the one it was encrypted with.`, {
       cause,
     });
   }

@@ -1,9 +1,9 @@
-/** Removes expired sessions, grants, codes and tokens of the authorization server. Revoking them is in `access/revocation.ts`. */
+/** Removes expired sessions, grants, codes and tokens of the authorization server; `access/revocation.ts` revokes. */
 import type { Db } from '../../db/pool.ts';
 
 const SWEEP_ROWS = 1000;
 
-/** Removes what has expired, which nothing takes for good any more; some rows at a time, so that nobody waits for it. */
+/** Removes expired rows, which are no longer valid anyway; in small batches, so that nobody waits for it. */
 export async function sweepExpired(db: Db): Promise<number> {
   for (let swept = 0; ; ) {
     const { rowCount } = await db.query(

@@ -1,26 +1,27 @@
 /**
- * Under which key a session, grant, code or token is stored: a SHA-256, from which what was handed out cannot be made.
+ * The key under which a session, grant, code or token is stored: a SHA-256, from which the issued value cannot be
+ * recovered.
  *
- * A device code that is found by the code which a person types is known by its row from then on, as the person does not
- * have the device code: what names the row is refused where a device code is shown (`params.ts`).
+ * A device code that was found by its user code is then identified by its row, as the user does not have the device
+ * code. Such a row handle is refused where a client sends a device code (`params.ts`).
  *
- * A JWT goes under a handle of its own, because the protocol library refuses to look a JWT up (see `params.ts`). Whoever
- * knows the handle has held the JWT; the database knows neither.
+ * A JWT is stored under a handle, because the protocol library refuses to look up a JWT (see `params.ts`). Only a
+ * holder of the JWT can compute the handle; the database holds neither.
  */
 import { createHash } from 'node:crypto';
 
 /** Compact serialization of RFC 7515 section 7.1; the opaque tokens hold no dot. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
-/** What the library knows a JWT by. */
+/** The id that the library uses for a JWT. */
 export function jwtHandle(jwt: string): string {
   return `jwt~${sha256(jwt).toString('base64url')}`;
 }
 
-/** No id that is made up has a `~` in it. */
+/** No generated id contains a `~`. */
 const ROW = 'row~';
 
-/** What the library knows a model by whose row was found by something else than its id. */
+/** The id that the library uses for a model whose row was not found by its own id. */
 export function rowHandle(key: Buffer): string {
   return ROW + key.toString('base64url');
 }
@@ -31,14 +32,14 @@ export function isRowHandle(id: string): boolean {
 
 /**
  * @param kind the library's name of the model, such as `AccessToken`
- * @param id a token as it was handed out, or the handle of one
+ * @param id a token as issued, or its handle
  */
 export function modelKey(kind: string, id: string): Buffer {
   if (kind === 'DeviceCode' && isRowHandle(id)) return Buffer.from(id.slice(ROW.length), 'base64url');
   return sha256(`${kind}:${JWT.test(id) ? jwtHandle(id) : id}`);
 }
 
-/** Of the code that a person types (RFC 8628), as the library normalizes it. */
+/** Hash of the code that the user types (RFC 8628), as the library normalizes it. */
 export function userCodeHash(userCode: string): Buffer {
   return sha256(`user code:${userCode}`);
 }

@@ -1,4 +1,4 @@
-/** Sessions: a check of a login that a program makes on behalf of a user who is logging in. */
+/** Routes for sessions: a program checks the login of a user on their behalf. */
 import { type Request, type Response, Router } from 'express';
 import { callerOf, orgsFor, requirePermission, requireReach } from '../../access/caller.ts';
 import { pathId } from '../../access/path-id.ts';
@@ -34,8 +34,8 @@ export function sessionRoutes(deps: LoginDeps): Router {
 }
 
 /**
- * A user who was told to set a new password may still be one whom a program logs in, so the answer says it; a password
- * that is too old is no longer good for anything but being changed.
+ * A program may log in a user who must set a new password, so the response says so. An expired password can only be
+ * changed.
  */
 async function create(deps: LoginDeps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
@@ -67,7 +67,7 @@ function sessionNotFound(): ApiError {
 }
 
 function passwordExpired(): ApiError {
-  return new ApiError('FAILED_PRECONDITION', 'SESSION-PASSWORD-EXPIRED', 'The password is too old: set a new one.');
+  return new ApiError('FAILED_PRECONDITION', 'SESSION-PASSWORD-EXPIRED', 'The password has expired. Set a new one.');
 }
 
 function sessionView(session: Session): Record<string, unknown> {

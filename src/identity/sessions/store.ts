@@ -1,7 +1,7 @@
 /**
- * Sessions. A session's token is stored as SHA-256 only and is no bearer token.
- * Guarantee: only an active user has sessions. They have no end of their own: they end when they are deleted, with the
- * user, and when the user stops being active.
+ * Sessions. Only the SHA-256 of a session's token is stored; the token is not a bearer token.
+ * Guarantee: only active users have sessions. Sessions do not expire: they end when they or the user are deleted, or
+ * when the user stops being active.
  */
 
 import { tokenHash } from '../../access/random-token.ts';
@@ -24,8 +24,8 @@ export interface Session {
 }
 
 /**
- * Adds a session, unless the user is gone, no longer active, or has another password by now; then undefined.
- * Its lock makes whoever changes the user wait, and then see the session: `revokeSessions` misses none.
+ * Adds a session; undefined if the user was deleted, is no longer active, or has changed the password since the check.
+ * Its lock makes concurrent changes of the user wait and then see the session, so `revokeSessions` misses none.
  */
 export async function addSession(
   db: Db,
@@ -60,7 +60,7 @@ export async function findSession(db: Db, id: string): Promise<Session | undefin
   return rows[0];
 }
 
-/** Ends a session; undefined when somebody else did already. */
+/** Deletes a session; undefined if it is already deleted. */
 export async function removeSession(db: Db, session: Session, editor: string): Promise<AppendedEvent | undefined> {
   const { rowCount } = await db.query('delete from sessions where id = $1', [session.id]);
   return rowCount ? sessionEvent(db, session, 'removed', editor) : undefined;

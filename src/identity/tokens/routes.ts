@@ -1,4 +1,4 @@
-/** Personal access tokens of machine users. */
+/** Routes for the personal access tokens of machine users. */
 import { type Request, type Response, Router } from 'express';
 import { callerOf } from '../../access/caller.ts';
 import { pathId } from '../../access/path-id.ts';

@@ -1,4 +1,4 @@
-/** Bodies of the personal access token calls. */
+/** Request bodies of the personal access token calls. */
 import { z } from 'zod';
 import { expirationDate } from '../../access/expiration-date.ts';
 

@@ -1,4 +1,4 @@
-/** Personal access tokens. The token itself is known to its holder alone; a row keeps its SHA-256. */
+/** Personal access tokens. Only the holder knows the token; a row stores its SHA-256. */
 
 import { tokenHash } from '../../access/random-token.ts';
 import { type AppendedEvent, appendEvent } from '../../db/events.ts';
@@ -34,7 +34,7 @@ export async function addPat(
   return { id, expiresAt: pat.expiresAt ?? null, ...event };
 }
 
-/** A user's tokens, oldest first, expired ones too. */
+/** A user's tokens, oldest first, including expired ones. */
 export async function listPats(db: Db, userId: string): Promise<Pat[]> {
   const { rows } = await db.query<Pat>(
     `select id, expires_at as "expiresAt", sequence, created_at as "createdAt"
@@ -58,7 +58,7 @@ export async function removePat(
   return rowCount ? patEvent(db, owner, 'removed', id, editor) : undefined;
 }
 
-/** A token is part of its user, so the user's own sequence moves with it. */
+/** A token is part of its user, so a change also updates the user's sequence. */
 async function patEvent(
   db: Db,
   owner: TokenOwner,

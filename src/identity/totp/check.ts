@@ -1,11 +1,12 @@
 /**
- * The code of a login.
+ * Checks the one-time password of a login.
  *
- * Guarantee: a code is good once, however many ask at the same time, and none is good that is older than one used before
- * (RFC 6238 section 5.2). A try is spent before a code is looked at, so that many at once are no way around the limit
- * (RFC 4226 section 7.3); beyond it a right code is wrong too, until the tries have rested. The login that asks delays
- * and locks besides; this limit holds where nobody is locked, too.
- * If we die after a code was used and before its login was answered, the next code is 30 seconds away.
+ * Guarantee: a code is accepted once, however many requests send it at the same time, and never after a later one was
+ * used (RFC 6238 section 5.2). An attempt is counted before the code is checked, so parallel requests cannot exceed the
+ * limit (RFC 4226 section 7.3); beyond the limit even a right code is refused until the cool-down has passed. The login
+ * itself also delays answers and locks users; this limit applies even where locking is off.
+ *
+ * On crash: after a code was used and before the login was answered, the user needs the next code, 30 seconds later.
  */
 import type { Db } from '../../db/pool.ts';
 import type { Secrets } from '../../secrets.ts';
@@ -13,8 +14,8 @@ import { stepOfCode, TOTP_SEAL } from './secret.ts';
 import { spendTry, useStep } from './store.ts';
 
 /**
- * Whether the code is good now, for a user with an active factor; it is used up by that.
- * @param code as it was typed
+ * Whether the code is valid now for a user with an active factor; a valid code is consumed.
+ * @param code as the user typed it
  * @param now milliseconds since 1970
  */
 export async function checkTotp(

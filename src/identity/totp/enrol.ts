@@ -1,9 +1,10 @@
 /**
- * Adding, confirming and removing a user's second factor.
+ * Adds, confirms and removes a user's second factor.
  *
- * Guarantee: each is one transaction with its event, on a user that the caller has locked. A factor is asked for only
- * once a code has shown that the user's app has the secret, so nobody is locked out by an enrolment that broke off;
- * if we die in the middle it is pending, and adding again replaces it.
+ * Guarantee: each is one transaction with its event, on a user that the caller has locked. A login requires the factor
+ * only after a code has proved that the user's app has the secret, so an unfinished enrolment locks nobody out.
+ *
+ * On crash: the factor is pending, and adding another replaces it.
  */
 import { type AppendedEvent, appendEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
@@ -20,8 +21,8 @@ export interface TotpOwner {
 }
 
 /**
- * Gives the user a new pending factor, in place of one that is pending already.
- * @returns the secret in base32, told this once
+ * Gives the user a new pending factor, which replaces one that is pending already.
+ * @returns the secret in base32, shown only this once
  * @throws ApiError 400 TOTP-NOT-HUMAN, TOTP-ACTIVE
  */
 export async function addTotp(
@@ -36,7 +37,7 @@ export async function addTotp(
 }
 
 /**
- * Makes the pending factor active; the code that shows it is used up.
+ * Activates the pending factor; the code that proves it is consumed.
  * @throws ApiError 404 TOTP-NOT-FOUND, 400 TOTP-ACTIVE, TOTP-CODE
  */
 export async function verifyTotp(
@@ -54,7 +55,7 @@ export async function verifyTotp(
 }
 
 /**
- * Takes the factor away, active or pending: from now on the password alone is enough.
+ * Removes the factor, active or pending: from now on the password alone is enough.
  * @throws ApiError 404 TOTP-NOT-FOUND
  */
 export async function dropTotp(db: Db, user: TotpOwner, editor: string): Promise<AppendedEvent> {
@@ -62,7 +63,7 @@ export async function dropTotp(db: Db, user: TotpOwner, editor: string): Promise
   return totpEvent(db, user, 'removed', editor);
 }
 
-/** A second factor is part of its user, so the user's own sequence moves with it. */
+/** A second factor is part of its user, so the change also updates the user's sequence. */
 async function totpEvent(db: Db, user: TotpOwner, change: string, editor: string): Promise<AppendedEvent> {
   const event = await appendEvent(db, {
     aggregateType: 'user',
@@ -84,7 +85,7 @@ function alreadyActive(): ApiError {
   return new ApiError(
     'FAILED_PRECONDITION',
     'TOTP-ACTIVE',
-    'The user has an active one-time password; remove it first.',
+    'The user already has an active one-time password. Remove it first.',
   );
 }
 

@@ -1,8 +1,8 @@
 /**
- * Second factors of users.
+ * Routes for users' second factors.
  *
- * Who manages a user may enrol one for it, and knows the secret then: no more than they may do already, as they set the
- * user's password and remove the factor too. Nobody does so to a user who may do more than they may themselves.
+ * Managers of a user may enrol a factor for them and then know the secret. This gives managers no new power, as they
+ * can also set the user's password and remove the factor. Nobody can do so for a user with more rights than their own.
  */
 import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, covers, isSelf, permissionDenied, requireReach } from '../../access/caller.ts';
@@ -69,7 +69,7 @@ async function remove({ pool }: TotpDeps, req: Request, res: Response): Promise<
   res.json({ details: totpDetails(user, event) });
 }
 
-/** The user of the path, when `caller` may handle its second factor. */
+/** The user of the path, if `caller` may manage their second factor. */
 async function reachable(
   db: Db,
   caller: Caller,

@@ -1,16 +1,16 @@
-/** Bodies and fields of the second factor. */
+/** Request bodies and fields of the second factor. */
 import { z } from 'zod';
 import { requiredText } from '../../fields/fields.ts';
 import { LONGEST_TEXT, readTotpSecret } from './secret.ts';
 
-/** A code as people type it; whether it is one is for the check to say. */
+/** A code as users type it; the check decides whether it is valid. */
 export function totpCode() {
   return requiredText(50);
 }
 
 export const verifyTotpBody = z.object({ code: totpCode() });
 
-/** A secret that another program made, becomes canonical base32; an empty text means none. */
+/** A secret from another program, converted to canonical base32; an empty text means none. */
 export function importedTotpSecret() {
   return z
     .string('must be a string')

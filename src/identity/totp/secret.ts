@@ -1,27 +1,27 @@
 /**
- * The secret that an authenticator app and the service share, and the codes it makes: RFC 6238 with SHA-1, 6 digits and
- * steps of 30 s, which is all that every app can do.
+ * The secret that an authenticator app and the service share, and its codes: RFC 6238 with SHA-1, 6 digits and steps of
+ * 30 s, the only parameters that every app supports.
  *
- * Arithmetic only: nothing here is stored, and a message never holds any of the secret.
+ * Computation only: nothing here is stored, and messages never contain any part of the secret.
  */
 import { Secret, TOTP, URI } from 'otpauth';
 
-/** What a sealed secret is bound to, in the user's row and in an import's. */
+/** The purpose that an encrypted secret is bound to, in the user's row and in an import's. */
 export const TOTP_SEAL = 'totp';
 
 /** As RFC 4226 section 4 (R6) recommends. */
 const NEW_BYTES = 20;
-/** 80 bits: the shortest that programs in wide use have made. */
+/** 80 bits: the shortest that widely used programs have generated. */
 const SHORTEST_BYTES = 10;
-/** HMAC-SHA-1 takes in no more at once. */
+/** The block size of HMAC-SHA-1: longer keys are hashed first. */
 const LONGEST_BYTES = 64;
-/** Of an imported secret, in UTF-16 units: an `otpauth` address holds a label and an issuer too. */
+/** For an imported secret, in UTF-16 units: an `otpauth` address also holds a label and an issuer. */
 export const LONGEST_TEXT = 500;
 
 const ALGORITHM = 'SHA1';
 const DIGITS = 6;
 const PERIOD_S = 30;
-/** Steps before and after the current one that are good too, for clocks that go wrong and people who type. */
+/** Steps before and after the current one that are also accepted, for inaccurate clocks and the time to type a code. */
 const WINDOW = 1;
 
 const BASE32 = /^[A-Za-z2-7]+$/;
@@ -33,7 +33,7 @@ export function newTotpSecret(): string {
 }
 
 /**
- * A secret that another program made: base32 as people copy it (in groups, in lower case, padded or not), or the whole
+ * Reads a secret from another program: base32 as people copy it (in groups, in lower case, padded or not), or the whole
  * `otpauth://totp/…` address of its QR code.
  * @returns canonical base32, or what is wrong with it
  */
@@ -62,7 +62,7 @@ function parseAddress(text: string): unknown {
   try {
     return URI.parse(text);
   } catch {
-    return undefined; // its messages quote the address
+    return undefined; // the error is dropped, as its message quotes the address
   }
 }
 
@@ -71,15 +71,15 @@ function parseAddress(text: string): unknown {
  * @param secret canonical base32
  */
 export function totpAddress(secret: string, { issuer, account }: { issuer: string; account: string }): string {
-  // In an address the first colon divides the two.
+  // In the address, the first colon separates issuer and account.
   const label = { issuer: issuer.replaceAll(':', ' '), label: account.replaceAll(':', ' ') };
   return new TOTP({ ...label, secret, algorithm: ALGORITHM, digits: DIGITS, period: PERIOD_S }).toString();
 }
 
 /**
- * The number of the step whose code this is, in the window around `now`; undefined when it is none.
+ * The step of this code in the window around `now`; undefined if the code is not valid.
  * @param secret canonical base32
- * @param code as it was typed, spaces and all
+ * @param code as the user typed it, including spaces
  * @param now milliseconds since 1970
  */
 export function stepOfCode(secret: string, code: string, now: number): number | undefined {

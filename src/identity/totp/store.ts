@@ -1,8 +1,8 @@
-/** Second factors as they are stored: at most one a user, its secret sealed. */
+/** Stores second factors: at most one per user, with an encrypted secret. */
 import type { Db } from '../../db/pool.ts';
 
 export interface StoredTotp {
-  /** Sealed. */
+  /** Encrypted. */
   secret: string;
   /** False while it is pending. */
   active: boolean;
@@ -16,12 +16,12 @@ export async function findTotp(db: Db, userId: string): Promise<StoredTotp | und
   return rows[0];
 }
 
-/** Whether a login of the user asks for a code; a pending factor does not count. */
+/** Whether a login of the user requires a code; a pending factor does not count. */
 export async function hasTotp(db: Db, userId: string): Promise<boolean> {
   return (await findTotp(db, userId))?.active ?? false;
 }
 
-/** Stores a factor as pending, in place of one that is; false when the user has an active one. */
+/** Stores a pending factor, which replaces a pending one; false when the user has an active one. */
 export async function putPending(db: Db, userId: string, sealed: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `insert into user_totp (user_id, secret) values ($1, $2)
@@ -32,7 +32,7 @@ export async function putPending(db: Db, userId: string, sealed: string): Promis
   return rowCount === 1;
 }
 
-/** Makes a pending factor active and its first code used; false when it was replaced, removed or confirmed meanwhile. */
+/** Activates a pending factor and consumes its first code; false when it was replaced, removed or confirmed since. */
 export async function confirm(db: Db, userId: string, sealed: string, step: number): Promise<boolean> {
   const { rowCount } = await db.query(
     `update user_totp set confirmed_at = now(), last_step = $3
@@ -42,11 +42,11 @@ export async function confirm(db: Db, userId: string, sealed: string, step: numb
   return rowCount === 1;
 }
 
-/** Wrong codes in a row that are looked at; then none is until they have rested. */
+/** Codes checked in a row without success; after that, none is checked until the cool-down has passed. */
 const TRIES = 10;
 const RESTED = `last_try_at < now() - interval '15 minutes'`;
 
-/** Spends a try of an active factor; answers its sealed secret, or undefined when there is none or no try is left. */
+/** Counts an attempt on an active factor; returns its encrypted secret; undefined without a factor or attempts left. */
 export async function spendTry(db: Db, userId: string): Promise<string | undefined> {
   const { rows } = await db.query<{ secret: string }>(
     `update user_totp set tries = case when ${RESTED} then 1 else tries + 1 end, last_try_at = now()
@@ -57,8 +57,8 @@ export async function spendTry(db: Db, userId: string): Promise<string | undefin
 }
 
 /**
- * Uses up a step of an active factor, and gives all tries back; false when it or a later one was used before. Of several
- * at once one only wins.
+ * Consumes a step of an active factor and resets the attempts; false when it or a later one was used before. Of several
+ * parallel calls only one succeeds.
  */
 export async function useStep(db: Db, userId: string, sealed: string, step: number): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -69,7 +69,7 @@ export async function useStep(db: Db, userId: string, sealed: string, step: numb
   return rowCount === 1;
 }
 
-/** False when there was none. */
+/** Returns false when there was none. */
 export async function removeTotp(db: Db, userId: string): Promise<boolean> {
   const { rowCount } = await db.query('delete from user_totp where user_id = $1', [userId]);
   return rowCount === 1;

@@ -88,7 +88,7 @@ test('an assertion that is not good is refused, and what is wrong with it is sai
   for (const [claims, words] of [
     [{ exp: now - 60 }, /has expired/],
     [{ exp: undefined }, /must have an "exp"/],
-    [{ exp: now + 3700 }, /at most an hour ahead/],
+    [{ exp: now + 3700 }, /within an hour/],
     [{ iat: now + 120 }, /in the future/],
     [{ iat: now - 4000 }, /more than an hour ago/],
     [{ nbf: now + 120 }, /not good yet/],

@@ -1,10 +1,10 @@
 /**
  * A machine user's signed assertion as an authorization grant (RFC 7523 section 3).
  *
- * Guarantee: what does not come from an active machine user with a key that is there and good is refused with
- * `invalid_grant`. What is wrong with the assertion's own text is said; an unknown key, an expired one, a key of somebody
- * else, a bad signature and a user who is not active are one answer.
- * An assertion may be used again until it expires, as published clients do; that is why it may live an hour at most.
+ * Guarantee: an assertion that does not come from an active machine user with a valid key is refused with
+ * `invalid_grant`. The error names problems of the assertion's own content; an unknown or expired key, another user's
+ * key, a bad signature and an inactive user all give the same error.
+ * An assertion may be reused until it expires, as published clients do; so it may live at most an hour.
  */
 import { decodeProtectedHeader, importJWK, type JWTPayload, errors as joseErrors, jwtVerify } from 'jose';
 import { errors } from 'oidc-provider';
@@ -18,8 +18,8 @@ const MAX_AGE = 3600;
 const CLOCK_TOLERANCE = 30;
 
 /**
- * The user that signed.
- * @param audiences any of which the assertion may name: the issuer, the token endpoint
+ * The user who signed the assertion.
+ * @param audiences the assertion must name one of them: the issuer or the token endpoint
  * @throws OIDCProviderError `invalid_grant`
  */
 export async function checkAssertion(db: Db, assertion: string, audiences: string[]): Promise<User> {
@@ -60,20 +60,20 @@ async function verified(assertion: string, key: VerificationKey, audience: strin
   }
 }
 
-/** An issuer or subject that is not the key's owner is not told apart from a bad signature. */
+/** An issuer or subject other than the key's owner gives the same error as a bad signature. */
 function explained(error: unknown): Error {
   if (error instanceof joseErrors.JWTExpired) return wrong('has expired');
   if (error instanceof joseErrors.JOSEAlgNotAllowed) return wrong('must be signed with RS256');
   if (!(error instanceof joseErrors.JWTClaimValidationFailed)) return refused(error);
   if (error.claim === 'aud') return wrong('must name the issuer or the token endpoint as "aud"');
   if (error.claim === 'exp') return wrong('must have an "exp"');
-  if (error.claim === 'nbf') return wrong('is not good yet');
+  if (error.claim === 'nbf') return wrong('is not valid yet');
   return refused(error);
 }
 
 function checkLifetime({ exp = 0, iat }: JWTPayload): void {
   const now = Date.now() / 1000;
-  if (exp > now + MAX_AGE + CLOCK_TOLERANCE) throw wrong('may expire at most an hour ahead');
+  if (exp > now + MAX_AGE + CLOCK_TOLERANCE) throw wrong('must expire within an hour');
   if (iat === undefined) return;
   if (iat > now + CLOCK_TOLERANCE) throw wrong('was issued in the future');
   if (iat < now - MAX_AGE - CLOCK_TOLERANCE) throw wrong('was issued more than an hour ago');

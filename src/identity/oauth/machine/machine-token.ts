@@ -1,8 +1,8 @@
 /**
- * Access tokens of machine users: opaque, or JWTs of RFC 9068 for those whose `accessTokenType` says so.
+ * Issues access tokens of machine users: opaque, or JWTs of RFC 9068 if their `accessTokenType` says so.
  *
- * Guarantee: a JWT is stored just as an opaque token is, so it can be introspected and revoked, and it ends at once with
- * its user. Whoever cannot ask us verifies it with the published keys.
+ * Guarantee: a JWT is stored like an opaque token, so it can be introspected and revoked, and it ends at once with its
+ * user. Resource servers that do not call us verify it with the published keys.
  */
 import { importJWK, type JWK, SignJWT } from 'jose';
 import type { AccessToken, Client, Provider, TokenEndpointGrantContext } from 'oidc-provider';
@@ -18,7 +18,7 @@ export interface Machine {
 
 /**
  * Answers a token request with an access token for the machine user.
- * @param of `scope`: what is granted; `signingKey`: the private JWK for a JWT
+ * @param of `scope`: the granted scopes; `signingKey`: the private JWK for a JWT
  */
 export async function issueMachineToken(
   ctx: TokenEndpointGrantContext,
@@ -43,7 +43,7 @@ export async function issueMachineToken(
   ctx.body = { access_token: value, expires_in: ACCESS_TOKEN, token_type: token.tokenType, scope };
 }
 
-/** Userinfo wants to see a grant behind a token. Without `openid` there is no userinfo, and the token needs none. */
+/** Userinfo requires a grant behind a token. Without `openid` there is no userinfo, and the token needs no grant. */
 async function saveGrant(
   provider: Provider,
   client: Client,
@@ -58,7 +58,7 @@ async function saveGrant(
 }
 
 async function saveAsJwt(token: AccessToken, ctx: TokenEndpointGrantContext, key: JWK): Promise<string> {
-  // Also makes the library take the token for an opaque one, which it stores.
+  // Also makes the library treat the token as opaque, so that it stores it.
   const id = (token as AccessToken & { generateTokenId(): string }).generateTokenId();
   const jwt = await new SignJWT({ client_id: token.clientId, scope: token.scope, jti: id })
     .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: key.kid as string })

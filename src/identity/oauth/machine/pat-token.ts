@@ -1,5 +1,5 @@
 /**
- * Personal access tokens as the protocol library sees an access token, so that resource servers behind us can introspect
+ * Presents personal access tokens to the protocol library as access tokens, so that resource servers can introspect
  * them like any other (RFC 7662).
  */
 import type { AdapterPayload } from 'oidc-provider';
@@ -8,7 +8,7 @@ import type { Db } from '../../../db/pool.ts';
 import { SERVICE_USER_CLIENT } from '../clients.ts';
 import { API_SCOPE } from '../scopes.ts';
 
-/** How the library is told apart what a token came of (`gty`). */
+/** The grant type (`gty`) that marks these tokens in the library. */
 export const PAT = 'personal_access_token';
 
 interface PatRow {
@@ -18,7 +18,7 @@ interface PatRow {
   exp: number | null;
 }
 
-/** The token, if it is good and its user is active. */
+/** The token, if it is valid and its user is active. */
 export async function findPatToken(db: Db, token: string): Promise<AdapterPayload | undefined> {
   const { rows } = await db.query<PatRow>(
     `select t.user_id as "userId", floor(extract(epoch from t.created_at))::float8 as iat,
