@@ -101,7 +101,11 @@ export async function ensureOwnerRemains(db: Db, userId: string): Promise<void> 
     [userId],
   );
   if (!others) {
-    throw new ApiError('FAILED_PRECONDITION', 'MEMBER-LAST-OWNER', 'The instance must keep at least one active IAM_OWNER.');
+    throw new ApiError(
+      'FAILED_PRECONDITION',
+      'MEMBER-LAST-OWNER',
+      'The instance must keep at least one active IAM_OWNER.',
+    );
   }
 }
 

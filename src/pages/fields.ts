@@ -18,5 +18,7 @@ const passwordRule = requiredText(200);
 export function passwordProblem(password: string, repeated: string): Problem | undefined {
   const checked = passwordRule.safeParse(password);
   if (!checked.success) return { message: `The password ${checked.error.issues[0]?.message}.` };
-  return password === repeated ? undefined : { message: 'The passwords do not match. Please enter the same one twice.' };
+  return password === repeated
+    ? undefined
+    : { message: 'The passwords do not match. Please enter the same one twice.' };
 }

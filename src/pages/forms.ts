@@ -81,5 +81,7 @@ ${backToLogin(login)}`;
 }
 
 function backToLogin(login: string): Html | undefined {
-  return login ? html`<p class="links"><a href="login/${encodeURIComponent(login)}">Back to sign-in</a></p>` : undefined;
+  return login
+    ? html`<p class="links"><a href="login/${encodeURIComponent(login)}">Back to sign-in</a></p>`
+    : undefined;
 }

@@ -70,7 +70,10 @@ async function deliver(deps: WebhookDeps, due: DueWebhook): Promise<void> {
   if (outcome.error !== null) {
     // Omits the URL, whose path may be a secret of the receiver.
     const { importId, attempts } = due;
-    deps.logger.warn({ importId, attempt: attempts + 1, why: outcome.error, next: outcome.state }, 'webhook delivery failed');
+    deps.logger.warn(
+      { importId, attempt: attempts + 1, why: outcome.error, next: outcome.state },
+      'webhook delivery failed',
+    );
   }
   await settleWebhook(pool, due, outcome);
 }

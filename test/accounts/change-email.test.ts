@@ -62,14 +62,14 @@ describe('setting an email address', () => {
     }
   });
 
-  it("follows the caller's link", async () => {
+  it("uses the caller's link", async () => {
     const userId = await addHuman(api, orgId, 'old');
     const urlTemplate = 'https://app.example/v?u={{.UserID}}&c={{.Code}}';
     assert.equal((await setEmail(userId, { email: NEW, send_code: { url_template: urlTemplate } })).status, 200);
     assert.equal((await lastMail(api, userId)).urlTemplate, urlTemplate);
   });
 
-  it('returns the code when asked, and mails nothing', async () => {
+  it('returns the code on request, and mails nothing', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const { status, body } = await setEmail(userId, { email: NEW, returnCode: {} });
     assert.deepEqual([status, Object.keys(body)], [200, ['details', 'verificationCode']]);
@@ -78,7 +78,7 @@ describe('setting an email address', () => {
     refused(await verify(userId, body.verificationCode));
   });
 
-  it('takes the word of those who manage users that it is verified', async () => {
+  it('lets managers mark it verified', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const manager = await api.machine(orgId, ['ORG_USER_MANAGER']);
     const answer = await setEmail(userId, { email: NEW, isVerified: true }, manager.token);
@@ -87,7 +87,7 @@ describe('setting an email address', () => {
     assert.deepEqual(await unsentMails(api, userId), []);
   });
 
-  it('keeps a verified address verified when it is set again, unless a code is asked for', async () => {
+  it('keeps a verified address verified when it is set again, unless a code is requested', async () => {
     const userId = await addHuman(api, orgId, 'old');
     await setEmail(userId, { email: NEW, isVerified: true });
     assert.equal((await setEmail(userId, { email: NEW })).status, 200);
@@ -96,10 +96,10 @@ describe('setting an email address', () => {
     assert.deepEqual(await emailOf(userId), [NEW, false]);
     assert.equal((await verify(userId, body.verificationCode)).status, 200);
     assert.equal((await setEmail(userId, { email: NEW.toLowerCase() })).status, 200);
-    assert.deepEqual(await emailOf(userId), [NEW.toLowerCase(), false], 'another mailbox, perhaps');
+    assert.deepEqual(await emailOf(userId), [NEW.toLowerCase(), false], 'it may be another mailbox');
   });
 
-  it('ends every code that went to the old address', async () => {
+  it('revokes every code sent to the old address', async () => {
     const userId = await addHuman(api, orgId);
     const codes = {
       verify: (await mailCode(api, userId, 'verify_email')).code,
@@ -111,18 +111,18 @@ describe('setting an email address', () => {
     refused(await verify(userId, codes.initialise));
     refused(await setPassword(userId, codes.initialise));
     refused(await setPassword(userId, codes.reset));
-    assert.deepEqual(await unsentMails(api, userId), ['initialise'], 'only the new one goes out');
+    assert.deepEqual(await unsentMails(api, userId), ['initialise'], 'only the new one is sent');
     assert.deepEqual(await emailOf(userId), [NEW, false]);
   });
 
   for (const kind of ['verify_email', 'initialise'] as const) {
-    it(`never lets a code of the old address verify the new one, even one that was looked at (${kind})`, async () => {
+    it(`never lets a code of the old address verify the new one, even one checked before the change (${kind})`, async () => {
       const userId = await addHuman(api, orgId, kind === 'initialise' ? undefined : 'old');
       const { code, codeId } = await mailCode(api, userId, kind);
       const verifying = await transaction(api.deps.pool, async (db) => {
         const user = (await findUser(db, userId, 'for update')) as User;
         const answer = verify(userId, code);
-        await waitFor(async () => (await triesOf(api, codeId)) === 1, { what: 'the look at the code' });
+        await waitFor(async () => (await triesOf(api, codeId)) === 1, { what: 'the attempt to be counted' });
         await changeEmail({ ...api.deps, db }, user, { email: NEW, returnCode: {} }, 'editor');
         return { answer };
       });
@@ -131,7 +131,7 @@ describe('setting an email address', () => {
     });
   }
 
-  it('gives a user without a password the initialisation mail at the new address', async () => {
+  it('sends a user without a password the initialisation mail to the new address', async () => {
     const userId = await addHuman(api, orgId);
     await setEmail(userId, { email: NEW });
     const mail = await lastMail(api, userId);
@@ -142,8 +142,8 @@ describe('setting an email address', () => {
   });
 });
 
-describe('asking for the code again', () => {
-  it('mails or returns a new one, which ends the old one', async () => {
+describe('resending the code', () => {
+  it('mails or returns a new one and revokes the old one', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const { code: first } = await mailCode(api, userId, 'verify_email');
     const answer = await resend(userId, undefined);
@@ -160,7 +160,7 @@ describe('asking for the code again', () => {
     assert.deepEqual([again.status, errorId(again), again.body.code], [400, 'EMAIL-VERIFIED', 9]);
   });
 
-  it('sends the initialisation mail to a user who is INITIAL', async () => {
+  it('sends the initialisation mail to an INITIAL user', async () => {
     const userId = await addHuman(api, orgId);
     assert.equal((await resend(userId, { sendCode: {} })).status, 200);
     const mail = await lastMail(api, userId);
@@ -170,8 +170,8 @@ describe('asking for the code again', () => {
   });
 });
 
-describe('who may change an email address', () => {
-  it('is the user itself, which may not vouch for itself', async () => {
+describe('permission to change an email address', () => {
+  it('includes users themselves, who cannot mark it verified', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const token = await tokenOf(api, userId);
     assert.equal((await setEmail(userId, { email: NEW, isVerified: true }, token)).status, 403);
@@ -182,7 +182,7 @@ describe('who may change an email address', () => {
     assert.equal((await setEmail(userId, { email: NEW }, token)).status, 200);
   });
 
-  it('is nobody for a user who may do more', async () => {
+  it('excludes users with more rights than the caller', async () => {
     const owner = await api.setupOrg();
     const manager = await api.machine(owner.orgId, ['ORG_USER_MANAGER']);
     for (const body of [{ email: NEW }, { email: 1 }]) {
@@ -198,7 +198,7 @@ describe('who may change an email address', () => {
     assert.equal((await setEmail(admin, { email: NEW })).status, 200);
   });
 
-  it('is told in the right order', async () => {
+  it('is checked in the right order', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const viewer = await api.machine(orgId, ['ORG_OWNER_VIEWER']);
     const stranger = await api.machine((await api.setupOrg()).orgId, ['ORG_OWNER']);
@@ -213,7 +213,7 @@ describe('who may change an email address', () => {
     }
   });
 
-  it('is told every bad field at once', async () => {
+  it('reports every invalid field at once', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const cases: Array<[unknown, string[]]> = [
       [{}, ['email']],

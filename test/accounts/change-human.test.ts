@@ -23,7 +23,7 @@ const PROFILE = {
 };
 const PASSWORD = 'correct horse';
 
-/** A human with everything, and its own bearer token. */
+/** A human with all fields, and their own bearer token. */
 async function human(change: object = {}): Promise<{ userId: string; username: string; self: { token: string } }> {
   const username = unique('bob');
   const made = await api.call(
@@ -54,7 +54,7 @@ const mailsOf = async (userId: string) =>
     .rows;
 const refusal = (answer: { status: number; body: unknown }) => [answer.status, errorId(answer as never)];
 
-test('what is given changes, what is absent stays', async () => {
+test('given fields change, absent fields keep their values', async () => {
   const { userId, username } = await human();
   const changed = await put(userId, { profile: { nickName: '', gender: 'GENDER_DIVERSE' } });
   assert.deepEqual([changed.status, Object.keys(changed.body)], [200, ['details']]);
@@ -68,7 +68,7 @@ test('what is given changes, what is absent stays', async () => {
   assert.deepEqual(await eventsOf(api, userId), ['user.human.added', 'user.human.profile.changed']);
 });
 
-test('every part at once is one answer, in snake_case too; the last event gives the details', async () => {
+test('all parts can change in one call, also in snake_case; the details are of the last event', async () => {
   const { userId } = await human();
   const username = unique('robert');
   const changed = await put(userId, {
@@ -90,7 +90,7 @@ test('every part at once is one answer, in snake_case too; the last event gives 
   assert.deepEqual([await logIn(userId, PASSWORD), await logIn(userId, 'new horse')], [400, 201]);
 });
 
-test('what is as it was is no change: the present details, no event, no mail', async () => {
+test('unchanged values return the current details and cause no event and no mail', async () => {
   const { userId, username } = await human();
   const { details } = await read(userId);
   const same = [
@@ -108,7 +108,7 @@ test('what is as it was is no change: the present details, no event, no mail', a
   for (const email of [{}, { isVerified: false }]) {
     await put(unverified.userId, { email: { email: 'bob@example.com', ...email } });
   }
-  assert.deepEqual(await mailsOf(unverified.userId), before, 'the mail that is out says it all');
+  assert.deepEqual(await mailsOf(unverified.userId), before, 'no further mail');
   assert.deepEqual(await eventsOf(api, userId), ['user.human.added']);
 });
 
@@ -142,7 +142,7 @@ test('a new address and number are unverified until their code is entered', asyn
   assert.deepEqual(verified.phone, { phone: '+12015550124', isVerified: true });
 });
 
-test('the user itself changes profile, address and number, but vouches for nothing and keeps its user name', async () => {
+test('users change their own profile, address and number, but cannot verify them and cannot change the user name', async () => {
   const { userId, username, self } = await human();
   const allowed = {
     username,
@@ -166,7 +166,7 @@ test('the user itself changes profile, address and number, but vouches for nothi
   assert.deepEqual(await humanRow(api, userId), before);
 });
 
-test('one’s own password changes with the current one or a code; those who manage the user need neither', async () => {
+test('users change their password with the current one or a code; managers need neither', async () => {
   const { userId, self } = await human();
   const password = { password: 'new horse' };
   const without = await put(userId, { password: { password } }, self);
@@ -198,7 +198,7 @@ test('one’s own password changes with the current one or a code; those who man
   assert.equal((await humanRow(api, userId)).password_change_required, true);
 });
 
-test('a first password and a new address at once: the user is active and the mail asks for the address only', async () => {
+test('a first password with a new address activates the user, and the mail verifies only the address', async () => {
   const { userId } = await human({ password: undefined });
   await api.deps.pool.query(`update users set state = 'initial' where id = $1`, [userId]);
   const body = { email: { email: 'late@example.com' }, password: { password: { password: PASSWORD } } };
@@ -207,7 +207,7 @@ test('a first password and a new address at once: the user is active and the mai
   assert.deepEqual(await mailsOf(userId), [{ kind: 'verify_email', url_template: null }]);
 });
 
-test('a taken user name is 409 and nothing of the call is kept; another spelling of one’s own is free', async () => {
+test('a taken user name is 409 and nothing of the call is stored; another spelling of one’s own name is allowed', async () => {
   const taken = await human();
   const { userId, username } = await human();
   const answer = await put(userId, { username: taken.username.toUpperCase(), profile: { nickName: 'X' } });
@@ -221,7 +221,7 @@ test('a taken user name is 409 and nothing of the call is kept; another spelling
   assert.equal((await put(userId, { username: taken.username })).status, 200, 'the old name is free at once');
 });
 
-test('every bad field is named', async () => {
+test('every invalid field is named', async () => {
   const { userId } = await human();
   const long = 'x'.repeat(201);
   const answer = await put(userId, {
@@ -258,7 +258,7 @@ test('every bad field is named', async () => {
   assert.deepEqual(badFieldsOf(await put(userId, { password: { currentPassword: PASSWORD } })), ['password.password']);
 });
 
-test('who may: the user itself and those who manage it, but nobody for users who may do more', async () => {
+test('allowed for the user and for managers, but not for users with more rights than the caller', async () => {
   const { userId } = await human();
   const owner = await human();
   const members = '/management/v1/orgs/me/members';
@@ -279,7 +279,7 @@ test('who may: the user itself and those who manage it, but nobody for users who
   assert.deepEqual(refusal(await put(machine.userId, {}, {})), [400, 'USER-NOT-HUMAN']);
 });
 
-test('two changes of different parts at once both hold', async () => {
+test('two parallel changes of different parts both take effect', async () => {
   const { userId } = await human();
   await Promise.all([
     put(userId, { profile: { nickName: 'N' } }),

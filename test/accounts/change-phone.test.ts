@@ -60,14 +60,14 @@ describe('setting a phone number', () => {
     refused(await verify(userId, code));
   });
 
-  it('returns the code when asked, and sends nothing', async () => {
+  it('returns the code on request, and sends nothing', async () => {
     const userId = await withPhone();
     const { body } = await setPhone(userId, { phone: NEW, returnCode: {} });
     assert.deepEqual(await unsentMails(api, userId), []);
     assert.equal((await verify(userId, body.verificationCode)).status, 200);
   });
 
-  it('takes the word of those who manage users, and keeps what was verified', async () => {
+  it('lets managers mark it verified, and keeps a verified number verified', async () => {
     const userId = await withPhone();
     const manager = await api.machine(orgId, ['ORG_USER_MANAGER']);
     assert.equal((await setPhone(userId, { phone: NEW, isVerified: true }, manager.token)).status, 200);
@@ -75,7 +75,7 @@ describe('setting a phone number', () => {
     assert.deepEqual([await phoneOf(userId), await unsentMails(api, userId)], [[NEW, true], []]);
   });
 
-  it('ends the code of the old number, and leaves those of the email address alone', async () => {
+  it('revokes the code of the old number, but not those of the email address', async () => {
     const userId = await withPhone();
     await resend(userId, {});
     const { code: old } = await lastMail(api, userId);
@@ -87,14 +87,14 @@ describe('setting a phone number', () => {
     assert.equal((await api.call('POST', path(userId, 'email/verify'), email)).status, 200);
   });
 
-  it('never lets a code of the old number verify the new one, even one that was looked at before', async () => {
+  it('never lets a code of the old number verify the new one, even one checked before the change', async () => {
     const userId = await withPhone();
     await resend(userId, {});
     const { code, codeId } = await lastMail(api, userId);
     const verifying = await transaction(api.deps.pool, async (db) => {
       const user = (await findUser(db, userId, 'for update')) as User;
       const answer = verify(userId, code);
-      await waitFor(async () => (await triesOf(api, codeId)) === 1, { what: 'the look at the code' });
+      await waitFor(async () => (await triesOf(api, codeId)) === 1, { what: 'the attempt to be counted' });
       await changePhone({ ...api.deps, db }, user, { phone: NEW, returnCode: {} }, 'editor');
       return { answer };
     });
@@ -104,7 +104,7 @@ describe('setting a phone number', () => {
 });
 
 describe('the code of a phone number', () => {
-  it('is good for ten minutes and five tries', async () => {
+  it('is valid for ten minutes and five attempts', async () => {
     const userId = await withPhone();
     await resend(userId, {});
     const { code, codeId } = await lastMail(api, userId);
@@ -121,7 +121,7 @@ describe('the code of a phone number', () => {
     refused(await verify(userId, body.verificationCode));
   });
 
-  it('can be asked for again, as long as there is something to verify', async () => {
+  it('can be resent while there is something to verify', async () => {
     const userId = await withPhone();
     const first = (await resend(userId, { returnCode: {} })).body.verificationCode;
     const second = (await resend(userId, { returnCode: {} })).body.verificationCode;
@@ -135,7 +135,7 @@ describe('the code of a phone number', () => {
 });
 
 describe('removing a phone number', () => {
-  it('takes the number, its code and its message away', async () => {
+  it('removes the number, its code and its message', async () => {
     const userId = await withPhone();
     await resend(userId, {});
     const { code } = await lastMail(api, userId);
@@ -150,8 +150,8 @@ describe('removing a phone number', () => {
   });
 });
 
-describe('who may change a phone number', () => {
-  it('is the user itself, which may not vouch for itself', async () => {
+describe('permission to change a phone number', () => {
+  it('includes users themselves, who cannot mark it verified', async () => {
     const userId = await withPhone();
     const token = await tokenOf(api, userId);
     assert.equal((await setPhone(userId, { phone: NEW, isVerified: true }, token)).status, 403);
@@ -163,7 +163,7 @@ describe('who may change a phone number', () => {
     assert.equal((await verify(userId, code, token)).status, 200);
   });
 
-  it('is nobody for a user who may do more', async () => {
+  it('excludes users with more rights than the caller', async () => {
     const owner = await api.setupOrg();
     const { token } = await api.machine(owner.orgId, ['ORG_USER_MANAGER']);
     const calls = [
@@ -175,7 +175,7 @@ describe('who may change a phone number', () => {
     for (const { status } of await Promise.all(calls)) assert.equal(status, 403);
   });
 
-  it('is told in the right order, and every bad field at once', async () => {
+  it('is checked in the right order; every invalid field is reported at once', async () => {
     const userId = await withPhone();
     const viewer = await api.machine(orgId, ['ORG_OWNER_VIEWER']);
     for (const call of [setPhone, resend, verify]) {

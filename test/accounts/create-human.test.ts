@@ -16,7 +16,7 @@ const HUMANS = '/v2beta/users/human';
 const profile = { givenName: 'Bob', familyName: 'Burns' };
 const verified = () => ({ email: `${unique('bob')}@example.com`, isVerified: true });
 
-/** A body with all that is required; it goes to `org` unless `change` or `options` say otherwise. */
+/** A body with all required fields, for `org` unless `change` or `options` say otherwise. */
 const create = (change: object = {}, options: object = { orgId: org.orgId }) =>
   api.call('POST', HUMANS, { profile, email: verified(), ...change }, options);
 const read = async (userId: string, rest = '') =>
@@ -26,7 +26,7 @@ const mailsOf = async (userId: string) =>
 const logIn = (userId: string, password: string) =>
   api.call('POST', '/v2beta/sessions', { checks: { user: { userId }, password: { password } } });
 
-test('every field is kept and reads back', async () => {
+test('every field is stored and can be read', async () => {
   const userId = `auth0|${unique('a:b@c')}`;
   const email = { email: 'Bob@Example.com', isVerified: true };
   const answer = await create({
@@ -76,7 +76,7 @@ test('every field is kept and reads back', async () => {
   assert.equal((await logIn(userId, 'correct horse')).status, 201);
 });
 
-test('what is left out has its default: an id, the email as user name, the display name, no password', async () => {
+test('omitted fields have defaults: an id, the email as user name, the display name, no password', async () => {
   const email = verified();
   const { userId } = (await create({ email })).body;
   const { user } = await read(userId);
@@ -94,7 +94,7 @@ test('what is left out has its default: an id, the email as user name, the displ
   assert.equal((await logIn(userId, 'anything')).status, 400);
 });
 
-test('a body in snake_case is taken', async () => {
+test('a body in snake_case is accepted', async () => {
   const user_id = unique('snake');
   const answer = await create({
     user_id,
@@ -109,7 +109,7 @@ test('a body in snake_case is taken', async () => {
   assert.equal((await read(user_id, '/links')).result.length, 1);
 });
 
-test('a verification mail goes out unless the address is verified or the code returned; a missing password alone sends none', async () => {
+test('a verification mail is sent unless the address is verified or the code returned; a missing password alone sends none', async () => {
   const urlTemplate = 'https://app.example.com/v?u={{.UserID}}&c={{.Code}}';
   const cases: Array<[object, unknown[]]> = [
     [{}, [{ kind: 'verify_email', url_template: null }]],
@@ -126,7 +126,7 @@ test('a verification mail goes out unless the address is verified or the code re
   }
 });
 
-test('returned codes are good', async () => {
+test('returned codes are valid', async () => {
   const { body } = await create({
     email: { email: 'new@example.com', returnCode: {} },
     phone: { phone: '+41791234567', returnCode: {} },
@@ -141,7 +141,7 @@ test('returned codes are good', async () => {
   assert.deepEqual(await mailsOf(body.userId), []);
 });
 
-test('a text message goes to the phone only when it is asked for', async () => {
+test('a text message is sent to the phone only on request', async () => {
   const kinds = async (phone: object) => {
     const { body } = await create({ phone: { phone: '+41 79 123 45 67', ...phone } });
     return (await mailsOf(body.userId)).map((m) => m.kind);
@@ -152,7 +152,7 @@ test('a text message goes to the phone only when it is asked for', async () => {
   assert.deepEqual(await kinds({ sendCode: {} }), ['verify_phone']);
 });
 
-test('every bad field is named', async () => {
+test('every invalid field is named', async () => {
   const long = 'x'.repeat(201);
   const answer = await create({
     userId: '..',
@@ -207,7 +207,7 @@ test('every bad field is named', async () => {
   assert.equal((await api.call('POST', HUMANS, '{')).status, 400);
 });
 
-test('a hash that cannot be verified is refused by the name of its scheme', async () => {
+test('a hash that cannot be verified is refused, and the error names its scheme', async () => {
   const hash = '$argon2d$v=19$m=65536,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA';
   const answer = await create({ hashedPassword: { hash } });
   assert.equal(answer.status, 400);
@@ -244,7 +244,7 @@ test('ten values of 500,000 characters fit into one body', async () => {
   assert.equal((await read(body.userId, '/metadata')).details.totalResult, '10');
 });
 
-test('a taken id is 409 in the whole instance, a taken user name in the organization; nothing of it is written', async () => {
+test('a taken id is 409 in the whole instance, a taken user name in the organization; nothing is written', async () => {
   const userId = unique('id');
   const username = unique('bob');
   assert.equal((await create({ userId, username })).status, 200);
@@ -264,13 +264,13 @@ async function counts(): Promise<unknown> {
   return (await api.deps.pool.query(`select ${columns}`)).rows[0];
 }
 
-test('of several calls with one id at once, one makes the user', async () => {
+test('of several parallel calls with one id, one creates the user', async () => {
   const userId = unique('race');
   const answers = await Promise.all([1, 2, 3, 4].map(() => create({ userId })));
   assert.deepEqual(answers.map((a) => a.status).sort(), [200, 409, 409, 409]);
 });
 
-test('the organization: by id, by domain, by header, else the caller’s; the body wins over the header', async () => {
+test('the organization comes from id, domain or header, else the caller; the body takes precedence over the header', async () => {
   const { primaryDomain } = (await api.call('GET', `/admin/v1/orgs/${other.orgId}`)).body.org;
   const ownerOf = async (change: object, options: object = {}) =>
     (await create(change, options)).body.details.resourceOwner;
@@ -285,7 +285,7 @@ test('the organization: by id, by domain, by header, else the caller’s; the bo
   assert.equal(await ownerOf({}, { token }), org.orgId);
 });
 
-test('an unknown organization is 404 to an IAM_OWNER; to others it is as one that is not theirs', async () => {
+test('an unknown organization is 404 to an IAM_OWNER, and to others the same as an organization without a role', async () => {
   const unknown = [{ orgId: 'missing' }, { orgDomain: 'missing.example' }];
   for (const organization of unknown) {
     const answer = await create({ organization });
@@ -299,7 +299,7 @@ test('an unknown organization is 404 to an IAM_OWNER; to others it is as one tha
   }
 });
 
-test('owners and managers of users create; others are refused before the body is read', async () => {
+test('owners and user managers may create users; others are refused before the body is read', async () => {
   for (const [roles, status] of [
     [['ORG_OWNER'], 200],
     [['ORG_USER_MANAGER'], 200],
@@ -313,7 +313,7 @@ test('owners and managers of users create; others are refused before the body is
   assert.equal((await api.call('POST', HUMANS, '{', { token: null })).status, 401);
 });
 
-test('one event, without a word of what was sent', async () => {
+test('one event is written, without any of the fields', async () => {
   const { body } = await create({ password: { password: 'correct horse' }, metadata: [{ key: 'k', value: 'YQ==' }] });
   const { rows } = await api.deps.pool.query('select sequence, type, payload from events where aggregate_id = $1', [
     body.userId,

@@ -32,7 +32,7 @@ async function returnedCode(userId: string): Promise<string> {
 }
 
 describe('a reset', () => {
-  it('mails a link by default, good for an hour and once, which shows that the address is theirs', async () => {
+  it('mails a link by default, valid once and for an hour, which also verifies the address', async () => {
     for (const body of [
       undefined,
       {},
@@ -60,14 +60,14 @@ describe('a reset', () => {
     }
   });
 
-  it("follows the caller's link", async () => {
+  it("uses the caller's link", async () => {
     const userId = await addHuman(api, orgId, 'old');
     const urlTemplate = 'https://app.example/reset?u={{.UserID}}&c={{.Code}}';
     await reset(userId, { sendLink: { urlTemplate } });
     assert.equal((await lastMail(api, userId)).urlTemplate, urlTemplate);
   });
 
-  it('returns the code when asked, which says nothing of the address', async () => {
+  it('returns the code on request; such a code does not verify the address', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const code = await returnedCode(userId);
     assert.deepEqual(await unsentMails(api, userId), []);
@@ -75,7 +75,7 @@ describe('a reset', () => {
     assert.equal((await humanRow(api, userId)).email_verified, false);
   });
 
-  it('ends the code of the one before, and expires', async () => {
+  it('revokes the previous code, and expires', async () => {
     const userId = await addHuman(api, orgId, 'old');
     await reset(userId);
     const { code: mailed } = await lastMail(api, userId);
@@ -88,14 +88,14 @@ describe('a reset', () => {
     assert.equal((await logIn(userId, 'old')).status, 201);
   });
 
-  it('dies after five wrong tries at once', async () => {
+  it('is void after five parallel wrong attempts', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const code = await returnedCode(userId);
     (await Promise.all(Array.from({ length: 9 }, () => byCode(userId, 'AAAAAAAAAAAA')))).forEach(refused);
     refused(await byCode(userId, code));
   });
 
-  it('is the initialisation mail once more for a user who is INITIAL', async () => {
+  it('sends an INITIAL user the initialisation mail again', async () => {
     const userId = await addHuman(api, orgId);
     const { code: first } = await mailCode(api, userId, 'initialise');
     await reset(userId, { sendLink: {} });
@@ -109,7 +109,7 @@ describe('a reset', () => {
     assert.deepEqual([row.state, row.email_verified], ['active', false]);
   });
 
-  it('unlocks nobody and reactivates nobody', async () => {
+  it('neither unlocks nor reactivates the user', async () => {
     const userId = await addHuman(api, orgId, 'old');
     await setState(userId, 'locked');
     assert.equal((await byCode(userId, await returnedCode(userId))).status, 200);
@@ -124,15 +124,15 @@ describe('a reset', () => {
   });
 });
 
-describe('who may reset a password', () => {
-  it('is the user itself by mail, but it is not told the code', async () => {
+describe('permission to reset a password', () => {
+  it('includes users themselves by mail, but does not return them the code', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const token = await tokenOf(api, userId);
     assert.equal((await reset(userId, { returnCode: {} }, token)).status, 403);
     assert.equal((await reset(userId, {}, token)).status, 200);
   });
 
-  it('is nobody for a user who may do more', async () => {
+  it('excludes users with more rights than the caller', async () => {
     const owner = await api.setupOrg();
     const { token } = await api.machine(owner.orgId, ['ORG_USER_MANAGER']);
     for (const body of [{}, { returnCode: {} }, { sendLink: { urlTemplate: 'https://evil.example/{{.Code}}' } }]) {
@@ -141,7 +141,7 @@ describe('who may reset a password', () => {
     assert.deepEqual(await unsentMails(api, owner.userId), []);
   });
 
-  it('is told in the right order, and every bad field at once', async () => {
+  it('is checked in the right order; every invalid field is reported at once', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const viewer = await api.machine(orgId, ['ORG_OWNER_VIEWER']);
     assert.equal((await reset(userId, { sendLink: 1 }, null)).status, 401);
@@ -164,7 +164,7 @@ describe('a new password', () => {
   }
   const statusOf = async (sessionPath: string) => (await api.call('GET', sessionPath)).status;
 
-  it("ends the user's sessions when it is set by a code or by somebody else, not by the current one", async () => {
+  it("ends the user's sessions when set by a code or a manager, but not with the current password", async () => {
     const coded = await withSession();
     await byCode(coded.userId, await returnedCode(coded.userId));
     assert.equal(await statusOf(coded.sessionPath), 404);
@@ -177,7 +177,7 @@ describe('a new password', () => {
     assert.equal(await statusOf(own.sessionPath), 200);
   });
 
-  it('ends every code that could set another one', async () => {
+  it('revokes every code that could set another one', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const { code: initialise } = await mailCode(api, userId, 'initialise');
     const returned = await returnedCode(userId);
@@ -188,7 +188,7 @@ describe('a new password', () => {
     assert.deepEqual(await unsentMails(api, userId), []);
   });
 
-  it('must be another one only where a change is due', async () => {
+  it('must differ only if a change is due', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const token = await tokenOf(api, userId);
     const same = { newPassword: { password: 'old' }, currentPassword: 'old' };
@@ -200,7 +200,7 @@ describe('a new password', () => {
     assert.equal((await humanRow(api, userId)).password_change_required, false);
   });
 
-  it('is refused when another one was set while the current one was checked', async () => {
+  it('is refused if another one was set during the check of the current one', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const token = await tokenOf(api, userId);
     const change = (password: string) =>
@@ -219,6 +219,6 @@ describe('a new password', () => {
     const failures = () => api.deps.pool.query('select failures from login_failures where user_id = $1', [userId]);
     assert.equal((await failures()).rows[0].failures, 3);
     assert.equal((await byCode(userId, await returnedCode(userId))).status, 200);
-    assert.deepEqual((await failures()).rows, [], 'a new password has all its tries');
+    assert.deepEqual((await failures()).rows, [], 'a new password resets the attempts');
   });
 });

@@ -22,7 +22,7 @@ const withCode = (verificationCode: string, password = 'new password') => ({
   verificationCode,
 });
 
-/** A code that is none, in the form of one. */
+/** An invalid code in the right format. */
 const WRONG = 'AAAAAAAAAAAA';
 
 function refused(answer: Answer): void {
@@ -54,7 +54,7 @@ describe('email/verify', () => {
     refused(await verify(userId, code));
   });
 
-  it('does not activate a user without a password, whose code stays good for the password', async () => {
+  it('does not activate a user without a password; their code can still set the password', async () => {
     const userId = await addHuman(api, orgId);
     const { code } = await mailCode(api, userId, 'initialise');
     assert.equal((await verify(userId, code)).status, 200);
@@ -65,7 +65,7 @@ describe('email/verify', () => {
     assert.equal((await humanRow(api, userId)).state, 'active');
   });
 
-  it('is for the user itself and those who manage users, told in the right order', async () => {
+  it('is allowed for the user and for managers; errors come in the right order', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const other = await api.setupOrg();
     const manager = await api.machine(orgId, ['ORG_USER_MANAGER']);
@@ -86,7 +86,7 @@ describe('email/verify', () => {
 });
 
 describe('a code', () => {
-  it('dies after five wrong tries, in a row or at once', async () => {
+  it('is void after five wrong attempts, in a row or in parallel', async () => {
     for (const inParallel of [false, true]) {
       const userId = await addHuman(api, orgId);
       const { code, codeId } = await mailCode(api, userId, 'initialise');
@@ -100,14 +100,14 @@ describe('a code', () => {
     }
   });
 
-  it('is good on the fifth try', async () => {
+  it('is accepted on the fifth attempt', async () => {
     const userId = await addHuman(api, orgId);
     const { code } = await mailCode(api, userId, 'initialise');
     for (let i = 0; i < 4; i++) refused(await setPassword(userId, withCode(WRONG), null));
     assert.equal((await setPassword(userId, withCode(code), null)).status, 200);
   });
 
-  it('ends with its time', async () => {
+  it('expires', async () => {
     const userId = await addHuman(api, orgId);
     const { code, codeId } = await mailCode(api, userId, 'initialise');
     await api.deps.pool.query(`update codes set expires_at = now() - interval '1 millisecond' where id = $1`, [codeId]);
@@ -115,7 +115,7 @@ describe('a code', () => {
     refused(await verify(userId, code));
   });
 
-  it('is used once, whoever comes first', async () => {
+  it('is used only once by parallel calls', async () => {
     const userId = await addHuman(api, orgId);
     const { code } = await mailCode(api, userId, 'initialise');
     const both = await Promise.all(['first', 'second'].map((p) => setPassword(userId, withCode(code, p), null)));
@@ -125,7 +125,7 @@ describe('a code', () => {
     assert.equal(await logIn(userId, both[0]?.status === 200 ? 'first' : 'second'), 201);
   });
 
-  it('is good for its own user and purpose only', async () => {
+  it('is valid only for its own user and purpose', async () => {
     const [one, other] = [await addHuman(api, orgId), await addHuman(api, orgId)];
     const { code } = await mailCode(api, one, 'initialise');
     await mailCode(api, other, 'initialise');
@@ -137,7 +137,7 @@ describe('a code', () => {
 });
 
 describe('password', () => {
-  it('is set with the code of the initialisation mail by anyone who has it', async () => {
+  it('can be set by anybody with the code of the initialisation mail', async () => {
     const userId = await addHuman(api, orgId);
     const { code } = await mailCode(api, userId, 'initialise');
     const newPassword = { password: 'pässwörd 李', changeRequired: true };
@@ -150,7 +150,7 @@ describe('password', () => {
     assert.equal(await logIn(userId, 'pässwörd 李'), 201);
   });
 
-  it('takes the code from a caller who may do nothing else, and in snake_case', async () => {
+  it('accepts the code from a caller without other permissions, also in snake_case', async () => {
     const userId = await addHuman(api, orgId);
     const { code } = await mailCode(api, userId, 'initialise');
     const stranger = await api.machine((await api.setupOrg()).orgId);
@@ -158,7 +158,7 @@ describe('password', () => {
     assert.equal((await setPassword(userId, body, stranger.token)).status, 200);
   });
 
-  it('has 1 to 200 characters, and a bad one costs no try', async () => {
+  it('has 1 to 200 characters; an invalid one costs no attempt', async () => {
     const userId = await addHuman(api, orgId);
     const { code, codeId } = await mailCode(api, userId, 'initialise');
     for (const password of ['', '😀'.repeat(201), undefined, 7, 'a\0b']) {
@@ -171,7 +171,7 @@ describe('password', () => {
     assert.equal(await logIn(userId, '😀'.repeat(200)), 201);
   });
 
-  it('is changed by users themselves with their current one', async () => {
+  it('can be changed by users with their current one', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const token = await tokenOf(api, userId);
     const newPassword = { password: 'new' };
@@ -187,7 +187,7 @@ describe('password', () => {
     assert.equal((await humanRow(api, userId)).email_verified, false);
   });
 
-  it('is set by those who manage users, which ends the code of the mail', async () => {
+  it('can be set by managers, which revokes the code of the mail', async () => {
     const manager = await api.machine(orgId, ['ORG_USER_MANAGER']);
     const userId = await addHuman(api, orgId);
     const { code } = await mailCode(api, userId, 'initialise');
@@ -199,7 +199,7 @@ describe('password', () => {
     refused(await setPassword(userId, withCode(code), null));
   });
 
-  it('is refused to everybody else before the body is looked at', async () => {
+  it('is refused to all others before the body is read', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const viewer = await api.machine(orgId, ['ORG_OWNER_VIEWER']);
     const bodies = [{ newPassword: { password: 'x' } }, {}, '{broken'];
@@ -211,13 +211,13 @@ describe('password', () => {
     }
     assert.equal(errorId(await setPassword(userId, '{broken')), 'REQUEST-JSON');
     const large = JSON.stringify({ newPassword: { password: 'x' }, verificationCode: 'x', more: 'x'.repeat(70_000) });
-    assert.equal((await setPassword(userId, large, null)).status, 401, 'nobody has us read much');
+    assert.equal((await setPassword(userId, large, null)).status, 401, 'an unauthenticated body is limited');
     assert.equal((await setPassword(userId, large)).status, 413);
     assert.deepEqual(badFieldsOf(await setPassword(userId, {})), ['newPassword']);
     assert.equal((await humanRow(api, userId)).sequence, '1');
   });
 
-  it('of somebody who may do more is out of reach, and machines have none', async () => {
+  it('of a user with more rights cannot be set, and machines have none', async () => {
     const setup = await api.setupOrg();
     const manager = await api.machine(setup.orgId, ['ORG_USER_MANAGER']);
     const newPassword = { password: 'x' };

@@ -1,4 +1,4 @@
-/** Every page there is, looked at by axe-core in all of its looks. */
+/** Checks every page with axe-core, on phone and wide screens, in light and dark. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -64,7 +64,7 @@ const pages: Record<string, Page | undefined> = {
 
 const PHONE = { width: 390, height: 844 };
 const WIDE = { width: 1440, height: 900 };
-/** Rules whose outcome a look decides. */
+/** Rules whose outcome depends on screen size and color scheme. */
 const OF_LOOKS = ['color-contrast', 'target-size'];
 const LOOKS: { look: string; viewport: typeof PHONE; colorScheme: 'light' | 'dark'; rules?: string[] }[] = [
   { look: 'phone-light', viewport: PHONE, colorScheme: 'light' },
@@ -94,7 +94,7 @@ describe('the pages', () => {
     server.close();
   });
 
-  it('hold nothing that axe-core finds, in any look, and nothing sticks out of a narrow screen', async (t) => {
+  it('have no axe-core findings in any look, and fit a narrow screen', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !browser) return;
     const tab = await browser.openPage(t, { bypassCSP: true, reducedMotion: 'reduce' });
     await tab.addInitScript({ path: AXE });
@@ -122,7 +122,7 @@ interface Finding {
   nodes: { html: string }[];
 }
 
-/** What axe-core finds wrong, and what it cannot tell; by all of its rules unless told. */
+/** axe-core's violations and incomplete checks; by all of its rules unless `rules` is given. */
 async function findings(tab: Tab, rules?: string[]): Promise<string[]> {
   const options = JSON.stringify(rules ? { runOnly: rules } : {});
   const found = (await tab.evaluate(`axe.run(${options})`)) as { violations: Finding[]; incomplete: Finding[] };

@@ -1,6 +1,6 @@
 /**
- * An application that people log in to through us: OAuth 2.0 authorization code with PKCE, by hand and with fetch alone.
- * It runs under another host name than we do, so that to the browser it is another site.
+ * An application that users log in to through us: OAuth 2.0 authorization code with PKCE, written by hand with fetch.
+ * It runs under another host name, so that the browser treats it as another site.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -11,15 +11,15 @@ import type { TestApi } from '../support/api.ts';
 export interface Application {
   clientId: string;
   redirectUri: string;
-  /** Where a log-in begins; more parameters of the request, such as `login_hint`, may be given. */
+  /** Address that starts a login; `more` adds request parameters such as `login_hint`. */
   start(more?: Record<string, string>): string;
-  /** What the callback was opened with, the last one last. */
+  /** The parameters of all callbacks, the latest last. */
   callbacks: URLSearchParams[];
   stop(): Promise<void>;
 }
 
 /**
- * Registers an application, whose callback page greets who logged in by what the tokens say.
+ * Registers an application whose callback page greets the user by the name from the tokens.
  * @param issuer our public address
  */
 export async function startApplication(api: TestApi, name: string, issuer: string = api.url): Promise<Application> {

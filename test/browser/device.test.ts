@@ -1,4 +1,4 @@
-/** A device that has no browser, and a person who has one: the device flow (RFC 8628) through `openid-client` and Chromium. */
+/** The device flow (RFC 8628) through `openid-client` as the device and Chromium as the user's browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import * as oidc from 'openid-client';
@@ -31,11 +31,11 @@ describe('a device without a browser', () => {
   }
 
   const begin = () => oidc.initiateDeviceAuthorization(config, { scope: CLI_SCOPE });
-  /** The real pause is five seconds. */
+  /** Polls faster than the real interval of five seconds. */
   const wait = (device: Awaited<ReturnType<typeof begin>>) =>
     oidc.pollDeviceAuthorizationGrant(config, { ...device, interval: 0.1 });
 
-  it('is let in by who types its code, after another try, and logs in', async (t) => {
+  it('is authorized by a user who enters its code, on the second attempt, and logs in', async (t) => {
     const page = await open(t);
     if (!page) return;
     const device = await begin();
@@ -57,7 +57,7 @@ describe('a device without a browser', () => {
     assert.equal((await api.call('GET', '/management/v1/orgs/me', undefined, { token })).status, 200);
   });
 
-  it('is let in by the address that holds its code, with no other login where there is one', async (t) => {
+  it('is authorized by the link with its code, without another login if the user is logged in', async (t) => {
     const page = await open(t);
     if (!page) return;
     for (const isFirst of [true, false]) {
@@ -72,7 +72,7 @@ describe('a device without a browser', () => {
     }
   });
 
-  it('stays outside when the person says no, or turns back at the login', async (t) => {
+  it('gets no access if the user cancels, or goes back at the login', async (t) => {
     const page = await open(t);
     if (!page) return;
     for (const [first, second] of [['Cancel'], ['Continue', 'Back to Muster command line']]) {

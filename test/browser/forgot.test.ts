@@ -14,7 +14,7 @@ describe('a forgotten password in a browser', () => {
   });
   after(() => stage.stop());
 
-  it('goes from the log-in to a mail, a new password, and back to the same log-in', async (t) => {
+  it('leads from the login to an email, a new password, and back to the same login', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const { loginName } = await stage.person(PASSWORD);
     const page = await stage.browser.openPage(t, { javaScriptEnabled: false });
@@ -45,7 +45,7 @@ describe('a forgotten password in a browser', () => {
     await welcomed(page);
   });
 
-  it('says the same for somebody who is not there, and can be asked for without a log-in', async (t) => {
+  it('shows the same page for an unknown user, and works without a login', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const page = await stage.browser.openPage(t);
     await page.goto(`${stage.api.url}/ui/forgot`);
@@ -55,7 +55,7 @@ describe('a forgotten password in a browser', () => {
     assert.equal(await page.getByRole('link').count(), 0);
   });
 
-  it('is logged out by the application, asked before, and told so', async (t) => {
+  it('asks before it signs out, and confirms it', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const { loginName } = await stage.person(PASSWORD);
     const page = await stage.browser.openPage(t);

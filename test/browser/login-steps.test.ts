@@ -9,7 +9,7 @@ import { chooseNew, headed, logIn, openStage, type Stage, welcomed } from './sta
 const PASSWORD = 'correct horse';
 const NEWER = 'battery staple';
 
-describe('a log-in that asks for more, in a browser', () => {
+describe('a login with further steps, in a browser', () => {
   let stage: Stage;
   let userId: string;
   let loginName: string;
@@ -25,7 +25,7 @@ describe('a log-in that asks for more, in a browser', () => {
     ({ userId, loginName } = await stage.person(PASSWORD));
   });
 
-  /** Makes the password so many days old. */
+  /** Makes the password this many days old. */
   async function age(days: number): Promise<void> {
     await stage.api.deps.pool.query(
       `update users set password_changed_at = now() - $2 * interval '1 day' where id = $1`,
@@ -38,7 +38,7 @@ describe('a log-in that asks for more, in a browser', () => {
     return (await stage.api.deps.hasher.verify(hash ?? '', password)).ok;
   }
 
-  it('has a password changed that must be, and takes neither the old one nor two that differ', async (t) => {
+  it('enforces a required password change, and accepts neither the old password nor two different ones', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     await stage.api.deps.pool.query('update users set password_change_required = true where id = $1', [userId]);
     const page = await stage.browser.openPage(t, { javaScriptEnabled: false });
@@ -62,7 +62,7 @@ describe('a log-in that asks for more, in a browser', () => {
     assert.deepEqual(await eventsOf(stage.api, userId), ['user.human.password.changed']);
   });
 
-  it('has an expired password changed, and is warned of nothing the next time', async (t) => {
+  it('enforces the change of an expired password, and does not warn the next time', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     await age(91);
     const page = await stage.browser.openPage(t);
@@ -76,13 +76,13 @@ describe('a log-in that asks for more, in a browser', () => {
     await page.goto(stage.app.start({ prompt: 'login' }));
     assert.ok(
       (await page.getByLabel('Login name').inputValue()).startsWith(loginName),
-      'who is logged in stands there',
+      'the form names the logged-in user',
     );
     await logIn(page, loginName, NEWER);
     await welcomed(page);
   });
 
-  it('changes an expired password of somebody who is logged in already', async (t) => {
+  it('changes an expired password of a user who is already logged in', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const page = await stage.browser.openPage(t);
     await page.goto(stage.app.start());
@@ -95,7 +95,7 @@ describe('a log-in that asks for more, in a browser', () => {
     await welcomed(page);
   });
 
-  it('says that a password expires soon, and goes on with it or with a new one', async (t) => {
+  it('warns that a password expires soon, and continues with it or with a new one', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     await age(84.5);
     const page = await stage.browser.openPage(t);
@@ -117,7 +117,7 @@ describe('a log-in that asks for more, in a browser', () => {
     assert.ok(await passwordIs(NEWER));
   });
 
-  it('does not go on with a password that was changed by somebody else meanwhile', async (t) => {
+  it('does not continue with a password that somebody else has changed since', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     await age(83.5);
     const page = await stage.browser.openPage(t);
@@ -133,7 +133,7 @@ describe('a log-in that asks for more, in a browser', () => {
     await welcomed(page);
   });
 
-  it('asks for the code of a second factor, and not for the password again', async (t) => {
+  it('asks for the code of the second factor, but not for the password again', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     await stage.api.deps.pool.query('update users set password_change_required = true where id = $1', [userId]);
     const path = `/v2beta/users/${encodeURIComponent(userId)}/totp`;

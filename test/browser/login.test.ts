@@ -7,14 +7,14 @@ import { chooseNew, headed, logIn, openStage, type Stage, welcomed } from './sta
 
 const PASSWORD = 'correct horse';
 
-describe('a log-in in a browser', () => {
+describe('a login in a browser', () => {
   let stage: Stage;
   before(async () => {
     stage = await openStage({ LOCK_AFTER_FAILURES: '3' });
   });
   after(() => stage.stop());
 
-  it('goes from the initialisation mail to the application, without JavaScript', async (t) => {
+  it('leads from the initialisation mail to the application, without JavaScript', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const { api, org, app } = stage;
     const userId = await addHuman(api, org.orgId);
@@ -35,10 +35,10 @@ describe('a log-in in a browser', () => {
     assert.deepEqual([...(app.callbacks.at(-1)?.keys() ?? [])].sort(), ['code', 'iss', 'state']);
 
     await page.goto(app.start());
-    await welcomed(page); // logged in already: nothing is asked
+    await welcomed(page); // already logged in: no questions
   });
 
-  it('is done with the keyboard alone, from field to field', async (t) => {
+  it('works with the keyboard alone, from field to field', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const { loginName } = await stage.person(PASSWORD);
     const page = await stage.browser.openPage(t);
@@ -65,7 +65,7 @@ describe('a log-in in a browser', () => {
     await welcomed(page);
   });
 
-  it('says the same of a wrong password and of somebody who is not there', async (t) => {
+  it('shows the same page for a wrong password and an unknown user', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const { loginName } = await stage.person(PASSWORD);
     const page = await stage.browser.openPage(t);
@@ -89,7 +89,7 @@ describe('a log-in in a browser', () => {
     await screenshot(page, 'login-wrong');
   });
 
-  it('ends at a locked user, only after the right password, and leads back', async (t) => {
+  it('shows a locked user only after the right password, and leads back', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const { loginName, userId } = await stage.person(PASSWORD);
     const page = await stage.browser.openPage(t);
@@ -110,7 +110,7 @@ describe('a log-in in a browser', () => {
     await headed(page, 'Not logged in: access_denied');
   });
 
-  it('ends at a deactivated user', async (t) => {
+  it('shows a deactivated user', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const { loginName, userId } = await stage.person(PASSWORD);
     const path = `/v2beta/users/${encodeURIComponent(userId)}/deactivate`;
@@ -121,7 +121,7 @@ describe('a log-in in a browser', () => {
     await headed(page, 'Your account is deactivated');
   });
 
-  it('is over for another browser, and for one who comes back to it', async (t) => {
+  it('has expired in another browser, and after it is complete', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const { loginName } = await stage.person(PASSWORD);
     const page = await stage.browser.openPage(t);
@@ -138,7 +138,7 @@ describe('a log-in in a browser', () => {
     await headed(page, 'This sign-in has expired');
   });
 
-  it('takes somebody else in the same browser, when the application asks who it is', async (t) => {
+  it('accepts a different user in the same browser if the application requests a login', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const { api, app } = stage;
     const [first, second] = [await stage.person(PASSWORD), await stage.person(PASSWORD)];

@@ -1,6 +1,6 @@
 /**
  * An application through `openid-client`, a certified relying party, and a person through Chromium: the code flow from
- * discovery to logging out. That loopback goes without TLS is the only thing that is special.
+ * discovery to logout. The only special setting is that loopback is used without TLS.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -44,7 +44,7 @@ describe('a relying party and a browser', () => {
     return oidc.discovery(new URL(api.url), clientId, undefined, auth, options);
   }
 
-  /** Sends the browser off; what the application needs for the way back. */
+  /** Sends the browser to the login; returns what the application needs for the callback. */
   async function leave(page: Page, config: oidc.Configuration, more: Record<string, string> = {}) {
     const checks = {
       pkceCodeVerifier: oidc.randomPKCECodeVerifier(),
@@ -64,7 +64,7 @@ describe('a relying party and a browser', () => {
     app.visits.length = 0;
     await page.goto(url.href);
     return async () => {
-      const back = await waitFor(() => app.visits[0], { what: 'the browser to come back to the application' });
+      const back = await waitFor(() => app.visits[0], { what: 'the browser to return to the application' });
       await page.waitForURL(({ pathname }) => pathname === '/callback');
       return oidc.authorizationCodeGrant(config, back, checks);
     };
@@ -83,7 +83,7 @@ describe('a relying party and a browser', () => {
   const callApi = async (config: oidc.Configuration, token: string) =>
     (await oidc.fetchProtectedResource(config, token, new URL(`${api.url}/management/v1/orgs/me`), 'GET')).status;
 
-  it('goes from discovery through login, userinfo, refresh, introspection and revocation to logging out', async (t) => {
+  it('goes from discovery through login, userinfo, refresh, introspection and revocation to logout', async (t) => {
     const page = await open(t);
     if (!page) return;
     const config = await register();
@@ -102,7 +102,7 @@ describe('a relying party and a browser', () => {
     await oidc.tokenRevocation(config, renewed.access_token);
     assert.equal((await oidc.tokenIntrospection(config, renewed.access_token)).active, false);
 
-    // Whose login it is comes along, so nobody is asked.
+    // The hint names the user, so there is no question.
     const hint = { id_token_hint: renewed.id_token as string };
     app.visits.length = 0;
     const end = oidc.buildEndSessionUrl(config, { ...hint, post_logout_redirect_uri: app.bye, state: 'done' });
@@ -112,7 +112,7 @@ describe('a relying party and a browser', () => {
     await page.getByLabel('Login name').waitFor();
   });
 
-  it('serves an application without a secret, and lets offline access outlive the login', async (t) => {
+  it('serves an application without a secret, and offline access outlives the login', async (t) => {
     const page = await open(t);
     if (!page) return;
     const config = await register({ authMethod: 'none' });
@@ -134,7 +134,7 @@ describe('a relying party and a browser', () => {
     await assert.rejects(oidc.refreshTokenGrant(config, rotated.refresh_token as string), { error: 'invalid_grant' });
   });
 
-  it('asks again where the application says so, and not where the person is logged in', async (t) => {
+  it('asks a logged-in user again only if the application requests it', async (t) => {
     const page = await open(t);
     if (!page) return;
     const config = await register();
@@ -149,7 +149,7 @@ describe('a relying party and a browser', () => {
     assert.equal((await asked()).claims()?.sub, sub);
   });
 
-  it('takes the answer as a form that submits itself', async (t) => {
+  it('receives the response as a form that submits itself', async (t) => {
     const page = await open(t);
     if (!page) return;
     const config = await register();
@@ -158,7 +158,7 @@ describe('a relying party and a browser', () => {
     assert.equal((await arrive()).claims()?.sub, org.userId);
   });
 
-  it('tells a person of a request that cannot be answered', async (t) => {
+  it('shows a page for a request that cannot be answered', async (t) => {
     const page = await open(t);
     if (!page) return;
     await page.goto(`${api.url}/oauth/v2/authorize?client_id=nobody&response_type=code`);
@@ -166,7 +166,7 @@ describe('a relying party and a browser', () => {
   });
 });
 
-/** A page that leaves for another address by a script of its own while it is being opened. */
+/** Ignores the error of a page whose own script leaves for another address while it opens. */
 function ignoreSuperseded(error: Error): void {
   if (!/interrupted by another navigation|ERR_ABORTED/.test(error.message)) throw error;
 }
@@ -174,12 +174,12 @@ function ignoreSuperseded(error: Error): void {
 interface Application {
   callback: string;
   bye: string;
-  /** Addresses of the callback that the browser came to; of a form, with its fields as the query. */
+  /** Requests that the browser sent to the callback: URLs, or the POST request of a form. */
   visits: (URL | Request)[];
   stop(): Promise<void>;
 }
 
-/** Under another host name than ours, so that to the browser it is another site. */
+/** Runs under another host name, so that the browser treats it as another site. */
 async function startApplication(): Promise<Application> {
   const visits: (URL | Request)[] = [];
   const server = createServer(async (req, res) => {

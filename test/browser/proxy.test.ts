@@ -43,7 +43,7 @@ describe('behind a proxy that adds a path, in a browser', () => {
     await api.stop();
   });
 
-  it('a log-in, its way to a forgotten password and back, and its end stay below the path', async (t) => {
+  it('a login, the forgotten-password page and the way back stay below the path', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !browser) return;
     const { orgId } = await api.setupOrg();
     const userId = await addHuman(api, orgId, 'correct horse');

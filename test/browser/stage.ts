@@ -1,4 +1,4 @@
-/** What the tests in a browser begin with: an API that mails, an organization, an application, Chromium. */
+/** The setup of the browser tests: an API that sends mail, an organization, an application, Chromium. */
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { startMailer } from '../../workers/mailer.ts';
@@ -13,11 +13,11 @@ export interface Stage {
   api: TestApi;
   org: SetUp;
   app: Application;
-  /** None on a machine without Chromium, where `requireOrSkip` ends the test first. */
+  /** Undefined on a machine without Chromium, where `requireOrSkip` ends the test first. */
   browser: TestBrowser | undefined;
-  /** Adds an active human; the name to log in with. */
+  /** Adds an active human; returns their login name. */
   person(password: string): Promise<{ userId: string; loginName: string }>;
-  /** Has the next mail sent, and gives the link in its text. */
+  /** Sends the next mail, and returns the link in its text. */
   mailedLink(t: TestContext): Promise<string>;
   stop(): Promise<void>;
 }
@@ -56,26 +56,26 @@ async function mailedLink(t: TestContext, api: TestApi, smtp: SmtpCatcher): Prom
   return String(link);
 }
 
-/** Fills in the form of the log-in and sends it. */
+/** Fills in the login form and submits it. */
 export async function logIn(page: Page, loginName: string, password: string): Promise<void> {
   await page.getByLabel('Login name').fill(loginName);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
-/** Fills in both fields of a new password and sends them. */
+/** Fills in both fields of a new password and submits them. */
 export async function chooseNew(page: Page, password: string, repeated = password): Promise<void> {
   await page.getByLabel('New password', { exact: true }).fill(password);
   await page.getByLabel('Repeat new password').fill(repeated);
   await page.keyboard.press('Enter');
 }
 
-/** Waits until the application greets. */
+/** Waits for the application's greeting. */
 export async function welcomed(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Welcome Ann Example' }).waitFor();
 }
 
-/** Waits for a page by its heading. */
+/** Waits for the page with this heading. */
 export async function headed(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name, exact: true }).waitFor();
 }

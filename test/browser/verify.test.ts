@@ -5,7 +5,7 @@ import { requireOrSkip } from '../support/runner/programs.ts';
 import { addHuman, humanRow, mailCode } from '../users/people.ts';
 import { openStage, type Stage } from './stage.ts';
 
-describe('a mail link in a browser', () => {
+describe('an email link in a browser', () => {
   let stage: Stage;
   before(async () => {
     stage = await openStage();
@@ -38,7 +38,7 @@ describe('a mail link in a browser', () => {
     assert.equal((await api.call('POST', '/v2beta/sessions', { checks })).status, 201);
   });
 
-  it('confirms an address with one key, and says so when the link was used', async (t) => {
+  it('confirms an address with one key press, and says if the link was used already', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const { api, org, browser } = stage;
     const userId = await addHuman(api, org.orgId, 'old');
@@ -59,7 +59,7 @@ describe('a mail link in a browser', () => {
     assert.equal(await page.title(), 'Problem: Confirm your email address');
   });
 
-  it('shows the labels and buttons of its form to assistive programs', async (t) => {
+  it('exposes the labels and buttons of its form to assistive technology', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const page = await stage.browser.openPage(t);
     await page.goto(`${stage.api.url}/ui/init?userId=u&code=c`);
@@ -73,7 +73,7 @@ describe('a mail link in a browser', () => {
       );
     }
     assert.equal(await page.locator(':focus').getAttribute('id'), 'password');
-    // Styles got through the policy: an unstyled button is not as wide as its form.
+    // The policy allows the styles: an unstyled button would not be as wide as its form.
     const [button, form] = [await page.locator('button').boundingBox(), await page.locator('form').boundingBox()];
     assert.equal(Math.round(button?.width ?? 0), Math.round(form?.width ?? 1));
   });

@@ -24,7 +24,7 @@ async function assertRefused(token: string): Promise<void> {
   assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
 }
 
-test('a good token is taken, the scheme in any case', async () => {
+test('a valid token is accepted, with the scheme in any case', async () => {
   const { token } = await api.machine(org.orgId, ['ORG_OWNER']);
   assert.equal((await me(token)).status, 200);
   for (const scheme of ['bearer', 'BEARER']) {
@@ -85,14 +85,14 @@ test('the token of a deleted user is 401', async () => {
   await assertRefused(token);
 });
 
-test('a token is stored as a hash only', async () => {
+test('a token is stored only as a hash', async () => {
   const { token } = await api.machine(org.orgId);
   const { rows } = await api.deps.pool.query('select t.* from personal_access_tokens t');
   assert(rows.every((row) => row.token_hash.length === 32));
   assert(!rows.some((row) => JSON.stringify(row).includes(token) || row.token_hash.includes(token)));
 });
 
-test('where a caller is optional, none is let through and a bad one is 401', async (t) => {
+test('where a caller is optional, a request without one is accepted and a bad token is 401', async (t) => {
   const app = express().use(requestId(), authenticateIfPresent(api.deps));
   app.get('/', (_req, res) => {
     res.json({ userId: res.locals.caller?.userId ?? null });

@@ -21,7 +21,7 @@ async function start(t: TestContext, env: Record<string, string>) {
 
 const TOKEN = 'a-token-of-at-least-32-characters';
 
-test('the first start makes the instance, later ones change nothing', async (t) => {
+test('the first start sets up the instance, later ones change nothing', async (t) => {
   const { pool, boot } = await start(t, { BOOTSTRAP_TOKEN: TOKEN });
   assert.deepEqual(await boot(), { created: true });
   const caller = await callerOfToken(pool, TOKEN);
@@ -34,7 +34,7 @@ test('the first start makes the instance, later ones change nothing', async (t) 
   assert.equal(await events(), before);
 });
 
-test('without BOOTSTRAP_TOKEN one is made and told once', async (t) => {
+test('without BOOTSTRAP_TOKEN one is generated and shown once', async (t) => {
   const { pool, boot } = await start(t, {});
   const { created, token } = await boot();
   assert.equal(created, true);
@@ -43,7 +43,7 @@ test('without BOOTSTRAP_TOKEN one is made and told once', async (t) => {
   assert.deepEqual(await boot(), { created: false });
 });
 
-test('of several processes that start at once, one makes it', async (t) => {
+test('of several processes that start at once, one sets it up', async (t) => {
   const { pool, boot } = await start(t, {});
   const results = await Promise.all([boot(), boot(), boot(), boot()]);
   assert.deepEqual(results.map((r) => r.created).sort(), [false, false, false, true]);
@@ -64,7 +64,7 @@ test('the first human is an IAM_OWNER who is active and verified, and no mail is
   assert.equal((await pool.query('select from mail_outbox')).rowCount, 0);
 });
 
-test('half an administrator, or one without an address, is refused and nothing is made', async (t) => {
+test('an administrator without a password or with an invalid address is refused, and nothing is created', async (t) => {
   for (const env of [
     { ADMIN_EMAIL: 'a@b' },
     { ADMIN_PASSWORD: 'x' },

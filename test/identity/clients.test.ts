@@ -53,7 +53,7 @@ test('a client with a secret is registered, listed without it, and removed', asy
   ]);
 });
 
-test('what was granted to a client ends with it', async () => {
+test('grants end with their client', async () => {
   const { pool } = api.deps;
   const { clientId } = (await api.call('POST', PATH, WEB)).body;
   const other = (await api.call('POST', PATH, WEB)).body.clientId;
@@ -70,7 +70,7 @@ test('what was granted to a client ends with it', async () => {
   await api.call('DELETE', `${PATH}/${other}`);
 });
 
-test('a public client has no secret; names of published clients for its method are taken', async () => {
+test('a public client has no secret; names that published clients send for its method are accepted', async () => {
   for (const authMethod of ['none', 'OIDC_AUTH_METHOD_TYPE_NONE']) {
     const app = { ...WEB, redirectUris: ['com.example.shop:/callback'], authMethod };
     const { status, body } = await api.call('POST', PATH, app);
@@ -80,7 +80,7 @@ test('a public client has no secret; names of published clients for its method a
   }
 });
 
-test('a client of machines needs no redirect URI', async () => {
+test('a client for machines needs no redirect URI', async () => {
   const robot = { name: 'Robot', grantTypes: ['client_credentials'], authMethod: 'client_secret_post' };
   const { status, body } = await api.call('POST', PATH, robot);
   assert.equal(status, 200);
@@ -88,7 +88,7 @@ test('a client of machines needs no redirect URI', async () => {
   assert.deepEqual([stored?.redirectUris, stored?.postLogoutRedirectUris], [[], []]);
 });
 
-test('what is named twice is kept once', async () => {
+test('repeated values are stored once', async () => {
   const twice = {
     ...WEB,
     redirectUris: [CALLBACK, CALLBACK],
@@ -99,7 +99,7 @@ test('what is named twice is kept once', async () => {
   assert.deepEqual([stored?.redirectUris, stored?.grantTypes], [[CALLBACK], ['authorization_code']]);
 });
 
-test('every bad field is named, those that contradict each other too', async () => {
+test('every invalid field is named, including those that contradict each other', async () => {
   const bad: [body: object, fields: string[]][] = [
     [{}, ['authMethod', 'grantTypes', 'name']],
     [{ ...WEB, name: '' }, ['name']],
@@ -125,7 +125,7 @@ test('every bad field is named, those that contradict each other too', async () 
   }
 });
 
-test('only an IAM_OWNER handles clients', async () => {
+test('only an IAM_OWNER manages clients', async () => {
   const org = await api.setupOrg();
   const { token } = await api.machine(org.orgId, ['ORG_OWNER']);
   assert.equal((await api.call('POST', PATH, '{', { token })).status, 403);

@@ -17,7 +17,7 @@ after(() => api.stop());
 const keys = (userId: string) => `/management/v1/users/${encodeURIComponent(userId)}/keys`;
 const fileOf = (answer: Answer) => JSON.parse(Buffer.from(answer.body.keyDetails, 'base64').toString());
 
-test('a key file holds what published clients read, and what is stored checks what it signs', async () => {
+test('a key file has the format that published clients read, and the stored key verifies its signatures', async () => {
   const { userId } = await api.machine(org.orgId);
   const made = await api.call('POST', keys(userId), { type: 'KEY_TYPE_JSON' });
   assert.deepEqual([made.status, Object.keys(made.body).sort()], [200, ['details', 'keyDetails', 'keyId']]);
@@ -37,7 +37,7 @@ test('a key file holds what published clients read, and what is stored checks wh
   assert(verify('sha256', text, publicKey, sign('sha256', text, key)));
 });
 
-test('a key with an expiry is listed without its private half, moves the user’s sequence, and is deleted', async () => {
+test('a key with an expiry is listed without its private half, updates the user’s sequence, and is deleted', async () => {
   const { userId } = await api.machine(org.orgId);
   const expirationDate = new Date(Date.now() + 3_600_000).toISOString();
   const made = await api.call('POST', keys(userId), { expiration_date: expirationDate });
@@ -75,7 +75,7 @@ test('neither half of a key is in an event', async () => {
   ]);
 });
 
-test('every bad field of a key is named', async () => {
+test('every invalid field of a key is named', async () => {
   const { userId } = await api.machine(org.orgId);
   const answer = await api.call('POST', keys(userId), { type: 'KEY_TYPE_PEM', expirationDate: '2020-01-01T00:00:00Z' });
   assert.deepEqual([answer.status, badFieldsOf(answer)], [400, ['expirationDate', 'type']]);
@@ -100,7 +100,7 @@ test('a human has no keys', async () => {
   }
 });
 
-test('only an ORG_OWNER makes keys, and of nobody who may do more', async () => {
+test('only an ORG_OWNER creates keys, but not for users with more rights', async () => {
   const { userId } = await api.machine(org.orgId);
   for (const { token } of [
     await api.machine(org.orgId, ['ORG_USER_MANAGER', 'ORG_OWNER_VIEWER']),
@@ -122,7 +122,7 @@ test('only an ORG_OWNER makes keys, and of nobody who may do more', async () => 
   assert.equal((await api.call('POST', keys(boss.userId), {}, { token })).status, 403);
 });
 
-test('a deleted user’s keys are gone with it', async () => {
+test('a user’s keys are deleted with the user', async () => {
   const { userId } = await api.machine(org.orgId);
   const { keyId } = (await api.call('POST', keys(userId))).body;
   await api.call('DELETE', `/v2beta/users/${userId}`);

@@ -1,4 +1,4 @@
-/** Counts of failed logins: how long answers wait, and how counts end. */
+/** Counts of failed logins: the delay of answers, and when counts end. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { pino } from 'pino';
@@ -23,27 +23,27 @@ const addUser = (id: string) =>
     [id],
   );
 
-test('the delay begins with the fourth failure, doubles and is never over two seconds', () => {
+test('the delay begins with the fourth failure, doubles, and is at most two seconds', () => {
   const delays = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 5000].map((n) => failureDelayMs(n, 100));
   assert.deepEqual(delays, [0, 0, 0, 100, 200, 400, 800, 1600, 2000, 2000, 2000]);
   assert.deepEqual([failureDelayMs(4, 0), failureDelayMs(5000, 0)], [0, 0]);
 });
 
-test('names that compare as one count as one; others and ids count for themselves', async () => {
+test('names that compare as equal are counted together; others and ids separately', async () => {
   await countFailure(db.pool, { loginName: 'Zoë' }, undefined);
   assert.deepEqual(await countFailure(db.pool, { loginName: 'ZOE\u0308' }, undefined), { typed: 2, user: 0 });
   assert.deepEqual(await countFailure(db.pool, { loginName: 'zoe' }, undefined), { typed: 1, user: 0 });
   assert.deepEqual(await countFailure(db.pool, { userId: 'Zoë' }, undefined), { typed: 1, user: 0 });
 });
 
-test('nothing that was typed is kept', async () => {
+test('nothing that was entered is stored', async () => {
   await countFailure(db.pool, { loginName: 'my secret' }, undefined);
   const { rows } = await db.pool.query('select * from login_delays');
   assert(rows.every((row) => Number.isSafeInteger(row.bucket) && row.bucket >= 0 && row.bucket < 2 ** 20));
   assert.deepEqual(Object.keys(rows[0]).sort(), ['bucket', 'failures', 'last_failure_at']);
 });
 
-test('no failure is lost among many at once', async () => {
+test('no failure is lost among parallel ones', async () => {
   await addUser('busy');
   const counts = await Promise.all(
     Array.from({ length: 30 }, (_, i) => countFailure(db.pool, { loginName: `busy${i % 2}` }, 'busy')),
@@ -54,7 +54,7 @@ test('no failure is lost among many at once', async () => {
   );
 });
 
-test('a user who was deleted meanwhile has none, and one who takes its id starts anew', async () => {
+test('a deleted user has no count, and a new user with the same id starts from zero', async () => {
   await addUser('gone');
   await countFailure(db.pool, { userId: 'gone' }, 'gone');
   await deleteUser(db.pool, { id: 'gone', orgId: 'org' }, 'system');
@@ -63,7 +63,7 @@ test('a user who was deleted meanwhile has none, and one who takes its id starts
   assert.equal((await countFailure(db.pool, { userId: 'gone' }, 'gone')).user, 1);
 });
 
-test('what rested for a day starts anew and is swept', async () => {
+test('counts restart after a day without failures, and are swept', async () => {
   await addUser('old');
   await addUser('young');
   const both = async () => {
@@ -97,7 +97,7 @@ test('the role maintenance removes counts that are past their time', async () =>
   await maintenance.stop();
 });
 
-test('tries of passwords and codes are told from other requests', () => {
+test('attempts with passwords and codes are distinguished from other requests', () => {
   const is = (method: string, originalUrl: string) => isAttempt({ method, originalUrl } as never);
   for (const path of [
     '/v2beta/sessions',

@@ -1,4 +1,4 @@
-/** The check of a login: failures that are counted, answers that are delayed, users that are locked. */
+/** The check of a login: counted failures, delayed answers, locked users. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { clearFailures } from '../../src/access/revocation.ts';
@@ -37,7 +37,7 @@ describe('a login', () => {
   const set = (userId: string, assignment: string) =>
     api.deps.pool.query(`update users set ${assignment} where id = $1`, [userId]);
 
-  it('tells who it is, and nothing more', async () => {
+  it('returns who the user is, and nothing more', async () => {
     const { userId, orgId } = await api.setupOrg();
     const { body } = await api.call('GET', `/v2beta/users/${userId}`);
     const { loginName, passwordSetAt, ...rest } = await login({ userId });
@@ -53,7 +53,7 @@ describe('a login', () => {
     });
   });
 
-  it('says why the password must be changed; too old comes before told to', async () => {
+  it('says why the password must be changed; expired takes precedence over required', async () => {
     const { userId, orgId } = await api.setupOrg();
     await set(userId, 'password_change_required = true');
     assert.equal((await login({ userId })).mustChange, 'required');
@@ -66,7 +66,7 @@ describe('a login', () => {
     assert.deepEqual([mustChange, expiresInDays], [undefined, 0]);
   });
 
-  it('takes the instance’s password age where the organization has none', async () => {
+  it('uses the instance’s password age if the organization has none', async () => {
     const { userId } = await api.setupOrg();
     await set(userId, `password_changed_at = now() - interval '5 days'`);
     const INSTANCE = '/admin/v1/policies/password/age';
@@ -78,7 +78,7 @@ describe('a login', () => {
     assert.deepEqual([mustChange, expiresInDays], ['expired', 1]);
   });
 
-  it('locks the user at the last failure of too many, with one event, and ends its sessions', async () => {
+  it('locks the user at the failure limit, with one event, and ends their sessions', async () => {
     const { userId } = await api.setupOrg();
     const checks = { user: { userId }, password: { password: RIGHT } };
     const { sessionId } = (await api.call('POST', '/v2beta/sessions', { checks })).body;
@@ -94,7 +94,7 @@ describe('a login', () => {
     assert.equal((await lockEvents(userId)).length, 1);
   });
 
-  it('counts by user, under whichever name', async () => {
+  it('counts by user, under any name', async () => {
     const { userId } = await api.setupOrg();
     const { loginNames } = (await api.call('GET', `/v2beta/users/${userId}`)).body.user;
     await failing({ userId }, 1);
@@ -103,7 +103,7 @@ describe('a login', () => {
     assert.equal((await userRow(userId)).state, 'locked');
   });
 
-  it('forgets the failures when it is good, when somebody clears them and after a day', async () => {
+  it('resets the failures when it succeeds, when they are cleared and after a day', async () => {
     const { userId } = await api.setupOrg();
     for (const forget of [
       () => login({ userId }),
@@ -119,7 +119,7 @@ describe('a login', () => {
     assert.equal(await failuresOf(userId), undefined);
   });
 
-  it('of an inactive user stays without effect on its state', async () => {
+  it('of an inactive user does not affect their state', async () => {
     const { userId } = await api.setupOrg();
     await set(userId, `state = 'inactive'`);
     await failing({ userId }, LIMIT + 1);
@@ -144,7 +144,7 @@ describe('a login', () => {
     assert.equal((await lockEvents(userId)).length, 1);
   });
 
-  it('is good for twenty at once', async () => {
+  it('succeeds twenty times in parallel', async () => {
     const { userId } = await api.setupOrg();
     await failing({ userId }, LIMIT - 1);
     const all = await Promise.all(Array.from({ length: 20 }, () => login({ userId })));
@@ -152,7 +152,7 @@ describe('a login', () => {
     assert.equal((await userRow(userId)).state, 'active');
   });
 
-  it('that is right while the user is being locked is none', async () => {
+  it('with the right password fails while the user is being locked', async () => {
     const { userId } = await api.setupOrg();
     const { hasher } = deps;
     const whileChecking = (change: () => Promise<unknown>): LoginDeps => ({
@@ -170,7 +170,7 @@ describe('a login', () => {
     await assert.rejects(checkLogin(whileChecking(remove), { userId }, { password: RIGHT }), CREDENTIALS);
   });
 
-  it('stores no new hash over a password that was changed meanwhile, and minds no failure to', async () => {
+  it('stores no new hash over a password that was changed since, and ignores a failure to store it', async () => {
     const { userId } = await api.setupOrg();
     const md5 = '5f4dcc3b5aa765d61d8327deb882cf99'; // "password"
     await set(userId, `password_hash = '${md5}'`);
@@ -186,7 +186,7 @@ describe('a login', () => {
     assert.equal(rows[0].password_hash, 'of another password');
   });
 
-  it('asks whether the caller may know, after the right password and before anything else', async () => {
+  it('checks the caller’s permission after the right password and before anything else', async () => {
     const { userId, orgId } = await api.setupOrg();
     await set(userId, `state = 'locked'`);
     const asked: unknown[] = [];
@@ -210,13 +210,13 @@ describe('a login', () => {
       return user;
     }
 
-    it('takes its code', async () => {
+    it('accepts its code', async () => {
       const { userId } = await withFactor();
       assert.deepEqual((await login({ userId }, RIGHT, codeAt(SECRET))).amr, ['pwd', 'otp', 'mfa']);
       await assert.rejects(login({ userId }, 'wrong', codeAt(SECRET)), CREDENTIALS);
     });
 
-    it('counts wrong codes; asking for one neither counts nor forgets', async () => {
+    it('counts wrong codes; a missing one neither counts nor resets', async () => {
       const { userId } = await withFactor();
       for (let i = 1; i <= LIMIT; i++) {
         for (const none of [undefined, '']) {
@@ -228,7 +228,7 @@ describe('a login', () => {
       await assert.rejects(login({ userId }, RIGHT, codeAt(SECRET)), { id: 'SESSION-USER-LOCKED' });
     });
 
-    it('refuses a code of a user who has none', async () => {
+    it('refuses a code for a user without a factor', async () => {
       const { userId } = await api.setupOrg();
       await assert.rejects(login({ userId }, RIGHT, codeAt(SECRET)), { id: 'SESSION-TOTP' });
     });
@@ -241,7 +241,7 @@ describe('a login', () => {
       return user;
     };
 
-    it('locks the user as long as another one is left, of two at once only one', async () => {
+    it('locks the user while another owner is left; of two at once only one', async () => {
       const owners = [await owner(), await owner()];
       await Promise.all(owners.map(({ userId }) => failing({ userId }, 2 * LIMIT)));
       const states = await Promise.all(owners.map(async ({ userId }) => (await userRow(userId)).state));
@@ -252,8 +252,8 @@ describe('a login', () => {
     });
   });
 
-  describe('with the password one has', () => {
-    it('is right or wrong, and counts', async () => {
+  describe('with the current password', () => {
+    it('is right or wrong, and counts failures', async () => {
       const { userId } = await api.setupOrg();
       assert.equal(await verifyOwnPassword(deps, userId, 'wrong'), false);
       assert.equal(await failuresOf(userId), 1);
@@ -266,7 +266,7 @@ describe('a login', () => {
     });
   });
 
-  it('never locks where that is turned off', async () => {
+  it('never locks if locking is off', async () => {
     const { userId } = await api.setupOrg();
     const off = { ...deps, config: { LOCK_AFTER_FAILURES: 0, LOGIN_DELAY_MS: 0 } };
     for (let i = 0; i < 12; i++) await assert.rejects(checkLogin(off, { userId }, { password: 'wrong' }), CREDENTIALS);
@@ -298,7 +298,7 @@ describe('the answer to a failed login', () => {
     return taken;
   }
 
-  it('comes later and later from the fourth on, whether or not there is such a user', async () => {
+  it('is delayed more and more from the fourth on, whether or not the user exists', async () => {
     for (const who of [{ userId: org.userId }, { userId: 'missing' }, { loginName: unique('nobody') }]) {
       const taken = await times(who, 5);
       const [fourth, fifth] = taken.slice(3) as [number, number];
@@ -307,7 +307,7 @@ describe('the answer to a failed login', () => {
     }
   });
 
-  it('takes as long for a user who has logged in meanwhile as for one whom nobody knows', async () => {
+  it('takes as long for a user who has logged in since as for an unknown one', async () => {
     const { userId, userName } = await api.setupOrg();
     for (const who of [{ loginName: userName }, { loginName: unique('nobody') }]) {
       await times(who, 4);
@@ -317,7 +317,7 @@ describe('the answer to a failed login', () => {
     }
   });
 
-  it('does not tell by its time a hash that is dear to check from a name that nobody has', async () => {
+  it('does not reveal by its time whether an expensive hash was checked or the name is unknown', async () => {
     const { userId } = await api.setupOrg();
     const hash = await openHasher({ threads: 1, bcryptCost: 10 }).hash(RIGHT);
     await api.deps.pool.query('update users set password_hash = $2 where id = $1', [userId, hash]);
@@ -327,7 +327,7 @@ describe('the answer to a failed login', () => {
     }
   });
 
-  it('holds no connection while it waits', async () => {
+  it('holds no database connection while it waits', async () => {
     const { pool } = api.deps;
     const who = { userId: 'somebody' };
     for (let i = 0; i < 9; i++) await countFailure(pool, who, undefined);

@@ -1,4 +1,4 @@
-/** `GET /management/v1/me`: whose token it is, and what it may do where. */
+/** `GET /management/v1/me`: the user of the token, and their roles. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { errorId, startApi, type TestApi } from '../support/api.ts';
@@ -37,7 +37,7 @@ test('roles on several organizations, each with its name and domain; nothing of 
   assert.deepEqual(body.user, (await api.call('GET', `/v2beta/users/${userId}`)).body.user);
 });
 
-test('somebody without any role; nobody', async () => {
+test('a user without any role; nobody', async () => {
   const { orgId } = await api.setupOrg();
   const { userId, token } = await api.machine(orgId);
   const { status, body } = await me(token);

@@ -46,7 +46,7 @@ test('the list is paged', async () => {
   assert.deepEqual([one.details.totalResult, one.result[0].userId, one.result.length], ['4', all[2], 1]);
 });
 
-test('bad fields are named: an unknown role, a role of the instance on an organization, none', async () => {
+test('invalid fields are named: an unknown role, an instance role on an organization, no role', async () => {
   const { userId } = await api.machine(org.orgId);
   for (const [path, roles, fields] of [
     [ORG, ['ORG_OWNER', 'KING', 'IAM_OWNER'], ['roles[1]', 'roles[2]']],
@@ -67,7 +67,7 @@ test('a second membership is 409', async () => {
   assert.deepEqual([answer.status, errorId(answer)], [409, 'MEMBER-EXISTS']);
 });
 
-test('a user out of the caller’s reach is 403, missing or not; to an IAM_OWNER a missing one is 404', async () => {
+test('a user out of the caller’s reach is 403, whether they exist or not; to an IAM_OWNER a missing one is 404', async () => {
   const add = (userId: string, options: object) => api.call('POST', ORG, { userId, roles: ['ORG_OWNER'] }, options);
   const elsewhere = await add(other.userId, { token: owner.token });
   const missing = await add('missing', { token: owner.token });
@@ -76,7 +76,7 @@ test('a user out of the caller’s reach is 403, missing or not; to an IAM_OWNER
   assert.equal((await add(other.userId, { orgId: org.orgId })).status, 200);
 });
 
-test('only an ORG_OWNER of the organization handles its members', async () => {
+test('only an ORG_OWNER of the organization manages its members', async () => {
   const manager = await api.machine(org.orgId, ['ORG_USER_MANAGER', 'ORG_OWNER_VIEWER']);
   for (const options of [
     { token: manager.token },
@@ -90,7 +90,7 @@ test('only an ORG_OWNER of the organization handles its members', async () => {
   assert.equal((await api.call('POST', ORG, {}, { orgId: 'missing' })).status, 404);
 });
 
-test('only an IAM_OWNER handles members of the instance', async () => {
+test('only an IAM_OWNER manages members of the instance', async () => {
   for (const path of [INSTANCE, `${INSTANCE}/_search`]) {
     assert.equal((await api.call('POST', path, '{', { token: owner.token })).status, 403);
   }
@@ -110,7 +110,7 @@ test('the last IAM_OWNER stays', async () => {
   }
 });
 
-test('of the last two IAM_OWNERs who go at once, the second one waits and then stays', async (t) => {
+test('when the last two IAM_OWNERs are removed at once, the second removal waits and then fails', async (t) => {
   const { pool } = api.deps;
   const { userId } = await api.machine(org.orgId);
   await api.call('POST', INSTANCE, { userId, roles: ['IAM_OWNER'] });

@@ -1,4 +1,4 @@
-/** What a secret is known by is in the answer that hands it out: no table, event, log line or other answer has it in clear. */
+/** A secret is only in the response that issues it: no table, event, log line or other response has it in clear. */
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { after, before, test } from 'node:test';
@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => api.stop());
 
-/** All rows of all tables of ours, as text. */
+/** All rows of all our tables, as text. */
 async function everyRow(): Promise<string> {
   const { rows } = await api.deps.pool.query<{ name: string }>(
     `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' order by 1`,
@@ -41,7 +41,7 @@ async function everyRow(): Promise<string> {
   return texts.join('\n');
 }
 
-test('secrets stay with those they were handed to', async () => {
+test('secrets are only in the responses that issue them', async () => {
   const secrets = new Map<string, string>([['the first password', 'first-password']]);
   const answers: string[] = [];
   const call = async (method: string, path: string, body?: unknown, token?: string): Promise<Answer['body']> => {

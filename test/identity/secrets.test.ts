@@ -17,7 +17,7 @@ after(() => api.stop());
 const secret = (userId: string) => `/management/v1/users/${encodeURIComponent(userId)}/secret`;
 const userOf = async (userId: string) => (await api.call('GET', `/v2beta/users/${userId}`)).body;
 
-test('a secret is shown once and stored as its hash; the user shows that there is one', async () => {
+test('a secret is shown once and stored as its hash; the user object says that there is one', async () => {
   const { userId } = await api.machine(org.orgId);
   assert.equal((await userOf(userId)).user.machine.hasSecret, false);
   assert.equal(await findMachineClient(api.deps.pool, userId), undefined);
@@ -37,7 +37,7 @@ test('a secret is shown once and stored as its hash; the user shows that there i
   });
 });
 
-test('a new secret takes the place of the old one; a removed one is gone', async () => {
+test('a new secret replaces the old one; a removed one is invalid', async () => {
   const { userId } = await api.machine(org.orgId);
   const first = (await api.call('PUT', secret(userId))).body.clientSecret;
   const second = (await api.call('PUT', secret(userId))).body.clientSecret;
@@ -72,7 +72,7 @@ test('the type of access token is that of the machine user', async () => {
   assert.equal((await findMachineClient(api.deps.pool, userId))?.accessTokenType, 1);
 });
 
-test('a user who is not active is no client', async () => {
+test('a user who is not active is not a client', async () => {
   const { userId } = await api.machine(org.orgId);
   await api.call('PUT', secret(userId));
   await api.deps.pool.query(`update users set state = 'inactive' where id = $1`, [userId]);
@@ -87,7 +87,7 @@ test('a human has no secret', async () => {
   assert.equal('machine' in (await userOf(org.userId)).user, false);
 });
 
-test('only an ORG_OWNER sets secrets, and of nobody who may do more', async () => {
+test('only an ORG_OWNER sets secrets, but not of users with more rights', async () => {
   const { userId } = await api.machine(org.orgId);
   for (const { token } of [
     await api.machine(org.orgId, ['ORG_USER_MANAGER', 'ORG_OWNER_VIEWER']),

@@ -38,7 +38,7 @@ const login = (user: object, password = 'correct horse', options = {}) =>
 const loginNamesOf = async (userId: string): Promise<string[]> =>
   (await api.call('GET', `/v2beta/users/${userId}`)).body.user.loginNames;
 
-test('a right password makes a session; its token is no bearer token', async () => {
+test('a right password creates a session; its token is not a bearer token', async () => {
   const [full, bare] = await loginNamesOf(org.userId);
   for (const user of [
     { userId: org.userId },
@@ -77,7 +77,7 @@ test('a session is read and deleted', async () => {
   assert.equal((await api.call('GET', `${SESSIONS}/${sessionId}`)).status, 404);
 });
 
-test('unknown user, wrong password, no password and an ambiguous name are one answer after one password’s work', async () => {
+test('unknown user, wrong password, no password and an ambiguous name give the same answer after the same work', async () => {
   const userName = unique('twin');
   const twin = await api.setupOrg({ human: { userName } });
   await api.setupOrg({ human: { userName } });
@@ -103,7 +103,7 @@ test('unknown user, wrong password, no password and an ambiguous name are one an
   assert.equal((await login({ loginName: full })).status, 201);
 });
 
-test('a bare name that reads as the full login name of another user is that other user’s', async () => {
+test('a bare name that equals the full login name of another user belongs to that other user', async () => {
   const domain = `${unique('acme')}.example`;
   const acme = await api.setupOrg({ org: { domain }, human: { userName: 'ann' } });
   const userName = `ann@${domain}`;
@@ -117,7 +117,7 @@ test('a bare name that reads as the full login name of another user is that othe
   assert.equal((await login({ loginName: names[0] }, 'impostor')).status, 201);
 });
 
-test('a state that cannot log in is told after the right password only', async () => {
+test('a state that cannot log in is revealed only after the right password', async () => {
   const { userId } = await api.setupOrg();
   for (const state of ['LOCKED', 'INACTIVE', 'INITIAL']) {
     await api.deps.pool.query('update users set state = $2 where id = $1', [userId, state.toLowerCase()]);
@@ -140,7 +140,7 @@ test('a caller without a role in the user’s organization learns nothing, and g
   assert.equal((await api.call('POST', SESSIONS, '{', { token: nobody.token })).status, 403);
 });
 
-test('the first good login stores today’s hash, a wrong one does not', async () => {
+test('the first successful login stores the current hash format, a failed one does not', async () => {
   const { userId } = await api.setupOrg();
   const md5 = '5f4dcc3b5aa765d61d8327deb882cf99'; // "password"
   await api.deps.pool.query('update users set password_hash = $2 where id = $1', [userId, md5]);
@@ -157,7 +157,7 @@ test('the first good login stores today’s hash, a wrong one does not', async (
   assert.deepEqual(await hash(), after);
 });
 
-test('first logins at once all succeed', async () => {
+test('parallel first logins all succeed', async () => {
   const { userId } = await api.setupOrg();
   await api.deps.pool.query('update users set password_hash = $2 where id = $1', [
     userId,
@@ -174,7 +174,7 @@ test('a user who must change the password gets a session that says so', async ()
   assert.deepEqual([status, body.passwordChangeRequired], [201, true]);
 });
 
-test('a password that is too old is good for no session, and a wrong one does not tell', async () => {
+test('an expired password gives no session, and a wrong one does not reveal the expiry', async () => {
   const { userId, orgId } = await api.setupOrg();
   const policy = { maxAgeDays: 30, expireWarnDays: 5 };
   await api.call('POST', '/management/v1/policies/password/age', policy, { orgId });
@@ -193,7 +193,7 @@ test('a password that is too old is good for no session, and a wrong one does no
   assert.equal((await login({ userId })).status, 201);
 });
 
-test('a second factor is asked for, and the session says when it was checked', async () => {
+test('a second factor is required, and the session says when it was checked', async () => {
   const { userId } = await api.setupOrg();
   const { body: totp } = await api.call('POST', `/v2beta/users/${userId}/totp`, {});
   const now = Date.now();
@@ -205,7 +205,7 @@ test('a second factor is asked for, and the session says when it was checked', a
   const without = await withCode();
   assert.deepEqual([without.status, without.body.code, errorId(without)], [400, 9, 'SESSION-TOTP-REQUIRED']);
   assert.equal(errorId(await withCode(wrongCode(totp.secret, now))), 'SESSION-TOTP');
-  // The code of the step before was used up by the enrolment.
+  // The enrolment consumed the code of the previous step.
   const right = await withCode(codeAt(totp.secret, now + 30_000));
   assert.equal(right.status, 201);
   const { session } = (await api.call('GET', `${SESSIONS}/${right.body.sessionId}`)).body;
@@ -213,7 +213,7 @@ test('a second factor is asked for, and the session says when it was checked', a
   assert(Date.parse(session.factors.totp.verifiedAt) >= now - 60_000);
 });
 
-test('a user’s sessions end all at once, and nobody else’s', async () => {
+test('all of a user’s sessions end at once, and nobody else’s', async () => {
   const { userId } = await api.setupOrg();
   const ids: string[] = [];
   for (const id of [userId, userId, org.userId]) ids.push((await login({ userId: id })).body.sessionId);
@@ -225,7 +225,7 @@ test('a user’s sessions end all at once, and nobody else’s', async () => {
   );
 });
 
-test('whoever takes a user out of service waits for a session that is being made, and ends it too', async () => {
+test('stopping a user waits for a session that is being created, and ends it too', async () => {
   const { userId, orgId } = await api.setupOrg();
   const { pool } = api.deps;
   const { passwordSetAt = null } = (await findLogin(pool, { userId })) ?? {};
@@ -252,7 +252,7 @@ test('whoever takes a user out of service waits for a session that is being made
   assert.equal(await addSession(pool, user, 'late', 'system'), undefined);
 });
 
-test('bad bodies name their fields; snake_case is taken', async () => {
+test('invalid bodies name their fields; snake_case is accepted', async () => {
   for (const [checks, fields] of [
     [undefined, ['checks']],
     [{}, ['checks.password', 'checks.user']],

@@ -14,7 +14,7 @@ after(() => api.stop());
 
 const pats = (userId: string) => `/management/v1/users/${encodeURIComponent(userId)}/pats`;
 
-test('a token is made with an expiry, listed without itself, and deleted', async () => {
+test('a token is created with an expiry, listed without its value, and deleted', async () => {
   const { userId } = await api.machine(org.orgId);
   const expirationDate = new Date(Date.now() + 3_600_000).toISOString();
   const { status, body } = await api.call('POST', pats(userId), { expiration_date: expirationDate });
@@ -40,7 +40,7 @@ test('a token of another user is not deleted by the wrong path', async () => {
   assert.equal((await api.call('GET', pats(two.userId))).body.result.length, 1);
 });
 
-test('an expiry in the past or of a wrong form is named', async () => {
+test('an expiry in the past or in a wrong format is named', async () => {
   const { userId } = await api.machine(org.orgId);
   for (const expirationDate of ['2020-01-01T00:00:00Z', 'tomorrow', 7, '9999-12-31T23:59:59-12:00']) {
     const answer = await api.call('POST', pats(userId), { expirationDate });
@@ -56,7 +56,7 @@ test('a human has no tokens', async () => {
   }
 });
 
-test('only an ORG_OWNER of the user’s organization makes tokens; missing users look like those of others', async () => {
+test('only an ORG_OWNER of the user’s organization creates tokens; missing users look like those of others', async () => {
   const { userId } = await api.machine(org.orgId);
   const callers = [
     await api.machine(org.orgId, ['ORG_USER_MANAGER', 'ORG_OWNER_VIEWER']),
@@ -74,7 +74,7 @@ test('only an ORG_OWNER of the user’s organization makes tokens; missing users
   assert.equal((await api.call('POST', pats('missing'), {})).status, 404);
 });
 
-test('nobody makes a token of somebody who may do more', async () => {
+test('nobody creates a token for a user with more rights', async () => {
   const owner = await api.machine(org.orgId, ['ORG_OWNER']);
   const may = async (userId: string) => (await api.call('POST', pats(userId), {}, { token: owner.token })).status;
   const peer = await api.machine(org.orgId, ['ORG_OWNER']);

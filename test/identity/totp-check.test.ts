@@ -1,4 +1,4 @@
-/** Codes of an active factor: each is good once. */
+/** Codes of an active factor: each is accepted once. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { checkTotp } from '../../src/identity/totp/check.ts';
@@ -11,7 +11,7 @@ import { codeAt, wrongCode } from '../support/totp.ts';
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
 const sealed = SECRETS.seal(SECRET, TOTP_SEAL);
 const STEP = 30_000;
-/** Begins a step. */
+/** The start of a step. */
 const NOW = 1_700_000_010_000;
 
 let db: TestDatabase;
@@ -29,12 +29,12 @@ beforeEach(async () => {
 
 const check = (code: string, now: number) => checkTotp({ pool: db.pool, secrets: SECRETS }, 'ann', code, now);
 
-/** As an import makes it: no code was used yet. */
+/** As an import creates it: no code was used yet. */
 async function activate(): Promise<void> {
   await db.pool.query(`insert into user_totp (user_id, secret, confirmed_at) values ('ann', $1, now())`, [sealed]);
 }
 
-test('the codes of RFC 6238 are good at their time, forwards in it', async () => {
+test('the codes of RFC 6238 are accepted at their times, in ascending order', async () => {
   await activate();
   // Appendix B, SHA1; a code of six digits is the last six of the eight printed there.
   for (const [seconds, code] of [
@@ -50,30 +50,30 @@ test('the codes of RFC 6238 are good at their time, forwards in it', async () =>
   }
 });
 
-test('a code is good once, and none of a step before it is any more', async () => {
+test('a code is accepted once, and afterwards no code of an earlier step', async () => {
   await activate();
   assert.equal(await check(codeAt(SECRET, NOW), NOW), true);
   assert.equal(await check(codeAt(SECRET, NOW), NOW + STEP), false);
   assert.equal(await check(codeAt(SECRET, NOW - STEP), NOW), false);
-  assert.equal(await check(codeAt(SECRET, NOW + STEP), NOW), true, 'the next one, of a clock that is ahead');
+  assert.equal(await check(codeAt(SECRET, NOW + STEP), NOW), true, 'the next one, from a clock that is ahead');
   assert.equal(await check(codeAt(SECRET, NOW + STEP), NOW + STEP), false);
   assert.equal(await check(codeAt(SECRET, NOW + 2 * STEP), NOW + 2 * STEP), true);
 });
 
-test('of many who send the same code at once one gets in', async () => {
+test('of many parallel uses of the same code one succeeds', async () => {
   await activate();
   const answers = await Promise.all(Array.from({ length: 20 }, () => check(codeAt(SECRET, NOW), NOW)));
   assert.equal(answers.filter(Boolean).length, 1);
 });
 
-test('a wrong code uses nothing up', async () => {
+test('a wrong code consumes nothing', async () => {
   await activate();
   assert.equal(await check(wrongCode(SECRET, NOW), NOW), false);
   assert.equal(await check('', NOW), false);
   assert.equal(await check(codeAt(SECRET, NOW), NOW), true);
 });
 
-test('ten wrong codes in a row are looked at, and no code after them until they have rested', async () => {
+test('ten wrong codes in a row are checked, and none after them until the cool-down has passed', async () => {
   await activate();
   const guesses = Array.from({ length: 25 }, () => check(wrongCode(SECRET, NOW), NOW));
   assert.deepEqual(new Set(await Promise.all(guesses)), new Set([false]));
@@ -86,7 +86,7 @@ test('ten wrong codes in a row are looked at, and no code after them until they 
   assert.equal(await check(codeAt(SECRET, NOW), NOW), true);
 });
 
-test('a good code gives all tries back', async () => {
+test('a right code resets the attempts', async () => {
   await activate();
   for (let step = 0; step < 3; step++) {
     for (let i = 0; i < 9; i++) assert.equal(await check(wrongCode(SECRET, NOW), NOW), false);
@@ -94,18 +94,18 @@ test('a good code gives all tries back', async () => {
   }
 });
 
-test('a pending factor is asked for by nobody, and no code of it is good', async () => {
+test('a pending factor is not required, and none of its codes is accepted', async () => {
   assert.equal(await hasTotp(db.pool, 'ann'), false);
   assert.equal(await putPending(db.pool, 'ann', sealed), true);
   assert.equal(await hasTotp(db.pool, 'ann'), false);
   assert.equal(await check(codeAt(SECRET, NOW), NOW), false);
   assert.equal(await confirm(db.pool, 'ann', sealed, NOW / STEP), true);
   assert.equal(await hasTotp(db.pool, 'ann'), true);
-  assert.equal(await check(codeAt(SECRET, NOW), NOW), false, 'the code that confirmed it is used up');
+  assert.equal(await check(codeAt(SECRET, NOW), NOW), false, 'the code that confirmed it is consumed');
   assert.equal(await check(codeAt(SECRET, NOW + STEP), NOW), true);
 });
 
-test('a factor that was replaced meanwhile is not confirmed by a code of the old one', async () => {
+test('a factor that was replaced since is not confirmed by a code of the old one', async () => {
   await putPending(db.pool, 'ann', sealed);
   await putPending(db.pool, 'ann', SECRETS.seal(SECRET, TOTP_SEAL));
   assert.equal(await confirm(db.pool, 'ann', sealed, 1), false);
@@ -113,7 +113,7 @@ test('a factor that was replaced meanwhile is not confirmed by a code of the old
   assert.equal(await confirm(db.pool, 'ann', sealed, 1), false);
 });
 
-test('a user without one has no good code', async () => {
+test('a user without a factor has no valid code', async () => {
   assert.equal(await check(codeAt(SECRET, NOW), NOW), false);
   assert.equal(await removeTotp(db.pool, 'ann'), false);
 });

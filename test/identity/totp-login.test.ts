@@ -24,7 +24,7 @@ const CREDENTIALS = [400, 3, 'SESSION-CREDENTIALS'];
 const REQUIRED = [400, 9, 'SESSION-TOTP-REQUIRED'];
 const WRONG = [400, 3, 'SESSION-TOTP'];
 
-/** A human with an active factor of which the code of now is still good. */
+/** A human with an active factor whose current code is still unused. */
 async function withTotp(): Promise<{ userId: string; secret: string }> {
   const userId = await addHuman(api, org.orgId, PASSWORD);
   const path = `/v2beta/users/${encodeURIComponent(userId)}/totp`;
@@ -35,7 +35,7 @@ async function withTotp(): Promise<{ userId: string; secret: string }> {
   return { userId, secret };
 }
 
-test('a code is asked for, once, and the session says that it was', async () => {
+test('a code is required, accepted once, and recorded in the session', async () => {
   const { userId, secret } = await withTotp();
   assert.deepEqual(problem(await login(userId)), REQUIRED);
   assert.deepEqual(problem(await login(userId, '')), [400, 3, 'SESSION-INVALID']);
@@ -57,13 +57,13 @@ test('without a factor, or with a pending one, the password is enough', async ()
   assert.deepEqual(Object.keys(session.factors), ['user', 'password']);
 });
 
-test('once it is removed, no code is asked for', async () => {
+test('after removal no code is required', async () => {
   const { userId } = await withTotp();
   await api.call('DELETE', `/v2beta/users/${encodeURIComponent(userId)}/totp`);
   assert.equal((await login(userId)).status, 201);
 });
 
-test('nothing is told of it before the password is right, and no code is used up', async () => {
+test('nothing reveals the factor before the right password, and no code is consumed', async () => {
   const { userId, secret } = await withTotp();
   const code = codeAt(secret);
   assert.deepEqual(problem(await login(userId, code, 'wrong')), CREDENTIALS);
@@ -72,7 +72,7 @@ test('nothing is told of it before the password is right, and no code is used up
   assert.equal((await login(userId, code)).status, 201);
 });
 
-test('wrong codes lock the user like wrong passwords, and the right password does not forgive them', async () => {
+test('wrong codes lock the user like wrong passwords, and the right password does not reset them', async () => {
   const { userId, secret } = await withTotp();
   for (let i = 0; i < 3; i++) assert.deepEqual(problem(await login(userId, wrongCode(secret))), WRONG);
   assert.deepEqual(problem(await login(userId)), REQUIRED);
@@ -82,7 +82,7 @@ test('wrong codes lock the user like wrong passwords, and the right password doe
   assert.deepEqual(problem(await login(userId, codeAt(secret))), [400, 9, 'SESSION-USER-LOCKED']);
 });
 
-test('a good code forgives the wrong ones before it', async () => {
+test('a right code resets the wrong ones before it', async () => {
   const { userId, secret } = await withTotp();
   for (let i = 0; i < 3; i++) assert.deepEqual(problem(await login(userId, wrongCode(secret))), WRONG);
   assert.equal((await login(userId, codeAt(secret))).status, 201);
@@ -90,14 +90,14 @@ test('a good code forgives the wrong ones before it', async () => {
   assert.equal((await humanRow(api, userId)).state, 'active');
 });
 
-test('of many logins with one code at once one succeeds', async () => {
+test('of many parallel logins with one code one succeeds', async () => {
   const { userId, secret } = await withTotp();
   const code = codeAt(secret);
   const answers = await Promise.all([1, 2, 3].map(() => login(userId, code)));
   assert.deepEqual(answers.map((a) => a.status).sort(), [201, 400, 400]);
 });
 
-test('what is no code is named', async () => {
+test('an invalid code field is named', async () => {
   for (const [totp, field] of [
     [{}, 'checks.totp.code'],
     [{ code: 123456 }, 'checks.totp.code'],

@@ -23,14 +23,14 @@ describe('a code', () => {
     [2000000000, '279037'],
     [20000000000, '353130'],
   ] as const) {
-    it(`of ${seconds} seconds is that of RFC 6238`, () => {
+    it(`at ${seconds} seconds matches RFC 6238`, () => {
       assert.equal(stepOfCode(RFC_SECRET, code, seconds * 1000), Math.floor(seconds / 30));
       assert.equal(codeAt(RFC_SECRET, seconds * 1000), code);
     });
   }
 
-  it('is good one step before and after its own, and no further', () => {
-    const at = 1_700_000_010_000; // begins a step
+  it('is accepted one step before and after its own, and no further', () => {
+    const at = 1_700_000_010_000; // the start of a step
     const step = at / 30_000;
     const code = codeAt(RFC_SECRET, at);
     for (const [shift, found] of [
@@ -46,7 +46,7 @@ describe('a code', () => {
     }
   });
 
-  it('may be typed in groups; what is no six digits is none', () => {
+  it('may be typed in groups; anything but six digits is not a code', () => {
     assert.equal(stepOfCode(RFC_SECRET, ' 287 082\t', 59_000), 1);
     for (const code of ['', '28708', '2870820', '28708x', '-287082', '２８７０８２', '287,082', '0x1234']) {
       assert.equal(stepOfCode(RFC_SECRET, code, 59_000), undefined, code);
@@ -54,8 +54,8 @@ describe('a code', () => {
   });
 });
 
-describe('a secret of another program', () => {
-  it('is taken as people copy it', () => {
+describe('a secret from another program', () => {
+  it('is accepted as people copy it', () => {
     for (const text of [
       RFC_SECRET,
       RFC_SECRET.toLowerCase(),
@@ -69,7 +69,7 @@ describe('a secret of another program', () => {
     assert.deepEqual(readTotpSecret(padded), { secret: padded.replaceAll('=', '') });
   });
 
-  it('of any length within the bounds comes through whole', () => {
+  it('of any allowed length is preserved', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 10, maxLength: 64 }), (bytes) => {
         const secret = base32(bytes);
@@ -79,7 +79,7 @@ describe('a secret of another program', () => {
     );
   });
 
-  it('has at least 80 bits, and at most the 64 bytes that HMAC takes in', () => {
+  it('has at least 80 bits, and at most the 64 bytes of the HMAC block size', () => {
     assert.equal(problemOf(base32(randomBytes(10))), undefined);
     assert.equal(problemOf(base32(randomBytes(64))), undefined);
     for (const bytes of [1, 9, 65, 200]) {
@@ -88,11 +88,11 @@ describe('a secret of another program', () => {
     assert.match(problemOf('A'.repeat(501)) as string, /at most 500 characters/);
   });
 
-  it('with bits left over is taken as apps take it: they are dropped', () => {
+  it('with surplus bits is read as apps read it: they are dropped', () => {
     assert.deepEqual(readTotpSecret(`${RFC_SECRET}7`), { secret: RFC_SECRET });
   });
 
-  it('that is no base32 is refused, and is not quoted', () => {
+  it('that is not base32 is refused, and is not quoted', () => {
     for (const text of [
       '123456',
       'GEZDGNBVGY3TQOJ0',
@@ -112,7 +112,7 @@ describe('a secret of another program', () => {
 describe('an otpauth address', () => {
   const address = (query: string, label = 'ACME:ann') => `otpauth://totp/${label}?${query}`;
 
-  it('is taken for its secret', () => {
+  it('is accepted for its secret', () => {
     for (const text of [
       address(`secret=${RFC_SECRET}`),
       address(`secret=${RFC_SECRET.toLowerCase()}&issuer=ACME&algorithm=SHA1&digits=6&period=30`),
@@ -123,7 +123,7 @@ describe('an otpauth address', () => {
     }
   });
 
-  it('for other codes than ours is refused, saying which ours are', () => {
+  it('for other code parameters is refused, and the error names ours', () => {
     for (const other of ['algorithm=SHA256', 'algorithm=SHA512', 'digits=8', 'digits=7', 'period=60']) {
       assert.equal(
         problemOf(address(`secret=${RFC_SECRET}&${other}`)),
@@ -132,7 +132,7 @@ describe('an otpauth address', () => {
     }
   });
 
-  it('that is broken, of counters or too short is refused, and is not quoted', () => {
+  it('that is broken, counter-based or too short is refused, and is not quoted', () => {
     for (const text of [
       'otpauth:',
       'otpauth://totp/',
@@ -152,13 +152,13 @@ describe('an otpauth address', () => {
 });
 
 describe('a new secret', () => {
-  it('is 160 bits, and another each time', () => {
+  it('has 160 bits, and is different each time', () => {
     const secrets = Array.from({ length: 50 }, newTotpSecret);
     for (const secret of secrets) assert.match(secret, /^[A-Z2-7]{32}$/);
     assert.equal(new Set(secrets).size, 50);
   });
 
-  it('has an address that says whose it is and where', () => {
+  it('has an address that names the account and the issuer', () => {
     const url = new URL(totpAddress(RFC_SECRET, { issuer: 'ACME: Inc.', account: 'ann:x@acme.org' }));
     assert.equal(url.protocol + url.host, 'otpauth:totp');
     // One colon, between issuer and account.

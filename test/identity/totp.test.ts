@@ -31,7 +31,7 @@ async function storedOf(userId: string) {
   return (await api.deps.pool.query('select * from user_totp where user_id = $1', [userId])).rows[0];
 }
 
-test('users enrol themselves, confirm with a code, and take it away again', async () => {
+test('users enrol themselves, confirm with a code, and remove the factor again', async () => {
   const userId = await newHuman();
   const token = await tokenOf(api, userId);
   const added = await add(userId, token);
@@ -77,7 +77,7 @@ test('the address names the organization, the login name and the secret', async 
   });
 });
 
-test('the secret is kept sealed, and stands in no event', async () => {
+test('the secret is stored encrypted, and is in no event', async () => {
   const userId = await newHuman();
   const { secret } = (await add(userId)).body;
   await verify(userId, codeAt(secret));
@@ -87,7 +87,7 @@ test('the secret is kept sealed, and stands in no event', async () => {
   assert.match((await storedOf(userId)).secret, /^[A-Za-z0-9+/]+=*$/);
 });
 
-test('adding again replaces a pending one; an active one is to be removed first', async () => {
+test('adding again replaces a pending one; an active one must be removed first', async () => {
   const userId = await newHuman();
   const first = (await add(userId)).body.secret;
   const second = (await add(userId)).body.secret;
@@ -100,7 +100,7 @@ test('adding again replaces a pending one; an active one is to be removed first'
   assert.equal((await add(userId)).status, 200);
 });
 
-test('a wrong code leaves it pending; what is no code is named', async () => {
+test('a wrong code leaves it pending; an invalid code field is named', async () => {
   const userId = await newHuman();
   const { secret } = (await add(userId)).body;
   const wrong = await verify(userId, wrongCode(secret));
@@ -112,7 +112,7 @@ test('a wrong code leaves it pending; what is no code is named', async () => {
   assert.equal((await verify(userId, codeAt(secret))).status, 200);
 });
 
-test('where there is none, there is nothing to confirm or remove; a pending one can be removed', async () => {
+test('without a factor there is nothing to confirm or remove; a pending one can be removed', async () => {
   const userId = await newHuman();
   assert.deepEqual(problem(await verify(userId, '123456')), [404, 5, 'TOTP-NOT-FOUND']);
   assert.deepEqual(problem(await remove(userId)), [404, 5, 'TOTP-NOT-FOUND']);
@@ -127,7 +127,7 @@ test('a machine user has none', async () => {
   assert.deepEqual(problem(await add(userId, token)), [400, 9, 'TOTP-NOT-HUMAN']);
 });
 
-test('of many who confirm at once one does', async () => {
+test('of many parallel confirmations one succeeds', async () => {
   const userId = await newHuman();
   const { secret } = (await add(userId)).body;
   const answers = await Promise.all(Array.from({ length: 6 }, () => verify(userId, codeAt(secret))));
@@ -135,7 +135,7 @@ test('of many who confirm at once one does', async () => {
   assert.deepEqual(await eventsOf(api, userId), ['user.human.totp.added', 'user.human.totp.verified']);
 });
 
-test('those who manage the user may, all others look at 403 whether the user exists or not', async () => {
+test('managers of the user may; all others get 403 whether the user exists or not', async () => {
   const userId = await newHuman();
   const refused = [
     await api.machine(org.orgId, ['ORG_OWNER_VIEWER']),
@@ -160,7 +160,7 @@ test('those who manage the user may, all others look at 403 whether the user exi
   assert.equal((await api.call('POST', path(userId), undefined, { token: null })).status, 401);
 });
 
-test('nobody handles the factor of a user who may do more, or takes away that of an owner', async () => {
+test('nobody manages the factor of a user with more rights, or removes that of an owner', async () => {
   const manager = await api.machine(org.orgId, ['ORG_USER_MANAGER']);
   const owner = await api.machine(org.orgId, ['ORG_OWNER']);
   const bossId = await newHuman();
@@ -176,7 +176,7 @@ test('nobody handles the factor of a user who may do more, or takes away that of
   assert.equal((await add(bossId, await tokenOf(api, bossId))).status, 200);
 });
 
-test('it goes with its user', async () => {
+test('it is deleted with its user', async () => {
   const userId = await newHuman();
   await add(userId);
   assert.equal((await api.call('DELETE', `/v2beta/users/${userId}`)).status, 200);

@@ -1,4 +1,4 @@
-/** Whose mails go next: those of no import, then imports in turn, none that is held, and no more than the rate. */
+/** The order of mails: those outside imports first, then imports in turn; no held ones, and no more than the rate. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { claimDue } from '../../src/mail/claim.ts';
@@ -20,7 +20,7 @@ describe('claiming mails', () => {
   beforeEach(() => db.pool.query('delete from mail_outbox; delete from codes; delete from imports'));
   after(() => db.drop());
 
-  /** An import with mails; answers its id. */
+  /** Adds an import with mails; returns its id. */
   async function importOf(count: number, columns: Record<string, string> = {}): Promise<string> {
     const importId = await addImport(db.pool, count);
     for (const [name, value] of Object.entries(columns)) {
@@ -29,7 +29,7 @@ describe('claiming mails', () => {
     for (let i = 0; i < count; i++) await addMail(db.pool, { kind: 'verify_email', userId: 'u1', importId });
     return importId;
   }
-  /** How many mails of each import were claimed; '' for those of none. */
+  /** How many mails of each import were claimed; '' for mails outside imports. */
   async function claimed(limit: number, perImportRate = 0): Promise<Record<string, number>> {
     const mails = await claimDue(db.pool, limit, { ...SETTINGS, perImportRate });
     const { rows } = await db.pool.query<{ id: string; n: number }>(
@@ -40,7 +40,7 @@ describe('claiming mails', () => {
     return Object.fromEntries(rows.map((row) => [row.id, row.n]));
   }
 
-  it('takes what belongs to no import first, however many mails of imports are older', async () => {
+  it('claims mails outside imports first, even if many mails of imports are older', async () => {
     const importId = await importOf(10);
     await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
     const mails = await claimDue(db.pool, 3, SETTINGS);
@@ -49,17 +49,17 @@ describe('claiming mails', () => {
       [true, false, false],
     );
     assert.deepEqual(await claimed(100), { [importId]: 8 });
-    assert.deepEqual(await claimed(100), {}, 'all is handed over');
+    assert.deepEqual(await claimed(100), {}, 'everything is claimed');
   });
 
-  it('lets imports take turns, a large one beside a small one', async () => {
+  it('serves imports in turn, a large one and a small one', async () => {
     const large = await importOf(30);
     const small = await importOf(3);
     assert.deepEqual(await claimed(10), { [large]: 5, [small]: 3 });
     assert.deepEqual(await claimed(10), { [large]: 10 });
   });
 
-  it('takes no more than it was asked for, of however many imports', async () => {
+  it('claims no more than the limit, from any number of imports', async () => {
     for (let i = 0; i < 8; i++) await importOf(2);
     const turns = await claimed(3);
     assert.equal(
@@ -68,13 +68,13 @@ describe('claiming mails', () => {
     );
   });
 
-  it('passes by an import whose mails are held', async () => {
+  it('skips an import whose mails are held', async () => {
     await importOf(2, { mails: 'held' });
     const other = await importOf(2);
     assert.deepEqual(await claimed(10), { [other]: 2 });
   });
 
-  it('hands over mails of one import at its rate, one and a tenth of a second of it at most at once', async () => {
+  it('claims mails of one import at its rate, with a burst of one mail and a tenth of a second’s worth', async () => {
     const one = await importOf(40);
     const two = await importOf(2);
     const freeIn = (interval: string) =>
@@ -88,12 +88,12 @@ describe('claiming mails', () => {
     const most = mostOf(50, since) - 3;
     assert.ok(more >= 3 && more <= most, `${more} mails, of 3 to ${most}`);
     await freeIn('-1 hour');
-    assert.deepEqual(await claimed(100, 50), { [one]: 6 }, 'time without mails is not saved up');
+    assert.deepEqual(await claimed(100, 50), { [one]: 6 }, 'unused time is not saved up');
     await freeIn('-1 hour');
-    assert.deepEqual(await claimed(100, 1), { [one]: 1 }, 'a small rate lets one go');
+    assert.deepEqual(await claimed(100, 1), { [one]: 1 }, 'a small rate allows one mail');
   });
 
-  it('keeps the rate for relays at once', async () => {
+  it('keeps the rate with parallel relays', async () => {
     const one = await importOf(40);
     const since = performance.now();
     const rounds = await Promise.all(Array.from({ length: 6 }, () => claimed(100, 50)));
@@ -103,7 +103,7 @@ describe('claiming mails', () => {
   const mostOf = (rate: number, since: number) => Math.floor(1.001 + rate * (0.1 + (performance.now() - since) / 1000));
 });
 
-describe('mails that were held', () => {
+describe('held mails', () => {
   let db: TestDatabase;
   before(async () => {
     db = await testDatabase({ name: 'released' });
@@ -111,7 +111,7 @@ describe('mails that were held', () => {
   });
   after(() => db.drop());
 
-  it('get fresh codes when they go out, and those of people who were stopped are dropped', async () => {
+  it('get a new code lifetime on release; mails to deactivated or locked users are dropped', async () => {
     for (const [id, state] of [
       ['good', 'active'],
       ['off', 'inactive'],

@@ -38,7 +38,7 @@ describe('codes', () => {
     return rows[0].mails_due;
   }
 
-  it('that are returned are mailed to nobody and stored nowhere', async () => {
+  it('that are returned are neither mailed nor stored', async () => {
     for (const purpose of ALL) {
       const code = await issue(purpose);
       assert.match(code, /^[A-Z2-9]{12}$/);
@@ -50,7 +50,7 @@ describe('codes', () => {
     assert.deepEqual(await kindsOfMails(), []);
   });
 
-  it('end the older ones of their purpose and no others', async () => {
+  it('revoke older ones of the same purpose and no others', async () => {
     const [email, phone] = [await issue('verify_email'), await issue('verify_phone')];
     const newer = await issue('verify_email');
     assert.equal(await look(email), undefined);
@@ -60,17 +60,17 @@ describe('codes', () => {
     assert.equal(await look(newer), undefined);
   });
 
-  it('take the unsent mails of those they end along', async () => {
+  it('drop the unsent mails of the codes that they revoke', async () => {
     await mailCode(db.pool, { kind: 'verify_email', userId: 'u1', codeTtlMs: HOUR });
     await mailCode(db.pool, { kind: 'reset_password', userId: 'u1', codeTtlMs: HOUR });
     await mailCode(db.pool, { kind: 'verify_email', userId: 'u1', codeTtlMs: HOUR });
     assert.deepEqual(await kindsOfMails(), ['reset_password', 'verify_email']);
     await db.pool.query(`update mail_outbox set state = 'sent' where kind = 'verify_email'`);
     await revokeCodes(db.pool, 'u1', ALL);
-    assert.deepEqual(await kindsOfMails(), ['verify_email'], 'what was sent stays on record');
+    assert.deepEqual(await kindsOfMails(), ['verify_email'], 'sent mails stay on record');
   });
 
-  it('do not take along the mail of a code that was used: it was sent, recorded or not', async () => {
+  it('do not drop the mail of a used code: it was sent, recorded or not', async () => {
     const importId = await addImport(db.pool, 1);
     const { codeId } = await addMail(db.pool, { kind: 'initialise', userId: 'u1', importId });
     const code = await look(secrets.code(codeId, 0));
@@ -80,7 +80,7 @@ describe('codes', () => {
     assert.deepEqual([await kindsOfMails(), await mailsDue(importId)], [['initialise'], 1]);
   });
 
-  it("change an import's account by its own mails only", async () => {
+  it("change an import's counts only by its own mails", async () => {
     const [one, other] = [await addImport(db.pool, 2), await addImport(db.pool, 1)];
     await addPerson(db.pool, { id: 'u2' });
     await addMail(db.pool, { kind: 'verify_email', userId: 'u1', importId: one });
@@ -92,7 +92,7 @@ describe('codes', () => {
     assert.deepEqual([await mailsDue(one), await mailsDue(other)], [1, 1]);
   });
 
-  it('leave no unsent mail of any kind behind with a deleted user', async () => {
+  it('leave no unsent mail of any kind after the user is deleted', async () => {
     const importId = await addImport(db.pool, 1);
     for (const kind of ALL) await addMail(db.pool, { kind, userId: 'u1' });
     await addMail(db.pool, { kind: 'initialise', userId: 'u1', importId });

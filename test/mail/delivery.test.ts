@@ -89,7 +89,7 @@ describe('delivery over SMTP', () => {
     ]);
   });
 
-  it('tries again later and later while the server cannot take it, and then gives up', async () => {
+  it('retries with growing pauses while the server is unavailable, and then gives up', async () => {
     await addPerson(db.pool, { id: 'u1' });
     const importId = await addImport(db.pool, 1);
     const { outboxId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1', importId });
@@ -109,10 +109,10 @@ describe('delivery over SMTP', () => {
     assert.deepEqual(await importCounts(importId), { mails_sent: 0, mails_failed: 1 });
   });
 
-  it('gives up when the code would have run out by the next attempt', async () => {
+  it('gives up if the code would expire before the next attempt', async () => {
     await addPerson(db.pool, { id: 'u1' });
     const { outboxId } = await addMail(db.pool, { kind: 'reset_password', userId: 'u1', codeTtlMs: 3_600_000 });
-    // The next one would be in six hours.
+    // The next attempt would be in six hours.
     await db.pool.query('update mail_outbox set attempts = 6 where id = $1', [outboxId]);
     smtp.refuse({ after: 'DATA', code: 451, text: 'later', times: 1 });
     assert.equal(await deliver(outboxId, 6), 'failed');
@@ -124,7 +124,7 @@ describe('delivery over SMTP', () => {
     const { outboxId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
     smtp.refuse({ after: 'RCPT TO', code: 450, times: 1 });
     assert.equal(await deliver(outboxId), 'retry');
-    assert.equal(await deliver(outboxId, 0), 'gone', 'the attempt is over');
+    assert.equal(await deliver(outboxId, 0), 'gone', 'the attempt has already settled');
     assert.equal(await deliver(outboxId, 1), 'sent');
     assert.deepEqual(
       { ...(await outboxRow(db.pool, outboxId)), due_in: 0 },
@@ -137,18 +137,18 @@ describe('delivery over SMTP', () => {
     );
   });
 
-  it('gives up at once when the server says never of the recipient or the message', async () => {
+  it('gives up at once when the server permanently refuses the recipient or the message', async () => {
     await addPerson(db.pool, { id: 'u1' });
     for (const stage of ['RCPT TO', 'DATA'] as const) {
       const { outboxId, codeId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
       smtp.refuse({ after: stage, code: 550, text: `no ${secrets.code(codeId, 0)} here`, times: 1 });
       assert.equal(await deliver(outboxId), 'failed');
       const row = await outboxRow(db.pool, outboxId);
-      assert.match(row.last_error ?? '', /550 no … here/, 'the code is not kept');
+      assert.match(row.last_error ?? '', /550 no … here/, 'the code is not stored');
     }
   });
 
-  it('tries again when the server refuses us rather than the mail, or is not there', async () => {
+  it('retries when the server refuses us and not the mail, or is unreachable', async () => {
     await addPerson(db.pool, { id: 'u1' });
     const { outboxId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
     smtp.refuse({ after: 'MAIL FROM', code: 550, times: 1 });
@@ -173,7 +173,7 @@ describe('delivery over SMTP', () => {
     assert.deepEqual(await importCounts(importId), { mails_sent: 1, mails_failed: 0 });
   });
 
-  it('counts each mail once, however many deliveries of it run at once', async () => {
+  it('counts each mail once, however many deliveries of it run in parallel', async () => {
     const importId = await addImport(db.pool, 20);
     const ids: string[] = [];
     for (let i = 0; i < 20; i++) {
@@ -185,7 +185,7 @@ describe('delivery over SMTP', () => {
     assert.deepEqual(await importCounts(importId), { mails_sent: 20, mails_failed: 0 });
   });
 
-  it('does not let a failure overtake a success of the same mail', async () => {
+  it('does not let a failure overwrite a success of the same mail', async () => {
     await addPerson(db.pool, { id: 'u1' });
     const importId = await addImport(db.pool, 1);
     const { outboxId: id } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1', importId });
@@ -196,7 +196,7 @@ describe('delivery over SMTP', () => {
     assert.deepEqual(await importCounts(importId), { mails_sent: 1, mails_failed: 0 });
   });
 
-  it('sends nothing to a user who was deleted meanwhile', async () => {
+  it('sends nothing to a user who was deleted since', async () => {
     await addPerson(db.pool, { id: 'u1' });
     const { outboxId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
     await db.pool.query('delete from users');
@@ -205,17 +205,17 @@ describe('delivery over SMTP', () => {
   });
 });
 
-describe('the settler', () => {
+describe('the batch committer', () => {
   const outcome = { id: '1', attempt: 0, importId: null, state: 'sent' as const, error: null, delayMs: 0 };
 
-  it('settles what comes together in one commit', async () => {
+  it('settles outcomes that arrive together in one commit', async () => {
     const groups: number[] = [];
     const settler = openBatchCommitter(async (group) => void groups.push(group.length));
     await Promise.all([1, 2, 3].map((id) => settler.settle({ ...outcome, id: `${id}` })));
     assert.deepEqual(groups, [3]);
   });
 
-  it('tries a refused commit again, and says so when it is refused for good', async () => {
+  it('retries a refused commit, and throws when it is refused permanently', async () => {
     let refusals = 2;
     const write = async () => {
       if (refusals-- > 0) throw new Error('deadlock');

@@ -14,7 +14,7 @@ describe('the local mailbox', () => {
   });
   after(() => rm(dataDir, { recursive: true }));
 
-  it('keeps each mail as one file of its own, for our user alone', async () => {
+  it('stores each mail as a file that only our system user can read', async () => {
     const transport = openTransport({ DATA_DIR: dataDir });
     const folder = mailboxFolder({ DATA_DIR: dataDir });
     assert.deepEqual(await transport.send(mail('7', 'once')), { sent: true });
@@ -26,7 +26,7 @@ describe('the local mailbox', () => {
     assert.equal((await stat(join(folder, 'mail-00000007.eml'))).mode & 0o777, 0o600);
   });
 
-  it('keeps text messages beside them, as plain text', async () => {
+  it('stores text messages in the same folder, as plain text', async () => {
     const transport = openTextTransport({ DATA_DIR: dataDir });
     const message = { id: '9', key: 'text.9', to: '+41791234567', text: 'Žofie, the code' };
     assert.deepEqual(await transport.send(message), { sent: true });
@@ -35,7 +35,7 @@ describe('the local mailbox', () => {
     assert.equal((await stat(file)).mode & 0o777, 0o600);
   });
 
-  it('makes its folder again when somebody removed it', async () => {
+  it('creates its folder again when somebody has removed it', async () => {
     const transport = openTransport({ DATA_DIR: dataDir });
     const folder = mailboxFolder({ DATA_DIR: dataDir });
     await transport.send(mail('1', 'x'));
@@ -45,7 +45,7 @@ describe('the local mailbox', () => {
     assert.deepEqual(await transport.send(mail('2', 'x')), { sent: true });
   });
 
-  it('says what is wrong with its folder, as something that can be mended', async () => {
+  it('reports a problem with its folder as temporary', async () => {
     const file = join(dataDir, 'file');
     await writeFile(file, '');
     const result = await openTransport({ DATA_DIR: file }).send(mail('1', 'x'));

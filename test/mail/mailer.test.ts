@@ -29,7 +29,7 @@ for (const backend of ['postgres', 'redis'] as const) {
       await db.drop();
     });
 
-    /** Queues and any number of mailers on them, all stopped when the test ends. */
+    /** Queues with any number of mailers, all stopped when the test ends. */
     function running(t: TestContext, env: Record<string, string> = {}, retryDelaysMs?: number[]) {
       const config = readConfig({
         DATABASE_URL: db.url,
@@ -71,7 +71,7 @@ for (const backend of ['postgres', 'redis'] as const) {
     };
     const receivers = (label: string) => smtp.mails.flatMap((m) => m.to).filter((to) => to.startsWith(`${label}-`));
 
-    it('sends each mail once with two mailers at work', async (t) => {
+    it('sends each mail once with two mailers', async (t) => {
       if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
       const { start, queues } = running(t);
       const { importId } = await addMails(60, 'two');
@@ -83,7 +83,7 @@ for (const backend of ['postgres', 'redis'] as const) {
       await waitFor(async () => (await queues.depth('mails')) === 0, { what: 'an empty queue' });
     });
 
-    it('tries a refused mail again by itself', async (t) => {
+    it('retries a refused mail automatically', async (t) => {
       if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
       smtp.refuse({ after: 'DATA', code: 451, times: 2 });
       const { importId, ids } = await addMails(1, 'again');
@@ -93,7 +93,7 @@ for (const backend of ['postgres', 'redis'] as const) {
       assert.equal(receivers('again').length, 1);
     });
 
-    it('loses nothing to a stop in the middle, nor to a queue that was emptied', async (t) => {
+    it('loses nothing when it is stopped or its queue is emptied', async (t) => {
       if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
       const { importId } = await addMails(100, 'stop');
       const { start, queues } = running(t);
@@ -104,7 +104,7 @@ for (const backend of ['postgres', 'redis'] as const) {
         `select count(*)::int as n from mail_outbox where state = 'sent' and import_id = $1`,
         [importId],
       );
-      assert.equal(rows[0].n, receivers('stop').length, 'what was sent is recorded');
+      assert.equal(rows[0].n, receivers('stop').length, 'all sent mails are recorded');
       await queues.drop('mails');
       await db.pool.query(`update mail_outbox set next_attempt_at = now() where state = 'pending'`);
       start();
@@ -112,20 +112,20 @@ for (const backend of ['postgres', 'redis'] as const) {
       assert.equal(receivers('stop').length, 100);
     });
 
-    it('holds the rate over all mailers', async (t) => {
+    it('keeps the rate over all mailers', async (t) => {
       if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
       const { start } = running(t, { MAIL_RATE: '5' });
       const { importId } = await addMails(11, 'rate');
-      // Not from the first mail on: on a busy machine it is seen later than it went.
+      // Not measured from the first mail: on a busy machine it is seen later than it was sent.
       const began = performance.now();
       start();
       start();
       await waitFor(async () => (await sentOf(importId)) === 11, { what: '11 mails' });
-      // Ten fifths of a second lie between the first and the last.
+      // Ten fifths of a second are between the first and the last.
       assert.ok(performance.now() - began > 1900, `${performance.now() - began} ms`);
     });
 
-    it('stops without waiting for the rate, and gives back what it did not send', async (t) => {
+    it('stops without waiting for the rate, and releases mails that it did not send', async (t) => {
       if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
       const free = `insert into mail_pace values ('mails', now() + interval '30 seconds')
         on conflict (name) do update set free_at = excluded.free_at returning free_at`;
@@ -133,7 +133,7 @@ for (const backend of ['postgres', 'redis'] as const) {
       const mailer = running(t, { MAIL_RATE: '1' }).start();
       await addMails(5, 'halt');
       const taken = async () => (await db.pool.query('select free_at - $1 as ahead from mail_pace', [first])).rows[0];
-      await waitFor(async () => (await taken()).ahead.seconds >= 5, { what: 'every mail to have its moment' });
+      await waitFor(async () => (await taken()).ahead.seconds >= 5, { what: 'every mail to have its slot' });
       const began = performance.now();
       await mailer.stop();
       assert.ok(performance.now() - began < 20_000, `${performance.now() - began} ms, and none may go before 30 s`);
@@ -145,7 +145,7 @@ for (const backend of ['postgres', 'redis'] as const) {
       await db.pool.query('delete from mail_pace');
     });
 
-    it('holds the rate of one import, and keeps no other waiting', async (t) => {
+    it('keeps the rate of one import without delaying others', async (t) => {
       if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
       const { start } = running(t, { MAIL_RATE_PER_IMPORT: '5' });
       const [, small] = [await addMails(300, 'large'), await addMails(3, 'small')];
@@ -156,7 +156,7 @@ for (const backend of ['postgres', 'redis'] as const) {
       // A minute's worth.
       assert.ok(before < 300, 'the large one is not done yet');
       await waitFor(() => receivers('large').length >= before + 8, { what: 'eight more mails' });
-      // One and a tenth of a second of it may go at once, and some were on their way.
+      // A burst of one mail and a tenth of a second's worth is allowed, and some were in transit.
       assert.ok(performance.now() - began > 900, `${performance.now() - began} ms`);
     });
   });

@@ -5,7 +5,7 @@ import { openRateLimiter, type RateLimiter } from '../../src/mail/rate-limiter.t
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
-describe('the pace of mails', () => {
+describe('the rate limiter of mails', () => {
   let db: TestDatabase;
   before(async () => {
     db = await testDatabase({ name: 'pace' });
@@ -13,7 +13,7 @@ describe('the pace of mails', () => {
   beforeEach(() => db.pool.query('delete from mail_pace'));
   after(() => db.drop());
 
-  /** When each of `count` turns came, in milliseconds, over all paces. */
+  /** When each of `count` turns came, in milliseconds, over all limiters. */
   async function times(paces: RateLimiter[], count: number): Promise<number[]> {
     const turns = Array.from({ length: count }, async (_, n) => {
       assert.equal(await (paces[n % paces.length] as RateLimiter).turn(), true);
@@ -23,7 +23,7 @@ describe('the pace of mails', () => {
   }
   const span = (at: number[]) => (at.at(-1) as number) - (at[0] as number);
 
-  it('is one for all processes, even, and as fast as it may be', async () => {
+  it('is shared by all processes, even, and as fast as allowed', async () => {
     const paces = [openRateLimiter(db.pool, 100), openRateLimiter(db.pool, 100)];
     const at = await times(paces, 60);
     assert.ok(span(at) >= 500, `60 turns of 10 ms in ${span(at)} ms`);
@@ -31,43 +31,43 @@ describe('the pace of mails', () => {
     for (const ms of halves) assert.ok(ms > 200, `half of them in ${halves} ms`);
   });
 
-  it('takes no more of the time than it needs', async () => {
+  it('takes no more slots than it needs', async () => {
     await db.pool.query(`insert into mail_pace values ('mails', now() + interval '30 seconds')`);
     const before = await freeAt();
     const paces = [openRateLimiter(db.pool, 100), openRateLimiter(db.pool, 100)];
     const turns = Array.from({ length: 60 }, (_, n) => (paces[n % 2] as RateLimiter).turn());
-    await waitFor(async () => (await freeAt()) - before >= 599, { what: '60 moments' });
+    await waitFor(async () => (await freeAt()) - before >= 599, { what: '60 slots' });
     for (const pace of paces) pace.stop();
     assert.deepEqual(new Set(await Promise.all(turns)), new Set([false]));
-    assert.ok((await freeAt()) - before <= 601, 'they are of 10 ms each');
+    assert.ok((await freeAt()) - before <= 601, 'each is 10 ms long');
   });
-  /** The next moment that nobody has, in milliseconds. */
+  /** The next free slot, in milliseconds. */
   const freeAt = async (): Promise<number> =>
     (await db.pool.query('select extract(epoch from free_at)::float8 * 1000 as ms from mail_pace')).rows[0].ms;
 
-  it('lets a lone one go at once, and saves nothing up', async () => {
+  it('lets a single mail go at once, and does not save up unused slots', async () => {
     const pace = openRateLimiter(db.pool, 0.01);
     const began = performance.now();
     await pace.turn();
-    assert.ok(performance.now() - began < 50_000, 'the next one would go after 100 s');
+    assert.ok(performance.now() - began < 50_000, 'the next one would wait 100 s');
     await db.pool.query(`update mail_pace set free_at = now() - interval '1 hour'`);
     const at = await times([openRateLimiter(db.pool, 20)], 3);
     assert.ok(span(at) >= 60, `three turns of 50 ms in ${span(at)} ms`);
   });
 
-  it('is never more than a minute ahead, whatever became of the clock and of those who asked', async () => {
+  it('is never more than a minute ahead, even after clock changes and crashes', async () => {
     await db.pool.query(`insert into mail_pace values ('mails', now() + interval '3 hours')`);
     const pace = openRateLimiter(db.pool, 10);
     const turn = pace.turn();
-    await waitFor(async () => (await ahead()) < 62, { what: 'a free moment within a minute' });
+    await waitFor(async () => (await ahead()) < 62, { what: 'a free slot within a minute' });
     pace.stop();
-    assert.equal(await turn, false, 'who is stopped does not go');
-    assert.equal(await pace.turn(), false, 'nor who asks after');
+    assert.equal(await turn, false, 'a stopped limiter does not let waiting mails go');
+    assert.equal(await pace.turn(), false, 'nor later ones');
   });
   const ahead = async () =>
     (await db.pool.query('select extract(epoch from free_at - now())::float8 as s from mail_pace')).rows[0].s;
 
-  it('says when the database is away, to each who waits, and goes on after', async () => {
+  it('reports an unavailable database to each waiting caller, and works again afterwards', async () => {
     const away = new Error('away');
     let isAway = true;
     const store = { query: (q: never) => (isAway ? Promise.reject(away) : db.pool.query(q)) } as unknown as Db;

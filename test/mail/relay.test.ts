@@ -9,7 +9,7 @@ import { addMail, addOrg, addPerson, outboxRow } from './rows.ts';
 
 const HOUR = 3_600_000;
 
-/** A queue that keeps what it is given; `drain` empties it. */
+/** A queue that keeps all jobs; `drain` empties it. */
 function fakeQueue(options: { fails?: boolean } = {}) {
   const jobs = new Map<string, MailPointer>();
   const queue: MailQueue = {
@@ -41,7 +41,7 @@ describe('the relay', () => {
     return ids;
   }
 
-  it('hands each due mail over once, oldest first, and no more than the window holds', async () => {
+  it('hands over each due mail once, oldest first, and no more than the window allows', async () => {
     const ids = await addMails(5);
     const { queue, jobs } = fakeQueue();
     assert.equal(await relayOnce({ pool: db.pool, queue }, { window: 3, codeTtlMs: HOUR }), 3);
@@ -64,7 +64,7 @@ describe('the relay', () => {
     );
   });
 
-  it('gives two relays at once different mails, and lets neither wait', { timeout: 10_000 }, async () => {
+  it('gives two parallel relays different mails, and neither waits', { timeout: 10_000 }, async () => {
     const ids = await addMails(20);
     const handed = await transaction(db.pool, async (held) => {
       const claimed = await claimDue(held, 10, { handOverMs: 60_000 });
@@ -75,7 +75,7 @@ describe('the relay', () => {
     assert.deepEqual(handed.sort(), ids.sort());
   });
 
-  it('hands a mail over again when the queue forgot it', async () => {
+  it('hands a mail over again when the queue has lost it', async () => {
     const [id] = (await addMails(1)) as [string];
     const { queue, jobs } = fakeQueue();
     const settings = { window: 10, handOverMs: 60_000, codeTtlMs: HOUR };
@@ -88,7 +88,7 @@ describe('the relay', () => {
     assert.deepEqual([...jobs], [[`mail-${id}-0`, { id, attempt: 0 }]]);
   });
 
-  it('leaves mails due that the queue did not take', async () => {
+  it('leaves mails due if the queue did not accept them', async () => {
     await addMails(2);
     const { queue, jobs, options } = fakeQueue({ fails: true });
     await assert.rejects(relayOnce({ pool: db.pool, queue }, { window: 10, codeTtlMs: HOUR }), /away/);

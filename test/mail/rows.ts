@@ -1,4 +1,4 @@
-/** Rows that mail tests begin with. */
+/** Rows for the mail tests. */
 import type { Pool } from '../../src/db/pool.ts';
 import { enqueueMail, type NewMail } from '../../src/mail/outbox.ts';
 
@@ -42,7 +42,7 @@ export async function addPerson(pool: Pool, person: Person): Promise<void> {
   );
 }
 
-/** Adds a mail with a code of three days unless told, of an import if one is given. */
+/** Adds a mail, for an import if one is given; its code is valid for three days by default. */
 export async function addMail(
   pool: Pool,
   mail: Omit<NewMail, 'codeTtlMs'> & { codeTtlMs?: number; importId?: string },

@@ -59,7 +59,7 @@ describe('text messages', () => {
     return deliverMail({ ...deps, settler: settler(), ...changes }, { id, attempt });
   }
 
-  it('go to the gateway with the code and no URL, and nothing goes out as a mail', async () => {
+  it('are sent to the gateway with the code and no URL, and no email is sent', async () => {
     const { outboxId, codeId } = await addText();
     assert.equal(await deliver(outboxId), 'sent');
     assert.equal(gateway.requests.length, 1);
@@ -77,7 +77,7 @@ describe('text messages', () => {
     assert.deepEqual(await readdir(dataDir), []);
   });
 
-  it('are tried again after 500, word for word the same', async () => {
+  it('are retried after 500, with the same text', async () => {
     const { outboxId } = await addText();
     gateway.answer(500);
     assert.equal(await deliver(outboxId), 'retry');
@@ -90,7 +90,7 @@ describe('text messages', () => {
     assert.equal(second?.headers['idempotency-key'], first?.headers['idempotency-key']);
   });
 
-  it('end with 400, which is about the message', async () => {
+  it('fail with 400, which is about the message', async () => {
     const { outboxId, codeId } = await addText();
     gateway.answer(400);
     assert.equal(await deliver(outboxId), 'failed');
@@ -99,7 +99,7 @@ describe('text messages', () => {
     assert.ok(!row.last_error?.includes(secrets.code(codeId, 0)));
   });
 
-  it('are tried again when the refusal is about us or about now', async () => {
+  it('are retried when the refusal is about us or temporary', async () => {
     for (const status of [301, 401, 403, 408, 429, 503]) {
       const { outboxId } = await addText();
       gateway.answer(status);
@@ -111,7 +111,7 @@ describe('text messages', () => {
     );
   });
 
-  it('are tried again when the gateway is away or says nothing', async () => {
+  it('are retried when the gateway is unreachable or does not answer', async () => {
     const nobody = await startSmsGateway();
     await nobody.stop();
     const { outboxId } = await addText();
@@ -122,13 +122,13 @@ describe('text messages', () => {
     assert.match((await outboxRow(db.pool, outboxId)).last_error ?? '', /timeout/);
   });
 
-  it('are not tried again once the code would have run out', async () => {
+  it('are not retried if the code would expire', async () => {
     const { outboxId } = await addText(4000);
     gateway.answer(500);
     assert.equal(await deliver(outboxId), 'failed');
   });
 
-  it('log in with what stands in the URL', async () => {
+  it('authenticate with user and password of the URL', async () => {
     const url = gateway.url.replace('http://', 'http://acme:p%40ss@');
     const { outboxId } = await addText();
     assert.equal(await deliver(outboxId, 0, { texts: openSmsGateway(url) }), 'sent');
@@ -136,7 +136,7 @@ describe('text messages', () => {
     assert.equal(gateway.requests[0]?.headers.authorization, expected);
   });
 
-  it('go out again unchanged after a crash between the send and its record', async () => {
+  it('are sent again unchanged after a crash between the send and its record', async () => {
     const { outboxId } = await addText();
     const crash = { settle: () => Promise.reject(new Error('crashed')) };
     await assert.rejects(deliver(outboxId, 0, { settler: crash }), /crashed/);
@@ -144,7 +144,7 @@ describe('text messages', () => {
     assert.equal(gateway.requests[1]?.raw, gateway.requests[0]?.raw);
   });
 
-  it('fail when the number is gone', async () => {
+  it('fail when the number was removed', async () => {
     const { outboxId } = await addText();
     await db.pool.query('update users set phone = null');
     assert.equal(await deliver(outboxId), 'failed');
@@ -167,14 +167,14 @@ describe('text messages', () => {
       return (await outboxRow(db.pool, outboxId)).state as Delivery;
     }
 
-    it('reach SMS_URL in spite of a refusal', async () => {
+    it('reach SMS_URL after a refusal', async () => {
       const { outboxId } = await addText();
       gateway.answer(500);
       assert.equal(await run({ SMS_URL: gateway.url }, outboxId), 'sent');
       assert.equal(gateway.requests.length, 2);
     });
 
-    it('are files in the mailbox without it', async () => {
+    it('are files in the mailbox without SMS_URL', async () => {
       const { outboxId, codeId } = await addText();
       assert.equal(await run({}, outboxId), 'sent');
       const folder = mailboxFolder({ DATA_DIR: dataDir });

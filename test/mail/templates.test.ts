@@ -25,7 +25,7 @@ const address = {
   toAddress: 'ann@example.com',
 };
 
-describe('the text of a mail', () => {
+describe('the text of an email', () => {
   for (const kind of ['verify_email', 'initialise', 'reset_password'] as const) {
     it(`holds one URL, the link (${kind})`, () => {
       const { text, html } = renderMail(facts({ kind }));
@@ -36,7 +36,7 @@ describe('the text of a mail', () => {
     });
   }
 
-  it('leaves out names that bring a link of their own', () => {
+  it('omits names that contain a link', () => {
     for (const bad of ['see https://evil.example/?userId=1&code=2', 'HTTP://evil.example', 'www.evil.example']) {
       const { subject, text } = renderMail(
         facts({ kind: 'initialise', displayName: bad, orgName: bad, userName: bad }),
@@ -54,7 +54,7 @@ describe('the text of a mail', () => {
 });
 
 describe('the message', () => {
-  it('survives names with line breaks, quotes and any script, without a header more', async () => {
+  it('handles names with line breaks, quotes and any script, without additional headers', async () => {
     const name = 'Žofie "Q" 李\r\nBcc: victim@example.com\r\n\r\nbody';
     const { raw, to } = await composeMail(
       { ...address, toName: name },
@@ -69,7 +69,7 @@ describe('the message', () => {
     assert.match(parsed.text ?? '', /^Hello Žofie "Q" 李 Bcc: victim@example.com body,\n/);
   });
 
-  it('is the same bytes each time, and another mail is not', async () => {
+  it('has the same bytes each time, and differs from another mail', async () => {
     const first = await composeMail(address, renderMail(facts()));
     assert.deepEqual((await composeMail(address, renderMail(facts()))).raw, first.raw);
     const other = await PostalMime.parse((await composeMail({ ...address, id: '8' }, renderMail(facts()))).raw);
@@ -85,7 +85,7 @@ describe('the message', () => {
     assert.doesNotMatch(raw, /[^\r]\n|\r[^\n]/);
   });
 
-  it('takes every kind of address', async () => {
+  it('accepts every kind of address', async () => {
     for (const [given, expected] of [
       ['a@localhost', 'a@localhost'],
       ['"ann b"@example.com', '"ann b"@example.com'],
@@ -112,15 +112,16 @@ describe('a text message', () => {
       ...changes,
     });
 
-  it('says whose code it is, what for and for how long, without a URL', () => {
+  it('says whose code it is, its purpose and its lifetime, without a URL', () => {
     const message = text();
-    const expected = 'Acme: ABCDEFGHJKLM is your code to confirm your phone number. It works once and expires in 10 minutes.';
+    const expected =
+      'Acme: ABCDEFGHJKLM is your code to confirm your phone number. It works once and expires in 10 minutes.';
     assert.deepEqual([message.to, message.text], ['+41791234567', expected]);
     assert.deepEqual(text(), message);
     assert.notEqual(text({ id: '8' }).key, message.key);
   });
 
-  it('fits into one message, and leaves out names that phones make a link of', () => {
+  it('fits into one message, and omits names that phones would turn into a link', () => {
     assert.ok(text({ orgName: 'A'.repeat(200) }).text.length <= 160);
     for (const orgName of ['', 'evil.example', 'see https://evil.example', 'www.evil.example']) {
       assert.match(text({ orgName }).text, /^ABCDEFGHJKLM is your code/);
@@ -128,7 +129,7 @@ describe('a text message', () => {
     assert.deepEqual(urlsIn(text({ orgName: 'https://a.b' }).text), []);
   });
 
-  it('needs a number', () => {
+  it('requires a phone number', () => {
     assert.throws(() => text({ to: null }), /no phone number/);
   });
 });
@@ -152,7 +153,7 @@ describe('links', () => {
     assert.deepEqual(Object.fromEntries(url.searchParams), { userId: parts.userId, code: parts.code, org: 'org&1' });
   });
 
-  it('refuse templates that make no link', () => {
+  it('reject templates that give no valid link', () => {
     for (const template of [
       '',
       '/v?c={{.Code}}',

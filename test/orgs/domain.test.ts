@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { anotherDomain, domainName, generatedDomain } from '../../src/orgs/domain.ts';
 
-test('a domain is made from the name and the public host', () => {
+test('a domain is generated from the name and the public host', () => {
   assert.equal(generatedDomain('Äpfel & Co.', 'http://localhost:8080'), 'apfel-co.localhost');
   assert.equal(generatedDomain('Acme', 'https://id.example.com'), 'acme.id.example.com');
   assert.equal(generatedDomain('Acme', 'http://127.0.0.1:8080'), 'acme.localhost');
@@ -11,11 +11,11 @@ test('a domain is made from the name and the public host', () => {
   assert.equal(generatedDomain(`${'x'.repeat(49)} y`, 'http://localhost'), `${'x'.repeat(49)}.localhost`);
 });
 
-test('another domain differs in its first label only', () => {
+test('an alternative domain differs only in its first label', () => {
   assert.match(anotherDomain('acme.localhost'), /^acme-[0-9a-f]{8}\.localhost$/);
 });
 
-test('a chosen domain has labels; it compares in lower case', () => {
+test('a chosen domain consists of labels; it compares in lower case', () => {
   assert.equal(domainName().parse('Acme.Example'), 'acme.example');
   assert.equal(domainName().parse('bücher.example'), 'bücher.example');
   assert.equal(domainName().parse(''), '');

@@ -8,7 +8,7 @@ before(async () => {
 });
 after(() => api.stop());
 
-test('an organization is created, with its own id if it likes', async () => {
+test('an organization is created, optionally with a chosen id', async () => {
   const id = unique('own');
   const { status, body } = await api.call('POST', '/management/v1/orgs', { name: 'Acme', orgId: id });
   assert.deepEqual([status, body.id, body.details.resourceOwner], [200, id, id]);
@@ -48,7 +48,7 @@ test('the search filters and pages', async () => {
   assert.equal((await api.call('POST', '/admin/v1/orgs/_search', byDomain)).body.result[0].id, ids[0]);
 });
 
-test('a bad search names its fields', async () => {
+test('an invalid search names its fields', async () => {
   const answer = await api.call('POST', '/admin/v1/orgs/_search', {
     query: { limit: 1001, offset: -1 },
     queries: [{ unknownQuery: {} }, { nameQuery: { name: 'x', method: 'TEXT_QUERY_METHOD_CONTAINS' } }],
@@ -80,7 +80,7 @@ test('the header names an organization in UTF-8, as most programs send it, or in
   }
 });
 
-test('an organization without a role of the caller is 403, missing or not; to an IAM_OWNER a missing one is 404', async () => {
+test('an organization without a role of the caller is 403, whether it exists or not; to an IAM_OWNER a missing one is 404', async () => {
   const [one, two] = [await api.setupOrg(), await api.setupOrg()];
   const owner = await api.machine(one.orgId, ['ORG_OWNER']);
   const nobody = await api.machine(one.orgId);

@@ -27,7 +27,7 @@ function body(change: { org?: object; human?: object; [field: string]: unknown }
 
 const setUp = (change = {}) => api.call('POST', SETUP, body(change));
 
-test('set-up answers details with creationDate, and the first user is there', async () => {
+test('set-up returns details with creationDate, and creates the first user', async () => {
   const human = {
     profile: {
       firstName: 'Ann',
@@ -92,7 +92,7 @@ test('a verification mail is due exactly when the address is not verified', asyn
   assert.deepEqual(await mails({ email: 'a@localhost' }), ['verify_email']);
 });
 
-test('a display name is kept, an empty one is first and last name', async () => {
+test('a display name is stored; an empty one becomes first and last name', async () => {
   const nameOf = async (displayName: string) => {
     const profile = { firstName: 'Ann', lastName: 'Arbor', displayName };
     const { userId } = (await setUp({ human: { profile } })).body;
@@ -102,14 +102,14 @@ test('a display name is kept, an empty one is first and last name', async () => 
   assert.equal(await nameOf(''), 'Ann Arbor');
 });
 
-test('a display name that is made of names is no longer than one may be', async () => {
+test('a generated display name is cut to the limit', async () => {
   const profile = { firstName: '😀'.repeat(150), lastName: '😎'.repeat(150) };
   const { userId } = (await setUp({ human: { profile } })).body;
   const { displayName } = (await api.call('GET', `/v2beta/users/${userId}`)).body.user.human.profile;
   assert.equal(displayName, `${'😀'.repeat(150)} ${'😎'.repeat(49)}`);
 });
 
-test('a body in snake_case is taken', async () => {
+test('a body in snake_case is accepted', async () => {
   const human = {
     user_name: 'ann',
     profile: { first_name: 'Ann', last_name: 'Arbor', preferred_language: 'en' },
@@ -121,7 +121,7 @@ test('a body in snake_case is taken', async () => {
   assert.deepEqual([answer.status, answer.body.orgId], [200, orgId]);
 });
 
-test('every bad field is named', async () => {
+test('every invalid field is named', async () => {
   const long = 'x'.repeat(201);
   const answer = await api.call('POST', SETUP, {
     org: { name: '', domain: long },
@@ -162,7 +162,7 @@ test('org and human are required', async () => {
   assert.deepEqual(badFieldsOf(await api.call('POST', SETUP, {})), ['human', 'org']);
 });
 
-test('a generated domain is unique, a chosen one that is taken is 409', async () => {
+test('a generated domain is unique; a chosen one that is taken is 409', async () => {
   const domainOf = async (change: object) => {
     const { orgId } = (await setUp(change)).body;
     return (await api.call('GET', `/admin/v1/orgs/${orgId}`)).body.org.primaryDomain;
@@ -176,7 +176,7 @@ test('a generated domain is unique, a chosen one that is taken is 409', async ()
   assert.deepEqual([again.status, again.body.code, errorId(again)], [409, 6, 'ORG-DOMAIN-TAKEN']);
 });
 
-test('a chosen id that is taken is 409, and nothing of the second set-up is written', async () => {
+test('a chosen id that is taken is 409, and nothing of the second set-up is stored', async () => {
   const orgId = `auth0|${unique('org')}`;
   assert.equal((await setUp({ org: { orgId } })).body.orgId, orgId);
   const count = async () => (await api.deps.pool.query('select count(*) from users')).rows[0].count;
@@ -191,14 +191,14 @@ test('a chosen id that is taken is 409, and nothing of the second set-up is writ
   }
 });
 
-test('only an IAM_OWNER sets organizations up, and is told so before the body is read', async () => {
+test('only an IAM_OWNER may set up organizations; others are refused before the body is read', async () => {
   const { orgId } = await api.setupOrg();
   const { token } = await api.machine(orgId, ['ORG_OWNER']);
   const answer = await api.call('POST', SETUP, '{', { token });
   assert.deepEqual([answer.status, answer.body.code, errorId(answer)], [403, 7, 'AUTH-PERMISSION']);
 });
 
-test('two set-ups of one id at once: one is made', async () => {
+test('of two parallel set-ups with one id, one succeeds', async () => {
   const orgId = unique('race');
   const answers = await Promise.all([1, 2, 3].map(() => setUp({ org: { orgId } })));
   assert.deepEqual(answers.map((a) => a.status).sort(), [200, 409, 409]);

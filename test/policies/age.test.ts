@@ -1,9 +1,9 @@
-/** What a policy means for a password of a given age. */
+/** The effect of a policy on a password of a given age. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { passwordAge } from '../../src/policies/age.ts';
 
-test('a password expires after its days, and is warned of before', () => {
+test('a password expires after its days, with a warning before', () => {
   const policy = { maxAgeDays: 90, expireWarnDays: 14 };
   for (const [age, isExpired, expiresInDays] of [
     [0, false, undefined],
@@ -19,7 +19,7 @@ test('a password expires after its days, and is warned of before', () => {
   }
 });
 
-test('without a warning it is said at the very end only, without an age never', () => {
+test('without a warning period there is a warning only on the last day, without a maximum age never', () => {
   assert.deepEqual(passwordAge({ maxAgeDays: 10, expireWarnDays: 0 }, 9.9), {
     isExpired: false,
     expiresInDays: undefined,

@@ -77,7 +77,7 @@ describe('the password-age policy', () => {
     assert.deepEqual(reset.body, { details: expected });
   });
 
-  it('shows the last event of all, when changes meet', async () => {
+  it('shows the last event after concurrent changes', async () => {
     await call('POST', OF_ORG, { maxAgeDays: 10 });
     const row = [orgId];
     const other = await hold(api.deps.pool, 'select from password_age_policies where org_id = $1 for update', row);
@@ -95,7 +95,7 @@ describe('the password-age policy', () => {
     assert(BigInt(details.sequence) > BigInt(rows[0].sequence), 'the later change has the later event');
   });
 
-  it('is reset where there is none of its own, again and again', async () => {
+  it('can be reset repeatedly, even without an own policy', async () => {
     const first = await call('DELETE', OF_ORG);
     const second = await call('DELETE', OF_ORG);
     assert.deepEqual([first.status, second.status], [200, 200]);
@@ -103,7 +103,7 @@ describe('the password-age policy', () => {
     assert.equal((await policy()).isDefault, true);
   });
 
-  it('cannot be added twice, nor changed before it is there', async () => {
+  it('cannot be added twice, nor changed before it exists', async () => {
     const missing = await call('PUT', OF_ORG, { maxAgeDays: 1 });
     assert.deepEqual([missing.status, missing.body.code, errorId(missing)], [404, 5, 'POLICY-AGE-NOT-FOUND']);
     const answers = await Promise.all([1, 2, 3].map((maxAgeDays) => call('POST', OF_ORG, { maxAgeDays })));
@@ -113,7 +113,7 @@ describe('the password-age policy', () => {
     assert.equal((await events()).length, 1);
   });
 
-  it('takes days as numbers and as digits, in camel and snake case, and zero for off', async () => {
+  it('accepts days as numbers and as digits, in camel and snake case, and zero for off', async () => {
     for (const [body, days, warn] of [
       [{ maxAgeDays: '365', expireWarnDays: '10' }, 365, 10],
       [{ max_age_days: 36500, expire_warn_days: 36500 }, 36500, 36500],
@@ -127,7 +127,7 @@ describe('the password-age policy', () => {
     }
   });
 
-  it('names every bad field', async () => {
+  it('names every invalid field', async () => {
     for (const [body, fields] of [
       [{}, ['maxAgeDays']],
       [{ maxAgeDays: -1, expireWarnDays: 36501 }, ['expireWarnDays', 'maxAgeDays']],
@@ -148,7 +148,7 @@ describe('the password-age policy', () => {
     assert.deepEqual(await events(), []);
   });
 
-  it('of the instance changes for an IAM_OWNER only, and holds where there is no other', async () => {
+  it('of the instance can be changed only by an IAM_OWNER, and applies where there is no other', async () => {
     await call('POST', OF_ORG, { maxAgeDays: 30 });
     const changed = await api.call('PUT', OF_INSTANCE, { maxAgeDays: 365, expireWarnDays: 30 });
     assert.deepEqual([changed.status, changed.body.details.resourceOwner], [200, 'instance']);
@@ -163,7 +163,7 @@ describe('the password-age policy', () => {
     }
   });
 
-  it('is read by any role and written by an owner, before the body is looked at', async () => {
+  it('is readable by any role and writable by an owner, checked before the body is read', async () => {
     for (const role of ['ORG_USER_MANAGER', 'ORG_OWNER_VIEWER']) {
       const { token } = await api.machine(orgId, [role]);
       assert.equal((await call('GET', OF_ORG, undefined, token)).status, 200);
@@ -176,7 +176,7 @@ describe('the password-age policy', () => {
     assert.equal((await api.call('GET', OF_ORG, undefined, { token: null })).status, 401);
   });
 
-  it('is that of the organization that a header names', async () => {
+  it('is the one of the organization that the header names', async () => {
     const other = await api.setupOrg();
     for (const header of ['x-service-orgid', 'x-zitadel-orgid']) {
       const headers = { [header]: other.orgId };

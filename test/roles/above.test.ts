@@ -1,5 +1,5 @@
 /**
- * No way to the rights of others: whoever manages users can change none who may do more than they, in no way there is.
+ * No privilege escalation: managers cannot change users with more rights than their own, by any operation.
  * Walks the operations of the table that name a user in their path.
  */
 import assert from 'node:assert/strict';
@@ -10,7 +10,7 @@ import { REQUESTS, type Request } from './requests.ts';
 import { CALLERS, type Row, readTable } from './table.ts';
 import { openWorld, type World } from './world.ts';
 
-/** What only reads, what a code is enough for, and the end of a membership, which is of the organization. */
+/** Operations that only read or need only a code, and the end of a membership, which belongs to the organization. */
 const OPEN = /^GET .*\/users\/:userId(?:\/metadata|\/links)?$|\(with a code\)|\/members\/:userId$/;
 const ROWS = readTable().filter(({ operation, path }) => path.includes(':userId') && !OPEN.test(operation));
 

@@ -8,7 +8,7 @@ import { CALLERS, type Row, readTable, type Target } from './table.ts';
 import { openWorld, type World } from './world.ts';
 
 const ROWS = readTable();
-/** What a probe, a person's browser or a client of the protocol asks for without a token of the API. */
+/** Routes for health probes, browsers and protocol clients, which need no API token. */
 const PUBLIC = [
   /^GET \/(?:healthz|readyz|metrics|openapi\.json)$/,
   /^GET \/docs(?:\/[\w.-]+)?$/,
@@ -28,7 +28,7 @@ test('every operation of the table is called, and nothing else', () => {
   assert.deepEqual(Object.keys(REQUESTS).sort(), ROWS.map((row) => row.operation).sort());
 });
 
-test('every route that is mounted stands in the table or needs no token', () => {
+test('every mounted route is in the table or needs no token', () => {
   const known = new Set(ROWS.map((row) => `${row.method} ${row.path}`));
   const mounted = mountedRoutes(buildApp(world.api.deps).router);
   assert(mounted.length > 40, 'the routes were found');
@@ -46,7 +46,7 @@ for (const row of ROWS) {
     const [refused, allowed] = [calls.filter((c) => c.cell !== '.'), calls.filter((c) => c.cell === '.')];
     const before = await lastEvent();
     const answers = await Promise.all(refused.map((call) => send(row, call)));
-    assert.equal(await lastEvent(), before, 'who is refused changes nothing');
+    assert.equal(await lastEvent(), before, 'a refused call changes nothing');
     answers.push(...(await Promise.all(allowed.map((call) => send(row, call)))));
     const wrong = [...refused, ...allowed].flatMap((call, i) => {
       const [got, expected] = [shown(answers[i]), due(row, call)];
@@ -59,7 +59,7 @@ for (const row of ROWS) {
 interface Call {
   caller: string;
   target: Target;
-  /** What the table says. */
+  /** The expected status from the table. */
   cell: string;
   request: Request;
   token: string | null;
@@ -67,7 +67,7 @@ interface Call {
 
 async function prepared(row: Row): Promise<Call[]> {
   const make = REQUESTS[row.operation];
-  assert(make, 'it is known how to call it');
+  assert(make, 'there is a request for it');
   const calls: Call[] = [];
   for (const [target, cells] of Object.entries(row.cells) as [Target, string][]) {
     for (const [i, cell] of [...cells].entries()) {
@@ -80,7 +80,7 @@ async function prepared(row: Row): Promise<Call[]> {
   return calls;
 }
 
-/** The own organization is what a call means that names none; only an IAM_OWNER, who is of another, has to name it. */
+/** A call that names no organization means the caller's own; only an IAM_OWNER, who is of another, must name it. */
 function send(row: Row, { caller, target, token, request }: Call): Promise<Answer> {
   const { params = {}, body, orgId } = request;
   const path = row.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
@@ -93,7 +93,7 @@ function due(row: Row, { cell }: Call): string {
   return String(cell === '.' ? row.may : STATUS[cell]);
 }
 
-/** The status; a 403 with its id, which tells nothing about what there is. */
+/** The status; a 403 with its id, which does not reveal what exists. */
 function shown(answer: Answer | undefined): string {
   return answer?.status === 403 ? `403 ${errorId(answer)}` : String(answer?.status);
 }

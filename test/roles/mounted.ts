@@ -1,4 +1,4 @@
-/** What is mounted, read off Express's routers. */
+/** The mounted routes, read from Express's routers. */
 import { routePattern } from '../../src/http/route-pattern.ts';
 
 interface Routed {
@@ -9,7 +9,7 @@ interface Layer {
   handle: unknown;
 }
 
-/** `GET /v2beta/users/:userId`, one for each method of each route. */
+/** Such as `GET /v2beta/users/:userId`; one for each method of each route. */
 export function mountedRoutes(router: unknown): string[] {
   const found: string[] = [];
   for (const { route, handle } of (router as Routed).stack ?? []) {

@@ -1,12 +1,12 @@
 /**
- * How each operation of the table is called so that somebody who may gets the status of its row: with something fresh to
- * act on, so that no call disturbs the next.
+ * How to call each operation of the table so that a permitted caller gets the status of its row: with a new resource to
+ * act on, so that no call affects the next.
  */
 import { unique } from '../support/answers.ts';
 import { PASSWORD, type Place, type World } from './world.ts';
 
 export interface Request {
-  /** By name in the path. */
+  /** Path parameters by name. */
   params?: Record<string, string>;
   body?: unknown;
   /** For `x-service-orgid`. */
@@ -18,27 +18,27 @@ type Make = (world: World, place: Place) => Request | Promise<Request>;
 const profile = { firstName: 'Ann', lastName: 'Arbor' };
 const verified = { email: 'ann@example.com', isEmailVerified: true };
 
-/** Nothing but a body. */
+/** Only a body. */
 const plain =
   (body?: () => unknown): Make =>
   () => ({ body: body?.() });
 
-/** On an organization, which the header names. */
+/** On an organization named by the header. */
 const onOrg =
   (body?: () => unknown): Make =>
   (_world, { orgId }) => ({ orgId, body: body?.() });
 
-/** On a fresh human. */
+/** On a new human. */
 const onHuman =
   (body?: unknown, state?: string): Make =>
   async (world, place) => ({ params: { userId: await world.human(place, state) }, body });
 
-/** On a fresh human who is adding a second factor. */
+/** On a new human who is adding a second factor. */
 const onTotp =
   (body?: unknown): Make =>
   async (world, place) => ({ params: { userId: await world.withTotp(place) }, body });
 
-/** On a fresh machine user; `more` adds what the path names besides. */
+/** On a new machine user; `more` adds further path parameters. */
 const onMachine =
   (body?: unknown, more?: (world: World, userId: string) => Promise<Record<string, string>>): Make =>
   async (world, place) => {
@@ -127,7 +127,7 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'GET /admin/v1/policies/password/age': plain(),
   'PUT /admin/v1/policies/password/age': plain(() => ({ maxAgeDays: 'many' })),
 
-  // Without a worker a good one would wait for its writing.
+  // Without a worker, a valid one would wait to be written.
   'POST /management/v1/users/human/_import': (_world, { target, orgId }) => ({
     orgId,
     body: target === 'missing' ? single() : { profile: 7 },

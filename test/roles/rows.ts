@@ -1,4 +1,4 @@
-/** Rows of the database, and things made over HTTP by the instance's administrator, for callers to act on. */
+/** Database rows, and resources created over HTTP by the instance's administrator, for callers to act on. */
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../src/ids.ts';
 import { type TestApi, unique } from '../support/api.ts';
@@ -22,7 +22,7 @@ export interface Human {
   state?: string | undefined;
 }
 
-/** A human with a phone; neither address is verified. */
+/** A human with a phone number; neither it nor the email address is verified. */
 export async function insertHuman(api: TestApi, { orgId, passwordHash, state = 'active' }: Human): Promise<string> {
   const id = `auth0|${randomBytes(6).toString('hex')}`;
   await api.deps.pool.query(

@@ -1,13 +1,13 @@
 /**
- * Who may do what, written out by hand from the documents: not read from the code that it is compared with.
+ * The permissions, written by hand from the documents: not read from the code that they are compared with.
  *
- * A row is an operation, the status of a caller who may, and what each caller gets on each of four targets.
+ * A row is an operation, the status for a permitted caller, and the result of each caller on each of four targets.
  * Callers: I an IAM_OWNER; O, M, V a user of the own organization with the role ORG_OWNER, ORG_USER_MANAGER or
- * ORG_OWNER_VIEWER on it; o, m, v a user of the own organization with that role on the other one only; u a user of the own
- * organization without any role; - nobody: no token.
- * Targets: the own organization or something of it; the other one or something of it; something that does not exist;
- * and, for u alone, the user itself.
- * Cells: . may (the row's status); 0 400; 1 401; 3 403; 4 404. A target that an operation cannot have is empty: _.
+ * ORG_OWNER_VIEWER on it; o, m, v a user of the own organization with that role only on the other one; u a user of the
+ * own organization without any role; - nobody: no token.
+ * Targets: the own organization or a resource of it; the other one or a resource of it; a resource that does not exist;
+ * and, only for u, the user themselves.
+ * Cells: . permitted (the row's status); 0 400; 1 401; 3 403; 4 404. A target that an operation cannot have is _.
  */
 export const CALLERS = 'IOMVomvu-';
 
@@ -106,15 +106,15 @@ export interface Row {
   operation: string;
   method: string;
   path: string;
-  /** Status of a caller who may. */
+  /** Status for a permitted caller. */
   may: number;
-  /** Cells by target, in the order of CALLERS; of `self` the one of u. */
+  /** Cells by target, in the order of CALLERS; for `self` only the one of u. */
   cells: Partial<Record<Target, string>>;
 }
 
 const ROW = /^(\w+) +(\/\S+)( \(.+?\))? +(\d{3}) +(\S+) +(\S+) +(\S+) +(\S+)$/;
 
-/** @throws Error for a row that is not written as the others */
+/** @throws Error for a row with a different format */
 export function readTable(): Row[] {
   const lines = TABLE.split('\n')
     .slice(3)

@@ -1,4 +1,4 @@
-/** Two organizations, a caller of each kind, and fresh things in them for callers to act on. */
+/** Two organizations, a caller of each kind, and new resources in them for callers to act on. */
 
 import { addMember, type Scope } from '../../src/access/members.ts';
 import { randomToken } from '../../src/access/random-token.ts';
@@ -17,26 +17,26 @@ export const PASSWORD = 'correct horse';
 const ROLES = { O: 'ORG_OWNER', M: 'ORG_USER_MANAGER', V: 'ORG_OWNER_VIEWER' } as const;
 const EDITOR = 'test';
 
-/** Where a call is aimed at. */
+/** The target of a call. */
 export interface Place {
   target: Target;
-  /** Of no organization for `missing`. */
+  /** An unknown organization for `missing`. */
   orgId: string;
-  /** The one who calls and is aimed at, of `self` alone. */
+  /** The user who is both caller and target; only for `self`. */
   self?: { userId: string; token: string };
 }
 
 export interface World {
   api: TestApi;
-  /** By letter of the table; nobody has none. */
+  /** By letter of the table; undefined for nobody. */
   tokens: ReadonlyMap<string, string>;
-  /** A place to aim one call at; the user of `self` is a fresh one. */
+  /** A target for one call; the user of `self` is a new one. */
   placeOf(target: Target): Promise<Place>;
   orgOf(target: Target): string;
-  /** A fresh user there; nobody for `missing`, the caller for `self`. */
+  /** A new user there; an unknown one for `missing`, the caller for `self`. */
   human(place: Place, state?: string): Promise<string>;
   machine(place: Place): Promise<string>;
-  /** Of an import that is over: it takes no part in anything. */
+  /** An import that has ended, so that it affects nothing. */
   importId(place: Place): string;
   sessionOf(place: Place): Promise<string>;
   /** Begins a second factor. */
@@ -49,7 +49,7 @@ export interface World {
   codeOf(userId: string, kind: MailKind): Promise<string>;
 }
 
-/** Call `api.stop` when the test is over. */
+/** Call `api.stop` at the end of the test. */
 export async function openWorld(): Promise<World> {
   const api = await startApi({ env: { RATE_LIMIT_REQUESTS: '1000000', RATE_LIMIT_LOGINS: '1000000' } });
   try {

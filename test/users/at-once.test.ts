@@ -1,4 +1,4 @@
-/** Calls about one user that meet: what each of them does holds when the others are done, and none waits for ever. */
+/** Concurrent calls about one user: the effect of each one remains, and there is no deadlock. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { enqueueMail } from '../../src/mail/outbox.ts';
@@ -23,7 +23,7 @@ const logIn = (userId: string, password = PASSWORD) =>
 const rename = (userId: string, change: object) =>
   api.call('PUT', `/v2beta/users/human/${encodeURIComponent(userId)}`, { username: unique('n'), ...change });
 
-/** An import that still has mails to these users to send. */
+/** Adds an import with unsent mails to these users. */
 async function importOf(...userIds: string[]): Promise<string> {
   const { rows } = await api.deps.pool.query(
     `insert into imports (kind, state, created_by, resource_owner, mails_due, total)
@@ -73,7 +73,7 @@ test('a user is renamed and gets a password while its import writes another one 
   assert.equal((await logIn(userId)).status, 201, 'the password did not change either');
 });
 
-test('who becomes an owner meanwhile gets no password from a manager any more', async () => {
+test('a manager cannot set the password of a user who becomes an owner during the call', async () => {
   const userId = await human();
   const { token } = await api.machine(org.orgId, ['ORG_USER_MANAGER']);
   const { password_hash: hash } = await humanRow(api, userId);
@@ -90,7 +90,7 @@ test('who becomes an owner meanwhile gets no password from a manager any more', 
   assert.equal((await humanRow(api, userId)).password_hash, hash);
 });
 
-test('no session comes of a password that was replaced while it was checked', async () => {
+test('a password that is replaced during its check gives no session', async () => {
   const userId = await human();
   const change = await hold(api.deps.pool, 'select from users where id = $1 for update', [userId]);
   const login = logIn(userId);
@@ -102,7 +102,7 @@ test('no session comes of a password that was replaced while it was checked', as
   assert.equal((await api.deps.pool.query('select from sessions where user_id = $1', [userId])).rowCount, 0);
 });
 
-/** Everything that changes a user, or its roles, or looks at its password or a code. */
+/** All calls that change a user or their roles, or check their password or a code. */
 const CALLS: readonly ((userId: string) => Promise<Answer>)[] = [
   ...['deactivate', 'reactivate', 'lock', 'unlock'].map(
     (name) => (u: string) => api.call('POST', `${path(u)}/${name}`),
@@ -123,7 +123,7 @@ const CALLS: readonly ((userId: string) => Promise<Answer>)[] = [
   (u) => api.call('DELETE', `${path(u)}/totp`),
 ];
 
-test('whatever meets, all are answered, and the last event of a user is the one it shows', async () => {
+test('all concurrent calls are answered, and each user shows their last event', async () => {
   const users = [await human(), await human()];
   await importOf(...users);
   const rounds = Array.from({ length: 4 }, (_, i) => [...CALLS.slice(i * 5), ...CALLS.slice(0, i * 5)]);

@@ -5,7 +5,7 @@ import { deleteUser } from '../../src/users/store.ts';
 import { addImport, addMail, addOrg, addPerson, ORG_ID } from '../mail/rows.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 
-test('with a user go his unsent mails, and his import no longer waits for them', async () => {
+test('deleting a user drops their unsent mails, and their import no longer waits for them', async () => {
   const { pool } = await testDatabase();
   await addOrg(pool);
   const importId = await addImport(pool, 3);

@@ -24,7 +24,7 @@ async function setState(userId: string, state: string): Promise<void> {
 }
 const mailed = (userId: string) =>
   waitFor(async () => (await unsentMails(api, userId)).length > 0 && unsentMails(api, userId), { what: 'the mail' });
-/** Once a later request of somebody else has been worked off, so has the first one. */
+/** Once a later request for another user is processed, so is the first one. */
 async function settled(): Promise<void> {
   const other = await addHuman(api, orgId, 'old');
   await ask(other);
@@ -48,7 +48,7 @@ describe('a forgotten password', () => {
     }
   });
 
-  it('of a user who is INITIAL or locked gets a mail too, with a link of the caller if there is one', async () => {
+  it('of an INITIAL or locked user also sends an email, with the caller’s link if given', async () => {
     const initial = await addHuman(api, orgId);
     const locked = await addHuman(api, orgId, 'old');
     await setState(locked, 'locked');
@@ -58,7 +58,7 @@ describe('a forgotten password', () => {
     assert.equal((await lastMail(api, locked)).urlTemplate, urlTemplate);
   });
 
-  it('sends one mail a minute, however often it is asked for', async () => {
+  it('sends one email a minute, however many requests there are', async () => {
     const userId = await addHuman(api, orgId, 'old');
     await Promise.all([ask(userId), ask(userId), ask(userId)]);
     await settled();
@@ -73,7 +73,7 @@ describe('a forgotten password', () => {
     assert.notEqual((await lastMail(api, userId)).codeId, first.codeId);
   });
 
-  it('sends nothing to machines, deactivated users and names that are nobody’s or several’s', async () => {
+  it('sends nothing for machines, deactivated users, and unknown or ambiguous names', async () => {
     const machine = await api.machine(orgId);
     const { rows } = await api.deps.pool.query('select user_name from users where id = $1', [machine.userId]);
     const inactive = await addHuman(api, orgId, 'old');
@@ -91,14 +91,14 @@ describe('a forgotten password', () => {
     }
   });
 
-  it('is answered alike and in the same time, whoever it is', async () => {
+  it('gives the same answer in the same time for every name', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const timed = async (name: string) => {
       const began = performance.now();
       assert.equal(await ask(name), undefined);
       return performance.now() - began;
     };
-    // The user's row is held, so its work cannot end: it must not show.
+    // The user's row is locked, so the work cannot end: the answer must not reveal that.
     const times = await transaction(api.deps.pool, async (db) => {
       await findUser(db, userId, 'for update');
       return Promise.all([timed(userId), timed('nobody')]);
@@ -108,13 +108,13 @@ describe('a forgotten password', () => {
     assert.deepEqual(await mailed(userId), ['reset_password']);
   });
 
-  it('is answered alike when the work fails, which is logged without the name', async () => {
+  it('gives the same answer when the work fails, which is logged without the name', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const lines: string[] = [];
     const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
     const config = { ...api.deps.config, RESET_CODE_TTL_MS: Number.NaN };
     await requestPasswordReset({ ...api.deps, config, logger }, { loginName: `${userId}` });
-    await waitFor(() => lines.length > 0, { what: 'the line in the log' });
+    await waitFor(() => lines.length > 0, { what: 'the log line' });
     assert.match(lines[0] ?? '', /reset of a forgotten password failed/);
     assert.deepEqual(await unsentMails(api, userId), []);
   });

@@ -15,7 +15,7 @@ after(() => api.stop());
 const get = (userId: string, options = {}, rest = '') =>
   api.call('GET', `/v2beta/users/${encodeURIComponent(userId)}${rest}`, undefined, options);
 
-test('a human reads exactly as documented, empty and false scalars too', async () => {
+test('a human has exactly the documented form, including empty and false scalars', async () => {
   const { status, body } = await get(org.userId);
   assert.equal(status, 200);
   assert.deepEqual(Object.keys(body.details).sort(), ['changeDate', 'resourceOwner', 'sequence']);
@@ -48,7 +48,7 @@ test('a human reads exactly as documented, empty and false scalars too', async (
   });
 });
 
-test('a machine reads exactly as documented', async () => {
+test('a machine has exactly the documented form', async () => {
   const { userId } = await api.machine(org.orgId);
   const { user } = (await get(userId)).body;
   assert.equal(user.human, undefined);
@@ -60,7 +60,7 @@ test('a machine reads exactly as documented', async () => {
   });
 });
 
-test('every state reads by its name', async () => {
+test('every state is returned by its name', async () => {
   const { userId } = await api.machine(org.orgId);
   for (const state of ['INACTIVE', 'LOCKED', 'INITIAL', 'ACTIVE']) {
     await api.deps.pool.query('update users set state = $2 where id = $1', [userId, state.toLowerCase()]);
@@ -79,7 +79,7 @@ test('metadata and provider links', async () => {
   assert.deepEqual(links.body, { details: { totalResult: '1' }, result: [link] });
 });
 
-test('the user itself and any role of its organization may read; to others it is as if it were missing', async () => {
+test('the user and any role of the organization may read; for others the user looks missing', async () => {
   for (const role of ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER']) {
     const { token } = await api.machine(org.orgId, [role]);
     assert.equal((await get(org.userId, { token })).status, 200);
@@ -115,7 +115,7 @@ test('ids with odd characters survive percent-encoded in the path', async () => 
   assert.equal((await get(userId)).body.user.userId, userId);
 });
 
-test('the bare user name is a login name while one organization has it, whatever its case and composition', async () => {
+test('the bare user name is a login name while one organization has it, in any case and composition', async () => {
   const userName = `${unique('Zoe')}\u0308`;
   const one = await api.setupOrg({ human: { userName } });
   const names = async (userId: string) => (await get(userId)).body.user.loginNames;

@@ -1,4 +1,4 @@
-/** The longest of everything that the limits of interface.md let pass can be stored, found and read. */
+/** The longest values that the limits of interface.md allow can be stored, found and read. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { nameKey } from '../../src/fields/fields.ts';
@@ -11,7 +11,7 @@ before(async () => {
 after(() => api.stop());
 
 let drawn = 1;
-/** The same with every run, and nothing that PostgreSQL could make shorter. */
+/** The same in every run, and not compressible by PostgreSQL. */
 function draw(below: number): number {
   drawn = (Math.imul(drawn, 1_664_525) + 1_013_904_223) >>> 0;
   return Math.floor((drawn / 2 ** 32) * below);
@@ -22,7 +22,7 @@ function astral(length = 200): string {
   return String.fromCodePoint(...Array.from({ length }, () => 0x20000 + draw(0xe0000)));
 }
 
-/** Characters whose form for comparing is the longest: 52 of up to 12 bytes. */
+/** Characters with the longest comparison form: 52 of up to 12 bytes. */
 const GROWING = Array.from({ length: 0x110000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code))

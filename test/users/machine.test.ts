@@ -15,7 +15,7 @@ after(() => api.stop());
 const MACHINES = '/management/v1/users/machine';
 const name = () => ({ userName: unique('robot'), name: 'Robot' });
 
-test('a machine user is made in the caller’s organization, or in the one that the header names', async () => {
+test('a machine user is created in the caller’s organization, or in the one that the header names', async () => {
   const owner = await api.machine(org.orgId, ['ORG_OWNER']);
   const made = await api.call('POST', MACHINES, name(), { token: owner.token });
   assert.deepEqual([made.status, made.body.details.resourceOwner], [200, org.orgId]);
@@ -25,7 +25,7 @@ test('a machine user is made in the caller’s organization, or in the one that 
   assert.equal(alias.body.details.resourceOwner, other.orgId);
 });
 
-test('all fields are kept, in snake_case too', async () => {
+test('all fields are stored, also in snake_case', async () => {
   const body = { ...name(), user_id: unique('id'), description: 'Imports', access_token_type: 'ACCESS_TOKEN_TYPE_JWT' };
   const { userId } = (await api.call('POST', MACHINES, body, { orgId: org.orgId })).body;
   assert.equal(userId, body.user_id);
@@ -49,14 +49,14 @@ test('a taken id is 409 in the whole instance, a taken name in the organization'
   assert.equal((await make({ userId: unique('id') }, other.orgId)).status, 200);
 });
 
-test('every bad field is named', async () => {
+test('every invalid field is named', async () => {
   const bad = { userId: '..', userName: '', description: 'x'.repeat(501), accessTokenType: 'JWT' };
   const answer = await api.call('POST', MACHINES, bad, { orgId: org.orgId });
   assert.equal(answer.status, 400);
   assert.deepEqual(badFieldsOf(answer), ['accessTokenType', 'description', 'name', 'userId', 'userName']);
 });
 
-test('only an ORG_OWNER makes machine users; to an IAM_OWNER a missing organization is 404', async () => {
+test('only an ORG_OWNER may create machine users; a missing organization is 404 to an IAM_OWNER', async () => {
   const owner = await api.machine(org.orgId, ['ORG_OWNER']);
   const manager = await api.machine(org.orgId, ['ORG_USER_MANAGER', 'ORG_OWNER_VIEWER']);
   for (const options of [
@@ -71,7 +71,7 @@ test('only an ORG_OWNER makes machine users; to an IAM_OWNER a missing organizat
   assert.deepEqual([missing.status, errorId(missing)], [404, 'ORG-NOT-FOUND']);
 });
 
-test('a deleted user is gone with its tokens, sessions and unsent mails; its events remain, its names are free', async () => {
+test('a user is deleted with their tokens, sessions and unsent mails; events remain, names are free', async () => {
   const { orgId, userId, userName, password } = await api.setupOrg({ human: { email: { email: 'a@b.example' } } });
   const checks = { user: { userId }, password: { password } };
   const { sessionId } = (await api.call('POST', '/v2beta/sessions', { checks })).body;
@@ -92,7 +92,7 @@ test('a deleted user is gone with its tokens, sessions and unsent mails; its eve
   assert.equal(again.status, 200);
 });
 
-test('ORG_OWNER and ORG_USER_MANAGER delete; others do not, and nobody but an IAM_OWNER deletes an IAM_OWNER', async () => {
+test('ORG_OWNER and ORG_USER_MANAGER may delete users, others may not; only an IAM_OWNER may delete an IAM_OWNER', async () => {
   const remove = async (userId: string, token: string) =>
     (await api.call('DELETE', `/v2beta/users/${userId}`, undefined, { token })).status;
   for (const role of ['ORG_OWNER', 'ORG_USER_MANAGER']) {

@@ -1,4 +1,4 @@
-/** Humans in the states that verification begins with, and the codes of their mails. */
+/** Humans in the initial states of verification, and the codes of their mails. */
 import { randomBytes } from 'node:crypto';
 import { randomToken, tokenHash } from '../../src/access/random-token.ts';
 import type { MailKind } from '../../src/mail/links.ts';
@@ -21,7 +21,7 @@ export async function addHuman(api: TestApi, orgId: string, password?: string): 
 }
 
 export interface MailedCode {
-  /** As the mail holds it. */
+  /** The code as in the mail. */
   code: string;
   codeId: string;
 }
@@ -32,7 +32,7 @@ export async function mailCode(api: TestApi, userId: string, kind: MailKind): Pr
   return { codeId, code: api.deps.secrets.code(codeId, 0) };
 }
 
-/** A bearer token of the human itself. */
+/** The human's own bearer token. */
 export async function tokenOf(api: TestApi, userId: string): Promise<string> {
   const token = randomToken();
   await api.deps.pool.query(
@@ -97,7 +97,7 @@ export async function lastMail(
   return { ...rows[0], code: api.deps.secrets.code(rows[0].codeId, 0) };
 }
 
-/** Kinds of the mails that are still to go out, oldest first. */
+/** Kinds of the mails that are still unsent, oldest first. */
 export async function unsentMails(api: TestApi, userId: string): Promise<string[]> {
   const { rows } = await api.deps.pool.query<{ kind: string }>(
     `select kind from mail_outbox where user_id = $1 and state = 'pending' order by id`,
@@ -106,7 +106,7 @@ export async function unsentMails(api: TestApi, userId: string): Promise<string[
   return rows.map((row) => row.kind);
 }
 
-/** How often a code was looked at. */
+/** How many attempts were counted for a code. */
 export async function triesOf(api: TestApi, codeId: string): Promise<number> {
   const { rows } = await api.deps.pool.query<{ tries: number }>('select tries from codes where id = $1', [codeId]);
   return rows[0]?.tries ?? 0;

@@ -42,7 +42,7 @@ test('by organization, user name, email, ids and state, names in any case', asyn
   assert.deepEqual(await idsOf([{ stateQuery: { state: 'USER_STATE_DELETED' } }]), []);
 });
 
-test('by login name: the full one always, the bare one while it means one user', async () => {
+test('by login name: the full one always, the bare one while it is unambiguous', async () => {
   const userName = unique('bare');
   const one = await api.setupOrg({ human: { userName } });
   const by = (loginName: string) => idsOf([{ loginNameQuery: { loginName } }]);
@@ -56,7 +56,7 @@ test('by login name: the full one always, the bare one while it means one user',
   assert.deepEqual(await by('@'), []);
 });
 
-test('several queries are all to hold', async () => {
+test('all queries must match', async () => {
   assert.deepEqual(await idsOf([{ userNameQuery: { userName: org.userName } }, within(other.orgId)]), []);
   assert.deepEqual(await idsOf([{ userNameQuery: { userName: org.userName } }, within(org.orgId)]), [org.userId]);
 });
@@ -90,7 +90,7 @@ test('only users of organizations on which the caller has a role are found and c
   assert.deepEqual([refused.status, errorId(refused)], [403, 'AUTH-PERMISSION']);
 });
 
-test('bad fields are named by their paths; a query that is not known is refused', async () => {
+test('invalid fields are named by their paths; an unknown query is refused', async () => {
   const answer = await search({
     query: { offset: 'x', limit: 1001 },
     queries: [
@@ -115,7 +115,7 @@ test('bad fields are named by their paths; a query that is not known is refused'
   ]);
 });
 
-test('name, login name, email and ids are found by index', async () => {
+test('name, login name, email and ids are served by an index', async () => {
   const { pool } = api.deps;
   await pool.query(
     `insert into users (id, org_id, kind, state, user_name, user_name_key, email, email_key, sequence)

@@ -16,7 +16,7 @@ const CHANGES: readonly Change[] = ['deactivate', 'reactivate', 'lock', 'unlock'
 const change = (userId: string, what: Change, options: object = {}) =>
   api.call('POST', `/v2beta/users/${encodeURIComponent(userId)}/${what}`, undefined, options);
 
-/** A human who got into the state in the way people do; INITIAL: by an import without a password. */
+/** A human who reached the state through the API; INITIAL: by an import without a password. */
 async function humanIn(state: string): Promise<string> {
   const userId = await addHuman(api, org.orgId, state === 'initial' ? undefined : 'correct horse');
   if (state === 'initial') await mailCode(api, userId, 'initialise');
@@ -24,7 +24,7 @@ async function humanIn(state: string): Promise<string> {
   return userId;
 }
 
-/** What becomes of a user; every other change of it is refused. */
+/** The allowed transitions of a user; all others are refused. */
 const TABLE: Record<string, Partial<Record<Change, string>>> = {
   active: { deactivate: 'inactive', lock: 'locked' },
   initial: { deactivate: 'inactive', lock: 'locked' },
@@ -35,7 +35,7 @@ const TABLE: Record<string, Partial<Record<Change, string>>> = {
 for (const [from, allowed] of Object.entries(TABLE)) {
   for (const what of CHANGES) {
     const to = allowed[what];
-    test(`${what} of a user who is ${from}: ${to ?? 'refused'}`, async () => {
+    test(`${what} of a user in state ${from}: ${to ?? 'refused'}`, async () => {
       const userId = await humanIn(from);
       const answer = await change(userId, what);
       const row = await humanRow(api, userId);
@@ -59,7 +59,7 @@ for (const [from, allowed] of Object.entries(TABLE)) {
   }
 }
 
-test('who was stopped before the first password still has to set it; who got one meanwhile does not', async () => {
+test('a user stopped before the first password must still set it, unless they have got one since', async () => {
   for (const [stop, go] of [
     ['lock', 'unlock'],
     ['deactivate', 'reactivate'],
@@ -77,14 +77,14 @@ test('who was stopped before the first password still has to set it; who got one
   }
 });
 
-test('of the same change many times at once, one happens', async () => {
+test('of many parallel calls of the same change, one succeeds', async () => {
   const userId = await humanIn('active');
   const answers = await Promise.all([1, 2, 3, 4, 5].map(() => change(userId, 'lock')));
   assert.deepEqual(answers.map((a) => a.status).sort(), [200, 400, 400, 400, 400]);
   assert.deepEqual(await eventsOf(api, userId), ['user.locked']);
 });
 
-test('a stopped user is out at once; its sessions and grants do not come back; unlocking gives it all its tries again', async () => {
+test('a stopped user loses access at once; sessions and grants do not come back; unlocking resets the attempts', async () => {
   const { pool } = api.deps;
   for (const [stop, go, state] of [
     ['lock', 'unlock', 'LOCKED'],
@@ -124,10 +124,10 @@ test('machine users have the same states', async () => {
   assert.equal((await change(userId, 'deactivate')).status, 200);
   assert.equal(await get(), 401);
   assert.equal((await change(userId, 'reactivate')).status, 200);
-  assert.equal(await get(), 200, 'its tokens were asked for by name; they rest and are not lost');
+  assert.equal(await get(), 200, 'personal access tokens are suspended, not lost');
 });
 
-test('the last active IAM_OWNER can neither be stopped nor deleted, not even by itself', async () => {
+test('the last active IAM_OWNER can be neither stopped nor deleted, not even by themselves', async () => {
   const me = (await api.deps.pool.query('select user_id as id from instance_members')).rows[0].id;
   const boss = await api.machine(org.orgId);
   await api.call('POST', '/admin/v1/members', { userId: boss.userId, roles: ['IAM_OWNER'] });
@@ -146,7 +146,7 @@ test('the last active IAM_OWNER can neither be stopped nor deleted, not even by 
   assert.equal((await change(me, 'unlock', { token: boss.token })).status, 200);
 });
 
-test('of the last two IAM_OWNERs who lock each other at once, one stays', async () => {
+test('when the last two IAM_OWNERs lock each other at once, one stays active', async () => {
   const { pool } = api.deps;
   const [one, two] = [await api.machine(org.orgId), await api.machine(org.orgId)];
   for (const { userId } of [one, two]) {
@@ -166,7 +166,7 @@ test('of the last two IAM_OWNERs who lock each other at once, one stays', async 
   await pool.query(`update users u set state = 'active' ${owners}`);
 });
 
-test('owners and managers of users change states; nobody does of users who may do more', async () => {
+test('owners and user managers change states, but not of users with more rights', async () => {
   const manager = await api.machine(org.orgId, ['ORG_USER_MANAGER']);
   const owner = await api.machine(org.orgId, ['ORG_OWNER']);
   const viewer = await api.machine(org.orgId, ['ORG_OWNER_VIEWER']);
@@ -186,7 +186,7 @@ test('owners and managers of users change states; nobody does of users who may d
     const lesser = await change(owner.userId, what, manager);
     assert.deepEqual([lesser.status, errorId(lesser)], [403, 'AUTH-PERMISSION']);
   }
-  assert.equal((await remove(owner.userId, manager)).status, 403, 'a lesser manager does not delete either');
+  assert.equal((await remove(owner.userId, manager)).status, 403, 'a manager with fewer rights cannot delete either');
   assert.equal((await change(userId, 'lock', manager)).status, 200);
   assert.equal((await change(userId, 'unlock', owner)).status, 200);
   assert.equal((await change(manager.userId, 'deactivate', owner)).status, 200);

@@ -38,13 +38,13 @@ test('addresses of the internet are public', () => {
   for (const address of [...PUBLIC, ...PUBLIC_V6]) assert.equal(isPublic(address), true, address);
 });
 
-test('hosts of URLs are told to be addresses or names', () => {
+test('hosts of URLs are recognized as addresses or names', () => {
   assert.equal(literalAddress('[::1]'), '::1');
   assert.equal(literalAddress('127.0.0.1'), '127.0.0.1');
   assert.equal(literalAddress('example.com'), undefined);
 });
 
-test('a URL is refused by its looks where that is enough, however the address is written', () => {
+test('a URL with a private address or host name is refused before it is resolved, in any notation', () => {
   const refused = [
     'http://example.com/',
     'https://127.0.0.1/',

@@ -30,7 +30,7 @@ describe('the delivery of webhooks', () => {
     await db.drop();
   });
 
-  /** An import that ends in this state, with a webhook. */
+  /** Adds an import with a webhook that ends in this state. */
   async function ended(state = 'succeeded'): Promise<string> {
     const { rows } = await db.pool.query(
       `insert into imports (kind, state, created_by, resource_owner, webhook_url, webhook_org)
@@ -59,7 +59,7 @@ describe('the delivery of webhooks', () => {
     };
   }
 
-  it('tells each end of an import, whatever ended it, and nothing in between', async () => {
+  it('reports every end of an import, whatever its cause, and nothing in between', async () => {
     for (const state of ['succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone']) await ended(state);
     for (const state of ['running', 'paused', 'undoing']) await ended(state);
     assert.equal(await webhookRound(deps()), 5);
@@ -70,7 +70,7 @@ describe('the delivery of webhooks', () => {
     assert.equal(await webhookRound(deps()), 0);
   });
 
-  it('writes no message for an import that asks for none', async () => {
+  it('writes no message for an import without a webhook', async () => {
     await db.pool.query(
       `insert into imports (kind, state, created_by, resource_owner) values ('bulk', 'running', 'admin', 'org')`,
     );
@@ -78,7 +78,7 @@ describe('the delivery of webhooks', () => {
     assert.deepEqual(await rows(), []);
   });
 
-  it('tries again with the same id and body, later and later, and signs each attempt anew', async () => {
+  it('retries with the same id and body and growing pauses, and signs each attempt again', async () => {
     await ended();
     receiver.answer(500, 302, 429, 200);
     for (const delay of [...RETRY_DELAYS_MS.slice(0, 3), undefined]) {
@@ -93,7 +93,7 @@ describe('the delivery of webhooks', () => {
     assert.ok(receiver.messages.every((m) => isGenuine(secret, m)));
   });
 
-  it('gives up after the last attempt, and at once when the receiver is gone', async () => {
+  it('gives up after the last attempt, and at once after 410', async () => {
     await ended();
     receiver.answer(500, 500);
     await webhookRound(deps({ retryDelaysMs: [0] }));
@@ -113,7 +113,7 @@ describe('the delivery of webhooks', () => {
     assert.ok(RETRY_DELAYS_MS.length >= 6 && RETRY_DELAYS_MS.every((ms, i, all) => i === 0 || ms > (all[i - 1] ?? 0)));
   });
 
-  it('is done once by many senders, and again when one died with it', async () => {
+  it('happens once with many senders, and again after one has crashed', async () => {
     await Promise.all(Array.from({ length: 12 }, () => ended()));
     const rounds = await Promise.all([1, 2, 3].map(() => webhookRound(deps())));
     assert.equal(
@@ -125,19 +125,19 @@ describe('the delivery of webhooks', () => {
     await db.pool.query(
       `update webhook_deliveries set next_attempt_at = now() + interval '1 minute' where state = 'pending'`,
     );
-    assert.equal(await webhookRound(deps()), 0, 'somebody holds it');
+    assert.equal(await webhookRound(deps()), 0, 'another sender holds it');
     await makeDue();
     assert.equal(await webhookRound(deps()), 1);
   });
 
-  it('drops a message of which there is nothing to tell any more', async () => {
+  it('drops a message with nothing left to report', async () => {
     await ended();
     await webhookRound(deps({ compose: async () => undefined }));
     assert.deepEqual(await rows(), []);
     assert.deepEqual(receiver.messages, []);
   });
 
-  it('is cut off by a stop without an attempt being counted', async () => {
+  it('is interrupted by a stop without counting an attempt', async () => {
     await ended();
     receiver.answer('silence');
     const stopping = new AbortController();
@@ -149,7 +149,7 @@ describe('the delivery of webhooks', () => {
     assert.ok(row?.due_in <= 0);
   });
 
-  it('goes to no private address unless that is allowed', async () => {
+  it('uses no private address unless that is allowed', async () => {
     await ended();
     await webhookRound(deps({ post: { allowPrivate: false } }));
     assert.deepEqual(receiver.messages, []);

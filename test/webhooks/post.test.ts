@@ -15,7 +15,7 @@ describe('one attempt', () => {
 
   const to = (url: string, options: Partial<PostOptions> = {}) =>
     post(url, { 'content-type': 'application/json', 'x-it': 'is' }, '{"é":1}', { allowPrivate: true, ...options });
-  /** A name server that answers one list after the other, and counts. */
+  /** A resolver that returns one list after the other, and counts. */
   function resolver(...answers: string[][]): Resolve & { asked: string[] } {
     const asked: string[] = [];
     const resolve = (name: string, _options: unknown, done: (error: null, found: LookupAddress[]) => void) => {
@@ -30,7 +30,7 @@ describe('one attempt', () => {
   }
   const named = (name: string) => receiver.url.replace('127.0.0.1', name);
 
-  it('sends the very bytes with the headers, and answers the status', async () => {
+  it('sends exactly these bytes with the headers, and returns the status', async () => {
     assert.deepEqual(await to(receiver.url), { status: 204 });
     const [message] = receiver.messages.splice(0);
     assert.deepEqual([message?.method, message?.path, message?.raw], ['POST', '/hook?of=imports', '{"é":1}']);
@@ -46,14 +46,14 @@ describe('one attempt', () => {
     assert.equal(receiver.messages.splice(0).length, 1);
   });
 
-  it('cuts off an answer without an end, and waits for none that does not come', { timeout: 10_000 }, async () => {
+  it('cuts off an endless response, and times out without one', { timeout: 10_000 }, async () => {
     receiver.answer('flood', 'silence');
     assert.deepEqual(await to(receiver.url), { status: 200 });
     assert.deepEqual(await to(receiver.url, { attemptMs: 100 }), { reason: 'no answer in time' });
     receiver.messages.splice(0);
   });
 
-  it('says why a receiver was not met', async () => {
+  it('says why a receiver was not reached', async () => {
     assert.deepEqual(await to('http://127.0.0.1:1/'), { reason: 'ECONNREFUSED' });
     assert.deepEqual(await to('http://127.0.0.1:1/', { allowPrivate: false }), {
       reason: 'the URL must start with https://',
@@ -64,25 +64,25 @@ describe('one attempt', () => {
     );
   });
 
-  it('connects to no private address that a name leads to, however often the answer changes', async () => {
+  it('connects to no private address behind a name, even if the DNS answer changes', async () => {
     const resolve = resolver(['127.0.0.1']);
     const url = named('rebind.example').replace('http:', 'https:');
     assert.deepEqual(await to(url, { allowPrivate: false, resolve }), { reason: 'the host has no public address' });
     assert.deepEqual(await to(url, { allowPrivate: false, resolve: resolver(['10.0.0.1', '::1', 'fd00::1']) }), {
       reason: 'the host has no public address',
     });
-    assert.deepEqual(resolve.asked, ['rebind.example'], 'it is looked up once');
+    assert.deepEqual(resolve.asked, ['rebind.example'], 'it is resolved once');
     assert.deepEqual(receiver.messages, []);
   });
 
-  it('connects to the very address that was looked up', async () => {
+  it('connects to exactly the resolved address', async () => {
     const resolve = resolver(['127.0.0.1'], ['127.0.0.2']);
     assert.deepEqual(await to(named('hook.example'), { resolve }), { status: 204 });
     assert.deepEqual(resolve.asked, ['hook.example']);
     assert.equal(receiver.messages.splice(0)[0]?.headers.host, new URL(named('hook.example')).host);
   });
 
-  it('ends at once when it is told to', async () => {
+  it('ends at once when it is aborted', async () => {
     receiver.answer('silence');
     const stopping = new AbortController();
     const sent = to(receiver.url, { signal: stopping.signal });
@@ -92,8 +92,8 @@ describe('one attempt', () => {
 });
 
 describe('a signature', () => {
-  it('is that of the specification', () => {
-    // Computed with the reference library of Standard Webhooks for these very values.
+  it('matches the specification', () => {
+    // Computed with the reference library of Standard Webhooks for these values.
     const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
     const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', at: 1_614_265_330_000, body: '{"test": 2432232314}' };
     assert.deepEqual(signatureHeaders(secret, message), {
@@ -103,7 +103,7 @@ describe('a signature', () => {
     });
   });
 
-  it('has a secret of its own each time', () => {
+  it('has a new secret each time', () => {
     const [one, two] = [newWebhookSecret(), newWebhookSecret()];
     assert.match(one, /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.notEqual(one, two);

@@ -18,7 +18,10 @@ import { proofOf, prove, show, type Turn } from './login-visit.ts';
 import { isSamePassword, replaceOwnPassword } from './own-password.ts';
 
 const WRONG: Problem = { message: 'The login name or the password is wrong.', fields: ['loginName', 'password'] };
-const AGAIN: Problem = { message: 'That took too long, or your account has changed. Please sign in again.', fields: [] };
+const AGAIN: Problem = {
+  message: 'That took too long, or your account has changed. Please sign in again.',
+  fields: [],
+};
 const CHANGES: readonly ProofStep[] = ['required', 'expired', 'expiring'];
 
 export const LOGIN_STEPS: ReadonlyMap<string, (turn: Turn) => Promise<void>> = new Map([

@@ -19,7 +19,9 @@ export function mayIntrospect(client: Client, token: Token): boolean {
  */
 export function mayRevoke(client: Client, token: Token): boolean {
   if ('gty' in token && token.gty === PAT) {
-    throw new errors.UnsupportedTokenType('personal access tokens cannot be revoked here: delete them through the management API');
+    throw new errors.UnsupportedTokenType(
+      'personal access tokens cannot be revoked here: delete them through the management API',
+    );
   }
   if (isOwn(client, token)) return true;
   // Without a secret, anybody could call this and learn that the token is valid.

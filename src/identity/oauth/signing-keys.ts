@@ -102,8 +102,11 @@ function unsealed(secrets: Secrets, id: string, sealed: string): JWK {
   try {
     return JSON.parse(secrets.unseal(sealed, PURPOSE)) as JWK;
   } catch (cause) {
-    throw new StartError(`Signing key ${id} cannot be decrypted: ENCRYPTION_KEY is not the one it was encrypted with.`, {
-      cause,
-    });
+    throw new StartError(
+      `Signing key ${id} cannot be decrypted: ENCRYPTION_KEY is not the one it was encrypted with.`,
+      {
+        cause,
+      },
+    );
   }
 }

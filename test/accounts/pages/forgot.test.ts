@@ -21,7 +21,7 @@ async function mailsTo(userId: string): Promise<string[]> {
 }
 
 describe('the page of a forgotten password', () => {
-  it('shows one and the same page to everybody, and mails those who are there', async () => {
+  it('shows the same page for every login name, and mails existing users', async () => {
     const active = await addHuman(api, orgId, 'old');
     const initial = await addHuman(api, orgId);
     const shown = new Set<string>();
@@ -32,11 +32,11 @@ describe('the page of a forgotten password', () => {
     }
     assert.equal(shown.size, 1);
     assert.match([...shown][0] ?? '', /Check your email/);
-    await waitFor(async () => (await mailsTo(initial)).length, { what: 'the mail of the second' });
+    await waitFor(async () => (await mailsTo(initial)).length, { what: 'the mail to the second user' });
     assert.deepEqual([await mailsTo(active), await mailsTo(initial)], [['reset_password'], ['initialise']]);
   });
 
-  it('leads back to the log-in that it came from, and to nothing else', async () => {
+  it('leads back to the login it came from, and nowhere else', async () => {
     const by = visitor(api);
     assert.match((await by.get('/ui/forgot?login=abc_-9')).text, /href="login\/abc_-9"/);
     assert.match((await by.post('/ui/forgot', { login: 'abc_-9', loginName: 'nobody' })).text, /href="login\/abc_-9"/);
@@ -46,7 +46,7 @@ describe('the page of a forgotten password', () => {
     }
   });
 
-  it('asks for a name, and does not take the form of another site', async () => {
+  it('requires a name, and refuses the form of another site', async () => {
     const by = visitor(api);
     const empty = await by.post('/ui/forgot', { loginName: ' ' });
     assert.equal(empty.status, 400);
@@ -56,7 +56,7 @@ describe('the page of a forgotten password', () => {
     assert.equal(forged.status, 403);
   });
 
-  it('is a page, too, when it is asked for too often, is not there, or is asked in another way', async () => {
+  it('is a page also for too many requests, an unknown path or a wrong method', async () => {
     const by = visitor(api);
     const isPage = (text: string) => text.startsWith('<!doctype html>');
     for (let i = 0; i < 12; i++) await by.post('/ui/forgot', {});

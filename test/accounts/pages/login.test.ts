@@ -42,8 +42,8 @@ async function begun(more: Record<string, string> = {}, client = clientId): Prom
 
 const person = () => addHuman(api, org.orgId, PASSWORD);
 
-describe('the page of a log-in', () => {
-  it('is sent so that nothing leaks, loads or frames, and its form may lead to the application', async () => {
+describe('the login page', () => {
+  it('has headers against leaks, loading and framing, and its form may lead to the application', async () => {
     const { page } = await begun();
     assert.equal(page.status, 200);
     const policy = page.headers.get('content-security-policy') ?? '';
@@ -63,7 +63,7 @@ describe('the page of a log-in', () => {
     for (const [name, value] of Object.entries(expected)) assert.equal(page.headers.get(name), value);
   });
 
-  it('names every place of the application as a target of its form, by scheme where a policy has no word for it', async () => {
+  it('allows all addresses of the application as form targets, by scheme where a policy cannot name the host', async () => {
     const native = await addClient(api, {
       redirectUris: ['com.example.app:/cb', 'http://[::1]/cb', 'http://127.0.0.1/cb'],
     });
@@ -72,7 +72,7 @@ describe('the page of a log-in', () => {
     assert.equal(targets, `'self' http://127.0.0.1:4711 com.example.app: http: http://127.0.0.1`);
   });
 
-  it('escapes the name of the application and what the application says of the user', async () => {
+  it('escapes the name of the application and its login hint', async () => {
     const evil = await addClient(api, { name: '<script>alert("1")</script>' });
     const { page } = await begun({ login_hint: '"><script>alert(2)</script>' }, evil);
     assert.ok(page.text.includes('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;'));
@@ -80,7 +80,7 @@ describe('the page of a log-in', () => {
     assert.doesNotMatch(page.text, /<script/);
   });
 
-  it('answers a right password with the way back to the application, and keeps nothing of it in the address', async () => {
+  it('redirects to the application after a right password, without input in the address', async () => {
     const loginName = await person();
     const { by, path, fields } = await begun();
     const sent = await by.post(path, { ...fields, loginName: ` ${loginName} `, password: PASSWORD });
@@ -91,7 +91,7 @@ describe('the page of a log-in', () => {
     assert.match(back.headers.get('location') ?? '', new RegExp(`^${REDIRECT_URI.replaceAll('.', '\\.')}\\?code=`));
   });
 
-  it('shows one and the same page to a wrong password, nobody, a user without a password and what cannot be a name', async () => {
+  it('shows the same page for a wrong password, an unknown user, a user without a password and an invalid name', async () => {
     const shown = new Set<string>();
     const machine = await api.machine(org.orgId);
     for (const loginName of [await person(), 'nobody', await addHuman(api, org.orgId), machine.userId, 'a\0b', '']) {
@@ -102,11 +102,11 @@ describe('the page of a log-in', () => {
       assert.match(page.text, /id="problem">The login name or the password is wrong\.</);
       assert.doesNotMatch(page.text, /wrong"/);
     }
-    // Of an empty name the other field has the focus.
+    // With an empty name, the other field has the focus.
     assert.equal(new Set([...shown].map((page) => page.replaceAll(' autofocus', ''))).size, 1);
   });
 
-  it('tells a locked and a deactivated user after the right password only', async () => {
+  it('reveals a locked or deactivated user only after the right password', async () => {
     for (const [state, words] of [
       ['locked', 'is locked'],
       ['inactive', 'is deactivated'],
@@ -122,8 +122,8 @@ describe('the page of a log-in', () => {
   });
 });
 
-describe('a form of a log-in', () => {
-  it('is refused without its token, with that of another log-in, and from another site', async () => {
+describe('a login form', () => {
+  it('is refused without its token, with the token of another login, and from another site', async () => {
     const loginName = await person();
     const other = await begun();
     const { by, path, fields } = await begun();
@@ -144,7 +144,7 @@ describe('a form of a log-in', () => {
     assert.equal((await by.post(path, good, { origin: api.url, 'sec-fetch-site': 'same-origin' })).status, 303);
   });
 
-  it('is of one browser, and over once it is done', async () => {
+  it('belongs to one browser, and ends when the login is complete', async () => {
     const loginName = await person();
     const { by, path, fields } = await begun();
     const good = { ...fields, loginName, password: PASSWORD };
@@ -163,13 +163,13 @@ describe('a form of a log-in', () => {
     assert.equal((await by.post(path, good)).status, 410);
   });
 
-  it('is not known with another step, and not read when it is too large', async () => {
+  it('is refused with an unknown step, and unread when it is too large', async () => {
     const { by, path, fields } = await begun();
     for (const step of ['', 'x', 'constructor']) assert.equal((await by.post(path, { ...fields, step })).status, 400);
     assert.equal((await by.post(path, { ...fields, password: 'x'.repeat(20_000) })).status, 413);
   });
 
-  it('is told when the user was locked between the password and the way back', async () => {
+  it('shows the expired page if the user was locked after the password check', async () => {
     const loginName = await person();
     const { by, path, fields } = await begun();
     const sent = await by.post(path, { ...fields, loginName, password: PASSWORD });
@@ -181,7 +181,7 @@ describe('a form of a log-in', () => {
 });
 
 describe('the proof between two steps', () => {
-  /** A log-in that stopped at a password that must be changed, and the fields of that form. */
+  /** A login that stopped at a required password change, and the fields of that form. */
   async function stopped(): Promise<Begun & { loginName: string }> {
     const loginName = await person();
     await api.deps.pool.query('update users set password_change_required = true where id = $1', [loginName]);
@@ -193,7 +193,7 @@ describe('the proof between two steps', () => {
   }
   const choice = { password: 'battery staple', repeated: 'battery staple' };
 
-  it('is good for its step and its log-in only', async () => {
+  it('is valid only for its step and its login', async () => {
     const { by, path, fields, loginName } = await stopped();
     const other = await begun();
     const elsewhere = { ...other.fields, step: 'change', proof: fields.proof ?? '', ...choice };
@@ -213,7 +213,7 @@ describe('the proof between two steps', () => {
     assert.equal((await humanRow(api, loginName)).password_change_required, false);
   });
 
-  it('is void once the password is another one, or the user is not active', async () => {
+  it('is void once the password has changed or the user is not active', async () => {
     const first = await stopped();
     assert.equal((await first.by.post(first.path, { ...first.fields, ...choice })).status, 303);
     const again = { password: 'a third one', repeated: 'a third one' };
@@ -228,7 +228,7 @@ describe('the proof between two steps', () => {
     assert.ok((await api.deps.hasher.verify(hash ?? '', PASSWORD)).ok);
   });
 
-  it('of a password alone does not get past the second factor, which asks for that password once', async () => {
+  it('of the password alone does not pass the second factor, which does not ask for the password again', async () => {
     const loginName = await person();
     const factor = `/v2beta/users/${encodeURIComponent(loginName)}/totp`;
     const { secret } = (await api.call('POST', factor)).body;

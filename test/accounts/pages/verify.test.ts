@@ -21,7 +21,7 @@ async function post(path: string, fields: Record<string, string> | string): Prom
 }
 
 describe('the pages of mail links', () => {
-  it('are sent so that nothing leaks, loads or frames', async () => {
+  it('have headers against leaks, loading and framing', async () => {
     for (const path of ['/ui/verify', '/ui/init']) {
       const response = await fetch(`${api.url}${path}?userId=u&code=c`);
       const policy = response.headers.get('content-security-policy') ?? '';
@@ -37,7 +37,7 @@ describe('the pages of mail links', () => {
     }
   });
 
-  it('put what the link holds into the form, escaped', async () => {
+  it('put the parameters of the link into the form, escaped', async () => {
     const query = new URLSearchParams({ userId: `"><script>alert(1)</script>`, code: `'&<` });
     const text = await (await fetch(`${api.url}/ui/init?${query}`)).text();
     assert.ok(text.includes('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"'));
@@ -45,7 +45,7 @@ describe('the pages of mail links', () => {
     assert.doesNotMatch(text, /<script/);
   });
 
-  it('confirm the address by POST and never by GET', async () => {
+  it('confirm the address by POST, never by GET', async () => {
     const userId = await addHuman(api, orgId, 'old');
     const { code } = await mailCode(api, userId, 'verify_email');
     for (let i = 0; i < 10; i++) {
@@ -58,7 +58,7 @@ describe('the pages of mail links', () => {
     assert.equal((await humanRow(api, userId)).email_verified, true);
   });
 
-  it('set the first password when both fields agree', async () => {
+  it('set the first password if both fields match', async () => {
     const userId = await addHuman(api, orgId);
     const { code } = await mailCode(api, userId, 'initialise');
     const differ = await post('/ui/init', { userId, code, password: 'one', repeated: 'two' });
@@ -76,7 +76,7 @@ describe('the pages of mail links', () => {
     assert.ok((await api.deps.hasher.verify(row.password_hash ?? '', 'pässwörd')).ok);
   });
 
-  it('say the same of a used code, a wrong one and a user who is not there', async () => {
+  it('are the same for a used code, a wrong code and an unknown user', async () => {
     const userId = await addHuman(api, orgId);
     const { code } = await mailCode(api, userId, 'initialise');
     const choice = { password: 'p', repeated: 'p' };
@@ -96,7 +96,7 @@ describe('the pages of mail links', () => {
     assert.match([...shown][0] as string, /has expired/);
   });
 
-  it('answer a form that cannot be read with a page', async () => {
+  it('show a page for a form that cannot be read', async () => {
     const huge = await post('/ui/init', { password: 'x'.repeat(20_000) });
     assert.equal(huge.status, 413);
     assert.match(huge.text, /Something went wrong/);

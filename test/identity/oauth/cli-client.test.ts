@@ -1,4 +1,4 @@
-/** The built-in client of the command line: what it may, and what nobody may with it. */
+/** The built-in client of the command line: what it may do, and what nobody may do with it. */
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { CLI_CLIENT, CLI_SCOPE } from '../../../src/identity/oauth/cli-client.ts';
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => api.stop());
 
-test('it gets a code on any port of the loopback address, and tokens for the API that can be renewed', async () => {
+test('it gets a code on any port of the loopback address, and API tokens that can be refreshed', async () => {
   for (const port of [1024, 51234]) {
     const client = { clientId, redirectUri: `http://127.0.0.1:${port}/callback` };
     const flow = await codeFlow(api, client, { userId: org.userId, scope: CLI_SCOPE });
@@ -28,7 +28,7 @@ test('it gets a code on any port of the loopback address, and tokens for the API
   }
 });
 
-test('its code goes nowhere else', async () => {
+test('its code is sent nowhere else', async () => {
   for (const redirectUri of [
     'http://127.0.0.1:5000/other',
     'https://127.0.0.1:5000/callback',
@@ -44,7 +44,7 @@ test('its code goes nowhere else', async () => {
   }
 });
 
-test('it needs PKCE, and gets nothing for itself', async () => {
+test('it needs PKCE, and gets no token for itself', async () => {
   const client = { clientId, redirectUri: 'http://127.0.0.1:5000/callback' };
   const url = authorizeUrl(api, client, 'v'.repeat(43), { params: { code_challenge: '' } });
   const location = (await new Browser().fetch(url)).headers.get('location') as string;
@@ -53,7 +53,7 @@ test('it needs PKCE, and gets nothing for itself', async () => {
   assert.equal(own.body.error, 'invalid_request');
 });
 
-test('it cannot be removed, and stands in no list', async () => {
+test('it cannot be removed, and is in no list', async () => {
   assert.equal((await api.call('DELETE', `/admin/v1/clients/${clientId}`)).status, 404);
   assert.deepEqual((await api.call('GET', '/admin/v1/clients')).body.result, []);
 });

@@ -27,7 +27,7 @@ before(async () => {
 });
 after(() => api.stop());
 
-test('a code becomes tokens: an ID token about the user, an access token for the API, a refresh token', async () => {
+test('a code gets tokens: an ID token about the user, an access token for the API, a refresh token', async () => {
   const tokens = await tokensOf(api, client, {
     userId: org.userId,
     scope: `openid profile email phone ${API_SCOPE}`,
@@ -64,7 +64,7 @@ async function domainOf(orgId: string): Promise<unknown> {
   return rows[0].primary_domain;
 }
 
-test('userinfo says what the scopes open', async () => {
+test('userinfo returns the claims of the scopes', async () => {
   const info = async (scope: string) => {
     const { access_token: token } = await tokensOf(api, client, { userId: org.userId, scope });
     return (await api.call('GET', '/oidc/v1/userinfo', undefined, { token })).body;
@@ -78,12 +78,12 @@ test('userinfo says what the scopes open', async () => {
   assert.equal((await info(`openid profile ${API_SCOPE}`)).name, 'Ann Arbor');
 });
 
-test('without the scope of the API an access token is 401 on it', async () => {
+test('without the API scope an access token is 401 on the API', async () => {
   const { access_token: token } = await tokensOf(api, client, { userId: org.userId, scope: 'openid profile' });
   assert.equal(await statusWith(api, token), 401);
 });
 
-test('the state comes back, and the issuer with it (RFC 9207)', async () => {
+test('the state is returned with the issuer (RFC 9207)', async () => {
   const { params } = await codeFlow(api, client, { userId: org.userId, params: { state: 'a b&c\0' } });
   assert.deepEqual([params.get('state'), params.get('iss')], ['a b&c\0', api.url]);
 });
@@ -120,7 +120,7 @@ test('a code needs its verifier, its redirect URI and its client', async () => {
   }
 });
 
-test('a code is redeemed once; the second time ends what the first one got', async () => {
+test('a code is redeemed once; a second attempt revokes the tokens of the first', async () => {
   const flow = await codeFlow(api, client, { userId: org.userId });
   const first = await redeem(api, client, flow);
   assert.equal(first.status, 200);
@@ -130,7 +130,7 @@ test('a code is redeemed once; the second time ends what the first one got', asy
   assert.equal((await tokenCall(api, refresh, client)).body.error, 'invalid_grant');
 });
 
-test('of many who redeem a code at once none is left with a token', async () => {
+test('parallel redemptions of a code leave no valid token', async () => {
   for (let round = 0; round < 3; round++) {
     const flow = await codeFlow(api, client, { userId: org.userId });
     const answers = await Promise.all(Array.from({ length: 6 }, () => redeem(api, client, flow)));
@@ -151,7 +151,7 @@ test('an expired code is refused', async () => {
   assert.equal((await redeem(api, client, flow)).body.error, 'invalid_grant');
 });
 
-test('an unknown client or redirect URI is told to the person, not to the address that was sent', async () => {
+test('an unknown client or redirect URI gives an error page, not a redirect', async () => {
   const verifier = 'v'.repeat(43);
   const unknown = { ...client, clientId: 'nobody' };
   const elsewhere = { ...client, redirectUri: 'https://evil.example.com/' };
@@ -170,13 +170,13 @@ test('an unknown client or redirect URI is told to the person, not to the addres
   }
 });
 
-test('a login that is over says so, and no more', async () => {
+test('a login that has ended shows only the expired page', async () => {
   const page = await new Browser().fetch(`${api.url}/oauth/v2/authorize/some-login`);
   assert.equal(page.status, 400);
   assert.match(await page.text(), /This sign-in has expired/);
 });
 
-test('errors of the request go back to the application', async () => {
+test('errors of the request are returned to the application', async () => {
   const url = (params: Record<string, string>) => authorizeUrl(api, client, 'v'.repeat(43), { params });
   for (const [params, error] of [
     [{ prompt: 'none' }, 'login_required'],
@@ -189,7 +189,7 @@ test('errors of the request go back to the application', async () => {
   }
 });
 
-test('who is logged in is not asked again, unless the application wants it', async () => {
+test('a logged-in user is not asked again, unless the application requests it', async () => {
   const browser = new Browser();
   const first = await tokensOf(api, client, { userId: org.userId, browser });
   const again = (params: Record<string, string> = {}) =>
@@ -213,7 +213,7 @@ test('a login hint reaches the login page', async () => {
   assert.equal(interaction?.params.login_hint, 'ann@acme');
 });
 
-test('a response by form post submits itself under a policy that lets only its script run', async () => {
+test('a response by form post submits itself under a policy that allows only its script', async () => {
   const browser = new Browser();
   await tokensOf(api, client, { userId: org.userId, browser });
   const params = { response_mode: 'form_post' };

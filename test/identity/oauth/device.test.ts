@@ -1,4 +1,4 @@
-/** The device flow (RFC 8628), the device by hand and the person without a browser; with one in test/browser/device.test.ts. */
+/** The device flow (RFC 8628) over plain HTTP; with a browser in test/browser/device.test.ts. */
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { CLI_CLIENT, CLI_SCOPE, DEVICE_CODE } from '../../../src/identity/oauth/cli-client.ts';
@@ -22,7 +22,7 @@ const begin = async (scope = CLI_SCOPE): Promise<Answer['body']> => {
 };
 const poll = (code: string): Promise<Answer> => tokenCall(api, { grant_type: DEVICE_CODE, device_code: code }, CLIENT);
 
-/** Sends a form of the pages, with the token of the page before. */
+/** Submits a form of the pages, with the token of the previous page. */
 async function send(browser: Browser, page: string, fields: Record<string, string>): Promise<Response> {
   const xsrf = /name="xsrf" value="(\w+)"/.exec(page)?.[1] ?? '';
   const body = new URLSearchParams({ xsrf, ...fields });
@@ -33,7 +33,7 @@ async function openPage(browser: Browser): Promise<string> {
   return (await browser.fetch(`${api.url}/ui/device`)).text();
 }
 
-/** From the code to the answer of the last page. */
+/** From entering the code to the response of the last page. */
 async function approve(userCode: string, userId: string, browser = new Browser()): Promise<Response> {
   const asked = await (await send(browser, await openPage(browser), { user_code: userCode })).text();
   const response = await send(browser, asked, { user_code: userCode, confirm: 'yes' });
@@ -41,7 +41,7 @@ async function approve(userCode: string, userId: string, browser = new Browser()
   return uid ? browser.fetch(await finishLogin(api, uid, userId)) : response;
 }
 
-test('a device waits, a person types its code and agrees, and the device gets its tokens, once', async () => {
+test('a device waits, a user enters its code and confirms, and the device gets its tokens, once', async () => {
   const { device_code: code, user_code: typed, ...rest } = await begin();
   assert.deepEqual(rest, {
     verification_uri: `${api.url}/ui/device`,
@@ -63,10 +63,10 @@ test('a device waits, a person types its code and agrees, and the device gets it
   assert.equal(renewed.status, 200);
 
   assert.equal((await poll(code)).body.error, 'invalid_grant');
-  assert.equal(await statusWith(api, renewed.body.access_token), 401, 'a code that comes twice ends the grant');
+  assert.equal(await statusWith(api, renewed.body.access_token), 401, 'reuse of a code revokes the grant');
 });
 
-test('whoever is logged in is asked all the same, but for no password', async () => {
+test('a logged-in user must confirm too, but without a password', async () => {
   const browser = new Browser();
   await approve((await begin()).user_code, org.userId, browser);
   const second = await begin();
@@ -75,7 +75,7 @@ test('whoever is logged in is asked all the same, but for no password', async ()
   assert.equal((await poll(second.device_code)).status, 200);
 });
 
-test('who says no, or cancels the login, leaves the device outside', async () => {
+test('a user who cancels the confirmation or the login gives the device no access', async () => {
   for (const how of ['abort', 'cancel']) {
     const { device_code: code, user_code: typed } = await begin();
     const browser = new Browser();
@@ -97,7 +97,7 @@ async function cancelled(browser: Browser, uid: string): Promise<Response> {
   return browser.fetch(interaction.returnTo);
 }
 
-test('a code that is wrong, used, expired or missing is asked for again', async () => {
+test('a wrong, used, expired or missing code shows the form again', async () => {
   const used = await begin();
   await approve(used.user_code, org.userId);
   const expired = await begin();
@@ -122,7 +122,7 @@ test('a code that is wrong, used, expired or missing is asked for again', async 
   assert.equal((await poll(expired.device_code)).body.error, 'expired_token');
 });
 
-test('a form without its token, or of another browser, does nothing', async () => {
+test('a form without its token or from another browser has no effect', async () => {
   const { device_code: code, user_code: typed } = await begin();
   const [browser, other] = [new Browser(), new Browser()];
   const page = await openPage(browser);
@@ -138,13 +138,13 @@ test('a form without its token, or of another browser, does nothing', async () =
   assert.equal((await poll(code)).body.error, 'authorization_pending');
 });
 
-test('the way back from a login needs the browser that went there', async () => {
+test('the return from a login requires the same browser', async () => {
   const response = await new Browser().fetch(`${api.url}/ui/device/no-such-login`);
   assert.equal(response.status, 400);
   assert.match(await response.text(), /This sign-in has expired/);
 });
 
-test('what the database holds is good for nothing', async () => {
+test('the contents of the database cannot be used as codes', async () => {
   const { device_code: code, user_code: typed } = await begin();
   const browser = new Browser();
   const asked = await (await send(browser, await openPage(browser), { user_code: typed })).text();
@@ -152,14 +152,14 @@ test('what the database holds is good for nothing', async () => {
   const { rows } = await api.deps.pool.query('select id_hash, to_jsonb(m)::text as text from oauth_models m');
   const all = rows.map((row) => row.text).join('\n');
   for (const secret of [code, typed, typed.replace('-', '')]) assert(!all.includes(secret));
-  // The handle by which the login finds the device code is no device code.
+  // The handle by which the login finds the device code is not a device code.
   const handle = /"deviceCode": ?"(row~[\w-]+)"/.exec(all)?.[1] as string;
   await browser.fetch(await finishLogin(api, uid, org.userId));
   assert.equal((await poll(handle)).body.error, 'invalid_request');
   assert.equal((await poll(code)).status, 200);
 });
 
-test('a user who is locked meanwhile lets nobody in', async () => {
+test('a user who is locked during the flow cannot authorize a device', async () => {
   const { body } = await api.call('POST', '/v2beta/users/human', {
     organization: { orgId: org.orgId },
     profile: { givenName: 'Bea', familyName: 'Brook' },
@@ -172,20 +172,20 @@ test('a user who is locked meanwhile lets nobody in', async () => {
   assert.equal((await poll(code)).body.error, 'invalid_grant');
 });
 
-test('only a client with that grant begins it', async () => {
+test('only a client with the grant type can start it', async () => {
   const other = await addClient(api, { authMethod: 'none' });
   assert.equal((await post(api, '/oauth/v2/device_authorization', {}, other)).body.error, 'invalid_request');
   const nobody = { clientId: 'no-such-client' };
   assert.equal((await post(api, '/oauth/v2/device_authorization', {}, nobody)).body.error, 'invalid_client');
 });
 
-test('without the scope of the API the token is none for it', async () => {
+test('without the API scope the token is not valid for the API', async () => {
   const { device_code: code, user_code: typed } = await begin('openid profile');
   await approve(typed, org.userId);
   assert.equal(await statusWith(api, (await poll(code)).body.access_token), 401);
 });
 
-test('beginning it and typing codes count as tries', async (t) => {
+test('starting it and entering codes count as attempts', async (t) => {
   const limited = await startApi({ env: { RATE_LIMIT_LOGINS: '2' } });
   t.after(() => limited.stop());
   const begun = () => post(limited, '/oauth/v2/device_authorization', {}, CLIENT);
@@ -194,7 +194,7 @@ test('beginning it and typing codes count as tries', async (t) => {
   assert.equal((await fetch(`${limited.url}/ui/device`, { method: 'POST' })).status, 429);
 });
 
-test('the address with the code in it asks as well', async () => {
+test('the link with the code also asks for confirmation', async () => {
   const { user_code: typed } = await begin();
   const browser = new Browser();
   const response = await browser.fetch(`${api.url}/ui/device?user_code=${typed}`);

@@ -20,7 +20,7 @@ import {
 
 const PUBLIC = 'https://id.example.com/idp';
 
-describe('behind a proxy that ends TLS and takes a path off', () => {
+describe('behind a proxy that terminates TLS and removes a path', () => {
   let api: TestApi;
   before(async () => {
     api = await startApi({ env: { BASE_URL: PUBLIC, TRUST_PROXY: '1' } });
@@ -28,7 +28,7 @@ describe('behind a proxy that ends TLS and takes a path off', () => {
   after(() => api.stop());
   const route = (url: string) => url.replace(PUBLIC, api.url);
 
-  test('all addresses are those of the issuer, whatever the request says', async () => {
+  test('all addresses are based on the issuer, whatever the request says', async () => {
     const lies = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'ftp', forwarded: 'host=evil.example' };
     const { body } = await api.call('GET', '/.well-known/openid-configuration', undefined, { headers: lies });
     assert.equal(body.issuer, PUBLIC);
@@ -39,7 +39,7 @@ describe('behind a proxy that ends TLS and takes a path off', () => {
     assert.equal(JSON.parse(direct).token_endpoint, `${PUBLIC}/oauth/v2/token`);
   });
 
-  /** With a Host header of one's own, which fetch does not send. */
+  /** With a custom Host header, which fetch does not send. */
   async function byHost(host: string, path: string): Promise<{ body: string }> {
     const response = await new Promise<NodeJS.ReadableStream>((resolve, reject) => {
       get(api.url + path, { headers: { host } }, resolve).on('error', reject);
@@ -47,7 +47,7 @@ describe('behind a proxy that ends TLS and takes a path off', () => {
     return { body: await text(response) };
   }
 
-  test('the code flow stays at the public address, with cookies for it alone', async () => {
+  test('the code flow stays at the public address, with cookies only for it', async () => {
     const org = await api.setupOrg();
     const client = await addClient(api);
     const browser = new Browser(route);
@@ -84,7 +84,7 @@ describe('errors', () => {
   });
   after(() => api.stop());
 
-  test('an address or a method that is not there is told as RFC 6749 tells errors', async () => {
+  test('an unknown address or method gives an error in the form of RFC 6749', async () => {
     for (const [method, path, status, allow] of [
       ['GET', '/oauth/v2/token', 405, 'OPTIONS, POST'],
       ['DELETE', '/oauth/v2/authorize?client_id=x', 405, 'GET, HEAD'],
@@ -103,7 +103,7 @@ describe('errors', () => {
     assert.equal((await api.call('POST', '/.well-known/openid-configuration')).status, 405);
   });
 
-  test('a program gets JSON even where it asks for HTML; only people get pages', async () => {
+  test('a program gets JSON even if it requests HTML; only people get pages', async () => {
     const headers = { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' };
     const answer = await api.call('POST', '/oauth/v2/token', 'grant_type=x&client_id=nobody', { headers, token: null });
     assert.deepEqual([answer.status, answer.body.error], [401, 'invalid_client']);
@@ -126,7 +126,7 @@ describe('errors', () => {
     }
   });
 
-  /** The same service, once its database answers with this. */
+  /** The same service with a database that answers like this. */
   async function withFault(t: { after(fn: () => unknown): void }, fault: Error) {
     let isBroken = false;
     const pool = new Proxy(api.deps.pool, {
@@ -149,7 +149,7 @@ describe('errors', () => {
     ['/oauth/v2/revoke', 'token=x&client_id=x'],
   ] as const;
 
-  test('a database that does not answer is 503, and may be asked again', async (t) => {
+  test('a database that does not answer is 503, and the request may be retried', async (t) => {
     const { url } = await withFault(t, Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }));
     for (const [path, body] of bodies) {
       const answer = await fetch(url + path, { method: 'POST', body: new URLSearchParams(body) });
@@ -161,7 +161,7 @@ describe('errors', () => {
     assert.match(await page.text(), /Something went wrong on our side/);
   });
 
-  test('a fault of ours is logged with the id of the request, and nothing of it is told', async (t) => {
+  test('an internal error is logged with the request id, and its details are hidden', async (t) => {
     const { url, logged } = await withFault(t, new Error('select secret from somewhere'));
     const asked = [
       ...bodies.map(([path, body]) => [path, { method: 'POST', body: new URLSearchParams(body) }] as const),
@@ -192,7 +192,7 @@ describe('applications in a browser', () => {
   });
   after(() => api.stop());
 
-  test('may call from where people are sent back to, and from nowhere else', async () => {
+  test('may call from the origin of their redirect URI, and from nowhere else', async () => {
     const spa = await addClient(api, { authMethod: 'none' });
     const withSecret = await addClient(api);
     const call = async (clientId: string, origin: string) => {

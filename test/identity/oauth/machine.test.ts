@@ -55,7 +55,7 @@ function assertion(machine: Machine, claims: JWTPayload = {}, header: Record<str
 const grant = async (machine: Machine, scope = `openid ${API_SCOPE}`, claims?: JWTPayload) =>
   tokenCall(api, { grant_type: JWT_BEARER, assertion: await assertion(machine, claims), scope });
 
-test('a signed assertion becomes an access token, without any client authentication', async () => {
+test('a signed assertion gets an access token, without client authentication', async () => {
   const machine = await machineWithKey();
   const { status, body } = await grant(machine);
   assert.deepEqual(
@@ -67,7 +67,7 @@ test('a signed assertion becomes an access token, without any client authenticat
   assert.deepEqual([info.status, info.body], [200, { sub: machine.userId }]);
 });
 
-test('the client id of an assertion does not matter, as the assertion says who is asking', async () => {
+test('the client id of an assertion does not matter, as the assertion identifies the caller', async () => {
   const machine = await machineWithKey();
   for (const clientId of [machine.userId, 'whatever', '\0']) {
     const form = { grant_type: JWT_BEARER, assertion: await assertion(machine), client_id: clientId };
@@ -75,14 +75,14 @@ test('the client id of an assertion does not matter, as the assertion says who i
   }
 });
 
-test('the token endpoint is good as audience too, and several audiences', async () => {
+test('the token endpoint is also a valid audience, as are several audiences', async () => {
   const machine = await machineWithKey();
   for (const aud of [`${api.url}/oauth/v2/token`, ['https://other.example', api.url]]) {
     assert.equal((await grant(machine, API_SCOPE, { aud })).status, 200);
   }
 });
 
-test('an assertion that is not good is refused, and what is wrong with it is said', async () => {
+test('an invalid assertion is refused with the reason', async () => {
   const machine = await machineWithKey();
   const now = Math.floor(Date.now() / 1000);
   for (const [claims, words] of [
@@ -102,7 +102,7 @@ test('an assertion that is not good is refused, and what is wrong with it is sai
   }
 });
 
-test('what is no assertion of a key that is there is refused', async () => {
+test('an assertion without a known key is refused', async () => {
   const machine = await machineWithKey();
   const other = await machineWithKey();
   const hs256 = await new SignJWT({ iss: machine.userId, sub: machine.userId, aud: api.url })
@@ -122,7 +122,7 @@ test('what is no assertion of a key that is there is refused', async () => {
   assert.deepEqual([missing.status, missing.body.error], [400, 'invalid_request']);
 });
 
-test('a key that has expired or was removed signs nothing any more; a user who is not active neither', async () => {
+test('an expired or removed key is refused, as is the key of an inactive user', async () => {
   const machine = await machineWithKey();
   const before = (await grant(machine)).body.access_token;
   const refusedThen = async () => assert.equal((await grant(machine)).body.error, 'invalid_grant');
@@ -136,13 +136,13 @@ test('a key that has expired or was removed signs nothing any more; a user who i
   await refusedThen();
   assert.equal(await statusWith(api, before), 401);
   await api.call('POST', `/v2beta/users/${machine.userId}/unlock`);
-  assert.equal(await statusWith(api, before), 401, 'a token that ended does not come back');
+  assert.equal(await statusWith(api, before), 401, 'a revoked token does not come back');
   const path = `/management/v1/users/${machine.userId}/keys/${machine.keyId}`;
   assert.equal((await api.call('DELETE', path)).status, 200);
   await refusedThen();
 });
 
-test('client credentials of a machine user become an access token', async () => {
+test('client credentials of a machine user get an access token', async () => {
   const machine = await machineWithSecret();
   const form = { grant_type: 'client_credentials', scope: `openid ${API_SCOPE}` };
   const { status, body } = await tokenCall(api, form, machine);
@@ -170,7 +170,7 @@ test('a wrong, removed or replaced secret is refused', async () => {
   await refused(again);
 });
 
-test('scopes that are not to be had are refused by name', async () => {
+test('scopes that are not allowed are refused by name', async () => {
   const machine = await machineWithSecret();
   for (const scope of ['nonsense', `${API_SCOPE} nonsense`, 'offline_access']) {
     const { status, body } = await tokenCall(api, { grant_type: 'client_credentials', scope }, machine);
@@ -192,7 +192,7 @@ test('a registered client may act for itself, but has no rights on the API', asy
   assert.equal(refused.body.error, 'invalid_scope');
 });
 
-test('a client does not get a grant that it was not registered for, nor one that nobody has', async () => {
+test('a client cannot use a grant type that it is not registered for, nor an unknown one', async () => {
   const client = await addClient(api);
   const answer = await tokenCall(api, { grant_type: 'client_credentials' }, client);
   assert.deepEqual([answer.status, answer.body.error], [400, 'invalid_request']);
@@ -200,7 +200,7 @@ test('a client does not get a grant that it was not registered for, nor one that
   assert.deepEqual([unknown.status, unknown.body.error], [400, 'unsupported_grant_type']);
 });
 
-test('a machine user whose id is that of a client is not that client', async () => {
+test('a machine user with the id of a client is not that client', async () => {
   const client = await addClient(api, { grantTypes: ['client_credentials'], redirectUris: [] });
   const { clientSecret } = await machineWithSecret({ userId: client.clientId });
   const form = { grant_type: 'client_credentials' };
@@ -210,7 +210,7 @@ test('a machine user whose id is that of a client is not that client', async () 
 
 const jwtMachine = { accessTokenType: 'ACCESS_TOKEN_TYPE_JWT' };
 
-test('a machine user gets JWTs where it was made for them, of the form of RFC 9068', async () => {
+test('a machine user with that access token type gets JWTs in the form of RFC 9068', async () => {
   const machine = await machineWithKey(jwtMachine);
   const { body } = await grant(machine);
   const keys = createRemoteJWKSet(new URL(`${api.url}/oauth/v2/keys`));
@@ -228,10 +228,10 @@ test('a machine user gets JWTs where it was made for them, of the form of RFC 90
   assert.equal(await statusWith(api, body.access_token), 200);
   const info = await api.call('GET', '/oidc/v1/userinfo', undefined, { token: body.access_token });
   assert.equal(info.body.sub, machine.userId);
-  assert.equal(await statusWith(api, jti as string), 401, 'the id of a token is no token');
+  assert.equal(await statusWith(api, jti as string), 401, 'the id of a token is not a token');
 });
 
-test('a JWT by client credentials works as well, and ends with its user', async () => {
+test('a JWT from client credentials works too, and ends with its user', async () => {
   const machine = await machineWithSecret(jwtMachine);
   const { body } = await tokenCall(api, { grant_type: 'client_credentials', scope: API_SCOPE }, machine);
   assert.equal(decodeJwt(body.access_token).client_id, machine.clientId);
@@ -240,7 +240,7 @@ test('a JWT by client credentials works as well, and ends with its user', async 
   assert.equal(await statusWith(api, body.access_token), 401);
 });
 
-test('a JWT that we did not issue is 401, whoever signed it and however', async () => {
+test('a JWT that we did not issue is 401, whatever its signature', async () => {
   const machine = await machineWithKey(jwtMachine);
   const { access_token: token } = (await grant(machine)).body;
   const [header, payload, signature] = token.split('.');

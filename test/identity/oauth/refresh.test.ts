@@ -40,7 +40,7 @@ const refresh = (token: string, app = client, more = {}) =>
 
 const OFFLINE = `openid offline_access ${API_SCOPE}`;
 
-test('a refresh token gives another access token and ID token; scopes may be fewer, never more', async () => {
+test('a refresh token gets a new access token and ID token; with fewer scopes, never more', async () => {
   const first = await tokensOf(api, client, { userId: org.userId });
   const { status, body } = await refresh(first.refresh_token);
   assert.equal(status, 200);
@@ -57,7 +57,7 @@ test('a client without the grant gets no refresh token', async () => {
   assert.equal((await tokensOf(api, app, { userId: org.userId, scope: OFFLINE })).refresh_token, undefined);
 });
 
-test('a public client gets another refresh token with each use; one that comes twice ends them all', async () => {
+test('a public client gets a new refresh token with each use; reuse of an old one revokes all', async () => {
   const first = await tokensOf(api, spa, { userId: org.userId });
   const second = (await refresh(first.refresh_token, spa)).body;
   assert.notEqual(second.refresh_token, first.refresh_token);
@@ -66,7 +66,7 @@ test('a public client gets another refresh token with each use; one that comes t
   assert.equal(await statusWith(api, second.access_token), 401);
 });
 
-test('of many who use a rotating refresh token at once none is left with one', async () => {
+test('parallel uses of a rotating refresh token leave no valid one', async () => {
   const { refresh_token: token } = await tokensOf(api, spa, { userId: org.userId });
   const answers = await Promise.all(Array.from({ length: 6 }, () => refresh(token, spa)));
   for (const { body } of answers.filter((answer) => answer.status === 200)) {
@@ -82,7 +82,7 @@ test('a client with a secret keeps its refresh token until it is old', async () 
   assert.notEqual((await refresh(first.refresh_token)).body.refresh_token, first.refresh_token);
 });
 
-/** Makes all rows of a kind as old as if time had passed. */
+/** Ages all rows of a kind. */
 async function backDate(kind: string, seconds: number): Promise<void> {
   await api.deps.pool.query(
     `update oauth_models set expires_at = expires_at - $2 * interval '1 second', payload = (payload::jsonb || jsonb_build_object(
@@ -92,7 +92,7 @@ async function backDate(kind: string, seconds: number): Promise<void> {
   );
 }
 
-test('a refresh token is good for 30 days, and its replacements for 90 in all', async () => {
+test('a refresh token is valid for 30 days, with its replacements for 90 in all', async () => {
   const first = await tokensOf(api, spa, { userId: org.userId, scope: OFFLINE });
   await backDate('RefreshToken', 29 * 86_400);
   const second = (await refresh(first.refresh_token, spa)).body;
@@ -111,7 +111,7 @@ test('an access token ends after an hour', async () => {
   assert.equal((await api.call('GET', '/oidc/v1/userinfo', undefined, { token })).status, 401);
 });
 
-/** Logs out as a browser does that runs scripts. */
+/** Logs out like a browser with scripts. */
 async function logOut(browser: Browser, query: Record<string, string>, choice: Record<string, string>) {
   const page = await browser.fetch(`${api.url}/oidc/v1/end_session?${new URLSearchParams(query)}`);
   const markup = await page.text();
@@ -122,14 +122,14 @@ async function logOut(browser: Browser, query: Record<string, string>, choice: R
   return { page, markup, done };
 }
 
-test('logging out ends the session in the browser and the tokens that came of it, not those for offline use', async () => {
+test('logout ends the browser session and its tokens, but not offline tokens', async () => {
   const browser = new Browser();
   const bound = await tokensOf(api, client, { userId: org.userId, browser });
   const free = await tokensOf(api, spa, { userId: org.userId, browser, scope: OFFLINE });
   assert(free.scope.includes('offline_access'));
   const query = { id_token_hint: bound.id_token, post_logout_redirect_uri: AFTER_LOGOUT, state: 's' };
   const { page, markup, done } = await logOut(browser, query, { logout: 'yes' });
-  // Whose login it was is shown, so the page's script answers for the person.
+  // The hint names the user, so the page's script submits the form for them.
   assert.match(markup, /<script nonce="([^"]+)">document.querySelector\("button\[name=logout\]"\).click\(\)<\/script>/);
   assert.match(page.headers.get('content-security-policy') as string, /form-action 'self' https:\/\/app.example.com;/);
   assert.deepEqual([done.status, done.headers.get('location')], [303, `${AFTER_LOGOUT}?state=s`]);
@@ -140,7 +140,7 @@ test('logging out ends the session in the browser and the tokens that came of it
   assert(loginUid(await browser.fetch(authorizeUrl(api, client, 'v'.repeat(43)))));
 });
 
-test('without a hint the person is asked, and may stay', async () => {
+test('without a hint the user is asked, and may stay signed in', async () => {
   const browser = new Browser();
   const tokens = await tokensOf(api, client, { userId: org.userId, browser });
   const stay = await logOut(browser, {}, {});
@@ -152,7 +152,7 @@ test('without a hint the person is asked, and may stay', async () => {
   assert.equal(await statusWith(api, tokens.access_token), 401);
 });
 
-test('nobody is sent to an address after logging out that is not registered', async () => {
+test('after logout nobody is sent to an unregistered address', async () => {
   const query = new URLSearchParams({
     client_id: client.clientId,
     post_logout_redirect_uri: 'https://evil.example.com/',
@@ -161,7 +161,7 @@ test('nobody is sent to an address after logging out that is not registered', as
   assert.deepEqual([answer.status, answer.body.error], [400, 'invalid_request']);
 });
 
-test('another user who logs in to the same browser is kept apart from the first', async () => {
+test('another user in the same browser is kept separate from the first', async () => {
   const browser = new Browser();
   const first = await tokensOf(api, client, { userId: org.userId, browser });
   const other = await api.setupOrg();
@@ -179,7 +179,7 @@ test('another user who logs in to the same browser is kept apart from the first'
   assert.equal(await statusWith(api, first.access_token), 401);
 });
 
-test('what a user has ends when it is not active any more', async () => {
+test('sessions and tokens end when their user is no longer active', async () => {
   const states = [
     (userId: string) => api.call('POST', `/v2beta/users/${userId}/deactivate`),
     (userId: string) => api.call('POST', `/v2beta/users/${userId}/lock`),
@@ -201,7 +201,7 @@ test('what a user has ends when it is not active any more', async () => {
   }
 });
 
-test('what was granted to a client ends with it', async () => {
+test('grants end with their client', async () => {
   const app = await addClient(api);
   const tokens = await tokensOf(api, app, { userId: org.userId, scope: OFFLINE });
   assert.equal((await api.call('DELETE', `/admin/v1/clients/${app.clientId}`)).status, 200);
@@ -210,7 +210,7 @@ test('what was granted to a client ends with it', async () => {
   assert.deepEqual([answer.status, answer.body.error], [401, 'invalid_client']);
 });
 
-test('any process answers for any other', async (t) => {
+test('any process can serve any request', async (t) => {
   const deps = { ...api.deps, oauth: await openProvider(api.deps) };
   const server = await listen(buildApp(deps), { host: '127.0.0.1', port: 0 });
   t.after(() => server.stop(1000));
@@ -232,7 +232,7 @@ function callTo(url: string): TestApi['call'] {
   };
 }
 
-test('a session that gets another id can be found all the while', async () => {
+test('a session can always be found while its id changes', async () => {
   const { Session } = api.deps.oauth.current();
   const session = await Session.get({ req: { headers: {} }, res: {} } as never);
   session.accountId = org.userId;
@@ -252,7 +252,7 @@ test('a session that gets another id can be found all the while', async () => {
   assert.equal((await Session.find(session.jti))?.accountId, org.userId);
 });
 
-test('no row holds what was handed out', async () => {
+test('no row holds an issued value', async () => {
   const browser = new Browser();
   const flow = await codeFlow(api, client, { userId: org.userId, browser });
   const { rows: codes } = await api.deps.pool.query('select * from oauth_models');
@@ -264,7 +264,7 @@ test('no row holds what was handed out', async () => {
   for (const secret of [body.access_token, body.refresh_token, session]) assert(!text.includes(secret));
 });
 
-test('what has expired is swept, and nothing else', async () => {
+test('only expired rows are swept', async () => {
   const kept = await tokensOf(api, client, { userId: org.userId });
   await api.deps.pool.query(
     `insert into oauth_models (id_hash, kind, payload, expires_at)
@@ -276,7 +276,7 @@ test('what has expired is swept, and nothing else', async () => {
   assert.equal((await refresh(kept.refresh_token)).status, 200);
 });
 
-/** Does `work` while a transaction holds what it has written, and commits that once the work waits for it. */
+/** Runs `work` during an open transaction, and commits that once the work waits for it. */
 async function during<T>(statement: string, value: string, work: () => Promise<T>): Promise<T> {
   const { pool } = api.deps;
   const holder = await pool.connect();
@@ -289,7 +289,7 @@ async function during<T>(statement: string, value: string, work: () => Promise<T
         const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
         return (await pool.query(waiting)).rowCount;
       },
-      { what: 'somebody to wait for the row' },
+      { what: 'the work to wait for the row' },
     );
     await holder.query('commit');
     return await working;
@@ -298,7 +298,7 @@ async function during<T>(statement: string, value: string, work: () => Promise<T
   }
 }
 
-test('a token that is being made while its user is locked, or its grant ended, is not made', async () => {
+test('no token is issued while its user is being locked or its grant revoked', async () => {
   const { userId } = await api.setupOrg();
   const tokens = await tokensOf(api, client, { userId, scope: OFFLINE });
   const flow = await codeFlow(api, client, { userId });

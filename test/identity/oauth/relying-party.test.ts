@@ -1,4 +1,4 @@
-/** The token endpoint and its neighbours through `openid-client`, a certified relying party; the code flow is in test/browser. */
+/** The token endpoint and others through `openid-client`, a certified relying party; code flow in test/browser. */
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import test, { after, before } from 'node:test';
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => api.stop());
 
-/** Loopback without TLS is the only thing that is special here. */
+/** The only special setting is that loopback is used without TLS. */
 const discover = (clientId: string, auth?: string | oidc.ClientAuth) =>
   oidc.discovery(
     new URL(api.url),
@@ -86,7 +86,7 @@ test('a resource server introspects personal access tokens', async () => {
   assert.equal((await oidc.tokenIntrospection(config, token)).sub, userId);
 });
 
-test('both kinds of discovery are there', async () => {
+test('both discovery documents exist', async () => {
   for (const algorithm of ['oidc', 'oauth2'] as const) {
     const options = { algorithm, execute: [oidc.allowInsecureRequests] };
     const config = await oidc.discovery(new URL(api.url), 'x', undefined, undefined, options);

@@ -12,14 +12,14 @@ import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { addClient, type TestClient, tokensOf } from '../../support/oauth.ts';
 import { testDatabase } from '../../support/stores/postgres.ts';
 
-/** A database without keys, and what is needed to make some. */
+/** A database without keys, and the dependencies to create some. */
 async function setUp(t: { name: string; after(fn: () => unknown): void }) {
   const { pool, drop } = await testDatabase(t);
   t.after(drop);
   const secrets = openSecrets(randomBytes(32).toString('base64'));
   const deps = { pool, secrets, config: { SIGNING_KEY_ROTATE_DAYS: 90 } };
   const ids = async () => (await currentKeys(deps)).keys.map((key) => key.kid);
-  /** As if time had passed. */
+  /** Ages the keys. */
   const passed = (time: string) => pool.query(`update signing_keys set signs_from = signs_from - $1::interval`, [time]);
   return { pool, deps, ids, passed };
 }
@@ -34,7 +34,7 @@ test('processes that start at once share one first key', async (t) => {
   assert(secretPart.length > 300 && !rows[0].sealed_jwk.includes(secretPart));
 });
 
-test('the next key is published before it signs, and the one before for as long as what it signed', async (t) => {
+test('the next key is published before it signs, the previous one as long as its signatures are valid', async (t) => {
   const { ids, passed, pool } = await setUp(t);
   const [first] = await ids();
   await passed('89 days');
@@ -52,10 +52,10 @@ test('the next key is published before it signs, and the one before for as long 
   await passed('75 days');
   await ids();
   const { rows } = await pool.query('select id from signing_keys order by id');
-  assert.equal(rows[0].id, next, 'the first one is not kept any longer');
+  assert.equal(rows[0].id, next, 'the first one is removed');
 });
 
-test('processes that rotate at once make one key', async (t) => {
+test('processes that rotate at once create one key', async (t) => {
   const { deps, passed } = await setUp(t);
   await currentKeys(deps);
   await passed('90 days');
@@ -63,7 +63,7 @@ test('processes that rotate at once make one key', async (t) => {
   assert.equal((await currentKeys(deps)).keys.length, 2);
 });
 
-test('a key that was not rotated in time signs until the next one was published for long enough', async (t) => {
+test('a key that was not rotated in time signs until the next one has been published long enough', async (t) => {
   const { ids, passed } = await setUp(t);
   const [first] = await ids();
   await passed('400 days');
@@ -72,7 +72,7 @@ test('a key that was not rotated in time signs until the next one was published 
   assert.notEqual((await ids())[0], first);
 });
 
-test('keys of another ENCRYPTION_KEY stop the start with a sentence', async (t) => {
+test('keys of another ENCRYPTION_KEY stop the start with one message', async (t) => {
   const { deps } = await setUp(t);
   await currentKeys(deps);
   const secrets = openSecrets(randomBytes(32).toString('base64'));
@@ -83,12 +83,12 @@ test('keys of another ENCRYPTION_KEY stop the start with a sentence', async (t) 
   });
 });
 
-test('a running process signs with a key that another one made', async (t) => {
+test('a running process signs with a key that another one created', async (t) => {
   const api: TestApi = await startApi();
   t.after(() => api.stop());
   const org: SetUp = await api.setupOrg();
   const client: TestClient = await addClient(api);
-  // One that looks at the keys with each request, where a real one would every ten seconds.
+  // This one reads the keys with each request, a real one every ten seconds.
   const deps = { ...api.deps, oauth: await openProvider(api.deps, 0) };
   const server = await listen(buildApp(deps), { host: '127.0.0.1', port: 0 });
   t.after(() => server.stop(1000));

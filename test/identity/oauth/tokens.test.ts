@@ -15,7 +15,7 @@ import {
 let api: TestApi;
 let org: SetUp;
 let client: TestClient;
-/** A resource server: somebody with a secret who looks tokens up. */
+/** A resource server: a client with a secret that introspects tokens. */
 let resource: TestClient;
 let spa: TestClient;
 before(async () => {
@@ -32,7 +32,7 @@ const introspect = async (token: string, by = resource, more: Form = {}) =>
 const revoke = (token: string, by: Omit<TestClient, 'redirectUri'>, more: Form = {}) =>
   post(api, '/oauth/v2/revoke', { token, ...more }, by);
 
-/** A machine user as a client, and an access token of it. */
+/** A machine user as a client, with an access token. */
 async function machine(accessTokenType: string): Promise<{ client: TestClient; token: string }> {
   const name = unique('machine');
   const fields = { userName: name, name, accessTokenType };
@@ -46,7 +46,7 @@ async function machine(accessTokenType: string): Promise<{ client: TestClient; t
 const OPAQUE = 'ACCESS_TOKEN_TYPE_BEARER';
 const JWT = 'ACCESS_TOKEN_TYPE_JWT';
 
-test('a resource server looks up whose an access token is, and what for', async () => {
+test('a resource server introspects the user and scope of an access token', async () => {
   const { access_token: token } = await tokensOf(api, client, { userId: org.userId });
   for (const hint of ['access_token', 'refresh_token', 'nonsense']) {
     const { iat, exp, ...seen } = await introspect(token, resource, { token_type_hint: hint });
@@ -62,7 +62,7 @@ test('a resource server looks up whose an access token is, and what for', async 
   }
 });
 
-test('tokens of machine users are looked up alike, opaque and JWT', async () => {
+test('tokens of machine users are introspected the same way, opaque and JWT', async () => {
   for (const type of [OPAQUE, JWT]) {
     const { client: self, token } = await machine(type);
     for (const by of [resource, self]) {
@@ -72,7 +72,7 @@ test('tokens of machine users are looked up alike, opaque and JWT', async () => 
   }
 });
 
-test('a personal access token is looked up like any other, and is not good once it is removed', async () => {
+test('a personal access token is introspected like any other, and is inactive once it is removed', async () => {
   const { userId, token } = await api.machine(org.orgId);
   const { iat, ...seen } = await introspect(token);
   assert.deepEqual(seen, {
@@ -94,7 +94,7 @@ test('a personal access token is looked up like any other, and is not good once 
   assert.deepEqual(await introspect(other), { active: false });
 });
 
-test('whatever is no good token is inactive, and nothing else is said', async () => {
+test('an invalid token is inactive, without further details', async () => {
   const tokens = await tokensOf(api, client, { userId: org.userId });
   const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln';
   for (const token of ['x', jwt, tokens.id_token, `${tokens.access_token}x`, 'eyJhbGciOiJub25lIn0', '\0']) {
@@ -102,7 +102,7 @@ test('whatever is no good token is inactive, and nothing else is said', async ()
   }
 });
 
-test('who shows no credentials looks nothing up, a public client only its own', async () => {
+test('introspection requires credentials; a public client sees only its own tokens', async () => {
   const theirs = await tokensOf(api, client, { userId: org.userId });
   const own = await tokensOf(api, spa, { userId: org.userId });
   const { clientId } = client;
@@ -113,20 +113,20 @@ test('who shows no credentials looks nothing up, a public client only its own', 
   assert.equal((await introspect(own.access_token, spa)).active, true);
 });
 
-test('a refresh token is looked up by its own client only', async () => {
+test('only its own client introspects a refresh token', async () => {
   const { refresh_token: token } = await tokensOf(api, client, { userId: org.userId });
   assert.deepEqual(await introspect(token), { active: false });
   assert.equal((await introspect(token, client)).active, true);
 });
 
-test('a revoked access token is gone', async () => {
+test('a revoked access token is invalid', async () => {
   const { access_token: token } = await tokensOf(api, client, { userId: org.userId });
   assert.equal((await revoke(token, client)).status, 200);
   assert.equal(await statusWith(api, token), 401);
   assert.deepEqual(await introspect(token), { active: false });
 });
 
-test('a revoked refresh token takes the access tokens of its login along', async () => {
+test('revoking a refresh token also revokes the access tokens of its login', async () => {
   for (const app of [client, spa]) {
     const tokens = await tokensOf(api, app, { userId: org.userId, scope: `openid offline_access ${API_SCOPE}` });
     assert.equal((await revoke(tokens.refresh_token, app, { token_type_hint: 'refresh_token' })).status, 200);
@@ -145,7 +145,7 @@ test('a machine user revokes its tokens, opaque and JWT', async () => {
   }
 });
 
-test('nobody revokes what is not his, and what is unknown is revoked already', async () => {
+test('clients revoke only their own tokens; an unknown token counts as revoked', async () => {
   const { access_token: token } = await tokensOf(api, client, { userId: org.userId });
   const refused = await revoke(token, resource);
   assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_request']);
@@ -156,14 +156,14 @@ test('nobody revokes what is not his, and what is unknown is revoked already', a
   }
 });
 
-test('a personal access token is not revoked here, and its holder is told so', async () => {
+test('a personal access token cannot be revoked here, and the error says so', async () => {
   const { token } = await api.machine(org.orgId, ['ORG_OWNER']);
   const { status, body } = await revoke(token, resource);
   assert.deepEqual([status, body.error], [400, 'unsupported_token_type']);
   assert.equal(await statusWith(api, token), 200);
 });
 
-test('every kind of token calls the API, on every part of it', async () => {
+test('every kind of token works on every part of the API', async () => {
   const { userId: owner } = await api.setupOrg();
   const human = await tokensOf(api, client, { userId: owner });
   const tokens = [human.access_token, (await machine(OPAQUE)).token, (await machine(JWT)).token];
@@ -178,7 +178,7 @@ test('every kind of token calls the API, on every part of it', async () => {
   }
 });
 
-test('roles are read with each call, whatever kind the token is', async () => {
+test('roles are read with each call, for every kind of token', async () => {
   const { client: self, token } = await machine(JWT);
   assert.equal(await statusWith(api, token), 200);
   await api.call('DELETE', `/management/v1/orgs/me/members/${self.clientId}`, undefined, { orgId: org.orgId });

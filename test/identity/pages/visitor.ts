@@ -1,4 +1,4 @@
-/** A browser's part of a log-in over plain HTTP: cookies by path, no redirects followed, the hidden fields of forms. */
+/** A browser's part of a login over plain HTTP: cookies by path, no redirects followed, the hidden fields of forms. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { TestApi } from '../../support/api.ts';
 
@@ -11,13 +11,13 @@ export interface Shown {
 export interface Visitor {
   get(path: string, headers?: Record<string, string>): Promise<Shown>;
   post(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<Shown>;
-  /** Begins a log-in of the client; the path of its page. */
+  /** Starts a login for the client; returns the path of its page. */
   begin(clientId: string, more?: Record<string, string>): Promise<string>;
 }
 
 export const REDIRECT_URI = 'https://app.example.com/callback';
 
-/** A client that exists in the database alone: nothing runs at its address. */
+/** A client that exists only in the database: nothing runs at its address. */
 export async function addClient(api: TestApi, client: Record<string, unknown> = {}): Promise<string> {
   const made = await api.call('POST', '/admin/v1/clients', {
     name: 'Acme',
@@ -76,7 +76,7 @@ export function hiddenOf(page: Shown, step: string): Record<string, string> {
   return Object.fromEntries(Array.from(fields, ([, name, value]) => [name, value]));
 }
 
-/** The page without what differs each time anyway. */
+/** The page without the parts that differ each time. */
 export function comparable({ text }: Shown): string {
   return text
     .replace(/nonce="[^"]*"/g, '')
