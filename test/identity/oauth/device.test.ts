@@ -107,7 +107,7 @@ test('a wrong, used, expired or missing code shows the form again', async () => 
   );
   for (const [typed, words] of [
     ['BBBB-BBBB', /This code is not correct/],
-    [used.user_code, /used already/],
+    [used.user_code, /has already been used/],
     [expired.user_code, /has expired/],
     ['', /Please enter the code/],
     ['\u0000"<b>', /This code is not correct/],
@@ -133,7 +133,7 @@ test('a form without its token or from another browser has no effect', async () 
     await send(browser, '', { user_code: typed, confirm: 'yes' }),
   ]) {
     assert.equal(answer.status, 400);
-    assert.match(await answer.text(), /That took too long/);
+    assert.match(await answer.text(), /This form has expired/);
   }
   assert.equal((await poll(code)).body.error, 'authorization_pending');
 });

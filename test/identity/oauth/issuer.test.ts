@@ -158,7 +158,7 @@ describe('errors', () => {
     }
     const page = await fetch(url + authorize, { headers: { accept: 'text/html', cookie: 'muster_session=x' } });
     assert.equal(page.status, 503);
-    assert.match(await page.text(), /Something went wrong on our side/);
+    assert.match(await page.text(), /error on our side/);
   });
 
   test('an internal error is logged with the request id, and its details are hidden', async (t) => {
@@ -174,7 +174,7 @@ describe('errors', () => {
       const answer = await fetch(url + path, init);
       const body = await answer.text();
       assert.equal(answer.status, 500, path);
-      assert.match(body, /server_error|Something went wrong on our side/);
+      assert.match(body, /server_error|error on our side/);
       assert(!/select|somewhere|\.ts/.test(body), body);
       const id = answer.headers.get('x-request-id');
       assert(

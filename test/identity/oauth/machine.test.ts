@@ -91,7 +91,7 @@ test('an invalid assertion is refused with the reason', async () => {
     [{ exp: now + 3700 }, /within an hour/],
     [{ iat: now + 120 }, /in the future/],
     [{ iat: now - 4000 }, /more than an hour ago/],
-    [{ nbf: now + 120 }, /not good yet/],
+    [{ nbf: now + 120 }, /not valid yet/],
     [{ aud: 'https://other.example' }, /"aud"/],
     [{ iss: 'somebody' }, /grant request is invalid/],
     [{ sub: 'somebody' }, /grant request is invalid/],

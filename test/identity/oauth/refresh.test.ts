@@ -148,7 +148,7 @@ test('without a hint the user is asked, and may stay signed in', async () => {
   assert.match(await (await browser.fetch(stay.done.headers.get('location') as string)).text(), /still signed in/);
   assert.equal(await statusWith(api, tokens.access_token), 200);
   const leave = await logOut(browser, {}, { logout: 'yes' });
-  assert.match(await (await browser.fetch(leave.done.headers.get('location') as string)).text(), /are logged out/);
+  assert.match(await (await browser.fetch(leave.done.headers.get('location') as string)).text(), /are signed out/);
   assert.equal(await statusWith(api, tokens.access_token), 401);
 });
 
