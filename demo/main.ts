@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: the main job before the user's eyes. Starts everything, imports 10,000 users, shows what came of it,
- * logs one of them in, and leaves the service running (`-- --exit` ends it).
+ * `npm run demo`: shows the main job live. Starts everything, imports 10,000 users, reports the outcome, logs one of
+ * them in, and leaves the service running (`-- --exit` stops it).
  */
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -23,7 +23,7 @@ const { values } = parseArgs({
 });
 const count = Number(values.users);
 if (!Number.isInteger(count) || count < 20) {
-  console.error('--users must be a number of at least 20');
+  console.error('--users must be a whole number of at least 20.');
   process.exit(2);
 }
 
@@ -67,12 +67,12 @@ if (values.exit) {
   await muster.stop();
   process.exit(0);
 }
-console.log('\nThe service stays up; Ctrl-C ends it.');
+console.log('\nThe service keeps running; press Ctrl-C to stop it.');
 
 async function demo(): Promise<void> {
   const tag = randomBytes(4).toString('hex');
   const { id: orgId } = await call<{ id: string }>('POST', '/management/v1/orgs', { name: `Demo ${tag}` });
-  console.log(`Writing a dataOrgs file with ${count} users for the fresh organization ${orgId} …`);
+  console.log(`Writing a dataOrgs file with ${count} users for the new organization ${orgId} …`);
   const file = await writeDemoFile(join(dataDir, 'demo-users.json'), orgId, count, tag);
   const { size } = await stat(file.path);
   console.log(`  ${file.path} (${(size / 2 ** 20).toFixed(1)} MiB)\n`);
@@ -86,11 +86,11 @@ async function demo(): Promise<void> {
 
   report(await mailsGone(importId), config.SMTP_URL ? 'by SMTP' : `as files in ${join(dataDir, 'mailbox')}`);
   await logIn(file.someone);
-  console.log(`\nTo go on:\n  address  ${muster.baseUrl}\n  token    ${token}`);
+  console.log(`\nTo continue:\n  address  ${muster.baseUrl}\n  token    ${token}`);
   console.log(`  curl -s -H 'Authorization: Bearer ${token}' ${muster.baseUrl}/admin/v1/imports/${importId}`);
 }
 
-/** The command line's, with its progress among all that is shown here. */
+/** A session as in the command line, with its progress on standard output. */
 function session() {
   return { api: openApi(muster.baseUrl, async () => token), out: openOutput(false, process.stdout, process.stdout) };
 }
@@ -114,7 +114,7 @@ async function submit(path: string, size: number): Promise<{ importId: string }>
   return answer(res);
 }
 
-/** The result once no mail is waiting any more. */
+/** Returns the result once no mail is waiting. */
 async function mailsGone(importId: string): Promise<ImportResult> {
   for (;;) {
     const result = await call<ImportResult>('GET', `/admin/v1/imports/${importId}`);
@@ -138,7 +138,7 @@ async function answer<T>(res: Response): Promise<T> {
   return body;
 }
 
-/** The demo's data folder keeps its first administrator's token, so that a later run can go on with it. */
+/** The demo's data folder keeps its first administrator's token, so that a later run can use it. */
 async function keptToken(path: string): Promise<string> {
   const kept = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

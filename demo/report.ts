@@ -1,4 +1,4 @@
-/** What came of the import, for a person to read. */
+/** Prints the outcome of the import. */
 import type { ImportResult } from '../src/cli/imports/import-result.ts';
 
 const MAX_SHOWN = 12;

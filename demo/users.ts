@@ -1,4 +1,4 @@
-/** The file of the demo: users of an imaginary company, most of them ready to move, some that need a mail, some wrong. */
+/** The demo's file: users of an imaginary company. Most are ready to import, some need a mail, some are invalid. */
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import bcrypt from 'bcryptjs';
@@ -11,13 +11,13 @@ const LAST = ['Smith', 'Ñáñez', 'Okafor', 'Wójcik', 'Tanaka', "O'Brien", 'Ž
 export interface DemoFile {
   path: string;
   users: number;
-  /** One of them, with the password he had in the old system. */
+  /** One of them, with their password from the old system. */
   someone: { loginName: string; password: string };
 }
 
 /**
  * Writes a `dataOrgs` body with `count` users to `path`.
- * The bcrypt hashes are real, of a few passwords that the users share, as one hash takes 80 ms to make.
+ * The bcrypt hashes are real, but of a few passwords that the users share, as computing one hash takes 80 ms.
  * @param tag makes ids and names differ from those of an earlier run
  */
 export async function writeDemoFile(path: string, orgId: string, count: number, tag: string): Promise<DemoFile> {
@@ -54,7 +54,7 @@ function entry(i: number, tag: string, hash: string): Record<string, unknown> {
   };
 }
 
-/** Every 1,000 users, from the tenth on, one that real exports hold too. */
+/** Invalid entries such as real exports contain: one every 1,000 users, from index 10 on. */
 const WRONG: ((i: number, tag: string) => unknown)[] = [
   () => null,
   () => 42,

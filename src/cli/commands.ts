@@ -1,4 +1,4 @@
-/** Every command of `muster`, in the order of the help. A new one: its file in `commands/`, one import, one entry here. */
+/** Every command of `muster`, in the order of the help. A new one needs a file in `commands/`, an import, an entry. */
 import type { CommandModule } from 'yargs';
 import { cancel } from './commands/cancel.ts';
 import { clients } from './commands/clients.ts';
@@ -40,7 +40,7 @@ export const COMMANDS: readonly CommandModule[] = [
   entry(logout),
 ];
 
-/** Each command has options of its own, which only its builder and its handler know. */
+/** Each command has its own option type, known only to its builder and handler; the cast erases it. */
 function entry<Given, Options>(command: CommandModule<Given, Options>): CommandModule {
   return command as unknown as CommandModule;
 }

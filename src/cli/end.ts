@@ -1,8 +1,8 @@
 /**
- * How the command line ends: whatever a command throws becomes a message, what to do next, and an exit code.
+ * How the command line ends: turns whatever a command throws into a message, advice and an exit code.
  *
- * Guarantee: an error goes to standard error, with `--json` as one line `{"error":{"message","advice","id","exitCode"}}`;
- * standard output has results alone. A reader who has seen enough (`| head -1`) is no error.
+ * Guarantee: errors go to standard error, with `--json` as one line `{"error":{"message","advice","id","exitCode"}}`;
+ * standard output carries results only. A reader that closes the pipe early (`| head -1`) is not an error.
  */
 import type { Argv } from 'yargs';
 import { UsageError } from '../sources/source.ts';
@@ -10,21 +10,21 @@ import { isDebugging } from './service/settings.ts';
 import { EXIT, type ExitCode, Failure } from './terminal/failure.ts';
 import { printableLines } from './terminal/output.ts';
 
-let asked: ExitCode = EXIT.ok;
+let requested: ExitCode = EXIT.ok;
 
-/** For commands that do what they were asked and yet have bad news: the code to end with. */
+/** Sets the exit code of a command that succeeds but has bad news, such as users that failed. */
 export function exitWith(code: ExitCode): void {
-  asked = code;
+  requested = code;
 }
 
-/** Runs the command that the arguments name; answers the exit code. */
+/** Runs the command named by the arguments and returns the exit code. */
 export async function endWith(parser: Argv, json: boolean): Promise<ExitCode> {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', leaveWhenNobodyReads);
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', exitOnClosedPipe);
   try {
     await parser.parseAsync();
-    return asked;
+    return requested;
   } catch (error) {
-    leaveWhenNobodyReads(error as Error);
+    exitOnClosedPipe(error as Error);
     const failure = asFailure(error);
     process.stderr.write(json ? `${JSON.stringify(asJson(failure))}\n` : asText(failure));
     if (isDebugging()) process.stderr.write(`${(error as Error).stack}\n`);
@@ -32,7 +32,7 @@ export async function endWith(parser: Argv, json: boolean): Promise<ExitCode> {
   }
 }
 
-function leaveWhenNobodyReads(error: NodeJS.ErrnoException): void {
+function exitOnClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(EXIT.ok);
 }
 
@@ -40,8 +40,8 @@ function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const { message, name } = error as Error;
   if (error instanceof UsageError) return new Failure(message, { exitCode: EXIT.usage });
-  return new Failure(`Something went wrong that should not: ${name}: ${message}`, {
-    advice: 'MUSTER_DEBUG=1 shows where it happened.',
+  return new Failure(`Unexpected error: ${name}: ${message}`, {
+    advice: 'Set MUSTER_DEBUG=1 to see where it happened.',
   });
 }
 

@@ -1,8 +1,8 @@
 /**
- * `muster`: which commands there are, and how each ends. A command is one file of `commands/`.
+ * `muster`: its commands, and how each one ends. A command is one file in `commands/`.
  *
- * Guarantee: exits with a code of `terminal/failure.ts`; an error is a sentence and what to do next, never a stack, unless
- * MUSTER_DEBUG is set.
+ * Guarantee: exits with a code from `terminal/failure.ts`; an error is a sentence with advice, never a stack trace,
+ * unless MUSTER_DEBUG is set.
  */
 import { readFileSync } from 'node:fs';
 import { hideBin } from 'yargs/helpers';
@@ -14,36 +14,36 @@ import { completion } from './terminal/completion.ts';
 import { EXIT, Failure } from './terminal/failure.ts';
 
 const WIDEST = 110;
-/** Options whose `-` is standard output. */
+/** Options for which `-` means standard output. */
 const TO_STDOUT = new Set(['-o', '--output']);
-const SCRIPT = 'print a script for shell completion: muster completion >> ~/.bashrc';
+const SCRIPT = 'print a shell completion script: muster completion >> ~/.bashrc';
 
 process.exitCode = await run(withStdin(hideBin(process.argv)));
 
 async function run(args: string[]): Promise<number> {
   const parser = yargs(args)
     .scriptName('muster')
-    // The same words wherever it runs: scripts and people look them up.
+    // The same texts on every machine: people and scripts search for them.
     .locale('en')
-    // Ids are texts, also those that look like numbers.
+    // Ids are strings, even those that look like numbers.
     .parserConfiguration({ 'parse-numbers': false, 'parse-positional-numbers': false })
-    .usage('$0 <command>\n\nMoves users in from another identity system, and looks after them.')
+    .usage('$0 <command>\n\nImports users from another identity system and manages them.')
     .options({
       url: {
         type: 'string',
-        describe: 'address of the service (MUSTER_URL, else that of the last login)',
+        describe: 'URL of the service (default: MUSTER_URL, then that of the last login)',
         global: true,
         requiresArg: true,
       },
       'token-file': {
         type: 'string',
-        describe: 'file that holds a token (else MUSTER_TOKEN, else the login)',
+        describe: 'file that contains a token (default: MUSTER_TOKEN, then the login)',
         global: true,
         requiresArg: true,
       },
       json: { type: 'boolean', describe: 'print the result as JSON', global: true },
     })
-    .demandCommand(1, 'Say what to do.')
+    .demandCommand(1, 'Specify a command.')
     .recommendCommands()
     .strict()
     .wrap(Math.min(WIDEST, process.stdout.columns || WIDEST))
@@ -64,21 +64,21 @@ async function run(args: string[]): Promise<number> {
   return endWith(parser, args.includes('--json'));
 }
 
-/** Among the files `-` is standard input; the parser would lose it, as it takes it for an option without a name. */
+/** As a file, `-` means standard input. The parser would drop it, taking it for an option without a name. */
 function withStdin(args: string[]): string[] {
   return args.map((arg, i) => (arg === '-' && !TO_STDOUT.has(args[i - 1] ?? '') ? STDIN : arg));
 }
 
-/** The command line is wrong: what yargs says of it, and where to look. */
+/** The command line is wrong: the message of yargs, and which help to read. */
 function misused(message: string, args: readonly string[]): Failure {
   const named = args.find((arg) => !arg.startsWith('-'));
   const isCommand = usageOf(named) !== undefined;
   const about = isCommand ? `muster ${named} --help` : 'muster --help';
-  const text = named && !isCommand ? `"${named}" is no command. ${message}` : message;
-  return new Failure(text, { exitCode: EXIT.usage, advice: `\`${about}\` shows how it is used.` });
+  const text = named && !isCommand ? `Unknown command "${named}". ${message}` : message;
+  return new Failure(text, { exitCode: EXIT.usage, advice: `\`${about}\` shows the usage.` });
 }
 
-/** Such as `status [import]`; undefined when there is no such command. */
+/** The usage, such as `status [import]`; undefined when there is no such command. */
 function usageOf(name: string | undefined): string | undefined {
   return COMMANDS.map(({ command }) => String(command)).find((usage) => usage.split(' ')[0] === name);
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * The command `muster`, started by whatever Node.js the machine has: hands over to the one that comes with the packages,
- * as TypeScript runs from version 24 on.
+ * The command `muster`. The machine may have any Node.js: one that is older than 24 cannot run TypeScript, so it hands
+ * over to the Node.js that comes with the packages.
  *
- * Guarantee: signals and the exit code go through, as if there were one process only.
+ * Guarantee: signals and the exit code pass through, as if there were only one process.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -17,15 +17,15 @@ const pathOf = (path) => fileURLToPath(new URL(path, import.meta.url));
 const node = pathOf('../../node_modules/node/bin/node');
 
 if (!existsSync(pathOf('../../node_modules/yargs'))) {
-  refuse(`The packages of muster are not there: run \`npm ci\` in ${pathOf('../..')}`);
+  refuse(`The packages of muster are not installed: run \`npm ci\` in ${pathOf('../..')}`);
 } else if (version >= NEEDED) {
-  // Halves the time to start. Where it cannot be written there is none.
+  // Halves the start-up time; where the folder is not writable, there is no cache.
   module.enableCompileCache(pathOf('../../node_modules/.cache/node'));
   await import('./main.ts');
 } else if (existsSync(node)) {
   handOver();
 } else {
-  refuse(`muster needs Node.js ${NEEDED} or newer; this is ${process.version}, and \`npm ci\` has brought no other.`);
+  refuse(`muster needs Node.js ${NEEDED} or newer. This is ${process.version}, and \`npm ci\` has installed no other.`);
 }
 
 function refuse(why) {
@@ -35,7 +35,7 @@ function refuse(why) {
 
 function handOver() {
   const child = spawn(node, [pathOf('./muster.js'), ...process.argv.slice(2)], { stdio: 'inherit' });
-  // A terminal sends Ctrl-C to both; that it comes twice does no harm.
+  // A terminal sends Ctrl-C to both processes; receiving it twice is harmless.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : code));
 }

@@ -1,13 +1,13 @@
-/** Options that several commands have in common. */
+/** Options shared by several commands. */
 import type { Argv } from 'yargs';
 import type { CommonOptions } from './service/session.ts';
 
 export interface ImportOptions extends CommonOptions {
-  /** Its number. */
+  /** The import's number. */
   import: string;
 }
 
-/** For commands that name an import: `command: 'pause <import>'`. */
+/** For commands that take an import: `command: 'pause <import>'`. */
 export function importOption<T extends CommonOptions>(parser: Argv<T>) {
   return parser.positional('import', {
     type: 'string',
@@ -17,7 +17,7 @@ export function importOption<T extends CommonOptions>(parser: Argv<T>) {
   });
 }
 
-/** @throws Error, of which yargs makes a misuse of the command line, unless it is the number of an import */
+/** @throws Error when it is not an import's number; yargs reports it as wrong usage */
 export function importNumber(text: string): string {
   if (/^\d{1,18}$/.test(text)) return text;
   throw new Error(`"${text}" is not the number of an import, such as 17; \`muster status\` lists them.`);
@@ -27,16 +27,16 @@ export const WATCH = {
   type: 'boolean',
   alias: 'w',
   default: false,
-  describe: 'follow it until it has ended',
+  describe: 'watch until the import ends',
 } as const;
 
 export const TIMEOUT = {
   type: 'string',
   requiresArg: true,
-  describe: 'how long it may take from now on, such as 30m or 1h30m; needed once the deadline has passed',
+  describe: 'time limit from now on, such as 30m or 1h30m; required once the deadline has passed',
 } as const;
 
-/** Items' states as people type them; what the service and its reports call them is taken too. */
+/** Item states as people type them; the names that the service and its reports use are accepted too. */
 export const STATE = {
   type: 'string',
   requiresArg: true,
@@ -49,7 +49,7 @@ export const STATE = {
   describe: 'only users in this state',
 } as const;
 
-/** `ITEM_STATE_TIMED_OUT` of `timed-out`. */
+/** `ITEM_STATE_TIMED_OUT` for `timed-out`. */
 export function itemState(state: string | undefined): string | undefined {
   return state && `ITEM_STATE_${state.toUpperCase().replaceAll('-', '_')}`;
 }

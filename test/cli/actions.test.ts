@@ -1,4 +1,4 @@
-/** Commands that do something to an import, against a real service: what they bring about, show, ask and refuse. */
+/** Commands that act on an import, against a real service: what they do, show, ask and refuse. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
@@ -15,7 +15,7 @@ async function stateOf(service: Service, importId: string): Promise<string> {
   return body.state.replace('IMPORT_STATE_', '');
 }
 
-test('an import that runs: pause, resume, cancel', async (t) => {
+test('a running import: pause, resume, cancel', async (t) => {
   const service = await startService(t, { backend: 'postgres', workers: 0 });
   const org = await service.newOrg();
   const env = { MUSTER_URL: service.url, MUSTER_TOKEN: org.ownerToken };
@@ -24,14 +24,14 @@ test('an import that runs: pause, resume, cancel', async (t) => {
   const { importId } = accepted.body;
   assert.match(importId, NUMBER);
 
-  await t.test('status says what can be done', async () => {
+  await t.test('status lists the next steps', async () => {
     const { code, stdout } = await muster('status', importId);
     assert.equal(code, 0);
     for (const step of ['status', 'pause', 'cancel'])
       assert.ok(stdout.includes(`  muster ${step} ${importId}`), stdout);
   });
 
-  await t.test('pause lets it stand, twice as once', async () => {
+  await t.test('pause is idempotent', async () => {
     for (let i = 0; i < 2; i++) {
       const { code, stdout } = await muster('pause', importId);
       assert.equal(code, 0);
@@ -41,35 +41,35 @@ test('an import that runs: pause, resume, cancel', async (t) => {
     assert.equal(await stateOf(service, importId), 'PAUSED');
   });
 
-  await t.test('resume goes on, with the time that is given', async () => {
+  await t.test('resume continues with the given timeout', async () => {
     const { code, stdout } = await muster('resume', importId, '--timeout', '47m', '--json');
     assert.equal(code, 0);
     const { state, timeout } = JSON.parse(stdout);
     assert.deepEqual([state, timeout], ['IMPORT_STATE_RUNNING', '47m']);
   });
 
-  await t.test('what is wrong with a timeout is said', async () => {
+  await t.test('resume explains an invalid timeout', async () => {
     await muster('pause', importId);
     const { code, stderr } = await muster('resume', importId, '--timeout', 'soon');
     assert.equal(code, 1);
     assert.match(stderr, /^muster: timeout must be a duration .* \(IMPORT-TIMEOUT\)\n/);
   });
 
-  await t.test('undo of one that runs is refused without a question', async () => {
+  await t.test('undo of a running import is refused without a question', async () => {
     await must(service.call('POST', `/admin/v1/imports/${importId}/_resume`, {}));
     const { code, stderr } = await muster('undo', importId);
     assert.equal(code, 1);
     assert.match(stderr, /IMPORT_STATE_RUNNING cannot be undone\. \(IMPORT-STATE\)\n {2}`muster status`/);
   });
 
-  await t.test('cancel ends it', async () => {
+  await t.test('cancel ends the import', async () => {
     const { code, stdout } = await muster('cancel', importId);
     assert.equal(code, 0);
     assert.match(stdout, /: cancelled\n {2}users +5: 5 cancelled\n/);
     assert.equal(await stateOf(service, importId), 'CANCELLED');
   });
 
-  await t.test('one whose time is over needs more of it', async () => {
+  await t.test('resume of a timed-out import requires a timeout', async () => {
     await setImport(service.pool, importId, { state: `'timed_out'`, deadline: `now() - interval '1h'` });
     const without = await muster('resume', importId);
     assert.equal(without.code, 1);
@@ -84,7 +84,7 @@ test('an import that runs: pause, resume, cancel', async (t) => {
   });
 });
 
-test('an import that has ended: retry, undo', async (t) => {
+test('an ended import: retry, undo', async (t) => {
   const service = await startService(t, { backend: 'postgres' });
   const org = await service.newOrg();
   const env = { MUSTER_URL: service.url, MUSTER_TOKEN: org.ownerToken };
@@ -92,7 +92,7 @@ test('an import that has ended: retry, undo', async (t) => {
   const first = await service.imported(bulk(org.orgId, people('u', 1)));
   const { importId } = await service.imported(bulk(org.orgId, people('u', 3)));
 
-  await t.test('retry tries those who conflicted, when what they conflicted with is gone', async () => {
+  await t.test('retry imports conflicting users once the conflict is gone', async () => {
     assert.equal((await muster('status', importId, '--watch')).code, 3);
     assert.equal((await muster('undo', first.importId, '--yes', '--watch')).code, 0);
     const { code, stdout } = await muster('retry', importId, '--watch', '--json');
@@ -100,22 +100,22 @@ test('an import that has ended: retry, undo', async (t) => {
     assert.equal(JSON.parse(stdout).counts.succeeded, 3);
   });
 
-  await t.test('retry says when there is nobody to try again', async () => {
+  await t.test('retry says when there are no users to retry', async () => {
     const { importId: invalid } = await service.imported(bulk(org.orgId, [null]));
     const { code, stdout, stderr } = await muster('retry', invalid);
     assert.equal(code, 0);
     assert.match(stdout, /: completed with errors\n/);
-    assert.match(stderr, /^There is nobody to try again/);
+    assert.match(stderr, /^There are no users to retry/);
   });
 
-  await t.test('undo does nothing without --yes where nobody can be asked', async () => {
+  await t.test('undo does nothing without --yes when there is no terminal to ask on', async () => {
     const { code, stderr } = await muster('undo', importId);
     assert.equal(code, 2);
     assert.match(stderr, /--yes/);
     assert.equal(await stateOf(service, importId), 'SUCCEEDED');
   });
 
-  await t.test('undo asks, saying how many users it is about; only yes is yes', async (t) => {
+  await t.test('undo asks with the number of users, and continues only on yes', async (t) => {
     if (!requireOrSkip(t, 'script')) return;
     for (const [keys, code] of [
       ['n\r', 1],
@@ -124,7 +124,7 @@ test('an import that has ended: retry, undo', async (t) => {
       ['\x03', 130],
     ] as const) {
       const terminal = openTerminal(t, ['undo', importId], { env });
-      await terminal.shows(/Undo import \d+: remove the 3 users of it.*\? \[y\/N\] $/);
+      await terminal.shows(/Undo import \d+: remove its 3 users.*\? \[y\/N\] $/);
       terminal.type(keys);
       assert.equal(await terminal.ended, code, JSON.stringify(keys));
       assert.match(terminal.text(), /Nothing was done\./);
@@ -137,7 +137,7 @@ test('an import that has ended: retry, undo', async (t) => {
     assert.equal(await stateOf(service, importId), 'UNDONE');
   });
 
-  await t.test('undo keeps whom it must, and says where to see that', async () => {
+  await t.test('undo keeps users who have signed in, and says where to see them', async () => {
     const { importId: used } = await service.imported(bulk(org.orgId, people('v', 2)));
     const user = { userId: 'id-v1' };
     assert.equal((await service.login(user, 'secret')).status, 201);
@@ -149,7 +149,7 @@ test('an import that has ended: retry, undo', async (t) => {
     assert.match(kept.stdout, /id-v1 .* kept: SIGNED_IN\n/);
   });
 
-  await t.test('a dry run has nothing to undo', async () => {
+  await t.test('undo of a dry run is refused', async () => {
     const { body } = await must(
       service.importBody(bulk(org.orgId, unverified('d', 2)), {
         query: '?dryRun=true',
@@ -166,7 +166,7 @@ test('an import that has ended: retry, undo', async (t) => {
   });
 });
 
-test('send-mails lets the mails go out that an import holds', async (t) => {
+test('send-mails sends the mails that an import holds', async (t) => {
   const service = await startService(t, { backend: 'postgres' });
   const org = await service.newOrg();
   const env = { MUSTER_URL: service.url, MUSTER_TOKEN: org.ownerToken };

@@ -1,4 +1,4 @@
-/** `muster doctor` against real services, well and ill. */
+/** `muster doctor` against real services, healthy and broken. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -44,21 +44,21 @@ async function doctor(env: Record<string, string>, ...args: string[]): Promise<T
 const problems = ({ findings }: Told) => findings.filter(({ state }) => state === 'problem').map(({ name }) => name);
 const ofService = ({ url, token }: Service) => ({ MUSTER_URL: url, MUSTER_TOKEN: token });
 
-/** At an address that it knows as its own. */
+/** Starts a service whose BASE_URL is its real address. */
 async function start(t: TestContext, options: ServiceOptions): Promise<Service> {
   const port = await claimPort('127.0.0.1', 0);
   const env = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, ...options.env };
   return startService(t, { ...options, env });
 }
 
-test('a service that is well', async (t) => {
+test('a healthy service has no problems', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const service = await start(t, { backend: 'redis' });
   const workers = async () => (await doctor(ofService(service))).of('workers')?.state === 'ok';
   await waitFor(workers, { what: 'the worker to be seen' });
   const told = await doctor(ofService(service));
   assert.deepEqual([told.code, told.problems], [0, 0], JSON.stringify(told.findings));
-  // The stores of the tests keep nothing safe, and keep it in memory.
+  // The stores of the tests run without durability, which causes the warnings.
   assert.deepEqual(
     told.findings.map(({ name, state }) => `${name}: ${state}`),
     [
@@ -86,7 +86,7 @@ test('a service that is well', async (t) => {
   assert.ok(!text.stdout.includes(service.token));
 });
 
-test('a service without workers and with a mail server that is away', async (t) => {
+test('a service without workers and with an unreachable mail server', async (t) => {
   const service = await start(t, { backend: 'postgres', workers: 0, env: { SMTP_URL: 'smtp://127.0.0.1:1' } });
   const told = await doctor(ofService(service));
   assert.equal(told.code, 1);
@@ -94,7 +94,7 @@ test('a service without workers and with a mail server that is away', async (t) 
   assert.match(told.of('workers')?.advice as string, /npm run worker/);
 });
 
-test('a service whose Redis is away', async (t) => {
+test('a service whose Redis is down', async (t) => {
   const program = findProgram('redis');
   if (!requireOrSkip(t, 'redis') || !program) return;
   const redis = await startRedis(program);
@@ -106,7 +106,7 @@ test('a service whose Redis is away', async (t) => {
   assert.match(told.of('queue')?.advice as string, /REDIS_URL/);
 });
 
-test('a service whose database is away', async (t) => {
+test('a service whose database is down', async (t) => {
   const server = await startTestServer();
   const pool = new pg.Pool({ connectionString: server.url, max: 2 });
   pool.on('error', () => {});
@@ -121,36 +121,36 @@ test('a service whose database is away', async (t) => {
   assert.match(told.of('ready')?.advice as string, /PostgreSQL/);
 });
 
-test('who calls', async (t) => {
+test('the identity of the caller', async (t) => {
   const service = await start(t, { backend: 'postgres', workers: 0 });
   const as = (token: string) => doctor({ MUSTER_URL: service.url, MUSTER_TOKEN: token });
   const org = await service.newOrg();
 
-  await t.test('an owner of an organization is told into which he may import, and nothing of the stores', async () => {
+  await t.test('an owner of an organization sees where they may import, and nothing about the stores', async () => {
     const told = await as(org.ownerToken);
     assert.equal(told.code, 0);
     assert.match(told.of('login')?.message as string, new RegExp(`may import into ${org.orgId} \\(Acme-`));
     assert.equal(told.findings.at(-1)?.state, 'skipped');
   });
-  await t.test('somebody without the role may import nowhere', async () => {
+  await t.test('a user without the role may not import anywhere', async () => {
     const { token } = await service.machine(org.orgId, ['ORG_OWNER_VIEWER']);
     const told = await as(token);
     assert.deepEqual([told.code, told.warnings], [0, 1]);
-    assert.match(told.of('login')?.message as string, /may import into no organization/);
+    assert.match(told.of('login')?.message as string, /may not import into any organization/);
   });
-  await t.test('a token that is not good, and none at all, are problems with an advice', async () => {
+  await t.test('an invalid token and a missing one are problems with advice', async () => {
     assert.match((await as('x'.repeat(43))).of('login')?.advice as string, /muster login/);
     const nobody = await doctor({ MUSTER_URL: service.url });
     assert.deepEqual([nobody.code, problems(nobody)], [1, ['login']]);
-    assert.match(nobody.of('login')?.message as string, /Nobody is logged in/);
+    assert.match(nobody.of('login')?.message as string, /You are not logged in/);
   });
-  await t.test('a service that goes by another name says so', async () => {
+  await t.test('a service whose BASE_URL differs from the URL in use is a warning', async () => {
     const told = await doctor({ ...ofService(service), MUSTER_URL: service.url.replace('127.0.0.1', 'localhost') });
     assert.match(told.of('address')?.advice as string, new RegExp(`--url ${service.url}`));
   });
 });
 
-test('an address at which nothing is, something else, or a service with a wrong clock', async (t) => {
+test('a URL with nothing, another server, or a service whose clock is wrong', async (t) => {
   const listen = async (listener: RequestListener): Promise<string> => {
     const server = createServer(listener).listen(0, '127.0.0.1');
     t.after(() => closed(server));
@@ -220,13 +220,13 @@ test('certificates', async (t) => {
   assert.deepEqual(problems(stranger), ['service']);
   assert.match(stranger.of('service')?.advice as string, /NODE_EXTRA_CA_CERTS/);
   assert.match((await at('127.0.0.1', trusted)).of('service')?.advice as string, /another name/);
-  assert.match((await at('localhost', trusted)).of('tls')?.message as string, /good for 99 days|good for 100 days/);
+  assert.match((await at('localhost', trusted)).of('tls')?.message as string, /valid for 99 days|valid for 100 days/);
   await make(3);
   const soon = (await at('localhost', trusted)).of('tls');
-  assert.deepEqual([soon?.state, /ends in [23] days/.test(soon?.message as string)], ['warning', true]);
+  assert.deepEqual([soon?.state, /expires in [23] days/.test(soon?.message as string)], ['warning', true]);
 });
 
-test('--local looks from the server’s machine, with its settings', async (t) => {
+test('--local checks from the server’s machine, with its settings', async (t) => {
   const smtp = await startSmtp();
   t.after(() => smtp.stop());
   const database = await testDatabase();
@@ -241,7 +241,7 @@ test('--local looks from the server’s machine, with its settings', async (t) =
   };
   const local = (env: Record<string, string>) => doctor(env, '--local');
 
-  await t.test('all well', async () => {
+  await t.test('a correct setup has no problems', async () => {
     const redis: Record<string, string> = redisUrl() ? { REDIS_URL: redisUrl() as string } : {};
     const told = await local({ ...good, ...redis });
     assert.deepEqual([told.code, problems(told)], [0, []], JSON.stringify(told.findings));
@@ -252,14 +252,14 @@ test('--local looks from the server’s machine, with its settings', async (t) =
     ]);
     assert.match(told.of('data folder')?.message as string, / free$/);
   });
-  await t.test('every bad setting is named', async () => {
+  await t.test('every invalid setting is named', async () => {
     const told = await local({ ...good, PORT: 'eighty', REDIS_URL: 'mysql://x', WORKERS: '-1' });
     assert.deepEqual([told.code, problems(told)], [1, ['configuration']]);
     for (const name of ['PORT', 'REDIS_URL', 'WORKERS']) {
       assert.match(told.of('configuration')?.message as string, new RegExp(`^ {2}${name}: `, 'm'));
     }
   });
-  await t.test('stores and a mail server that are away, and no password in what is said of them', async () => {
+  await t.test('stores and a mail server that are down are problems, whose texts contain no password', async () => {
     const told = await local({
       DATABASE_URL: 'postgres://muster:hunter2@127.0.0.1:1/muster',
       REDIS_URL: 'redis://:hunter2@127.0.0.1:1',
@@ -271,7 +271,7 @@ test('--local looks from the server’s machine, with its settings', async (t) =
     assert.ok(!JSON.stringify(told.findings).includes('hunter2'));
     assert.match(told.of('redis')?.message as string, /ECONNREFUSED/);
   });
-  await t.test('a key that is not the one of this database', async () => {
+  await t.test('a key that does not belong to this database', async () => {
     await database.pool.query(`insert into signing_keys (id, sealed_jwk, signs_from) values ('k', 'AAAA', now())`);
     assert.deepEqual(problems(await local(good)), ['encryption key']);
   });
@@ -298,7 +298,7 @@ test('--local looks from the server’s machine, with its settings', async (t) =
     await server.stop();
     assert.match((await local({ DATA_DIR: dataDir })).of('postgresql')?.message as string, /while `npm start` does/);
   });
-  await t.test('the embedded database, not made yet', async () => {
+  await t.test('the embedded database, not created yet', async () => {
     const told = await local({ DATA_DIR: join(folder, 'not', 'there') });
     assert.equal(told.code, 0);
     assert.match(told.of('postgresql')?.message as string, /npm start/);

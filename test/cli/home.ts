@@ -1,4 +1,4 @@
-/** A person at a service: a home folder in which `muster login` keeps what it keeps, and nothing else in the environment. */
+/** A person's home folder, in which `muster login` stores its tokens, with nothing else in the environment. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,9 +16,9 @@ import {
 import { waitFor } from '../support/wait.ts';
 
 export interface Home {
-  /** For other ways to start `muster`. */
+  /** The environment, for other ways to start `muster`. */
   env: Record<string, string>;
-  /** Of the file that holds the tokens. */
+  /** The path of the file that holds the tokens. */
   path: string;
   kept(): Promise<Kept>;
   muster(args: readonly string[], options?: MusterOptions): Promise<Finished>;
@@ -43,11 +43,11 @@ export async function openHome(t: TestContext, url?: string): Promise<Home> {
   };
 }
 
-/** Waits for a text on standard error, where a running command speaks to people. */
+/** Waits for a text on standard error, where a running command prints its notes. */
 export async function said(running: Running, what: RegExp): Promise<string> {
   const found = waitFor(() => what.exec(running.stderr()), { what: String(what) });
   const [all, part = all] = await found.catch((error: Error) => {
-    throw new Error(`${error.message}; it says:\n${running.stderr()}`);
+    throw new Error(`${error.message}; standard error:\n${running.stderr()}`);
   });
   return part;
 }

@@ -1,4 +1,4 @@
-/** `muster import` and `convert` given files that are not what they should be: nothing is lost without a word. */
+/** `muster import` and `convert` with files that are not as expected: nothing is lost silently. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ async function folder(t: TestContext): Promise<string> {
   return path;
 }
 
-/** Writes the files, and answers their paths. */
+/** Writes the files and returns their paths. */
 async function filesOf(t: TestContext, texts: Record<string, string>): Promise<string[]> {
   const where = await folder(t);
   const paths: string[] = [];
@@ -29,7 +29,7 @@ async function filesOf(t: TestContext, texts: Record<string, string>): Promise<s
 const user = (n: number, more: object = {}) =>
   `${JSON.stringify({ user_id: `auth0|files-${n}`, email: `files${n}@example.com`, email_verified: true, ...more })}\n`;
 
-/** Where nothing can be lost: an old file stays as it is, and a new one does not come to be. */
+/** Runs `convert` to a new file; `written` is undefined when no file was created. */
 async function convertedTo(t: TestContext, args: string[]): Promise<Finished & { written: string | undefined }> {
   const path = join(await folder(t), 'out.ndjson');
   const finished = await runMuster(['convert', ...args, '--org', 'acme', '-o', path]);
@@ -40,7 +40,7 @@ async function convertedTo(t: TestContext, args: string[]): Promise<Finished & {
   return { ...finished, written };
 }
 
-test('convert: a first line of more than a mebibyte loses nobody', async (t) => {
+test('convert: a first line of more than a mebibyte loses no user', async (t) => {
   const long = user(1, { user_metadata: { note: 'x'.repeat(1.2 * 2 ** 20) } });
   const [path] = await filesOf(t, { 'users.ndjson': long + user(2) + user(3) });
   const { code, stderr, written } = await convertedTo(t, [path as string, '--from', 'auth0']);
@@ -48,7 +48,7 @@ test('convert: a first line of more than a mebibyte loses nobody', async (t) => 
   assert.equal(written?.trimEnd().split('\n').length, 3);
 });
 
-test('convert: a line longer than any record is an error that names it', async (t) => {
+test('convert: a line over the limit is an error with the line number', async (t) => {
   const [path] = await filesOf(t, { 'users.ndjson': user(1, { note: 'x'.repeat(9 * 2 ** 20) }) + user(2) });
   for (const from of [['--from', 'auth0'], []]) {
     const { code, stderr, written } = await convertedTo(t, [path as string, ...from]);
@@ -60,25 +60,30 @@ test('convert: a line longer than any record is an error that names it', async (
 
 const WITHOUT_USERS: [what: string, from: string, name: string, text: string][] = [
   ['is empty', 'auth0', 'users.ndjson', ''],
-  ['has a header alone', 'clerk', 'users.csv', 'id,primary_email_address,password_hasher\n'],
-  ['holds other things', 'auth0', 'users.json', '{"clients":[{"name":"shop"}],"users":[]}'],
-  ['holds records that are no users', 'ldif', 'units.ldif', 'dn: ou=a\nobjectClass: organizationalUnit\nou: a\n'],
+  ['has only a header', 'clerk', 'users.csv', 'id,primary_email_address,password_hasher\n'],
+  ['contains other things', 'auth0', 'users.json', '{"clients":[{"name":"shop"}],"users":[]}'],
+  [
+    'contains only records that are not users',
+    'ldif',
+    'units.ldif',
+    'dn: ou=a\nobjectClass: organizationalUnit\nou: a\n',
+  ],
 ];
 
 for (const [what, from, name, text] of WITHOUT_USERS) {
-  test(`convert: a file that ${what} is no success, and replaces nothing`, async (t) => {
+  test(`convert: a file that ${what} is an error, and the old output file stays`, async (t) => {
     const [path, old] = await filesOf(t, { [name]: text, 'old.ndjson': 'as it was' });
     const args = ['convert', path as string, '--from', from, '--org', 'acme'];
     const toFile = await runMuster([...args, '-o', old as string]);
     assert.equal(toFile.code, 2);
-    assert.match(toFile.stderr, new RegExp(`There is no user in .*${name}\\.`));
+    assert.match(toFile.stderr, new RegExp(`There are no users in .*${name}\\.`));
     assert.equal(await readFile(old as string, 'utf8'), 'as it was');
     const piped = await runMuster(args);
     assert.deepEqual([piped.code, piped.stdout], [2, '']);
   });
 }
 
-test('convert: each file must have users, or records that are left out for a reason', async (t) => {
+test('convert: each file must have users, or records that are skipped for a reason', async (t) => {
   const units = 'dn: ou=a\nobjectClass: organizationalUnit\nou: a\n';
   const ann = 'dn: uid=ann\nobjectClass: person\nuid: ann\nsn: Arbor\n';
   const [people, empty, groups] = await filesOf(t, {
@@ -88,13 +93,13 @@ test('convert: each file must have users, or records that are left out for a rea
   });
   const refused = await convertedTo(t, [people as string, empty as string, '--from', 'ldif', '--format', 'ldif']);
   assert.equal(refused.code, 2);
-  assert.match(refused.stderr, /There is no user in .*empty\.ldif\./);
+  assert.match(refused.stderr, /There are no users in .*empty\.ldif\./);
   assert.equal(refused.written, undefined);
   const { code, stderr } = await convertedTo(t, [people as string, groups as string, '--from', 'ldif']);
   assert.equal(code, 0, stderr);
 });
 
-/** As Clerk's samples have it: cells are missing in the middle, so that names stand under other columns. */
+/** As in Clerk's samples: cells are missing in the middle, so that names are in the wrong columns. */
 const SHIFTED = [
   'instance_id,id,aud,role,email,encrypted_password,email_confirmed_at,raw_app_meta_data,raw_user_meta_data,is_super_admin,created_at,phone,is_sso_user,first_name,last_name',
   '0,76b196c8-0000-4000-8000-000000000001,authenticated,authenticated,a@example.com,,2024-01-15 10:30:00+00,{},{},,2024-01-15 10:30:00+00,,false,Ann,Arbor',
@@ -102,7 +107,7 @@ const SHIFTED = [
   '0,76b196c8-0000-4000-8000-000000000003,authenticated,authenticated,c@example.com,,2024-01-15 10:30:00+00,{},{},,2024-01-15 10:30:00+00,,false,Cy, Coe,',
 ];
 
-test('convert: rows with too few or too many cells are no users, and told by line', async (t) => {
+test('convert: rows with too few or too many cells are rejected with their lines', async (t) => {
   const [path] = await filesOf(t, { 'users.csv': `${SHIFTED.join('\n')}\n` });
   for (const from of [['--from', 'supabase'], []]) {
     const { code, stderr, written } = await convertedTo(t, [path as string, ...from]);
@@ -119,7 +124,7 @@ test('convert: rows with too few or too many cells are no users, and told by lin
   }
 });
 
-test('convert: a file all of whose rows are shifted is still recognized, and is no success', async (t) => {
+test('convert: a file whose rows are all shifted is still recognized, and is an error', async (t) => {
   const [path] = await filesOf(t, { 'users.csv': `${SHIFTED[0]}\n${SHIFTED[2]}\n` });
   const { code, stderr, written } = await convertedTo(t, [path as string]);
   assert.deepEqual([code, written], [2, undefined]);
@@ -127,7 +132,7 @@ test('convert: a file all of whose rows are shifted is still recognized, and is 
   assert.match(stderr, /13 cells where the header has 15/);
 });
 
-test('convert: a hash inside of an object is taken; those that are not are counted, with their place', async (t) => {
+test('convert: a hash inside an object is used; unused hashes are counted, with their places', async (t) => {
   const hash = '$2b$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K';
   const md5 = '5f4dcc3b5aa765d61d8327deb882cf99';
   const people = [
@@ -155,7 +160,7 @@ test('convert: a hash inside of an object is taken; those that are not are count
 
 const fixture = (path: string) => fileURLToPath(new URL(`../fixtures/sources/${path}`, import.meta.url));
 
-test('convert: a file of another system than --from says is refused, unless that is insisted on', async (t) => {
+test('convert: a file of another system than --from says is refused without --trust-from', async (t) => {
   const users = fixture('auth0/users.ndjson');
   const { code, stderr, written } = await convertedTo(t, [users, '--from', 'keycloak']);
   assert.deepEqual([code, written], [2, undefined]);
@@ -171,14 +176,14 @@ test('convert: a file of another system than --from says is refused, unless that
   assert.match(format.stderr, /people\.csv is CSV; exports of Keycloak are JSON or NDJSON\./);
 });
 
-test('convert: a file of hashes for a system that has none is refused, not passed over', async (t) => {
+test('convert: a file of hashes for a system that has none is refused, not ignored', async (t) => {
   const [users, hashes] = [fixture('keycloak/acme-users-0.json'), fixture('auth0/passwords.ndjson')];
   const { code, stderr, written } = await convertedTo(t, [users, '--hashes', hashes, '--from', 'keycloak']);
   assert.deepEqual([code, written], [2, undefined]);
   assert.match(stderr, /Keycloak has no file of hashes beside that of the users: leave --hashes out\./);
 });
 
-test('convert: on a terminal a file of another system is asked about', async (t) => {
+test('convert: on a terminal, a file of another system needs confirmation', async (t) => {
   if (!requireOrSkip(t, 'script')) return;
   const path = join(await folder(t), 'out.ndjson');
   const args = ['convert', fixture('auth0/users.ndjson'), '--from', 'keycloak', '--org', 'acme', '-o', path];
@@ -203,12 +208,12 @@ scene('a file without users is refused, with and without --dry-run', async (t, r
     for (const more of [[], ['--dry-run'], ['--yes', '--skip-broken']]) {
       const { code, stderr } = await run([...(files as string[]), '--from', 'auth0', '--format', 'ndjson', ...more]);
       assert.equal(code, 2, stderr);
-      assert.match(stderr, /There is no user in .*empty\.ndjson\./);
+      assert.match(stderr, /There are no users in .*empty\.ndjson\./);
     }
   }
 });
 
-scene('rows that are shifted stop the import', async (t, run) => {
+scene('shifted rows stop the import', async (t, run) => {
   const [path] = await filesOf(t, { 'users.csv': `${SHIFTED.join('\n')}\n` });
   for (const more of [[], ['--dry-run'], ['--yes']]) {
     const { code, stderr } = await run([path as string, '--from', 'supabase', ...more]);
@@ -217,7 +222,7 @@ scene('rows that are shifted stop the import', async (t, run) => {
   }
 });
 
-scene('a file of another system is refused in scripts, whatever else is said', async (_, run) => {
+scene('a file of another system is refused in scripts, whatever the other options', async (_, run) => {
   const files = [fixture('auth0/users.ndjson'), fixture('auth0/passwords.ndjson')];
   for (const more of [[], ['--dry-run'], ['--yes', '--mails', 'none', '--skip-broken']]) {
     const { code, stderr } = await run([...files, '--from', 'keycloak', ...more]);

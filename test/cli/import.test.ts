@@ -1,4 +1,4 @@
-/** `muster import` and `convert`: what is shown before anything is sent, what is refused, and what a broken line does. */
+/** `muster import` and `convert`: the summary before anything is sent, what is refused, and broken connections. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -23,7 +23,7 @@ async function folder(t: TestContext): Promise<string> {
 
 let lines = 0;
 
-/** A line of Auth0's export; ids are the instance's, so each has one of its own. */
+/** A line of Auth0's export; ids are unique in the instance, so each line has its own. */
 function line(n: number, more: object = {}): string {
   const id = `auth0|${n}-${++lines}`;
   const names = { given_name: 'Ann', family_name: 'Archer' };
@@ -41,11 +41,11 @@ interface Stage {
   orgId: string;
   env: Record<string, string>;
   muster(args: string[], input?: string | Uint8Array): Promise<Finished>;
-  /** Imports into the organization that the service has accepted. */
+  /** The number of imports into the organization that the service has accepted. */
   imports(): Promise<number>;
 }
 
-/** An organization of its own. */
+/** A stage with an organization of its own. */
 async function stage(service: Service): Promise<Stage> {
   const { orgId, ownerToken } = await service.newOrg();
   const env = { MUSTER_URL: service.url, MUSTER_TOKEN: ownerToken };
@@ -64,7 +64,7 @@ const SCENES: [name: string, scene: Scene][] = [];
 const scene = (name: string, run: Scene) => void SCENES.push([name, run]);
 
 scene(
-  'a dry run ends in a summary that names every kind of trouble with its line',
+  'a dry run ends in a summary that names every kind of problem with its line',
   async (t, { muster, orgId, service }) => {
     const path = await usersFile(t, [
       line(1, { password_hash: HASH }),
@@ -79,7 +79,7 @@ scene(
     const { code, stdout, stderr } = await muster(['import', path, '--from', 'auth0', '--org', orgId, '--dry-run']);
     assert.equal(code, 3, stderr);
     for (const pattern of [
-      /^7 users, of them 1 inactive$/m,
+      /^7 users, including 1 inactive$/m,
       new RegExp(`^ +7 {2}${orgId}$`, 'm'),
       /^ +2 {2}bcrypt: will verify$/m,
       /^ +1 {2}\$argon2d\$: will NOT verify, so these users will fail: argon2d is not supported .*line 5\)$/m,
@@ -109,7 +109,7 @@ scene(
   },
 );
 
-scene('with --json the whole account is one object on standard output', async (t, { muster, orgId }) => {
+scene('with --json the whole result is one object on standard output', async (t, { muster, orgId }) => {
   const path = await usersFile(t, [line(1, { password_hash: HASH }), line(2, { email: 'no address' })]);
   const { code, stdout } = await muster(['import', path, '--from', 'auth0', '--org', orgId, '--watch', '--json']);
   assert.equal(code, 3);
@@ -122,7 +122,7 @@ scene('with --json the whole account is one object on standard output', async (t
 });
 
 scene(
-  'records that cannot be read stop it before anything is sent, or are left out when that is said',
+  'unreadable records stop the import before anything is sent, or are skipped with --skip-broken',
   async (t, { muster, orgId, imports }) => {
     const path = await usersFile(t, [line(1), '{"user_id":', line(2), '7']);
     const args = ['import', path, '--from', 'auth0', '--org', orgId];
@@ -137,58 +137,61 @@ scene(
   },
 );
 
-scene('a hundred mails and more are not sent unasked', async (t, { muster, orgId, imports, env, service }) => {
-  if (!requireOrSkip(t, 'script')) return;
-  const lines = Array.from({ length: 101 }, (_, n) =>
-    line(n, { email: `many${n}@example.com`, email_verified: undefined, password_hash: HASH }),
-  );
-  const path = await usersFile(t, lines);
-  const args = ['import', path, '--from', 'auth0', '--org', orgId];
+scene(
+  'more than a hundred mails are not sent without confirmation',
+  async (t, { muster, orgId, imports, env, service }) => {
+    if (!requireOrSkip(t, 'script')) return;
+    const lines = Array.from({ length: 101 }, (_, n) =>
+      line(n, { email: `many${n}@example.com`, email_verified: undefined, password_hash: HASH }),
+    );
+    const path = await usersFile(t, lines);
+    const args = ['import', path, '--from', 'auth0', '--org', orgId];
 
-  const refused = await muster(args);
-  assert.equal(refused.code, 2);
-  assert.match(refused.stderr, /101 mails would go out, and nobody can be asked here/);
-  const declining = openTerminal(t, args, { env });
-  await declining.shows(/101 mails will go out .* Go on\? \[y\/N\]/);
-  declining.type('n\r');
-  assert.equal(await declining.ended, 1);
-  assert.equal(await imports(), 0);
+    const refused = await muster(args);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /101 mails would be sent, and there is no terminal to ask on/);
+    const declining = openTerminal(t, args, { env });
+    await declining.shows(/101 mails will be sent .* Continue\? \[y\/N\]/);
+    declining.type('n\r');
+    assert.equal(await declining.ended, 1);
+    assert.equal(await imports(), 0);
 
-  const without = await muster([...args, '--mails', 'none', '--watch']);
-  assert.equal(without.code, 0, without.stderr);
-  assert.deepEqual(
-    service.smtp.mails.filter(({ to }) => String(to).includes('many')),
-    [],
-  );
-  const agreeing = openTerminal(t, [...args, '--on-existing', 'skip'], { env });
-  await agreeing.shows(/Go on\? \[y\/N\]/);
-  agreeing.type('y\r');
-  assert.equal(await agreeing.ended, 0);
-  assert.equal(await imports(), 2);
-});
+    const without = await muster([...args, '--mails', 'none', '--watch']);
+    assert.equal(without.code, 0, without.stderr);
+    assert.deepEqual(
+      service.smtp.mails.filter(({ to }) => String(to).includes('many')),
+      [],
+    );
+    const agreeing = openTerminal(t, [...args, '--on-existing', 'skip'], { env });
+    await agreeing.shows(/Continue\? \[y\/N\]/);
+    agreeing.type('y\r');
+    assert.equal(await agreeing.ended, 0);
+    assert.equal(await imports(), 2);
+  },
+);
 
-scene('a guess is shown, and asked about where somebody looks on', async (t, { orgId, env, muster }) => {
+scene('a guess is shown, and needs confirmation on a terminal', async (t, { orgId, env, muster }) => {
   if (!requireOrSkip(t, 'script')) return;
   const files = [join(AUTH0, 'users.ndjson')];
   const terminal = openTerminal(t, ['import', ...files, '--org', orgId], { env });
-  await terminal.shows(/Auth0 \(NDJSON, UTF-8\), a guess.*[\s\S]*is a guess\. Go on\? \[y\/N\]/);
+  await terminal.shows(/Auth0 \(NDJSON, UTF-8\), a guess.*[\s\S]*is a guess\. Continue\? \[y\/N\]/);
   terminal.type('\x03');
   assert.equal(await terminal.ended, 130);
 
   const nobodys = await usersFile(t, ['{"a":1}', '{"a":2}']);
   const { code, stderr } = await muster(['import', nobodys, '--org', orgId]);
   assert.equal(code, 2);
-  assert.match(stderr, /is of no system that can be recognized[\s\S]*--from/);
+  assert.match(stderr, /comes from is not recognized[\s\S]*--from/);
 });
 
-scene('standard input, gzipped, goes in as a file does', async (_, { muster, orgId }) => {
+scene('gzipped standard input is imported like a file', async (_, { muster, orgId }) => {
   const input = gzipSync(`${line(1)}\n${line(2)}\n`);
   const { code, stdout, stderr } = await muster(['import', '-', '--from', 'auth0', '--org', orgId, '--watch'], input);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /2: 2 succeeded/);
 });
 
-/** In front of the service: what `judge` says of each import decides whether it comes through. */
+/** A proxy in front of the service: `judge` decides for each import whether it is forwarded. */
 async function gate(
   t: TestContext,
   target: string,
@@ -215,12 +218,12 @@ async function gate(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, tries: () => tries, keys };
 }
 
-scene('an upload that is cut off is sent again, and is one import', async (t, { orgId, env, service, imports }) => {
+scene('an interrupted upload is sent again, and makes one import', async (t, { orgId, env, service, imports }) => {
   const path = await usersFile(
     t,
     Array.from({ length: 5000 }, (_, n) => line(n, { password_hash: HASH })),
   );
-  // The first is cut in the middle; of the second only the answer is lost.
+  // The first attempt is cut in the middle; of the second only the response is lost.
   const through = await gate(t, service.url, (tries, req, res) => {
     if (tries === 1) req.once('data', () => req.socket.destroy());
     if (tries === 2) res.end = () => res.destroy();
@@ -237,7 +240,7 @@ scene('an upload that is cut off is sent again, and is one import', async (t, { 
   assert.equal(result.counts.succeeded, 5000);
 });
 
-scene('a service that is full is asked again after the time that it tells', async (t, { orgId, env, service }) => {
+scene('an overloaded service is retried after the time that it asks for', async (t, { orgId, env, service }) => {
   const path = await usersFile(t, [line(1)]);
   const through = await gate(t, service.url, (tries, req, res) => {
     if (tries > 1) return true;
@@ -252,7 +255,7 @@ scene('a service that is full is asked again after the time that it tells', asyn
   assert.match(stderr, /Too many users wait.* Sending it again in 1 s/);
 });
 
-scene('what the service refuses is not tried again', async (t, { muster, orgId }) => {
+scene('a refusal of the service is not retried', async (t, { muster, orgId }) => {
   const path = await usersFile(t, [line(1)]);
   const { code, stderr } = await muster(['import', path, '--from', 'auth0', '--org', orgId, '--timeout', 'soon']);
   assert.equal(code, 1);
@@ -267,7 +270,7 @@ test('muster import', async (t) => {
   for (const [name, run] of SCENES) await t.test(name, async (t) => run(t, await stage(service)));
 });
 
-test('convert writes the body that import would send, for its owner alone', async (t) => {
+test('convert writes the body that import would send, readable only by its owner', async (t) => {
   const files = [join(AUTH0, 'users.ndjson')];
   const path = join(await folder(t), 'out.ndjson');
   const { code, stderr } = await runMuster(['convert', ...files, '--from', 'auth0', '--org', 'acme', '-o', path]);

@@ -1,4 +1,4 @@
-/** What the doctor makes of what it is told. */
+/** What the doctor concludes from the facts that a service reports. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Finding, size } from '../../src/cli/doctor/finding.ts';
@@ -55,7 +55,7 @@ const all = (facts: Diagnostics): Finding[] => [
   judgeLimits(facts),
 ];
 
-test('a service in good order has nothing but good findings', () => {
+test('a healthy service has only good findings', () => {
   const findings = all(GOOD);
   assert.deepEqual(
     findings.map(({ name, state }) => [name, state]),
@@ -98,7 +98,7 @@ const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, w
     /older program/,
   ],
   [
-    'a database that forgets',
+    'a database without durability',
     { postgres: { ...postgres, settings: { fsync: false, fullPageWrites: true, synchronousCommit: 'off' } } },
     'postgresql',
     'warning',
@@ -114,14 +114,14 @@ const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, w
   ['another encoding', withServer({ encoding: 'LATIN1' }), 'postgresql', 'problem', /LATIN1.*template0/],
   ['a pooler by transaction', withServer({ sharesSessions: true }), 'postgresql', 'problem', /pool_mode = session/],
   [
-    'settings that a pooler took along',
+    'settings that a pooler carried over',
     withServer({ sharesSessions: true, overridden: ['jit=on'] }),
     'postgresql',
     'problem',
     /pool_mode = session/,
   ],
   [
-    'statements that are compiled',
+    'statements that are JIT-compiled',
     withServer({ overridden: ['jit=on'] }),
     'postgresql',
     'warning',
@@ -141,7 +141,7 @@ const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, w
     'warning',
     /idle_session_timeout is 2000 ms/,
   ],
-  ['nobody who cleans up', withServer({ autovacuum: false }), 'postgresql', 'warning', /autovacuum = on/],
+  ['autovacuum off', withServer({ autovacuum: false }), 'postgresql', 'warning', /autovacuum = on/],
   ['few buffers', withServer({ sharedBuffersBytes: 2 ** 24 }), 'postgresql', 'warning', /shared_buffers is 16 MiB/],
   [
     'a write-ahead log that is soon full',
@@ -151,7 +151,7 @@ const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, w
     /^max_wal_size is 64.*max_wal_size = 4GB/,
   ],
   [
-    'a queue that is away',
+    'a queue that is down',
     { queue: { backend: 'redis', answers: false, dispatching: false } },
     'queue',
     'problem',
@@ -165,7 +165,7 @@ const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, w
     /allkeys-lru/,
   ],
   [
-    'the same without a limit of memory',
+    'jobs that may be evicted, without a memory limit',
     { queue: { ...queue, redis: { ...redis, maxmemoryPolicy: 'allkeys-lru' } } },
     'redis',
     'warning',
@@ -190,25 +190,25 @@ const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, w
     { queue: { ...queue, workers: { imports: 1, mails: 0 } } },
     'workers',
     'problem',
-    /nobody sends mails/,
+    /no worker sends mails/,
   ],
-  ['no dispatcher', { queue: { ...queue, dispatching: false } }, 'workers', 'problem', /hands out/],
-  ['workers that cannot be told', { queue: { ...queue, workers: undefined } }, 'workers', 'skipped', /does not tell/],
+  ['no dispatcher', { queue: { ...queue, dispatching: false } }, 'workers', 'problem', /no worker dispatches/],
+  ['unknown workers', { queue: { ...queue, workers: undefined } }, 'workers', 'skipped', /does not report/],
   [
-    'a mail server that is away',
+    'a mail server that is down',
     { mail: { ...mail, smtp: { answers: false, reason: 'ECONNREFUSED' } } },
     'mail',
     'problem',
-    /ECONNREFUSED.*3 wait/,
+    /ECONNREFUSED.*3 waiting/,
   ],
   ['mails as files', { mail: { transport: 'files', pending: 0, failedLastWeek: 0 } }, 'mail', 'warning', /files/],
   ['undeliverable mails', { mail: { ...mail, failedLastWeek: 5 } }, 'mail', 'warning', /^5 mails/],
   ['another key', { encryptionKey: { opensSigningKeys: false } }, 'encryption key', 'problem', /ENCRYPTION_KEY/],
-  ['a long backlog', { limits: { ...GOOD.limits, backlog: 95 } }, 'limits', 'warning', /refused soon/],
+  ['a long backlog', { limits: { ...GOOD.limits, backlog: 95 } }, 'limits', 'warning', /soon be refused/],
 ];
 
 for (const [what, change, name, state, words] of CASES) {
-  test(`${what}: ${state}, with what to do, and nothing else that is wrong`, () => {
+  test(`${what}: ${state} with advice, and no other finding`, () => {
     const wrong = all({ ...GOOD, ...change }).filter((finding) => finding.state !== 'ok');
     assert.deepEqual(
       wrong.map((finding) => [finding.name, finding.state]),
@@ -219,19 +219,19 @@ for (const [what, change, name, state, words] of CASES) {
   });
 }
 
-test('a queue in PostgreSQL, and no limit at all, are well', () => {
+test('a queue in PostgreSQL and a backlog without a limit are fine', () => {
   const inPostgres = { ...queue, backend: 'postgres' as const, redis: undefined };
   const limits = { ...GOOD.limits, backlog: 5000, maxBacklog: 0 };
   assert.ok(all({ ...GOOD, queue: inPostgres, limits }).every(({ state }) => state === 'ok'));
 });
 
-test('time limits that cut nothing off, are well', () => {
+test('time limits that cut nothing off are fine', () => {
   const timeouts = { statement_timeout: 60_000, transaction_timeout: 0, idle_session_timeout: 600_000 };
   const facts = { ...GOOD, ...withServer({ timeouts }) };
   assert.ok(all(facts).every(({ state }) => state === 'ok'));
 });
 
-test('a service that is older than this command tells less of its server, which is well', () => {
+test('a service that is older than this command reports less about its server, which is fine', () => {
   const { server: _, ...older } = postgres;
   assert.ok(all({ ...GOOD, postgres: older as typeof postgres }).every(({ state }) => state === 'ok'));
 });
@@ -244,7 +244,7 @@ test('the pools of all processes must fit into max_connections', () => {
   assert.deepEqual(judged(97, 'postgres', 2), [['warning', 'Set max_connections = 200, or run fewer processes.']]);
 });
 
-test('sizes are told in the unit that fits', () => {
+test('sizes are shown in a fitting unit', () => {
   assert.deepEqual([0, 1, 1023, 1024, 1536, 10 * 2 ** 20, 2 ** 31, 2 ** 50].map(size), [
     ...['0 bytes', '1 bytes', '1023 bytes', '1.0 KiB', '1.5 KiB', '10 MiB', '2.0 GiB', '1024 TiB'],
   ]);

@@ -1,4 +1,4 @@
-/** `muster login` and `logout` against a real service, with a real browser; tokens that are renewed. */
+/** `muster login` and `logout` against a real service, with a real browser; the renewal of tokens. */
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ interface Person {
   orgId: string;
 }
 
-/** Who owns an organization. */
+/** The owner of an organization. */
 async function person(service: Service): Promise<Person> {
   const userName = unique('ann');
   const password = 'correct horse';
@@ -38,7 +38,7 @@ async function person(service: Service): Promise<Person> {
   return { userId: made.userId, userName, password, orgId: made.orgId };
 }
 
-/** Lets the tokens of this home run out in the eyes of the command line. */
+/** Makes the stored token look expired to the command line. */
 async function expire({ path, kept }: Home, url: string): Promise<void> {
   const all = await kept();
   Object.assign(all.logins[url] ?? {}, { expiresAt: Date.now() + 1000 });
@@ -57,7 +57,7 @@ test('logging in and out', async (t) => {
   const open = async (t: TestContext): Promise<Page | undefined> =>
     requireOrSkip(t, 'chromium') ? (browser as TestBrowser).openPage(t) : undefined;
 
-  /** The whole way through the browser. */
+  /** Logs in through the browser, from start to end. */
   async function logInAt(home: Home, page: Page, who = ann) {
     const running = home.start(['login', '--no-browser', '--url', url]);
     await page.goto(await said(running, ADDRESS));
@@ -67,7 +67,7 @@ test('logging in and out', async (t) => {
   }
 
   await t.test(
-    'through the browser: says who, keeps the token for its owner alone, and the commands work',
+    'through the browser: shows who is logged in, stores the token for its owner only, and commands work',
     async (t) => {
       const page = await open(t);
       if (!page) return;
@@ -86,7 +86,7 @@ test('logging in and out', async (t) => {
       assert.equal((await stat(home.path)).mode & 0o777, 0o600);
       assert.equal((await stat(dirname(home.path))).mode & 0o777, 0o700);
       assert.deepEqual(await readdir(dirname(home.path)), ['credentials.json']);
-      // The address is known from the login.
+      // The URL is known from the login.
       assert.equal((await home.muster(['status'])).code, 0);
     },
   );
@@ -102,10 +102,10 @@ test('logging in and out', async (t) => {
     assert.equal((await service.call('GET', '/management/v1/me', undefined, { token: token as string })).status, 401);
     assert.equal((await refreshed(refreshToken as string)).error, 'invalid_grant');
     const again = await home.muster(['logout', '--url', url]);
-    assert.deepEqual([again.code, again.stdout], [0, `Nobody was logged in at ${url}.\n`]);
+    assert.deepEqual([again.code, again.stdout], [0, `You were not logged in at ${url}.\n`]);
     const { code, stderr } = await home.muster(['status', '--url', url]);
     assert.equal(code, 4);
-    assert.match(stderr, /Nobody is logged in[\s\S]*muster login/);
+    assert.match(stderr, /You are not logged in[\s\S]*muster login/);
   });
 
   async function refreshed(token: string): Promise<{ error?: string }> {
@@ -114,21 +114,21 @@ test('logging in and out', async (t) => {
     return (await response.json()) as { error?: string };
   }
 
-  await t.test('who cancels in the browser is told so there and in the terminal', async (t) => {
+  await t.test('cancelling in the browser is reported there and in the terminal', async (t) => {
     const page = await open(t);
     if (!page) return;
     const home = await openHome(t, url);
     const running = home.start(['login', '--no-browser']);
     await page.goto(await said(running, ADDRESS));
     await page.getByRole('button', { name: 'Back to Muster command line' }).click();
-    await headed(page, 'Nobody was logged in');
+    await headed(page, 'Login failed');
     const { code, stderr } = await running.finished;
     assert.equal(code, 4);
-    assert.match(stderr, /Nobody was logged in: access_denied \(the login was cancelled\)[\s\S]*muster login/);
+    assert.match(stderr, /Login failed: access_denied \(the login was cancelled\)[\s\S]*muster login/);
     await assert.rejects(readFile(home.path), { code: 'ENOENT' });
   });
 
-  await t.test('a visit without the state does nothing, one from another issuer ends it', async (t) => {
+  await t.test('a callback without the state does nothing, one from another issuer ends the login', async (t) => {
     const home = await openHome(t, url);
     const running = home.start(['login', '--no-browser']);
     const { searchParams } = new URL(await said(running, ADDRESS));
@@ -143,12 +143,12 @@ test('logging in and out', async (t) => {
     const evil = new URLSearchParams({ code: 'x', state, iss: 'https://evil.example' });
     const answer = await fetch(`${callback}?${evil}`);
     assert.equal(answer.status, 400);
-    assert.match(await answer.text(), /Nobody was logged in/);
+    assert.match(await answer.text(), /Login failed/);
     assert.equal((await running.finished).code, 4);
     await assert.rejects(fetch(callback));
   });
 
-  await t.test('a code that is none is refused', async (t) => {
+  await t.test('an invalid code is refused', async (t) => {
     const home = await openHome(t, url);
     const running = home.start(['login', '--no-browser']);
     const { searchParams } = new URL(await said(running, ADDRESS));
@@ -159,7 +159,7 @@ test('logging in and out', async (t) => {
     assert.match(stderr, /invalid_grant/);
   });
 
-  await t.test('the browser is opened where there is one', async (t) => {
+  await t.test('the browser is opened if there is one', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'muster-bin-'));
     t.after(() => rm(folder, { recursive: true }));
     await writeFile(join(folder, 'xdg-open'), `#!/bin/sh\nprintf %s "$1" > ${folder}/opened\n`);
@@ -176,7 +176,7 @@ test('logging in and out', async (t) => {
     await assert.rejects(readFile(home.path), { code: 'ENOENT' });
   });
 
-  await t.test('from a machine without a browser, by a code', async (t) => {
+  await t.test('on a machine without a browser, by a code', async (t) => {
     const page = await open(t);
     if (!page) return;
     const home = await openHome(t, url);
@@ -199,7 +199,7 @@ test('logging in and out', async (t) => {
     assert.equal((await home.muster(['status'])).code, 0);
   });
 
-  await t.test('a device that is refused in the browser', async (t) => {
+  await t.test('refusing a device in the browser ends the login', async (t) => {
     const page = await open(t);
     if (!page) return;
     const home = await openHome(t, url);
@@ -221,16 +221,16 @@ test('logging in and out', async (t) => {
     assert.equal((await home.muster(['status'])).code, 0);
     assert.equal((await home.muster(['logout'])).code, 0);
     const me = await service.call('GET', '/management/v1/me');
-    assert.equal(me.status, 200, 'it is others’ token as well');
+    assert.equal(me.status, 200, 'a token passed in stays valid');
   });
 
-  await t.test('a token that is not good is not kept', async (t) => {
+  await t.test('an invalid token is not stored', async (t) => {
     const home = await openHome(t, url);
     for (const [input, exit, words] of [
-      ['x'.repeat(43), 4, /does not take this token; nothing was kept/],
-      ['', 2, /There was no token/],
-      ['two words', 2, /That is no token/],
-      ['y'.repeat(100_000), 2, /That is no token/],
+      ['x'.repeat(43), 4, /does not accept this token; nothing was stored/],
+      ['', 2, /The token is empty/],
+      ['two words', 2, /The token must be/],
+      ['y'.repeat(100_000), 2, /The token must be/],
     ] as const) {
       const { code, stderr } = await home.muster(['login', '--token'], { input });
       assert.deepEqual([code, words.test(stderr)], [exit, true], stderr);
@@ -239,10 +239,10 @@ test('logging in and out', async (t) => {
     await assert.rejects(readFile(home.path), { code: 'ENOENT' });
   });
 
-  await t.test('with a token that is typed, which is not shown', async (t) => {
+  await t.test('with a typed token, which is not shown', async (t) => {
     const home = await openHome(t, url);
     const terminal = home.terminal(t, ['login', '--token']);
-    await terminal.shows(/Token \(it is not shown\): /);
+    await terminal.shows(/Token \(not shown\): /);
     terminal.type(`${service.token}\r`);
     await terminal.shows(/Logged in at/);
     assert.equal(await terminal.ended, 0);
@@ -255,20 +255,20 @@ test('logging in and out', async (t) => {
     assert.equal(await other.ended, 130);
   });
 
-  await t.test('a service that is away, that is none, or that is known by another address', async (t) => {
+  await t.test('a service that is down, is not Muster, or has another URL', async (t) => {
     const home = await openHome(t);
     const away = await home.muster(['login', '--url', 'http://127.0.0.1:1']);
     assert.equal(away.code, 5);
     assert.match(away.stderr, /cannot be reached/);
     const other = await home.muster(['login', '--url', url.replace('127.0.0.1', 'localhost')]);
     assert.equal(other.code, 2);
-    assert.match(other.stderr, new RegExp(`says that its address is ${url}[\\s\\S]*--url ${url}`));
+    assert.match(other.stderr, new RegExp(`says that its URL is ${url}[\\s\\S]*--url ${url}`));
     const none = await home.muster(['login', '--url', `${url}/docs`]);
     assert.match(none.stderr, /is not Muster/);
     assert.equal(none.code, 5);
   });
 
-  await t.test('an expired token is renewed, once for two commands at the same time', async (t) => {
+  await t.test('an expired token is renewed once, even by commands that run at the same time', async (t) => {
     const page = await open(t);
     if (!page) return;
     const home = await openHome(t);
@@ -289,11 +289,11 @@ test('logging in and out', async (t) => {
     assert.notEqual(after?.refreshToken, before?.refreshToken);
     assert((after?.expiresAt ?? 0) > Date.now() + 3000_000);
     assert.equal((await stat(home.path)).mode & 0o777, 0o600);
-    // Nobody used the old refresh token twice, or the grant would be over.
+    // The old refresh token was used only once, or the grant would have ended.
     assert.equal((await home.muster(['status'])).code, 0);
   });
 
-  await t.test('a login that the service has ended says so', async (t) => {
+  await t.test('a login that the service has ended is reported', async (t) => {
     const page = await open(t);
     if (!page) return;
     const bea = await person(service);
@@ -308,7 +308,7 @@ test('logging in and out', async (t) => {
     }
   });
 
-  await t.test('renewing at a service that is not the last one leaves the last one be', async (t) => {
+  await t.test('renewing a token at another service does not change the default service', async (t) => {
     const page = await open(t);
     if (!page) return;
     const home = await openHome(t);
@@ -320,7 +320,7 @@ test('logging in and out', async (t) => {
     assert.equal((await home.kept()).url, 'https://muster.example.com');
   });
 
-  await t.test('a lock that somebody died with is taken over', async (t) => {
+  await t.test('the lock of a crashed command is taken over', async (t) => {
     const home = await openHome(t, url);
     await home.muster(['login', '--token'], { input: service.token });
     await writeFile(`${home.path}.lock`, `${hostname()} 999999`);

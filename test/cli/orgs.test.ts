@@ -1,4 +1,4 @@
-/** `muster orgs` and how commands find the organization that is meant. */
+/** `muster orgs`, and how commands find the organization that a person means. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startApi, type TestApi, unique } from '../support/api.ts';
@@ -14,7 +14,7 @@ const muster = (token: string, ...args: string[]) =>
   runMuster(['orgs', ...args], { env: { MUSTER_URL: api.url, MUSTER_TOKEN: token } });
 const asOwner = (...args: string[]) => muster(api.token, ...args);
 
-test('create makes one, prints its id alone, and get finds it by id, name and domain', async () => {
+test('create prints only the id, and get finds the organization by id, name and domain', async () => {
   const name = unique('Ümläut & Co');
   const { code, stdout, stderr } = await asOwner('create', name);
   assert.equal(code, 0);
@@ -29,7 +29,7 @@ test('create makes one, prints its id alone, and get finds it by id, name and do
   }
 });
 
-test('create with an id and a domain of one’s own; taken ones are refused', async () => {
+test('create accepts an id and a domain, and refuses taken ones', async () => {
   const id = unique('globex');
   assert.equal((await asOwner('create', 'Globex', '--id', id, '--domain', `${id}.example`)).stdout, `${id}\n`);
   const again = await asOwner('create', 'Globex', '--id', id);
@@ -39,20 +39,20 @@ test('create with an id and a domain of one’s own; taken ones are refused', as
   assert.match(bad.error.message, /domain/);
 });
 
-test('a name that several have is not decided by chance; an id goes before a name', async () => {
+test('an ambiguous name is refused; an id takes precedence over a name', async () => {
   const name = unique('Twin');
   const ids = [(await asOwner('create', name)).stdout.trim(), (await asOwner('create', name)).stdout.trim()];
   const { code, stderr } = await asOwner('get', name);
   assert.equal(code, 2);
   for (const id of ids) assert.ok(stderr.includes(id));
-  assert.match(stderr, /by its id/);
+  assert.match(stderr, /Use the id/);
   const named = unique('named');
   await asOwner('create', 'by id', '--id', named);
   await asOwner('create', named);
   assert.match((await asOwner('get', named)).stdout, new RegExp(`^id +${named}\\n`));
 });
 
-test('who has no role on the instance finds and lists what is theirs', async () => {
+test('a user without a role on the instance finds and lists only their organizations', async () => {
   const [mine, other] = [await api.setupOrg({ org: { name: unique('Mine') } }), await api.setupOrg()];
   const { token, userId } = await api.machine(mine.orgId, ['ORG_USER_MANAGER']);
   const listed = await muster(token, 'list');
@@ -70,11 +70,11 @@ test('who has no role on the instance finds and lists what is theirs', async () 
   assert.equal((await muster(token, 'get', other.orgId)).code, 0);
 
   const nobody = await api.machine(mine.orgId);
-  assert.match((await muster(nobody.token, 'get', mine.orgId)).stderr, /You have a role on no organization/);
+  assert.match((await muster(nobody.token, 'get', mine.orgId)).stderr, /You have no role on any organization/);
   assert.equal((await muster(nobody.token, 'list')).stdout, 'None.\n');
 });
 
-test('list pages, and says how many are left', async () => {
+test('list is limited, and says how many are left', async () => {
   const { stdout, stderr } = await asOwner('list', '--limit', '1');
   assert.equal(stdout.trimEnd().split('\n').length, 2);
   assert.match(stderr, /^\d+ more/);

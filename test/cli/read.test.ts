@@ -1,4 +1,4 @@
-/** `muster status`, `items` and `report` against a real service: what is shown, as JSON too, and the exit codes. */
+/** `muster status`, `items` and `report` against a real service: their output, also as JSON, and their exit codes. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { requireOrSkip } from '../support/runner/programs.ts';
 import { startCutProxy } from '../support/stores/cut-proxy.ts';
 import { waitFor } from '../support/wait.ts';
 
-/** Clears the screen, turns the writing round, ends the line. */
+/** Clears the screen, reverses the writing direction, ends the line. */
 const EVIL = 'ev\u001b[2J\u202eil\u2028\u009b31m';
 
 test('reading imports from the command line', async (t) => {
@@ -35,7 +35,7 @@ test('reading imports from the command line', async (t) => {
   const users = [...people('p', 2997), ...unverified('m', 1), bad, entry('evil', { userName: EVIL })];
   const { importId } = await service.imported(bulk(org.orgId, users));
 
-  await t.test('status tells of one import what a person wants to know, and what can be done', async () => {
+  await t.test('status shows the details of an import and the next steps', async () => {
     const { code, stdout, stderr } = await muster('status', importId);
     assert.deepEqual([code, stderr], [0, '']);
     assert.match(stdout, new RegExp(`^Import ${importId}: completed with errors\n`));
@@ -48,7 +48,7 @@ test('reading imports from the command line', async (t) => {
     assert.ok(stdout.includes(`muster undo ${importId}`));
   });
 
-  await t.test('status without a number is the table of the latest', async () => {
+  await t.test('status without a number is a table of the latest imports', async () => {
     const { code, stdout } = await muster('status');
     assert.equal(code, 0);
     const [head, row, ...rest] = stdout.trimEnd().split('\n');
@@ -57,7 +57,7 @@ test('reading imports from the command line', async (t) => {
     assert.deepEqual(rest, []);
   });
 
-  await t.test('--json is the answer of the service on one line, and nothing else', async () => {
+  await t.test('--json is the response of the service on one line, and nothing else', async () => {
     const { stdout, stderr } = await muster('status', importId, '--json');
     assert.equal(stdout.indexOf('\n'), stdout.length - 1);
     assert.equal(stderr, '');
@@ -67,25 +67,25 @@ test('reading imports from the command line', async (t) => {
     assert.deepEqual((await json('status')).imports[0].counts, body.counts);
   });
 
-  await t.test('status --watch of an import that has ended ends with its outcome', async () => {
+  await t.test('status --watch of an ended import exits with its outcome', async () => {
     assert.equal((await muster('status', importId, '--watch')).code, 3);
     const latest = await muster('status', '--watch', '--json');
     assert.deepEqual([latest.code, latest.stderr], [3, '']);
     assert.equal(JSON.parse(latest.stdout).importId, importId);
   });
 
-  await t.test('items lists who failed and why, by the short name of the state and by the long', async () => {
+  await t.test('items lists failed users and the reasons, by the short and the long name of the state', async () => {
     for (const state of ['failed', 'FAILED', 'ITEM_STATE_FAILED']) {
       const { code, stdout } = await muster('items', importId, '--state', state);
       assert.equal(code, 0);
       const [head, row, ...rest] = stdout.trimEnd().split('\n');
-      assert.match(head as string, /^INDEX +ORGANIZATION +USER ID +USER NAME +STATE +WHAT$/);
+      assert.match(head as string, /^INDEX +ORGANIZATION +USER ID +USER NAME +STATE +DETAILS$/);
       assert.match(row as string, /^2998 .*id-bad +bad +failed +user\.email\.email: .* \(IMPORT-USER-INVALID\)$/);
       assert.deepEqual(rest, []);
     }
   });
 
-  await t.test('items pages by itself, and says where to go on', async () => {
+  await t.test('items fetches all pages it needs, and says where to continue', async () => {
     const first = await muster('items', importId);
     assert.equal(first.stdout.trimEnd().split('\n').length, 51);
     assert.match(first.stderr, /--page-token 50\b/);
@@ -103,14 +103,14 @@ test('reading imports from the command line', async (t) => {
     );
   });
 
-  await t.test('items finds one user, and says when there is nobody', async () => {
+  await t.test('items finds one user, and says when there is none', async () => {
     const { items } = await json('items', importId, '--user', 'id-p7', '--org', org.domain);
     assert.deepEqual([items.length, items[0].index], [1, 7]);
     assert.equal((await muster('items', importId, '--user', 'nobody')).stdout, 'None.\n');
     assert.deepEqual(await json('items', importId, '--user', 'nobody'), { items: [] });
   });
 
-  await t.test('a name cannot do anything to the terminal', async (t) => {
+  await t.test('a name cannot control the terminal', async (t) => {
     const { stdout } = await muster('items', importId, '--user', 'id-evil');
     assert.ok(stdout.includes('ev\ufffd[2J\ufffdil\ufffd\ufffd31m'), JSON.stringify(stdout));
     const raw = (await muster('items', importId, '--user', 'id-evil', '--json')).stdout;
@@ -125,7 +125,7 @@ test('reading imports from the command line', async (t) => {
     assert.doesNotMatch(terminal.output(), /[\x1b\x9b\u2028\u202e]/);
   });
 
-  await t.test('report writes all of it to standard output, byte by byte', async () => {
+  await t.test('report writes every byte to standard output', async () => {
     for (const format of ['ndjson', 'csv', 'dataorgs']) {
       const { body } = await must(service.call('GET', `/admin/v1/imports/${importId}/report?format=${format}`));
       const { code, stdout } = await muster('report', importId, '--format', format);
@@ -137,7 +137,7 @@ test('reading imports from the command line', async (t) => {
     assert.equal(JSON.parse(failed.stdout).userId, 'id-bad');
   });
 
-  await t.test('report -o leaves a file of its owner alone, and says so', async () => {
+  await t.test('report -o writes a file readable only by its owner, and names it', async () => {
     const file = join(folder, 'all.csv');
     await writeFile(file, 'what was there before', { mode: 0o644 });
     const { code, stdout, stderr } = await muster('report', importId, '--format', 'csv', '-o', file);
@@ -149,7 +149,7 @@ test('reading imports from the command line', async (t) => {
     assert.deepEqual(await json('report', importId, '--format', 'csv', '-o', file), { file, bytes: size });
   });
 
-  await t.test('report -o follows a link, and leaves a device as it is', async () => {
+  await t.test('report -o follows a link, and does not replace a device', async () => {
     const [link, target] = [join(folder, 'link'), join(folder, 'target')];
     await writeFile(target, 'old');
     await symlink(target, link);
@@ -159,19 +159,19 @@ test('reading imports from the command line', async (t) => {
     assert.ok((await stat('/dev/null')).isCharacterDevice());
   });
 
-  await t.test('report -o leaves the old file where the connection breaks', async () => {
+  await t.test('report -o keeps the old file when the connection breaks', async () => {
     const file = join(folder, 'kept.ndjson');
     await writeFile(file, 'what was there before');
     const proxy = await startCutProxy(service.url, 100_000);
     const before = await readdir(folder);
     const { code, stderr } = await muster('report', importId, '-o', file, '--url', proxy.url).finally(proxy.stop);
     assert.equal(code, 5);
-    assert.match(stderr, /the report broke off/);
+    assert.match(stderr, /the report was cut off/);
     assert.equal(await readFile(file, 'utf8'), 'what was there before');
     assert.deepEqual(await readdir(folder), before);
   });
 
-  await t.test('report -o that is interrupted leaves nothing half', async (t) => {
+  await t.test('an interrupted report -o leaves no partial file', async (t) => {
     const server = createServer((_req, res) => res.write('{"index":0}\n')).listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => {
@@ -181,7 +181,7 @@ test('reading imports from the command line', async (t) => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const before = await readdir(folder);
     const running = startMuster(['report', importId, '-o', join(folder, 'never'), '--url', url], { env });
-    await waitFor(async () => (await readdir(folder)).length > before.length, { what: 'the report to begin' });
+    await waitFor(async () => (await readdir(folder)).length > before.length, { what: 'the report to start' });
     running.kill('SIGINT');
     const { code, stderr } = await running.finished;
     assert.equal(code, 130);
@@ -189,7 +189,7 @@ test('reading imports from the command line', async (t) => {
     assert.deepEqual(await readdir(folder), before);
   });
 
-  await t.test('report -o says what is wrong with the place', async () => {
+  await t.test('report -o explains why a path cannot be written', async () => {
     for (const place of [folder, join(folder, 'no', 'such', 'folder')]) {
       const { code, stderr } = await muster('report', importId, '-o', place);
       assert.equal(code, 2);
@@ -197,7 +197,7 @@ test('reading imports from the command line', async (t) => {
     }
   });
 
-  await t.test('a reader who has seen enough is no error', async (t) => {
+  await t.test('a reader that closes the pipe early is not an error', async (t) => {
     if (!requireOrSkip(t, 'bash')) return;
     for (const command of ['items --all', 'items --all --json', 'report']) {
       const [name, ...options] = command.split(' ');

@@ -1,4 +1,4 @@
-/** Every source's export as a person moves it in: `muster import` on a terminal, then the old passwords. */
+/** Every source: imports its export as a person does, on a terminal; then users log in with their old passwords. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { must, type Service, startService } from '../support/processes/service.ts';
@@ -14,7 +14,7 @@ interface Item {
   state: string;
 }
 
-test('every export goes in on a terminal, and its users log in with their old passwords', async (t) => {
+test('every export is imported on a terminal, and its users log in with their old passwords', async (t) => {
   if (!requireOrSkip(t, 'script')) return;
   const service = await startService(t, { backend: 'postgres' });
   for (const fixture of sourceFixtures()) {
@@ -46,9 +46,9 @@ async function importOnTerminal(t: test.TestContext, service: Service, fixture: 
   }
 }
 
-/** Other organizations may have the same names, and then a bare name fits several. */
+/** Users are found by id: other organizations may have the same names, and then a bare name is ambiguous. */
 function idOf(items: Item[], loginName: string): string {
   const item = items.find(({ userName }) => userName === loginName);
-  assert.ok(item, `nobody is called ${loginName}`);
+  assert.ok(item, `no user is called ${loginName}`);
   return item.userId;
 }

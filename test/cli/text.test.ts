@@ -1,11 +1,11 @@
-/** What the command line makes of texts: tables, names that would steer a terminal, streams of events. */
+/** How the command line handles text: tables, names that would control a terminal, event streams. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { eventData } from '../../src/cli/service/server-events.ts';
 import { jsonText, openOutput, printable, tableLines } from '../../src/cli/terminal/output.ts';
 import { width } from '../../src/cli/terminal/width.ts';
 
-test('columns are as wide as what stands in them looks', () => {
+test('columns are as wide as their content appears', () => {
   const rows = [
     ['1', 'Zoë'],
     ['22', 'Zoe\u0308'],
@@ -22,11 +22,11 @@ test('columns are as wide as what stands in them looks', () => {
   assert.deepEqual(['', 'abc', 'e\u0301', '한국', 'ﾊ', 'Ａ'].map(width), [0, 3, 1, 4, 1, 2]);
 });
 
-test('a row without its last cell ends where its text ends', () => {
+test('a row with an empty last cell has no trailing spaces', () => {
   assert.deepEqual(tableLines(['A', 'B'], [['x', '']]), ['A  B', 'x']);
 });
 
-test('nothing that is printed moves a cursor, ends a line or turns it round', () => {
+test('no printed text moves the cursor, ends a line or reverses its direction', () => {
   const evil = 'a\u0000\u001b[1A\r\n\t\u007f\u0085\u009b\u200f\u2028\u202e\u2066z';
   assert.equal(printable(evil), 'a\ufffd\ufffd[1A'.concat('\ufffd'.repeat(10), 'z'));
   assert.equal(printable('Zoë 張偉 🦊 ‍👩‍💻 नमस्ते'), 'Zoë 張偉 🦊 ‍👩‍💻 नमस्ते');
@@ -35,7 +35,7 @@ test('nothing that is printed moves a cursor, ends a line or turns it round', ()
   assert.doesNotMatch(jsonText(evil), /[\x00-\x1f\x7f-\x9f\u200f\u2028\u202e\u2066]/);
 });
 
-test('lines of the result and notes keep their line breaks and nothing else', () => {
+test('lines of the result and notes keep line breaks and no other control characters', () => {
   const written: string[] = [];
   const stream = { write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream;
   const out = openOutput(false, stream, stream);
@@ -58,13 +58,13 @@ async function eventsOf(bytes: Uint8Array, size: number): Promise<string[]> {
   return events;
 }
 
-test('events are read as the standard says, wherever the network cuts them', async () => {
+test('events are parsed as the standard says, wherever the network splits them', async () => {
   const bytes = Buffer.from(STREAM);
   for (let size = 1; size <= bytes.length; size++) {
     assert.deepEqual(await eventsOf(bytes, size), ['one', 'two\nmore', 'é'], `in pieces of ${size}`);
   }
 });
 
-test('a stream without an end of line is not kept', async () => {
-  await assert.rejects(eventsOf(Buffer.alloc(5 * 1024 * 1024, 'x'), 65_536), /no stream of events/);
+test('a stream without a line ending is rejected', async () => {
+  await assert.rejects(eventsOf(Buffer.alloc(5 * 1024 * 1024, 'x'), 65_536), /not an event stream/);
 });

@@ -16,7 +16,7 @@ after(() => api.stop());
 const muster = (...args: string[]) => runMuster(args, { env: { MUSTER_URL: api.url, MUSTER_TOKEN: api.token } });
 const me = async (token: string) => (await api.call('GET', '/management/v1/me', undefined, { token })).body;
 
-test('a token for a new machine user works at once, in its role, until its end', async () => {
+test('a token for a new machine user works at once, with its role, until it is deleted', async () => {
   const name = unique('importer');
   const { code, stdout, stderr } = await muster(
     ...['tokens', 'create', '--new-machine', name, '--org', 'Acme Ltd', '--expires', '30d'],
@@ -38,7 +38,7 @@ test('a token for a new machine user works at once, in its role, until its end',
   assert.match((await muster('tokens', 'list', '--user', name)).stdout, /^None\.$/m);
 });
 
-test('another role, an owner of the instance, another token for who is there', async () => {
+test('create takes another role, or IAM_OWNER, and makes a second token for an existing user', async () => {
   for (const [role, isInstance] of [
     ['ORG_OWNER_VIEWER', false],
     ['IAM_OWNER', true],
@@ -52,7 +52,7 @@ test('another role, an owner of the instance, another token for who is there', a
   }
 });
 
-test('what does not go together is refused before anything is made', async () => {
+test('conflicting options are refused before anything is created', async () => {
   const before = await machines();
   for (const args of [
     ['--expires', '30d'],
@@ -74,7 +74,7 @@ async function machines(): Promise<string> {
   return (await api.deps.pool.query(`select count(*) as n from users where kind = 'machine'`)).rows[0].n;
 }
 
-test('ends are said in several ways', () => {
+test('an expiry is given as a duration, a date or a timestamp', () => {
   const now = Date.parse('2027-01-01T00:00:00Z');
   const said = (text: string) => expiryDate(text, now);
   assert.equal(said('90d'), '2027-04-01T00:00:00.000Z');
@@ -83,7 +83,7 @@ test('ends are said in several ways', () => {
   assert.equal(said('2027-01-31'), '2027-01-31T23:59:59.000Z');
   assert.equal(said('2027-01-31T12:00:00+01:00'), '2027-01-31T11:00:00.000Z');
   for (const bad of ['', '0d', 'soon', '2026-12-31', '90', '2027-13-01', '1y', '2027', '-1d']) {
-    assert.throws(() => said(bad), /no time to come/, bad);
+    assert.throws(() => said(bad), /not a future date or time/, bad);
   }
 });
 
@@ -109,7 +109,7 @@ test('clients: one with a secret, one without, listed and deleted', async () => 
     /App +none +authorization_code +com.example.app:\/a com.example.app:\/b$/,
   );
 
-  assert.equal((await muster('clients', 'delete', clientId)).code, 2, 'nobody was asked');
+  assert.equal((await muster('clients', 'delete', clientId)).code, 2, 'there is no terminal to ask on');
   assert.equal((await muster('clients', 'delete', clientId, '--yes')).code, 0);
   assert.ok(!(await muster('clients', 'list')).stdout.includes(clientId));
   assert.match((await muster('clients', 'delete', clientId, '--yes')).stderr, /CLIENT-NOT-FOUND/);

@@ -1,4 +1,4 @@
-/** Sending to a service that takes its time: what waits to be sent is bounded, whatever there is of it. */
+/** Uploading to a slow service: the data that waits to be sent is bounded, whatever its total. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -38,10 +38,10 @@ const conversion: Conversion = {
   close: async () => {},
 };
 
-test('an upload holds no more than what is on its way', async (t) => {
+test('an upload holds no more in memory than is in transit', async (t) => {
   const before = process.memoryUsage().arrayBuffers;
   const seen = () => process.memoryUsage().arrayBuffers - before;
-  /** Without what only waits to be collected, or was collected and is freed by another thread. */
+  /** Without what only waits to be collected, or was collected and is yet to be freed by another thread. */
   const held = async () => {
     for (let round = 0; round < 50 && seen() >= MOST_HELD; round++) {
       collectGarbage();
@@ -54,7 +54,7 @@ test('an upload holds no more than what is on its way', async (t) => {
     for await (const chunk of req) {
       taken += chunk.length;
       most = Math.max(most, await held());
-      // Slower than they come: others have their turn, and what is to be sent could pile up.
+      // Reads more slowly than data arrives: other work gets its turn, and data to send could pile up.
       await new Promise((resolve) => setImmediate(resolve));
     }
     res.setHeader('content-type', 'application/json').end('{"importId":"1"}');

@@ -1,4 +1,4 @@
-/** What the command line says before and without a service: help, misuse, completion, nobody there, not allowed. */
+/** The command line without a service: help, wrong usage, completion, nothing at the URL, missing permissions. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,27 +15,27 @@ import { requireOrSkip } from '../support/runner/programs.ts';
 
 const NAMES = COMMANDS.map(({ command }) => String(command).split(' ')[0] as string);
 
-test('help names every command, and every command has real examples', async () => {
+test('help lists every command, and every command has real examples', async () => {
   const { code, stdout, stderr } = await runMuster(['--help']);
   assert.deepEqual([code, stderr], [0, '']);
   for (const name of NAMES) assert.match(stdout, new RegExp(`^ {2}muster ${name} `, 'm'));
   const helps = await Promise.all(NAMES.map((name) => runMuster([name, '--help'])));
   for (const [i, help] of helps.entries()) {
     assert.equal(help.code, 0);
-    // A group of commands lists them; each of those has its own.
+    // A group lists its subcommands; each of those has its own examples.
     if (help.stdout.includes('\nCommands:\n')) continue;
     assert.match(help.stdout, new RegExp(`\nExamples:\n {2}(?:\\w+ .*\\| )?muster ${NAMES[i]}`), help.stdout);
   }
 });
 
-test('without a command, or with --version, it says what there is', async () => {
+test('without a command it lists the commands, and --version prints the version', async () => {
   const nothing = await runMuster([]);
   assert.deepEqual([nothing.code, nothing.stdout], [2, '']);
   assert.match(nothing.stderr, /Commands:\n/);
   assert.match((await runMuster(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
-test('without its packages it says what to do', async (t) => {
+test('without its packages it says how to install them', async (t) => {
   if (!requireOrSkip(t, 'bash')) return;
   const folder = await mkdtemp(join(tmpdir(), 'muster-bare-'));
   t.after(() => rm(folder, { recursive: true }));
@@ -46,9 +46,9 @@ test('without its packages it says what to do', async (t) => {
   assert.match(stderr, /run `npm ci` in /);
 });
 
-test('misuse is exit code 2, says what is wrong and where to look, and sends nothing', async () => {
+test('wrong usage is exit code 2, with what is wrong and which help to read, and sends nothing', async () => {
   for (const [args, said, advice] of [
-    [['statsu'], /"statsu" is no command\. Did you mean status\?/, 'muster --help'],
+    [['statsu'], /Unknown command "statsu"\. Did you mean status\?/, 'muster --help'],
     [['status', '17', '--wach'], /Unknown argument: wach/, 'muster status --help'],
     [['status', 'x'], /"x" is not the number of an import/, 'muster status --help'],
     [['pause'], /Not enough non-option arguments/, 'muster pause --help'],
@@ -57,7 +57,7 @@ test('misuse is exit code 2, says what is wrong and where to look, and sends not
     [['items', '1', '--limit', '0'], /--limit must be/, 'muster items --help'],
     [['report', '1', '--format', 'xml'], /Choices: "ndjson", "csv", "dataorgs"/, 'muster report --help'],
   ] as const) {
-    // Were anything sent, this address would make it another exit code.
+    // If anything were sent, this URL would cause another exit code.
     const { code, stdout, stderr } = await runMuster(args, { env: { MUSTER_URL: 'http://127.0.0.1:1' } });
     assert.deepEqual([code, stdout], [2, ''], stderr);
     assert.match(stderr, said);
@@ -78,7 +78,7 @@ test('commands, options and their values are completed', async () => {
   const sources = SOURCES.map(({ name }) => name);
   assert.ok(sources.length > 0);
   assert.deepEqual(await complete('import', 'users.json', '--from', ''), sources);
-  assert.deepEqual(await complete('import', ''), [''], 'files are the business of the shell');
+  assert.deepEqual(await complete('import', ''), [''], 'the shell completes file names');
 });
 
 test('the script for bash completes in bash', async (t) => {
@@ -87,7 +87,7 @@ test('the script for bash completes in bash', async (t) => {
   assert.deepEqual(await runShell(line), { code: 0, stdout: 'timed-out\n', stderr: '' });
 });
 
-test('a service that is not there is exit code 5, with what to look at', async () => {
+test('an unreachable service is exit code 5, with what to check', async () => {
   const server = createTcpServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -103,7 +103,7 @@ test('a service that is not there is exit code 5, with what to look at', async (
   assert.equal(error.exitCode, 5);
 });
 
-test('somebody else at the address is told apart', async (t) => {
+test('another server at the URL is recognized as such', async (t) => {
   const server = createServer((req, res) => {
     if (req.url?.startsWith('/admin/v1/imports/1')) res.end('<html>Welcome</html>');
     else res.writeHead(404).end('<html>Not here</html>');
@@ -114,11 +114,11 @@ test('somebody else at the address is told apart', async (t) => {
   for (const args of [['status'], ['status', '1']]) {
     const { code, stderr } = await runMuster([...args, '--url', `${url}/`], { env: { MUSTER_TOKEN: 'not-a-token' } });
     assert.equal(code, 5);
-    assert.ok(stderr.startsWith(`muster: What answers at ${url} is not Muster.\n`), stderr);
+    assert.ok(stderr.startsWith(`muster: The server at ${url} is not Muster.\n`), stderr);
   }
 });
 
-test('who may not do it is exit code 4, with what helps', async (t) => {
+test('a missing permission is exit code 4, with what to do', async (t) => {
   const api = await startApi();
   t.after(api.stop);
   const [{ orgId }, other] = await Promise.all([api.setupOrg(), api.setupOrg()]);
@@ -128,7 +128,7 @@ test('who may not do it is exit code 4, with what helps', async (t) => {
 
   const nobody = await run(undefined, 'status');
   assert.equal(nobody.code, 4);
-  assert.match(nobody.stderr, /^muster: Nobody is logged in at http.*\n.*muster login.*MUSTER_TOKEN/);
+  assert.match(nobody.stderr, /^muster: You are not logged in at http.*\n.*muster login.*MUSTER_TOKEN/);
   const wrong = await run('wrong', 'status');
   assert.equal(wrong.code, 4);
   assert.match(wrong.stderr, /muster login/);
@@ -144,7 +144,7 @@ test('who may not do it is exit code 4, with what helps', async (t) => {
   for (const { stderr } of [wrong, foreign]) assert.ok(!stderr.includes(token) && !stderr.includes('wrong'), stderr);
 });
 
-test('an error shows where it happened only when asked', async () => {
+test('an error shows its stack trace only with MUSTER_DEBUG', async () => {
   const env = { MUSTER_URL: 'no address' };
   const short = await runMuster(['status'], { env });
   assert.equal(short.code, 2);

@@ -1,4 +1,4 @@
-/** `muster clients`: the applications that people log in to (IAM_OWNER). */
+/** `muster clients`: the applications that users log in to (IAM_OWNER). */
 import { group } from '../subcommands.ts';
 import { create } from './client/create.ts';
 import { remove } from './client/delete.ts';

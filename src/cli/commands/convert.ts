@@ -1,4 +1,4 @@
-/** `muster convert`: the export of another system as a body of an import, to look at or to send by other means. */
+/** `muster convert`: turns an export of another system into an import body, to inspect or to send by other means. */
 import type { Argv, CommandModule } from 'yargs';
 import type { WriteOptions } from '../import/write.ts';
 import { openOutput } from '../terminal/output.ts';
@@ -9,14 +9,14 @@ interface ConvertOptions extends WriteOptions {
 
 export const convertCommand: CommandModule<object, ConvertOptions> = {
   command: 'convert <files..>',
-  describe: 'write an export as a body of an import (NDJSON), without sending it',
-  // The sources are loaded only where they are needed: other commands should start fast.
+  describe: 'convert an export to an import body (NDJSON), without sending it',
+  // The sources are loaded only when needed: other commands should start fast.
   builder: (async (yargs: Argv) => {
     const { sourceOptions } = await import('../import/options.ts');
     return sourceOptions(yargs)
       .option('output', { alias: 'o', type: 'string', describe: 'file to write to (default: standard output)' })
-      .example('$0 convert users.json --from auth0 --org acme | head -3', 'look at the first three')
-      .example('$0 convert users.json passwords.ndjson --from auth0 --org acme -o users.ndjson', 'keep it as a file');
+      .example('$0 convert users.json --from auth0 --org acme | head -3', 'show the first three users')
+      .example('$0 convert users.json passwords.ndjson --from auth0 --org acme -o users.ndjson', 'write a file');
   }) as unknown as (yargs: Argv) => Argv<ConvertOptions>,
   async handler(options) {
     const { writeConverted } = await import('../import/write.ts');

@@ -10,18 +10,21 @@ interface Options extends CommonOptions {
   local?: boolean | undefined;
 }
 
-/** `muster doctor`: what is wrong, and what to do about it. */
+/** `muster doctor`: finds problems and says what to do about them. */
 export const doctor: CommandModule<CommonOptions, Options> = {
   command: 'doctor',
-  describe: 'look for what is wrong with the service, and say what to do',
+  describe: 'check the service for problems, and say what to do',
   builder: (parser: Argv<CommonOptions>) =>
     parser
       .options({
-        local: { type: 'boolean', describe: "on the server's machine: check its settings in the environment instead" },
+        local: { type: 'boolean', describe: "on the server's machine: check the settings in the environment instead" },
       })
       .example('$0 doctor', 'the service, its stores, queue, mail, and your login')
-      .example('$0 doctor --local', 'before the first start, with DATABASE_URL and the others set')
-      .example('$0 doctor --json | jq -r \'.findings[] | select(.state == "problem").advice\'', 'for a script'),
+      .example('$0 doctor --local', 'before the first start, with DATABASE_URL and other settings set')
+      .example(
+        '$0 doctor --json | jq -r \'.findings[] | select(.state == "problem").advice\'',
+        'for scripts: what to do about each problem',
+      ),
   async handler({ local, ...options }) {
     const session = await openSession(options);
     const version = ownVersion();
@@ -37,7 +40,7 @@ export const doctor: CommandModule<CommonOptions, Options> = {
   },
 };
 
-/** Only when it is needed, as it brings the settings of the service: commands should start fast. */
+/** Loaded only when needed, as it imports the service's settings: commands should start fast. */
 async function checkMachineHere(): Promise<AsyncIterable<Finding>> {
   return (await import('../doctor/local.ts')).checkMachine();
 }
@@ -47,7 +50,7 @@ const OLDEST_NODE = 24;
 function checkNode(version: string): Finding {
   const message = `muster ${version} on Node.js ${process.versions.node}`;
   if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE) return ok('this command', message);
-  return problem('this command', message, `It needs Node.js ${OLDEST_NODE}: run it as npm run muster.`);
+  return problem('this command', message, `It needs Node.js ${OLDEST_NODE} or newer: run it as npm run muster.`);
 }
 
 function ownVersion(): string {

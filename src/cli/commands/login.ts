@@ -14,16 +14,19 @@ interface Options extends CommonOptions {
   token?: boolean | undefined;
 }
 
-/** `muster login`: through a browser here, through one elsewhere, or with a token that somebody has made. */
+/** `muster login`: through a browser on this machine, through one elsewhere, or with an existing token. */
 export const login: CommandModule<CommonOptions, Options> = {
   command: 'login',
-  describe: 'log in to a service and keep the token for the other commands',
+  describe: 'log in to a service and store the token for the other commands',
   builder: (parser: Argv<CommonOptions>) =>
     parser
       .options({
-        browser: { type: 'boolean', default: true, describe: 'open the browser; --no-browser only prints the address' },
-        device: { type: 'boolean', describe: 'for a machine without a browser: type a code in one elsewhere' },
-        token: { type: 'boolean', describe: 'keep a personal access token, typed unseen or from standard input' },
+        browser: { type: 'boolean', default: true, describe: 'open the browser; --no-browser only prints the URL' },
+        device: { type: 'boolean', describe: 'for a machine without a browser: enter a code in a browser elsewhere' },
+        token: {
+          type: 'boolean',
+          describe: 'store a personal access token, typed without echo or read from standard input',
+        },
       })
       .conflicts('device', 'token')
       .example('$0 login --url https://muster.example.com', 'with your browser')
@@ -43,7 +46,7 @@ export const login: CommandModule<CommonOptions, Options> = {
 async function newLogin({ out, settings }: Session, { browser, device, token }: Options): Promise<Login> {
   if (token) return { accessToken: await readTypedToken(out) };
   const { url } = settings;
-  // Only when it is needed: commands should start fast.
+  // Loaded only when needed: commands should start fast.
   const [{ findServer, loginOf }, { logInByBrowser }, { logInByDevice }] = await Promise.all([
     import('../service/oauth-server.ts'),
     import('../login/code-flow.ts'),
@@ -53,13 +56,13 @@ async function newLogin({ out, settings }: Session, { browser, device, token }: 
   return loginOf(device ? await logInByDevice(server, out, url) : await logInByBrowser(server, out, { url, browser }));
 }
 
-/** @throws Failure when the service does not take the token */
+/** @throws Failure when the service does not accept the token */
 async function checked(url: string, { accessToken }: Login): Promise<Me> {
   return readMe(openApi(url, async () => accessToken)).catch((error: unknown) => {
     if (!(error instanceof Failure) || error.id !== 'AUTH-TOKEN') throw error;
-    throw new Failure(`The service at ${url} does not take this token; nothing was kept.`, {
+    throw new Failure(`The service at ${url} does not accept this token; nothing was stored.`, {
       exitCode: EXIT.denied,
-      advice: 'It may have expired or belong to another service. `muster tokens create` makes one.',
+      advice: 'It may have expired or belong to another service. `muster tokens create` creates a new one.',
     });
   });
 }
@@ -67,8 +70,8 @@ async function checked(url: string, { accessToken }: Login): Promise<Me> {
 function tell({ out, settings }: Session, me: Me): void {
   out.result({ url: settings.url, ...me });
   out.line(`Logged in at ${settings.url} as ${nameOf(me)}, ${rolesOf(me)}.`);
-  out.line(`The token is kept in ${credentialsPath()}.`);
-  if (settings.token) out.note('MUSTER_TOKEN or --token-file goes before it as long as it is set.');
+  out.line(`The token is stored in ${credentialsPath()}.`);
+  if (settings.token) out.note('MUSTER_TOKEN or --token-file takes precedence while it is set.');
 }
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -76,5 +79,5 @@ const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'
 function warnOfPlainHttp(out: Output, url: string): void {
   const { protocol, hostname } = new URL(url);
   if (protocol === 'https:' || LOOPBACK.has(hostname)) return;
-  out.note(`Careful: without https, whoever is on the way to ${hostname} reads tokens and passwords.`);
+  out.note(`Warning: without HTTPS, tokens and passwords can be intercepted on the way to ${hostname}.`);
 }

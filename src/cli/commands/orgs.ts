@@ -4,4 +4,4 @@ import { create } from './org/create.ts';
 import { get } from './org/get.ts';
 import { list } from './org/list.ts';
 
-export const orgs = group('orgs', 'list and create organizations', [list, create, get]);
+export const orgs = group('orgs', 'list, create and show organizations', [list, create, get]);

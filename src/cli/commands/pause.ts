@@ -3,10 +3,10 @@ import { type ActionOptions, act, conclude } from '../imports/action.ts';
 import { importOption, WATCH } from '../options.ts';
 import { type CommonOptions, openSession } from '../service/session.ts';
 
-/** `muster pause`: nobody is written once it has returned. */
+/** `muster pause`: no user is written after it returns. */
 export const pause: CommandModule<CommonOptions, ActionOptions> = {
   command: 'pause <import>',
-  describe: 'let an import stand: nobody is written, and its clock stands too',
+  describe: 'pause an import and its time limit; no users are written meanwhile',
   builder: (parser: Argv<CommonOptions>) =>
     importOption(parser).options({ watch: WATCH }).example('$0 pause 17', 'until `muster resume 17`'),
   async handler(options) {

@@ -16,10 +16,10 @@ interface Options extends ImportOptions {
   output: string;
 }
 
-/** `muster report`: all users of an import as a stream, to a file or to standard output. */
+/** `muster report`: streams all users of an import to a file or to standard output. */
 export const report: CommandModule<CommonOptions, Options> = {
   command: 'report <import>',
-  describe: 'write what became of every user, or a body of those who are left, to mend and send again',
+  describe: 'write the outcome for every user, or a body of the remaining users, to correct and import again',
   builder: (parser: Argv<CommonOptions>) =>
     importOption(parser)
       .options({
@@ -28,14 +28,14 @@ export const report: CommandModule<CommonOptions, Options> = {
           requiresArg: true,
           choices: ['ndjson', 'csv', 'dataorgs'],
           default: 'ndjson',
-          describe: 'lines of JSON, a table for a spreadsheet, or a body to import again',
+          describe: 'JSON lines, a table for a spreadsheet, or a body to import again',
         },
         state: STATE,
         output: { type: 'string', alias: 'o', requiresArg: true, default: '-', describe: 'file; - is standard output' },
       })
-      .example('$0 report 17 --state failed --format csv -o failed.csv', 'who failed, and why')
-      .example('$0 report 17 --state failed --format dataorgs -o rest.json', 'mend it, and import it again')
-      .example('$0 report 17 | jq -r .state | sort | uniq -c', 'straight into another program'),
+      .example('$0 report 17 --state failed --format csv -o failed.csv', 'users that failed, and why')
+      .example('$0 report 17 --state failed --format dataorgs -o rest.json', 'correct it, and import it again')
+      .example('$0 report 17 | jq -r .state | sort | uniq -c', 'pipe it to another program'),
   async handler(options) {
     const session = await openSession(options);
     const left = new Interrupted('The report was not finished.');
@@ -53,7 +53,7 @@ async function deliver(session: Session, options: Options, signal: AbortSignal):
     else await pipeline([text, ...(out.stream.isTTY ? [shown()] : []), out.stream], { signal, end: false });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw error instanceof TypeError ? new Unreachable(api.url, { message: 'the report broke off' }) : error;
+    throw error instanceof TypeError ? new Unreachable(api.url, { message: 'the report was cut off' }) : error;
   }
 }
 
@@ -63,7 +63,7 @@ async function toFile({ out }: Session, path: string, text: Readable, signal: Ab
   if (!out.json) out.note(`${path}: ${number(bytes)} bytes.`);
 }
 
-/** For a terminal; a file or another program gets every byte as it is. */
+/** Makes text safe for a terminal; a file or another program gets every byte unchanged. */
 function shown(): Transform {
   const decoder = new TextDecoder();
   return new Transform({

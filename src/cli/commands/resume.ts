@@ -7,15 +7,15 @@ interface Options extends ActionOptions {
   timeout?: string | undefined;
 }
 
-/** `muster resume`: goes on with exactly the users who are left. */
+/** `muster resume`: continues with exactly the remaining users. */
 export const resume: CommandModule<CommonOptions, Options> = {
   command: 'resume <import>',
-  describe: 'go on with an import that was paused or cancelled, or ran out of time',
+  describe: 'resume an import that was paused or cancelled, or that timed out',
   builder: (parser: Argv<CommonOptions>) =>
     importOption(parser)
       .options({ timeout: TIMEOUT, watch: WATCH })
-      .example('$0 resume 17', 'a paused one, with the time that it has left')
-      .example('$0 resume 17 --timeout 30m --watch', 'one that ran out of time, with another half an hour'),
+      .example('$0 resume 17', 'a paused import, with its remaining time')
+      .example('$0 resume 17 --timeout 30m --watch', 'an import that timed out, with another 30 minutes'),
   async handler(options) {
     const session = await openSession(options);
     const { timeout } = options;

@@ -7,17 +7,18 @@ interface Options extends ActionOptions {
   timeout?: string | undefined;
 }
 
-const NOBODY = 'There is nobody to try again: who was invalid from the start stays so. Mend them in the report.';
+const NOBODY =
+  'There are no users to retry: entries that were invalid from the start stay failed. Correct them in the report.';
 
 /** `muster retry`: failed users become pending again; entries that were invalid from the start stay failed. */
 export const retry: CommandModule<CommonOptions, Options> = {
   command: 'retry <import>',
-  describe: 'try failed users again: those who conflicted or were refused when they were written',
+  describe: 'retry failed users: those that conflicted or were refused when they were written',
   builder: (parser: Argv<CommonOptions>) =>
     importOption(parser)
       .options({ timeout: TIMEOUT, watch: WATCH })
-      .example('$0 retry 17', 'when its deadline has not passed')
-      .example('$0 retry 17 --timeout 30m --watch', 'with half an hour from now on'),
+      .example('$0 retry 17', 'while its deadline has not passed')
+      .example('$0 retry 17 --timeout 30m --watch', 'with 30 minutes from now on'),
   async handler(options) {
     const session = await openSession(options);
     const { timeout } = options;

@@ -9,14 +9,14 @@ import { importOption, WATCH } from '../options.ts';
 import { type CommonOptions, openSession, type Session } from '../service/session.ts';
 import { EXIT } from '../terminal/failure.ts';
 
-/** `muster send-mails`: the mails that an import with `--mails none` holds go out. */
+/** `muster send-mails`: sends the mails that an import with `--mails none` holds. */
 export const sendMails: CommandModule<CommonOptions, ActionOptions> = {
   command: 'send-mails <import>',
-  describe: 'let the mails go out that an import with --mails none holds',
+  describe: 'send the mails that an import with --mails none holds',
   builder: (parser: Argv<CommonOptions>) =>
     importOption(parser)
-      .options({ watch: { ...WATCH, describe: 'follow it until no mail is waiting any more' } })
-      .example('$0 send-mails 17 --watch', 'and see them go'),
+      .options({ watch: { ...WATCH, describe: 'watch until no mail is waiting' } })
+      .example('$0 send-mails 17 --watch', 'send them, and watch'),
   async handler(options) {
     const session = await openSession(options);
     const result = await act(session, options.import, '_send_mails');
@@ -27,7 +27,7 @@ export const sendMails: CommandModule<CommonOptions, ActionOptions> = {
   },
 };
 
-/** Users who are yet to be written may need a mail too. */
+/** Users that are still to be written may need a mail too. */
 async function untilSent(session: Session, result: ImportResult): Promise<ImportResult> {
   if (!isEnded(result)) await watchImport(session, result.importId);
   return watchMails(session, result.importId);

@@ -18,7 +18,7 @@ interface ImportList {
 }
 
 const MOST = 100;
-const COLUMNS = ['IMPORT', 'STATE', 'USERS', 'SUCCEEDED', 'FAILED', 'LEFT', 'REMAINING', 'BEGUN'];
+const COLUMNS = ['IMPORT', 'STATE', 'USERS', 'SUCCEEDED', 'FAILED', 'LEFT', 'REMAINING', 'STARTED'];
 
 /** `muster status`: one import in detail, or the latest ones as a table. */
 export const status: CommandModule<CommonOptions, Options> = {
@@ -28,16 +28,21 @@ export const status: CommandModule<CommonOptions, Options> = {
     parser
       .positional('import', {
         type: 'string',
-        describe: 'number of the import; without it the latest ones',
+        describe: 'number of the import; without it, the latest ones',
         coerce: (text: string | undefined) => text && importNumber(text),
       })
       .options({
-        watch: { ...WATCH, describe: 'follow it until it has ended; without a number the latest one' },
-        limit: { type: 'number', requiresArg: true, default: 20, describe: `how many of the latest, at most ${MOST}` },
+        watch: { ...WATCH, describe: 'watch until the import ends; without a number, the latest one' },
+        limit: {
+          type: 'number',
+          requiresArg: true,
+          default: 20,
+          describe: `how many of the latest to list, at most ${MOST}`,
+        },
       })
       .example('$0 status', 'the latest imports')
-      .example('$0 status 17', 'the import 17: counts, mails, first errors, and what you can do')
-      .example('$0 status 17 --watch', 'a live bar until it has ended; Ctrl-C stops watching, not the import'),
+      .example('$0 status 17', 'import 17: counts, mails, first errors, and what you can do')
+      .example('$0 status 17 --watch', 'a live bar until it ends; Ctrl-C stops watching, not the import'),
   async handler(options) {
     const session = await openSession(options);
     const { watch, limit } = options;
@@ -51,7 +56,10 @@ export const status: CommandModule<CommonOptions, Options> = {
 async function latest(session: Session): Promise<string> {
   const { imports } = await list(session, 1);
   if (imports[0]) return imports[0].importId;
-  throw new Failure('There is no import yet.', { exitCode: EXIT.failed, advice: '`muster import --help` begins one.' });
+  throw new Failure('There is no import yet.', {
+    exitCode: EXIT.failed,
+    advice: '`muster import --help` shows how to start one.',
+  });
 }
 
 function list({ api }: Session, pageSize: number): Promise<ImportList> {
@@ -60,7 +68,7 @@ function list({ api }: Session, pageSize: number): Promise<ImportList> {
 
 function showList({ out }: Session, found: ImportList): void {
   out.result(found);
-  if (found.imports.length === 0) out.line('There is no import yet. `muster import --help` begins one.');
+  if (found.imports.length === 0) out.line('There is no import yet. `muster import --help` shows how to start one.');
   else out.table(COLUMNS, found.imports.map(row));
 }
 

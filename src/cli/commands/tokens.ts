@@ -4,4 +4,4 @@ import { create } from './token/create.ts';
 import { remove } from './token/delete.ts';
 import { list } from './token/list.ts';
 
-export const tokens = group('tokens', 'make, list and delete personal access tokens', [create, list, remove]);
+export const tokens = group('tokens', 'create, list and delete personal access tokens', [create, list, remove]);

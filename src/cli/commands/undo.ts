@@ -13,15 +13,15 @@ interface Options extends ActionOptions {
 /** `muster undo`: removes the users that an import created; asks first. */
 export const undo: CommandModule<CommonOptions, Options> = {
   command: 'undo <import>',
-  describe: 'remove the users that an import created and nobody has used or changed since',
+  describe: 'remove the users that an import created, except those who have signed in or been changed since',
   builder: (parser: Argv<CommonOptions>) =>
     importOption(parser)
       .options({
-        yes: { type: 'boolean', alias: 'y', default: false, describe: 'do not ask' },
+        yes: { type: 'boolean', alias: 'y', default: false, describe: 'do not ask for confirmation' },
         watch: WATCH,
       })
-      .example('$0 undo 17', 'says how many users it is about, and asks')
-      .example('$0 undo 17 --yes --watch', 'for scripts: ends when all of them are gone'),
+      .example('$0 undo 17', 'says how many users it removes, and asks')
+      .example('$0 undo 17 --yes --watch', 'for scripts: ends when all of them are removed'),
   async handler(options) {
     const session = await openSession(options);
     const now = await session.api.call<ImportResult>('GET', `/admin/v1/imports/${options.import}`);
@@ -30,12 +30,12 @@ export const undo: CommandModule<CommonOptions, Options> = {
   },
 };
 
-/** Where it does not, the service says why. */
+/** When it does not, the service refuses and says why. */
 function removesUsers({ dryRun, state }: ImportResult): boolean {
   return !dryRun && !['IMPORT_STATE_UNDOING', 'IMPORT_STATE_UNDONE', 'IMPORT_STATE_RUNNING'].includes(state);
 }
 
 function question({ importId, counts }: ImportResult): string {
-  const users = counts.succeeded === 1 ? 'the 1 user' : `the ${number(counts.succeeded)} users`;
-  return `Undo import ${importId}: remove ${users} of it, but for those who have signed in or were changed since?`;
+  const users = counts.succeeded === 1 ? '1 user' : `${number(counts.succeeded)} users`;
+  return `Undo import ${importId}: remove its ${users}, except those who have signed in or been changed since?`;
 }

@@ -1,4 +1,4 @@
-/** `muster users`: whom there is, and what may be done to them. */
+/** `muster users`: shows users and changes them. */
 import { group } from '../subcommands.ts';
 import { stateChanges } from './user/change-state.ts';
 import { remove } from './user/delete.ts';
@@ -7,7 +7,7 @@ import { get } from './user/get.ts';
 import { list } from './user/list.ts';
 import { resetPassword } from './user/reset-password.ts';
 
-export const users = group('users', 'list, find and look after users', [
+export const users = group('users', 'list, find and manage users', [
   list,
   find,
   get,

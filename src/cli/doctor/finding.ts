@@ -1,11 +1,11 @@
-/** What `muster doctor` says of one thing, and how it is shown. */
+/** What `muster doctor` reports about one thing, and how it is shown. */
 import type { Output } from '../terminal/output.ts';
 
-/** `skipped`: it could not be looked at, which is nobody's fault. */
+/** `skipped`: it could not be checked, which is not an error. */
 export type State = 'ok' | 'skipped' | 'warning' | 'problem';
 
 export interface Finding {
-  /** What it is about, the same each time: `redis`. */
+  /** What was checked, stable across runs: `redis`. */
   name: string;
   state: State;
   message: string;
@@ -36,14 +36,14 @@ export function show(out: Output, { state, name, message, advice }: Finding): vo
   if (advice) out.line(`    → ${advice}`);
 }
 
-/** Says how it ended; the result for machines. @returns how many problems there are */
+/** Prints the totals, or the JSON result. @returns the number of problems */
 export function conclude(out: Output, findings: Finding[]): number {
   const count = (state: State) => findings.filter((finding) => finding.state === state).length;
   const [problems, warnings] = [count('problem'), count('warning')];
   out.result({ problems, warnings, findings });
   out.line();
   out.line(
-    problems + warnings === 0 ? 'Nothing is wrong.' : `${many(problems, 'problem')}, ${many(warnings, 'warning')}.`,
+    problems + warnings === 0 ? 'No problems found.' : `${many(problems, 'problem')}, ${many(warnings, 'warning')}.`,
   );
   return problems;
 }

@@ -1,11 +1,11 @@
-/** Who is calling, and into which organizations he may import. */
+/** Who the caller is, and into which organizations they may import. */
 
 import { isIamOwner, type Me, nameOf, readMe } from '../service/me.ts';
 import type { Session } from '../service/session.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
-/** The finding, and who it is, if the service says so. */
+/** Returns the finding, and the caller if the service names them. */
 export async function checkIdentity({ api }: Session): Promise<{ finding: Finding; me?: Me }> {
   try {
     const me = await readMe(api);
@@ -14,7 +14,7 @@ export async function checkIdentity({ api }: Session): Promise<{ finding: Findin
     if (!(error instanceof Failure)) throw error;
     const advice = error.advice ?? 'Run `muster login`.';
     if (error.exitCode === EXIT.denied) return { finding: problem('login', error.message, advice) };
-    return { finding: problem('login', `who is calling cannot be told: ${error.message}`, advice) };
+    return { finding: problem('login', `the caller cannot be identified: ${error.message}`, advice) };
   }
 }
 
@@ -28,6 +28,6 @@ function judge(me: Me): Finding {
     const more = into.length > SHOWN ? ` and ${into.length - SHOWN} more` : '';
     return ok('login', `${nameOf(me)}; may import into ${names.join(', ')}${more}`);
   }
-  const advice = 'For that, an owner of the organization has to give it the role ORG_OWNER.';
-  return warning('login', `${nameOf(me)}; may import into no organization`, advice);
+  const advice = 'To import, ask an owner of the organization for the role ORG_OWNER.';
+  return warning('login', `${nameOf(me)}; may not import into any organization`, advice);
 }

@@ -1,4 +1,4 @@
-/** What is wrong with PostgreSQL and the queue, by what the service, or a look from this machine, says of them. */
+/** Judges PostgreSQL and the queue, by what the service reports or what a check from this machine finds. */
 import type { PostgresFacts } from '../../diagnostics/postgres.ts';
 import type { QueueFacts } from '../../diagnostics/queue.ts';
 import { type Finding, many, ok, problem, size, skipped, warning } from './finding.ts';
@@ -7,7 +7,7 @@ import { judgeServer } from './judge-server.ts';
 type RedisFacts = NonNullable<QueueFacts['redis']>;
 
 const OLDEST_POSTGRES = 15;
-/** About as many as one more worker process may open, at its busiest, with the queue in PostgreSQL. */
+/** About as many as one more worker process opens at its busiest, with the queue in PostgreSQL. */
 const CONNECTIONS_OF_A_WORKER = 45;
 
 export function judgePostgres(facts: PostgresFacts): Finding[] {
@@ -27,8 +27,8 @@ function tooOld({ version }: PostgresFacts): Finding | undefined {
 function migrated({ migrations: { applied, known } }: PostgresFacts): Finding | undefined {
   if (applied === known) return undefined;
   if (applied > known) {
-    const message = `the database has migration ${applied}, this program knows ${known}`;
-    return problem('migrations', message, 'An older program runs on a newer database: start the newer one.');
+    const message = `the database is at migration ${applied}, but this program knows only ${known}`;
+    return problem('migrations', message, 'An older program runs on a newer database: start the newer program.');
   }
   const message = `${many(known - applied, 'migration')} of ${known} are not applied`;
   return problem('migrations', message, 'Start the service: it applies them. Stop older processes first.');
@@ -41,23 +41,23 @@ function durable({ settings }: PostgresFacts): Finding | undefined {
     ...(settings.synchronousCommit === 'off' ? ['synchronous_commit=off'] : []),
   ];
   if (bad.length === 0) return undefined;
-  const message = `${bad.join(', ')}: what was accepted may be lost when the machine dies`;
-  return warning('postgresql', message, 'Set them back to `on`, unless all of the data may be lost.');
+  const message = `${bad.join(', ')}: accepted data may be lost when the machine crashes`;
+  return warning('postgresql', message, 'Set them back to `on`, unless you can afford to lose all data.');
 }
 
 function roomy({ connections: { used, max } }: PostgresFacts): Finding | undefined {
   if (max - used >= CONNECTIONS_OF_A_WORKER) return undefined;
-  const message = `${used} of ${max} connections are in use; another worker may take ${CONNECTIONS_OF_A_WORKER}`;
+  const message = `${used} of ${max} connections are in use; another worker may need ${CONNECTIONS_OF_A_WORKER}`;
   return warning('postgresql', message, 'Raise max_connections, or run fewer processes.');
 }
 
 export function judgeQueue(facts: QueueFacts): Finding[] {
   const where = facts.backend === 'redis' ? 'Redis' : 'PostgreSQL';
   if (!facts.answers) {
-    const advice = 'Imports stand still and go on by themselves once it is back. Is it running, is REDIS_URL right?';
+    const advice = 'Imports wait and resume once it is back. Check that it is running and that REDIS_URL is right.';
     return [problem('queue', `${where}, which holds the jobs, does not answer`, advice)];
   }
-  const jobs = facts.jobs && `${facts.jobs.imports} import and ${facts.jobs.mails} mail jobs wait or run`;
+  const jobs = facts.jobs && `${facts.jobs.imports} import and ${facts.jobs.mails} mail jobs waiting or running`;
   const held = facts.redis ? judgeRedis(facts.redis) : [ok('queue', `jobs are in ${where}`)];
   return [...held, ...judgeWorkers(facts, jobs ?? '')];
 }
@@ -71,26 +71,26 @@ export function judgeRedis(facts: RedisFacts): Finding[] {
 
 function evicting({ maxmemoryPolicy: policy, maxmemory }: RedisFacts): Finding | undefined {
   if (policy === 'noeviction') return undefined;
-  const message = `maxmemory-policy is ${policy}: with its memory full, Redis throws jobs away`;
-  const advice = 'redis-cli config set maxmemory-policy noeviction, and in redis.conf.';
+  const message = `maxmemory-policy is ${policy}: when its memory is full, Redis evicts jobs`;
+  const advice = 'Run redis-cli config set maxmemory-policy noeviction, and set it in redis.conf.';
   return maxmemory > 0 ? problem('redis', message, advice) : warning('redis', message, advice);
 }
 
 function logged({ appendOnly }: RedisFacts): Finding | undefined {
   if (appendOnly) return undefined;
-  const message = 'the append-only file is off: after a crash, jobs are handed out anew, which takes its time';
-  return warning('redis', message, 'redis-cli config set appendonly yes, and in redis.conf.');
+  const message = 'the append-only file is off: after a crash, jobs must be dispatched again, which takes time';
+  return warning('redis', message, 'Run redis-cli config set appendonly yes, and set it in redis.conf.');
 }
 
 function judgeWorkers({ workers, dispatching }: QueueFacts, jobs: string): Finding[] {
-  if (!workers) return [skipped('workers', 'what holds the jobs does not tell who takes them')];
-  const start = 'Start one: npm run worker';
+  if (!workers) return [skipped('workers', 'the queue does not report its workers')];
+  const start = 'Start a worker: npm run worker';
   const found = [
-    ...(workers.imports > 0 ? [] : [problem('workers', `nobody writes imported users; ${jobs}`, start)]),
-    ...(workers.mails > 0 ? [] : [problem('workers', `nobody sends mails; ${jobs}`, start)]),
+    ...(workers.imports > 0 ? [] : [problem('workers', `no worker writes imported users; ${jobs}`, start)]),
+    ...(workers.mails > 0 ? [] : [problem('workers', `no worker sends mails; ${jobs}`, start)]),
     ...(dispatching
       ? []
-      : [problem('workers', 'nobody hands out the users of imports', `${start}, with the role dispatch`)]),
+      : [problem('workers', 'no worker dispatches the users of imports', `${start}, with the role dispatch`)]),
   ];
   if (found.length > 0) return found;
   return [ok('workers', `${workers.imports} for imports, ${workers.mails} for mails; ${jobs}`)];

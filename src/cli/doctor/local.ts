@@ -1,4 +1,4 @@
-/** A look from the server's own machine, with the settings in the environment, whether or not the service runs. */
+/** Checks from the server's own machine, with the settings in the environment, whether or not the service runs. */
 import { type Config, ConfigError, readConfig } from '../../config.ts';
 import type { LocalFacts } from '../../diagnostics/local.ts';
 import { type Finding, ok, problem, size, warning } from './finding.ts';
@@ -6,19 +6,19 @@ import { judgeConnections } from './judge-server.ts';
 import { encryptionKeyFinding, judgeSmtp, keptAsFiles } from './judge-service.ts';
 import { judgePostgres, judgeRedis } from './judge-stores.ts';
 
-/** Finding by finding, as they come. */
+/** Yields each finding as soon as it is known. */
 export async function* checkMachine(): AsyncGenerator<Finding> {
   const config = tryConfig();
   if (config instanceof ConfigError) {
-    yield problem('configuration', config.message, 'Set them right: docs/operations.md has each.');
+    yield problem('configuration', config.message, 'Correct these settings: docs/operations.md describes each one.');
     return;
   }
   yield ok('configuration', `every setting is valid; the public address is ${config.baseUrl}`);
   if (config.DATABASE_URL && !config.ENCRYPTION_KEY) {
-    const advice = 'openssl rand -base64 32 makes one; keep it with the backups of the database.';
-    yield problem('encryption key', 'ENCRYPTION_KEY is not set, and is needed with DATABASE_URL', advice);
+    const advice = 'Create one with openssl rand -base64 32, and keep it with the backups of the database.';
+    yield problem('encryption key', 'ENCRYPTION_KEY is not set, but DATABASE_URL requires it', advice);
   }
-  // Only when it is needed: it brings the clients of all stores.
+  // Loaded only when needed, as it imports the clients of all stores.
   const { localFacts } = await import('../../diagnostics/local.ts');
   const facts = await localFacts(config);
   yield* postgresFindings(facts);
@@ -39,15 +39,19 @@ function tryConfig() {
 }
 
 function postgresFindings({ postgres }: LocalFacts): Finding[] {
-  if (postgres === 'embedded, not made yet') return [ok('postgresql', 'embedded; `npm start` makes it')];
+  if (postgres === 'embedded, not made yet') return [ok('postgresql', 'embedded; `npm start` creates it')];
   if (postgres === 'embedded, not running') return [ok('postgresql', 'embedded; it runs while `npm start` does')];
   if ('facts' in postgres) return judgePostgres(postgres.facts);
   return [
-    problem('postgresql', `it does not answer (${postgres.reason})`, 'Is it running, and is DATABASE_URL right?'),
+    problem(
+      'postgresql',
+      `it does not answer (${postgres.reason})`,
+      'Check that it is running and that DATABASE_URL is right.',
+    ),
   ];
 }
 
-/** Of `npm start` with these settings. */
+/** For `npm start` with these settings. */
 function connectionFindings({ postgres }: LocalFacts, { REDIS_URL, WORKERS }: Config): Finding[] {
   if (typeof postgres === 'string' || !('facts' in postgres)) return [];
   return judgeConnections(postgres.facts.connections, { backend: REDIS_URL ? 'redis' : 'postgres', workers: WORKERS });
@@ -56,7 +60,9 @@ function connectionFindings({ postgres }: LocalFacts, { REDIS_URL, WORKERS }: Co
 function redisFindings({ redis }: LocalFacts): Finding[] {
   if (!redis) return [ok('queue', 'jobs are in PostgreSQL, as REDIS_URL is not set')];
   if ('facts' in redis) return judgeRedis(redis.facts);
-  return [problem('redis', `it does not answer (${redis.reason})`, 'Is it running, and is REDIS_URL right?')];
+  return [
+    problem('redis', `it does not answer (${redis.reason})`, 'Check that it is running and that REDIS_URL is right.'),
+  ];
 }
 
 const LEAST_BYTES = { problem: 200 * 2 ** 20, warning: 2 * 2 ** 30 };
@@ -64,13 +70,17 @@ const LEAST_BYTES = { problem: 200 * 2 ** 20, warning: 2 * 2 ** 30 };
 function folderFindings({ dataDir: { path, isWritable, freeBytes } }: LocalFacts): Finding[] {
   const found: Finding[] = [];
   if (!isWritable) {
-    found.push(problem('data folder', `${path} cannot be written by this user`, 'Change its owner, or set DATA_DIR.'));
+    found.push(problem('data folder', `this user cannot write to ${path}`, 'Change its owner, or set DATA_DIR.'));
   }
   if (freeBytes < LEAST_BYTES.warning) {
     const judge = freeBytes < LEAST_BYTES.problem ? problem : warning;
     found.push(
-      judge('data folder', `only ${size(freeBytes)} are free where ${path} is`, 'Make room, or set DATA_DIR.'),
+      judge(
+        'data folder',
+        `only ${size(freeBytes)} are free on the disk of ${path}`,
+        'Free some space, or set DATA_DIR.',
+      ),
     );
   }
-  return found.length > 0 ? found : [ok('data folder', `${path} can be written, ${size(freeBytes)} free`)];
+  return found.length > 0 ? found : [ok('data folder', `${path} is writable, ${size(freeBytes)} free`)];
 }

@@ -1,4 +1,4 @@
-/** A look at a service from outside, as its callers see it, and at what it says of itself. */
+/** Checks a service from outside, as its callers see it, and what it reports about itself. */
 import type { Diagnostics } from '../../diagnostics/routes.ts';
 import { isIamOwner } from '../service/me.ts';
 import type { Session } from '../service/session.ts';
@@ -10,7 +10,7 @@ import { judgeConnections } from './judge-server.ts';
 import { judgeKey, judgeLimits, judgeMail, judgeVersions } from './judge-service.ts';
 import { judgePostgres, judgeQueue } from './judge-stores.ts';
 
-/** Finding by finding, as they come. @param version of the command line */
+/** Yields each finding as soon as it is known. @param version of the command line */
 export async function* checkService(session: Session, version: string): AsyncGenerator<Finding> {
   const { findings, answers } = await checkAddress(session.settings.url);
   yield* findings;
@@ -18,7 +18,7 @@ export async function* checkService(session: Session, version: string): AsyncGen
   const { finding, me } = await checkIdentity(session);
   yield finding;
   if (!me) return;
-  if (!isIamOwner(me)) yield skipped('stores, queue, mail', 'only an IAM_OWNER is told how they are');
+  if (!isIamOwner(me)) yield skipped('stores, queue, mail', 'only an IAM_OWNER may see their state');
   else yield* await checkInside(session, version);
 }
 
@@ -27,7 +27,8 @@ async function checkInside({ api }: Session, version: string): Promise<Finding[]
     if (error instanceof Failure) return error;
     throw error;
   });
-  if (facts instanceof Failure) return [skipped('stores, queue, mail', `the service does not tell: ${facts.message}`)];
+  if (facts instanceof Failure)
+    return [skipped('stores, queue, mail', `the service does not report them: ${facts.message}`)];
   return [
     judgeVersions(facts, version),
     ...judgePostgres(facts.postgres),

@@ -1,6 +1,6 @@
 /**
- * Opens the export files and settles which system they come from: as `--from` says, or by a guess from their content
- * that the caller shows before anything is done with it.
+ * Opens the export files and determines which system they come from: as `--from` says, or by a guess from their
+ * content, which the caller shows before it acts on it.
  */
 import type { Encoding } from '../../sources/read/encoding.ts';
 import { type ExportFile, openExport, STDIN } from '../../sources/read/file.ts';
@@ -11,7 +11,7 @@ import { EXIT, Failure } from '../terminal/failure.ts';
 
 export interface FileChoice {
   files: readonly string[];
-  /** Files that hold hashes only, whatever they look like. */
+  /** Files that contain only hashes, whatever they look like. */
   hashes?: readonly string[] | undefined;
   from?: string | undefined;
   format?: Format | undefined;
@@ -27,7 +27,7 @@ export interface Chosen {
 
 export const FORMAT_NAMES: Record<Format, string> = { json: 'JSON', ndjson: 'NDJSON', csv: 'CSV', ldif: 'LDIF' };
 
-/** @throws Failure (usage) when it cannot be settled */
+/** @throws Failure (usage) when the system cannot be determined */
 export async function chooseFiles(choice: FileChoice): Promise<Chosen> {
   const opened: ExportFile[] = [];
   const close = async () => void (await Promise.all(opened.map((file) => file.close())));
@@ -49,9 +49,9 @@ export async function chooseFiles(choice: FileChoice): Promise<Chosen> {
 function named(name: string): Source {
   const found = SOURCES.find((source) => source.name === name);
   if (found) return found;
-  throw new Failure(`There is no source "${name}".`, {
+  throw new Failure(`Unknown source "${name}".`, {
     exitCode: EXIT.usage,
-    advice: `Take one of ${names(SOURCES)}.`,
+    advice: `Use one of ${names(SOURCES)}.`,
   });
 }
 
@@ -59,7 +59,7 @@ function names(sources: readonly Source[]): string {
   return sources.map((source) => source.name).join(', ');
 }
 
-/** The one source that all files fit. */
+/** The one source that all files match. */
 async function guessed(files: readonly ExportFile[]): Promise<Source> {
   const guesses: Guess[][] = [];
   for (const file of files) {
@@ -73,26 +73,26 @@ async function guessed(files: readonly ExportFile[]): Promise<Source> {
   const [first, second] = common;
   if (first && first.certainty > (second?.certainty ?? 0)) return first.source;
   const candidates = common.length > 0 ? common : guesses.flat();
-  throw new Failure('Which system these files come from cannot be told for sure.', {
+  throw new Failure('The system that these files come from cannot be determined.', {
     exitCode: EXIT.usage,
-    advice: `Say it with --from; it may be ${names([...new Set(candidates.map(({ source }) => source))])}.`,
+    advice: `Specify it with --from; candidates are ${names([...new Set(candidates.map(({ source }) => source))])}.`,
   });
 }
 
 function unknown(file: ExportFile): Failure {
-  return new Failure(`${file.name} (${FORMAT_NAMES[file.format]}) is of no system that can be recognized.`, {
+  return new Failure(`The system that ${file.name} (${FORMAT_NAMES[file.format]}) comes from is not recognized.`, {
     exitCode: EXIT.usage,
-    advice: `Say where it comes from with --from (${names(SOURCES)}); any CSV or NDJSON goes with --from csv or --from ndjson and --map.`,
+    advice: `Specify it with --from (${names(SOURCES)}). For any other CSV or NDJSON, use --from csv or --from ndjson and --map.`,
   });
 }
 
-/** Lines for each file: what it is taken for, and what is taken of it where that is not the source's own. */
+/** Lines for each file: what it is recognized as, and how its fields are used if the source explains that. */
 export function describeFiles({ source, files, isGuess }: Chosen, options: ConvertOptions): string[] {
   return files.flatMap(({ file, isHashes, first }) => {
     const what = `${source.title}${isHashes ? ', password hashes' : ''}`;
     const how = [FORMAT_NAMES[file.format], file.encoding.toUpperCase(), ...(file.isGzip ? ['gzip'] : [])].join(', ');
     const name = file.name === STDIN ? 'standard input' : file.name;
-    const guess = isGuess ? `, a guess; --from ${source.name} says it for sure` : '';
+    const guess = isGuess ? `, a guess; --from ${source.name} confirms it` : '';
     return [`${name}: ${what} (${how})${guess}`, ...((first && source.explain?.(first, options)) ?? [])];
   });
 }

@@ -1,8 +1,9 @@
 /**
- * Holds back files that are certainly of another system than `--from` says: read as the wrong one, users would come in
- * inactive, under other ids, without their passwords and links.
+ * Stops files that certainly come from another system than `--from` says: read as the wrong one, users would be
+ * imported inactive, with other ids, and without their passwords and links.
  *
- * On a terminal a person is asked; elsewhere, and with `--yes`, it is refused. `--trust-from` goes on either way.
+ * On a terminal a person is asked; elsewhere, and with `--yes`, the command is refused. `--trust-from` continues in
+ * either case.
  */
 import { type Contradiction, contradictionsTo, isAnybodys } from '../../sources/contradict.ts';
 import { STDIN } from '../../sources/read/file.ts';
@@ -13,13 +14,13 @@ import { type Output, printable } from '../terminal/output.ts';
 import { type Chosen, FORMAT_NAMES } from './choose.ts';
 
 export interface SourceChoice {
-  /** Of users, as they were named; files given with `--hashes` may look like anything. */
+  /** The users' files, as named on the command line; files named by `--hashes` may look like anything. */
   files: readonly string[];
   trustFrom: boolean;
   yes?: boolean | undefined;
 }
 
-/** Returns when the files may be read as the source's. @throws Failure (usage) */
+/** Returns when the files may be read as exports of the source. @throws Failure (usage) */
 export async function confirmSource(
   out: Output,
   { source, files, isGuess }: Chosen,
@@ -53,5 +54,5 @@ function sentence(source: Source, { file, other }: Contradiction): string {
 function adviceFor(source: Source, found: readonly Contradiction[]): string {
   const others = [...new Set(found.flatMap(({ other }) => other?.name ?? []))];
   const use = others.length === 1 ? `Use --from ${others[0]}` : 'Check --from';
-  return `${use}. If the files are of ${source.title} after all, add --trust-from.`;
+  return `${use}. If the files are from ${source.title} after all, add --trust-from.`;
 }

@@ -1,7 +1,7 @@
 /**
- * Asks before what cannot be taken back or was not said in so many words: a mass of mails, a guess.
+ * Asks before what cannot be undone or was not stated explicitly: many mails, a guess.
  *
- * Where nobody can be asked, mails go out only when `--mails auto` or `--yes` was given.
+ * Without a terminal to ask on, many mails are sent only with `--mails auto` or `--yes`.
  */
 
 import { number } from '../imports/progress.ts';
@@ -10,14 +10,14 @@ import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Summary } from './summary.ts';
 
-/** So many mails may go out without being asked for: a test run, a small team. */
+/** Up to this many mails are sent without asking: a test run, a small team. */
 const FEW_MAILS = 100;
 
 export interface Plan {
   summary: Summary;
   options: { mails?: 'auto' | 'none' | undefined; yes: boolean; dryRun: boolean };
   isGuess: boolean;
-  /** Standard input holds the users, so no answer can come from there. */
+  /** Standard input carries the users, so no answer can come from there. */
   readsStdin: boolean;
 }
 
@@ -30,15 +30,15 @@ export async function confirmStart(out: Output, { summary, options, isGuess, rea
   const canAsk = out.live && process.stdin.isTTY === true && !readsStdin && !out.json;
   if (canAsk) {
     const questions = [
-      ...(mails > 0 ? [`${number(mails)} mails will go out (--mails none keeps them back).`] : []),
+      ...(mails > 0 ? [`${number(mails)} mails will be sent (--mails none holds them back).`] : []),
       ...(isGuess ? ['Which system the files come from is a guess.'] : []),
     ];
-    return confirm(out, `${questions.join(' ')} Go on?`);
+    return confirm(out, `${questions.join(' ')} Continue?`);
   }
-  // A guess was shown, and a script had its chance to name the source; mails are another matter.
+  // A guess was shown, and a script could have named the source; many mails need an explicit option.
   if (mails === 0) return;
-  throw new Failure(`${number(mails)} mails would go out, and nobody can be asked here; nothing was sent.`, {
+  throw new Failure(`${number(mails)} mails would be sent, and there is no terminal to ask on; nothing was sent.`, {
     exitCode: EXIT.usage,
-    advice: 'Say --mails auto to send them, or --mails none to keep them for `muster send-mails`.',
+    advice: 'Use --mails auto to send them, or --mails none to hold them for `muster send-mails`.',
   });
 }

@@ -1,4 +1,4 @@
-/** Why users failed, told apart by reason, with where the first of each stand in the files. */
+/** Why users failed, grouped by reason, with the places of the first of each group in the files. */
 import type { Api } from '../service/api.ts';
 import type { Places } from './places.ts';
 import { type Group, openGroups } from './summary.ts';
@@ -12,11 +12,11 @@ interface FailedItem {
 }
 
 const PAGE = 1000;
-/** More are counted by the service, but not looked at one by one. */
-const LOOK_AT = 20_000;
+/** The service counts more, but no more are read one by one. */
+const MOST_READ = 20_000;
 
 /**
- * The reasons of the users that failed, the commonest first; of 20,000 users at most.
+ * The reasons why users failed, the most common first; of 20,000 users at most.
  * @throws Failure
  */
 export async function readFailures(api: Api, importId: string, places: Places): Promise<Group[]> {
@@ -37,14 +37,14 @@ export async function readFailures(api: Api, importId: string, places: Places): 
     }
     seen += page.items.length;
     pageToken = page.nextPageToken || undefined;
-  } while (pageToken !== undefined && seen < LOOK_AT);
+  } while (pageToken !== undefined && seen < MOST_READ);
   return groups.list();
 }
 
-/** One for each bad field; a conflict and the like are one. */
+/** One reason for each invalid field; an error without fields, such as a conflict, is one. */
 function reasonsOf({ error }: FailedItem): { id: string; message: string }[] {
   const id = error?.details?.[0]?.id ?? 'UNKNOWN';
   const fields = error?.details?.flatMap((detail) => detail.fieldViolations ?? []) ?? [];
-  if (fields.length === 0) return [{ id, message: error?.message ?? 'The service did not say why.' }];
+  if (fields.length === 0) return [{ id, message: error?.message ?? 'The service gave no reason.' }];
   return fields.map(({ field, description }) => ({ id, message: `${field}: ${description}` }));
 }

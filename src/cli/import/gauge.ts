@@ -1,4 +1,4 @@
-/** Progress of work whose end is known, shown once it has taken a second: small files need no bar. */
+/** Progress of work with a known total, shown once it has taken a second: small files need no bar. */
 
 import { number } from '../imports/progress.ts';
 import { openDisplay } from '../terminal/display.ts';
@@ -12,7 +12,7 @@ export interface Gauge {
 const SHOW_AFTER_MS = 1000;
 const SHOW_EVERY_MS = 100;
 
-/** @param what of what there are so many, and what is done with it: `users sent` */
+/** @param what is counted, and what is done with it: `users sent` */
 export function openGauge(out: Output, total: number, what: string): Gauge {
   const display = openDisplay(out);
   const startedAt = Date.now();

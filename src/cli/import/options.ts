@@ -1,4 +1,4 @@
-/** Options about the files, which `import` and `convert` have in common. */
+/** Options about the files, shared by `import` and `convert`. */
 import { readFile } from 'node:fs/promises';
 import type { Argv } from 'yargs';
 import { ENCODINGS, type Encoding } from '../../sources/read/encoding.ts';
@@ -26,37 +26,37 @@ export function sourceOptions<T>(yargs: Argv<T>): Argv<T & SourceOptions> {
       type: 'string',
       array: true,
       demandOption: true,
-      describe: 'files of the export, gzipped or not; - is standard input',
+      describe: 'export files, gzipped or not; - is standard input',
     })
     .options({
       from: {
         type: 'string',
         choices: SOURCES.map((source) => source.name),
-        describe: 'the system they come from (default: told from the content)',
+        describe: 'the system that they come from (default: detected from the content)',
       },
       'trust-from': {
         type: 'boolean',
         default: false,
-        describe: 'take --from as right, also where the content says otherwise',
+        describe: 'trust --from even when the content indicates another system',
       },
       org: { type: 'string', describe: "the users' organization: its id, name or domain" },
       hashes: {
         type: 'string',
         array: true,
         nargs: 1,
-        describe: 'file with password hashes, when it is not recognized as such',
+        describe: 'file of password hashes, if it is not recognized as one',
       },
       'hash-config': {
         type: 'string',
-        describe: "file with what all hashes have in common, such as Firebase's hash parameters",
+        describe: "file with the parameters of all hashes, such as Firebase's hash parameters",
       },
       map: { type: 'string', array: true, nargs: 1, describe: 'field=column, for --from csv and ndjson' },
-      format: { choices: FORMATS, describe: 'format of the files (default: told from the content)' },
-      encoding: { choices: ENCODINGS, describe: 'encoding of the files (default: told from the content)' },
+      format: { choices: FORMATS, describe: 'format of the files (default: detected from the content)' },
+      encoding: { choices: ENCODINGS, describe: 'encoding of the files (default: detected from the content)' },
     }) as unknown as Argv<T & SourceOptions>;
 }
 
-/** @throws Failure (usage) when a file cannot be read or a mapping is none */
+/** @throws Failure (usage) when a file cannot be read or a mapping is not valid */
 export async function convertOptions({ hashConfig, map }: SourceOptions): Promise<ConvertOptions> {
   return {
     ...(hashConfig === undefined ? {} : { hashConfig: await text(hashConfig) }),
@@ -67,14 +67,14 @@ export async function convertOptions({ hashConfig, map }: SourceOptions): Promis
 function pair(given: string): [field: string, column: string] {
   const at = given.indexOf('=');
   if (at > 0 && at < given.length - 1) return [given.slice(0, at).trim(), given.slice(at + 1).trim()];
-  throw new Failure(`--map ${given} does not say which column a field has.`, {
+  throw new Failure(`--map must be field=column; it is "${given}".`, {
     exitCode: EXIT.usage,
-    advice: "Write it as --map email=Mail or --map 'metadata.team=Team name'.",
+    advice: "For example, use --map email=Mail or --map 'metadata.team=Team name'.",
   });
 }
 
 async function text(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: Error) => {
-    throw new Failure(`The file of --hash-config cannot be read: ${error.message}`, { exitCode: EXIT.usage });
+    throw new Failure(`The file of --hash-config cannot be read: ${error.message}.`, { exitCode: EXIT.usage });
   });
 }

@@ -1,10 +1,10 @@
-/** Where in the files the users of an import's body stand, by their index in it: some four bytes for each user. */
+/** Where each user of an import's body is in the files, by their index in the body: about four bytes for each user. */
 import type { Place } from './summary.ts';
 
 const FIRST = 4096;
 
 export interface Places {
-  /** The place of the next index. */
+  /** Adds the place of the next index. */
   push(file: string, line: number): void;
   at(index: number): Place | undefined;
   clear(): void;

@@ -1,4 +1,4 @@
-/** Reads all files once, to know what would be sent before anything is. */
+/** Reads all files once, to know what would be sent before anything is sent. */
 import type { Conversion } from '../../sources/convert.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Chosen } from './choose.ts';
@@ -6,11 +6,11 @@ import { openGauge } from './gauge.ts';
 import { openCounter, type Summary } from './summary.ts';
 
 export interface Reading {
-  /** Of the users' files, in bytes on the disk. */
+  /** Size of the users' files on disk, in bytes. */
   size: number;
-  /** Bytes of them that were read by now. */
+  /** Bytes of them that have been read so far. */
   read(): number;
-  /** @param listen is called whenever more bytes were read, also where they hold no record */
+  /** @param listen called whenever more bytes have been read, even if they contain no record */
   onRead(listen: () => void): void;
 }
 
@@ -31,7 +31,7 @@ export function openReading({ files }: Chosen): Reading & { note(file: string, b
   };
 }
 
-/** @throws UsageError when a file is broken as a whole */
+/** @throws UsageError when a file as a whole is not valid */
 export async function readThrough(
   out: Output,
   conversion: Conversion,

@@ -1,12 +1,12 @@
-/** Files that hold no user are a mistake, whatever the command: a wrong file, a wrong --from, an export that was cut off. */
+/** Files without users are an error in every command: a wrong file, a wrong --from, an export that was cut off. */
 
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { printable } from '../terminal/output.ts';
 import type { Summary } from './summary.ts';
 
 /**
- * Returns when every file of users has users, or records that were left out for a reason that the summary names.
- * @param files of users, as they were named
+ * Returns when every file of users has users, or records that were skipped for a reason that the summary states.
+ * @param files of users, as named on the command line
  * @throws Failure (usage)
  */
 export function requireUsersInFiles(summary: Summary, files: readonly string[]): void {
@@ -22,8 +22,8 @@ function shown(file = ''): string {
 }
 
 function noUser(where: string): Failure {
-  return new Failure(`There is no user in ${where}.`, {
+  return new Failure(`There are no users in ${where}.`, {
     exitCode: EXIT.usage,
-    advice: 'Check --from and --format, and that this is the file of the users.',
+    advice: 'Check --from and --format, and that the file contains the users.',
   });
 }

@@ -1,9 +1,8 @@
 /**
- * An import from the command line, step by step: open the files, read them through, show what will happen, ask, send,
- * follow.
+ * An import from the command line, step by step: open the files, read them, show what will happen, ask, send, follow.
  *
- * Guarantee: nothing is sent before the whole of the files was read. If we die while sending, nothing remains at the
- * service; afterwards the import goes on without us.
+ * Guarantee: nothing is sent before the files have been read completely.
+ * On crash: while sending, nothing remains at the service; afterwards the import continues without this command.
  */
 import { randomUUID } from 'node:crypto';
 import { type ConvertJob, openConversion } from '../../sources/convert.ts';
@@ -89,14 +88,14 @@ function requireUsers(summary: Summary, { skipBroken }: RunOptions, files: reado
   if (broken > 0 && !skipBroken) {
     throw new Failure(`${broken} record${broken === 1 ? '' : 's'} cannot be read, so nothing was sent.`, {
       exitCode: EXIT.usage,
-      advice: 'Correct them at the places named above, or go on without them: --skip-broken.',
+      advice: 'Correct them at the places named above, or skip them with --skip-broken.',
     });
   }
   requireUsersInFiles(summary, files);
   if (summary.orgs.some(({ orgId }) => orgId === '')) {
     throw new Failure('The files do not say which organization the users belong to.', {
       exitCode: EXIT.usage,
-      advice: 'Say it with --org; `muster orgs list` shows which there are.',
+      advice: 'Specify it with --org; `muster orgs list` shows the existing ones.',
     });
   }
 }
@@ -118,14 +117,14 @@ interface Started {
   summary: Summary;
 }
 
-/** Every user is safe at the service by now: stays until the end where that was asked for, as with a dry run always. */
+/** Every user is durable at the service by now. Follows the import to its end with `--watch`; a dry run, always. */
 async function follow(session: Session, options: RunOptions, { accepted, places, summary }: Started): Promise<void> {
   const { out, api } = session;
   const { importId } = accepted;
-  if (!options.dryRun) out.note(`Import ${importId} is accepted: every user is safe at the service.`);
+  if (!options.dryRun) out.note(`Import ${importId} is accepted: every user is stored by the service.`);
   if (!options.dryRun && !options.watch) {
     out.result({ import: accepted, summary });
-    out.line(`Follow it: muster status ${importId} --watch`);
+    out.line(`Watch progress: muster status ${importId} --watch`);
     return;
   }
   const result = await watchImport(session, importId);

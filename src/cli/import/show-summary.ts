@@ -1,4 +1,4 @@
-/** The summary of an import as a person reads it: first what will happen, then what is not as it should be. */
+/** The summary of an import for people: first what will happen, then the problems. */
 import { HASH_NOT_USED } from '../../sources/hash-unused.ts';
 import { number } from '../imports/progress.ts';
 import { printable } from '../terminal/output.ts';
@@ -13,16 +13,19 @@ export function summaryLines(summary: Summary, mails: 'auto' | 'none'): string[]
     ...orgLines(summary),
     ...passwordLines(summary),
     ...groupLines('Password hashes that are not used', summary.notes.filter(isHash)),
-    ...groupLines('Will fail, as every user needs an address', summary.withoutEmail ? [summary.withoutEmail] : []),
+    ...groupLines(
+      'Will fail, as every user needs an email address',
+      summary.withoutEmail ? [summary.withoutEmail] : [],
+    ),
     ...mailLines(summary, mails),
     ...groupLines(
-      'Changed or dropped on the way',
+      'Changed or dropped by the conversion',
       summary.notes.filter((note) => !isHash(note)),
     ),
-    ...groupLines('Left out', summary.skipped),
+    ...groupLines('Skipped', summary.skipped),
     ...groupLines('Cannot be read', summary.broken),
     ...(summary.unusedHashes > 0
-      ? [`  ${number(summary.unusedHashes)} password hashes belong to no user of these files; they are left out.`]
+      ? [`  ${number(summary.unusedHashes)} password hashes match no user in these files and are skipped.`]
       : []),
   ];
 }
@@ -36,7 +39,7 @@ function statesOf({ inactive, locked }: Summary): string {
     ...(inactive > 0 ? [`${number(inactive)} inactive`] : []),
     ...(locked > 0 ? [`${number(locked)} locked`] : []),
   ];
-  return parts.length === 0 ? '' : `, of them ${parts.join(' and ')}`;
+  return parts.length === 0 ? '' : `, including ${parts.join(' and ')}`;
 }
 
 function orgLines({ orgs }: Summary): string[] {
@@ -54,17 +57,17 @@ function passwordLines({ hashes, plainPasswords, withoutPassword }: Summary): st
       : `will NOT verify, so these users will fail: ${problem} (${places(examples)})`;
     return `    ${number(count).padStart(11)}  ${printable(scheme)}: ${fate}`;
   });
-  if (plainPasswords > 0) lines.push(`    ${number(plainPasswords).padStart(11)}  plain: hashed on arrival`);
+  if (plainPasswords > 0) lines.push(`    ${number(plainPasswords).padStart(11)}  plain: will be hashed`);
   if (withoutPassword > 0) lines.push(`    ${number(withoutPassword).padStart(11)}  none`);
   return lines.length === 0 ? [] : ['  Passwords', ...lines];
 }
 
 function mailLines({ mails }: Summary, given: 'auto' | 'none'): string[] {
-  if (given === 'none') return ['  Mails: none now (--mails none); `muster send-mails` sends the due ones later'];
+  if (given === 'none') return ['  Mails: none now (--mails none); `muster send-mails` sends those that are due later'];
   const { verification, initialisation } = mails;
   if (verification + initialisation === 0) return ['  Mails: none'];
   return [
-    '  Mails that will go out',
+    '  Mails that will be sent',
     `    ${number(verification).padStart(11)}  to verify an address`,
     `    ${number(initialisation).padStart(11)}  to set a password`,
   ];

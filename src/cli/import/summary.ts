@@ -1,20 +1,20 @@
 /**
- * What an import would send, counted while the files are read: for a person to decide on before anything is sent.
+ * Counts what an import would send while the files are read, so that a person can decide before anything is sent.
  *
- * Guarantee: memory does not grow with the files; of each kind of trouble the first examples are kept with their place,
- * never with what stands there.
+ * Guarantee: memory does not grow with the files; of each kind of problem the places of the first examples are kept,
+ * never their content.
  */
 import { hashProblem, schemeSeen } from '../../passwords/registry.ts';
 import type { Outcome } from '../../sources/convert.ts';
 import type { Entry } from '../../sources/entry.ts';
 
-/** Where in the files something stands. */
+/** A place in the files. */
 export interface Place {
   file: string;
   line: number;
 }
 
-/** Records that have something in common. */
+/** Records with the same note or problem. */
 export interface Group {
   id: string;
   message: string;
@@ -24,7 +24,7 @@ export interface Group {
 }
 
 export interface HashGroup {
-  /** Such as `bcrypt`; of an unknown one its identifier. */
+  /** Such as `bcrypt`; for an unknown scheme, its identifier. */
   scheme: string;
   verifiable: boolean;
   count: number;
@@ -33,7 +33,7 @@ export interface HashGroup {
   examples: Place[];
 }
 
-/** What came of the records of one file. */
+/** The outcome for the records of one file. */
 export interface FileCount {
   file: string;
   users: number;
@@ -42,7 +42,7 @@ export interface FileCount {
 
 export interface Summary {
   users: number;
-  /** Of each file that has records. */
+  /** One for each file that has records. */
   files: FileCount[];
   orgs: { orgId: string; users: number }[];
   inactive: number;
@@ -50,12 +50,12 @@ export interface Summary {
   hashes: HashGroup[];
   plainPasswords: number;
   withoutPassword: number;
-  /** They will fail, as every user needs an address. */
+  /** They will fail, as every user needs an email address. */
   withoutEmail: Group | undefined;
   mails: { verification: number; initialisation: number };
-  /** What was changed or dropped on the way. */
+  /** What the conversion changed or dropped. */
   notes: Group[];
-  /** Records that are no users to take over. */
+  /** Records that are not users to import. */
   skipped: Group[];
   /** Records that cannot be read. */
   broken: Group[];
@@ -64,7 +64,7 @@ export interface Summary {
 }
 
 const EXAMPLES = 3;
-/** Whatever the files hold, so many groups of a kind are told apart. */
+/** The most groups of a kind, whatever the files contain. */
 const MAX_GROUPS = 200;
 const REST = 'others';
 
@@ -167,7 +167,7 @@ export function openGroups(): Groups {
       const found = isRest ? groups.get(REST) : groups.get(key);
       const group = found ?? {
         id: isRest ? REST : id,
-        message: isRest ? 'Further kinds.' : message,
+        message: isRest ? 'Other reasons.' : message,
         count: 0,
         examples: [],
       };

@@ -1,8 +1,8 @@
 /**
- * Sends a conversion as the body of one import, as a stream, and again when the connection breaks.
+ * Streams a conversion as the body of one import, and sends it again when the connection breaks.
  *
- * Guarantee: every try carries the same bytes and the same `Idempotency-Key`, so whichever reaches its end is the one
- * import of all; what was cut off leaves nothing behind at the service.
+ * Guarantee: every attempt sends the same bytes and the same `Idempotency-Key`, so all attempts together make one
+ * import, whichever of them completes; an attempt that is cut off leaves nothing at the service.
  */
 
 import { Readable } from 'node:stream';
@@ -15,26 +15,26 @@ import type { Places } from './places.ts';
 
 export interface Upload {
   conversion: Conversion;
-  /** Filled anew with each try. */
+  /** Refilled by each attempt. */
   places: Places;
   query: Record<string, string | undefined>;
   idempotencyKey: string;
 }
 
 export interface UploadEvents {
-  /** Users sent so far in this try. */
+  /** Users sent so far in this attempt. */
   sent(users: number): void;
-  /** The connection broke, or the service asks to wait; another try follows after this many seconds. */
+  /** The connection broke, or the service asks to wait; another attempt follows after this many seconds. */
   again(why: string, seconds: number): void;
 }
 
 const TRIES = 6;
 const FIRST_WAIT_S = 1;
 const LONGEST_WAIT_S = 30;
-/** Text is handed to the connection in pieces of about this size. */
+/** Text is passed to the connection in pieces of about this size. */
 const PIECE_BYTES = 2 ** 17;
 
-/** @throws Failure when the service refuses, or cannot be reached in several tries */
+/** @throws Failure when the service refuses, or cannot be reached in several attempts */
 export async function upload(api: Api, job: Upload, events: UploadEvents): Promise<ImportResult> {
   for (let tries = 1; ; tries++) {
     try {
@@ -48,7 +48,7 @@ export async function upload(api: Api, job: Upload, events: UploadEvents): Promi
   }
 }
 
-/** Seconds to wait before the next try; undefined where another would end the same way. */
+/** Seconds to wait before the next attempt; undefined when another would end the same way. */
 function waitBefore(error: unknown, tries: number): number | undefined {
   if (tries >= TRIES) return undefined;
   if (error instanceof Unreachable) return Math.min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (tries - 1));
@@ -63,7 +63,7 @@ async function send(api: Api, { conversion, places, query, idempotencyKey }: Upl
   lines.on('error', (error) => {
     broken = error;
   });
-  // On this machine compressing would cost more than it spares.
+  // On the same machine, compression would cost more than it saves.
   const body = isFar ? lines.pipe(createGzip({ level: 1 })) : lines;
   if (isFar) lines.on('error', (error) => body.destroy(error));
   try {
@@ -74,11 +74,11 @@ async function send(api: Api, { conversion, places, query, idempotencyKey }: Upl
         'idempotency-key': idempotencyKey,
         ...(isFar ? { 'content-encoding': 'gzip' } : {}),
       },
-      // Takes a piece when one is sent; `Readable.toWeb` would hold thousands.
+      // Takes one piece when one is sent; `Readable.toWeb` would buffer thousands.
       stream: ReadableStream.from<Uint8Array>(body),
     });
   } catch (error) {
-    // To the connection a file that cannot be read on looks like a service that went away.
+    // To the connection, a file that can no longer be read looks like a service that went away.
     throw broken ?? error;
   } finally {
     lines.destroy();

@@ -1,4 +1,4 @@
-/** Writes what an import would send, to a file that is whole or not there, or to standard output. */
+/** Writes what an import would send: to a file, completely or not at all, or to standard output. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Conversion, openConversion } from '../../sources/convert.ts';
@@ -67,7 +67,7 @@ async function write(out: Output, { conversion, users }: Job, path: string | und
   if (summary.broken.length > 0) exitWith(EXIT.usersFailed);
 }
 
-/** @param atEnd throws where what was read is not to be kept */
+/** @param atEnd throws when the result must not be kept */
 async function* linesOf(conversion: Conversion, counter: Counter, atEnd: () => void): AsyncGenerator<Buffer> {
   for await (const outcomes of conversion.outcomes()) {
     let text = '';

@@ -1,4 +1,4 @@
-/** What commands that do something to an import have in common: the call, and showing what came of it. */
+/** What commands that act on an import share: the call, and showing its result. */
 import { exitWith } from '../end.ts';
 import type { ImportOptions } from '../options.ts';
 import type { Session } from '../service/session.ts';
@@ -15,8 +15,8 @@ export function act({ api }: Session, importId: string, name: string, body?: unk
 }
 
 /**
- * Shows the result, with `watch` that of the end; only then bad news is an exit code.
- * @param asked the state that the command is to bring about, if it is one that ends the import
+ * Shows the result; with `watch` the final one, and only then a bad outcome sets the exit code.
+ * @param asked the state that the command aims for, if that state ends the import
  */
 export async function conclude(
   session: Session,

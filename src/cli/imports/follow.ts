@@ -1,5 +1,5 @@
 /**
- * An import as it goes on: its events, over connections that break and services that start anew, until it has ended.
+ * Follows the events of an import until it ends, across broken connections and restarts of the service.
  */
 import { type Api, Unreachable } from '../service/api.ts';
 import { type OutageOptions, openOutage, PATIENCE, type Patience } from '../service/outage.ts';
@@ -8,7 +8,7 @@ import type { ImportResult } from './import-result.ts';
 import { type ImportProgress, isEnded } from './progress.ts';
 
 export interface FollowOptions {
-  /** Ends it; its reason is thrown. */
+  /** Stops following; its reason is thrown. */
   signal: AbortSignal;
   onProgress: (progress: ImportProgress) => void;
   onLost: OutageOptions['onLost'];
@@ -16,12 +16,12 @@ export interface FollowOptions {
 }
 
 /**
- * The result once the import has ended.
- * @throws Failure when the service stays away for longer than `patience`, or refuses
+ * Returns the result once the import has ended.
+ * @throws Failure when the service is away for longer than `patience` allows, or refuses
  */
 export async function follow(api: Api, importId: string, options: FollowOptions): Promise<ImportResult> {
   const { signal, onLost, onProgress, patience = PATIENCE } = options;
-  const advice = `Watch again once it is there: muster status ${importId} --watch`;
+  const advice = `Watch again once it is back: muster status ${importId} --watch`;
   const outage = openOutage({ patience, signal, onLost, advice });
   const path = `/admin/v1/imports/${encodeURIComponent(importId)}`;
   for (;;) {
@@ -49,7 +49,7 @@ async function* progressOf(
   { silenceMs }: Patience,
 ): AsyncGenerator<ImportProgress> {
   const silence = new AbortController();
-  const tooQuiet = () => silence.abort(new Unreachable(api.url, { message: 'nothing came for too long' }));
+  const tooQuiet = () => silence.abort(new Unreachable(api.url, { message: 'no data arrived for too long' }));
   const timer = setTimeout(tooQuiet, silenceMs);
   try {
     const response = await api.open('GET', `${path}/events`, { signal: AbortSignal.any([signal, silence.signal]) });
@@ -65,7 +65,7 @@ async function* progressOf(
   }
 }
 
-/** Every byte is a sign of life. */
+/** Every byte counts as a sign of life. */
 async function* heard(bytes: AsyncIterable<Uint8Array>, timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
   for await (const chunk of bytes) {
     timer.refresh();

@@ -1,5 +1,5 @@
 /**
- * The result of an import: what it is, how a person sees it, and the exit code that its end is worth.
+ * The result of an import: its fields, how a person sees it, and the exit code for its outcome.
  */
 import { EXIT, type ExitCode } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
@@ -8,14 +8,14 @@ import { countsText, type ImportProgress, number, remainingText, stateText } fro
 
 export interface ImportResult extends ImportProgress {
   warnings: { path: string; count: number; message: string }[];
-  /** The first hundred; the report has all. */
+  /** The first 100; the report has all. */
   errors: { type: string; id: string; message: string }[];
-  /** The first thousand. */
+  /** The first 1,000. */
   success: { orgs: { orgId: string; humanUserIds: string[] }[] };
-  /** Of a dry run alone. */
+  /** Only of a dry run. */
   hashes?: { scheme: string; users: number; verifiable: boolean }[];
   mailKinds?: { verification: number; initialisation: number };
-  /** Of an import that tells its end to a server. */
+  /** Only of an import with a webhook. */
   webhook?: { state: string; attempts: number; lastError?: string };
 }
 
@@ -24,13 +24,13 @@ const MOST_ORGS = 20;
 const MOST_WARNINGS = 10;
 const LABEL_WIDTH = 10;
 
-/** Of an import that runs, or was followed to its end or to the state that was asked for, such as `IMPORT_STATE_UNDONE`. */
+/** For an import that is running, has ended, or has reached the state `asked` for, such as `IMPORT_STATE_UNDONE`. */
 export function exitCodeFor({ state }: ImportProgress, asked = 'IMPORT_STATE_RUNNING'): ExitCode {
   if ([asked, 'IMPORT_STATE_SUCCEEDED', 'IMPORT_STATE_RUNNING'].includes(state)) return EXIT.ok;
   return state === 'IMPORT_STATE_COMPLETED_WITH_ERRORS' ? EXIT.usersFailed : EXIT.stopped;
 }
 
-/** The result itself with `--json`; else what a person wants to know, and what to do next. */
+/** Prints the result itself with `--json`; otherwise a summary and the next steps. */
 export function showResult(out: Output, result: ImportResult): void {
   out.result(result);
   if (out.json) return;
@@ -38,7 +38,7 @@ export function showResult(out: Output, result: ImportResult): void {
   for (const [label, text] of facts(result)) out.line(`  ${label.padEnd(LABEL_WIDTH)} ${text}`);
   showList(out, 'Organizations', result.orgs.length > 1 ? result.orgs.map(orgText) : [], MOST_ORGS);
   showList(out, 'Hashes', (result.hashes ?? []).map(hashText), MOST_WARNINGS);
-  showList(out, 'Fields that were ignored', result.warnings.map(warningText), MOST_WARNINGS);
+  showList(out, 'Ignored fields', result.warnings.map(warningText), MOST_WARNINGS);
   showList(out, 'Failed', result.errors.map(errorText), MOST_ERRORS, result.counts.failed);
   showList(out, 'What you can do', nextSteps(result), Number.POSITIVE_INFINITY);
 }
@@ -48,11 +48,11 @@ function facts(result: ImportResult): [label: string, text: string][] {
   const rate = `${number(usersPerSecond)} users a second${eta ? `, ${remainingText(result)} (${eta})` : ''}`;
   return [
     ['users', countsText(counts)],
-    ...(orgs.length === 1 && orgs[0] ? [fact('of', orgs[0].orgId)] : []),
+    ...(orgs.length === 1 && orgs[0] ? [fact('org', orgs[0].orgId)] : []),
     ['mails', mailsText(result)],
     ...(usersPerSecond > 0 ? [fact('rate', rate)] : []),
-    ...(details.creationDate ? [fact('begun', details.creationDate)] : []),
-    ['deadline', `${deadline} (${timeout} after it was begun or resumed)`],
+    ...(details.creationDate ? [fact('started', details.creationDate)] : []),
+    ['deadline', `${deadline} (${timeout} after it started or resumed)`],
     ...(webhook ? [fact('webhook', webhookText(webhook))] : []),
   ];
 }
@@ -91,7 +91,7 @@ function errorText({ id, message }: ImportResult['errors'][number]): string {
   return `${id || '(no userId)'}: ${message}`;
 }
 
-/** @param total how many there are in truth, when the service gave fewer */
+/** @param total how many there really are, when the service returned fewer */
 function showList(out: Output, title: string, texts: readonly string[], most: number, total = texts.length): void {
   if (texts.length === 0) return;
   out.line(`${title}:`);

@@ -1,5 +1,5 @@
 /**
- * The users of an import, page by page: asked for as they are shown, so that any number of them takes little memory.
+ * The users of an import, fetched page by page as they are printed, so that any number of them takes little memory.
  */
 import type { Api } from '../service/api.ts';
 import { jsonText, tableLines } from '../terminal/output.ts';
@@ -14,7 +14,7 @@ export interface Item {
     message: string;
     details?: { id?: string; fieldViolations?: { field: string; description: string }[] }[];
   };
-  /** Why an undo left the user alone. */
+  /** Why an undo kept the user. */
   kept?: string;
   /** What an update changed. */
   changed?: string[];
@@ -31,11 +31,11 @@ export interface ItemFilter {
   userId?: string | undefined;
 }
 
-/** As many as the service gives at once. */
+/** The largest page of the service. */
 const PAGE = 1000;
-const COLUMNS = ['INDEX', 'ORGANIZATION', 'USER ID', 'USER NAME', 'STATE', 'WHAT'];
+const COLUMNS = ['INDEX', 'ORGANIZATION', 'USER ID', 'USER NAME', 'STATE', 'DETAILS'];
 
-/** At most `most` items in all; the last page's token says where to go on. @throws Failure */
+/** Yields at most `most` items in all; the last page's token says where to continue. @throws Failure */
 export async function* itemPages(
   api: Api,
   importId: string,
@@ -54,7 +54,7 @@ export async function* itemPages(
   }
 }
 
-/** One JSON text, as the service would give a page with all of them. */
+/** One JSON text, in the form of a single page with all items. */
 export async function* pagesAsJson(pages: AsyncIterable<ItemPage>): AsyncGenerator<string> {
   let next: string | undefined;
   let separator = '{"items":[';
@@ -68,7 +68,7 @@ export async function* pagesAsJson(pages: AsyncIterable<ItemPage>): AsyncGenerat
   yield `${open}]${next === undefined ? '' : `,"nextPageToken":${jsonText(next)}`}}\n`;
 }
 
-/** Columns are as wide as each page needs. @param onMore told when there are more, with where to go on */
+/** Columns are as wide as each page needs. @param onMore called when there are more, with where to continue */
 export async function* pagesAsTable(
   pages: AsyncIterable<ItemPage>,
   onMore: (pageToken: string) => void,
@@ -92,7 +92,7 @@ function what({ error, kept, changed }: Item): string {
   return changed ? `changed: ${changed.join(', ')}` : '';
 }
 
-/** Every bad field, else the message; and the stable id, which documentation speaks of. */
+/** Every invalid field, otherwise the message; then the stable id, which the documentation explains. */
 function errorText({ message, details = [] }: NonNullable<Item['error']>): string {
   const fields = details.flatMap((detail) => detail.fieldViolations ?? []);
   const text = fields.map(({ field, description }) => `${field}: ${description}`).join('; ') || message;

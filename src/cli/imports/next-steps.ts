@@ -1,9 +1,9 @@
-/** What can be done with an import in its state: the exact commands, each with what it is for. */
+/** What you can do with an import in its state: the exact commands, each with its purpose. */
 import type { ImportProgress } from './progress.ts';
 
 type Step = [command: string, what: string];
 
-/** Lines, the commands in a column of their own. */
+/** One line for each step, with the commands in a column of their own. */
 export function nextSteps(result: ImportProgress): string[] {
   const steps = stepsFor(result);
   const widest = Math.max(0, ...steps.map(([command]) => command.length));
@@ -17,37 +17,42 @@ function stepsFor(result: ImportProgress): Step[] {
   switch (state.replace('IMPORT_STATE_', '')) {
     case 'RUNNING':
       return [
-        [`muster status ${id} --watch`, 'follows it'],
-        [`muster pause ${id}`, 'lets it stand'],
-        [`muster cancel ${id}`, 'ends it'],
+        [`muster status ${id} --watch`, 'watch progress'],
+        [`muster pause ${id}`, 'pause it'],
+        [`muster cancel ${id}`, 'cancel it'],
       ];
     case 'PAUSED':
-      return [[`muster resume ${id}`, 'goes on'], [`muster cancel ${id}`, 'ends it'], ...undo];
+      return [[`muster resume ${id}`, 'resume it'], [`muster cancel ${id}`, 'cancel it'], ...undo];
     case 'UNDOING':
-      return [[`muster status ${id} --watch`, 'follows it']];
+      return [[`muster status ${id} --watch`, 'watch progress']];
     case 'UNDONE':
-      return counts.succeeded === 0 ? [] : [[`muster items ${id} --state succeeded`, 'whom it kept, and why']];
+      return counts.succeeded === 0
+        ? []
+        : [[`muster items ${id} --state succeeded`, 'list the users that it kept, and why']];
     case 'TIMED_OUT':
     case 'CANCELLED':
-      return [[`muster resume ${id} --timeout 30m`, 'goes on with those who are left'], ...failed, ...undo];
+      return [[`muster resume ${id} --timeout 30m`, 'resume it with the remaining users'], ...failed, ...undo];
     case 'COMPLETED_WITH_ERRORS':
-      return [...failed, ...(dryRun ? [] : mending(id)), ...undo];
+      return [...failed, ...(dryRun ? [] : secondTry(id)), ...undo];
     default:
       return undo;
   }
 }
 
 function whyFailed(id: string): Step {
-  return [`muster report ${id} --state failed --format csv -o failed.csv`, 'every user who failed, and why'];
+  return [`muster report ${id} --state failed --format csv -o failed.csv`, 'list every user that failed, and why'];
 }
 
-function mending(id: string): Step[] {
+function secondTry(id: string): Step[] {
   return [
-    [`muster report ${id} --state failed --format dataorgs -o rest.json`, 'a body of them, to mend and import again'],
-    [`muster retry ${id} --timeout 30m`, 'tries those again who conflicted with another user'],
+    [
+      `muster report ${id} --state failed --format dataorgs -o rest.json`,
+      'write a body of them, to correct and import again',
+    ],
+    [`muster retry ${id} --timeout 30m`, 'retry those that conflicted with another user'],
   ];
 }
 
 function undoIt(id: string): Step {
-  return [`muster undo ${id}`, 'removes the users that it created'];
+  return [`muster undo ${id}`, 'remove the users that it created'];
 }

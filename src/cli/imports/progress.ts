@@ -1,4 +1,4 @@
-/** How far an import is, as the service tells of it with each event (contract section 4). */
+/** The progress of an import, as each event of the service reports it (contract section 4). */
 
 export interface Counts {
   total: number;
@@ -26,14 +26,14 @@ export interface ImportProgress {
 }
 
 const PREFIX = 'IMPORT_STATE_';
-const GOES_ON = ['RUNNING', 'PAUSED', 'UNDOING'];
+const ONGOING = ['RUNNING', 'PAUSED', 'UNDOING'];
 
-/** Whether nothing more happens by itself. */
+/** Whether the import is over; a paused one is not. */
 export function isEnded({ state }: ImportProgress): boolean {
-  return !GOES_ON.includes(state.replace(PREFIX, ''));
+  return !ONGOING.includes(state.replace(PREFIX, ''));
 }
 
-/** As people read it: `completed with errors`. */
+/** The state in words: `completed with errors`. */
 export function stateText({ state }: ImportProgress): string {
   return state.replace(PREFIX, '').toLowerCase().replaceAll('_', ' ');
 }
@@ -43,13 +43,13 @@ export function number(n: number): string {
   return n.toLocaleString('en-US');
 }
 
-/** `10,000: 9,987 succeeded, 13 failed`, leaving out what nobody is. */
+/** `10,000: 9,987 succeeded, 13 failed`, without the counts that are zero. */
 export function countsText({ total, timedOut, ...others }: Counts): string {
   const parts = Object.entries({ ...others, 'timed out': timedOut }).filter(([, n]) => n > 0);
   return `${number(total)}: ${parts.map(([what, n]) => `${number(n)} ${what}`).join(', ')}`;
 }
 
-/** `2 min 10 s left`, or nothing when it is not known. */
+/** `2 min 10 s left`, or an empty string when it is not known. */
 export function remainingText({ eta }: ImportProgress, now = Date.now()): string {
   if (eta === null) return '';
   const seconds = Math.max(0, Math.round((Date.parse(eta) - now) / 1000));

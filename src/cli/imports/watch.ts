@@ -1,8 +1,8 @@
 /**
- * Watching an import: its progress, live, until it has ended; with `--json` nothing is shown on the way.
+ * Watches an import: shows its progress live until it ends; with `--json` no progress is shown.
  *
- * Guarantee: Ctrl-C ends the watching and not the import; a lost connection and a service that starts anew are waited
- * for, and said in one line. The terminal is left as it was found.
+ * Guarantee: Ctrl-C stops watching, not the import. It waits through a lost connection or a restart of the service, and
+ * reports that in one line. The terminal is left as it was found.
  */
 
 import type { Patience } from '../service/outage.ts';
@@ -14,14 +14,14 @@ import type { ImportResult } from './import-result.ts';
 import { type ImportProgress, remainingText, stateText } from './progress.ts';
 
 export interface WatchOptions {
-  /** In place of Ctrl-C, for callers who look after that themselves. */
+  /** In place of Ctrl-C, for callers that handle it themselves. */
   signal?: AbortSignal | undefined;
   patience?: Patience | undefined;
 }
 
 /**
- * The result once the import has ended; a paused one is waited for.
- * @throws Failure when the service goes away and does not come back, or when the person does not want to wait
+ * Returns the result once the import has ended; waits while it is paused.
+ * @throws Failure when the service goes away and does not come back, or when the person presses Ctrl-C
  */
 export function watchImport(
   session: Pick<Session, 'api' | 'out'>,
@@ -30,7 +30,7 @@ export function watchImport(
 ): Promise<ImportResult> {
   if (signal) return showUntilEnd(session, importId, signal, patience);
   const left = new Interrupted(
-    `No longer watching import ${importId}, which goes on.`,
+    `No longer watching import ${importId}, which continues.`,
     `Watch again: muster status ${importId} --watch`,
   );
   return untilInterrupted(left, (interruption) => showUntilEnd(session, importId, interruption, patience));

@@ -1,8 +1,8 @@
 /**
- * Waits on this machine for the browser to come back with a code (RFC 8252 section 7.3).
+ * Waits on this machine for the browser to return with a code (RFC 8252 section 7.3).
  *
- * Guarantee: nobody from outside reaches it, as it listens on 127.0.0.1; the one visit that is taken brings the state that
- * was sent along. Its answer waits until it is known whether the login worked.
+ * Guarantee: it listens on 127.0.0.1, so other machines cannot reach it. It accepts a single request, which must carry
+ * the state that was sent, and responds once it is known whether the login succeeded.
  */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -11,22 +11,22 @@ import { CLI_REDIRECT_URI } from '../../identity/oauth/cli-client.ts';
 import { type Said, sendPage } from './page.ts';
 
 export interface Callback {
-  /** Where the browser is to be sent. */
+  /** Where the browser is sent back to. */
   redirectUri: string;
-  /** The address that it came to. */
+  /** The URL that the browser returned with. */
   arrived: Promise<URL>;
-  /** Tells the person at the browser how it ended, and stops listening. */
+  /** Shows the outcome in the browser, and stops listening. */
   close(isLoggedIn: boolean): Promise<void>;
 }
 
-const LOGGED_IN: Said = { title: 'You are logged in', text: 'You can close this page and go back to your terminal.' };
-const FAILED: Said = { title: 'Nobody was logged in', text: 'Your terminal says why. You can close this page.' };
+const LOGGED_IN: Said = { title: 'You are logged in', text: 'You can close this page and return to your terminal.' };
+const FAILED: Said = { title: 'Login failed', text: 'Your terminal shows the reason. You can close this page.' };
 const NOT_OURS: Said = {
-  title: 'There is nothing here',
-  text: 'This page belongs to a login that was begun elsewhere.',
+  title: 'Page not found',
+  text: 'This page belongs to a login that was started elsewhere.',
 };
 
-/** @param state that the visit has to bring */
+/** @param state that the request must carry */
 export async function openCallback(state: string): Promise<Callback> {
   const arrived = Promise.withResolvers<URL>();
   let visitor: ServerResponse | undefined;
@@ -54,7 +54,7 @@ export async function openCallback(state: string): Promise<Callback> {
 }
 
 async function answered(res: ServerResponse, isLoggedIn: boolean): Promise<void> {
-  // Of a browser that went away meanwhile, too.
+  // Also emitted when the browser has gone away meanwhile.
   const over = once(res, 'close');
   sendPage(res, isLoggedIn ? 200 : 400, isLoggedIn ? LOGGED_IN : FAILED);
   await over;

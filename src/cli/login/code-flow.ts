@@ -1,8 +1,9 @@
 /**
- * The login through a browser on this machine: authorization code with PKCE (RFC 7636), back to a loopback port.
+ * The login through a browser on this machine: authorization code with PKCE (RFC 7636), redirected to a loopback port.
  *
  * Guarantee: a code is redeemed only with the state that was sent (RFC 6749 section 10.12) and from the issuer that was
- * asked (RFC 9207). If we die while waiting, nobody has got anything.
+ * asked (RFC 9207).
+ * On crash: while waiting, no token has been issued.
  */
 
 import * as oidc from 'openid-client';
@@ -16,7 +17,7 @@ import { openBrowser } from './open-browser.ts';
 
 const PATIENCE_MS = 15 * 60_000;
 
-/** @param browser whether to open one here */
+/** @param browser whether to open one on this machine */
 export async function logInByBrowser(
   server: Server,
   out: Output,
@@ -29,7 +30,7 @@ export async function logInByBrowser(
   try {
     const address = await authorizationUrl(server, callback, { state, verifier });
     out.note(
-      `Log in with your browser at this address (\`muster login --device\` is for one elsewhere):\n\n  ${address}\n`,
+      `Log in with your browser at this URL (for a browser elsewhere, use \`muster login --device\`):\n\n  ${address}\n`,
     );
     if (browser) openBrowser(address);
     const checks = { expectedState: state, pkceCodeVerifier: verifier, idTokenExpected: true };
@@ -37,7 +38,7 @@ export async function logInByBrowser(
     isLoggedIn = true;
     return tokens;
   } catch (error) {
-    throw oauthFailure(url, 'Nobody was logged in', error);
+    throw oauthFailure(url, 'Login failed', error);
   } finally {
     await callback.close(isLoggedIn);
   }
@@ -66,8 +67,8 @@ async function callbackUrl({ arrived }: Callback): Promise<URL> {
 }
 
 function tooLate(): Failure {
-  return new Failure('Nobody came back from the browser.', {
+  return new Failure('The login was not completed in the browser in time.', {
     exitCode: EXIT.denied,
-    advice: 'Run `muster login` again; with --device on a machine whose browser is another one.',
+    advice: 'Run `muster login` again, with --device if your browser is on another machine.',
   });
 }

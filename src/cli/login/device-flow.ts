@@ -1,25 +1,25 @@
-/** The login through a browser on another machine (RFC 8628): a code is shown here and typed there. */
+/** The login through a browser on another machine (RFC 8628): a code is shown here and entered there. */
 import * as oidc from 'openid-client';
 import { CLI_SCOPE } from '../../identity/oauth/cli-client.ts';
 import { oauthFailure, type Server, type Tokens } from '../service/oauth-server.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
-/** @throws Failure when the person says no, or does not say anything in time */
+/** @throws Failure when the person refuses, or does not answer in time */
 export async function logInByDevice(server: Server, out: Output, url: string): Promise<Tokens> {
   try {
     const device = await oidc.initiateDeviceAuthorization(server, { scope: CLI_SCOPE });
     const minutes = Math.round(device.expires_in / 60);
     const lines = [
-      'With a browser, on any machine, open',
+      'In a browser on any machine, open',
       '',
       `  ${device.verification_uri}`,
       '',
-      'and type this code there:',
+      'and enter this code:',
       '',
       `  ${device.user_code}`,
       '',
-      `It is good for ${minutes} minutes.`,
+      `The code is valid for ${minutes} minutes.`,
     ];
     out.note(lines.join('\n'));
     return await oidc.pollDeviceAuthorizationGrant(server, device);
@@ -35,6 +35,6 @@ const ENDED: Readonly<Record<string, string>> = {
 
 function explained(url: string, error: unknown): Failure {
   const ended = error instanceof oidc.ResponseBodyError ? ENDED[error.error] : undefined;
-  if (!ended) return oauthFailure(url, 'Nobody was logged in', error);
+  if (!ended) return oauthFailure(url, 'Login failed', error);
   return new Failure(ended, { exitCode: EXIT.denied, advice: 'Run `muster login --device` again.' });
 }

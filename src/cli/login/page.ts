@@ -1,4 +1,4 @@
-/** What the browser shows when it comes back to the command line: a sentence, and nothing that it would have to load. */
+/** The page that the browser shows when it returns to the command line: a sentence, and nothing to load. */
 import type { ServerResponse } from 'node:http';
 
 export interface Said {
@@ -9,15 +9,15 @@ export interface Said {
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
-  // The address holds a code.
+  // The URL contains a code.
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
-  // So that the command can end.
+  // An open connection would keep the command from ending.
   Connection: 'close',
 };
 
-/** @param said words of our own, without any markup */
+/** @param said trusted text, without markup */
 export function sendPage(res: ServerResponse, status: number, { title, text }: Said): void {
   const page = `<!doctype html>
 <html lang="en">

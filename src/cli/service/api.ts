@@ -1,7 +1,8 @@
 /**
- * Calls on the service.
+ * Calls to the service.
  *
- * Guarantee: an answer of the service comes back whole or as a Failure that names it; tokens stand in headers only.
+ * Guarantee: a call returns the complete response or throws a Failure that explains why not; tokens are sent only in
+ * headers.
  */
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { refusal, Stranger } from './refusal.ts';
@@ -13,31 +14,32 @@ export interface Call {
   /** Sent as `x-service-orgid`. */
   org?: string | undefined;
   headers?: Record<string, string> | undefined;
-  /** Sent as it is, in place of `body`. */
+  /** Sent unchanged, in place of `body`. */
   stream?: ReadableStream<Uint8Array> | undefined;
   signal?: AbortSignal | undefined;
 }
 
 export interface Api {
   readonly url: string;
-  /** The answer's JSON. @throws Failure for everything but 2xx */
+  /** The JSON of the response. @throws Failure for every status but 2xx */
   call<T>(method: string, path: string, options?: Call): Promise<T>;
-  /** The answer as it comes, of status 2xx. @throws Failure */
+  /** The response as it arrives, with a status of 2xx. @throws Failure */
   open(method: string, path: string, options?: Call): Promise<Response>;
 }
 
-/** The service did not answer, or its answer broke off. */
+/** The service did not answer, or its response was cut off. */
 export class Unreachable extends Failure {
   constructor(url: string, cause: unknown) {
     const why = reason(cause);
     super(`${url} cannot be reached${why ? `: ${why}` : ''}.`, {
       exitCode: EXIT.unreachable,
-      advice: 'Is it running, and is the address right? `muster doctor` looks; --url or MUSTER_URL sets it.',
+      advice:
+        'Check that it is running and that the URL (--url or MUSTER_URL) is right; `muster doctor` finds out more.',
     });
   }
 }
 
-/** @param token asked for with each call, so that it may be renewed meanwhile */
+/** @param token called for each request, so that the token may be renewed meanwhile */
 export function openApi(url: string, token: () => Promise<string>): Api {
   async function open(method: string, path: string, options: Call = {}): Promise<Response> {
     const bearer = await token();
@@ -69,7 +71,7 @@ async function send(url: string, method: string, path: string, options: Call, be
       ...options.headers,
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    // With both of these what was sent is let go; else fetch keeps all of it for a redirect.
+    // Both options together make fetch release what it has sent; otherwise it keeps the whole body for a redirect.
     ...(stream === undefined ? {} : { body: stream, duplex: 'half' as const, redirect: 'error', window: null }),
     ...(signal === undefined ? {} : { signal }),
   };
@@ -79,7 +81,7 @@ async function send(url: string, method: string, path: string, options: Call, be
   });
 }
 
-/** Headers are bytes: those of its UTF-8. */
+/** Headers are bytes: those of the text's UTF-8 encoding. */
 function headerText(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
@@ -90,7 +92,7 @@ function queryText(query: Call['query']): string {
   return `?${parts.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')}`;
 }
 
-/** Of fetch's errors the cause says what happened: `connect ECONNREFUSED 127.0.0.1:8080`. */
+/** The cause of an error of fetch says what happened: `connect ECONNREFUSED 127.0.0.1:8080`. */
 function reason(error: unknown): string {
   const { cause, message } = error as { cause?: unknown; message?: string };
   const inner = cause as { message?: string; code?: string } | undefined;

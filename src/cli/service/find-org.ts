@@ -1,8 +1,8 @@
 /**
- * The organization that a person means: by its id, else by its exact name or its primary domain.
+ * Finds the organization that a person means: by its id, otherwise by its exact name or its primary domain.
  *
- * Guarantee: one or none; a name that fits several is never decided by chance. Who is no IAM_OWNER is shown, and finds,
- * the organizations on which he has a role and no others.
+ * Guarantee: a name that matches several organizations is an error, never resolved by chance. Callers who are not
+ * IAM_OWNER find and see only the organizations on which they have a role.
  */
 
 import { EXIT, Failure } from '../terminal/failure.ts';
@@ -31,7 +31,7 @@ function isNamed({ name, primaryDomain }: Org, text: string): boolean {
   return name === text || primaryDomain === text.toLowerCase();
 }
 
-/** Two of one name are as many as it takes to see that the name will not do; some more are shown. */
+/** Two matches would suffice to see that a name is ambiguous; a few more are shown. */
 const SHOWN = 10;
 
 async function searchAll(api: Pick<Api, 'call'>, text: string): Promise<Org[]> {
@@ -47,24 +47,24 @@ async function search(api: Pick<Api, 'call'>, query: unknown): Promise<Org[]> {
 
 function unknown(me: Me, text: string): Failure {
   const advice = isIamOwner(me)
-    ? `\`muster orgs create ${JSON.stringify(text)}\` makes it; \`muster orgs list\` shows those that are there.`
-    : `${theirs(me)} An IAM_OWNER makes organizations and gives roles on them.`;
-  return new Failure(`There is no organization ${JSON.stringify(text)} by id, name or domain.`, {
+    ? `\`muster orgs create ${JSON.stringify(text)}\` creates it; \`muster orgs list\` shows the existing ones.`
+    : `${theirs(me)} An IAM_OWNER creates organizations and grants roles on them.`;
+  return new Failure(`There is no organization with the id, name or domain ${JSON.stringify(text)}.`, {
     exitCode: EXIT.usage,
     advice,
   });
 }
 
 function theirs({ organizations }: Me): string {
-  if (organizations.length === 0) return 'You have a role on no organization.';
+  if (organizations.length === 0) return 'You have no role on any organization.';
   const more = organizations.length > SHOWN ? ' and others' : '';
   return `You have a role on ${organizations.slice(0, SHOWN).map(labelOf).join(', ')}${more}.`;
 }
 
 function ambiguous(text: string, orgs: Org[]): Failure {
-  return new Failure(`Several organizations fit ${JSON.stringify(text)}: ${orgs.map(labelOf).join(', ')}.`, {
+  return new Failure(`Several organizations match ${JSON.stringify(text)}: ${orgs.map(labelOf).join(', ')}.`, {
     exitCode: EXIT.usage,
-    advice: 'Name the one that you mean by its id.',
+    advice: 'Use the id of the one that you mean.',
   });
 }
 

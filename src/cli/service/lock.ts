@@ -1,9 +1,10 @@
 /**
- * One command at a time at a file that several may change: a refresh token may be used once only, and whoever uses an old
- * one again ends the login.
+ * Lets one command at a time change a file that several may change: a refresh token may be used only once, and using an
+ * old one again ends the login.
  *
- * Guarantee: of all commands on this machine one is inside `work`. If we die there, the next one takes over as soon as it
- * sees that we are gone; on a home folder that several machines share, after STALE_MS.
+ * Guarantee: of all commands on this machine, one is inside `work`.
+ * On crash: the next command takes over as soon as it sees that the process is gone; on a home folder that several
+ * machines share, after STALE_MS.
  */
 import { mkdir, open, readFile, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -11,13 +12,13 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, Failure } from '../terminal/failure.ts';
 
-/** Longer than anybody works inside. */
+/** Longer than any command holds the lock. */
 const STALE_MS = 60_000;
 const PAUSE_MS = 50;
 
 /**
  * Runs `work` while the lock is held.
- * @param path of a file beside what is guarded, made and removed here
+ * @param path of the lock file, which is created and removed here
  * @throws Failure when the folder cannot be written
  */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
@@ -44,7 +45,7 @@ async function take(path: string): Promise<boolean> {
   }
 }
 
-/** Its holder is gone, or holds it for too long to be still at work. A lock that was released meanwhile is not stale. */
+/** Its holder is gone, or has held it for too long to be still working. A lock released meanwhile is not stale. */
 async function isStale(path: string): Promise<boolean> {
   try {
     const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
@@ -67,8 +68,8 @@ function isAlive(pid: number): boolean {
 }
 
 function unwritable(error: Error): never {
-  throw new Failure(`What \`muster login\` keeps cannot be written: ${error.message}`, {
+  throw new Failure(`The stored login cannot be written: ${error.message}.`, {
     exitCode: EXIT.usage,
-    advice: 'Make the folder writable, or give the token in MUSTER_TOKEN.',
+    advice: 'Make the folder writable, or set MUSTER_TOKEN to the token.',
   });
 }

@@ -1,4 +1,4 @@
-/** Whose token it is, as the service says. */
+/** The user that the token belongs to, as the service reports it. */
 import type { Api } from './api.ts';
 
 export interface MyOrg {
@@ -16,11 +16,11 @@ export interface Me {
     machine?: { name: string };
   };
   instanceRoles: string[];
-  /** On which the user has roles. */
+  /** Those on which the user has roles. */
   organizations: MyOrg[];
 }
 
-/** @throws Failure when the token is not good */
+/** @throws Failure when the token is not valid */
 export function readMe(api: Pick<Api, 'call'>): Promise<Me> {
   return api.call<Me>('GET', '/management/v1/me');
 }

@@ -1,8 +1,8 @@
 /**
- * The authorization server of a service, as `muster login` and the renewal of its tokens see it.
+ * The authorization server of a service, as `muster login` and the renewal of tokens use it.
  *
- * Guarantee: its metadata comes from the very service that was named (RFC 8414 section 3.3); what goes wrong is a Failure
- * that says what to do, without any token in it.
+ * Guarantee: its metadata comes from the service that was asked (RFC 8414 section 3.3); an error becomes a Failure that
+ * says what to do and contains no token.
  */
 import * as oidc from 'openid-client';
 import { CLI_CLIENT } from '../../identity/oauth/cli-client.ts';
@@ -15,12 +15,12 @@ import type { Login } from './settings.ts';
 export type Server = oidc.Configuration;
 export type Tokens = oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers;
 
-/** Of one request, in seconds. */
+/** Time limit of one request, in seconds. */
 const TIMEOUT_S = 15;
 
-/** @throws Failure when nothing answers there, or not as the service of that address */
+/** @throws Failure when nothing answers there, or what answers is not the service of that URL */
 export async function findServer(url: string): Promise<Server> {
-  // Without TLS as well: a service on this machine or in a network of one's own; `warnOfPlainHttp` says so.
+  // Plain HTTP is allowed, for a service on this machine or in a private network; `warnOfPlainHttp` warns.
   const options = { execute: [oidc.allowInsecureRequests], timeout: TIMEOUT_S };
   try {
     return await oidc.discovery(new URL(url), CLI_CLIENT.client_id, undefined, oidc.None(), options);
@@ -32,24 +32,24 @@ export async function findServer(url: string): Promise<Server> {
 function notFound(url: string, error: unknown): Failure {
   const issuer = otherIssuer(error);
   if (issuer) {
-    const message = `The service at ${url} says that its address is ${printable(issuer)}.`;
+    const message = `The service at ${url} says that its URL is ${printable(issuer)}.`;
     return new Failure(message, {
       exitCode: EXIT.usage,
-      advice: `Use that one (--url ${printable(issuer)}), or set BASE_URL of the service.`,
+      advice: `Use that one (--url ${printable(issuer)}), or correct BASE_URL of the service.`,
     });
   }
   if (isOfNetwork(error)) return new Unreachable(url, error);
   return new Stranger(url);
 }
 
-/** The issuer that the metadata names, where it is not the one that was asked. */
+/** The issuer that the metadata names, if it differs from the URL that was asked. */
 function otherIssuer(error: unknown): string | undefined {
   const { code, cause } = error as { code?: string; cause?: { body?: { issuer?: unknown } } };
   const issuer = code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED' ? cause?.body?.issuer : undefined;
   return typeof issuer === 'string' ? issuer : undefined;
 }
 
-/** Refused, unknown host, timed out; or a status that says that the service is away. */
+/** Connection refused, unknown host, time-out; or a status of 500 and above. */
 function isOfNetwork(error: unknown): boolean {
   const { code, cause } = error as { code?: string; cause?: unknown };
   if (cause instanceof Response) return cause.status >= 500;
@@ -57,8 +57,8 @@ function isOfNetwork(error: unknown): boolean {
 }
 
 /**
- * Of an error of the token endpoint and its neighbours.
- * @param what a sentence that says what did not work
+ * The Failure for an error of the token endpoint or of a related one.
+ * @param what failed, as a sentence without its full stop
  */
 export function oauthFailure(url: string, what: string, error: unknown): Failure {
   if (error instanceof Failure) return error;
@@ -73,7 +73,7 @@ export function oauthFailure(url: string, what: string, error: unknown): Failure
   return new Failure(`${what}.`, { exitCode: EXIT.denied, advice: 'Run `muster login` again.' });
 }
 
-/** What is kept of an answer. */
+/** What is stored of a token response. */
 export function loginOf(tokens: Tokens, before?: Login): Login {
   const seconds = tokens.expiresIn();
   return {
@@ -83,7 +83,7 @@ export function loginOf(tokens: Tokens, before?: Login): Login {
   };
 }
 
-/** Ends the login that a refresh token belongs to. @throws Failure when the service cannot be told */
+/** Ends the login that a refresh token belongs to. @throws Failure when the service refuses or does not answer */
 export async function revoke(url: string, refreshToken: string): Promise<void> {
   const server = await findServer(url);
   try {
@@ -93,7 +93,7 @@ export async function revoke(url: string, refreshToken: string): Promise<void> {
   }
 }
 
-/** @throws Failure when the service does not take the refresh token any more, or does not answer */
+/** @throws Failure when the service no longer accepts the refresh token, or does not answer */
 export async function refresh(url: string, login: Login & { refreshToken: string }): Promise<Login> {
   const server = await findServer(url);
   try {

@@ -1,29 +1,29 @@
 /**
- * A service that went away: how long it is waited for, and when it is tried again.
+ * An outage of the service: when to try again, and when to give up.
  *
- * Guarantee: only what may pass is waited for; whatever else is wrong is told at once.
+ * Guarantee: waits only for faults that may pass; every other fault is thrown at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, Failure } from '../terminal/failure.ts';
 
 export interface Patience {
-  /** It is given up after this time without a word. */
+  /** Gives up after this time without a response. */
   giveUpMs: number;
-  /** Between two tries; doubled each time, up to `mostPauseMs`. */
+  /** Between two attempts; doubled each time, up to `mostPauseMs`. */
   pauseMs: number;
   mostPauseMs: number;
-  /** A connection on which nothing comes for this long is lost; the service says something every 15 seconds. */
+  /** A connection that is silent for this long counts as lost; the service sends something every 15 seconds. */
   silenceMs: number;
 }
 
 export const PATIENCE: Patience = { giveUpMs: 120_000, pauseMs: 250, mostPauseMs: 5000, silenceMs: 45_000 };
 
 export interface Outage {
-  /** The service was heard. */
+  /** The service has responded, so the outage is over. */
   over(): void;
   /**
    * Waits until it is time to try again.
-   * @throws `fault` when waiting does not help; Failure when it was waited for long enough
+   * @throws `fault` when waiting does not help; Failure when `giveUpMs` has passed
    */
   wait(fault: unknown): Promise<void>;
 }
@@ -31,7 +31,7 @@ export interface Outage {
 export interface OutageOptions {
   patience: Patience;
   signal: AbortSignal;
-  /** Called when the service goes away, once for each time. */
+  /** Called once for each outage. */
   onLost: (fault: Failure) => void;
   /** What to do when it does not come back. */
   advice: string;
@@ -52,7 +52,7 @@ export function openOutage({ patience, signal, onLost, advice }: OutageOptions):
       since ??= Date.now();
       const left = since + patience.giveUpMs - Date.now();
       if (left <= 0)
-        throw new Failure(`${fault.message} It was waited for in vain.`, { exitCode: EXIT.unreachable, advice });
+        throw new Failure(`${fault.message} Gave up waiting for the service.`, { exitCode: EXIT.unreachable, advice });
       await sleep(Math.min(pause, left), undefined, { signal }).catch(() => {
         throw signal.reason;
       });

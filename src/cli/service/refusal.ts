@@ -1,24 +1,24 @@
-/** What a person is told when the service refuses: every bad field, and what to do about it. */
+/** The error that a person sees when the service refuses: every invalid field, and what to do about it. */
 import { EXIT, type ExitCode, Failure } from '../terminal/failure.ts';
 
-/** Somebody answers at the address, but not as the service does. */
+/** Something answers at the URL, but it is not Muster. */
 export class Stranger extends Failure {
   constructor(url: string) {
-    super(`What answers at ${url} is not Muster.`, {
+    super(`The server at ${url} is not Muster.`, {
       exitCode: EXIT.unreachable,
-      advice: 'Is the address right? --url or MUSTER_URL sets it.',
+      advice: 'Check the URL: --url or MUSTER_URL sets it.',
     });
   }
 }
 
 interface ErrorBody {
   message?: string;
-  /** In place of `message`, as RFC 6749 says it. */
+  /** In place of `message`, as RFC 6749 defines it. */
   error_description?: string;
   details?: { id?: string; fieldViolations?: { field: string; description: string }[] }[];
 }
 
-/** An answer that is none of success, as a Failure. */
+/** Turns a response that is not a success into a Failure. */
 export async function refusal(url: string, response: Response): Promise<Failure> {
   const body = (await response.json().catch(() => undefined)) as ErrorBody | undefined;
   const said = body?.message ?? body?.error_description;
@@ -40,12 +40,12 @@ function exitCodeOf(status: number): ExitCode {
   return status === 502 || status === 503 || status === 504 ? EXIT.unreachable : EXIT.failed;
 }
 
-/** What helps against errors of the service, by their stable ids. */
+/** What to do about errors of the service, by their stable ids. */
 const ADVICE: Readonly<Record<string, string>> = {
   'IMPORT-NOT-FOUND': '`muster status` lists the imports with their numbers.',
-  'IMPORT-STATE': '`muster status` with its number shows what can be done with it now.',
-  'IMPORT-TIMEOUT': 'Say how long it may take from now on: --timeout 30m',
-  'IMPORT-ERASED': 'Import those users anew from their source.',
+  'IMPORT-STATE': '`muster status` with its number shows what you can do with it now.',
+  'IMPORT-TIMEOUT': 'Set how long it may take from now on, such as --timeout 30m.',
+  'IMPORT-ERASED': 'Import those users again from their source.',
 };
 
 function adviceFor(response: Response, id: string | undefined): string | undefined {

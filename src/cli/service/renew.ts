@@ -1,19 +1,20 @@
 /**
- * Access tokens that last: the one that `muster login` kept, or another one shortly before it runs out.
+ * Keeps access tokens valid: returns the one that `muster login` stored, or a new one shortly before it expires.
  *
- * Guarantee: the new one and its refresh token are kept before anybody uses them, and a refresh token is used once, however
- * many commands run. If we die between the service's answer and the keeping, a new login is needed.
+ * Guarantee: a new token and its refresh token are stored before they are used, and a refresh token is used once,
+ * however many commands run.
+ * On crash: between the response of the service and the storing of the tokens, a new login is needed.
  */
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { withLock } from './lock.ts';
 import { keepLogin, type Login, lockPath, readKept, type Settings } from './settings.ts';
 
-/** Renewed when it is good for less than this. */
+/** A token is renewed when it is valid for less than this. */
 const MARGIN_MS = 60_000;
 
 /**
  * A valid access token.
- * @param login what was kept when the command began
+ * @param login what was stored when the command started
  * @throws Failure when the service does not renew it, or does not answer
  */
 export async function renewed(settings: Settings, login: Login): Promise<string> {
@@ -23,12 +24,12 @@ export async function renewed(settings: Settings, login: Login): Promise<string>
   return fresh.accessToken;
 }
 
-/** Another command may have renewed it, or logged out, while we waited for our turn. */
+/** Another command may have renewed it, or logged out, while this one waited for the lock. */
 async function renewOnce(url: string): Promise<Login> {
   const login = (await readKept()).logins[url];
-  if (!login) throw new Failure(`Nobody is logged in at ${url} any more.`, LOG_IN);
+  if (!login) throw new Failure(`You are no longer logged in at ${url}.`, LOG_IN);
   if (!isRenewable(login)) return login;
-  // Only when it is needed: commands should start fast.
+  // Loaded only when needed: commands should start fast.
   const { refresh } = await import('./oauth-server.ts');
   const fresh = await refresh(url, login);
   await keepLogin(url, fresh, { asDefault: false });
@@ -37,7 +38,7 @@ async function renewOnce(url: string): Promise<Login> {
 
 const LOG_IN = { exitCode: EXIT.denied, advice: 'Run `muster login`.' };
 
-/** What has no refresh token is used as it is: the service says whether it is good. */
+/** A login without a refresh token is used as it is: the service decides whether it is valid. */
 function isRenewable(login: Login): login is Login & { refreshToken: string } {
   if (login.refreshToken === undefined || login.expiresAt === undefined) return false;
   return login.expiresAt - Date.now() < MARGIN_MS;

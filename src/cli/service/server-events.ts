@@ -1,12 +1,13 @@
 /**
- * Server-Sent Events as the HTML standard defines their stream (https://html.spec.whatwg.org/multipage/server-sent-events.html):
- * the data of each event. Names and ids of events are not used here, and passed over.
+ * Reads a stream of Server-Sent Events as the HTML standard defines it
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html) and yields the data of each event. Names and ids of
+ * events are not used here, and ignored.
  */
 
-/** Longer than any event that the service sends; a stream that goes on without an end of line is none. */
+/** Longer than any event that the service sends; a stream with a longer line is not an event stream. */
 const MOST_CHARS = 4 * 1024 * 1024;
 
-/** @throws Error when the stream breaks, or is none of events */
+/** @throws Error when the stream breaks, or is not an event stream */
 export async function* eventData(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let data: string[] = [];
   for await (const line of linesOf(bytes)) {
@@ -19,16 +20,16 @@ export async function* eventData(bytes: AsyncIterable<Uint8Array>): AsyncGenerat
   }
 }
 
-/** Lines that have ended, by `\n`, `\r\n` or `\r`. */
+/** Complete lines, ended by `\n`, `\r\n` or `\r`. */
 async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of bytes) {
     rest += decoder.decode(chunk, { stream: true });
-    // A `\r` at the end may be half of a line's end.
+    // A `\r` at the end may be the first half of a `\r\n`.
     const lines = rest.split(/\r\n|\n|\r(?=.)/s);
     rest = lines.pop() as string;
-    if (rest.length > MOST_CHARS) throw new Error('it is no stream of events');
+    if (rest.length > MOST_CHARS) throw new Error('The response is not an event stream.');
     yield* lines;
   }
 }

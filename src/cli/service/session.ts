@@ -1,5 +1,5 @@
 /**
- * What every command begins with: the output, and the service as the options, the environment or the login name it.
+ * What every command starts with: the output, and the service that the options, the environment or the login name.
  */
 
 import { EXIT, Failure } from '../terminal/failure.ts';
@@ -8,7 +8,7 @@ import { type Api, openApi } from './api.ts';
 import { renewed } from './renew.ts';
 import { type GlobalOptions, readSettings, type Settings } from './settings.ts';
 
-/** Options that all commands take. */
+/** Options of all commands. */
 export interface CommonOptions extends GlobalOptions {
   json?: boolean | undefined;
 }
@@ -19,7 +19,7 @@ export interface Session {
   settings: Settings;
 }
 
-/** @throws Failure when the settings are wrong; a missing token is told with the first call */
+/** @throws Failure when the settings are wrong; a missing token is reported by the first call */
 export async function openSession(options: CommonOptions): Promise<Session> {
   const settings = await readSettings(options);
   return {
@@ -34,7 +34,7 @@ function tokens(settings: Settings): () => Promise<string> {
     if (settings.token) return settings.token;
     const login = settings.kept.logins[settings.url];
     if (login) return renewed(settings, login);
-    throw new Failure(`Nobody is logged in at ${settings.url}.`, {
+    throw new Failure(`You are not logged in at ${settings.url}.`, {
       exitCode: EXIT.denied,
       advice: 'Run `muster login`, or set MUSTER_TOKEN to a token (the first start of the service prints one).',
     });

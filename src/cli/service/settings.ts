@@ -1,8 +1,8 @@
 /**
- * Which service the command talks to and as whom: options first, then the environment, then what `muster login` kept.
+ * Which service the command talks to and as whom: options first, then the environment, then what `muster login` stored.
  *
- * Guarantee: the kept file can be read by its owner alone; a token is never printed. The only file of the command line
- * that reads the environment.
+ * Guarantee: only the owner can read the stored file; a token is never printed. This is the only file of the command
+ * line that reads the environment.
  */
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -11,10 +11,10 @@ import { EXIT, Failure } from '../terminal/failure.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
-/** What `muster login` keeps for one service. */
+/** What `muster login` stores for one service. */
 export interface Login {
   accessToken: string;
-  /** Absent for a token that was given by hand. */
+  /** Absent for a token that was entered with `--token`. */
   refreshToken?: string | undefined;
   /** Milliseconds since 1970; absent when it is not known. */
   expiresAt?: number | undefined;
@@ -32,20 +32,20 @@ export interface GlobalOptions {
 }
 
 export interface Settings {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   url: string;
-  /** Of the option or the environment; undefined where the kept login is to be used. */
+  /** From the option or the environment; undefined when the stored login is to be used. */
   token: string | undefined;
   kept: Kept;
 }
 
-/** `$XDG_CONFIG_HOME/muster/credentials.json`, else in `~/.config`. */
+/** `$XDG_CONFIG_HOME/muster/credentials.json`; by default in `~/.config`. */
 export function credentialsPath(): string {
   const base = process.env.XDG_CONFIG_HOME || join(homedir(), '.config');
   return join(base, 'muster', 'credentials.json');
 }
 
-/** Held by whoever changes that file. */
+/** The lock that a command holds while it changes that file. */
 export function lockPath(): string {
   return `${credentialsPath()}.lock`;
 }
@@ -55,7 +55,7 @@ export function isDebugging(): boolean {
   return Boolean(process.env.MUSTER_DEBUG);
 }
 
-/** @throws Failure when a file is named that cannot be read, or the address is none */
+/** @throws Failure when a named file cannot be read, or the URL is not valid */
 export async function readSettings(options: GlobalOptions): Promise<Settings> {
   const kept = await readKept();
   const url = serviceUrl(options.url ?? process.env.MUSTER_URL ?? kept.url ?? DEFAULT_URL);
@@ -67,27 +67,27 @@ function serviceUrl(text: string): string {
   const url = URL.parse(text);
   const isPlain = url?.username === '' && url.password === '' && url.search === '' && url.hash === '';
   if (isPlain && (url.protocol === 'http:' || url.protocol === 'https:')) return url.href.replace(/\/+$/, '');
-  // It may hold a password, so it is not repeated.
-  throw new Failure('What was given as the address of the service is none, or holds more than an address.', {
+  // The message does not repeat the URL, as it may contain a password.
+  throw new Failure('The service URL must be a plain http(s) address, e.g. https://muster.example.com.', {
     exitCode: EXIT.usage,
-    advice: 'Give it as --url https://muster.example.com or in MUSTER_URL; a token goes into MUSTER_TOKEN.',
+    advice: 'Set it with --url or MUSTER_URL; a token belongs in MUSTER_TOKEN.',
   });
 }
 
 async function readToken(path: string): Promise<string> {
   const token = await readFile(path, 'utf8').catch((error: Error) => {
-    throw new Failure(`The token file cannot be read: ${error.message}`, { exitCode: EXIT.usage });
+    throw new Failure(`The token file cannot be read: ${error.message}.`, { exitCode: EXIT.usage });
   });
   if (token.trim() !== '') return token.trim();
   throw new Failure(`The token file ${path} is empty.`, { exitCode: EXIT.usage });
 }
 
-/** What is kept now; another command may have changed it since this one began. */
+/** What is stored now; another command may have changed it since this one started. */
 export async function readKept(): Promise<Kept> {
   const path = credentialsPath();
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '{}';
-    throw new Failure(`What \`muster login\` kept cannot be read: ${error.message}`, { exitCode: EXIT.usage });
+    throw new Failure(`The stored login cannot be read: ${error.message}.`, { exitCode: EXIT.usage });
   });
   try {
     const { url, logins } = JSON.parse(text) as Partial<Kept>;
@@ -101,8 +101,8 @@ export async function readKept(): Promise<Kept> {
 }
 
 /**
- * Puts a login in place of what was kept for this service; undefined forgets it. Call it inside `withLock(lockPath(), …)`.
- * @param asDefault whether commands without --url go to this service from now on
+ * Replaces the stored login of this service; undefined deletes it. Call it inside `withLock(lockPath(), …)`.
+ * @param asDefault whether commands without --url use this service from now on
  */
 export async function keepLogin(
   url: string,
@@ -117,7 +117,7 @@ export async function keepLogin(
   const path = credentialsPath();
   if (!login && Object.keys(logins).length === 0) return rm(path, { force: true });
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  // Written beside and renamed: a crash leaves the old file or the new one.
+  // Written to another file and renamed: a crash leaves the old file or the new one.
   const fresh = `${path}.${process.pid}`;
   await writeFile(fresh, `${JSON.stringify(next, null, 2)}\n`, { mode: 0o600 });
   await chmod(fresh, 0o600);

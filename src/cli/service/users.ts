@@ -1,4 +1,4 @@
-/** Users as the commands about them find and show them. */
+/** How commands find users and show them. */
 
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Api } from './api.ts';
@@ -18,7 +18,7 @@ export interface User {
   machine?: { name: string; description: string };
 }
 
-/** As a search finds it. */
+/** As a search returns it. */
 export interface FoundUser extends User {
   details: { resourceOwner: string };
 }
@@ -30,10 +30,10 @@ export interface FoundUsers {
 
 export type UserQuery = Record<string, unknown>;
 
-/** As many as the service gives at once. */
+/** The largest page of the service. */
 const PAGE = 1000;
 
-/** Users for whom all queries hold, in the order of their names. @throws Failure */
+/** Users that match all queries, ordered by name. @throws Failure */
 export async function searchUsers(api: Api, queries: UserQuery[], limit: number, offset = 0): Promise<FoundUsers> {
   const result: FoundUser[] = [];
   for (;;) {
@@ -45,7 +45,7 @@ export async function searchUsers(api: Api, queries: UserQuery[], limit: number,
   }
 }
 
-/** Those who have the text as an id, a login name, a user name or an address, each once. @throws Failure */
+/** Users whose id, login name, user name or email address is the text, each once. @throws Failure */
 export async function findUsers(api: Api, text: string): Promise<FoundUser[]> {
   const queries: UserQuery[] = [
     { inUserIdsQuery: { userIds: [text] } },
@@ -58,9 +58,9 @@ export async function findUsers(api: Api, text: string): Promise<FoundUser[]> {
 }
 
 /**
- * The id of the one that a person means: by id, else by login name. An address alone is not taken for one, as several may
- * have it.
- * @throws Failure when there is none, or several
+ * The id of the user that a person means: by id, otherwise by login name. An email address alone does not name a user,
+ * as several may have it.
+ * @throws Failure when no user matches, or several do
  */
 export async function userIdOf(api: Api, text: string): Promise<string> {
   const byId = await searchUsers(api, [{ inUserIdsQuery: { userIds: [text] } }], 1);
@@ -68,16 +68,16 @@ export async function userIdOf(api: Api, text: string): Promise<string> {
   const { result } = await searchUsers(api, [{ loginNameQuery: { loginName: text } }], 10);
   const [found, ...others] = result;
   if (!found) {
-    throw new Failure(`There is no user ${JSON.stringify(text)} by id or login name.`, {
+    throw new Failure(`There is no user with the id or login name ${JSON.stringify(text)}.`, {
       exitCode: EXIT.usage,
-      advice: `\`muster users find ${JSON.stringify(text)}\` looks for addresses, too.`,
+      advice: `\`muster users find ${JSON.stringify(text)}\` searches email addresses, too.`,
     });
   }
   if (others.length === 0) return found.userId;
   const names = result.map((user) => `${user.userId} (${user.preferredLoginName})`).join(', ');
-  throw new Failure(`Several users fit ${JSON.stringify(text)}: ${names}.`, {
+  throw new Failure(`Several users match ${JSON.stringify(text)}: ${names}.`, {
     exitCode: EXIT.usage,
-    advice: 'Name the one that you mean by its id.',
+    advice: 'Use the id of the one that you mean.',
   });
 }
 
@@ -85,7 +85,7 @@ export function userPath(userId: string, rest = ''): string {
   return `/v2beta/users/${encodeURIComponent(userId)}${rest}`;
 }
 
-/** `active` of `USER_STATE_ACTIVE` */
+/** `active` for `USER_STATE_ACTIVE` */
 export function stateOf({ state }: User): string {
   return state.replace('USER_STATE_', '').toLowerCase();
 }

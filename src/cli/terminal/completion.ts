@@ -1,11 +1,10 @@
-/** Completion in the shell: commands, options and their values come from yargs, files from the shell itself. */
+/** Shell completion: commands, options and their values come from yargs, file names from the shell itself. */
 import type { FallbackCompletionFunction } from 'yargs';
 
 /**
- * Where a file is to stand and nothing is typed yet, options are not offered: with no answer of ours the shell completes
- * the names of files.
- * @param args of the command line, the last one being what is completed
- * @param takesFiles whether a command of this name does
+ * Offers no options where a file belongs and nothing is typed yet: without completions, the shell offers file names.
+ * @param args of the command line; the last one is being completed
+ * @param takesFiles whether the command with this name takes files
  */
 export function completion(
   args: readonly string[],

@@ -1,19 +1,19 @@
-/** Asks before something that cannot be taken back. */
+/** Asks for confirmation before something that cannot be undone. */
 import { createInterface } from 'node:readline/promises';
 import { EXIT, Failure } from './failure.ts';
 import { Interrupted } from './interrupt.ts';
 import type { Output } from './output.ts';
 
 /**
- * Returns when the person says yes.
+ * Returns when the person answers yes.
  * @param question such as `Undo import 17?`
- * @throws Failure when it is no, or nobody is there to be asked
+ * @throws Failure when the answer is no, or there is no terminal to ask on
  */
 export async function confirm(out: Output, question: string): Promise<void> {
   if (!out.live || !process.stdin.isTTY) {
-    throw new Failure('There is no terminal to ask for leave.', {
+    throw new Failure('This needs confirmation, and there is no terminal to ask on.', {
       exitCode: EXIT.usage,
-      advice: 'Say it on the command line: --yes',
+      advice: 'Confirm it on the command line with --yes.',
     });
   }
   const answer = await ask(out, `${question} [y/N] `);

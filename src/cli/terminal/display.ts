@@ -1,5 +1,5 @@
 /**
- * How far a thing is, for a person to look at: a live bar on a terminal, a plain line every second elsewhere.
+ * Progress for people: a live bar on a terminal, elsewhere at most one plain line a second.
  */
 import { SingleBar } from 'cli-progress';
 import type { Output } from './output.ts';
@@ -7,15 +7,15 @@ import type { Output } from './output.ts';
 export interface Step {
   done: number;
   total: number;
-  /** ExtraColumns the numbers: `users  3,100/s  12 s left`. */
+  /** Shown after the numbers: `users  3,100/s  12 s left`. */
   text: string;
 }
 
 export interface Display {
   update(step: Step): void;
-  /** A line in between. */
+  /** Prints a line between updates. */
   note(text: string): void;
-  /** The last state stays; call it in any case, as a terminal is changed meanwhile. */
+  /** Leaves the last state on screen. Always call it, as it restores the terminal. */
   stop(): void;
 }
 

@@ -1,10 +1,10 @@
 /**
- * How a command ends: its exit code, and the error that a person can act on.
+ * How a command ends: its exit code, and an error that a person can act on.
  */
 
 /** Documented in docs/cli.md; scripts rely on them. */
 export const EXIT = {
-  /** Done as asked. */
+  /** The command succeeded. */
   ok: 0,
   /** Something else went wrong; the message says what. */
   failed: 1,
@@ -24,15 +24,15 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** What the person at the terminal is told: what happened, and what to do next. */
+/** An error as the person at the terminal sees it: what happened, and what to do next. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly exitCode: ExitCode;
   /** What to do now: a sentence or a command. */
   readonly advice: string | undefined;
-  /** Stable id of the service's error, where it was the service that refused. */
+  /** Stable id of the service's error; absent when the error is not the service's. */
   readonly id: string | undefined;
-  /** Seconds after which the service wants to be asked again. */
+  /** Seconds after which the service asks for a retry. */
   readonly retryAfter: number | undefined;
 
   constructor(

@@ -1,10 +1,10 @@
 /**
- * Ctrl-C for work that has something to put in order first: a bar on the terminal, a half-written file. All other
- * commands end as the system ends them.
+ * Ctrl-C for work that must clean up first: a bar on the terminal, a half-written file. All other commands keep the
+ * default behaviour of the signal.
  */
 import { EXIT, Failure } from './failure.ts';
 
-/** The person pressed Ctrl-C, or somebody asked the command to end. */
+/** The person pressed Ctrl-C, or the process received SIGTERM. */
 export class Interrupted extends Failure {
   constructor(message: string, advice?: string) {
     super(message, { exitCode: EXIT.interrupted, advice });
@@ -13,7 +13,7 @@ export class Interrupted extends Failure {
 
 /**
  * Runs `work` with a signal that Ctrl-C aborts.
- * @param left what the person is told then; the reason of the signal
+ * @param left the error to show then; the reason of the signal
  * @throws whatever `work` throws
  */
 export async function untilInterrupted<T>(left: Interrupted, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -23,7 +23,7 @@ export async function untilInterrupted<T>(left: Interrupted, work: (signal: Abor
   try {
     return await work(interruption.signal);
   } finally {
-    // A second one must not cut off what is said about the first: the command ends now in any case.
+    // Once interrupted, the handlers stay: a second signal must not cut off the message, and the command ends anyway.
     if (!interruption.signal.aborted) process.off('SIGINT', stop).off('SIGTERM', stop);
   }
 }

@@ -1,8 +1,8 @@
 /**
- * What commands print: results on standard output, everything about the way there on standard error, so that a pipe gets
- * the result alone.
+ * What commands print: results on standard output, progress and notes on standard error, so that a pipe gets only the
+ * result.
  *
- * Guarantee: no text of somebody else moves a terminal's cursor or turns its writing round; JSON holds it escaped.
+ * Guarantee: text from other people cannot move a terminal's cursor or reverse its direction; JSON escapes such text.
  */
 import { padded, width } from './width.ts';
 
@@ -13,15 +13,15 @@ export interface Output {
   line(text?: string): void;
   /** The result for machines: one JSON text; nothing without `--json`. */
   result(value: unknown): void;
-  /** A line about the way there, on standard error; with `--json` too. */
+  /** A note on standard error; with `--json` too. */
   note(text: string): void;
-  /** A table for people. @param rows of texts, as many as there are columns */
+  /** A table for people. @param rows one text for each column */
   table(columns: readonly string[], rows: readonly (readonly string[])[]): void;
-  /** Where results go when they are streamed. */
+  /** Where streamed results go. */
   readonly stream: NodeJS.WriteStream;
-  /** Where a person looks as it comes: progress, questions. */
+  /** Where progress and questions go. */
   readonly screen: NodeJS.WriteStream;
-  /** Whether a person looks at `screen`. */
+  /** Whether `screen` is a terminal. */
   readonly live: boolean;
 }
 
@@ -45,7 +45,7 @@ export function openOutput(json: boolean, stdout: NodeJS.WriteStream, stderr: No
   };
 }
 
-/** Columns padded to their longest cell, but for the last. */
+/** Pads every column but the last to its longest cell. */
 export function tableLines(columns: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [columns, ...rows].map((row) => row.map(printable));
   const widths = columns.map((_, i) => all.reduce((most, row) => Math.max(most, width(row[i] ?? '')), 0));
@@ -58,21 +58,21 @@ export function tableLines(columns: readonly string[], rows: readonly (readonly 
   );
 }
 
-/** Control characters, and those that end a line or turn its direction (Unicode Standard Annex 9). */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+/** Control characters, and those that end a line or change its direction (Unicode Standard Annex 9). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to match
 const UNPRINTABLE = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-/** Names come from other people: what moves a terminal's cursor is shown, not done. */
+/** Names come from other people: characters that would move a terminal's cursor are replaced. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, '\ufffd');
 }
 
-/** The same for a text of several lines. */
+/** The same for text of several lines. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** JSON on one line that any terminal can show; it reads back as the same value. */
+/** JSON on one line that is safe on any terminal; it parses back to the same value. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value).replace(UNPRINTABLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,8 +1,9 @@
 /**
- * A file that is there whole or not at all: written beside its place, readable by its owner alone, and renamed at the end.
+ * Writes a file completely or not at all: to a temporary file in the same folder, which only the owner can read and
+ * which is renamed at the end.
  *
- * Guarantee: what breaks off leaves the old file as it was and nothing beside it; if we die in the middle a
- * `….part` stays.
+ * Guarantee: a failure leaves the old file as it was, and no temporary file.
+ * On crash: the temporary file, `….part`, remains.
  */
 import { createWriteStream } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
@@ -11,8 +12,8 @@ import { pipeline } from 'node:stream/promises';
 import { EXIT, Failure } from './failure.ts';
 
 /**
- * Answers how many bytes were written.
- * @param source is read as fast as the disk takes it
+ * Returns the number of bytes written.
+ * @param source read as fast as the disk accepts it
  * @throws Failure when the file cannot be written; whatever `source` throws
  */
 export async function saveTo(path: string, source: Readable, signal: AbortSignal): Promise<number> {
@@ -34,7 +35,7 @@ export async function saveTo(path: string, source: Readable, signal: AbortSignal
   }
 }
 
-/** A link is followed; a device or a pipe is no file to be replaced. */
+/** Follows links. A device or a pipe is written to directly, not replaced. */
 async function placeOf(path: string): Promise<{ path: string; isFile: boolean }> {
   const real = await realpath(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -47,5 +48,5 @@ async function placeOf(path: string): Promise<{ path: string; isFile: boolean }>
 }
 
 function unwritable(path: string, why: string): Failure {
-  return new Failure(`${path} cannot be written: ${why}`, { exitCode: EXIT.usage });
+  return new Failure(`${path} cannot be written: ${why}.`, { exitCode: EXIT.usage });
 }

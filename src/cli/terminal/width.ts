@@ -1,5 +1,5 @@
 /**
- * How many columns a text takes on a terminal: a letter with its accents one, ideographs and pictures two
+ * How many columns a text takes on a terminal: a letter with its accents takes one, ideographs and emoji take two
  * (Unicode Standard Annex 11).
  */
 
@@ -16,7 +16,7 @@ export function width(text: string): number {
   );
 }
 
-/** The text with spaces after it. */
+/** The text, padded with spaces to this many columns. */
 export function padded(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - width(text)));
 }

@@ -1,4 +1,4 @@
-/** Following an import over a service that fails in every way: what is waited for, for how long, and what is not. */
+/** Following an import while the service fails in every way: which faults it waits for, and for how long. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
@@ -11,7 +11,7 @@ import { EXIT, type Failure } from '../../../src/cli/terminal/failure.ts';
 
 const PATIENCE: Patience = { giveUpMs: 10_000, pauseMs: 1, mostPauseMs: 5, silenceMs: 10_000 };
 
-/** Answers requests one by one with these, the last one for all that follow. */
+/** Answers requests one by one with these; the last one answers all that follow. */
 async function service(t: test.TestContext, ...answers: RequestListener[]): Promise<string> {
   let next = 0;
   const server = createServer((req, res) => answers[Math.min(next++, answers.length - 1)]?.(req, res));
@@ -28,13 +28,13 @@ function progress(state: string): string {
   return JSON.stringify({ importId: '17', state: `IMPORT_STATE_${state}` });
 }
 
-/** A stream with these states, which then breaks off, or stays open. */
+/** A stream with these states, which then ends, breaks off, or stays open. */
 function events(states: string[], then: 'end' | 'cut' | 'silence' = 'end'): RequestListener {
   return (_req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const state of states) res.write(`data: ${progress(state)}\n\n`);
     if (then === 'end') res.end();
-    // What was written is to arrive first.
+    // The data written must arrive first.
     if (then === 'cut') res.write(': \n', () => setImmediate(() => res.destroy()));
   };
 }
@@ -68,7 +68,7 @@ function start(url: string, options: Partial<FollowOptions> = {}): Seen {
   return { states, losses, end };
 }
 
-test('it ends with the import, however often the connection breaks', async (t) => {
+test('it follows the import to its end, however often the connection breaks', async (t) => {
   const url = await service(
     t,
     events(['RUNNING'], 'cut'),
@@ -86,15 +86,15 @@ test('it ends with the import, however often the connection breaks', async (t) =
   const seen = start(url);
   assert.equal((await seen.end).state, 'IMPORT_STATE_SUCCEEDED');
   assert.deepEqual(seen.states, ['RUNNING', 'RUNNING', 'PAUSED', 'SUCCEEDED', 'SUCCEEDED']);
-  assert.equal(seen.losses.length, 3, 'said once for each time that it goes away');
+  assert.equal(seen.losses.length, 3, 'reported once for each outage');
 });
 
-test('a connection on which nothing comes is opened anew', async (t) => {
+test('a silent connection is opened again', async (t) => {
   const url = await service(t, events(['RUNNING'], 'silence'), () => {}, events(['SUCCEEDED']), result);
   const seen = start(url, { patience: { ...PATIENCE, silenceMs: 1000 } });
   await seen.end;
   assert.deepEqual(seen.states, ['RUNNING', 'SUCCEEDED']);
-  assert.match(seen.losses[0] as string, /nothing came for too long/);
+  assert.match(seen.losses[0] as string, /no data arrived for too long/);
 });
 
 test('a comment is a sign of life', async (t) => {
@@ -117,19 +117,19 @@ test('a comment is a sign of life', async (t) => {
   assert.deepEqual(seen.losses, []);
 });
 
-test('a service that does not come back is given up, saying how to go on', async (t) => {
+test('it gives up on a service that does not come back, and says how to continue', async (t) => {
   const url = await service(t, events(['RUNNING']), cut);
   const seen = start(url, { patience: { ...PATIENCE, giveUpMs: 50 } });
   await assert.rejects(seen.end, (error: Failure) => {
     assert.equal(error.exitCode, EXIT.unreachable);
-    assert.match(error.message, /It was waited for in vain\.$/);
+    assert.match(error.message, /Gave up waiting for the service\.$/);
     assert.ok(error.advice?.endsWith('muster status 17 --watch'));
     return true;
   });
   assert.equal(seen.losses.length, 1);
 });
 
-test('what waiting cannot mend is told at once', async (t) => {
+test('faults that do not pass are reported at once', async (t) => {
   for (const [code, exitCode] of [
     [401, EXIT.denied],
     [403, EXIT.denied],
@@ -142,7 +142,7 @@ test('what waiting cannot mend is told at once', async (t) => {
   }
 });
 
-test('an interruption ends it wherever it stands', async (t) => {
+test('an interruption ends it at any point', async (t) => {
   const quiet: RequestListener = () => {};
   for (const [what, answers] of Object.entries({
     'while it reads': [events(['RUNNING'], 'silence')],

@@ -17,7 +17,7 @@ interface Waiting {
   env: Record<string, string>;
 }
 
-/** An import that goes no further before `finish`, as nobody works. */
+/** An import that makes no progress until a worker is started. */
 async function waitingImport(t: test.TestContext, count = 40): Promise<Waiting> {
   const service = await startService(t, { backend: 'postgres', workers: 0 });
   const org = await service.newOrg();
@@ -25,7 +25,7 @@ async function waitingImport(t: test.TestContext, count = 40): Promise<Waiting> 
   return { service, importId, env: { MUSTER_URL: service.url, MUSTER_TOKEN: org.ownerToken } };
 }
 
-/** `muster status --watch --json`, when it watches: it shows nothing by which one could tell. */
+/** `muster status --watch --json`, once it is watching: a proxy detects that, as the command itself prints nothing. */
 async function startSilent(t: test.TestContext, { service, importId, env }: Waiting): Promise<Running> {
   const proxy = await startCutProxy(service.url);
   t.after(proxy.stop);
@@ -34,7 +34,7 @@ async function startSilent(t: test.TestContext, { service, importId, env }: Wait
   return silent;
 }
 
-/** In place of the API that runs, at the same address. */
+/** Starts an API at the address of the previous one. */
 async function restartApi({ service }: Waiting): Promise<void> {
   await service.startApi({ PORT: new URL(service.url).port });
 }
@@ -54,21 +54,21 @@ test('a terminal shows a live bar until the end, then the result', async (t) => 
   assert.ok(terminal.output().lastIndexOf(SHOW_CURSOR) > terminal.output().lastIndexOf(HIDE_CURSOR));
 });
 
-test('Ctrl-C stops watching and not the import', async (t) => {
+test('Ctrl-C stops watching, not the import', async (t) => {
   if (!requireOrSkip(t, 'script')) return;
   const { service, importId, env } = await waitingImport(t);
   const terminal = openTerminal(t, ['status', importId, '--watch'], { env });
   await terminal.shows(/0\/40 users/);
   terminal.type('\x03');
   assert.equal(await terminal.ended, 130);
-  assert.match(terminal.text(), /No longer watching import \d+, which goes on\./);
+  assert.match(terminal.text(), /No longer watching import \d+, which continues\./);
   assert.ok(terminal.text().includes(`muster status ${importId} --watch`));
   assert.ok(terminal.output().lastIndexOf(SHOW_CURSOR) > terminal.output().lastIndexOf(HIDE_CURSOR));
   const { body } = await must(service.call('GET', `/admin/v1/imports/${importId}`));
   assert.equal(body.state, 'IMPORT_STATE_RUNNING');
 });
 
-test('without a terminal progress is lines on standard error, and an interruption a JSON error', async (t) => {
+test('without a terminal, progress is lines on standard error, and an interruption is a JSON error', async (t) => {
   const waiting = await waitingImport(t);
   const { importId, env } = waiting;
   const plain = startMuster(['status', importId, '--watch'], { env });
@@ -89,7 +89,7 @@ test('without a terminal progress is lines on standard error, and an interruptio
   assert.match(end.stdout, /: cancelled\n {2}users +40: 40 cancelled\n/);
 });
 
-test('a service that is killed and started anew is waited for, and said in one line', async (t) => {
+test('watching survives a service that is killed and restarted, and reports it in one line', async (t) => {
   const waiting = await waitingImport(t);
   const { service, importId, env } = waiting;
   const plain = startMuster(['status', importId, '--watch'], { env });
@@ -98,7 +98,7 @@ test('a service that is killed and started anew is waited for, and said in one l
   const [api] = service.apis;
   api?.kill('SIGKILL');
   await api?.exited;
-  await waitFor(() => /cannot be reached: .*Trying again …/.test(plain.stderr()), { what: 'the loss to be said' });
+  await waitFor(() => /cannot be reached: .*Trying again …/.test(plain.stderr()), { what: 'the report of the outage' });
   await restartApi(waiting);
   await service.startWorker();
   const { code, stdout, stderr } = await plain.finished;
@@ -110,7 +110,7 @@ test('a service that is killed and started anew is waited for, and said in one l
   assert.equal(JSON.parse(last.stdout).counts.succeeded, 40);
 });
 
-test('a terminal goes on with its bar when the service is back', async (t) => {
+test('a terminal continues its bar when the service is back', async (t) => {
   if (!requireOrSkip(t, 'script')) return;
   const waiting = await waitingImport(t);
   const { service, importId, env } = waiting;
@@ -126,7 +126,7 @@ test('a terminal goes on with its bar when the service is back', async (t) => {
   assert.equal(await terminal.ended, 0);
 });
 
-test('an undo is followed to its end', async (t) => {
+test('an undo is watched to its end', async (t) => {
   const waiting = await waitingImport(t);
   await waiting.service.startWorker();
   await waiting.service.waitForEnd(waiting.importId);

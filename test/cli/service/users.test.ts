@@ -1,4 +1,4 @@
-/** `muster users` against a real API: whom it finds, what it does to them, and how it asks. */
+/** `muster users` against a real API: which users it finds, how it changes them, and how it asks. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
@@ -42,7 +42,7 @@ async function human(fields: Record<string, unknown> = {}): Promise<{ userId: st
 const stateOf = async (userId: string) =>
   (await api.call('GET', `/v2beta/users/${encodeURIComponent(userId)}`)).body.user?.state;
 
-test('list shows the users of an organization by their names, in pages', async () => {
+test('list shows the users of an organization ordered by name, in pages', async () => {
   const { orgId } = await api.setupOrg({ human: { userName: 'zoe' } });
   const { token } = await api.machine(orgId, ['ORG_OWNER_VIEWER']);
   const list = (...args: string[]) => runMuster(['users', 'list', ...args], { env: { ...env, MUSTER_TOKEN: token } });
@@ -55,7 +55,7 @@ test('list shows the users of an organization by their names, in pages', async (
   assert.deepEqual(rest, []);
 
   const first = await list('--limit', '1');
-  assert.match(first.stderr, /^1 more: .*--offset 1/);
+  assert.match(first.stderr, /^1 more: .*--offset 1\./);
   const second = await list('--limit', '1', '--offset', '1', '--json');
   const { details, result } = JSON.parse(second.stdout);
   assert.deepEqual([details.totalResult, result[0].username], ['2', 'zoe']);
@@ -70,16 +70,16 @@ test('list shows the users of an organization by their names, in pages', async (
   }
 });
 
-test('list names the organization as people do', async () => {
+test('list accepts an organization by id, name or domain', async () => {
   for (const name of [org.orgId, 'Acme Ltd', 'ACME.example']) {
     assert.ok((await json('list', '--org', name)).result.length >= 2, name);
   }
   const { code, stderr } = await muster('list', '--org', 'Globex');
   assert.equal(code, 2);
-  assert.match(stderr, /no organization "Globex"[\s\S]*You have a role on .*Acme Ltd/);
+  assert.match(stderr, /no organization with the id, name or domain "Globex"[\s\S]*You have a role on .*Acme Ltd/);
 });
 
-test('find looks at login names, user names, addresses and ids', async () => {
+test('find searches login names, user names, email addresses and ids', async () => {
   const { userId, username } = await human();
   for (const text of [
     userId,
@@ -98,10 +98,10 @@ test('find looks at login names, user names, addresses and ids', async () => {
   const twin = await human({ email: { email: `${username}@example.com`, isVerified: true } });
   const { stdout } = await muster('find', `${username}@example.com`);
   assert.ok(stdout.includes(userId) && stdout.includes(twin.userId));
-  assert.deepEqual([(await muster('find', 'nobody')).stdout, (await json('find', 'nobody')).result], ['Nobody.\n', []]);
+  assert.deepEqual([(await muster('find', 'nobody')).stdout, (await json('find', 'nobody')).result], ['None.\n', []]);
 });
 
-test('get shows all there is, by id or login name', async () => {
+test('get shows all data of a user, by id or login name', async () => {
   const { userId, username } = await human({
     phone: { phone: '+41791234567', isVerified: false },
     metadata: [
@@ -130,26 +130,26 @@ test('get shows all there is, by id or login name', async () => {
   assert.deepEqual([whole.user.userId, whole.metadata.length, whole.links[0].idpId], [userId, 2, 'google']);
 });
 
-test('a name that is nobody’s, or several people’s, is told', async () => {
+test('an unknown and an ambiguous name are reported', async () => {
   const nobody = await muster('get', 'nobody');
   assert.equal(nobody.code, 2);
-  assert.match(nobody.stderr, /no user "nobody"[\s\S]*muster users find/);
+  assert.match(nobody.stderr, /no user with the id or login name "nobody"[\s\S]*muster users find/);
 
   const userName = unique('twin');
   const [one, two] = [await api.setupOrg({ human: { userName } }), await api.setupOrg({ human: { userName } })];
   const twice = await runMuster(['users', 'lock', userName], { env: { ...env, MUSTER_TOKEN: api.token } });
-  // A bare name is nobody's login name while two have it.
+  // A bare name is no login name while two users have it.
   assert.equal(twice.code, 2);
   assert.match(twice.stderr, /no user/);
   assert.deepEqual([await stateOf(one.userId), await stateOf(two.userId)], ['USER_STATE_ACTIVE', 'USER_STATE_ACTIVE']);
 });
 
-test('states change, and what does not fit is the service’s own word', async () => {
+test('states change, and an impossible change is refused by the service', async () => {
   const { userId } = await human();
   for (const [change, state, words] of [
-    ['deactivate', 'USER_STATE_INACTIVE', /is inactive now/],
+    ['deactivate', 'USER_STATE_INACTIVE', /is now inactive/],
     ['reactivate', 'USER_STATE_ACTIVE', /is active again/],
-    ['lock', 'USER_STATE_LOCKED', /is locked now/],
+    ['lock', 'USER_STATE_LOCKED', /is now locked/],
     ['unlock', 'USER_STATE_ACTIVE', /is unlocked/],
   ] as const) {
     const { code, stdout } = await muster(change, userId);
@@ -162,7 +162,7 @@ test('states change, and what does not fit is the service’s own word', async (
   assert.match(stderr, /\(USER-STATE/);
 });
 
-test('delete asks, and does it only on a yes', async (t) => {
+test('delete asks, and deletes only on yes', async (t) => {
   const { userId, username } = await human();
   const unasked = await muster('delete', userId);
   assert.equal(unasked.code, 2);
@@ -172,7 +172,7 @@ test('delete asks, and does it only on a yes', async (t) => {
     ['\x03', 130],
   ] as const) {
     const terminal = openTerminal(t, ['users', 'delete', userId], { env });
-    await terminal.shows(/Delete user auth0\|.*\? This cannot be taken back\. \[y\/N\]/);
+    await terminal.shows(/Delete user auth0\|.*\? This cannot be undone\. \[y\/N\]/);
     terminal.type(keys);
     assert.equal(await terminal.ended, code);
     assert.equal(await stateOf(userId), 'USER_STATE_ACTIVE');
@@ -196,13 +196,13 @@ test('reset-password sends a mail, or prints a code that works', async () => {
   assert.deepEqual(rows, [{ kind: 'reset_password' }]);
 
   const { stdout, stderr } = await muster('reset-password', userId, '--code');
-  assert.match(stderr, /Whoever has this code/);
+  assert.match(stderr, /Anyone with this code/);
   const body = { newPassword: { password: 'another horse' }, verificationCode: stdout.trim() };
   const set = await api.call('POST', `/v2beta/users/${encodeURIComponent(userId)}/password`, body, { token: null });
   assert.equal(set.status, 200, JSON.stringify(set.body));
 });
 
-test('who may not is told so', async () => {
+test('a user without permission is refused', async () => {
   const { token } = await api.machine(org.orgId);
   const { code, stderr } = await runMuster(['users', 'list'], { env: { ...env, MUSTER_TOKEN: token } });
   assert.equal(code, 4);

@@ -22,19 +22,19 @@ export const create = subcommand<Options>({
   describe: 'register an application',
   builder: (parser: Argv<CommonOptions>) =>
     parser
-      .positional('name', { type: 'string', demandOption: true, describe: 'what people see at the login' })
+      .positional('name', { type: 'string', demandOption: true, describe: 'name that users see when they log in' })
       .options({
         'redirect-uri': {
           type: 'string',
           array: true,
           requiresArg: true,
-          describe: 'where people are sent back to',
+          describe: 'where users return after they log in',
         },
         'post-logout-redirect-uri': {
           type: 'string',
           array: true,
           requiresArg: true,
-          describe: 'the same after logging out',
+          describe: 'where users return after they log out',
         },
         grant: {
           type: 'string',
@@ -42,14 +42,14 @@ export const create = subcommand<Options>({
           array: true,
           requiresArg: true,
           default: ['authorization_code', 'refresh_token'],
-          describe: 'what it may ask tokens for with',
+          describe: 'grant types that it may use',
         },
         auth: {
           type: 'string',
           choices: ['none', 'client_secret_basic', 'client_secret_post'],
           requiresArg: true,
           default: 'client_secret_basic',
-          describe: '`none` for one that can keep no secret: in a browser, on a phone',
+          describe: 'how it authenticates; `none` for an app that cannot keep a secret, in a browser or on a phone',
         },
       })
       .example("$0 clients create 'Shop' --redirect-uri https://shop.example.com/callback", 'a web application')
@@ -68,6 +68,6 @@ export const create = subcommand<Options>({
     out.line(`client id      ${clientId}`);
     if (!clientSecret) return;
     out.line(`client secret  ${clientSecret}`);
-    if (!out.json) out.note('The secret is shown this once.');
+    if (!out.json) out.note('The secret is shown only once.');
   },
 });

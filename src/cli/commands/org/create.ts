@@ -12,10 +12,14 @@ export const create = subcommand<Options>({
   describe: 'create an organization (IAM_OWNER)',
   builder: (parser) =>
     parser
-      .positional('name', { type: 'string', demandOption: true, describe: 'what people call it' })
+      .positional('name', { type: 'string', demandOption: true, describe: 'display name' })
       .options({
-        id: { type: 'string', requiresArg: true, describe: 'what imports call it; made up unless told' },
-        domain: { type: 'string', requiresArg: true, describe: 'ends its login names; made from the name unless told' },
+        id: { type: 'string', requiresArg: true, describe: 'id that imports use (default: generated)' },
+        domain: {
+          type: 'string',
+          requiresArg: true,
+          describe: 'domain of its login names (default: derived from the name)',
+        },
       })
       .example("$0 orgs create 'Acme Ltd' --id acme", ''),
   async handler({ name, id, domain, ...options }) {
@@ -24,6 +28,6 @@ export const create = subcommand<Options>({
     const created = await api.call<{ id: string }>('POST', '/management/v1/orgs', { body });
     out.result(created);
     out.line(created.id);
-    if (!out.json) out.note(`Organization ${name} is there; its users go in with --org ${created.id}.`);
+    if (!out.json) out.note(`Organization ${name} was created. To import its users, use --org ${created.id}.`);
   },
 });

@@ -13,15 +13,15 @@ interface Found {
   result: (Org & { roles?: string[] })[];
 }
 
-/** As many as the service gives at once. */
+/** The largest page of the service. */
 const PAGE = 1000;
 
 export const list = subcommand<Options>({
   command: 'list',
-  describe: 'list the organizations: all of them for an IAM_OWNER, else those on which you have a role',
+  describe: 'list organizations: all for an IAM_OWNER, otherwise those on which you have a role',
   builder: (parser) =>
     parser
-      .options({ limit: { type: 'number', requiresArg: true, default: 100, describe: 'how many' } })
+      .options({ limit: { type: 'number', requiresArg: true, default: 100, describe: 'how many to list' } })
       .check(({ limit }) => (Number.isInteger(limit) && limit > 0) || '--limit must be a whole number of at least 1.')
       .example('$0 orgs list', ''),
   async handler({ limit, ...options }) {
@@ -33,7 +33,7 @@ export const list = subcommand<Options>({
     const rows = found.result.map((org) => [org.id, org.name, org.primaryDomain, (org.roles ?? []).join(', ')]);
     out.table(['ID', 'NAME', 'DOMAIN', isIamOwner(me) ? '' : 'YOUR ROLES'], rows);
     const left = Number(found.details.totalResult) - found.result.length;
-    if (left > 0 && !out.json) out.note(`${left} more: --limit shows them.`);
+    if (left > 0 && !out.json) out.note(`${left} more: raise --limit to see them.`);
   },
 });
 

@@ -24,21 +24,25 @@ const ROLES = ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER', 'IAM_OWNER']
 
 export const create = subcommand<Options>({
   command: 'create',
-  describe: 'make a token, for a machine user that is there or for a new one',
+  describe: 'create a token for an existing or a new machine user',
   builder: (parser: Argv<CommonOptions>) =>
     parser
       .options({
-        user: { type: 'string', requiresArg: true, describe: 'machine user: id or login name' },
-        'new-machine': { type: 'string', requiresArg: true, describe: 'name of a machine user to make' },
-        org: { type: 'string', requiresArg: true, describe: 'organization of the new one: id, name or domain' },
-        role: { choices: ROLES, requiresArg: true, describe: 'role of the new one there [default: ORG_OWNER]' },
-        expires: { type: 'string', requiresArg: true, describe: 'when it ends: 90d, 12h, 2027-01-31; else never' },
+        user: { type: 'string', requiresArg: true, describe: 'existing machine user: id or login name' },
+        'new-machine': { type: 'string', requiresArg: true, describe: 'name of a machine user to create' },
+        org: { type: 'string', requiresArg: true, describe: 'organization of the new user: id, name or domain' },
+        role: { choices: ROLES, requiresArg: true, describe: 'role of the new user [default: ORG_OWNER]' },
+        expires: {
+          type: 'string',
+          requiresArg: true,
+          describe: 'when it expires: 90d, 12h, 2027-01-31 (default: never)',
+        },
       })
       .conflicts('user', ['new-machine', 'org', 'role'])
       .implies('new-machine', 'org')
-      .check(({ user, newMachine }) => Boolean(user ?? newMachine) || 'Whose? Say --user or --new-machine.')
+      .check(({ user, newMachine }) => Boolean(user ?? newMachine) || 'Specify --user or --new-machine.')
       .example('$0 tokens create --new-machine importer --org acme --expires 30d', 'for a script that imports')
-      .example('MUSTER_TOKEN=$($0 tokens create --user importer)', 'the token alone is printed'),
+      .example('MUSTER_TOKEN=$($0 tokens create --user importer)', 'standard output gets only the token'),
   async handler({ expires, ...options }) {
     const session = await openSession(options);
     const { out, api } = session;
@@ -47,7 +51,7 @@ export const create = subcommand<Options>({
     const body = { expirationDate };
     const created = await api.call<Created>('POST', tokensPath(userId), { body });
     out.result({ userId, ...created, expirationDate });
-    if (!out.json) out.note(`Token ${created.tokenId} of user ${userId}, shown this once:`);
+    if (!out.json) out.note(`Token ${created.tokenId} of user ${userId}, shown only once:`);
     out.line(created.token);
   },
 });
@@ -57,8 +61,8 @@ async function newMachine({ out, api }: Session, { newMachine = '', org = '', ro
   const orgId = await findOrg(api, org);
   const body = { userName: newMachine, name: newMachine };
   const { userId } = await api.call<{ userId: string }>('POST', '/management/v1/users/machine', { org: orgId, body });
-  // Said at once: should the next step fail, it is there all the same.
-  if (!out.json) out.note(`Machine user ${newMachine} is there: ${userId}.`);
+  // Printed now, as the user exists even if the next step fails.
+  if (!out.json) out.note(`Machine user ${newMachine} was created: ${userId}.`);
   await giveRole(api, orgId, userId, role ?? 'ORG_OWNER');
   return userId;
 }

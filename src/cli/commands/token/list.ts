@@ -13,7 +13,7 @@ interface Tokens {
 
 export const list = subcommand<Options>({
   command: 'list',
-  describe: 'list the tokens of a machine user; the tokens themselves nobody knows but their holders',
+  describe: 'list the tokens of a machine user: ids and dates, not the tokens themselves',
   builder: (parser) =>
     parser
       .options({ user: { type: 'string', requiresArg: true, demandOption: true, describe: 'id or login name' } })
@@ -28,6 +28,6 @@ export const list = subcommand<Options>({
       token.details.creationDate,
       token.expirationDate ?? 'never',
     ]);
-    out.table(['TOKEN ID', 'MADE', 'ENDS'], rows);
+    out.table(['TOKEN ID', 'CREATED', 'EXPIRES'], rows);
   },
 });

@@ -1,4 +1,4 @@
-/** Deactivate, reactivate, lock, unlock: one and the same but for the word. */
+/** Deactivate, reactivate, lock, unlock: the same command, in different words. */
 import { type CommonOptions, openSession } from '../../service/session.ts';
 import { userIdOf, userPath } from '../../service/users.ts';
 import { type Subcommand, subcommand } from '../../subcommands.ts';
@@ -9,9 +9,9 @@ interface Options extends CommonOptions {
 }
 
 const CHANGES: readonly [name: string, describe: string, done: string][] = [
-  ['deactivate', 'keep a user from logging in until it is reactivated', 'is inactive now, and logged out everywhere'],
+  ['deactivate', 'stop a user from logging in until reactivated', 'is now inactive, and logged out everywhere'],
   ['reactivate', 'let a deactivated user log in again', 'is active again'],
-  ['lock', 'keep a user from logging in until it is unlocked', 'is locked now, and logged out everywhere'],
+  ['lock', 'stop a user from logging in until unlocked', 'is now locked, and logged out everywhere'],
   ['unlock', 'let a locked user log in again', 'is unlocked'],
 ];
 

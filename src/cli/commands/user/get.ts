@@ -18,7 +18,7 @@ interface Whole {
 
 export const get = subcommand<Options>({
   command: 'get <user>',
-  describe: 'show a user with its metadata and links to identity providers',
+  describe: 'show a user with their metadata and links to identity providers',
   builder: (parser) =>
     parser
       .positional('user', USER)
@@ -53,7 +53,7 @@ function show(out: Output, { details, user, metadata, links }: Whole): void {
     ['login names', user.loginNames.join(', ')],
     ['email', human && proven(human.email.email, human.email.isVerified)],
     ['phone', human?.phone && proven(human.phone.phone, human.phone.isVerified)],
-    ['password', human?.passwordChangeRequired ? 'has to be changed at the next login' : undefined],
+    ['password', human?.passwordChangeRequired ? 'must be changed at the next login' : undefined],
     ...metadata.map(({ key, value }): [string, string] => [`metadata ${key}`, decoded(value)]),
     ...links.map((link): [string, string] => [`link ${link.idpId}`, `${link.userId} ${link.userName}`.trim()]),
     ['changed', details.changeDate],
@@ -66,7 +66,7 @@ function proven(address: string, isVerified: boolean): string {
   return `${address} (${isVerified ? 'verified' : 'not verified'})`;
 }
 
-/** Most values are texts; others are shown as they come. */
+/** Most values are text; others are shown as base64. */
 function decoded(base64: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64'));

@@ -15,7 +15,7 @@ const isCount = (n: number, least: number) => Number.isInteger(n) && n >= least;
 
 export const list = subcommand<Options>({
   command: 'list',
-  describe: 'list users in the order of their names',
+  describe: 'list users, ordered by name',
   builder: (parser: Argv<CommonOptions>) =>
     parser
       .options({
@@ -25,12 +25,12 @@ export const list = subcommand<Options>({
           requiresArg: true,
           describe: 'only users in this state',
         },
-        limit: { type: 'number', requiresArg: true, default: 50, describe: 'how many' },
-        offset: { type: 'number', requiresArg: true, default: 0, describe: 'how many to leave out before' },
+        limit: { type: 'number', requiresArg: true, default: 50, describe: 'how many to list' },
+        offset: { type: 'number', requiresArg: true, default: 0, describe: 'how many to skip first' },
       })
       .check(({ limit }) => isCount(limit, 1) || '--limit must be a whole number of at least 1.')
-      .check(({ offset }) => isCount(offset, 0) || '--offset must be a whole number.')
-      .example('$0 users list --org acme --state locked', 'who is locked')
+      .check(({ offset }) => isCount(offset, 0) || '--offset must be a whole number of at least 0.')
+      .example('$0 users list --org acme --state locked', 'users that are locked')
       .example('$0 users list --limit 1 --json | jq -r .details.totalResult', 'how many there are'),
   async handler({ org, state, limit, offset, ...options }) {
     const { out, api } = await openSession(options);
@@ -44,6 +44,6 @@ export const list = subcommand<Options>({
     out.table(USER_COLUMNS, found.result.map(userRow));
     const left = Number(found.details.totalResult) - offset - found.result.length;
     if (left > 0 && !out.json)
-      out.note(`${left} more: --limit or --offset ${offset + found.result.length} shows them.`);
+      out.note(`${left} more: raise --limit, or use --offset ${offset + found.result.length}.`);
   },
 });

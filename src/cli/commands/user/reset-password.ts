@@ -10,7 +10,7 @@ interface Options extends CommonOptions {
 
 export const resetPassword = subcommand<Options>({
   command: 'reset-password <user>',
-  describe: 'send a user a mail with a link that sets a new password',
+  describe: 'send a user a mail with a link to set a new password',
   builder: (parser) =>
     parser
       .positional('user', USER)
@@ -23,7 +23,7 @@ export const resetPassword = subcommand<Options>({
     const answer = await api.call<{ verificationCode?: string }>('POST', userPath(userId, '/password_reset'), { body });
     out.result(answer);
     if (!answer.verificationCode) return out.line(`A mail with a link is on its way to user ${userId}.`);
-    out.note(`Whoever has this code can set a new password of user ${userId}, once:`);
+    out.note(`Anyone with this code can set a new password for user ${userId}, once:`);
     out.line(answer.verificationCode);
   },
 });
