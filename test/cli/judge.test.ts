@@ -208,7 +208,7 @@ const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, w
 ];
 
 for (const [what, change, name, state, words] of CASES) {
-  test(`${what}: ${state} with advice, and no other finding`, () => {
+  test(`${what}: ${state}, and no other finding`, () => {
     const wrong = all({ ...GOOD, ...change }).filter((finding) => finding.state !== 'ok');
     assert.deepEqual(
       wrong.map((finding) => [finding.name, finding.state]),

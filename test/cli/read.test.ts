@@ -40,7 +40,7 @@ test('reading imports from the command line', async (t) => {
     assert.deepEqual([code, stderr], [0, '']);
     assert.match(stdout, new RegExp(`^Import ${importId}: completed with errors\n`));
     assert.match(stdout, /users +3,000: 2,999 succeeded, 1 failed\n/);
-    assert.match(stdout, new RegExp(`of +${org.orgId}\n`));
+    assert.match(stdout, new RegExp(`org +${org.orgId}\n`));
     assert.match(stdout, /mails +1 (pending|sent)\n/);
     assert.match(stdout, /\nFailed:\n {2}id-bad: user\.email\.email: must be an email address.*\n/);
     assert.ok(stdout.includes(`muster report ${importId} --state failed --format csv -o failed.csv`));

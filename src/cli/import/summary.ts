@@ -59,7 +59,7 @@ export interface Summary {
   skipped: Group[];
   /** Records that cannot be read. */
   broken: Group[];
-  /** Hashes that belong to no user of the files. */
+  /** Hashes that match no user in the files. */
   unusedHashes: number;
 }
 

@@ -13,7 +13,7 @@ import { keepLogin, type Login, lockPath, readKept, type Settings } from './sett
 const MARGIN_MS = 60_000;
 
 /**
- * A valid access token.
+ * Returns a valid access token.
  * @param login what was stored when the command started
  * @throws Failure when the service does not renew it, or does not answer
  */
