@@ -1,18 +1,18 @@
 /**
- * How a statement finds the items of a batch by their ordinals: the item is `i`, the import is `$1`. Holds no state.
+ * SQL fragments that select the items of a batch by their ordinals. The item is `i`, the import is `$1`.
  *
- * `i.ordinal = any(…)` alone will not do. PostgreSQL before 17 may use it as a filter, and does so when it made the plan while
- * the table was small: each batch would then read its whole import. A range is always a condition of the index. Ordinals of a
- * batch lie close together, except where few of many items are tried again.
+ * `i.ordinal = any(…)` alone is not enough. PostgreSQL before 17 may use it as a filter, and does when the plan was
+ * made while the table was small: each batch would then read the whole import. A range is always an index condition.
+ * The ordinals of a batch are close together, except when a few of many items are retried.
  */
 
-/** @param ordinals the parameter that holds them, in any order */
+/** The condition for the range of the ordinals. @param ordinals the SQL parameter that holds them, in any order */
 export function withinBatch(ordinals: string): string {
   const end = (which: 'min' | 'max') => `(select ${which}(o) from unnest(${ordinals}::int[]) as o)`;
   return `i.import_id = $1 and i.ordinal between ${end('min')} and ${end('max')}`;
 }
 
-/** A `from` item: those of the ordinals that the import has. @param ordinals each once, or their items come twice */
+/** A `from` item: the import's items with these ordinals. @param ordinals each once, or its item is returned twice */
 export function itemsOfBatch(ordinals: string): string {
   return `unnest(${ordinals}::int[]) as wanted (ordinal)
     join import_items i on i.ordinal = wanted.ordinal and ${withinBatch(ordinals)}`;

@@ -1,4 +1,4 @@
-/** What the import's steps are given. */
+/** What the parts of an import depend on: database, settings, encryption, queues. */
 import type { Config } from '../config.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Queues } from '../queue/queues.ts';

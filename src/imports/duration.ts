@@ -1,4 +1,4 @@
-/** Durations as Go writes them: `1h30m0s`, `10m`, `300ms`, `1.5h` (Go, time.ParseDuration). */
+/** Durations in the format of Go's time.ParseDuration: `1h30m0s`, `10m`, `300ms`, `1.5h`. */
 
 const UNIT_MS: Record<string, number> = {
   ns: 1e-6,
@@ -23,7 +23,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /**
- * What is wrong with the timeout of an import, if anything: it must be more than 0 and at most `max`.
+ * What is wrong with the timeout of an import, if anything. It must be more than 0 and at most `max`.
  * @param max the longest allowed, as a Go duration
  */
 export function timeoutProblem(value: unknown, max: string): string | undefined {

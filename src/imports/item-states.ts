@@ -1,15 +1,18 @@
-/** The states of items: as the table has them, and as they read by the state of their import. */
+/**
+ * The states of items. The API shows a pending item of a timed-out or cancelled import as timed out or cancelled, while
+ * the table keeps it `pending`; these functions convert between the two.
+ */
 
 /** Without their prefix `ITEM_STATE_`. */
 export const ITEM_STATES = ['PENDING', 'SUCCEEDED', 'SKIPPED', 'FAILED', 'TIMED_OUT', 'CANCELLED', 'UNDONE'] as const;
 
-/** What a pending item of an import in this state reads as: nothing of an import that is undone will come. */
+/** How the API shows a pending item of an import in this state. An import being undone writes no more users. */
 export function openState(importState: string): 'pending' | 'timed_out' | 'cancelled' {
   if (importState === 'timed_out') return importState;
   return ['cancelled', 'undoing', 'undone'].includes(importState) ? 'cancelled' : 'pending';
 }
 
-/** The same of an import as it is shown, one of ITEM_STATES. @param state `IMPORT_STATE_…` */
+/** The same for an import as the API shows it; one of ITEM_STATES. @param state `IMPORT_STATE_…` */
 export function openStateOf({ state }: { state: string }): string {
   return openState(state.replace('IMPORT_STATE_', '').toLowerCase()).toUpperCase();
 }

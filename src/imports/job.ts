@@ -1,12 +1,12 @@
-/** A job of the queue `imports`: one for each item of an import. */
+/** The jobs of the queue `imports`: one for each item of an import. */
 
-/** All that a job of the queue `imports` holds: which item of which import. */
+/** The data of a job: `i` is the import id, `o` the item's ordinal. The user's data stays in the database. */
 export interface ItemPointer {
   i: string;
   o: number;
-  /** Of an import that is not written in the usual way. */
+  /** The writer to use; absent for a default import. */
   m?: Special;
 }
 
-/** How the items of an import with options of its own are settled: by a writer of their own each. */
+/** Imports that have their own batch writer: `onExisting=skip`, `onExisting=update`, and dry runs. */
 export type Special = 'skip' | 'update' | 'dry';

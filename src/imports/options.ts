@@ -1,8 +1,8 @@
 /**
- * What the caller of a bulk import asks for besides the users: the query, and where it is kept.
+ * The options of a bulk import: the query parameters of `POST /admin/v1/import`, and how they are stored.
  *
- * Guarantee: an import that asks for nothing special has no options, and pays for none of them. Options never change
- * once an import is accepted; if we die before that, nothing of it is kept.
+ * Guarantee: an import with only defaults stores no options and does no extra work. Options never change after an
+ * import is accepted. On crash before that, nothing of the import is kept.
  */
 import { z } from 'zod';
 import type { Db } from '../db/pool.ts';
@@ -12,19 +12,28 @@ import type { HashCount } from './validate/hash-counts.ts';
 
 const yesOrNo = () => z.enum(['true', 'false'], 'must be true or false').optional();
 
-/** Of `POST /admin/v1/import`. */
+/** The query of `POST /admin/v1/import`. */
 export const importQuery = z.strictObject({
-  strict: yesOrNo().meta({ description: 'Whether an unknown field fails its user.' }),
-  dryRun: yesOrNo().meta({ description: 'Judges every user and writes none.' }),
+  strict: yesOrNo().meta({
+    description:
+      'If true, a user with an unknown field fails. By default the field is ignored and reported as a warning.',
+  }),
+  dryRun: yesOrNo().meta({ description: 'If true, validates every user and reports the result, but writes no user.' }),
   onExisting: z
     .enum(['fail', 'skip', 'update'], 'must be fail, skip or update')
     .optional()
-    .meta({ description: 'What happens to a user who exists; `fail` unless told.' }),
+    .meta({ description: 'What happens when a user already exists. Default: `fail`.' }),
   mails: z
     .enum(['auto', 'none'], 'must be auto or none')
     .optional()
-    .meta({ description: '`none`: mails that are due wait for `_send_mails`.' }),
-  webhook: webhookUrl().optional().meta({ description: 'Is told of the end, signed with the organization’s secret.' }),
+    .meta({
+      description: '`auto` sends the mails that are due; `none` holds them until `_send_mails`. Default: `auto`.',
+    }),
+  webhook: webhookUrl()
+    .optional()
+    .meta({
+      description: 'URL that receives a message when the import ends, signed with the organization’s webhook secret.',
+    }),
 });
 
 export type ExistingRule = 'fail' | 'skip' | 'update';
@@ -41,7 +50,7 @@ export interface ReadQuery {
   options: Omit<ImportOptions, 'webhook'> & { webhook: string | undefined };
 }
 
-/** @throws ApiError 400 naming every unknown parameter and every bad value */
+/** @throws ApiError 400 naming every unknown parameter and every invalid value */
 export function readQuery(query: unknown): ReadQuery {
   const { strict, dryRun, onExisting = 'fail', mails, webhook } = queryOf(importQuery, { query });
   return {
@@ -50,18 +59,20 @@ export function readQuery(query: unknown): ReadQuery {
   };
 }
 
-/** The options as far as they are not what everybody has. */
+/** The options if any of them differs from its default, else undefined. */
 export function unusual(options: ImportOptions): ImportOptions | undefined {
   const { dryRun, onExisting, holdMails, webhook } = options;
   return dryRun || onExisting !== 'fail' || holdMails || webhook ? options : undefined;
 }
 
-/** What the event of the acceptance says of them; a URL may hold a secret of its receiver's. */
+/**
+ * The options as the audit event of the acceptance records them, without the webhook's URL, which may contain a secret.
+ */
 export function auditOf({ dryRun, onExisting, holdMails, webhook }: ImportOptions): Record<string, unknown> {
   return { dryRun, onExisting, mails: holdMails ? 'none' : 'auto', webhook: webhook !== undefined };
 }
 
-/** Keeps the options with an import that is being accepted; call it before it runs. */
+/** Stores the options with an import that is being accepted. Call it before the import runs. */
 export async function keepOptions(
   db: Db,
   importId: string,

@@ -1,8 +1,8 @@
-/** A query string of the HTTP interface of imports, checked by its schema. */
+/** Validates a query string of the import API against its schema. */
 import type { z } from 'zod';
 import { invalidArgument } from '../errors.ts';
 
-/** @throws ApiError 400 IMPORT-QUERY naming every bad parameter */
+/** @throws ApiError 400 IMPORT-QUERY naming every invalid parameter */
 export function queryOf<T>(schema: z.ZodType<T>, req: { query: unknown }): T {
   const parsed = schema.safeParse(req.query);
   if (parsed.success) return parsed.data;
@@ -11,5 +11,6 @@ export function queryOf<T>(schema: z.ZodType<T>, req: { query: unknown }): T {
       ? i.keys.map((field) => ({ field, description: 'is not a known query parameter' }))
       : [{ field: i.path.join('.'), description: i.message }],
   );
-  throw invalidArgument('IMPORT-QUERY', `Bad query: ${violations.map((v) => v.field).join(', ')}`, violations);
+  const message = violations.map((v) => `${v.field} ${v.description}.`).join(' ');
+  throw invalidArgument('IMPORT-QUERY', message, violations);
 }

@@ -1,4 +1,6 @@
-/** The HTTP face of imports: paths, permissions and shapes of contract sections 3 and 4; the work is in the files beside. */
+/**
+ * The HTTP routes of imports (contract sections 3 and 4): the import of one user, and the bulk import with its actions.
+ */
 import { Router } from 'express';
 import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
 import { readJson } from '../http/json-body.ts';
@@ -12,7 +14,7 @@ import { keyedRequest } from './intake/idempotency.ts';
 import { importOne } from './single/single.ts';
 import type { ImportSignal } from './status/signal.ts';
 
-/** Mounted behind the authentication, before any body parser. */
+/** Mount after authentication and before any body parser: the bulk import reads its body as a stream. */
 export function importRoutes(deps: ImportDeps & { signal: ImportSignal; hasher: Hasher }): Router {
   const router = Router();
   router.post('/management/v1/users/human/_import', async (req, res) => {
@@ -21,7 +23,7 @@ export function importRoutes(deps: ImportDeps & { signal: ImportSignal; hasher: 
     requirePermission(caller, 'importHumanUser', orgId);
     const keyed = keyedRequest(req, caller.userId, '/management/v1/users/human/_import', orgId);
     const body = await readJson(req, res);
-    if (Buffer.isBuffer(req.body)) keyed?.hash.update(req.body); // the bytes that were read
+    if (Buffer.isBuffer(req.body)) keyed?.hash.update(req.body); // the bytes of the body
     res.json(await importOne(deps, caller, orgId, body, keyed));
   });
   return router.use(bulkRoutes(deps)).use(readRoutes(deps)).use(reportRoutes(deps)).use(actionRoutes(deps));

@@ -1,4 +1,4 @@
-/** What the secrets of an item are bound to, so that none can be opened as another. */
+/** The purpose each secret of an item is encrypted for, so that none can be decrypted as another. */
 
-/** A plain password, until a worker has hashed it. */
+/** A plain password until a worker has hashed it. */
 export const PASSWORD_SEAL = 'import-password';

@@ -1,7 +1,8 @@
 /**
- * What every action on an import has in common: its row is locked first, so that no batch commits afterwards that the
- * action does not know of; a change goes with its event; twice is as once; and what does not fit is refused.
- * If we die before the commit, nothing has happened.
+ * What all actions on an import (cancel, pause, resume, retry, undo, send mails) have in common. An action locks the
+ * import's row first, so no batch can commit without the action seeing its result. It writes an audit event with its
+ * change. It is idempotent: repeating it has no further effect. In a state that does not allow it, it is refused.
+ * On crash before the commit: nothing has happened.
  */
 
 import type { Caller } from '../../access/caller.ts';
@@ -12,16 +13,16 @@ import { parseDuration, timeoutProblem } from '../duration.ts';
 
 /** An import whose row is locked. */
 export interface LockedImport {
-  /** `timed_out` already when the deadline has passed and nobody has noticed. */
+  /** `timed_out` as soon as the deadline has passed, even if the table still says `running`. */
   state: string;
   resourceOwner: string;
-  /** The deadline has passed; while the clock stands it cannot. */
+  /** The deadline has passed. Never true of a paused import, whose clock is stopped. */
   overdue: boolean;
-  /** Nothing can run again: its users' data has been erased, or is being. */
+  /** The data of its remaining users has been erased, or is being erased, so nothing can run again. */
   erased: boolean;
-  /** It judges and writes nobody. */
+  /** It validates users but writes none. */
   dryRun: boolean;
-  /** A retry made it run last. */
+  /** It was last started by a retry. */
   retried: boolean;
 }
 
@@ -34,8 +35,8 @@ const LOCKED = `
     from imports i where i.id = $1) import`;
 
 /**
- * Runs `change` with the import's row locked; when it changed something, appends the event.
- * @param change answers whether it changed anything
+ * Runs `change` with the import's row locked; if it changed something, appends the event.
+ * @param change returns whether it changed anything
  */
 export async function act(
   pool: Pool,
@@ -62,26 +63,26 @@ export async function act(
 }
 
 export interface NewTimeout {
-  /** Go duration from now on, as it was sent; absent: what is left of the old one. */
+  /** A Go duration from now, as the caller sent it; absent: the time left of the old timeout. */
   timeout: string | undefined;
   /** The longest allowed. */
   max: string;
 }
 
-/** @throws ApiError 400 IMPORT-TIMEOUT unless it is absent or good */
+/** @throws ApiError 400 IMPORT-TIMEOUT unless the timeout is absent or valid */
 export function requireGoodTimeout({ timeout, max }: NewTimeout): void {
   const problem = timeout === undefined ? undefined : timeoutProblem(timeout, max);
   if (problem) throw badTimeout(problem);
 }
 
-/** @throws ApiError 400 IMPORT-TIMEOUT when the deadline has passed and there is no other */
+/** @throws ApiError 400 IMPORT-TIMEOUT when the deadline has passed and no new timeout is given */
 export function requireTimeLeft(import_: LockedImport, { timeout }: NewTimeout): void {
   if (timeout === undefined && import_.overdue) throw badTimeout('is required, as the deadline has passed');
 }
 
 /**
- * Makes the import run again, for as long as is left or as `timeout` says. The time in which it stood counts neither
- * against its deadline, if it was paused, nor as time of work.
+ * Makes the import run again, for `timeout` or for the time that was left. The idle time does not count as working
+ * time, and time paused does not count against the deadline.
  */
 export async function runAgain(
   db: Db,
@@ -101,10 +102,10 @@ export async function runAgain(
   );
 }
 
-/** The deadline by the clock of the import, which stands while it is paused. */
+/** SQL: the deadline moved by the time since the pause began, as the clock of a paused import is stopped. */
 export const MOVED_DEADLINE = `deadline + coalesce(clock_timestamp() - paused_at, '0')`;
 
-/** @throws ApiError 400 unless the import is in one of the states; `done` ends "cannot be …" */
+/** @param done completes the message "… cannot be …". @throws ApiError 400 unless the import is in one of the states */
 export function requireState(import_: LockedImport, states: readonly string[], done: string): void {
   if (states.includes(import_.state)) return;
   throw new ApiError(
@@ -114,16 +115,16 @@ export function requireState(import_: LockedImport, states: readonly string[], d
   );
 }
 
-/** @throws ApiError 400 when the data of the users who are left is not there any more */
+/** @throws ApiError 400 when the data of the remaining users has been erased */
 export function requireData(import_: LockedImport): void {
   if (!import_.erased) return;
   throw new ApiError(
     'FAILED_PRECONDITION',
     'IMPORT-ERASED',
-    'The data of the users who are left was erased when the time to keep it was over.',
+    'The data of the remaining users was erased at the end of the retention time. Send these users in a new import.',
   );
 }
 
 function badTimeout(problem: string): ApiError {
-  return invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}`, [{ field: 'timeout', description: problem }]);
+  return invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
 }

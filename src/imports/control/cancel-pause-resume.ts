@@ -1,9 +1,9 @@
 /**
- * Stopping an import and going on with it: cancel, pause, resume. (Retry and undo have files of their own.)
+ * Stopping and continuing an import: cancel, pause, resume. (Retry and undo have files of their own.)
  *
- * Guarantee: no user is written after a cancel or a pause was answered. While an import is paused its clock stands: what
- * was left of its time then is left when it goes on. Twice is as once; in a state it does not fit an action answers
- * FAILED_PRECONDITION and changes nothing.
+ * Guarantee: no user is written after a cancel or a pause was answered. While an import is paused its clock is stopped,
+ * so it resumes with the time it had left. The actions are idempotent: repeating one has no further effect. In a state
+ * that does not allow it, an action answers FAILED_PRECONDITION and changes nothing.
  */
 
 import type { Caller } from '../../access/caller.ts';
@@ -20,7 +20,7 @@ import {
   runAgain,
 } from './action.ts';
 
-/** Stops the import for good, unless it is resumed; from then on its clock runs, also when it was paused. */
+/** Stops the import until it is resumed. Unlike in a pause, its clock runs on, even if it was paused before. */
 export async function cancelImport(pool: Pool, caller: Caller, importId: string): Promise<void> {
   await act(pool, caller, importId, 'import.cancelled', async (db, import_) => {
     if (import_.state === 'cancelled') return false;
@@ -49,7 +49,7 @@ export async function pauseImport(pool: Pool, caller: Caller, importId: string):
 }
 
 /**
- * Goes on with exactly the items that are pending.
+ * Continues with exactly the items that are pending.
  * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED
  */
 export async function resumeImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {

@@ -1,9 +1,9 @@
 /**
  * Retry: failed items become pending again, and the import runs.
  *
- * Guarantee: one transaction, so the counts are right at every moment. What can be tried again is what failed at the
- * database: a conflict, a refusal. An entry that was invalid from the start stays failed, as trying cannot mend it; the report
- * gives it back to be mended. If we die before the commit, nothing has happened.
+ * Guarantee: a single transaction, so the counts are right at every moment. Only items that failed in the database are
+ * retried, such as conflicts and users that PostgreSQL refused. An invalid entry stays failed, as retrying cannot fix
+ * it; the report returns it to be corrected. On crash before the commit: nothing has happened.
  */
 
 import type { Caller } from '../../access/caller.ts';
@@ -20,18 +20,19 @@ import {
   runAgain,
 } from './action.ts';
 
-const FITTING = ['completed_with_errors', 'timed_out', 'cancelled', 'paused'];
+const ALLOWED_STATES = ['completed_with_errors', 'timed_out', 'cancelled', 'paused'];
 
 /**
- * Tries failed items again; what is pending besides goes on with them. When there is nothing to try, nothing changes.
+ * Retries the failed items; items that are still pending are processed too. If there is nothing to retry, nothing
+ * changes.
  * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED
  */
 export async function retryImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {
   requireGoodTimeout(timeout);
   await act(pool, caller, importId, 'import.retried', async (db, import_) => {
-    // Asked for a second time, before or after all of it succeeded.
+    // A repeated retry, before or after all items succeeded.
     if (import_.retried && ['running', 'succeeded'].includes(import_.state)) return false;
-    requireState(import_, FITTING, 'retried');
+    requireState(import_, ALLOWED_STATES, 'retried');
     requireData(import_);
     requireTimeLeft(import_, timeout);
     if ((await reopenFailed(db, importId)) === 0) return false;
@@ -41,7 +42,7 @@ export async function retryImport(pool: Pool, caller: Caller, importId: string, 
   });
 }
 
-/** Answers how many items are pending again. */
+/** Returns how many items are pending again. */
 async function reopenFailed(db: Db, importId: string): Promise<number> {
   await allowLong(db);
   const { rows } = await db.query<{ n: number }>(

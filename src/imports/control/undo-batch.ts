@@ -1,9 +1,9 @@
 /**
- * One batch of an undo: judges the users of some items and removes those who may go.
+ * One batch of an undo: decides for the users of a range of items which may be removed, and removes them.
  *
- * Guarantee: one transaction with its events, its items and its counts, which moves the cursor; somebody who is late finds
- * the cursor moved and does nothing. A user is locked before it is judged: a login or a change that was first keeps it, one
- * that comes later finds it gone. Who is kept stays `succeeded`, with the reason.
+ * Guarantee: users, events, items, counts and the cursor change in one transaction; a late process finds the cursor
+ * moved and does nothing. Users are locked before the decision: a login or change that came first keeps the user, and
+ * one that comes later finds them deleted. The item of a kept user stays `succeeded`, with the reason in `kept`.
  */
 import { appendEvent } from '../../db/events.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
@@ -11,27 +11,27 @@ import { IS_UNSENT } from '../../mail/outbox.ts';
 
 export interface Undoing {
   id: string;
-  /** Everything before it is done. */
+  /** The cursor: all items before this ordinal are done. */
   undo_next: number;
   total: number;
 }
 
-/** Undoes the items up to `to`; with the last of them the import is undone. */
+/** Undoes the items up to `to`, exclusive; with the last items the import becomes `undone`. */
 export async function undoBatch(pool: Pool, { id, undo_next: from, total }: Undoing, to: number): Promise<void> {
   await transaction(pool, async (db) => {
-    // The planner may know nothing yet of the rows, and would read whole tables for a few of them.
+    // The planner may have no statistics for the rows yet, and would read whole tables for a few of them.
     await db.query('set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off');
     await lockUsers(db, id, from, to);
     const import_ = await lockImport(db, id, from);
-    if (!import_) return; // somebody else did this batch
+    if (!import_) return; // another process did this batch
     await db.query(BATCH, [id, from, to, import_.by, JSON.stringify({ importId: id })]);
     if (to >= total) await finish(db, id, import_);
   });
 }
 
 /**
- * Users before the import, as a batch of the import and a delete of one user lock them, so that none waits for the other.
- * In a statement of its own: the next one then sees what was committed while we waited.
+ * Locks the users before the import's row, in the same order as an import's batch and the deletion of a user, to
+ * prevent deadlocks. A separate statement, so that the next one sees what was committed while this one waited.
  */
 async function lockUsers(db: Db, importId: string, from: number, to: number): Promise<void> {
   await db.query(
@@ -64,7 +64,7 @@ const KEPT_BECAUSE = `case
     or exists (select from instance_members m where m.user_id = u.id) then 'member'
   end::kept_reason`;
 
-// Unsent mails go by hand, as the import counts them; all else that hangs on a user goes with it.
+// Unsent mails are deleted explicitly, as the import counts them; all other rows of a user are deleted by cascade.
 const BATCH = `
 with judged as materialized (
   select i.ordinal, i.user_id, ${KEPT_BECAUSE} as kept

@@ -1,9 +1,9 @@
 /**
- * Undo, as a job: removes exactly the users that an import created and who have neither signed in nor been changed since.
+ * Undo: removes exactly the users that an import created and who have neither signed in nor been changed since.
  *
- * Guarantee: bounded memory, time linear in the import. The action says that the import is being undone, and the holder of
- * a duty does it, batch by batch (undo-batch.ts). If we die here the import is `undoing`, and the next holder goes on
- * where the last commit ended.
+ * Guarantee: bounded memory, time linear in the import. The action only sets the state `undoing`; the worker process
+ * that holds the lease `undoer` then does the work, batch by batch (undo-batch.ts). On crash: the import stays
+ * `undoing`, and the next holder of the lease continues after the last committed batch.
  */
 
 import type { Caller } from '../../access/caller.ts';
@@ -12,19 +12,19 @@ import { ApiError } from '../../errors.ts';
 import { act, requireState } from './action.ts';
 import { type Undoing, undoBatch } from './undo-batch.ts';
 
-/** Why users were left alone, as the items show it. */
+/** Why an undo kept a user, as the items show it. */
 export const KEPT = ['SIGNED_IN', 'CHANGED', 'MEMBER', 'DELETED', 'NOT_CREATED'] as const;
 
-const FITTING = ['paused', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled'];
+const ALLOWED_STATES = ['paused', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled'];
 
 /**
- * Begins to undo an import that does not run; `undoRound` does it.
+ * Starts the undo of an import that does not run; `undoRound` does the work.
  * @throws ApiError 400 IMPORT-STATE, IMPORT-DRY-RUN
  */
 export async function undoImport(pool: Pool, caller: Caller, importId: string): Promise<void> {
   await act(pool, caller, importId, 'import.undo.started', async (db, import_) => {
     if (['undoing', 'undone'].includes(import_.state)) return false;
-    requireState(import_, FITTING, 'undone');
+    requireState(import_, ALLOWED_STATES, 'undone');
     if (import_.dryRun) throw nothingToUndo();
     await db.query(
       `update imports set state = 'undoing', undo_by = $2, changed_at = clock_timestamp(), paused_at = null,
@@ -36,7 +36,11 @@ export async function undoImport(pool: Pool, caller: Caller, importId: string): 
 }
 
 function nothingToUndo(): ApiError {
-  return new ApiError('FAILED_PRECONDITION', 'IMPORT-DRY-RUN', 'A dry run has written nobody.');
+  return new ApiError(
+    'FAILED_PRECONDITION',
+    'IMPORT-DRY-RUN',
+    'A dry run writes no users, so there is nothing to undo.',
+  );
 }
 
 export async function isAnyUndoing(db: Db): Promise<boolean> {
@@ -44,8 +48,9 @@ export async function isAnyUndoing(db: Db): Promise<boolean> {
 }
 
 /**
- * One batch of `batch` items of each import that is being undone; what one of them meets does not stop the others.
- * @throws the first fault
+ * Undoes one batch of `batch` items of each import that is being undone. An error in one import does not stop the
+ * others.
+ * @throws the first error, after all imports had their batch
  */
 export async function undoRound(pool: Pool, batch: number): Promise<void> {
   const { rows } = await pool.query<Undoing>(

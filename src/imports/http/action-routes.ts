@@ -1,4 +1,7 @@
-/** What a caller may do to an import, over HTTP. Each answers with the result in its new state. */
+/**
+ * The actions on an import (cancel, pause, resume, retry, undo, send mails). Each answers with the result in its new
+ * state.
+ */
 import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf } from '../../access/caller.ts';
 import type { OperationId } from '../../access/permissions.ts';
@@ -50,5 +53,9 @@ async function readTimeout(req: Request, res: Response): Promise<string | undefi
   const parsed = resumeBody.safeParse(await readJson(req, res));
   if (parsed.success) return parsed.data.timeout;
   const violations = parsed.error.issues.map((i) => ({ field: i.path.join('.'), description: i.message }));
-  throw invalidArgument('IMPORT-TIMEOUT', 'The body must be an object with a "timeout" at most.', violations);
+  throw invalidArgument(
+    'IMPORT-TIMEOUT',
+    'The body must be an object whose only field is "timeout", a string.',
+    violations,
+  );
 }

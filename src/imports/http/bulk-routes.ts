@@ -1,6 +1,7 @@
 /**
- * The bulk import over HTTP: what is asked for, the body's way in, and an answer at once or when it is over.
- * If we die here before the answer, the caller finds an accepted import in the list of imports, and no other was kept.
+ * The bulk import, `POST /admin/v1/import`: reads the query and the headers, streams the body into the intake, and
+ * answers 202 at once, or 200 with the final result when the import ends within the time of `Prefer: wait`.
+ * On crash before the answer: an accepted import is in the list of imports; of any other, nothing is kept.
  */
 import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, orgsFor, requirePermission } from '../../access/caller.ts';
@@ -19,9 +20,9 @@ import { currentProgress, currentResult } from './visible.ts';
 type Deps = ImportDeps & { signal: ImportSignal };
 
 const MAX_WAIT_S = 600;
-/** A backlog shrinks by thousands of users a second. */
+/** Seconds. Workers write thousands of users a second, so a backlog shrinks fast. */
 const RETRY_AFTER_S = 30;
-/** After a refusal the rest of the body is read and dropped for this long, so that the client sees the answer. */
+/** After a refusal the rest of the body is read and discarded for this long, so that the client sees the answer. */
 const DRAIN_MS = 10_000;
 
 export function bulkRoutes(deps: Deps): Router {
@@ -48,9 +49,8 @@ async function bulkImport(deps: Deps, req: Request, res: Response): Promise<void
     await answer(deps, req, res, importId);
   } catch (error) {
     if (req.readableAborted) {
-      throw new ApiError('ABORTED', 'IMPORT-ABORTED', 'The upload was cut off; nothing of it was kept.', {
-        cause: error,
-      });
+      const message = 'The upload was interrupted and nothing was imported. Send the request again.';
+      throw new ApiError('ABORTED', 'IMPORT-ABORTED', message, { cause: error });
     }
     dropRest(req, res);
     throw error;
@@ -68,12 +68,16 @@ async function newImport(
   refuseTooLarge(req, MAX_IMPORT_BYTES);
   if (MAX_BACKLOG > 0 && (await backlog(deps.pool)) > MAX_BACKLOG) {
     res.set('Retry-After', String(RETRY_AFTER_S));
-    throw new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-BACKLOG', 'Too many users wait to be imported; try again later.');
+    const message = 'Too many users are waiting to be imported. Try again later.';
+    throw new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-BACKLOG', message);
   }
   return receiveImport(deps, callerOf(res), body, options);
 }
 
-/** The import that the key stands for. @throws ApiError 409 when it came of another request; 403 without the role by now */
+/**
+ * The import recorded for the idempotency key.
+ * @throws ApiError 409 when the key was used for another request; 403 when the caller has since lost the role
+ */
 async function sameImport(
   { pool, config }: Deps,
   caller: Caller,
@@ -109,7 +113,7 @@ async function answer(deps: Deps, req: Request, res: Response, importId: string)
   res.status(202).json({ importId, state, counts, deadline, details });
 }
 
-/** RFC 7240 section 4.3; seconds, 0 when it was not asked for. */
+/** `Prefer: wait=N` of RFC 7240 section 4.3, in seconds; 0 without it. */
 function preferredWait(req: Request): number {
   const match = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?/i.exec(req.get('prefer') ?? '');
   return match ? Math.min(Number(match[1]), MAX_WAIT_S) : 0;
@@ -117,7 +121,7 @@ function preferredWait(req: Request): number {
 
 async function waitForEnd(deps: Deps, req: Request, importId: string, ms: number): Promise<ImportResult | undefined> {
   const until = Date.now() + ms;
-  req.socket.setTimeout(0); // nothing is sent meanwhile, and that is no fault
+  req.socket.setTimeout(0); // the connection is idle while we wait
   while (Date.now() < until && !req.socket.destroyed) {
     const woken = deps.signal.next(importId, until - Date.now());
     const progress = await currentProgress(deps.pool, importId);

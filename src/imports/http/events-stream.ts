@@ -1,15 +1,16 @@
 /**
- * An import as Server-Sent Events: the progress on each change, at most four a second, until the import ends.
+ * An import as Server-Sent Events: sends the progress on each change, at most four times a second, until the import
+ * ends.
  */
 import type { Request, Response } from 'express';
 import type { Pool } from '../../db/pool.ts';
 import { type ImportResult, isEnded, readProgress } from '../status/progress.ts';
 
 const INTERVAL_MS = 250;
-/** A comment this often keeps proxies from closing a stream in which nothing changes. */
+/** A comment at this interval keeps proxies from closing an idle stream. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** Answers the request with the stream; returns when it is over. */
+/** Answers the request with the stream; returns when the stream has ended. */
 export async function streamProgress(pool: Pool, req: Request, res: Response, first: ImportResult): Promise<void> {
   res.writeHead(200, {
     'content-type': 'text/event-stream',
@@ -39,7 +40,7 @@ export async function streamProgress(pool: Pool, req: Request, res: Response, fi
   res.end();
 }
 
-/** What counts as a change: rate, eta and, while it is paused, the deadline move with the clock alone. */
+/** What counts as a change. Rate, eta and (while paused) deadline are left out: they change with the clock alone. */
 function fingerprint({ usersPerSecond: _rate, eta: _eta, deadline: _deadline, ...rest }: ImportResult): string {
   return JSON.stringify(rest);
 }

@@ -1,4 +1,4 @@
-/** Query strings of the lists and the report, and the body of `_resume` and `_retry`. */
+/** Schemas of the query strings of the lists and the report, and of the body of `_resume` and `_retry`. */
 import { z } from 'zod';
 import { text } from '../../fields/fields.ts';
 import { ITEM_STATES } from '../item-states.ts';
@@ -6,11 +6,15 @@ import { FORMATS } from '../report/report.ts';
 
 export const resumeBody = z.object({ timeout: z.string('must be a string').optional() });
 
+const PAGE_TOKEN = 'must be the nextPageToken of an earlier page of this list';
 const pageToken = z
-  .string()
-  .regex(/^\d{1,18}$/, 'is not a page token of this list')
+  .string(PAGE_TOKEN)
+  .regex(/^\d{1,18}$/, PAGE_TOKEN)
   .optional();
-const pageSize = (max: number) => z.coerce.number('must be a number').int('must be whole').min(1).max(max);
+const pageSize = (max: number) => {
+  const message = `must be a whole number from 1 to ${max}`;
+  return z.coerce.number(message).int(message).min(1, message).max(max, message);
+};
 
 export const listQuery = z.strictObject({ pageSize: pageSize(100).default(50), pageToken });
 const itemState = z

@@ -1,4 +1,4 @@
-/** Reading imports over HTTP: the list, one with its result, its items, its events. */
+/** Reading imports over HTTP: the list, one import with its result, its items, its events. */
 import { type Request, type Response, Router } from 'express';
 import { callerOf, orgsFor } from '../../access/caller.ts';
 import type { Pool } from '../../db/pool.ts';

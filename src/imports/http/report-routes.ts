@@ -1,4 +1,4 @@
-/** `GET …/report`: the stream, its media type and its name. */
+/** `GET …/report`: streams the report as a download, with its media type and file name. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Response, Router } from 'express';
@@ -28,7 +28,7 @@ export function reportRoutes({ pool, secrets, hasher }: ImportDeps & { hasher: H
   });
 }
 
-/** Reads on as the client takes; a client that is gone ends it, which is no fault of anybody's. */
+/** Reads only as fast as the client takes. A client that disconnects ends the report, which is not an error. */
 async function send(res: Response, text: AsyncIterable<string>): Promise<void> {
   try {
     await pipeline(Readable.from(text, { objectMode: false }), res);
@@ -37,12 +37,12 @@ async function send(res: Response, text: AsyncIterable<string>): Promise<void> {
   }
 }
 
-/** All reports of the process together take one thread of the hasher at most, as logins need them too. */
+/** All reports of the process together use at most one thread of the hasher, as logins need these threads too. */
 function oneAtATime(hash: Hasher['hash']): Hasher['hash'] {
   let last: Promise<unknown> = Promise.resolve();
   return (plain) => {
     const next = last.then(() => hash(plain));
-    last = next.catch(() => {}); // met by who asked for it
+    last = next.catch(() => {}); // the caller handles the error
     return next;
   };
 }

@@ -1,4 +1,4 @@
-/** The import that a request names, as far as its caller may see it. */
+/** Finds the import that a request names, if its caller may see it. */
 import type { Request, Response } from 'express';
 import { callerOf, may, permissionDenied } from '../../access/caller.ts';
 import type { OperationId } from '../../access/permissions.ts';
@@ -8,7 +8,10 @@ import { type ImportResult, readProgress } from '../status/progress.ts';
 import { readResult } from '../status/result.ts';
 import { readWithMore } from '../status/result-extras.ts';
 
-/** @throws ApiError 403 unless the caller may on every organization of the import; 404 for an IAM_OWNER when it is missing */
+/**
+ * @throws ApiError 403 unless the caller is allowed the operation on every organization of the import; 404, for an
+ *   IAM_OWNER alone, when there is no such import
+ */
 export async function visibleImport(
   pool: Pool,
   operation: OperationId,

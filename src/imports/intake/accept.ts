@@ -1,5 +1,5 @@
 /**
- * The import's own rows while it is taken: created unseen, then made to run in one short transaction, or removed.
+ * The import's own rows during the upload: created invisible, then activated in one short transaction, or removed.
  */
 
 import type { Caller } from '../../access/caller.ts';
@@ -17,18 +17,18 @@ export interface OrgTally {
 export interface Acceptance {
   importId: string;
   sequence: string;
-  /** As it was sent. */
+  /** The Go duration as the caller sent it. */
   timeout: string;
   timeoutMs: number;
   warnings: unknown[];
   orgs: OrgTally[];
-  /** Some item is marked `maybe_duplicate`. */
+  /** At least one item is marked `maybe_duplicate`. */
   hasDuplicates: boolean;
-  /** What becomes of who stands in the body for a second time. */
+  /** What happens to users that appear in the body a second time. */
   duplicates: DuplicateRule;
 }
 
-/** A row that nobody sees: every reader asks for imports that are not `receiving`. */
+/** Creates the import in state `receiving`, which every reader filters out. */
 export async function createReceiving(db: Db, caller: Caller): Promise<string> {
   const { rows } = await db.query<{ id: string }>(
     `insert into imports (kind, state, created_by, resource_owner) values ('bulk', 'receiving', $1, $2) returning id`,
@@ -38,18 +38,22 @@ export async function createReceiving(db: Db, caller: Caller): Promise<string> {
 }
 
 /**
- * Tells the sweep that the upload is alive.
- * @throws ApiError 409 when the sweep took it for abandoned
+ * Tells the sweep that the upload is still active.
+ * @throws ApiError 409 when the sweep has removed the upload as abandoned
  */
 export async function touchReceiving(db: Db, importId: string): Promise<void> {
   const { rowCount } = await db.query(`update imports set changed_at = now() where id = $1 and state = 'receiving'`, [
     importId,
   ]);
   if (rowCount === 1) return;
-  throw new ApiError('ABORTED', 'IMPORT-ABORTED', 'The upload stood still for too long; nothing of it was kept.');
+  const message = 'The upload made no progress for too long and nothing was imported. Send the request again.';
+  throw new ApiError('ABORTED', 'IMPORT-ABORTED', message);
 }
 
-/** Removes an import that was not accepted, and all of its items, also those written after a sweep took the import. */
+/**
+ * Removes an import that was not accepted and all of its items, including those written after a sweep removed the
+ * import.
+ */
 export async function discard(pool: Pool, importId: string): Promise<void> {
   await transaction(pool, async (db) => {
     await allowLong(db);
@@ -60,7 +64,10 @@ export async function discard(pool: Pool, importId: string): Promise<void> {
   });
 }
 
-/** Removes uploads whose API process died, in `olderThanMs`. Any number of processes may call it at once. */
+/**
+ * Removes uploads without progress for `olderThanMs`: their API process died. Any number of processes may call it at
+ * once.
+ */
 export async function sweepAbandoned(pool: Pool, olderThanMs: number): Promise<number> {
   const { rows } = await pool.query<{ id: string }>(
     `select id from imports where state = 'receiving' and changed_at < now() - $1 * interval '1 millisecond'`,
@@ -71,12 +78,12 @@ export async function sweepAbandoned(pool: Pool, olderThanMs: number): Promise<n
 }
 
 /**
- * Makes the import run; from the commit of this transaction on it is seen and its deadline counts.
- * @throws ApiError 409 when the sweep took it for abandoned
+ * Starts the import: when this transaction commits, the import is visible and its timeout starts.
+ * @throws ApiError 409 when the sweep has removed the upload as abandoned
  */
 export async function activate(db: Db, acceptance: Acceptance): Promise<void> {
   const { importId, orgs } = acceptance;
-  await touchReceiving(db, importId); // holds the row, so that no sweep comes in between
+  await touchReceiving(db, importId); // locks the row against a concurrent sweep
   await insertOrgs(db, importId, orgs);
   if (acceptance.hasDuplicates) await settleDuplicates(db, importId, acceptance.duplicates);
   await db.query(

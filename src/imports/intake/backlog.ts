@@ -1,12 +1,12 @@
 /**
- * How much there is to do already, so that no more is taken than can be worked off (MAX_BACKLOG).
- * Holds nothing: the counters of the open imports say it, at the cost of looking at those few rows.
+ * The number of users waiting to be written, so that the API can refuse new imports above MAX_BACKLOG.
+ * Keeps no state: it sums the counters of the open imports, which are few rows.
  */
 import type { Db } from '../../db/pool.ts';
 
-/** Users of running and paused imports that are still to be written. */
+/** The pending users of all running and paused imports. */
 export async function backlog(db: Db): Promise<number> {
-  // One arm for each partial index: imports_open, imports_paused.
+  // One branch for each partial index: imports_open, imports_paused.
   const { rows } = await db.query<{ pending: number }>({
     name: 'backlog',
     text: `select coalesce(sum(total - succeeded - skipped - failed - undone), 0)::float8 as pending from (

@@ -1,6 +1,6 @@
 /**
- * The organizations of a body: each must exist and be the caller's to import into, and each has its count of users.
- * Holds one entry for each organization of the body; nothing is written here.
+ * The organizations of a body: checks that each exists and that the caller may import into it, and counts its users.
+ * Holds one entry for each organization of the body; writes nothing.
  */
 
 import { type Caller, may, permissionDenied } from '../../access/caller.ts';
@@ -13,9 +13,9 @@ import type { OrgTally } from './accept.ts';
 export interface BodyOrgs {
   /** By their number in the body. */
   tallies: OrgTally[];
-  /** @throws ApiError 400 when it is no id, 403 or 404 as contract section 2 says */
+  /** @throws ApiError 400 when the value is not an id; 403 or 404 as contract section 2 says */
   take(step: Extract<Step, { type: 'orgId' }>): Promise<void>;
-  /** Of an organization whose id may come later. */
+  /** The counts of an organization; its id may come later in the body. */
   tally(org: number): OrgTally;
 }
 
@@ -50,7 +50,7 @@ export function bodyOrgs(db: Db, caller: Caller): BodyOrgs {
   };
 }
 
-/** 400. @param where the field as the message names it, when that is more than its path */
+/** An error with status 400. @param where how the message names the field; default: its path */
 export function badField(field: string, description: string, where = field): ApiError {
-  return invalidArgument('IMPORT-BODY', `${where} ${description}`, [{ field, description }]);
+  return invalidArgument('IMPORT-BODY', `${where} ${description}.`, [{ field, description }]);
 }

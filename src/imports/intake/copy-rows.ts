@@ -1,12 +1,12 @@
 /**
- * Lines for COPY, gathered as bytes.
+ * Collects the lines of a COPY as bytes in one buffer.
  *
- * Each line is encoded by itself: the engine does that by the run of bytes for a line of Latin-1, and letter by letter for a
- * text of many lines as soon as one letter in it lies outside.
+ * Each line is encoded separately: V8 encodes a Latin-1 string in bulk, but falls back to encoding character by
+ * character for the whole string as soon as it contains one other character.
  */
 
 const START_BYTES = 96 * 1024;
-/** Of one UTF-16 unit in UTF-8. */
+/** The most bytes of one UTF-16 code unit in UTF-8. */
 const MOST_BYTES = 3;
 
 export class CopyRows {
@@ -23,12 +23,12 @@ export class CopyRows {
     this.at += this.bytes.write(line, this.at);
   }
 
-  /** The lines so far; they are to be cleared before the next one is added. */
+  /** The lines so far. Call `clear` before you add the next one. */
   get lines(): Buffer {
     return this.bytes.subarray(0, this.at);
   }
 
-  /** @param isFree nobody reads the lines any more, so the next ones may be written over them */
+  /** @param isFree the lines have been sent, so the next ones may overwrite them */
   clear(isFree: boolean): void {
     if (!isFree) this.bytes = Buffer.allocUnsafeSlow(START_BYTES);
     this.at = 0;

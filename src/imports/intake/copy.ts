@@ -1,12 +1,12 @@
 /**
- * Writes rows into import_items by COPY, while the next ones are being read.
+ * Writes rows into import_items by COPY, while the next ones are being parsed.
  *
- * Each run of users goes out at once, in pieces that the socket takes whole: PostgreSQL works on one piece while the next
- * is parsed. (Handing over megabytes at a time leaves it waiting, as Node.js sends the rest only between two pieces of
- * the body.) A COPY is ended after some megabytes, some seconds, or when the client pauses, so that no transaction and
- * no connection is held for long.
- * A COPY whose connection breaks, or is silent for longer than a statement may take, fails the write or the flush that meets it.
- * On crash: the rows belong to an import that is still `receiving`, which nobody sees and the sweep removes.
+ * Each run of users is sent at once, in pieces that fit the socket's buffer: PostgreSQL processes one piece while the
+ * next is parsed. (Writing megabytes at a time would leave PostgreSQL waiting, as Node.js sends the rest only between
+ * two chunks of the body.) A COPY ends after some megabytes, after some seconds, or when the client pauses, so that no
+ * transaction and no connection is held for long. If the connection of a COPY breaks, or is silent for longer than a
+ * statement may take, the next write or flush fails.
+ * On crash: the rows belong to an import in state `receiving`, which is invisible and which the sweep removes.
  */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
@@ -17,28 +17,28 @@ import type { Pool } from '../../db/pool.ts';
 import { COLUMNS } from '../items.ts';
 
 const MAX_BYTES = 16 * 2 ** 20;
-/** A client that sends nothing for this long keeps no COPY open. */
+/** A COPY ends when the client has sent nothing for this long. */
 const PAUSE_MS = 1000;
 
 export const COPY_SQL = `copy import_items (${COLUMNS.join(', ')}) from stdin`;
 
 export interface CopyWriter {
   /**
-   * Takes whole rows of COPY's text format; waits while PostgreSQL is behind.
-   * @returns whether their bytes are on their way, so that the buffer may be used again
+   * Takes whole rows in COPY's text format; waits while PostgreSQL is behind.
+   * @returns whether the bytes have been sent, so that the buffer may be reused
    */
   write(rows: Buffer): Promise<boolean>;
-  /** Everything is in the database when this returns. When it throws nothing is under way any more. */
+  /** When this returns, everything is committed. When it throws, no COPY is in progress any more. */
   flush(): Promise<void>;
 }
 
 interface Copy {
   stream: CopyStreamQuery;
-  /** Of the connection. */
+  /** The socket of the connection. */
   socket: Writable;
-  /** The rows are committed, or why they are not. */
+  /** Resolves when the rows are committed; rejects with the reason when they are not. */
   done: Promise<void>;
-  /** Why nothing more can be written: the stream would take it all the same, and then know no connection. */
+  /** Why nothing more can be written. The stream would still accept rows, although its connection is gone. */
   fault?: unknown;
   bytes: number;
   since: number;
@@ -46,7 +46,7 @@ interface Copy {
 
 /**
  * @param beforeCopy runs before each COPY: creates the import's row, or touches it
- * @param statementMs how long PostgreSQL may take for a statement; a COPY is fed for a third of it at most
+ * @param statementMs how long a statement may take in PostgreSQL; a COPY is open for a third of it at most
  */
 export function openCopyWriter(
   pool: Pool,
@@ -55,9 +55,9 @@ export function openCopyWriter(
 ): CopyWriter {
   const maxAgeMs = statementMs / 3;
   let current: Copy | undefined;
-  /** All before it, which may still be committing. */
+  /** Settles when all COPYs before the current one have ended; they may still be committing. */
   let ending: Promise<void> = Promise.resolve();
-  /** The same without the last one: the next begins while that commits. */
+  /** The same without the most recent one, so that the next COPY can begin while that one commits. */
   let ended = ending;
   let pause: NodeJS.Timeout | undefined;
 
@@ -72,7 +72,7 @@ export function openCopyWriter(
     if (!current.fault) current.stream.end();
     ended = ending;
     ending = allOver([ending, current.done]);
-    ending.catch(() => {}); // met by the next write or flush
+    ending.catch(() => {}); // the next write or flush reports the error
     current = undefined;
   }
 
@@ -86,7 +86,7 @@ export function openCopyWriter(
       const copy = current;
       if (copy.fault) throw copy.fault;
       copy.bytes += rows.length;
-      const isTaken = together(copy.socket, () => copy.stream.write(rows));
+      const isTaken = corked(copy.socket, () => copy.stream.write(rows));
       if (!isTaken) await Promise.race([once(copy.stream, 'drain'), copy.done]);
       if (copy.bytes > MAX_BYTES || Date.now() - copy.since > maxAgeMs) end();
       else pause = setTimeout(end, Math.min(PAUSE_MS, maxAgeMs));
@@ -99,7 +99,7 @@ export function openCopyWriter(
   };
 }
 
-/** Throws what the first of them threw, when all have come to their end. */
+/** Waits until all have ended; then throws the error of the first that failed. */
 async function allOver(copies: Promise<void>[]): Promise<void> {
   for (const one of await Promise.allSettled(copies)) if (one.status === 'rejected') throw one.reason;
 }
@@ -114,7 +114,7 @@ async function startCopy(pool: Pool): Promise<Copy> {
       throw error;
     },
   );
-  done.catch(() => {}); // met by whoever writes next
+  done.catch(() => {}); // the next write or flush reports the error
   const { stream: socket } = (client as unknown as { connection: { stream: Writable } }).connection;
   const copy: Copy = { stream, socket, done, bytes: 0, since: Date.now() };
   stream.on('error', (error) => {
@@ -123,8 +123,8 @@ async function startCopy(pool: Pool): Promise<Copy> {
   return copy;
 }
 
-/** What is written goes as one: a piece's header alone would wake PostgreSQL for five bytes. */
-function together<T>(socket: Writable, write: () => T): T {
+/** Sends what `write` writes as one packet: the header of a piece alone would wake PostgreSQL for five bytes. */
+function corked<T>(socket: Writable, write: () => T): T {
   socket.cork();
   try {
     return write();

@@ -1,23 +1,23 @@
 /**
- * Sees that a user id or user name may stand in one body twice, in memory that does not grow with the body.
+ * Detects user ids and user names that may appear twice in one body, in memory that does not grow with the body.
  *
- * A Bloom filter of 2^28 bits: a "maybe" is settled exactly in SQL before the import starts (intake.ts), so that the
- * first one wins whatever order the workers run in. At a million users about one in a million is asked in vain.
- * All bits of a key are in one line of the processor's cache, as waiting for memory is what a filter's time goes into
- * (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007).
- * The pages of the filter are zero and cost nothing until they are touched.
+ * A Bloom filter of 2^28 bits. Before the import starts, SQL checks each suspected duplicate exactly
+ * (settle-duplicates.ts), so that the first occurrence wins, whatever order the workers run in. At a million users
+ * about one in a million is a false positive. All bits of a key are in one cache line, because a Bloom filter spends
+ * its time waiting for memory (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007). The
+ * memory pages of the filter are zero and cost nothing until they are used.
  */
 
 const BITS = 2 ** 28;
-/** Of a cache line, in words of 32 bits. */
+/** Size of a cache line in 32-bit words. */
 const BLOCK_WORDS = 16;
 const BLOCKS = BITS / 32 / BLOCK_WORDS;
 const BITS_OF_BLOCK = 9;
 
 export interface DuplicateFilter {
   /**
-   * Whether the key may have been added before; adds it.
-   * @param kind keeps apart what may be equal without being the same, as an id and a name
+   * Adds the key; returns whether it may have been added before.
+   * @param kind separates keys of different kinds, such as an id and a name with the same text
    */
   add(key: string, kind: number): boolean;
 }
@@ -25,7 +25,7 @@ export interface DuplicateFilter {
 export function createDuplicateFilter(): DuplicateFilter {
   const words = new Uint32Array(BITS / 32);
 
-  /** Sets the bit that the lowest nine of `n` name; answers 1 if it was set. */
+  /** Sets the bit that the lowest nine bits of `n` select; returns 1 if it was already set. */
   function mark(block: number, n: number): number {
     const at = block + ((n >>> 5) & (BLOCK_WORDS - 1));
     const mask = 1 << (n & 31);
@@ -50,7 +50,7 @@ export function createDuplicateFilter(): DuplicateFilter {
 
 const result = { low: 0, high: 0 };
 
-// The engine has many kinds of strings, and would look for the method of each character's anew.
+// V8 has many kinds of strings, and would look up the method for every character again.
 const { charCodeAt } = String.prototype;
 
 /** Two independent 32-bit hashes (FNV-1a and a multiplicative one, each with the finaliser of MurmurHash3). */

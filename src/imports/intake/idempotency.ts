@@ -1,19 +1,20 @@
 /**
- * `Idempotency-Key`: what a caller sends again is not done again (contract section 4).
+ * `Idempotency-Key`: a request that is sent again is not executed again (contract section 4).
  *
- * A key stands for an import from the transaction on that accepts it; nobody holds one before, so a request that was
- * cut off or refused is in nobody's way, and of equal requests that come in at once the first to be accepted is the
- * import of all. Guarantee: for a caller, a path and a key there is one import in 24 hours, whatever dies. A single
- * import that wrote nothing, for a conflict or its timeout, gives its key back.
+ * The transaction that accepts an import records its key; nothing is reserved before. So a request that was interrupted
+ * or refused blocks no other, and when equal requests arrive at once, the first to be accepted is the import of all of
+ * them.
+ * Guarantee: a caller, a path and a key identify at most one import in 24 hours, whichever process or store fails. A
+ * single import that wrote nothing, because of a conflict or its timeout, releases its key.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { Request } from 'express';
 import type { Db } from '../../db/pool.ts';
 import { ApiError, invalidArgument } from '../../errors.ts';
 
-/** A request with a key, and the hash of what has been read of it. */
+/** A request with a key, and the hash of the part of its body that has been read. */
 export interface KeyedRequest {
-  /** User id. */
+  /** The user id of the caller. */
   caller: string;
   path: string;
   key: string;
@@ -21,11 +22,11 @@ export interface KeyedRequest {
   hash: Hash;
 }
 
-/** What the key stands for. */
+/** The import recorded for a key. */
 export interface Recorded {
   importId: string;
   requestHash: Buffer;
-  /** Of a single import that was answered. */
+  /** The answer of a single import, once there is one. */
   answer: unknown;
 }
 
@@ -40,14 +41,14 @@ export class AlreadyAccepted extends Error {
 
 const HEADER = 'Idempotency-Key';
 const KEY = /^[\x20-\x7e]{1,255}$/;
-/** Rows that one statement of the sweep removes. */
+/** The most rows that one statement of the sweep removes. */
 const SWEEP_ROWS = 1000;
 const EXPIRED = `k.created_at < now() - interval '24 hours'`;
 const VOID = `(${EXPIRED} or exists (
   select from imports i where i.id = k.import_id and i.kind = 'single' and i.state not in ('running', 'succeeded')))`;
 
 /**
- * @param rest what beside the body and the query makes two requests the same
+ * @param rest what else, in addition to body and query, must be equal in two equal requests
  * @returns undefined without a key
  * @throws ApiError 400 for a key that is empty, too long or not printable
  */
@@ -67,7 +68,7 @@ export function keyedRequest(
   return { caller, path, key, hash: createHash('sha256').update(`${JSON.stringify([rest, query])}\n`) };
 }
 
-/** What the key stands for by now. */
+/** The import currently recorded for the key, if any. */
 export async function findKey(db: Db, { caller, path, key }: KeyedRequest): Promise<Recorded | undefined> {
   const { rows } = await db.query<Recorded>(
     `select import_id as "importId", request_hash as "requestHash", answer from idempotency_keys k
@@ -78,10 +79,11 @@ export async function findKey(db: Db, { caller, path, key }: KeyedRequest): Prom
 }
 
 /**
- * Records the import for the key, in the transaction that accepts it. Waits for another one that does the same.
- * @param requestHash of the whole request
- * @throws AlreadyAccepted when an equal request was first
- * @throws ApiError 409 when the key stands for another request
+ * Records the import for the key, in the transaction that accepts it. Waits for a concurrent transaction with the same
+ * key.
+ * @param requestHash the hash of the whole request
+ * @throws AlreadyAccepted when an equal request was accepted first
+ * @throws ApiError 409 when the key was used for a different request
  */
 export async function claimKey(db: Db, request: KeyedRequest, requestHash: Buffer, importId: string): Promise<void> {
   const { caller, path, key } = request;
@@ -94,19 +96,20 @@ export async function claimKey(db: Db, request: KeyedRequest, requestHash: Buffe
   );
   if (rowCount === 1) return;
   const recorded = await findKey(db, request);
-  // It ran out between the two statements.
+  // The key expired between the two statements.
   if (!recorded) return claimKey(db, request, requestHash, importId);
   requireSame(recorded, requestHash);
   throw new AlreadyAccepted(recorded);
 }
 
-/** @throws ApiError 409 when the key stands for another request */
+/** @throws ApiError 409 when the key was used for a different request */
 export function requireSame(recorded: Recorded, requestHash: Buffer): void {
   if (recorded.requestHash.equals(requestHash)) return;
-  throw new ApiError('ALREADY_EXISTS', 'IMPORT-KEY-REUSED', `This ${HEADER} stands for a request with another body.`);
+  const message = `This ${HEADER} was already used for a different request. Send a new key.`;
+  throw new ApiError('ALREADY_EXISTS', 'IMPORT-KEY-REUSED', message);
 }
 
-/** Keeps what a single import was answered, so that the answer is the same whatever becomes of the user. */
+/** Stores the answer of a single import, so that a repeated request gets the same answer even if the user changes. */
 export async function keepAnswer(db: Db, request: KeyedRequest, importId: string, answer: unknown): Promise<void> {
   await db.query(
     `update idempotency_keys set answer = $5 where caller = $1 and path = $2 and key = $3 and import_id = $4`,
@@ -114,7 +117,7 @@ export async function keepAnswer(db: Db, request: KeyedRequest, importId: string
   );
 }
 
-/** Removes keys whose time is over; answers how many. Any number of processes may call it at once. */
+/** Removes expired keys; returns how many. Any number of processes may call it at once. */
 export async function sweepKeys(db: Db): Promise<number> {
   for (let swept = 0; ; ) {
     const { rowCount } = await db.query(

@@ -1,8 +1,10 @@
 /**
- * Takes the body of a bulk import: parse, judge, write, and make it run; or leave nothing behind.
+ * Receives the body of a bulk import: parses it, validates each user, writes the items to PostgreSQL, and starts the
+ * import.
  *
- * Guarantee: when this returns, every user of the body is durable and the import is running; when it throws, nothing of it
- * remains. If we die here the import is still `receiving`: nobody sees it, nothing of it is worked off, the sweep removes it.
+ * Guarantee: when this returns, every user of the body is durable and the import is running; when it throws, nothing of
+ * it remains. On crash: the import is still in state `receiving`, so it is invisible, no worker touches it, and the
+ * sweep removes it.
  */
 
 import { setImmediate } from 'node:timers/promises';
@@ -32,27 +34,29 @@ export interface IntakeOptions {
   parser: BodyParser;
   strict: boolean;
   keyed?: KeyedRequest | undefined;
-  /** Absent for the usual import. */
+  /** Absent when all options have their defaults. */
   special?: ImportOptions | undefined;
 }
 
 const TOUCH_MS = 30_000;
-/** How long a database that broke off at the commit may be away before the caller is told so. */
-const LOOK_MS = 10_000;
-/** Others get their turn when entries that are slow to judge, such as those with passwords to seal, took this long. */
+/** How long to wait for a database that is lost during the commit, before the caller gets an error. */
+const COMMIT_CHECK_MS = 10_000;
+/**
+ * Other requests get their turn after this time, as some entries are slow to validate (plain passwords are encrypted).
+ */
 const MOST_AT_ONCE_MS = 20;
-/** Entries between two looks at the clock. */
-const BETWEEN_LOOKS = 16;
-/** Kinds of keys in the filter of duplicates. */
+/** Entries between two readings of the clock. */
+const ENTRIES_PER_READING = 16;
+/** The kinds of keys in the duplicate filter. */
 const ID = 1;
 const NAME = 2;
 
 /**
  * @param body the decoded bytes
- * @returns the id of the import, which is running or, when no user of it is valid, already at its end; that of the import
- *   that an equal request brought meanwhile, if its key says so
- * @throws ApiError for the first fatal problem in body order; 409 for a key that stands for another request; 413 when the
- *   body is over MAX_IMPORT_BYTES
+ * @returns the id of the import, which is running, or has ended if none of its users is valid. If an equal request with
+ *   the same idempotency key was accepted meanwhile, the id of that import
+ * @throws ApiError for the first fatal problem in body order; 409 for a key that was used for a different request; 413
+ *   when the body is larger than MAX_IMPORT_BYTES
  */
 export async function receiveImport(
   deps: ImportDeps,
@@ -90,7 +94,7 @@ class Intake {
   private filter: DuplicateFilter | undefined;
   importId = '';
   private touchedAt = Date.now();
-  /** Of the chunk that is being read. */
+  /** The rows of the chunk that is being read. */
   private readonly rows = new CopyRows();
   private ordinal = 0;
   private duplicates = 0;
@@ -135,7 +139,7 @@ class Intake {
   private takeTimeout(value: unknown): void {
     const problem = timeoutProblem(value, this.deps.config.MAX_IMPORT_TIMEOUT);
     if (problem)
-      throw invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}`, [{ field: 'timeout', description: problem }]);
+      throw invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
     this.timeout = value as string;
   }
 
@@ -144,7 +148,7 @@ class Intake {
     if (this.importId === '') await this.touch();
     let since = performance.now();
     for (const [n, entry] of entries.entries()) {
-      if (n % BETWEEN_LOOKS === 0 && performance.now() - since > MOST_AT_ONCE_MS) {
+      if (n % ENTRIES_PER_READING === 0 && performance.now() - since > MOST_AT_ONCE_MS) {
         await setImmediate();
         since = performance.now();
       }
@@ -158,7 +162,7 @@ class Intake {
     }
   }
 
-  /** Hands on what was taken. */
+  /** Sends the rows collected so far to PostgreSQL. */
   async write(): Promise<void> {
     if (!this.rows.isEmpty) this.rows.clear(await this.copy.write(this.rows.lines));
   }
@@ -166,7 +170,7 @@ class Intake {
   private takeEnd(step: Extract<Step, { type: 'end' }>): void {
     if (!step.hasDataOrgs) throw badField('dataOrgs', 'is required');
     if (!step.hasOrgs) throw badField('dataOrgs.orgs', 'is required');
-    if (this.ordinal === 0) throw badField('dataOrgs.orgs', 'holds no user');
+    if (this.ordinal === 0) throw badField('dataOrgs.orgs', 'must contain at least one user');
     if (!step.hasTimeout) this.takeTimeout(undefined);
   }
 
@@ -177,7 +181,9 @@ class Intake {
     return id || name;
   }
 
-  /** Creates the import's row before its first item, and says from time to time that the upload is alive. */
+  /**
+   * Creates the import's row before its first item; later records from time to time that the upload is still active.
+   */
   private async touch(): Promise<void> {
     if (this.importId === '') this.importId = await createReceiving(this.deps.pool, this.caller);
     else if (Date.now() - this.touchedAt > Math.min(TOUCH_MS, this.deps.config.ABANDONED_AFTER_MS / 4))
@@ -217,24 +223,27 @@ class Intake {
   }
 
   /**
-   * Whether the import runs although its commit was not answered. Waits for the transaction, which holds the row as long as it
-   * lives; when the database is away for longer nobody knows, and the caller finds the import or sends it again with its key.
+   * Whether the import is running although its commit was never confirmed. Waits for the transaction, which locks the
+   * row while it lasts. If the database stays unavailable, the outcome is unknown: the caller looks for the import in
+   * the list, or sends the request again with its idempotency key.
    */
   async isAccepted(): Promise<boolean> {
     if (!this.isAccepting) return false;
-    const look = () =>
+    const readState = () =>
       this.deps.pool.query<{ state: string }>('select state from imports where id = $1 for update', [this.importId]);
-    return retryWhileUnavailable(look, { ms: LOOK_MS }).then(
+    return retryWhileUnavailable(readState, { ms: COMMIT_CHECK_MS }).then(
       ({ rows: [row] }) => row !== undefined && row.state !== 'receiving',
       () => false,
     );
   }
 
-  /** What refused the import is thrown on; what cannot be removed here the sweep removes. */
+  /**
+   * Removes what was written. Never throws, so that the caller gets the original error; the sweep removes what is left.
+   */
   async abandon(): Promise<void> {
     const isOver = await this.copy.flush().then(
       () => true,
-      // A COPY that lost its connection may still commit, after we have looked.
+      // A COPY that lost its connection may still commit after a delete here; the sweep removes its rows later.
       (error) => !isUnavailable(error),
     );
     if (isOver && this.importId !== '') await discard(this.deps.pool, this.importId).catch(() => {});

@@ -1,6 +1,6 @@
 /**
- * What an import with options of its own notes about each entry while it comes in: fields that are left open, where users
- * who exist are not simply refused, and hashes, for a dry run.
+ * What an import with special options records about each entry during the upload: the omitted fields, if existing users
+ * are to be skipped or updated, and the password hashes, for a dry run.
  */
 import type { Item } from '../items.ts';
 import type { ImportOptions } from '../options.ts';
@@ -8,7 +8,7 @@ import { type HashCount, openHashLint } from '../validate/hash-counts.ts';
 import { noteOmitted } from '../validate/omitted-fields.ts';
 
 export interface Notes {
-  /** @param entry with its fields renamed, and `item` as it was judged; may add to the item */
+  /** @param entry with camelCase names. @param item the validated entry; may be extended */
   take(entry: unknown, item: Item): void;
   hashes(): HashCount[];
 }
@@ -18,7 +18,7 @@ export function openNotes({ dryRun, onExisting }: ImportOptions): Notes {
   return {
     take(entry, item) {
       if (dryRun) lint.see(entry);
-      // Nothing that was sent outlives a dry run.
+      // A dry run keeps none of the data that was sent.
       if (dryRun && item.state === 'failed') item.entrySealed = null;
       if (onExisting !== 'fail' && item.state === 'pending') noteOmitted(entry, item);
     },

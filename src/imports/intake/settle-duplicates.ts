@@ -1,29 +1,31 @@
 /**
- * Settles exactly what the filter of duplicates.ts suspected: of the items with one id, or one name in one organization,
- * the first stays; the others fail or, where users who exist are skipped, are skipped. Linear in the items, whatever the
- * body holds. Part of the transaction that accepts the import: if we die here nothing of it is kept.
+ * Resolves the duplicates that the Bloom filter of duplicates.ts suspected. Of several items with the same id, or with
+ * the same user name in one organization, the first is imported. The others fail, or are skipped if the import skips
+ * existing users. Runs in time linear in the items, whatever the body contains.
+ * On crash: this is part of the transaction that accepts the import, so nothing of it is kept.
  */
 import { allowLong } from '../../db/limits.ts';
 import type { Db } from '../../db/pool.ts';
 import { errorBody } from '../../errors.ts';
 import { PAYLOAD } from '../items.ts';
 
-const ID_TWICE = errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'The userId stands in this import already.');
+const ID_TWICE = errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'This userId appears earlier in this import.');
 const NAME_TWICE = errorBody(
   'ALREADY_EXISTS',
   'USER-NAME-TAKEN',
-  'The user name stands in this import already, in the same organization.',
+  'This user name appears earlier in this import, in the same organization.',
 );
 
 export interface DuplicateRule {
-  /** Who stands in the same organization already is skipped; who stands in another one fails in any case. */
+  /** Skip a duplicate in the same organization. A duplicate in another organization fails in any case. */
   skips: boolean;
-  /** Erase the payload of those who fail too, as in a dry run. */
+  /** Erase the data of failed items too, as in a dry run. */
   erases: boolean;
 }
 
 export async function settleDuplicates(db: Db, importId: string, rule: DuplicateRule): Promise<void> {
-  // The planner knows nothing yet of rows that were just copied in, and would compare each with each.
+  // The planner has no statistics yet for rows that were just copied in, and would compare each row with each other
+  // row.
   await db.query('set local enable_nestloop = off');
   await allowLong(db);
   await settleLater(db, importId, rule, 'i.user_id', ID_TWICE);

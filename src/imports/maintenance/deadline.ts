@@ -1,13 +1,13 @@
 /**
  * Ends imports at their deadline.
  *
- * Guarantee: taking the import's row lock first, this waits for a commit under way and lets none through afterwards; so
- * once anybody was told TIMED_OUT no further user appears. Readers call it too (status/progress.ts), so no process has to be
- * alive at the deadline. If we die here the next reader or round does it.
+ * Guarantee: locks the import's row first, so it waits for a commit in progress and prevents any later one. Once
+ * TIMED_OUT has been shown, no further user appears. Readers call it too (status/progress.ts), so no process has to be
+ * alive at the deadline. On crash: the next reader or maintenance round does it.
  */
 import { type Pool, transaction } from '../../db/pool.ts';
 
-/** Ends one import if its deadline has passed; answers whether it did. */
+/** Ends one import if its deadline has passed; returns whether it did. */
 export async function expireImport(pool: Pool, importId: string): Promise<boolean> {
   return transaction(pool, async (db) => {
     await db.query('select from imports where id = $1 for update', [importId]);
@@ -21,7 +21,7 @@ export async function expireImport(pool: Pool, importId: string): Promise<boolea
   });
 }
 
-/** Ends every import whose deadline has passed; answers how many. */
+/** Ends every import whose deadline has passed; returns how many it found. */
 export async function expireDue(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ id: string }>(
     `select id from imports where state = 'running' and deadline <= clock_timestamp()`,

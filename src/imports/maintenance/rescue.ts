@@ -1,14 +1,14 @@
 /**
- * Whatever stopped moving moves again.
+ * Restarts imports that have stopped making progress, ends those past their deadline, and removes abandoned uploads.
  *
- * Duty: an import that runs, has pending items and has neither settled nor been dispatched for a while lost its jobs (a
- * flushed Redis, a dispatcher that died, jobs given up): its cursor goes back to the start, and what is pending is handed
- * out again. Doing it once too often is harmless, as an item settles once.
+ * Duty: a running import with pending items that has neither settled nor dispatched an item for a while has lost its
+ * jobs (a flushed Redis, a dispatcher that died, jobs given up). Its cursor goes back to the start, and the pending
+ * items are dispatched again. Doing this once too often is harmless, as an item settles only once.
  *
- * The same jobs are added first: those that still exist are not doubled. If nothing settles after that either, somebody holds
- * them who cannot write, such as a worker that lost its database but still renews its locks. Then they are added under new
- * ids, for another worker. While no worker takes jobs at all that would fill the queue, so it ends when the queue holds more
- * jobs beyond those that it should than a worker may hold.
+ * The first time, the jobs keep their ids, so jobs that still exist are not added twice. If still nothing settles, a
+ * worker that cannot write holds the jobs, such as one that lost its database but still renews its locks. The jobs are
+ * then added under new ids, for another worker. If no worker takes jobs at all, that would fill the queue; so new ids
+ * are used only while the queue is no deeper than the jobs that belong there plus those that one worker may hold.
  */
 import type { Pool } from '../../db/pool.ts';
 import { sweepAbandoned } from '../intake/accept.ts';
@@ -16,11 +16,11 @@ import { IN_QUEUE, resetCursor } from '../run/dispatch.ts';
 import { expireDue } from './deadline.ts';
 
 export interface RescueSettings {
-  /** An import that has not moved for this long, in milliseconds, is dispatched anew. */
+  /** An import without progress for this long, in milliseconds, is dispatched again. */
   rescueAfterMs: number;
-  /** An upload that has not moved for this long, in milliseconds, is removed. */
+  /** An upload without progress for this long, in milliseconds, is removed. */
   abandonedAfterMs: number;
-  /** Absent: jobs that somebody holds are not handed to another worker. */
+  /** Absent: jobs held by one worker are never added under new ids for another. */
   queue?: { depth(): Promise<number>; mostHeld: number };
 }
 
@@ -30,7 +30,7 @@ export interface Rescued {
   swept: number;
 }
 
-/** One round; any number of processes may run it at once. */
+/** Does one round. Any number of processes may run it at once. */
 export async function rescueRound(pool: Pool, settings: RescueSettings): Promise<Rescued> {
   return {
     expired: await expireDue(pool),
@@ -52,12 +52,15 @@ async function redispatchStuck(pool: Pool, { rescueAfterMs, queue }: RescueSetti
   return rows.map((r) => r.id);
 }
 
-/** A queue that is away takes no job anyway. */
+/** Infinity when the queue is unavailable, as it cannot accept jobs anyway. */
 async function depthOf(queue: RescueSettings['queue']): Promise<number> {
   return (await queue?.depth().catch(() => undefined)) ?? Number.POSITIVE_INFINITY;
 }
 
-/** Those that were last handed out and have not settled, and as many as a worker that cannot write may hold. */
+/**
+ * How deep the queue may be: the jobs dispatched and not yet settled, plus those that a worker that cannot write may
+ * hold.
+ */
 async function mostJobs(pool: Pool, queue: RescueSettings['queue']): Promise<number> {
   const { rows } = await pool.query<{ n: number }>(
     `select coalesce(sum(greatest(0, ${IN_QUEUE})), 0)::float8 as n

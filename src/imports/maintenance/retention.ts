@@ -1,10 +1,11 @@
 /**
- * The end of what imports keep. The payload of failed, timed-out and cancelled users stays for retry, resume and report
- * until a time after the import's end; then only ids and outcomes remain. Imports of one user go altogether.
+ * Erases the data of users that imports keep. The data of failed, timed-out and cancelled users is kept for retry,
+ * resume and report until a set time after the import's end; after that only ids and outcomes remain. Imports of one
+ * user are deleted.
  *
- * Guarantee: batches with the import's row locked, so that none meets a resume: once the first has begun nothing of the
- * import can run again. No item changes its state, so the totals stay as they were. If we die here the next round goes on
- * from the cursor.
+ * Guarantee: each batch locks the import's row, so it never overlaps a resume: once the first batch has begun, the
+ * import can never run again. No item changes its state, so the totals stay the same. On crash: the next round
+ * continues at the cursor.
  */
 import { appendEvent } from '../../db/events.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
@@ -12,17 +13,17 @@ import { PAYLOAD } from '../items.ts';
 
 const BATCH = 2000;
 const SINGLES = 1000;
-/** An hour more than an Idempotency-Key lives, whose answer may be read from such an import. */
+/** One hour longer than an Idempotency-Key lives, as the answer for a key may be read from such an import. */
 const SINGLE_KEPT = `interval '25 hours'`;
 
 const IS_OVER = `state in ('succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone')`;
-/** As the index says it. */
+/** The condition of the partial index. */
 const IS_ERASABLE = 'finished_at is not null and (erased_to is null or erased_to < total)';
-/** `$1` milliseconds ago or more. */
+/** Ended at least `$1` milliseconds ago. */
 const IS_LONG_OVER = `finished_at < clock_timestamp() - $1 * interval '1 millisecond'`;
 
 /**
- * One batch of each import that ended more than `ttlMs` ago, and of imports of one user.
+ * Erases one batch of each import that ended more than `ttlMs` ago, and deletes one batch of imports of one user.
  * @returns whether there may be more
  */
 export async function eraseRound(pool: Pool, ttlMs: number): Promise<boolean> {
@@ -42,7 +43,7 @@ async function eraseBatch(db: Db, importId: string, ttlMs: number): Promise<void
     [ttlMs, importId],
   );
   const [import_] = rows;
-  if (!import_) return; // resumed, or somebody else was first
+  if (!import_) return; // resumed meanwhile, or another process was first
   const to = Math.min(import_.from + BATCH, import_.total);
   await db.query(
     `update import_items set ${PAYLOAD.map((column) => `${column} = null`).join(', ')}
@@ -67,7 +68,7 @@ async function tellErased(db: Db, importId: string, resourceOwner: string): Prom
   ]);
 }
 
-/** Their answers have been given long ago. Answers how many. */
+/** Deletes imports of one user, whose answers were given long ago; returns how many. */
 async function sweepSingles(db: Db): Promise<number> {
   const { rows } = await db.query<{ n: number }>(
     `with gone as (

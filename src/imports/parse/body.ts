@@ -1,5 +1,5 @@
 /**
- * The bytes of an import's body, decoded, and what its headers say about it.
+ * Reads the body of an import from the HTTP request: its format by Content-Type, and its bytes, unzipped if necessary.
  */
 
 import { finished } from 'node:stream';
@@ -12,7 +12,7 @@ import type { BodyParser } from './step.ts';
 
 export type BodyFormat = 'json' | 'ndjson';
 
-/** @throws ApiError 415 for another media type than JSON and NDJSON */
+/** @throws ApiError 415 for a media type other than JSON and NDJSON */
 export function formatOf(req: Request): BodyFormat {
   if (req.is('application/json')) return 'json';
   if (req.is('application/x-ndjson')) return 'ndjson';
@@ -20,7 +20,10 @@ export function formatOf(req: Request): BodyFormat {
   throw new ApiError('INVALID_ARGUMENT', 'HTTP-MEDIA-TYPE', message, { http: 415 });
 }
 
-/** What of the query is not the format's own: lines have no place for the timeout, which `dataOrgs` bodies hold. */
+/**
+ * The query without the parameters of the format: NDJSON takes the timeout from the query, a `dataOrgs` body holds its
+ * own.
+ */
 export function commonQuery(req: Request, format: BodyFormat): Record<string, unknown> {
   const { timeout, ...rest } = req.query;
   return format === 'ndjson' ? rest : req.query;
@@ -31,7 +34,7 @@ export function parserFor(req: Request, format: BodyFormat): BodyParser {
 }
 
 /**
- * Refuses, before any of it is read, a body that says of itself that it is too large.
+ * Refuses a body whose Content-Length is too large, before any of it is read.
  * @throws ApiError 413
  */
 export function refuseTooLarge(req: Request, max: number): void {
@@ -39,10 +42,10 @@ export function refuseTooLarge(req: Request, max: number): void {
 }
 
 function tooLarge(max: number): ApiError {
-  return new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-BYTES', `The body is larger than ${max} bytes.`, { http: 413 });
+  return new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-BYTES', `The body must be at most ${max} bytes.`, { http: 413 });
 }
 
-/** The same chunks. @throws ApiError 413 with the one that passes `max` bytes in all */
+/** The same chunks. @throws ApiError 413 as soon as they exceed `max` bytes in all */
 export async function* bounded(chunks: AsyncIterable<Buffer>, max: number): AsyncIterable<Buffer> {
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -52,14 +55,14 @@ export async function* bounded(chunks: AsyncIterable<Buffer>, max: number): Asyn
   }
 }
 
-/** RFC 9110 section 8.4.1.3: the old name is as good. */
+/** RFC 9110 section 8.4.1.3: `x-gzip` means the same as `gzip`. */
 function isGzip(req: Request): boolean {
   return /^(?:x-)?gzip$/i.test(req.get('content-encoding') ?? '');
 }
 
 /**
  * The decoded body, chunk by chunk. The request stays open when the reader stops early, so that the answer can be sent.
- * @throws ApiError 415 for another encoding than gzip
+ * @throws ApiError 415 for an encoding other than gzip
  */
 export function readBody(req: Request): AsyncIterable<Buffer> {
   if (isGzip(req)) return inflated(req);
@@ -67,7 +70,7 @@ export function readBody(req: Request): AsyncIterable<Buffer> {
   throw new ApiError('INVALID_ARGUMENT', 'HTTP-ENCODING', 'Content-Encoding must be gzip or absent.', { http: 415 });
 }
 
-/** Inflates no further than is read. */
+/** Inflates only as far as the reader reads. */
 async function* inflated(req: Request): AsyncIterable<Buffer> {
   const gunzip = createGunzip();
   finished(req, { writable: false }, (error) => error && gunzip.destroy(error));

@@ -1,9 +1,10 @@
 /**
- * Reads `{"dataOrgs":{"orgs":[{"orgId","humanUsers":[…]}]},"timeout"}` from a stream of bytes, in any key order.
+ * Parses `{"dataOrgs":{"orgs":[{"orgId","humanUsers":[…]}]},"timeout"}` from a stream of bytes, with the keys in any
+ * order.
  *
- * Duty: the grammar of the frame, token by token; for the users the scanner of user-array.ts plus JSON.parse over runs of
- * whole entries. Guarantee: memory is bounded by one chunk plus one entry; what is not JSON is refused wherever it stands;
- * problems come in body order, as the last step of what was read before them.
+ * Duty: parses everything around the users (the frame) token by token. For the users, user-array.ts finds where entries
+ * end, and JSON.parse reads runs of whole entries. Guarantee: memory is bounded by one chunk plus one entry; invalid
+ * JSON is refused wherever it is; a problem comes in body order, as the last step after all that precedes it.
  */
 import { JsonWindow, type Token } from './json-window.ts';
 import { LastComma } from './last-comma.ts';
@@ -11,7 +12,7 @@ import { IMPORT_DEPTH_MESSAGE, MAX_DEPTH, ParseError } from './parse-error.ts';
 import { type BodyParser, MAX_ENTRY_BYTES, type Step } from './step.ts';
 import { advance, nestsDeeper, type Scan, startScan } from './user-array.ts';
 
-/** The scanner stops at either closing mark. */
+/** The scanner stops at `]` and at `}`. */
 const CLOSE_ARRAY = ']'.charCodeAt(0);
 
 type Kind = 'root' | 'dataOrgs' | 'orgs' | 'org' | 'skip';
@@ -24,14 +25,14 @@ interface Frame {
   seen: Set<string>;
 }
 
-/** Input takes both spellings (contract section 1). */
+/** Input may be camelCase or snake_case (contract section 1). */
 const FRAME_KEYS: Partial<Record<Kind, Record<string, string>>> = {
   root: { dataOrgs: 'dataOrgs', data_orgs: 'dataOrgs', timeout: 'timeout' },
   dataOrgs: { orgs: 'orgs' },
   org: { orgId: 'orgId', org_id: 'orgId', humanUsers: 'humanUsers', human_users: 'humanUsers' },
 };
 const PATH: Partial<Record<Kind, string>> = { root: '', dataOrgs: 'dataOrgs.', org: 'orgs[].' };
-/** The container each key of the frame must hold; `timeout` and `orgId` are judged by who reads the step. */
+/** The container each key of the frame must hold. `timeout` and `orgId` are validated by the reader of their step. */
 const CONTAINERS: Record<string, { kind: Kind | 'users'; mark: string; text: string }> = {
   dataOrgs: { kind: 'dataOrgs', mark: '{', text: 'an object' },
   orgs: { kind: 'orgs', mark: '[', text: 'an array' },
@@ -94,9 +95,9 @@ export class DataOrgsParser implements BodyParser {
 
   private finish(): void {
     const { window, rootKeys, hasOrgs } = this;
-    // Bytes left over are a text whose end never came, be it inside the body or after it.
+    // Bytes left over belong to a token without an end, inside the body or after it.
     const complete = this.expect === 'done' && window.position >= window.buffer.length;
-    if (!complete) throw window.notJson(window.buffer.length, 'it ends too early');
+    if (!complete) throw window.notJson(window.buffer.length, 'it ends before it is complete');
     this.steps.push({
       type: 'end',
       hasDataOrgs: rootKeys.has('dataOrgs'),
@@ -133,12 +134,15 @@ export class DataOrgsParser implements BodyParser {
     if (scan.tooDeep) throw new ParseError('IMPORT-DEPTH', IMPORT_DEPTH_MESSAGE);
     window.position = users.start;
     if (window.buffer.length - users.start > MAX_ENTRY_BYTES) {
-      throw new ParseError('IMPORT-ENTRY-SIZE', `One entry of humanUsers is larger than ${MAX_ENTRY_BYTES} bytes.`);
+      throw new ParseError('IMPORT-ENTRY-SIZE', `Each entry of humanUsers must be at most ${MAX_ENTRY_BYTES} bytes.`);
     }
     return false;
   }
 
-  /** Emits the entries up to what looks like the last comma; false, and nothing emitted, where it is none. */
+  /**
+   * Emits the entries up to the guessed last comma. Returns false, with nothing emitted, when the guess is wrong or
+   * missing.
+   */
   private emitGuessed(from: number): boolean {
     const { window, lastComma } = this;
     const comma = lastComma.guess(window.buffer, from);
@@ -155,13 +159,13 @@ export class DataOrgsParser implements BodyParser {
     return true;
   }
 
-  /** @param mustHold a comma stands before or after, so that there must be an entry */
+  /** @param mustHold a comma precedes or follows, so that there must be an entry */
   private emitUsers(from: number, to: number, mustHold: boolean): void {
     const { window } = this;
     const text = window.text(from, to);
     const entries = window.parse(`[${text}]`, from) as unknown[];
     if (entries.length > 0) this.steps.push({ type: 'users', org: this.org, entries, plain: !text.includes('\\') });
-    else if (mustHold) throw window.notJson(to, 'an entry of humanUsers is missing beside a comma');
+    else if (mustHold) throw window.notJson(to, 'an entry of humanUsers is missing before or after a comma');
   }
 
   private accept(token: Token): void {
@@ -205,7 +209,7 @@ export class DataOrgsParser implements BodyParser {
     if (!known) return;
     if (frame.key === '') this.steps.push({ type: 'unknown', path: `${PATH[frame.kind]}${token.value}` });
     else if (frame.seen.has(frame.key)) {
-      throw new ParseError('IMPORT-DUPLICATE-KEY', `"${frame.key}" is given twice.`, frame.key);
+      throw new ParseError('IMPORT-DUPLICATE-KEY', `"${frame.key}" must be given only once.`, frame.key);
     } else frame.seen.add(frame.key);
   }
 
@@ -256,7 +260,7 @@ function entriesOf(text: string): unknown[] | undefined {
   try {
     return JSON.parse(`[${text}]`) as unknown[];
   } catch {
-    return undefined; // the scanner finds out what is wrong, and where
+    return undefined; // the scanner then finds what is wrong, and where
   }
 }
 

@@ -1,13 +1,13 @@
 /**
- * The part of a JSON body that is at hand: bytes come in at the end, tokens go out at the front.
+ * A sliding window over a JSON body: bytes are appended at the end, tokens are read from the front.
  *
- * Guarantee: a token is given out only when its end is here; text is valid UTF-8 or the body is refused. What was read is
- * let go, so the window is as large as one chunk and what is unfinished before it.
+ * Guarantee: a token is returned only when it is complete; a body with invalid UTF-8 is refused. Bytes that were read
+ * are released, so the window holds one chunk plus the unfinished token or entry before it.
  */
 import { isUtf8 } from 'node:buffer';
 import { ParseError } from './parse-error.ts';
 
-/** A name or value outside of the users may not be longer. */
+/** The most bytes of a name or value outside of the users. */
 const MAX_TOKEN = 2 ** 20;
 
 const QUOTE = 0x22;
@@ -19,14 +19,14 @@ export type Token = { mark: string } | { mark: ''; value: unknown };
 
 export class JsonWindow {
   buffer: Buffer = Buffer.alloc(0);
-  /** Where reading goes on in `buffer`. */
+  /** Where reading continues in `buffer`. */
   position = 0;
   /** The last byte of the body is in `buffer`. */
   final = false;
   /** Bytes of the body before `buffer`, for messages. */
   private offset = 0;
 
-  /** Takes the next bytes; answers by how much positions in `buffer` have moved down. */
+  /** Appends the next bytes; returns by how much positions in `buffer` have moved down. */
   append(chunk: Buffer): number {
     const moved = this.position;
     const rest = this.buffer.subarray(moved);
@@ -36,7 +36,7 @@ export class JsonWindow {
     return moved;
   }
 
-  /** The next token, or undefined when its end is not here yet. */
+  /** The next token, or undefined when its end has not arrived yet. */
   token(): Token | undefined {
     const { buffer } = this;
     if (this.offset === 0 && this.position === 0 && buffer.subarray(0, 3).equals(BOM)) this.position = 3;
@@ -49,7 +49,10 @@ export class JsonWindow {
     }
     const end = first === '"' ? this.endOfString() : this.endOfScalar();
     if ((end < 0 ? buffer.length : end) - this.position > MAX_TOKEN) {
-      throw new ParseError('IMPORT-BODY', `A text outside of the users is longer than ${MAX_TOKEN} bytes.`);
+      throw new ParseError(
+        'IMPORT-BODY',
+        `Each name and value outside of the users must be at most ${MAX_TOKEN} bytes.`,
+      );
     }
     return end < 0 ? undefined : { mark: '', value: this.json(end) };
   }

@@ -1,27 +1,27 @@
 /**
- * Cuts a stream of bytes into lines, and passes over what is blank: JSON may begin with any space.
+ * Splits a stream of bytes into lines, and skips blank lines and leading whitespace.
  *
- * Guarantee: each byte is copied a bounded number of times, however small the pieces are that it comes in; memory is one
- * piece plus the line that has not ended.
+ * Guarantee: each byte is copied a bounded number of times, however small the chunks are; memory is bounded by one
+ * chunk plus the unfinished line.
  */
 
 const NEWLINE = 0x0a;
 const FIRST_BYTES = 1024;
 
 export class Lines {
-  /** Of the line that was given out last, from 1; blank ones count. */
+  /** The number of the line returned last, from 1; blank lines count. */
   number = 0;
   private held = Buffer.alloc(0);
   private length = 0;
   /** Lines that have ended, blank or not. */
   private ended = 0;
 
-  /** The line that has not ended yet: its number, and how long it is by now. */
+  /** The line that has not ended yet: its number, and its length so far. */
   get unfinished(): { number: number; bytes: number } {
     return { number: this.ended + 1, bytes: this.length };
   }
 
-  /** The lines that end in `chunk`, without their newline; each is good until the next is asked for. */
+  /** The lines that end in `chunk`, without their newline; each is valid until the next one is requested. */
   *push(chunk: Buffer): Generator<Buffer> {
     for (let from = this.begin(chunk, 0); from < chunk.length; ) {
       const end = chunk.indexOf(NEWLINE, from);
@@ -31,12 +31,12 @@ export class Lines {
     }
   }
 
-  /** What is left after the last newline. */
+  /** The text after the last newline, if any. */
   *rest(): Generator<Buffer> {
     if (this.length > 0) yield this.finish(Buffer.alloc(0));
   }
 
-  /** Where the next line begins that is not blank; at once when one has begun already. */
+  /** Where the next line that is not blank begins; `from` itself inside an unfinished line. */
   private begin(chunk: Buffer, from: number): number {
     if (this.length > 0) return from;
     let at = from;

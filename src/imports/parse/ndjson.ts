@@ -1,9 +1,10 @@
 /**
- * Reads `application/x-ndjson`: a line is one user, `{"orgId", "userId", "state", "user"}`, in any order of organizations.
+ * Parses `application/x-ndjson`: each line is one user, `{"orgId", "userId", "state", "user"}`, with the organizations
+ * in any order.
  *
- * Guarantee: gives the same steps as the `dataOrgs` parser would for the same users, one organization each, in order of
- * first mention; memory is bounded by one chunk plus one line; a line that is no such object refuses the whole body, and
- * the message says which.
+ * Guarantee: returns the same steps as the `dataOrgs` parser for the same users, with organizations numbered in order
+ * of first mention; memory is bounded by one chunk plus one line; one broken line refuses the whole body, and the
+ * message names it.
  */
 import { isUtf8 } from 'node:buffer';
 import { Lines } from './lines.ts';
@@ -17,7 +18,7 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const BLANK = /^[ \t\r]*$/;
 
 export class NdjsonParser implements BodyParser {
-  /** Unknown fields are named as they stand in a line. */
+  /** Warnings name unknown fields by their path in the line. */
   readonly entryPath = '';
   private readonly lines = new Lines();
   private readonly orgs = new Map<string, number>();
@@ -25,7 +26,7 @@ export class NdjsonParser implements BodyParser {
   private users: Users | undefined;
   private failed = false;
 
-  /** @param timeout of the query, which stands before the body; judged by who reads the step */
+  /** @param timeout from the query, so it is the first step; the reader of the step validates it */
   constructor(timeout: unknown) {
     this.steps = [{ type: 'timeout', value: timeout }];
   }
@@ -41,7 +42,8 @@ export class NdjsonParser implements BodyParser {
   end(): Step[] {
     return this.run(() => {
       for (const bytes of this.lines.rest()) this.take(bytes);
-      if (this.orgs.size === 0) throw new ParseError('IMPORT-BODY', 'The body holds no line with a user.');
+      if (this.orgs.size === 0)
+        throw new ParseError('IMPORT-BODY', 'The body must contain at least one line with a user.');
       this.flush();
       this.steps.push({ type: 'end', hasDataOrgs: true, hasOrgs: true, hasTimeout: true });
     });
@@ -70,10 +72,10 @@ export class NdjsonParser implements BodyParser {
 
   private take(bytes: Buffer): void {
     const text = this.text(this.line === 1 && bytes.subarray(0, 3).equals(BOM) ? bytes.subarray(3) : bytes);
-    if (BLANK.test(text)) return; // behind a byte order mark
+    if (BLANK.test(text)) return; // after a byte order mark
     const { orgId, org_id, ...entry } = this.parse(text);
     if (orgId !== undefined && org_id !== undefined) {
-      throw new ParseError('IMPORT-DUPLICATE-KEY', `Line ${this.line}: "orgId" is given twice.`, 'orgId');
+      throw new ParseError('IMPORT-DUPLICATE-KEY', `Line ${this.line}: "orgId" must be given only once.`, 'orgId');
     }
     this.add(this.org(orgId ?? org_id), entry, !text.includes('\\'));
   }
@@ -98,7 +100,7 @@ export class NdjsonParser implements BodyParser {
     throw new ParseError('IMPORT-BODY', `Line ${this.line} must be an object.`);
   }
 
-  /** The number of the organization; a step for each new one. */
+  /** The number of the organization; adds a step for each new one. */
   private org(id: unknown): number {
     if (typeof id !== 'string') {
       const problem = id === undefined || id === null ? 'is required' : 'must be a string';
@@ -131,5 +133,5 @@ export class NdjsonParser implements BodyParser {
 }
 
 function tooLong(line: number): ParseError {
-  return new ParseError('IMPORT-ENTRY-SIZE', `Line ${line} is larger than ${MAX_ENTRY_BYTES} bytes.`);
+  return new ParseError('IMPORT-ENTRY-SIZE', `Line ${line} must be at most ${MAX_ENTRY_BYTES} bytes.`);
 }

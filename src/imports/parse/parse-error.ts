@@ -1,4 +1,7 @@
-/** What refuses a whole import: its stable id, the public message and, where there is one, the bad field. */
+/**
+ * A problem in a body that refuses the whole import: its stable id, the public message and, if there is one, the
+ * invalid field.
+ */
 export class ParseError extends Error {
   readonly id: string;
   readonly field: string | undefined;
@@ -9,6 +12,6 @@ export class ParseError extends Error {
   }
 }
 
-/** Containers that may be open at once, the body's own braces included (contract section 4). */
+/** How deep objects and arrays may nest, including the body itself (contract section 4). */
 export const MAX_DEPTH = 64;
-export const IMPORT_DEPTH_MESSAGE = `The body nests deeper than ${MAX_DEPTH} levels.`;
+export const IMPORT_DEPTH_MESSAGE = `The body must not nest objects and arrays deeper than ${MAX_DEPTH} levels.`;

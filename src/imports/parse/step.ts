@@ -1,27 +1,30 @@
-/** What reading a body gives, whatever its format. */
+/** The output of the body parsers, the same for every format: a sequence of steps. */
 import type { ParseError } from './parse-error.ts';
 
-/** One step of reading, in body order. `org` counts the organizations of the body from 0. */
+/** One step of the parse, in body order. `org` numbers the organizations of the body from 0. */
 export type Step =
   | { type: 'timeout'; value: unknown }
-  /** `line`: where it stands, in a body of lines. */
+  /** `line`: its line number, in an NDJSON body. */
   | { type: 'orgId'; org: number; value: unknown; line?: number }
-  /** `plain`: their text holds no escape, so no string of theirs holds a control character or a lone surrogate. */
+  /**
+   * `plain`: the JSON text of these entries contains no escape, so their strings hold no control character or lone
+   * surrogate.
+   */
   | { type: 'users'; org: number; entries: unknown[]; plain: boolean }
   | { type: 'orgEnd'; org: number; hasId: boolean }
   | { type: 'unknown'; path: string }
   | { type: 'error'; error: ParseError }
   | { type: 'end'; hasDataOrgs: boolean; hasOrgs: boolean; hasTimeout: boolean };
 
-/** What reads a body: the parser of `dataOrgs`, or of another format with the same steps. */
+/** A parser of import bodies: of `dataOrgs` JSON, or of NDJSON. */
 export interface BodyParser {
-  /** What stands before the fields of an entry in the paths of warnings. */
+  /** The prefix of an entry's fields in the paths of warnings. */
   readonly entryPath: string;
-  /** Takes the next bytes; answers what could be read from them. After an `error` step nothing more comes. */
+  /** Takes the next bytes; returns the steps that they complete. After an `error` step there are no more. */
   push(chunk: Buffer): Step[];
-  /** The body is over; the last step is `end` or `error`. */
+  /** Ends the body; the last step is `end` or `error`. */
   end(): Step[];
 }
 
-/** One entry may not be larger, as it is held whole. */
+/** The most bytes of one entry, which is held in memory as a whole. */
 export const MAX_ENTRY_BYTES = 8 * 2 ** 20;

@@ -1,15 +1,16 @@
 /**
- * Finds where the entries of `humanUsers` end, in bytes, so that whole runs of entries go to the engine's own JSON.parse.
+ * Finds the byte positions where the entries of `humanUsers` end, so that JSON.parse can read runs of whole entries at
+ * once.
  *
- * Guarantee: looks at each byte once, over any split into chunks; holds no text of its own. What lies between two
- * boundaries is judged by JSON.parse, so this scanner only has to know strings and nesting.
+ * Guarantee: reads each byte once, however the body is split into chunks; holds no text. JSON.parse validates the text
+ * between two boundaries, so this scanner has to recognise only strings and nesting.
  */
 import { MAX_DEPTH } from './parse-error.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** 1: quote, 2: opens, 3: closes, 4: comma, 0: all else. */
+/** 1: quote, 2: opening bracket, 3: closing bracket, 4: comma, 0: anything else. */
 const CLASS = new Uint8Array(256);
 CLASS[QUOTE] = 1;
 CLASS['{'.charCodeAt(0)] = 2;
@@ -19,7 +20,7 @@ CLASS[']'.charCodeAt(0)] = 3;
 CLASS[','.charCodeAt(0)] = 4;
 
 export interface Scan {
-  /** Where to go on in the buffer; may lie past its end when an escape was cut. */
+  /** Where to continue in the buffer; may lie past its end when an escape is split between chunks. */
   position: number;
   /** Containers open inside the array. */
   depth: number;
@@ -28,7 +29,7 @@ export interface Scan {
   lastComma: number;
   /** Position of the `]` that ends the array, or -1. */
   end: number;
-  /** The nesting passed 64 levels in the entry after `lastComma`; the scan is over. */
+  /** The entry after `lastComma` nests deeper than 64 levels; the scan is over. */
   tooDeep: boolean;
 }
 
@@ -38,7 +39,8 @@ export function startScan(position: number): Scan {
 }
 
 /**
- * Moves `scan` on to the end of the buffer, of the array, or of what may be nested, whichever comes first.
+ * Advances `scan` to the end of the buffer, to the end of the array, or to a value nested too deep, whichever comes
+ * first.
  * @param outer containers open around and including the array
  */
 export function advance(scan: Scan, buffer: Uint8Array, outer: number): void {
@@ -46,7 +48,7 @@ export function advance(scan: Scan, buffer: Uint8Array, outer: number): void {
   const room = MAX_DEPTH - outer;
   let { position: i, depth, inString, lastComma } = scan;
   while (i < length) {
-    // Most bytes are in strings: a loop of their own for them.
+    // Most bytes are in strings, so they have a loop of their own.
     while (inString && i < length) {
       const c = buffer[i++] as number;
       if (c === QUOTE) inString = false;
@@ -86,7 +88,10 @@ export function advance(scan: Scan, buffer: Uint8Array, outer: number): void {
   scan.lastComma = lastComma;
 }
 
-/** Whether more than `room` containers lie within one another in a value, it included; of a name that comes twice the last one's. */
+/**
+ * Whether a parsed value nests more than `room` containers, itself included. Of a repeated key only the last value
+ * counts.
+ */
 export function nestsDeeper(value: unknown, room: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (room === 0) return true;

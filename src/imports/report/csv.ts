@@ -1,10 +1,10 @@
-/** CSV as RFC 4180 writes it, safe to open in a spreadsheet. */
+/** Writes CSV (RFC 4180) that is safe to open in a spreadsheet. */
 
 const NEEDS_QUOTES = /[",\r\n]/;
-/** A spreadsheet would take such a cell for a formula (OWASP, "CSV Injection"); also in their full-width forms. */
+/** A spreadsheet would read such a cell as a formula (OWASP, "CSV Injection"); includes the full-width forms. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
-/** One record, its line break included. A cell that a spreadsheet would compute begins with an apostrophe. */
+/** One record with its line break. A cell that a spreadsheet would compute gets a leading apostrophe. */
 export function csvRecord(cells: readonly (string | number)[]): string {
   return `${cells.map(cell).join(',')}\r\n`;
 }

@@ -1,8 +1,8 @@
 /**
- * What was sent of a user, as an entry of `humanUsers` that can be mended and sent again.
+ * Rebuilds the entry of `humanUsers` that was sent for a user, so that the caller can correct it and send it again.
  *
- * Guarantee: a plain password leaves here as a hash only, and is one in the database from then on; what the entry left open
- * is left open. If we die between hashing and storing the hash, the next report makes another.
+ * Guarantee: a plain password is returned only as a hash, which also replaces it in the database; fields that the
+ * original entry omitted stay omitted. On crash between hashing and storing the hash, the next report makes a new one.
  */
 import { GENDERS } from '../../fields/fields.ts';
 import { type HashDeps, hashItem } from '../run/hash-item.ts';
@@ -11,17 +11,17 @@ import type { PayloadRow } from './payload-pages.ts';
 
 type Part = Record<string, unknown>;
 
-/** The entry as it could be sent again; one that was invalid as it was, save for secrets. */
+/** The entry as it can be sent again. An invalid entry is returned as it was sent, except for secrets. */
 export async function entryOf(deps: HashDeps, importId: string, row: PayloadRow): Promise<unknown> {
-  if (row.entry_sealed !== null) return mendable(deps, importId, row.ordinal, row.entry_sealed);
+  if (row.entry_sealed !== null) return invalidEntry(deps, importId, row.ordinal, row.entry_sealed);
   const hash = row.password_sealed === null ? row.password_hash : await hashItem(deps, importId, row.ordinal);
   const user = userOf(row, hash);
   const entry: Part = { userId: row.user_id, state: `USER_STATE_${row.user_state.toUpperCase()}`, user };
-  for (const part of [entry, user, user.profile, user.email, user.phone]) leaveOut(part, openFields(row));
+  for (const part of [entry, user, user.profile, user.email, user.phone]) omit(part, omittedFields(row));
   return entry;
 }
 
-async function mendable(deps: HashDeps, importId: string, ordinal: number, sealed: string): Promise<unknown> {
+async function invalidEntry(deps: HashDeps, importId: string, ordinal: number, sealed: string): Promise<unknown> {
   const entry = unsealEntry(sealed, deps.secrets);
   if (await hashPassword(entry, deps.hash)) {
     await deps.pool.query(
@@ -55,20 +55,23 @@ function userOf(row: PayloadRow, hash: string | null): Part {
   };
 }
 
-/** What the entry left open, where that is known; elsewhere what means the same if it is left open. */
-function openFields(row: PayloadRow): readonly string[] {
+/**
+ * The fields that the entry omitted, if known; otherwise those that hold their default, so omitting them means the
+ * same.
+ */
+function omittedFields(row: PayloadRow): readonly string[] {
   if (row.extras?.unsaid) return row.extras.unsaid;
-  const usual = {
+  const hasDefault = {
     state: row.user_state === 'active',
     nickName: row.nick_name === '',
     preferredLanguage: row.preferred_language === '',
     gender: row.gender === 0,
     passwordChangeRequired: !row.password_change_required,
   };
-  return Object.entries(usual).flatMap(([field, isUsual]) => (isUsual ? [field] : []));
+  return Object.entries(hasDefault).flatMap(([field, isDefault]) => (isDefault ? [field] : []));
 }
 
-function leaveOut(part: unknown, fields: readonly string[]): void {
+function omit(part: unknown, fields: readonly string[]): void {
   if (typeof part !== 'object' || part === null) return;
   for (const field of fields) delete (part as Part)[field];
 }

@@ -1,6 +1,7 @@
 /**
- * The items of an import that could be sent again, page by page: those that neither succeeded nor lost what was sent.
- * Guarantee: memory is bounded by a page plus its last entry, however large entries are.
+ * Reads, page by page, the items of an import that can be sent again: pending and failed ones whose data is still
+ * stored.
+ * Guarantee: memory is bounded by one page plus its last entry, however large entries are.
  */
 
 import type { PendingItem } from '../items.ts';
@@ -34,8 +35,9 @@ export interface PayloadRow {
   extras: PendingItem['extras'];
 }
 
-// Only what may be large is measured, and none of it read for that; the rest of a row has limits. What PostgreSQL has
-// compressed may be 256 times as large at most. An array, and not a join: the planner knows little of rows just copied in.
+// Measures only the columns that may be large, without reading them; the other columns have limits. A value that
+// PostgreSQL has compressed is at most 256 times as large. Uses an array instead of a join, because the planner has no
+// statistics yet for rows that were just copied in.
 const PAGE = `
 with sized as (
   select ordinal, sum(bytes) over (order by ordinal) - bytes as before from (
@@ -50,7 +52,7 @@ with sized as (
 select * from import_items
 where import_id = $1 and ordinal >= $2 and ordinal < $3 and ordinal = any (array(select ordinal from sized where before < ${PAGE_BYTES})) order by ordinal`;
 
-/** In body order. @param state of the items, as the table has it; absent: all that are left */
+/** In body order. @param state of the items, as stored; absent: all that can be sent again */
 export async function* payloadRows(
   { pool }: Pick<HashDeps, 'pool'>,
   of: { importId: string; total: number },

@@ -1,9 +1,9 @@
 /**
- * The report: all users of an import, as NDJSON, as CSV, or as a body to mend and send again.
+ * The report: all users of an import, as NDJSON, as CSV, or as a `dataOrgs` body to correct and send again.
  *
- * Guarantee: read page by page as fast as the client takes it, in memory that does not grow with the import, and without
- * a transaction that stays open meanwhile: of an import that still runs each user stands there once, in the state that
- * it has when its page is read. If we die in the middle the connection breaks, and the client sees that it has not all.
+ * Guarantee: pages are read as fast as the client takes them, memory does not grow with the import, and no transaction
+ * stays open. Each user of a running import appears once, in the state they have when their page is read.
+ * On crash: the connection breaks, so the client can tell that the report is incomplete.
  */
 import type { FieldViolation } from '../../errors.ts';
 import { storedState } from '../item-states.ts';
@@ -19,10 +19,10 @@ export type ReportFormat = (typeof FORMATS)[number];
 
 const PAGE = 500;
 const CHUNK_CHARS = 65_536;
-/** What is there goes out after this time, as hashing may make the next entry late. */
+/** Send what is ready after this time, as hashing a password may delay the next entry. */
 const CHUNK_MS = 1000;
 
-/** @param state one of ITEM_STATES; absent: all of them, and of `dataorgs` all that could be sent again */
+/** @param state one of ITEM_STATES; absent: all items, or for `dataorgs` all that can be sent again */
 export function reportText(
   deps: HashDeps,
   of: ImportResult,
@@ -63,7 +63,7 @@ async function* csv(deps: HashDeps, of: ImportResult, state: string | undefined)
   }
 }
 
-/** Organizations in the order of their users. */
+/** Organizations appear in the order of their users. */
 async function* dataOrgs(deps: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<string> {
   const stored = storedState(of, state);
   const orgs = await orgsOf(deps.pool, of.importId);
@@ -80,7 +80,7 @@ async function* dataOrgs(deps: HashDeps, of: ImportResult, state: string | undef
   yield `${org === undefined ? '' : ']}'}]},"timeout":${JSON.stringify(of.timeout)}}\n`;
 }
 
-/** Puts pieces together, as each costs its way through HTTP. */
+/** Joins small pieces into chunks, as every write to the HTTP response has a cost. */
 async function* inChunks(pieces: AsyncIterable<string>): AsyncIterable<string> {
   let chunk = '';
   let since = Date.now();

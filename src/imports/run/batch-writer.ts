@@ -1,38 +1,42 @@
 /**
- * Group commit: the jobs that run in this process share one statement per batch and import.
+ * Group commit: the jobs that run in this process share one SQL statement per batch and import.
  *
- * A batch leaves as soon as a place is free; what arrives meanwhile makes the next one, so a lone job does not linger. Right
- * after a batch of several the next waits a few milliseconds to fill, as the jobs that follow come in small groups and a
- * statement costs the same for one as for fifty. The worker's concurrency bounds batches and is the back-pressure.
- * Guarantee: a job's promise settles after the commit that decided it; an item that two jobs bring is written once. A fault
- * of the connection is tried again until it passes. A row that PostgreSQL refuses fails alone, found by halving the batch; so
- * do rows that are not written for a reason that nobody knows, after a few tries: no fault of ours holds an import up.
- * If we die here the statement is undone or was whole; the jobs' locks run out and the jobs come again.
+ * A batch starts as soon as a slot is free; jobs that arrive meanwhile form the next batch, so a lone job never waits.
+ * After a batch of several jobs the next one waits a few milliseconds to fill, as further jobs arrive in small groups
+ * and a statement costs the same for one item as for fifty. The worker's concurrency limits the size of batches and
+ * provides back-pressure.
+ * Guarantee: a job's promise settles after the commit that decided its outcome; an item that two jobs bring is written
+ * once. Connection errors are retried until they pass. A row that PostgreSQL refuses fails alone, found by halving the
+ * batch. So does a row that fails for an unknown reason, after a few attempts: a bug of ours cannot block an import.
+ * On crash: the statement is rolled back or was committed; the jobs' locks expire and the jobs are processed again.
  */
 
-/** What became of one job. */
+/** The outcome of one job. */
 export type Outcome =
-  /** Its item is settled, by this batch or one before, or the import does not run: nothing is left to do. */
+  /** The item is settled, by this batch or an earlier one, or the import does not run: nothing is left to do. */
   | 'done'
-  /** Its item holds a sealed password that must be hashed first. */
+  /** The item has a plain password (stored encrypted) that must be hashed first. */
   | 'needs-hash';
 
-/** What the writer asks of the database; given so that tests can make it fail. */
+/** What the writer needs of the database; an interface so that tests can make it fail. */
 export interface BatchStore {
   /**
-   * Settles what it can; answers the ordinals that still hold a sealed password.
+   * Settles the items it can; returns the ordinals of those whose plain password must be hashed first.
    * @param ordinals ascending, each once
    * @throws BatchFault
    */
   write(importId: string, ordinals: number[]): Promise<number[]>;
-  /** Fails one item that cannot be written, because of the fault. */
+  /** Settles one item that cannot be written as failed, with an error that fits the fault. */
   poison(importId: string, ordinal: number, fault: BatchFault): Promise<void>;
 }
 
-/** Of the import, of the connection, of a row, or nobody knows: an error of this program, for one. */
+/**
+ * The import does not run; the connection failed; PostgreSQL refused a row; anything else, such as a bug of this
+ * program.
+ */
 export type FaultOfBatch = 'not-running' | 'retry' | 'data' | 'other';
 
-/** Why a batch did not go through, so that the writer knows what to do next. */
+/** Why a batch was not written, so that the writer knows what to do next. */
 export class BatchFault extends Error {
   readonly kind: FaultOfBatch;
   constructor(kind: FaultOfBatch, cause: unknown) {
@@ -42,22 +46,22 @@ export class BatchFault extends Error {
 }
 
 export interface BatchWriterSettings {
-  /** Most items in one statement. */
+  /** The most items in one statement. */
   maxBatch: number;
-  /** Statements under way at once, over all imports. */
+  /** The most statements that run at once, over all imports. */
   maxFlushes: number;
-  /** Statements under way at once for one import; its row's lock lets only one commit at a time. */
+  /** The most statements that run at once for one import; the lock on its row lets only one commit at a time. */
   maxFlushesPerImport: number;
-  /** After a batch of several, the next one leaves with this many items or this long after its first. */
+  /** After a batch of several items, the next one starts with this many items or this long after its first. */
   fill: { items: number; ms: number };
-  /** Waits before a retry: doubles from the first to the last. */
+  /** Delays before a retry: doubled each time, from `first` up to `last`. */
   retryMs: { first: number; last: number };
   onFault?: (fault: BatchFault) => void;
 }
 
 export interface BatchWriter {
   add(importId: string, ordinal: number): Promise<Outcome>;
-  /** No further retries: what cannot be written now is rejected, and its job comes again elsewhere. */
+  /** Stops retrying: an item that cannot be written now is rejected, and another worker processes its job again. */
   stop(): void;
 }
 
@@ -70,15 +74,15 @@ interface Waiting {
 interface Lane {
   waiting: Waiting[];
   flushes: number;
-  /** Runs while `waiting` may still fill. */
+  /** Set while the lane waits for more items. */
   filling: NodeJS.Timeout | undefined;
-  /** The filling is over: what waits leaves as it is. */
+  /** The time to fill is over: the waiting items are written as they are. */
   filled: boolean;
 }
 
-/** How often a batch is tried that fails for a reason that nobody knows, before it is halved. */
+/** How often a batch that fails for an unknown reason is attempted before it is halved. */
 const TRIES = 5;
-/** Jobs of a running import follow a batch within this time, in milliseconds. */
+/** The jobs of a running import follow a batch within this time, in milliseconds. */
 const BUSY_MS = 50;
 
 export function createBatchWriter(store: BatchStore, settings: BatchWriterSettings): BatchWriter {
@@ -86,7 +90,7 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
   let flushes = 0;
   let stopped = false;
   let scheduled = false;
-  /** Until then, in milliseconds, more jobs are likely to come: the last batch held several. */
+  /** Until this time, in milliseconds, more jobs are likely to come, as the last batch had several items. */
   let busyUntil = 0;
 
   function schedule(): void {
@@ -111,7 +115,7 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
           lane.flushes--;
           flushes--;
           if (batch.length > 1) busyUntil = performance.now() + BUSY_MS;
-          // To the end of the line, so that imports take turns.
+          // The import goes to the end of the line, so that imports take turns.
           lanes.delete(importId);
           if (lane.waiting.length > 0 || lane.flushes > 0) lanes.set(importId, lane);
           schedule();
@@ -120,7 +124,7 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
     }
   }
 
-  /** Whether the lane's next batch had better wait for more. */
+  /** Whether the lane's next batch should wait for more items. */
   function isFilling(lane: Lane): boolean {
     if (lane.filled || stopped || lane.waiting.length >= settings.fill.items || performance.now() > busyUntil) {
       clearTimeout(lane.filling);
@@ -135,7 +139,7 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
     return true;
   }
 
-  /** @param tries for faults that nobody knows */
+  /** @param tries attempts for faults with an unknown reason */
   async function flush(importId: string, batch: Waiting[], tries = TRIES): Promise<void> {
     batch.sort((a, b) => a.ordinal - b.ordinal);
     let left = tries;
@@ -152,7 +156,7 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
 
   async function attempt(importId: string, batch: Waiting[]): Promise<BatchFault | undefined> {
     try {
-      // A job whose lock was lost may come to the same worker again, while its first run still waits here.
+      // A job that lost its lock may come to the same worker again while its first run still waits here.
       const ordinals = [...new Set(batch.map((w) => w.ordinal))];
       const sealed = new Set(await store.write(importId, ordinals));
       for (const w of batch) w.resolve(sealed.has(w.ordinal) ? 'needs-hash' : 'done');

@@ -1,18 +1,14 @@
-/** What an item fails with when its user exists, or may not be changed. */
+/** The errors of an item whose user already exists, or must not be changed. */
 import { errorBody } from '../../errors.ts';
 
 export const ERRORS = {
-  idTaken: errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'A user with this userId exists already.'),
+  idTaken: errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'A user with this userId already exists.'),
   nameTaken: errorBody(
     'ALREADY_EXISTS',
     'USER-NAME-TAKEN',
-    'A user with this user name exists in the organization already.',
+    'A user with this user name already exists in the organization.',
   ),
-  twice: errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'The user stands in this import already.'),
-  mayDoMore: errorBody('PERMISSION_DENIED', 'AUTH-PERMISSION', 'The user may do more than the caller of the import.'),
-  stopsOwner: errorBody(
-    'FAILED_PRECONDITION',
-    'IMPORT-IAM-OWNER',
-    'An import neither locks nor deactivates an IAM_OWNER.',
-  ),
+  twice: errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'This user appears earlier in this import.'),
+  mayDoMore: errorBody('PERMISSION_DENIED', 'AUTH-PERMISSION', 'The caller is not allowed to modify this user.'),
+  stopsOwner: errorBody('FAILED_PRECONDITION', 'IMPORT-IAM-OWNER', 'An import cannot lock or deactivate an IAM_OWNER.'),
 } as const;

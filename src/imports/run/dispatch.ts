@@ -1,41 +1,47 @@
 /**
- * Hands pending items to the queue, one job each: the next slice of the next import, never more than a window of each.
+ * Adds pending items to the queue, one job each: a slice of each import in turn, with at most a window of jobs per
+ * import in the queue at a time.
  *
- * Guarantee: the queue's size does not depend on the import's; imports take turns, who has least in the queue first, and
- * the first jobs of an import go before all that waits, so that a small one is not kept by the windows of large ones.
- * If we die between adding jobs and moving the cursor the same slice is added again: the jobs have the same ids, and an
- * item settles once whatever happens.
+ * Guarantee: the size of the queue does not depend on the size of an import. Scheduling is fair: the import with the
+ * fewest queued jobs comes first, and an import's first 100 jobs jump the queue, so small imports are not stuck behind
+ * large ones.
+ * On crash between adding jobs and moving the cursor: the same slice is added again, under the same job ids, and an
+ * item settles only once.
  */
 import type { Db, Pool } from '../../db/pool.ts';
 import type { Queues } from '../../queue/queues.ts';
 import type { ItemPointer, Special } from '../job.ts';
 
 export interface DispatchSettings {
-  /** Most jobs of one import in the queue. */
+  /** The most jobs of one import in the queue. */
   window: number;
-  /** Most jobs added for one import before the next has its turn. */
+  /** The most jobs added for one import before the next import has its turn. */
   slice: number;
 }
 
-/** Jobs of an import that wait behind nothing: more than a person types, less than could keep others out. */
+/** How many jobs of an import jump the queue: more than a person types by hand, too few to hold up other imports. */
 const HEAD_START = 100;
 
-/** Jobs added since the cursor was last set, without those whose items have settled; of `imports i`, `import_dispatch d`. */
+/**
+ * SQL over `imports i` and `import_dispatch d`: jobs added since the cursor was last reset, minus items settled since
+ * then.
+ */
 export const IN_QUEUE = 'd.dispatched - (i.succeeded + i.skipped + i.failed + i.undone - d.settled_before)';
 
 interface Dispatchable {
   import_id: string;
   next_ordinal: number;
   generation: number;
-  /** Jobs added since the cursor was last set. */
+  /** Jobs added since the cursor was last reset. */
   dispatched: number;
   in_queue: number;
   mode: Special | null;
 }
 
 /**
- * One round over all running imports. (`offset 0`: their cursors are looked up, and never joined with all the others'.)
- * @returns how many imports are running with items still to hand out, and how many jobs were added
+ * One round over all running imports. (`offset 0` makes PostgreSQL look up their cursors instead of joining the whole
+ * table.)
+ * @returns how many running imports had items left to dispatch, and how many jobs were added
  */
 export async function dispatchRound(
   deps: { pool: Pool; queues: Queues },
@@ -53,7 +59,7 @@ export async function dispatchRound(
   let added = 0;
   for (const row of rows) {
     const room = Math.min(settings.slice, settings.window - row.in_queue);
-    // Small top-ups cost a round trip each; wait until there is room for a good part of a slice.
+    // Each top-up costs a round trip, so wait until there is room for at least half a slice.
     if (room >= Math.min(settings.slice, settings.window) / 2) added += await dispatchSlice(deps, row, room);
   }
   return { open: rows.length, added };
@@ -79,7 +85,7 @@ async function dispatchSlice(
   return ordinals.length;
 }
 
-/** The job of one item. Its id is neither all digits nor holds a colon, as BullMQ asks. */
+/** The job of one item. BullMQ requires that its id is not all digits and contains no colon. */
 export function pointerJob(
   importId: string,
   ordinal: number,
@@ -101,9 +107,10 @@ async function pendingFrom(pool: Pool, importId: string, from: number, limit: nu
 }
 
 /**
- * Lets the dispatcher start over with what is still pending.
- * @param newJobs under new job ids, as after a resume: jobs of before may still be about to end without effect, or held by a
- *   worker that cannot write. When jobs were lost the ids stay, so that one that still exists is not doubled.
+ * Makes the dispatcher start again with the items that are still pending.
+ * @param newJobs true uses new job ids, as after a resume: the old jobs may be about to end without effect, or be held
+ *   by a worker that cannot write. False keeps the ids, as after lost jobs, so that a job that still exists is not
+ *   added twice
  */
 export async function resetCursor(db: Db, importId: string, newJobs: boolean): Promise<void> {
   await db.query(

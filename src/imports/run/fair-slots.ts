@@ -1,25 +1,26 @@
 /**
- * Imports take turns at what only so many can have at once: the threads that hash passwords.
+ * Fair scheduling (round robin over imports) of a limited resource: the threads that hash passwords.
  *
- * Guarantee: work is done in order within an import, and an import with little to do waits for at most one piece of each
- * other one, however much those have waiting. Held in memory; if we die here the jobs behind the work come again.
+ * Guarantee: the work of one import runs in order, and an import with little work waits for at most one piece of work
+ * of each other import, however much they have waiting. Kept in memory. On crash: the jobs that need the work are
+ * processed again.
  */
 
 export interface FairSlots {
-  /** Does `work` when it is the import's turn. */
+  /** Runs `work` when it is the import's turn. */
   run<T>(importId: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** @param atOnce pieces of work under way, over all imports */
+/** @param atOnce how many pieces of work may run at once, over all imports */
 export function createFairSlots(atOnce: number): FairSlots {
-  /** By import, whose turn is next first. */
+  /** The waiting work by import, in the order of their turns. */
   const waiting = new Map<string, (() => void)[]>();
-  let underWay = 0;
+  let running = 0;
 
   function next(): void {
     for (const [importId, starts] of waiting) {
-      if (underWay >= atOnce) return;
-      underWay++;
+      if (running >= atOnce) return;
+      running++;
       const start = starts.shift() as () => void;
       waiting.delete(importId);
       if (starts.length > 0) waiting.set(importId, starts);
@@ -38,7 +39,7 @@ export function createFairSlots(atOnce: number): FairSlots {
       try {
         return await work();
       } finally {
-        underWay--;
+        running--;
         next();
       }
     },

@@ -1,6 +1,6 @@
 /**
- * The plain password of an item becomes a hash, and its sealed form is erased with it.
- * If we die here the sealed form is still there, and the next one who needs the hash makes it.
+ * Replaces the encrypted plain password of an item by its hash.
+ * On crash: the encrypted password is still there, and the next process that needs the hash makes it.
  */
 import type { Pool } from '../../db/pool.ts';
 import type { Secrets } from '../../secrets.ts';
@@ -12,7 +12,7 @@ export interface HashDeps {
   hash(plain: string): Promise<string>;
 }
 
-/** The item's hash, which is made if there is only a password; null when it has neither. */
+/** The item's hash, made from its password if necessary; null when the item has neither. */
 export async function hashItem(deps: HashDeps, importId: string, ordinal: number): Promise<string | null> {
   const { rows } = await deps.pool.query<{ password_sealed: string | null; password_hash: string | null }>(
     'select password_sealed, password_hash from import_items where import_id = $1 and ordinal = $2',

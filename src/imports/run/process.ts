@@ -1,9 +1,9 @@
 /**
- * One job, from pointer to outcome: write with the batch; if the item holds a plain password, hash it in a thread and
- * write then.
+ * Processes one job: writes its item as part of a batch. If the item has a plain password, hashes it in a thread first
+ * and then writes the item.
  *
- * Guarantee: when this resolves the item is settled or the import does not run. A password that cannot be hashed fails its
- * item after a few tries. If we die here the job comes again.
+ * Guarantee: when this resolves, the item is settled or the import does not run. A password that cannot be hashed fails
+ * its item after a few attempts. On crash: the job is processed again.
  */
 
 import type { Pool } from '../../db/pool.ts';
@@ -28,14 +28,17 @@ export interface ProcessDeps {
   slots: FairSlots;
   writer: BatchWriter;
   special?: Record<Special, BatchWriter>;
-  /** Is told why a password was not hashed. */
+  /** Called with the reason when a password could not be hashed. */
   onFault?: (fault: BatchFault) => void;
 }
 
-/** How often a password is hashed that fails for another reason than the connection. */
+/** How often hashing a password is attempted when it fails for a reason other than the connection. */
 const HASH_TRIES = 3;
 
-/** @throws what the writer could not get written before it was stopped; a lost connection while a password was hashed */
+/**
+ * @throws when the writer was stopped before the item was written, or the connection was lost while a password was
+ *   hashed
+ */
 export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, m: mode }: ItemPointer): Promise<void> {
   const writer = writerFor(deps, mode);
   const outcome = await writer.add(importId, ordinal);
@@ -56,21 +59,21 @@ export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, 
   await writer.add(importId, ordinal);
 }
 
-/** Classes of SQLSTATE that refuse the connection itself, as during a failover: that says nothing about the users. */
-const NOT_LET_IN = /^(?:28|3D)/;
+/** Classes of SQLSTATE that refuse the connection itself, as during a failover. They say nothing about the users. */
+const CONNECTION_REFUSED = /^(?:28|3D)/;
 
 function faultOf(error: unknown): BatchFault {
-  return new BatchFault(NOT_LET_IN.test(sqlState(error) ?? '') ? 'retry' : faultKind(error), error);
+  return new BatchFault(CONNECTION_REFUSED.test(sqlState(error) ?? '') ? 'retry' : faultKind(error), error);
 }
 
-/** Never another one than was asked for: what a dry run writes is not for keeps. */
+/** The writer of this mode. Never falls back to another writer: a dry run must not write for real. */
 function writerFor({ writer, special }: ProcessDeps, mode: Special | undefined): BatchWriter {
   const found = mode === undefined ? writer : special?.[mode];
   if (!found) throw new Error(`no writer for ${mode}`);
   return found;
 }
 
-/** The batch writer's store on PostgreSQL, for the usual import and for one that skips users who exist. */
+/** The batch writer's store in PostgreSQL, for default imports and for imports that skip existing users. */
 export function batchStore(pool: Pool, settings: { codeTtlMs: number }, rule: 'fail' | 'skip' = 'fail'): BatchStore {
   const write = (importId: string, ordinals: number[], by: BatchRule) =>
     writeBatch(pool, importId, ordinals, settings, by);
@@ -81,7 +84,7 @@ export function batchStore(pool: Pool, settings: { codeTtlMs: number }, rule: 'f
   });
 }
 
-/** Tells the faults of a write apart, so that the batch writer knows what to do next. */
+/** Classifies the errors of a write, so that the batch writer knows what to do next. */
 export function storeOf(pool: Pool, write: BatchStore['write']): BatchStore {
   return {
     async write(importId, ordinals) {
@@ -104,7 +107,13 @@ async function sealedOf(pool: Pool, importId: string, ordinals: number[]): Promi
   return rows.map((r) => r.ordinal);
 }
 
-const REFUSED = JSON.stringify(errorBody('INTERNAL', 'IMPORT-USER-REFUSED', 'The database refused this user.'));
+const REFUSED = JSON.stringify(
+  errorBody(
+    'INTERNAL',
+    'IMPORT-USER-REFUSED',
+    'The database refused this user. The log of the workers contains the reason.',
+  ),
+);
 const BROKEN = JSON.stringify(
   errorBody(
     'INTERNAL',
@@ -113,7 +122,7 @@ const BROKEN = JSON.stringify(
   ),
 );
 
-/** Settles one item as failed, with the same guard as a batch. */
+/** Settles one item as failed, under the same guard as a batch: only while the import runs. */
 async function failItem(pool: Pool, importId: string, ordinal: number, error: string): Promise<void> {
   await pool.query(
     `with failed as (

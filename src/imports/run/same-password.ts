@@ -1,11 +1,12 @@
 /**
- * A plain password that an import sends for somebody who exists: mostly the one that the user has, and then no change.
- * Holds nothing; if we die here the sealed password is still there.
+ * Hashes the plain password that an import sends for an existing user. It is often the user's current password; the
+ * result is then their current hash, so that the update changes nothing. Keeps no state. On crash: the encrypted
+ * password is still in the item.
  */
 import type { Pool } from '../../db/pool.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 
-/** The user's own hash when it is that of the password, else a new one. */
+/** The user's current hash if it is a hash of this password, else a new hash. */
 export async function hashUnlessSame(
   { pool, hasher }: { pool: Pool; hasher: Hasher },
   importId: string,
@@ -17,7 +18,7 @@ export async function hashUnlessSame(
   return hasher.hash(plain);
 }
 
-/** Of whom targetId of existing/candidates.ts finds. */
+/** The hash of the user that `targetId` of existing/candidates.ts finds. */
 async function currentHash(pool: Pool, importId: string, ordinal: number): Promise<string | null> {
   const { rows } = await pool.query<{ hash: string | null }>(
     `select coalesce(

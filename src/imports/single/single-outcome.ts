@@ -1,6 +1,6 @@
 /**
- * What became of a single import: waits until its item is settled or its deadline has passed.
- * If we die here the import goes on without us; nothing but an answer is lost.
+ * The outcome of a single import: waits until its item is settled or its deadline has passed.
+ * On crash: the import continues without this process; only the answer is lost.
  */
 import { type Details, details } from '../../db/events.ts';
 import { ApiError, type ErrorBody, STATUS, type StatusName } from '../../errors.ts';
@@ -19,8 +19,8 @@ interface Outcome {
 }
 
 /**
- * The user that the import of one item wrote.
- * @throws ApiError what the item failed with; 504 when its time was over first, and then it never will be written
+ * Waits for the user that the import of one item writes.
+ * @throws ApiError the item's error; 504 when its deadline passed first, and then the user is never written
  */
 export async function waitForUser(
   deps: ImportDeps & { signal: ImportSignal },

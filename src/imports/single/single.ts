@@ -1,9 +1,10 @@
 /**
- * Import of one user (interface.md 4.5): an import of one item, through the same queue and the same writer.
+ * Import of one user (interface.md 4.5): an import with a single item, through the same queue and the same writer.
  *
- * Guarantee: 200 when the user is written and readable from every process; 504 at the server's timeout only if he is not,
- * and then he never will be: the deadline is the import's own, held by the guard of every batch.
- * If we die here the job is in the queue and the import runs to its end or its deadline; the caller may look the user up.
+ * Guarantee: answers 200 when the user is written and readable from every process; 504 at the server's timeout only if
+ * they are not written, and then they never will be, as every batch checks the import's deadline before it commits.
+ * On crash: the job is in the queue, and the import runs until it ends or its deadline passes; the caller can look up
+ * the user.
  */
 
 import type { Caller } from '../../access/caller.ts';
@@ -35,7 +36,7 @@ with imported as (
 org as (
   insert into import_orgs (import_id, org_index, org_id, total) select id, 0, resource_owner, 1 from imported
 ),
--- The caller's process hands the job out itself; the rescuer does should it be lost.
+-- This process adds the job itself; if the job is lost, the rescuer dispatches it again.
 dispatch as (
   insert into import_dispatch (import_id, next_ordinal, dispatched) select id, 1, 1 from imported
 ),
@@ -47,9 +48,9 @@ select id from imported`;
 
 /**
  * @param body the single-import body, anything JSON can hold
- * @param keyed with the hash of the whole body, when the caller sent a key
- * @throws ApiError 400 naming every bad field, 404 without such an organization, 409 for a conflict or for a key that stands
- *   for another request, 504 at the timeout
+ * @param keyed the idempotency key with the hash of the whole body, if the caller sent a key
+ * @throws ApiError 400 naming every invalid field, 404 when the organization does not exist, 409 for a conflict or for
+ *   a key that was used for a different request, 504 at the timeout
  */
 export async function importOne(
   deps: ImportDeps & { signal: ImportSignal },
@@ -66,11 +67,11 @@ export async function importOne(
   const withWarnings = unknown.length > 0 ? { warnings: unknown } : {};
   if (keyed) return importKeyed(deps, values, keyed, withWarnings);
   const importId = await create(deps.pool, values);
-  void handOut(deps, importId);
+  void enqueue(deps, importId);
   return { ...(await waitForUser(deps, importId)), ...withWarnings };
 }
 
-/** The same with a key: an equal request that was first is waited for, and its answer is ours. */
+/** The same with an idempotency key: if an equal request came first, waits for it and returns its answer. */
 async function importKeyed(
   deps: ImportDeps & { signal: ImportSignal },
   values: unknown[],
@@ -96,7 +97,7 @@ async function createKeyed(
       await claimKey(db, keyed, requestHash, created);
       return created;
     });
-    void handOut(deps, importId);
+    void enqueue(deps, importId);
     return { importId, answer: null };
   } catch (error) {
     if (!(error instanceof AlreadyAccepted)) throw error;
@@ -111,14 +112,14 @@ async function create(db: Db, values: unknown[]): Promise<string> {
   return rows[0].id;
 }
 
-/** Nobody waits for it, as a queue that is silent must not delay the answer. Never throws. */
-async function handOut({ queues, pool }: ImportDeps, importId: string): Promise<void> {
+/** Adds the job to the queue. Callers do not await it, as a silent queue must not delay the answer. Never throws. */
+async function enqueue({ queues, pool }: ImportDeps, importId: string): Promise<void> {
   const added = queues.add('imports', [{ ...pointerJob(importId, 0), urgent: true }]);
-  // When the queue is away the dispatcher continues from the row; when the database is away too, the rescuer sees to it.
+  // If the queue is unavailable, the dispatcher adds the job; if the database is unavailable too, the rescuer does.
   await added.catch(() => resetCursor(pool, importId, false)).catch(() => {});
 }
 
-/** Paths of an entry are `user.email.email`; in this body the user stands alone. */
+/** Converts the path of a field in an entry, `user.email.email`, to its path in this body, `email.email`. */
 function inBody(path: string): string {
   return path.replace(/^user\.?/, '') || 'body';
 }
@@ -128,7 +129,7 @@ function invalid(error: ErrorBody): ApiError {
   const inner = violations.map((v) => ({ ...v, field: inBody(v.field) }));
   return invalidArgument(
     'IMPORT-USER-INVALID',
-    `The user has bad fields: ${inner.map((v) => v.field).join(', ')}`,
+    `The user has invalid fields: ${inner.map((v) => v.field).join(', ')}.`,
     inner,
   );
 }

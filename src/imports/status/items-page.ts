@@ -1,6 +1,6 @@
 /**
- * The users of an import, one by one, in body order.
- * Read from the database by primary key, never from the queue.
+ * Lists the items of an import (one for each user) in body order, page by page.
+ * Reads them from the database by primary key, never from the queue.
  */
 import type { Pool } from '../../db/pool.ts';
 import type { ErrorBody } from '../../errors.ts';
@@ -14,9 +14,9 @@ export interface ItemView {
   userName: string;
   state: string;
   error?: ErrorBody;
-  /** Why an undo left the user alone; one of KEPT. */
+  /** Why an undo kept the user; one of KEPT. */
   kept?: string;
-  /** What an update of a user who existed changed: names of the import's fields. */
+  /** The fields of an existing user that the import changed, by their names in the import. */
   changed?: string[];
 }
 
@@ -41,7 +41,7 @@ interface ItemRow {
   changed: string[] | null;
 }
 
-/** One page in body order; `next` is the index to go on with. */
+/** One page in body order; `next` is the index of the first item of the next page. */
 export async function readItems(
   pool: Pool,
   of: ImportResult,
@@ -84,8 +84,9 @@ interface Filter {
 const FIRST_STRETCH = 2000;
 
 /**
- * The body from an index on, in stretches each twice as long as the last, as `[from, to)`: the planner knows little of rows
- * that were just copied in, and left alone would read and sort them all for the first few.
+ * Divides the items from an index on into ranges `[from, to)`, each twice as long as the one before. The planner has no
+ * statistics yet for rows that were just copied in, and without a range would read and sort them all to find the first
+ * few.
  */
 export function* inStretches(start: number, total: number): Generator<[from: number, to: number]> {
   let from = start;
@@ -96,7 +97,7 @@ export function* inStretches(start: number, total: number): Generator<[from: num
   }
 }
 
-/** The first `limit` items from an index on that fit, in body order. */
+/** The first `limit` items from an index on that match the filter, in body order. */
 export async function scanItems(pool: Pool, of: ImportResult, limit: number, filter: Filter): Promise<ItemRow[]> {
   const found: ItemRow[] = [];
   for (const [from, to] of inStretches(filter.from, of.counts.total)) {

@@ -1,8 +1,10 @@
 /**
- * What an import looks like from outside: its result, always adding up, at a cost that does not depend on its size.
+ * The progress of an import as the API shows it. Its counts always sum to the total, and reading it costs the same
+ * whatever the size of the import.
  *
- * Guarantee: pending items of a timed-out, cancelled or undone import read as such (derived, never written to the items), and an
- * import past its deadline is ended before it is shown, so nobody is told TIMED_OUT while a commit is under way.
+ * Guarantee: pending items of a timed-out, cancelled or undone import are shown as timed out or cancelled (derived,
+ * never written to the items). An import past its deadline is ended before it is shown, so TIMED_OUT is never reported
+ * while a commit is in progress.
  */
 import { type Details, details } from '../../db/events.ts';
 import type { Pool } from '../../db/pool.ts';
@@ -25,12 +27,12 @@ export interface ImportResult {
   state: string;
   dryRun: boolean;
   timeout: string;
-  /** RFC 3339. While the import is paused it moves on with the time. */
+  /** RFC 3339. While the import is paused, it moves forward with the clock. */
   deadline: string;
   counts: Counts;
   mails: { pending: number; sent: number; failed: number };
   usersPerSecond: number;
-  /** RFC 3339, or null when it does not run or nothing is known yet. */
+  /** RFC 3339; null when the import does not run or has settled no item yet. */
   eta: string | null;
   orgs: { orgId: string; counts: Counts }[];
   details: Details;
@@ -77,43 +79,43 @@ const COLUMNS = `
        from import_orgs where import_id = i.id group by org_id) o) as orgs`;
 const SHOWN = `i.kind = 'bulk' and i.state <> 'receiving'`;
 
-/** The result without errors, success and warnings; undefined when there is no such import. */
+/** The result without `errors`, `success` and `warnings`; undefined when there is no such import. */
 export async function readProgress(pool: Pool, importId: string): Promise<ImportResult | undefined> {
   return (await readWithColumns(pool, importId, { name: 'progress', columns: '', joins: '' }))?.progress;
 }
 
-/** What else one statement reads of an import `i`: columns with a comma before them, and what they come from. */
+/** Additional columns to read with an import `i`: the columns, with a leading comma, and the joins they need. */
 export interface ExtraColumns {
-  /** Of the prepared statement. */
+  /** The name of the prepared statement. */
   name: string;
   columns: string;
   joins: string;
 }
 
-/** The same, and the row with what is beside it. */
+/** The progress, and the row with the additional columns. */
 export async function readWithColumns<Row>(
   pool: Pool,
   importId: string,
-  beside: ExtraColumns,
+  extra: ExtraColumns,
 ): Promise<{ progress: ImportResult; row: Row } | undefined> {
   if (!/^\d{1,18}$/.test(importId)) return undefined;
-  const { name, columns, joins } = beside;
+  const { name, columns, joins } = extra;
   const text = `select ${COLUMNS}${columns} from imports i ${joins} where ${SHOWN} and i.id = $1`;
   const { rows } = await pool.query<ImportRow & Row>({ name, text, values: [importId] });
   const row = rows[0];
   if (!row) return undefined;
   if (row.overdue) {
     await expireImport(pool, importId);
-    return readWithColumns(pool, importId, beside);
+    return readWithColumns(pool, importId, extra);
   }
   return { progress: toResult(row), row };
 }
 
 export interface ListQuery {
-  /** Only imports of which every organization is in this list; undefined: all. */
+  /** Only imports whose organizations are all in this list; undefined: all imports. */
   within: string[] | undefined;
   pageSize: number;
-  /** Shows imports older than this id. */
+  /** Only imports older than this id. */
   before: string | undefined;
 }
 
@@ -144,7 +146,7 @@ function toResult(row: ImportRow): ImportResult {
     deadline: row.deadline.toISOString(),
     counts: counts(row, row.state),
     mails: {
-      // Those that are held are not on their way.
+      // Held mails are not pending: they wait for `_send_mails`.
       pending: row.mails === 'held' ? 0 : row.mails_due - row.mails_sent - row.mails_failed,
       sent: row.mails_sent,
       failed: row.mails_failed,
@@ -176,7 +178,7 @@ function counts(t: Tallies, state: string): Counts {
   };
 }
 
-/** Whether nothing more happens by itself. */
+/** Whether the import has ended: nothing changes any more without a new action of a caller. */
 export function isEnded(result: ImportResult): boolean {
   return !['IMPORT_STATE_RUNNING', 'IMPORT_STATE_PAUSED', 'IMPORT_STATE_UNDOING'].includes(result.state);
 }

@@ -1,14 +1,14 @@
-/** What the result says beside counts and users: warnings, what a dry run found, and how its webhook fares. */
+/** The parts of a result in addition to counts and users: warnings, dry-run findings, webhook delivery status. */
 import type { Pool } from '../../db/pool.ts';
 import type { HashCount } from '../validate/hash-counts.ts';
 import { type ExtraColumns, type ImportResult, readWithColumns } from './progress.ts';
 
 export interface MoreResult {
   warnings: unknown[];
-  /** Of a dry run alone: hashes by scheme, and the mails that would go out by kind. */
+  /** Only for a dry run: hashes by scheme, and the number of mails that would be sent by kind. */
   hashes?: HashCount[];
   mailKinds?: { verification: number; initialisation: number };
-  /** Of an import with a webhook that has ended: the message of its last end. */
+  /** Only for an import with a webhook, once it has ended: the delivery of the most recent message. */
   webhook?: { state: string; attempts: number; lastError?: string };
 }
 
@@ -31,7 +31,7 @@ const EXTRAS: ExtraColumns = {
       where i.webhook_url is not null and w.import_id = i.id order by w.id desc limit 1) w on true`,
 };
 
-/** An import, by one statement; undefined when there is no such. */
+/** An import's progress and extras, read by one statement; undefined when there is no such import. */
 export async function readWithMore(
   pool: Pool,
   importId: string,

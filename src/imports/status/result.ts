@@ -8,7 +8,7 @@ import type { MoreResult } from './result-extras.ts';
 const MAX_ERRORS = 100;
 const MAX_SUCCESS = 1000;
 
-/** The full result: progress plus warnings and, as the ecosystem's clients read them, errors and successes. */
+/** The full result: progress and extras, plus errors and successes in the form that the ecosystem's clients read. */
 export async function readResult(
   pool: Pool,
   { progress, more }: { progress: ImportResult; more: MoreResult },
@@ -26,7 +26,7 @@ export async function readResult(
   };
 }
 
-// The index is over rows with an error: an index that names the state would make every change of state its own.
+// `error is not null` matches a partial index. An index on the state would have to be updated at every change of state.
 async function firstErrors(
   pool: Pool,
   importId: string,
@@ -40,10 +40,12 @@ async function firstErrors(
   return rows;
 }
 
-/** The ids by organization, put together by the database: a thousand rows would cost the caller more than they say. */
+/**
+ * The user ids by organization, aggregated by the database, as a thousand separate rows would cost more to transfer.
+ */
 async function firstSuccesses(pool: Pool, of: ImportResult): Promise<{ orgId: string; humanUserIds: string[] }[]> {
   const byOrg = new Map<string, string[]>();
-  // As many as there were: the rest of the import is not searched for more while it has only begun.
+  // Stop at the known number of successes, so that the rest of an import that has just begun is not searched.
   const enough = Math.min(MAX_SUCCESS, of.counts.succeeded);
   let found = 0;
   for (const [from, to] of inStretches(0, of.counts.total)) {

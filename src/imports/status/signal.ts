@@ -1,8 +1,8 @@
 /**
- * Wakes those who wait for an import's end, over all processes, by LISTEN/NOTIFY.
+ * Wakes requests that wait for the end of an import, in every process, by PostgreSQL's LISTEN/NOTIFY.
  *
- * Guarantee: a wake-up may be late or missing (a lost connection), never wrong: who waits looks at the database each
- * time and at least every POLL_MS.
+ * Guarantee: a wake-up may be late or lost (with a connection), but never gives a wrong answer: the waiting request
+ * reads the state from the database after each wake-up, and at least every POLL_MS.
  */
 import type pg from 'pg';
 import { SERVER_KEEP_ALIVE } from '../../db/limits.ts';
@@ -13,18 +13,18 @@ import { withTimeout } from '../../timeout.ts';
 const CHANNEL = 'muster_import';
 const POLL_MS = 500;
 const RECONNECT_MS = 1000;
-/** A server that is gone without a word is noticed by asking it something. */
+/** A query at this interval detects a server that disappeared without closing the connection. */
 const HEARTBEAT_MS = 15_000;
 const ANSWER_MS = 5000;
 const CLOSE_MS = 1000;
 
 export interface ImportSignal {
-  /** Resolves at the next word about the import, or after `ms` or POLL_MS, whichever is first. */
+  /** Resolves at the next notification about the import, or after `ms` or POLL_MS, whichever is first. */
   next(importId: string, ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens one connection that listens; it is opened again when it breaks. */
+/** Opens one connection that listens, and opens it again whenever it breaks. */
 export function openImportSignal(databaseUrl: string): ImportSignal {
   const waiting = new Map<string, Set<() => void>>();
   let client: pg.Client | undefined;
@@ -83,7 +83,7 @@ export function openImportSignal(databaseUrl: string): ImportSignal {
       closed = true;
       clearTimeout(timer);
       if (!client) return;
-      await withTimeout(client.end(), CLOSE_MS, 'PostgreSQL').catch(() => {}); // it may be broken already, which is as good as closed
+      await withTimeout(client.end(), CLOSE_MS, 'PostgreSQL').catch(() => {}); // it may be broken already
     },
   };
 }

@@ -1,9 +1,9 @@
 /**
- * The webhook of an import: who signs it, and what it says.
+ * The webhook of an import: the organization that signs it, and the message it sends when the import ends.
  *
- * Guarantee: signed with the secret of an organization for which the caller may import, so that nobody speaks in the name
- * of another one. The message is that of the import's end; when it runs again by then there is none, as its next end has
- * one of its own.
+ * Guarantee: the message is signed with the secret of an organization into which the caller may import, so no caller
+ * can sign for another organization. If the import runs again before the message is sent, the message is dropped: the
+ * next end of the import has its own.
  */
 import type { Request } from 'express';
 import { type Caller, requirePermission, selectedOrg } from '../../access/caller.ts';
@@ -19,7 +19,8 @@ import { isEnded, readProgress } from './progress.ts';
 
 /**
  * The URL with the organization that signs: the one that the request selects, else the caller's own.
- * @throws ApiError 403; 400 for a URL that is refused, and without a secret; 404 to an IAM_OWNER without the organization
+ * @throws ApiError 403 without the permission; 400 for a URL that is not allowed or an organization without a webhook
+ *   secret; 404, for an IAM_OWNER alone, when the organization does not exist
  */
 export async function signedWebhook(
   deps: { pool: Pool; config: Pick<Config, 'WEBHOOK_ALLOW_PRIVATE'>; secrets: Secrets },
@@ -33,19 +34,19 @@ export async function signedWebhook(
   await requireOrg(deps.pool, orgId);
   const problem = targetProblem(url, deps.config.WEBHOOK_ALLOW_PRIVATE);
   if (problem) {
-    throw invalidArgument('IMPORT-QUERY', `webhook ${problem}`, [{ field: 'webhook', description: problem }]);
+    throw invalidArgument('IMPORT-QUERY', `webhook ${problem}.`, [{ field: 'webhook', description: problem }]);
   }
   if ((await webhookSecretOf(deps.pool, deps.secrets, orgId)) === undefined) {
     throw new ApiError(
       'FAILED_PRECONDITION',
       'IMPORT-WEBHOOK-SECRET',
-      'The organization has no webhook secret yet: PUT /management/v1/orgs/me/webhook_secret makes one.',
+      'The organization has no webhook secret. Create one with PUT /management/v1/orgs/me/webhook_secret.',
     );
   }
   return { url, orgId };
 }
 
-/** The result without its lists, as the message of the import's end. */
+/** The message sent when the import ends: its progress. Undefined when the import is gone or runs again. */
 export async function composeEnd(pool: Pool, { importId, createdAt }: DueWebhook): Promise<string | undefined> {
   const progress = await readProgress(pool, importId);
   if (!progress || !isEnded(progress)) return undefined;

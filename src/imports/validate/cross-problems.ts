@@ -1,6 +1,6 @@
 /**
- * What is wrong with an entry beyond its single fields. Looks at the entry as it was sent, so that these problems are
- * named beside those of the schema and not only once the others are mended.
+ * Validates what a schema of single fields cannot: fields that exclude each other, duplicates in lists, password
+ * hashes. Reads the entry as it was sent, so that these problems are reported together with those of the schema.
  */
 import type { FieldViolation } from '../../errors.ts';
 import { textProblem } from '../../fields/fields.ts';
@@ -13,23 +13,23 @@ export function crossProblems(entry: unknown): FieldViolation[] {
   const { password, hashedPassword, metadata, idps } = user;
   const violations: FieldViolation[] = [];
   if (password !== undefined && hashedPassword !== undefined) {
-    violations.push({ field: 'user.password', description: 'must not be given beside hashedPassword' });
+    violations.push({ field: 'user.password', description: 'must not be given together with hashedPassword' });
   }
   const problem = importedHashProblem(inside(user, 'hashedPassword').value);
   if (problem) violations.push({ field: 'user.hashedPassword.value', description: problem });
-  if (metadata) violations.push(...givenTwice(metadata, 'user.metadata', ['key']));
-  if (idps) violations.push(...givenTwice(idps, 'user.idps', ['configId', 'externalUserId']));
+  if (metadata) violations.push(...duplicatesIn(metadata, 'user.metadata', ['key']));
+  if (idps) violations.push(...duplicatesIn(idps, 'user.idps', ['configId', 'externalUserId']));
   return violations;
 }
 
-/** Of a text that the schema has nothing against. */
+/** Only for a text that the schema accepts. */
 function importedHashProblem(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '' || textProblem(value, longestHash(value))) return undefined;
   return hashProblem(value);
 }
 
-/** The elements that have all of `fields` in common with one before them; none in a list that is refused as a whole. */
-function givenTwice(list: unknown, path: string, fields: string[]): FieldViolation[] {
+/** Elements that equal an earlier one in all of `fields`. Empty for a list that the schema refuses as a whole. */
+function duplicatesIn(list: unknown, path: string, fields: string[]): FieldViolation[] {
   if (!Array.isArray(list) || list.length > MAX_ELEMENTS) return [];
   const seen = new Set<string>();
   const violations: FieldViolation[] = [];
@@ -43,7 +43,7 @@ function givenTwice(list: unknown, path: string, fields: string[]): FieldViolati
   return violations;
 }
 
-/** The object that a field holds; empty when there is none. */
+/** The object that a field holds; an empty one if there is none. */
 function inside(value: unknown, field: PropertyKey): Record<string, unknown> {
   const found = (value as Record<PropertyKey, unknown> | null | undefined)?.[field];
   return typeof found === 'object' && found !== null ? (found as Record<string, unknown>) : {};

@@ -1,9 +1,9 @@
 /**
- * Entries that were invalid from the start, kept to be mended: sealed as a whole, as nobody knows what stands in a field
- * that is not known; and what of them may be shown.
+ * Stores invalid entries, so that the report can return them to be corrected, and removes their secrets before it does.
+ * Each entry is encrypted as a whole, as a field with an unknown name may hold anything.
  *
- * Guarantee: no plain password and no secret of a second factor is given back. A good password comes back as a hash made
- * from it; in place of any other secret stands what the import refuses, so that nothing is lost in silence.
+ * Guarantee: no plain password and no secret of a second factor is returned. A valid password is returned as a hash.
+ * Any other secret is replaced by an object that an import refuses, so that no secret is lost unnoticed.
  */
 
 import { textProblem } from '../../fields/fields.ts';
@@ -12,12 +12,12 @@ import type { Secrets } from '../../secrets.ts';
 const ENTRY_SEAL = 'import-entry';
 const PASSWORD_MAX = 200;
 
-/** No field of an import takes an object like this: who forgets to mend it is told. */
-export const WITHHELD = { withheld: 'Secrets are not given back. Give it again, or remove it.' };
+/** No field of an import accepts such an object, so an import fails a user whose secret was not entered again. */
+export const WITHHELD = { withheld: 'Secrets are not returned. Enter the value again, or remove this field.' };
 
-/** Names under which a secret may stand, wherever and however it is written. */
+/** Names of fields that may hold a secret, in any spelling and at any depth. */
 const SECRET_NAME = /pass(?:wor[dt]|wd|phrase|code)|pwd|secret|otp|token/;
-/** Of these, what holds none. */
+/** Names that match SECRET_NAME but hold no secret. */
 const HARMLESS_NAME = /hash|changerequired|passwordless/;
 
 /** @param entry anything JSON can hold */
@@ -30,8 +30,8 @@ export function unsealEntry(sealed: string, secrets: Secrets): unknown {
 }
 
 /**
- * Puts the hash of its password into an entry that has one to be hashed, in place.
- * @returns whether it had
+ * Replaces the plain password of an entry by its hash, in place.
+ * @returns whether there was a valid password to hash
  */
 export async function hashPassword(entry: unknown, hash: (plain: string) => Promise<string>): Promise<boolean> {
   const user = isObject(entry) ? entry.user : undefined;
@@ -43,7 +43,9 @@ export async function hashPassword(entry: unknown, hash: (plain: string) => Prom
   return true;
 }
 
-/** Takes out what must not be shown, and the second spelling that intake left beside the usual one; in place. */
+/**
+ * Replaces secrets by WITHHELD and removes the snake_case copies of fields that intake renamed to camelCase; in place.
+ */
 export function withholdSecrets(value: unknown): void {
   if (Array.isArray(value)) {
     for (const element of value) withholdSecrets(element);
@@ -64,9 +66,9 @@ function isSecret(name: string): boolean {
 
 function isSecondSpelling(object: Record<string, unknown>, name: string): boolean {
   if (!name.includes('_')) return false;
-  const usual = name.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
+  const camel = name.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
   return (
-    usual !== name && Object.hasOwn(object, usual) && JSON.stringify(object[usual]) === JSON.stringify(object[name])
+    camel !== name && Object.hasOwn(object, camel) && JSON.stringify(object[camel]) === JSON.stringify(object[name])
   );
 }
 

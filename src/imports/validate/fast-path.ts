@@ -1,9 +1,9 @@
 /**
- * The short way for the entry that nearly all of a migration's entries look like: camelCase fields, all known, plain texts
- * within their limits, a hash and no plain password, no metadata, no links.
+ * The fast path for the most common entry of a migration: known camelCase fields only, strings within their limits, a
+ * hash instead of a plain password, no metadata, no links.
  *
- * Guarantee: what is taken here comes out just as the schema would have it (a property test holds the two together); for
- * all else this answers undefined and the schema judges. It is here for speed alone: it makes no objects but the item.
+ * Guarantee: returns exactly the item that the schema would (a property test compares the two), or undefined, and then
+ * the schema validates the entry. It exists for speed alone, and allocates no object but the item.
  */
 
 import {
@@ -28,7 +28,7 @@ const STATE: Record<string, PendingItem['userState']> = {
 };
 
 /**
- * The entry's item, or undefined when the schema has to look at it.
+ * The entry's item, or undefined when the schema has to validate it.
  * @param plain no string of the entry was written with an escape, so none can hold NUL or a lone surrogate
  */
 export function fastPathItem(entry: unknown, plain: boolean): PendingItem | undefined {
@@ -74,8 +74,9 @@ function blank(): PendingItem {
   };
 }
 
-// Fields are read by their names and counted: who has as many as were found has no others. What is seldom there is looked for
-// only where something is left, as a look for what is not there goes through the prototype and costs ten times as much.
+// Known fields are read by name and counted: an object with exactly as many fields as were found has no unknown ones.
+// Rare fields are read only when some are left over, as reading a missing field searches the prototype and costs ten
+// times as much.
 
 function readUser(user: Fields, item: PendingItem, plain: boolean): boolean {
   const { profile, email, userName, hashedPassword } = user;
@@ -91,11 +92,11 @@ function readUser(user: Fields, item: PendingItem, plain: boolean): boolean {
     if (!isObject(hashedPassword) || !readHash(hashedPassword, item, plain)) return false;
     left--;
   }
-  return left === 0 || readSeldom(user, item, plain) === left;
+  return left === 0 || readRare(user, item, plain) === left;
 }
 
-/** Answers how many were there; none when one of them is not usual. */
-function readSeldom({ phone, passwordChangeRequired }: Fields, item: PendingItem, plain: boolean): number {
+/** Returns how many rare fields were found; 0 when the fast path cannot take one of them. */
+function readRare({ phone, passwordChangeRequired }: Fields, item: PendingItem, plain: boolean): number {
   let found = 0;
   if (phone !== undefined) {
     if (!isObject(phone) || !readPhone(phone, item, plain)) return 0;
@@ -126,10 +127,10 @@ function readProfile(profile: Fields, item: PendingItem, plain: boolean): boolea
     item.preferredLanguage = preferredLanguage;
     left--;
   }
-  return left === 0 || readSeldomOfProfile(profile, item, plain) === left;
+  return left === 0 || readRareOfProfile(profile, item, plain) === left;
 }
 
-function readSeldomOfProfile({ nickName, gender }: Fields, item: PendingItem, plain: boolean): number {
+function readRareOfProfile({ nickName, gender }: Fields, item: PendingItem, plain: boolean): number {
   let found = 0;
   if (nickName !== undefined) {
     if (!isText(nickName, plain)) return 0;
@@ -181,7 +182,7 @@ function fieldsOf(object: Fields): number {
   return count;
 }
 
-/** Sees that nothing required is missing, and fills in what follows from the rest. */
+/** Returns false when a required field is missing; otherwise fills in the derived fields. */
 function finish(item: PendingItem): boolean {
   if (item.givenName === '' || item.familyName === '' || item.email === '') return false;
   if (item.userName === '') item.userName = item.email;

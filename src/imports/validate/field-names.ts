@@ -1,13 +1,14 @@
 /**
- * Field names of an entry: snake_case becomes camelCase, null becomes absent, and what the schema does not know is
- * reported, never dropped in silence (contract section 1). An entry in the usual spelling without unknown fields is passed on untouched.
+ * Normalises the field names of an entry: snake_case becomes camelCase, null becomes absent, and unknown fields are
+ * reported, never dropped silently (contract section 1). An entry in camelCase without nulls and unknown fields is not
+ * changed.
  */
 import { z } from 'zod';
 
 /** The known fields of an object; `true` for a value, a shape for an object or the objects of an array. */
 export type Shape = Map<string, Shape | true>;
 
-/** Reads the shape off a schema, so that there is one list of fields. */
+/** Derives the shape from a schema, so that there is a single list of fields. */
 export function shapeOf(schema: z.ZodType): Shape | true {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return shapeOf(schema.unwrap() as z.ZodType);
   if (schema instanceof z.ZodPipe) return shapeOf(schema.out as z.ZodType);
@@ -37,7 +38,7 @@ export function renameFields(
     const inner = known === undefined ? undefined : shape.get(known);
     if (known === undefined || inner === undefined) onUnknown(join(path, key));
     else if (object[known] === null)
-      object[known] = undefined; // as in every JSON form of protobuf, null is absent
+      object[known] = undefined; // null means absent, as in the JSON format of protobuf
     else if (inner !== true) renameFields(object[known], inner, join(path, known), onUnknown);
   }
 }
@@ -45,7 +46,7 @@ export function renameFields(
 function rename(object: Record<string, unknown>, key: string, shape: Shape): string | undefined {
   if (!key.includes('_')) return undefined;
   const camel = key.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
-  // Given in both spellings, the usual one counts, and the other is as unknown as any.
+  // If both spellings are given, the camelCase one counts, and the other is an unknown field.
   if (!shape.has(camel) || Object.hasOwn(object, camel)) return undefined;
   object[camel] = object[key];
   return camel;

@@ -1,11 +1,14 @@
 /**
- * Which password hashes a body holds, by scheme, and whether they will verify: told by a dry run.
- * Counts and forgets; of a hash nothing is kept but the name of its scheme.
+ * Counts the password hashes of a body by scheme, and whether they will verify. A dry run reports it.
+ * Keeps only the name of each scheme, never a hash.
  */
 import { hashProblem, schemeSeen } from '../../passwords/registry.ts';
 
 export interface HashCount {
-  /** Such as `bcrypt`; of one that we do not know its identifier, such as `$argon2d$` or `foo_sha256`; `unknown` without that. */
+  /**
+   * Such as `bcrypt`. For an unsupported scheme its identifier, such as `$argon2d$` or `foo_sha256`; `unknown` without
+   * one.
+   */
   scheme: string;
   users: number;
   /** Whether the passwords of these users will verify. */
@@ -20,7 +23,7 @@ export interface HashLint {
 }
 
 const UNKNOWN = 'unknown';
-/** Whatever a body claims, so much is kept. */
+/** The most entries kept, however many schemes a body seems to contain. */
 const MAX_COUNTS = 100;
 
 export function openHashLint(): HashLint {

@@ -1,16 +1,16 @@
 /**
- * What an entry leaves open. Intake fills such fields with what a new user gets; an update of a user who exists leaves
- * them as they are, and finds who sent no id by the name.
+ * The optional fields that an entry omits. Intake fills them with the defaults of a new user. An update of an existing
+ * user keeps their current values, and finds the user of an entry without an id by user name.
  */
 import type { PendingItem } from '../items.ts';
 
-/** Fields that may be left open, as they stand in an entry below `user` or, the first two, beside it. */
+/** The optional fields and where to find them: the first two in the entry itself, the others in its `user`. */
 const OPTIONAL = {
   userId: (entry: Part) => entry.userId,
   state: (entry: Part) => entry.state,
   userName: (_: Part, user: Part) => user.userName,
   nickName: (_: Part, user: Part) => inside(user.profile).nickName,
-  // Empty, it is made from the names.
+  // An empty display name counts as omitted: it is derived from the first and last name.
   displayName: (_: Part, user: Part) => inside(user.profile).displayName || undefined,
   preferredLanguage: (_: Part, user: Part) => inside(user.profile).preferredLanguage,
   gender: (_: Part, user: Part) => inside(user.profile).gender,
@@ -24,15 +24,15 @@ type Part = Record<string, unknown>;
 export type OmittedField = keyof typeof OPTIONAL;
 
 /**
- * Notes in the item which fields its entry leaves open.
- * @param entry a valid one, with its fields renamed
+ * Records in the item which fields its entry omits.
+ * @param entry a valid entry with camelCase names
  */
 export function noteOmitted(entry: unknown, item: PendingItem): void {
   const user = inside(inside(entry).user);
-  const unsaid = (Object.keys(OPTIONAL) as OmittedField[]).filter(
+  const omitted = (Object.keys(OPTIONAL) as OmittedField[]).filter(
     (field) => OPTIONAL[field](inside(entry), user) === undefined,
   );
-  if (unsaid.length > 0) item.extras = { ...(item.extras ?? { metadata: [], idps: [] }), unsaid };
+  if (omitted.length > 0) item.extras = { ...(item.extras ?? { metadata: [], idps: [] }), unsaid: omitted };
 }
 
 function inside(value: unknown): Part {

@@ -1,6 +1,6 @@
 /**
- * The user of an import, single or bulk: what may be sent, with its limits (interface.md 4.5, contract section 4).
- * One schema validates both bodies and is the source of their documentation.
+ * The fields of an imported user and their limits, for the single and the bulk import (interface.md 4.5, contract
+ * section 4). One schema validates both bodies and is the source of their documentation.
  */
 import { z } from 'zod';
 import { bool, emailAddress, gender, id, language, requiredText, text } from '../../fields/fields.ts';
@@ -8,7 +8,9 @@ import { importedTotpSecret } from '../../identity/totp/schema.ts';
 import { hashText } from '../../users/hash-field.ts';
 import { metadataValue } from '../../users/metadata.ts';
 
-/** Of metadata and of links: each element that is wrong costs, so their number is looked at first. */
+/**
+ * The most elements of `metadata` and of `idps`. Checked first, because reporting many invalid elements is expensive.
+ */
 export const MAX_ELEMENTS = 10_000;
 
 const metadata = z.object({ key: requiredText(200), value: metadataValue() }, 'must be an object');
@@ -29,7 +31,7 @@ function list<T extends z.ZodType>(element: T) {
     .pipe(z.array(element));
 }
 
-/** Security features that are not built fail the user that asks for them, rather than being dropped. */
+/** A security feature that is not implemented fails the user that requests it, instead of being ignored. */
 const notBuilt = (what: string, isUnset: (v: unknown) => boolean) =>
   z.unknown().refine((v) => v === undefined || v === null || isUnset(v), `${what} cannot be imported`);
 

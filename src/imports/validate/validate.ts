@@ -1,8 +1,8 @@
 /**
- * Judges one user of an import and turns it into the row that the workers write from.
+ * Validates one entry of an import and turns it into an item: the row from which the workers write the user.
  *
- * Guarantee: never throws, whatever the entry is; names every bad field; a plain password and the secret of a
- * second factor leave here sealed.
+ * Guarantee: never throws, whatever the entry is; an invalid entry becomes a failed item that names every invalid
+ * field; a plain password and the secret of a second factor are encrypted in the item.
  */
 import { errorBody, type FieldViolation } from '../../errors.ts';
 import { displayNameOf, GENDERS, nameKey } from '../../fields/fields.ts';
@@ -23,19 +23,19 @@ const STATE = { USER_STATE_ACTIVE: 'active', USER_STATE_INACTIVE: 'inactive', US
 
 /**
  * @param entry one element of `humanUsers`, anything JSON can hold
- * @param strict unknown fields are errors of the user, not warnings
+ * @param strict unknown fields fail the user instead of being warnings
  * @param plain no string of the entry was written with an escape
  */
 export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, strict: boolean, plain = false): Item {
   return fastPathItem(entry, plain) ?? judgedItem(entry, secrets, warnings, strict);
 }
 
-/** `toItem` without the short way: the schema judges. */
+/** `toItem` without the fast path: the schema validates. */
 export function judgedItem(entry: unknown, secrets: Secrets, warnings: Warnings, strict: boolean): Item {
   const violations: FieldViolation[] = [];
   renameFields(entry, ENTRY_SHAPE, '', (path) => {
     warnings.unknown(path);
-    if (strict) violations.push({ field: storable(path), description: 'is not known' });
+    if (strict) violations.push({ field: storable(path), description: 'is not a known field' });
   });
   const parsed = importEntry.safeParse(entry);
   for (const { path, message } of parsed.error?.issues ?? []) {
@@ -45,7 +45,7 @@ export function judgedItem(entry: unknown, secrets: Secrets, warnings: Warnings,
   return parsed.success && violations.length === 0 ? pending(parsed.data, secrets) : failed(entry, violations, secrets);
 }
 
-/** `['user', 'metadata', 1, 'key']` → `user.metadata[1].key`; the entry itself is `user`'s parent. */
+/** `['user', 'metadata', 1, 'key']` → `user.metadata[1].key`; an empty path, the entry itself, is `humanUsers[]`. */
 function fieldOf(path: PropertyKey[]): string {
   let field = '';
   for (const part of path)
@@ -92,14 +92,14 @@ function failed(entry: unknown, violations: FieldViolation[], secrets: Secrets):
     error: errorBody(
       'INVALID_ARGUMENT',
       'IMPORT-USER-INVALID',
-      `The user has bad fields: ${names.slice(0, 500)}`,
+      `The user has invalid fields: ${names.slice(0, 500)}.`,
       shown,
     ),
     entrySealed: sealEntry(entry, secrets),
   };
 }
 
-/** The ids of an invalid entry as far as they can be shown, so that its owner finds it again. */
+/** The id and the user name of an invalid entry, if they can be shown, so that the caller can find it. */
 function identityOf(entry: unknown): { userId: string | null; userName: string | null } {
   const e = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>;
   const user = (typeof e.user === 'object' && e.user !== null ? e.user : {}) as Record<string, unknown>;

@@ -1,9 +1,9 @@
-/** Unknown fields of an import: each distinct path once, with how often it was met, at most 100 of them. */
+/** Counts the unknown fields of an import: each distinct path with its number of occurrences, at most 100 paths. */
 
 const MAX_PATHS = 100;
 const MAX_PATH_LENGTH = 300;
 
-/** Is told of each unknown field, by its path inside the entry without indices: `user.hashedPassword.algorithm`. */
+/** Receives the path of each unknown field, without indices: `user.hashedPassword.algorithm`. */
 export interface Warnings {
   unknown(path: string): void;
 }
@@ -22,11 +22,11 @@ export function createWarningCounter(): WarningCounts {
       else if (counts.size < MAX_PATHS) counts.set(shown, 1);
     },
     list: () =>
-      [...counts].map(([path, count]) => ({ path, count, message: `"${path}" is not known and was ignored` })),
+      [...counts].map(([path, count]) => ({ path, count, message: `"${path}" is not a known field and was ignored.` })),
   };
 }
 
-/** A caller's path as PostgreSQL's jsonb can hold it. */
+/** A caller's path in a form that PostgreSQL's jsonb can store. */
 export function storable(path: string): string {
   return path.slice(0, MAX_PATH_LENGTH).replaceAll('\0', '\ufffd').toWellFormed();
 }
