@@ -246,7 +246,7 @@ scene('an overloaded service is retried after the time that it asks for', async 
     if (tries > 1) return true;
     req.resume();
     res.writeHead(429, { 'retry-after': '1', 'content-type': 'application/json' });
-    res.end(JSON.stringify({ code: 8, message: 'Too many users wait to be imported; try again later.', details: [] }));
+    res.end(JSON.stringify({ code: 8, message: 'Too many users are waiting to be imported. Try again later.', details: [] }));
     return false;
   });
   const args = ['import', path, '--from', 'auth0', '--org', orgId];

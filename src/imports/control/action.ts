@@ -105,13 +105,14 @@ export async function runAgain(
 /** SQL: the deadline moved by the time since the pause began, as the clock of a paused import is stopped. */
 export const MOVED_DEADLINE = `deadline + coalesce(clock_timestamp() - paused_at, '0')`;
 
-/** @param done completes the message "… cannot be …". @throws ApiError 400 unless the import is in one of the states */
+/** @param done completes "An import cannot be …". @throws ApiError 400 unless the import is in one of the states */
 export function requireState(import_: LockedImport, states: readonly string[], done: string): void {
   if (states.includes(import_.state)) return;
+  const shown = (state: string) => `IMPORT_STATE_${state.toUpperCase()}`;
   throw new ApiError(
     'FAILED_PRECONDITION',
     'IMPORT-STATE',
-    `An import in state IMPORT_STATE_${import_.state.toUpperCase()} cannot be ${done}.`,
+    `An import in state ${shown(import_.state)} cannot be ${done}. It must be in state ${states.map(shown).join(' or ')}.`,
   );
 }
 

@@ -15,13 +15,13 @@ import { act, requireState } from './action.ts';
 const ALLOWED_STATES = ['running', 'paused', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled'];
 
 /**
- * Releases the held mails; those of users yet to be written are sent as they are written. If the import holds no mails,
- * nothing changes.
+ * Releases the held mails; those of users yet to be written are sent as they are written. Without held mails, does
+ * nothing.
  * @throws ApiError 400 IMPORT-STATE, IMPORT-DRY-RUN
  */
 export async function releaseMails(pool: Pool, caller: Caller, importId: string): Promise<void> {
   await act(pool, caller, importId, 'import.mails.released', async (db, import_) => {
-    requireState(import_, ALLOWED_STATES, 'asked for its mails');
+    requireState(import_, ALLOWED_STATES, 'asked to send its mails');
     if (import_.dryRun) throw new ApiError('FAILED_PRECONDITION', 'IMPORT-DRY-RUN', 'A dry run has no mails to send.');
     const { rowCount } = await db.query(
       `update imports set mails = 'released', changed_at = clock_timestamp() where id = $1 and mails = 'held'`,

@@ -23,8 +23,7 @@ import {
 const ALLOWED_STATES = ['completed_with_errors', 'timed_out', 'cancelled', 'paused'];
 
 /**
- * Retries the failed items; items that are still pending are processed too. If there is nothing to retry, nothing
- * changes.
+ * Retries the failed items; items that are still pending are processed too. Without failed items, does nothing.
  * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED
  */
 export async function retryImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {

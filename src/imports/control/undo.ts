@@ -48,8 +48,7 @@ export async function isAnyUndoing(db: Db): Promise<boolean> {
 }
 
 /**
- * Undoes one batch of `batch` items of each import that is being undone. An error in one import does not stop the
- * others.
+ * Undoes one batch of `batch` items of each import that is being undone. An error in one does not stop the others.
  * @throws the first error, after all imports had their batch
  */
 export async function undoRound(pool: Pool, batch: number): Promise<void> {

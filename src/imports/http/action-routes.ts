@@ -1,7 +1,4 @@
-/**
- * The actions on an import (cancel, pause, resume, retry, undo, send mails). Each answers with the result in its new
- * state.
- */
+/** The actions on an import: cancel, pause, resume, retry, undo, send mails. Each answers with the new result. */
 import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf } from '../../access/caller.ts';
 import type { OperationId } from '../../access/permissions.ts';

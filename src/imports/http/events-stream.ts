@@ -1,7 +1,4 @@
-/**
- * An import as Server-Sent Events: sends the progress on each change, at most four times a second, until the import
- * ends.
- */
+/** An import as Server-Sent Events: its progress on each change, at most four times a second, until the import ends. */
 import type { Request, Response } from 'express';
 import type { Pool } from '../../db/pool.ts';
 import { type ImportResult, isEnded, readProgress } from '../status/progress.ts';

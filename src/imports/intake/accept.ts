@@ -50,10 +50,7 @@ export async function touchReceiving(db: Db, importId: string): Promise<void> {
   throw new ApiError('ABORTED', 'IMPORT-ABORTED', message);
 }
 
-/**
- * Removes an import that was not accepted and all of its items, including those written after a sweep removed the
- * import.
- */
+/** Removes an import that was not accepted and all of its items, including those written after a sweep. */
 export async function discard(pool: Pool, importId: string): Promise<void> {
   await transaction(pool, async (db) => {
     await allowLong(db);
@@ -64,10 +61,7 @@ export async function discard(pool: Pool, importId: string): Promise<void> {
   });
 }
 
-/**
- * Removes uploads without progress for `olderThanMs`: their API process died. Any number of processes may call it at
- * once.
- */
+/** Removes uploads without progress for `olderThanMs`. Any number of processes may call it at once. */
 export async function sweepAbandoned(pool: Pool, olderThanMs: number): Promise<number> {
   const { rows } = await pool.query<{ id: string }>(
     `select id from imports where state = 'receiving' and changed_at < now() - $1 * interval '1 millisecond'`,

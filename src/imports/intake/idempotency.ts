@@ -79,8 +79,7 @@ export async function findKey(db: Db, { caller, path, key }: KeyedRequest): Prom
 }
 
 /**
- * Records the import for the key, in the transaction that accepts it. Waits for a concurrent transaction with the same
- * key.
+ * Records the import for the key, in the transaction that accepts it. Waits for a concurrent one with the same key.
  * @param requestHash the hash of the whole request
  * @throws AlreadyAccepted when an equal request was accepted first
  * @throws ApiError 409 when the key was used for a different request

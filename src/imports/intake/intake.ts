@@ -1,6 +1,5 @@
 /**
- * Receives the body of a bulk import: parses it, validates each user, writes the items to PostgreSQL, and starts the
- * import.
+ * Receives the body of a bulk import: parses it, validates each user, writes the items, and starts the import.
  *
  * Guarantee: when this returns, every user of the body is durable and the import is running; when it throws, nothing of
  * it remains. On crash: the import is still in state `receiving`, so it is invisible, no worker touches it, and the

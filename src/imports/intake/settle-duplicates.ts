@@ -24,8 +24,7 @@ export interface DuplicateRule {
 }
 
 export async function settleDuplicates(db: Db, importId: string, rule: DuplicateRule): Promise<void> {
-  // The planner has no statistics yet for rows that were just copied in, and would compare each row with each other
-  // row.
+  // The planner has no statistics yet for rows that were just copied in, and would compare each with each.
   await db.query('set local enable_nestloop = off');
   await allowLong(db);
   await settleLater(db, importId, rule, 'i.user_id', ID_TWICE);

@@ -57,10 +57,7 @@ async function depthOf(queue: RescueSettings['queue']): Promise<number> {
   return (await queue?.depth().catch(() => undefined)) ?? Number.POSITIVE_INFINITY;
 }
 
-/**
- * How deep the queue may be: the jobs dispatched and not yet settled, plus those that a worker that cannot write may
- * hold.
- */
+/** The most jobs the queue may hold: those dispatched and not settled, plus those that a stuck worker may hold. */
 async function mostJobs(pool: Pool, queue: RescueSettings['queue']): Promise<number> {
   const { rows } = await pool.query<{ n: number }>(
     `select coalesce(sum(greatest(0, ${IN_QUEUE})), 0)::float8 as n

@@ -20,10 +20,7 @@ export function formatOf(req: Request): BodyFormat {
   throw new ApiError('INVALID_ARGUMENT', 'HTTP-MEDIA-TYPE', message, { http: 415 });
 }
 
-/**
- * The query without the parameters of the format: NDJSON takes the timeout from the query, a `dataOrgs` body holds its
- * own.
- */
+/** The query without what belongs to the format: NDJSON takes `timeout` from the query, `dataOrgs` from the body. */
 export function commonQuery(req: Request, format: BodyFormat): Record<string, unknown> {
   const { timeout, ...rest } = req.query;
   return format === 'ndjson' ? rest : req.query;

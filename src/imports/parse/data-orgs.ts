@@ -1,6 +1,5 @@
 /**
- * Parses `{"dataOrgs":{"orgs":[{"orgId","humanUsers":[…]}]},"timeout"}` from a stream of bytes, with the keys in any
- * order.
+ * Parses `{"dataOrgs":{"orgs":[{"orgId","humanUsers":[…]}]},"timeout"}` from a byte stream, with keys in any order.
  *
  * Duty: parses everything around the users (the frame) token by token. For the users, user-array.ts finds where entries
  * end, and JSON.parse reads runs of whole entries. Guarantee: memory is bounded by one chunk plus one entry; invalid
@@ -139,10 +138,7 @@ export class DataOrgsParser implements BodyParser {
     return false;
   }
 
-  /**
-   * Emits the entries up to the guessed last comma. Returns false, with nothing emitted, when the guess is wrong or
-   * missing.
-   */
+  /** Emits the entries up to the guessed last comma. Returns false, and emits nothing, without a right guess. */
   private emitGuessed(from: number): boolean {
     const { window, lastComma } = this;
     const comma = lastComma.guess(window.buffer, from);

@@ -1,6 +1,5 @@
 /**
- * Parses `application/x-ndjson`: each line is one user, `{"orgId", "userId", "state", "user"}`, with the organizations
- * in any order.
+ * Parses `application/x-ndjson`: each line is one user, `{"orgId", "userId", "state", "user"}`, in any order.
  *
  * Guarantee: returns the same steps as the `dataOrgs` parser for the same users, with organizations numbered in order
  * of first mention; memory is bounded by one chunk plus one line; one broken line refuses the whole body, and the

@@ -1,7 +1,4 @@
-/**
- * A problem in a body that refuses the whole import: its stable id, the public message and, if there is one, the
- * invalid field.
- */
+/** A problem that refuses the whole body: its stable id, the public message and the invalid field, if any. */
 export class ParseError extends Error {
   readonly id: string;
   readonly field: string | undefined;

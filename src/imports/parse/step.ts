@@ -6,10 +6,7 @@ export type Step =
   | { type: 'timeout'; value: unknown }
   /** `line`: its line number, in an NDJSON body. */
   | { type: 'orgId'; org: number; value: unknown; line?: number }
-  /**
-   * `plain`: the JSON text of these entries contains no escape, so their strings hold no control character or lone
-   * surrogate.
-   */
+  /** `plain`: no string of these entries was written with an escape, so none holds a control character. */
   | { type: 'users'; org: number; entries: unknown[]; plain: boolean }
   | { type: 'orgEnd'; org: number; hasId: boolean }
   | { type: 'unknown'; path: string }

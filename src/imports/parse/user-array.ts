@@ -1,6 +1,5 @@
 /**
- * Finds the byte positions where the entries of `humanUsers` end, so that JSON.parse can read runs of whole entries at
- * once.
+ * Finds the byte positions where the entries of `humanUsers` end, so that JSON.parse can read runs of whole entries.
  *
  * Guarantee: reads each byte once, however the body is split into chunks; holds no text. JSON.parse validates the text
  * between two boundaries, so this scanner has to recognise only strings and nesting.
@@ -39,8 +38,7 @@ export function startScan(position: number): Scan {
 }
 
 /**
- * Advances `scan` to the end of the buffer, to the end of the array, or to a value nested too deep, whichever comes
- * first.
+ * Advances `scan` to the end of the buffer, to the end of the array, or to a value nested too deep.
  * @param outer containers open around and including the array
  */
 export function advance(scan: Scan, buffer: Uint8Array, outer: number): void {
@@ -88,10 +86,7 @@ export function advance(scan: Scan, buffer: Uint8Array, outer: number): void {
   scan.lastComma = lastComma;
 }
 
-/**
- * Whether a parsed value nests more than `room` containers, itself included. Of a repeated key only the last value
- * counts.
- */
+/** Whether a parsed value nests more than `room` containers, itself included. Of a repeated key the last counts. */
 export function nestsDeeper(value: unknown, room: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (room === 0) return true;

@@ -55,10 +55,7 @@ function userOf(row: PayloadRow, hash: string | null): Part {
   };
 }
 
-/**
- * The fields that the entry omitted, if known; otherwise those that hold their default, so omitting them means the
- * same.
- */
+/** The fields that the entry omitted, if known; otherwise those that hold their default. */
 function omittedFields(row: PayloadRow): readonly string[] {
   if (row.extras?.unsaid) return row.extras.unsaid;
   const hasDefault = {

@@ -1,6 +1,5 @@
 /**
- * Reads, page by page, the items of an import that can be sent again: pending and failed ones whose data is still
- * stored.
+ * Reads, page by page, the items of an import that can be sent again: pending and failed ones whose data is stored.
  * Guarantee: memory is bounded by one page plus its last entry, however large entries are.
  */
 

@@ -30,10 +30,7 @@ export interface BatchStore {
   poison(importId: string, ordinal: number, fault: BatchFault): Promise<void>;
 }
 
-/**
- * The import does not run; the connection failed; PostgreSQL refused a row; anything else, such as a bug of this
- * program.
- */
+/** The import does not run; the connection failed; PostgreSQL refused a row; anything else, such as a bug. */
 export type FaultOfBatch = 'not-running' | 'retry' | 'data' | 'other';
 
 /** Why a batch was not written, so that the writer knows what to do next. */

@@ -22,10 +22,7 @@ export interface DispatchSettings {
 /** How many jobs of an import jump the queue: more than a person types by hand, too few to hold up other imports. */
 const HEAD_START = 100;
 
-/**
- * SQL over `imports i` and `import_dispatch d`: jobs added since the cursor was last reset, minus items settled since
- * then.
- */
+/** SQL over `imports i`, `import_dispatch d`: jobs added since the last reset of the cursor, minus settled items. */
 export const IN_QUEUE = 'd.dispatched - (i.succeeded + i.skipped + i.failed + i.undone - d.settled_before)';
 
 interface Dispatchable {
@@ -39,8 +36,7 @@ interface Dispatchable {
 }
 
 /**
- * One round over all running imports. (`offset 0` makes PostgreSQL look up their cursors instead of joining the whole
- * table.)
+ * One round over all running imports. (`offset 0`: cursors are looked up, not joined with the whole table.)
  * @returns how many running imports had items left to dispatch, and how many jobs were added
  */
 export async function dispatchRound(

@@ -35,10 +35,7 @@ export interface ProcessDeps {
 /** How often hashing a password is attempted when it fails for a reason other than the connection. */
 const HASH_TRIES = 3;
 
-/**
- * @throws when the writer was stopped before the item was written, or the connection was lost while a password was
- *   hashed
- */
+/** @throws when the writer was stopped before the item was written, or the connection was lost during hashing */
 export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, m: mode }: ItemPointer): Promise<void> {
   const writer = writerFor(deps, mode);
   const outcome = await writer.add(importId, ordinal);

@@ -5,10 +5,7 @@
 import { hashProblem, schemeSeen } from '../../passwords/registry.ts';
 
 export interface HashCount {
-  /**
-   * Such as `bcrypt`. For an unsupported scheme its identifier, such as `$argon2d$` or `foo_sha256`; `unknown` without
-   * one.
-   */
+  /** Such as `bcrypt`; for an unsupported scheme its identifier, such as `$argon2d$`, or `unknown` without one. */
   scheme: string;
   users: number;
   /** Whether the passwords of these users will verify. */

@@ -158,7 +158,7 @@ describe('limits of lines', () => {
     parser.push(Buffer.from(half));
     const [error] = parser.push(Buffer.from('x'.repeat(MAX_ENTRY_BYTES / 2 + 1)));
     assert.ok(error?.type === 'error');
-    assert.match(error.error.message, /^Line 1 is larger/);
+    assert.match(error.error.message, /^Line 1 must be at most/);
   });
 
   it('copy a long line a few times, in however many pieces it comes', () => {

@@ -176,7 +176,7 @@ describe('the report of an import', () => {
     const text = JSON.stringify(answer.body);
     for (const secret of [OLD_PASSWORD, 'the-plain-one', SECRET, '4711']) assert.ok(!text.includes(secret), secret);
     const given = answer.body.dataOrgs.orgs[0].humanUsers;
-    const WITHHELD = { withheld: 'Secrets are not given back. Give it again, or remove it.' };
+    const WITHHELD = { withheld: 'Secrets are not returned. Enter the value again, or remove this field.' };
     for (const i of [0, 1]) {
       assert.equal(given[i].user.password, undefined);
       const { value } = given[i].user.hashedPassword;

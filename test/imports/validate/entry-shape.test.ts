@@ -149,11 +149,11 @@ describe('field names', () => {
       true,
     );
     assert.equal(item.state, 'failed');
-    assert.deepEqual(problems, ['user.foo: is not known', 'user.metadata[].x: is not known']);
+    assert.deepEqual(problems, ['user.foo: is not a known field', 'user.metadata[].x: is not a known field']);
     assert.deepEqual(unknown, ['user.foo', 'user.metadata[].x']);
     assert.deepEqual(judge(entry('a'), true).problems, []);
     const odd = judge(entry('a', { 'a\0\ud800': 1, ['x'.repeat(1000)]: 1 }), true);
-    assert.equal(odd.problems[0], 'user.a\ufffd\ufffd: is not known', 'as the database can keep it');
+    assert.equal(odd.problems[0], 'user.a\ufffd\ufffd: is not a known field', 'as the database can keep it');
     assert.ok(JSON.stringify(odd.item).length < 5000);
   });
 

@@ -155,7 +155,7 @@ describe('other values', () => {
 
 describe('passwords', () => {
   it('are either plain or hashed', () => {
-    assert.deepEqual(problemsOf({ password: 'secret' }), ['user.password: must not be given beside hashedPassword']);
+    assert.deepEqual(problemsOf({ password: 'secret' }), ['user.password: must not be given together with hashedPassword']);
     const { passwordHash, passwordSealed } = pendingOf(entry('a', { password: 'sec ret', hashedPassword: null }));
     assert.equal(passwordHash, null);
     assert.equal(SECRETS.unseal(passwordSealed ?? '', PASSWORD_SEAL), 'sec ret');
