@@ -1,6 +1,7 @@
 /**
- * Uploads whose connection to PostgreSQL breaks: at every moment the caller is told to try again, and nothing of them is seen.
- * Each is held at its moment by a lock of the test's; then the server ends the session, or the network cuts it.
+ * Uploads whose connection to PostgreSQL breaks: at every moment the caller is told to try again, and nothing is
+ * visible. The test holds each upload at its moment by a lock; then the server ends the session, or the network cuts
+ * it.
  */
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -14,7 +15,7 @@ import { startSilentProxy } from '../support/stores/silent-proxy.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = people('up', 300);
-/** Advisory locks that triggers ask for: in the middle of a COPY, at its commit, at that of the acceptance. */
+/** Advisory locks that triggers take: in the middle of a COPY, at its commit, at the commit of the acceptance. */
 const [MIDDLE, COPIED, ACCEPTED] = [1, 2, 3];
 const TRIGGERS = `
   create function stand_before() returns trigger language plpgsql as $$ begin
@@ -54,7 +55,7 @@ test('an upload whose PostgreSQL connection breaks', async (t) => {
   ];
   for (const [when, lock, isOpen] of moments) {
     for (const [what, strike] of Object.entries(strikes)) {
-      await t.test(`that ${what} ${when} is answered 503, and nothing stays`, async () => {
+      await t.test(`that ${what} ${when} is answered 503, and nothing remains`, async () => {
         const before = await rowCounts(service.pool);
         const held = await hold(service.pool, lock);
         const upload = startUpload(service);
@@ -62,7 +63,7 @@ test('an upload whose PostgreSQL connection breaks', async (t) => {
         const answer = isOpen ? undefined : upload.end(text);
         const pid = await waitingApi(service.pool);
         await strike(pid);
-        // A session that was cut still waits for its lock, and what it does then must not stay either.
+        // A session that was cut still waits for its lock; what it writes afterwards must not remain either.
         await held.commit();
         await ended(service.pool, pid);
         const { status, text: body, headers } = await (answer ?? upload.end(tail));
@@ -75,24 +76,29 @@ test('an upload whose PostgreSQL connection breaks', async (t) => {
     }
   }
 
-  await t.test('that is ended by the server at the very commit is answered 503, and nothing stays', async () => {
-    const before = await rowCounts(service.pool);
-    const held = await hold(service.pool, `select pg_advisory_xact_lock(${ACCEPTED})`);
-    const answer = startUpload(service).end(text);
-    await strikes['is ended by the server'](await waitingApi(service.pool));
-    const { status, text: body } = await answer;
-    await held.commit();
-    assert.equal(status, 503, body);
-    await sweep(service);
-    assert.deepEqual(await rowCounts(service.pool), before);
-  });
+  await t.test(
+    'that is ended by the server at the moment of the commit is answered 503, and nothing remains',
+    async () => {
+      const before = await rowCounts(service.pool);
+      const held = await hold(service.pool, `select pg_advisory_xact_lock(${ACCEPTED})`);
+      const answer = startUpload(service).end(text);
+      await strikes['is ended by the server'](await waitingApi(service.pool));
+      const { status, text: body } = await answer;
+      await held.commit();
+      assert.equal(status, 503, body);
+      await sweep(service);
+      assert.deepEqual(await rowCounts(service.pool), before);
+    },
+  );
 
-  await t.test('that is cut at the very commit, which goes through, is answered 202', async () => {
+  await t.test('that is cut at the moment of the commit, which succeeds, is answered 202', async () => {
     const held = await hold(service.pool, `select pg_advisory_xact_lock(${ACCEPTED})`);
     const answer = startUpload(service).end(text);
     const pid = await waitingApi(service.pool);
     proxy.cut();
-    await waitFor(async () => (await waiting(service.pool)).some((other) => other !== pid), { what: 'the look at it' });
+    await waitFor(async () => (await waiting(service.pool)).some((other) => other !== pid), {
+      what: 'the API to check the commit',
+    });
     await held.commit();
     const { status, text: body } = await answer;
     assert.equal(status, 202, body);
@@ -121,7 +127,7 @@ async function ended(pool: Pool, pid: number): Promise<void> {
   await waitFor(isGone, { what: 'the session to end', timeoutMs: 30_000 });
 }
 
-/** Makes uploads old until none is left. */
+/** Sets uploads back in time until the sweep has removed them all. */
 async function sweep({ pool }: Service): Promise<void> {
   const left = async () => {
     await pool.query(`update imports set changed_at = now() - interval '1 day' where state = 'receiving'`);

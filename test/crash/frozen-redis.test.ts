@@ -1,4 +1,7 @@
-/** A Redis that stands still: it takes connections and commands, and answers nothing. It thaws only when all is answered. */
+/**
+ * A frozen Redis: it accepts connections and commands, and answers nothing. It thaws only after all API answers
+ * arrived.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { bulk, people } from '../support/imports/bodies.ts';
@@ -31,7 +34,7 @@ test('a Redis that is frozen', { timeout: 240_000 }, async (t) => {
   const single = (name: string) =>
     service.call('POST', '/management/v1/users/human/_import', entry(name).user, { orgId });
 
-  await t.test('delays no answer: neither a 504 nor a 202 nor what only looks', async () => {
+  await t.test('delays no answer: neither a 504 nor a 202 nor a read', async () => {
     freeze();
     const late = await single('late');
     assert.deepEqual([late.status, late.body.code], [504, 4]);
@@ -50,7 +53,7 @@ test('a Redis that is frozen', { timeout: 240_000 }, async (t) => {
     assert.equal(rowCount, 0);
   });
 
-  await t.test('in mid-drain costs no user and doubles none', async () => {
+  await t.test('in mid-drain loses no user and duplicates none', async () => {
     const { importId } = (await must(service.importBody(bulk(orgId, people('m', USERS))))).body;
     const release = await holdImport(service.pool, importId);
     await waitingBatches(service.pool, 1);
@@ -60,7 +63,7 @@ test('a Redis that is frozen', { timeout: 240_000 }, async (t) => {
     thaw();
     assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
     await assertEachOnce(service, importId, { users: USERS });
-    // A single import may still time out on a busy machine; the queue is asked until it has taken one.
+    // A single import may still time out on a busy machine; repeat until the queue has taken one.
     await waitFor(async () => (await single(`after${performance.now()}`)).status === 200, { what: 'a single import' });
   });
 });

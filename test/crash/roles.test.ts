@@ -1,4 +1,4 @@
-/** Processes with a duty of their own that are killed: another one of their kind takes it over. */
+/** Processes with a single role that are killed: another process with the same role takes over. */
 import assert from 'node:assert/strict';
 import { bulk, unverified } from '../support/imports/bodies.ts';
 import { assertEachOnce } from '../support/imports/outcome.ts';
@@ -21,7 +21,7 @@ onBothBackends('a process with one role', async (t, backend) => {
 
   await t.test('that dispatches and is killed is replaced by another', async () => {
     const first = await waitFor(holder, { what: 'a dispatcher' });
-    // No more than a window of them: nobody writes users yet.
+    // At most a window of them: no worker writes users yet.
     await waitFor(async () => (await service.depth()) > 0, { what: 'the first jobs' });
     first.kill('SIGKILL');
     await first.exited;
@@ -31,7 +31,7 @@ onBothBackends('a process with one role', async (t, backend) => {
     assert.equal(await holder(), second);
   });
 
-  await t.test('that mails and is killed loses no mail, and what goes out twice is the same to the byte', async () => {
+  await t.test('that mails and is killed loses no mail, and a mail sent twice is identical byte for byte', async () => {
     const { mails } = service.smtp;
     assert.equal(mails.length, 0);
     const release = service.smtp.holdAfter(20);

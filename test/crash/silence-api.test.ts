@@ -1,4 +1,4 @@
-/** An API whose connections to PostgreSQL fall silent: callers are told to try again, and then it works as before. */
+/** An API whose connections to PostgreSQL fall silent: callers are told to try again, and later it works as before. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { bulk, people } from '../support/imports/bodies.ts';
@@ -21,7 +21,7 @@ test('an API whose PostgreSQL falls silent', { timeout: 180_000 }, async (t) => 
   const text = JSON.stringify(bulk(orgId, USERS));
   const cut = text.indexOf('"id-up900"');
 
-  await t.test('answers 503 on connections that it has and on new ones, an upload in its middle too', async () => {
+  await t.test('answers 503 on existing connections and on new ones, and to an upload in progress', async () => {
     const upload = startUpload(service);
     await upload.write(text.slice(0, cut));
     await waitFor(async () => (await rowCounts(service.pool)).imports === (before.imports ?? 0) + 1, {
@@ -36,7 +36,7 @@ test('an API whose PostgreSQL falls silent', { timeout: 180_000 }, async (t) => 
     assert.equal(status, 503, body);
   });
 
-  await t.test('works again when PostgreSQL is heard, and nothing of the upload is seen', async () => {
+  await t.test('works again when PostgreSQL answers, and nothing of the upload is visible', async () => {
     proxy.recover();
     await waitFor(async () => (await list()).status === 200, { what: 'an answer', timeoutMs: 60_000 });
     assert.deepEqual((await list()).body.imports, []);

@@ -1,6 +1,6 @@
 /**
- * A worker whose connections to PostgreSQL fall silent in mid-batch: no answer, no error, no end. It lives, and goes on
- * telling the queue that it works on its jobs. Another worker does them.
+ * A worker whose connections to PostgreSQL fall silent in mid-batch: no answer, no error, no end. It stays alive, and
+ * keeps renewing the locks of its jobs. Another worker does them.
  */
 import assert from 'node:assert/strict';
 import { bulk, people } from '../support/imports/bodies.ts';
@@ -35,7 +35,7 @@ onBothBackends('a worker whose PostgreSQL falls silent', async (t, backend) => {
       },
     ],
   ] as const) {
-    await t.test(`${what} is replaced, and writes again once it hears of it`, async () => {
+    await t.test(`${what} is replaced, and writes again once PostgreSQL answers`, async () => {
       const prefix = what.slice(0, 3);
       const { importId } = (await must(service.importBody(bulk(orgId, people(prefix, USERS))))).body;
       const release = await holdImport(service.pool, importId);
@@ -51,7 +51,7 @@ onBothBackends('a worker whose PostgreSQL falls silent', async (t, backend) => {
       proxy.recover();
       other.kill('SIGTERM');
       await other.exited;
-      // Nobody else is there to do it.
+      // No other worker is running.
       const next = (await must(service.importBody(bulk(orgId, people(`${prefix}n`, USERS))))).body;
       assert.equal((await service.waitForEnd(next.importId)).state, 'IMPORT_STATE_SUCCEEDED');
       await assertEachOnce(service, next.importId, { users: USERS });

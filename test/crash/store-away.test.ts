@@ -1,4 +1,7 @@
-/** Workers whose stores are absent, cut off or killed: they go on when those are back, and the log stays short. */
+/**
+ * Workers whose stores are absent, unreachable or killed: they continue when the stores are back, and their log stays
+ * short.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -20,10 +23,10 @@ import { waitFor } from '../support/wait.ts';
 
 const USERS = 60;
 const ENV = { JOB_LOCK_MS: '1000', RESCUE_AFTER_MS: '1000', WORKER_CONCURRENCY: '20' };
-/** A hot loop writes as many in some milliseconds. */
+/** A busy loop would log as many lines in a few milliseconds. */
 const MOST_LINES = 150;
 
-onBothBackends('a worker that is started while its queue is away', async (t, backend) => {
+onBothBackends('a worker that is started while its queue is unavailable', async (t, backend) => {
   const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: ENV });
   const { orgId } = await service.newOrg();
   const gate = await startGate(backend === 'redis' ? (redisUrl() as string) : urlOf(service.pool), 'reset');
@@ -48,7 +51,7 @@ onBothBackends('a worker all of whose connections to PostgreSQL are ended', asyn
   assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
   await assertEachOnce(service, importId, { users: USERS, mails: USERS });
   if (backend === 'postgres')
-    await waitFor(() => listens(service), { what: 'the worker to be woken again', timeoutMs: 30_000 });
+    await waitFor(() => listens(service), { what: 'the worker to listen again', timeoutMs: 30_000 });
 
   await t.test('ends imports at their deadline as before', async () => {
     const late = await submitHeld(service, worker, orgId, 'c', () => pastDeadline(service.pool), '2s');
@@ -118,7 +121,7 @@ async function submit(service: Service, orgId: string, prefix: string, timeout?:
   return (await must(service.importBody(bulk(orgId, unverified(prefix, USERS), timeout)))).body.importId;
 }
 
-/** An import of which nothing can be written while `strike` runs. */
+/** Starts an import whose users cannot be written while `strike` runs. */
 async function submitHeld(
   service: Service,
   worker: TestProcess,
@@ -136,10 +139,10 @@ async function submitHeld(
   return importId;
 }
 
-/** As holdImport, on a connection that may be lost. */
+/** Like holdImport, on a connection that may be lost. */
 async function hold(pool: Pool, importId: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: urlOf(pool), application_name: 'test' });
-  client.on('error', () => {}); // PostgreSQL is struck while it is held
+  client.on('error', () => {}); // PostgreSQL fails while the lock is held
   await client.connect();
   await client.query('begin');
   await client.query('select from imports where id = $1 for update', [importId]);
@@ -151,7 +154,7 @@ function assertShortLog(worker: TestProcess): void {
   assert.ok(lines < MOST_LINES, `${lines} lines: ${worker.output().slice(-3000)}`);
 }
 
-/** Those of the API apart, which is not what is tested. */
+/** Without those of the API, which is not under test. */
 async function endConnections(pool: Pool): Promise<void> {
   await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and application_name <> ''
@@ -171,7 +174,7 @@ async function pastDeadline(pool: Pool): Promise<void> {
   await waitFor(isPast, { what: 'the deadline', timeoutMs: 30_000 });
 }
 
-/** A role with the rights of a worker, which may be taken away. */
+/** A role with the rights of a worker, which the test can revoke. */
 async function lesserRole(pool: Pool): Promise<{ name: string; url: string; drop(): Promise<void> }> {
   const name = `worker_${randomBytes(4).toString('hex')}`;
   await pool.query(`create role ${name} login password 'worker'`);
@@ -183,7 +186,7 @@ async function lesserRole(pool: Pool): Promise<{ name: string; url: string; drop
   const url = new URL(urlOf(pool));
   url.username = name;
   url.password = 'worker';
-  // When its database is gone.
+  // When the role's database is gone.
   const drop = async () => {
     const server = new URL(urlOf(pool));
     server.pathname = '/postgres';
@@ -199,7 +202,7 @@ function urlOf(pool: Pool): string {
   return (pool as Pool & { options: { connectionString: string } }).options.connectionString;
 }
 
-/** A server of our own; a commit survives its crash, though not that of the machine. */
+/** A separate server; a commit survives a crash of the server, though not of the machine. */
 async function ownPostgres() {
   const dataDir = join(tmpdir(), `muster-away-${randomBytes(4).toString('hex')}`);
   const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'on' };

@@ -25,7 +25,7 @@ onBothBackends('a queue that forgets everything', async (t, backend) => {
   const org = await service.newOrg();
   await service.startWorker({ WORKER_ROLES: 'import,dispatch,rescue' });
 
-  await t.test('in mid-drain costs no user and doubles none', async () => {
+  await t.test('in mid-drain loses no user and duplicates none', async () => {
     const body = bulk(org.orgId, unverified('f', USERS));
     const thirds = [USERS / 3, (2 * USERS) / 3];
     const { importId, gates } = await beginHeld(service, body, thirds);
@@ -41,7 +41,7 @@ onBothBackends('a queue that forgets everything', async (t, backend) => {
     assertOneMailEach(service, USERS);
   });
 
-  await t.test('leaves the service able to go on', async () => {
+  await t.test('leaves the service working', async () => {
     const { importId } = (await must(service.importBody(bulk(org.orgId, unverified('g', 50))))).body;
     assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
     await assertEachOnce(service, importId, { users: 50, mails: 50 });
@@ -58,7 +58,7 @@ onBothBackends('a PostgreSQL', async (t, backend) => {
     ['restarts', async () => process.kill(server.pid, 'SIGINT')],
     ['crashes', async () => process.kill(await writersPid(pool), 'SIGKILL')],
   ] as const) {
-    await t.test(`that ${what} in mid-drain is waited for, and nothing is lost or doubled`, async () => {
+    await t.test(`that ${what} in mid-drain is waited for, and nothing is lost or duplicated`, async () => {
       service.smtp.mails.length = 0;
       const { importId, gates } = await beginHeld(service, bulk(org.orgId, unverified(what, USERS)), [USERS / 2]);
       await moreUsers(pool, importId);
@@ -66,16 +66,17 @@ onBothBackends('a PostgreSQL', async (t, backend) => {
       const started = await startOf(pool);
       await strike();
       await waitFor(async () => (await startOf(pool)) > started, { what: 'PostgreSQL to be back' });
-      // Its lock went with the server.
+      // Its lock ended with the server.
       for (const gate of gates) gate.abandon();
       assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
-      // This queue may forget what it was told last; such mails are handed over again after a while: let it be over.
+      // This queue may lose its most recent jobs; such mails are added again after a while. Wait until that has
+      // happened.
       if (what === 'crashes' && backend === 'postgres')
         await pool.query(`update mail_outbox set next_attempt_at = now() where state = 'pending'`);
       await assertEachOnce(service, importId, { users: USERS, mails: USERS });
       const byAddress = Map.groupBy(service.smtp.mails, (m) => m.to.join());
       assert.equal(byAddress.size, USERS);
-      // Whose outcome could not be recorded are delivered again, the same to the byte.
+      // Mails whose outcome could not be recorded are delivered again, byte for byte the same.
       for (const same of byAddress.values()) assert.equal(new Set(same.map((m) => m.raw.toString('latin1'))).size, 1);
     });
   }
@@ -86,7 +87,7 @@ function assertOneMailEach(service: Service, mails: number): void {
   assert.deepEqual([counts.size, new Set(counts.values())], [mails, new Set([1])]);
 }
 
-/** A Redis for this test alone, as everything in it is going to be deleted. */
+/** A Redis for this test alone, as the test deletes everything in it. */
 async function ownRedis() {
   const server = await startRedis(redisProgram());
   const redis = new Redis(server.url);
@@ -104,11 +105,11 @@ async function forget(redis: Redis): Promise<void> {
   await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
 }
 
-/** A server of our own, of the kind that the run's is of. */
+/** A separate server of the same kind as that of the test run. */
 async function ownPostgres() {
   const server = await (process.env.TEST_OWN_POSTGRES === 'distribution' ? startDistributionServer() : startEmbedded());
   const pool = new pg.Pool({ connectionString: server.url, max: 5 });
-  pool.on('error', () => {}); // it is going to be away
+  pool.on('error', () => {}); // the server will be unavailable
   const stop = async () => {
     await pool.end();
     await server.stop();
@@ -116,7 +117,7 @@ async function ownPostgres() {
   return { server, pool, options: { database: { url: server.url, pool }, onStopped: stop } };
 }
 
-/** A commit survives its crash, though not that of the machine. */
+/** A commit survives a crash of the server, though not of the machine. */
 async function startEmbedded(): Promise<{ url: string; readonly pid: number; stop(): Promise<void> }> {
   const dataDir = join(tmpdir(), `muster-crash-${randomBytes(4).toString('hex')}`);
   const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'on' };
@@ -133,7 +134,7 @@ async function startEmbedded(): Promise<{ url: string; readonly pid: number; sto
   };
 }
 
-/** When the server came up last, after a crash too. */
+/** When the server last started, also after a crash. */
 async function startOf(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ at: Date }>(
     `select greatest(pg_postmaster_start_time(), (select min(backend_start) from pg_stat_activity

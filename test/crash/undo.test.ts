@@ -1,4 +1,4 @@
-/** An undo whose worker is killed in the middle: the next one goes on where the last commit ended. */
+/** An undo whose worker is killed in the middle: the next one continues after the last commit. */
 import assert from 'node:assert/strict';
 import type { Pool } from '../../src/db/pool.ts';
 import { bulk, unverified } from '../support/imports/bodies.ts';
@@ -17,10 +17,10 @@ onBothBackends('a worker that undoes', async (t, backend) => {
   const undoneSoFar = async (id: string) => (await result(id)).counts.undone;
 
   for (const signal of ['SIGKILL', 'SIGSTOP'] as const) {
-    await t.test(`and meets ${signal} is replaced, and nobody is removed or counted twice`, async () => {
+    await t.test(`and receives ${signal} is replaced, and no user is removed or counted twice`, async () => {
       const { importId } = await service.imported(bulk(orgId, unverified(signal, USERS)));
       const victim = await service.startWorker({ WORKER_ROLES: 'rescue' });
-      // A user of the second batch is held, so that the signal comes in the middle of it.
+      // A user of the second batch is locked, so that the signal comes in the middle of the batch.
       const release = await holdUser(service.pool, `id-${signal}700`);
       await undo(importId);
       await waitFor(async () => (await undoneSoFar(importId)) === 500, { what: 'the first batch' });
@@ -32,7 +32,7 @@ onBothBackends('a worker that undoes', async (t, backend) => {
       const successor = await service.startWorker({ WORKER_ROLES: 'rescue' });
       const isReplaced = async () => (await holder(service.pool)) !== frozen;
       await waitFor(isReplaced, { what: 'the lease to run out' });
-      // It still holds its half of a batch.
+      // The killed worker still holds the locks of its half batch.
       if (signal === 'SIGSTOP') victim.kill('SIGCONT');
       await waitFor(async () => (await result(importId)).state === 'IMPORT_STATE_UNDONE', {
         what: 'the undo',

@@ -1,4 +1,4 @@
-/** Uploads that do not come to their end: nothing of them is seen, and nothing stays. */
+/** Uploads that do not complete: nothing of them is visible, and nothing remains. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { bulk, people } from '../support/imports/bodies.ts';
@@ -18,7 +18,7 @@ onBothBackends('an upload', async (t, backend) => {
   const [head, middle, tail] = [text.slice(0, cuts[0]), text.slice(cuts[0], cuts[1]), text.slice(cuts[1])];
   const before = await rowCounts(service.pool);
 
-  await t.test('that the client cuts leaves nothing', async () => {
+  await t.test('that the client aborts leaves nothing', async () => {
     const upload = startUpload(service);
     await upload.write(head);
     await received(service);
@@ -27,7 +27,7 @@ onBothBackends('an upload', async (t, backend) => {
     await assertGone(service, before);
   });
 
-  await t.test('that the client cuts leaves nothing, compressed neither', async () => {
+  await t.test('that the client aborts leaves nothing, also when it is compressed', async () => {
     const upload = startUpload(service, { 'content-encoding': 'gzip' });
     const bytes = gzipSync(text, { level: 0 });
     await upload.write(bytes.subarray(0, bytes.length - 1000));
@@ -36,7 +36,7 @@ onBothBackends('an upload', async (t, backend) => {
     await assertGone(service, before);
   });
 
-  await t.test('that the client cuts leaves nothing, be it between two lines of NDJSON and with a key', async () => {
+  await t.test('that the client aborts leaves nothing, also between two lines of NDJSON and with a key', async () => {
     const body = lines(ofOrg(org.orgId, USERS));
     const end = body.lastIndexOf('\n', body.length / 2) + 1;
     const lengths: Record<string, string>[] = [{}, { 'content-length': String(body.length) }];
@@ -51,7 +51,7 @@ onBothBackends('an upload', async (t, backend) => {
     assert.deepEqual(rows, []);
   });
 
-  await t.test('whose API is killed is not seen either, and swept when its time is over', async () => {
+  await t.test('whose API is killed is not visible either, and is swept when it counts as abandoned', async () => {
     const api = service.apis.at(-1);
     const upload = startUpload(service);
     await upload.write(head);
@@ -64,7 +64,7 @@ onBothBackends('an upload', async (t, backend) => {
     await swept(service, importId);
   });
 
-  await t.test('whose API is killed in the very act of acceptance is whole or nothing', async () => {
+  await t.test('whose API is killed during the acceptance is complete or absent', async () => {
     const api = service.apis.at(-1);
     const client = await service.pool.connect();
     await client.query('begin');
@@ -90,7 +90,7 @@ onBothBackends('an upload', async (t, backend) => {
     await swept(service, importId);
   });
 
-  await t.test('that was swept while its client slept is refused and leaves nothing', async () => {
+  await t.test('that was swept while its client paused is refused and leaves nothing', async () => {
     const now = await rowCounts(service.pool);
     const upload = startUpload(service);
     await upload.write(head);
@@ -102,7 +102,7 @@ onBothBackends('an upload', async (t, backend) => {
     assert.deepEqual(await rowCounts(service.pool), now);
   });
 
-  await t.test('that comes to its end after all that is seen from then on, whole', async () => {
+  await t.test('that completes after all this is visible from then on, with every user', async () => {
     const upload = startUpload(service);
     await upload.write(head);
     const importId = await received(service);
@@ -114,7 +114,7 @@ onBothBackends('an upload', async (t, backend) => {
   });
 });
 
-/** Waits until items of the upload have reached the database; answers the id of its import. */
+/** Waits until items of the upload have reached the database; returns the id of its import. */
 function received(service: Service): Promise<string> {
   return waitFor(
     async () => {
@@ -129,7 +129,9 @@ function received(service: Service): Promise<string> {
 }
 
 async function assertGone(service: Service, before: Record<string, number>): Promise<void> {
-  await waitFor(async () => (await rowCounts(service.pool)).imports === before.imports, { what: 'the import to go' });
+  await waitFor(async () => (await rowCounts(service.pool)).imports === before.imports, {
+    what: 'the import to be removed',
+  });
   assert.deepEqual(await rowCounts(service.pool), before);
 }
 
@@ -144,7 +146,7 @@ async function assertUnseen(service: Service, importId: string): Promise<void> {
   assert.equal(rows[0].n, 0);
 }
 
-/** Makes the upload old and waits until all of it is removed. */
+/** Sets the upload back in time and waits until all of it is removed. */
 async function swept(service: Service, importId: string): Promise<void> {
   await service.pool.query(`update imports set changed_at = now() - interval '1 day' where id = $1`, [importId]);
   await waitFor(

@@ -1,7 +1,7 @@
 /**
- * Workers that are killed, frozen or told to stop in mid-drain: every user is written once, whoever does it.
+ * Workers that are killed, frozen or told to stop in mid-drain: every user is written once, whichever worker does it.
  *
- * Items are locked, so that a worker holds a batch when the signal comes, and cannot be done before.
+ * The test locks items, so that a worker holds a batch when the signal comes, and cannot finish it earlier.
  */
 import assert from 'node:assert/strict';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
@@ -18,12 +18,12 @@ const IMPORT_ONLY = { WORKER_ROLES: 'import' };
 
 onBothBackends('a worker', async (t, backend) => {
   const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: FAST_RESCUE });
-  // Does everything but writing users. A mail whose lock runs out goes out twice, which is not what is tested here.
+  // Does everything but writing users. A mail job whose lock expires sends twice, which is not under test here.
   await service.startWorker({ WORKER_ROLES: 'dispatch,rescue,mail', JOB_LOCK_MS: '60000' });
   const { orgId } = await service.newOrg();
   const { pool } = service;
 
-  /** An import of which a worker has written some users and holds a batch that waits for the gate. */
+  /** An import whose worker has written some users and holds a batch that waits for the gate. */
   async function midBatch(entries: unknown[], concurrency: number) {
     const { importId, gates } = await beginHeld(service, bulk(orgId, entries), [entries.length / 2]);
     const worker = await service.startWorker({ ...IMPORT_ONLY, WORKER_CONCURRENCY: String(concurrency) });
@@ -42,7 +42,7 @@ onBothBackends('a worker', async (t, backend) => {
       },
     ],
   ] as const) {
-    await t.test(`that is killed in mid-batch, ${what}, doubles and loses nothing`, async () => {
+    await t.test(`that is killed in mid-batch, ${what}, duplicates and loses nothing`, async () => {
       service.smtp.mails.length = 0;
       const { importId, worker, pids, gate } = await midBatch(unverified(what.replaceAll(' ', ''), USERS), 40);
       worker.kill('SIGKILL');
@@ -58,36 +58,39 @@ onBothBackends('a worker', async (t, backend) => {
     });
   }
 
-  await t.test('that is frozen past its job lock is replaced, and doubles nothing when it wakes up', async () => {
-    service.smtp.mails.length = 0;
-    const { importId, worker: zombie, gate } = await midBatch(unverified('z', USERS), 60);
-    zombie.kill('SIGSTOP');
-    await gate.commit();
-    const other = await service.startWorker(IMPORT_ONLY);
-    assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
-    await assertEachOnce(service, importId, { users: USERS, mails: USERS });
+  await t.test(
+    'that is frozen until its job locks expire is replaced, and duplicates nothing when it wakes up',
+    async () => {
+      service.smtp.mails.length = 0;
+      const { importId, worker: zombie, gate } = await midBatch(unverified('z', USERS), 60);
+      zombie.kill('SIGSTOP');
+      await gate.commit();
+      const other = await service.startWorker(IMPORT_ONLY);
+      assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+      await assertEachOnce(service, importId, { users: USERS, mails: USERS });
 
-    await end(other);
-    zombie.kill('SIGCONT');
-    // Nobody else is there to do it.
-    const next = (await must(service.importBody(bulk(orgId, unverified('y', 50))))).body;
-    assert.equal((await service.waitForEnd(next.importId)).state, 'IMPORT_STATE_SUCCEEDED');
-    await waitFor(async () => (await service.depth()) === 0, { what: 'the queue to be empty' });
-    await assertEachOnce(service, next.importId, { users: 50, mails: 50 });
-    await assertEachOnce(service, importId, { users: USERS, mails: USERS });
-    const mails = mailsByAddress(service);
-    assert.deepEqual([mails.size, new Set(mails.values())], [USERS + 50, new Set([1])]);
-    await end(zombie);
-  });
+      await end(other);
+      zombie.kill('SIGCONT');
+      // No other worker is running.
+      const next = (await must(service.importBody(bulk(orgId, unverified('y', 50))))).body;
+      assert.equal((await service.waitForEnd(next.importId)).state, 'IMPORT_STATE_SUCCEEDED');
+      await waitFor(async () => (await service.depth()) === 0, { what: 'the queue to be empty' });
+      await assertEachOnce(service, next.importId, { users: 50, mails: 50 });
+      await assertEachOnce(service, importId, { users: USERS, mails: USERS });
+      const mails = mailsByAddress(service);
+      assert.deepEqual([mails.size, new Set(mails.values())], [USERS + 50, new Set([1])]);
+      await end(zombie);
+    },
+  );
 
-  await t.test('that is frozen writes nothing that was cancelled meanwhile', async () => {
+  await t.test('that is frozen writes nothing of an import that was cancelled meanwhile', async () => {
     const { importId, worker: zombie, gate } = await midBatch(people('x', USERS), 60);
     zombie.kill('SIGSTOP');
     const cancelled = (await must(service.call('POST', `/admin/v1/imports/${importId}/_cancel`))).body;
     const written = await usersOf(pool, importId);
     assert.ok(written > 0 && written <= USERS / 2, `${written} users`);
     assert.equal(cancelled.counts.succeeded, written);
-    // Now its statement comes to its last act, and what it had not sent yet follows when it wakes up.
+    // Now its statement can finish, and the statements it had not sent yet follow when it wakes up.
     await gate.commit();
     zombie.kill('SIGCONT');
     await waitFor(async () => (await service.depth()) === 0, { what: 'its jobs to be dropped' });
@@ -104,7 +107,7 @@ onBothBackends('a worker', async (t, backend) => {
     assert.deepEqual(await worker.exited, { code: 0, signal: null });
     const written = await usersOf(pool, importId);
     assert.ok(written > before && written < USERS, `${written} users, ${before} before`);
-    assert.equal(await jobsInProgress(service), 0, 'every job that it took is done');
+    assert.equal(await jobsInProgress(service), 0, 'every job it took is done');
     const { body } = await service.call('GET', `/admin/v1/imports/${importId}`);
     assert.deepEqual([body.state, body.counts.succeeded], ['IMPORT_STATE_RUNNING', written]);
     await end(await service.startWorker(IMPORT_ONLY), async () => {
@@ -125,7 +128,7 @@ onBothBackends('a worker', async (t, backend) => {
     assert.deepEqual(await worker.exited, { code: 0, signal: null });
     const written = await usersOf(pool, importId);
     assert.ok(written > 0);
-    assert.equal(await jobsInProgress(service), 0, 'every job that it took is done');
+    assert.equal(await jobsInProgress(service), 0, 'every job it took is done');
     await end(await service.startWorker(IMPORT_ONLY), async () => {
       assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
       await assertEachOnce(service, importId, { users: 12 });
@@ -133,7 +136,7 @@ onBothBackends('a worker', async (t, backend) => {
   });
 });
 
-/** Stops a worker after `use`, so that the next test's is alone. */
+/** Stops the worker after `use`, so that the next test's worker is alone. */
 async function end(worker: TestProcess, use = async () => {}): Promise<void> {
   await use();
   worker.kill('SIGTERM');

@@ -1,4 +1,4 @@
-/** Against Go's time.ParseDuration (https://pkg.go.dev/time#ParseDuration). */
+/** Compares with Go's time.ParseDuration (https://pkg.go.dev/time#ParseDuration). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -107,7 +107,7 @@ describe('a duration', () => {
 });
 
 describe('a timeout', () => {
-  it('is more than nothing and at most the largest', () => {
+  it('must be more than 0 and at most the maximum', () => {
     for (const text of ['1ns', '300ms', '1.5h', '24h', '1440m', '+23h59m60s'])
       assert.equal(timeoutProblem(text, '24h'), undefined, text);
     for (const text of ['0', '0s', '-0', '-1s', '0h0m0s'])
@@ -118,7 +118,7 @@ describe('a timeout', () => {
     assert.equal(timeoutProblem('2s', '1.5s'), 'must be at most 1.5s');
   });
 
-  it('is a text with a duration, and is there', () => {
+  it('is required, and must be a string with a duration', () => {
     assert.equal(timeoutProblem(undefined, '24h'), 'is required');
     for (const value of [null, 30, true, {}, []]) assert.match(timeoutProblem(value, '24h') ?? '', /^must be a string/);
     for (const text of ['', '30', '1 h', 'soon'])

@@ -1,4 +1,4 @@
-/** What a body may look like: spellings, key order, encodings, entries that are wrong, users that stand in it twice. */
+/** The forms of a body: spellings, key order, encodings, invalid entries, duplicate users. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { bulk, fixture, OLD_PASSWORD, people } from '../support/imports/bodies.ts';
@@ -10,7 +10,7 @@ onBothBackends('the body of a bulk import', async (t, backend) => {
   const service = await startService(t, { backend });
   const { orgId } = await service.newOrg();
 
-  await t.test('is taken in snake_case', async () => {
+  await t.test('is accepted in snake_case', async () => {
     const { user } = entry('x');
     const snake = {
       user_name: 'snake',
@@ -30,7 +30,7 @@ onBothBackends('the body of a bulk import', async (t, backend) => {
     );
   });
 
-  await t.test('is taken in any order of its keys', async () => {
+  await t.test('is accepted with its keys in any order', async () => {
     const { userId, user } = entry('order');
     const body = `\ufeff{"timeout" : "5m" ,\r\n"dataOrgs":{"orgs":[
       {"humanUsers":[{"user":${JSON.stringify(Object.fromEntries(Object.entries(user).reverse()))},"userId":"${userId}"}
@@ -40,14 +40,14 @@ onBothBackends('the body of a bulk import', async (t, backend) => {
     await assertEachOnce(service, result.importId, { users: 1 });
   });
 
-  await t.test('is taken compressed', async () => {
+  await t.test('is accepted compressed', async () => {
     const bytes = gzipSync(JSON.stringify(bulk(orgId, people('gz', 300))));
     const { body } = await must(service.importBody(bytes, { headers: { 'content-encoding': 'gzip' } }));
     await service.waitForEnd(body.importId);
     await assertEachOnce(service, body.importId, { users: 300 });
   });
 
-  await t.test('fails wrong entries alone, with the path of every bad field', async () => {
+  await t.test('fails only the invalid entries, with the path of every invalid field', async () => {
     const wrong: [unknown, string[]][] = [
       [null, ['humanUsers[]']],
       [42, ['humanUsers[]']],
@@ -110,7 +110,7 @@ onBothBackends('the body of a bulk import', async (t, backend) => {
     assert.match(result.errors[13].message, /\$7\$/);
   });
 
-  await t.test('ends at once when every entry is wrong', async () => {
+  await t.test('ends at once when every entry is invalid', async () => {
     const answer = await service.importBody(bulk(orgId, [null, 1, {}]));
     assert.equal(answer.status, 202);
     assert.equal(answer.body.state, 'IMPORT_STATE_COMPLETED_WITH_ERRORS');
@@ -132,7 +132,7 @@ onBothBackends('the body of a bulk import', async (t, backend) => {
     assert.match(refused.errors[0].message, /user\.foo/);
   });
 
-  await t.test('lets the first of two equal users win, inside it and against those who are there', async () => {
+  await t.test('lets the first of two equal users win, within the body and against existing users', async () => {
     await service.imported(bulk(orgId, [entry('there')]));
     const twice = [
       entry('first'),
@@ -153,7 +153,7 @@ onBothBackends('the body of a bulk import', async (t, backend) => {
     await assertEachOnce(service, result.importId, { users: 301 });
   });
 
-  await t.test('may bring a name that another organization has, which then needs its domain to log in', async () => {
+  await t.test('may contain a name that another organization has; its user then logs in with the domain', async () => {
     const second = await service.newOrg();
     await service.imported(bulk(orgId, [entry('shared')]));
     const one = await service.imported(bulk(second.orgId, [{ ...entry('shared'), userId: 'second-shared' }]));
@@ -173,7 +173,7 @@ onBothBackends('the body of a bulk import', async (t, backend) => {
     assert.deepEqual(rows, [{ plan: 'gold ✓', idp_id: 'google', external_user_id: 'ann@gmail', display_name: 'Ann' }]);
   });
 
-  await t.test('is taken unchanged as it is published, and the answer says what was not understood', async () => {
+  await t.test('is accepted exactly as published, and the answer names the unknown fields', async () => {
     const text = await fixture('bulk_snake_data_orgs.json');
     const { orgId: publishedOrg, humanUsers } = JSON.parse(text).data_orgs.orgs[0];
     await must(
@@ -205,7 +205,7 @@ onBothBackends('the body of a bulk import', async (t, backend) => {
     assert.equal((await service.login('charles', 'tnt-and-anvils')).status, 201);
   });
 
-  await t.test('of a single import is refused for a second factor that is none, and taken without it', async () => {
+  await t.test('of a single import is refused for an invalid second factor, and accepted without it', async () => {
     const { otpCode, ...user } = JSON.parse(await fixture('single_human_user.json'));
     const send = (body: unknown) => service.call('POST', '/management/v1/users/human/_import', body, { orgId });
     const refused = await send({ ...user, otpCode });

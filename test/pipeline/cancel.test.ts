@@ -1,4 +1,4 @@
-/** `_cancel` and `_resume`: no user after the answer, and exactly the rest when it goes on. */
+/** `_cancel` and `_resume`: no user after the answer, and exactly the rest after a resume. */
 import assert from 'node:assert/strict';
 import type { Answer } from '../support/answers.ts';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
@@ -23,7 +23,7 @@ onBothBackends('a cancelled import', async (t, backend) => {
     await waitingBatches(service.pool, 1);
     const { status, body } = await act('_cancel');
     written = await usersOf(service.pool, importId);
-    // The batch that was under way comes to its end only now.
+    // The batch that was in progress finishes only now.
     for (const gate of gates) await gate.commit();
     assert.equal(status, 200);
     assert.equal(body.state, 'IMPORT_STATE_CANCELLED');
@@ -43,14 +43,14 @@ onBothBackends('a cancelled import', async (t, backend) => {
     assert.equal(await usersOf(service.pool, importId), written);
   });
 
-  await t.test('is cancelled twice as once', async () => {
+  await t.test('can be cancelled twice without further effect', async () => {
     const events = `select count(*)::int as n from events where type = 'import.cancelled' and aggregate_id = $1`;
     const { status, body } = await act('_cancel');
     assert.deepEqual([status, body.state, body.counts.succeeded], [200, 'IMPORT_STATE_CANCELLED', written]);
     assert.equal((await service.pool.query(events, [importId])).rows[0].n, 1);
   });
 
-  await t.test('goes on with exactly the rest', async () => {
+  await t.test('continues with exactly the rest', async () => {
     const { status, body } = await act('_resume', {});
     assert.deepEqual([status, body.state], [200, 'IMPORT_STATE_RUNNING']);
     assertSums(body);
@@ -66,13 +66,13 @@ onBothBackends('a cancelled import', async (t, backend) => {
   });
 
   for (const first of ['a batch', 'the cancel'] as const) {
-    await t.test(`counts what was written before it when ${first} has its turn first`, async () => {
+    await t.test(`counts what was written before it when ${first} gets the lock first`, async () => {
       const writing = await holdWriting(service.pool);
       const users = people(first.replace(' ', ''), 200);
       const held = (await must(service.importBody(bulk(org.orgId, users)))).body.importId;
       const release = await holdImport(service.pool, held);
       const cancel = () => service.call('POST', `/admin/v1/imports/${held}/_cancel`);
-      // Who waits first for the import's row has it first.
+      // The first to wait for the import's row gets its lock first.
       let answer: Promise<Answer>;
       if (first === 'a batch') {
         await writing.commit();

@@ -1,4 +1,4 @@
-/** The timeout of an import: nothing after it, whoever is alive, and the rest by `_resume`. */
+/** The timeout of an import: nothing is written after it, whichever process is alive, and `_resume` does the rest. */
 import assert from 'node:assert/strict';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
 import { beginHeld, holdImport, moreUsers, waitingBatches } from '../support/imports/hold.ts';
@@ -12,7 +12,7 @@ onBothBackends('a deadline with no worker alive', async (t, backend) => {
   const org = await service.newOrg();
   let importId = '';
 
-  await t.test('is kept to the moment by the API alone, with all jobs in the queue', async () => {
+  await t.test('is enforced to the moment by the API alone, with all jobs in the queue', async () => {
     const dispatcher = await service.startWorker({ WORKER_ROLES: 'dispatch' });
     importId = (await must(service.importBody(bulk(org.orgId, unverified('u', 100))))).body.importId;
     await waitFor(async () => (await service.depth()) === 100, { what: 'the jobs' });
@@ -41,19 +41,19 @@ onBothBackends('a deadline with no worker alive', async (t, backend) => {
     assert.equal(items.length, 100);
   });
 
-  await t.test('stands for workers that come later', async () => {
+  await t.test('also applies to workers that start later', async () => {
     const before = await rowCounts(service.pool);
     await service.startWorker();
     const control = (await must(service.importBody(bulk(org.orgId, people('control', 3))))).body;
     await service.waitForEnd(control.importId);
-    await waitFor(async () => (await service.depth()) === 0, { what: 'all jobs to be worked off' });
+    await waitFor(async () => (await service.depth()) === 0, { what: 'all jobs to be processed' });
     const after = await rowCounts(service.pool);
     assert.equal(await usersOf(service.pool, importId), 0);
     assert.deepEqual([after.users, after.mail_outbox], [(before.users ?? 0) + 3, 0]);
     assert.deepEqual(service.smtp.mails, []);
   });
 
-  await t.test('asks for a new timeout, and then everything is done once', async () => {
+  await t.test('requires a new timeout to resume, and then everything is done once', async () => {
     const resume = (body: unknown) => service.call('POST', `/admin/v1/imports/${importId}/_resume`, body);
     for (const bad of [{}, { timeout: '0s' }, { timeout: 'soon' }, { timeout: '25h' }, { timeout: 5 }]) {
       assert.equal((await resume(bad)).status, 400);
@@ -82,7 +82,7 @@ onBothBackends('a deadline in mid-drain', async (t, backend) => {
     await setImport(service.pool, importId, { deadline: `clock_timestamp() + interval '500 ms'` });
     const release = await holdImport(service.pool, importId);
     for (const gate of gates) await gate.commit();
-    // Batches wait for the row that we hold; the deadline passes meanwhile.
+    // Batches wait for the row that the test locks; the deadline passes meanwhile.
     await waitingBatches(service.pool, 1);
     const { rows } = await service.pool.query('select deadline from imports where id = $1', [importId]);
     await waitFor(() => Date.now() > rows[0].deadline.getTime() + 100, { what: 'the deadline' });
@@ -108,7 +108,7 @@ onBothBackends('a deadline in mid-drain', async (t, backend) => {
     await assertEachOnce(service, importId, { users: USERS, mails: USERS });
   });
 
-  await t.test('is announced only when no more users come', async () => {
+  await t.test('is reported only when no more users can appear', async () => {
     const slow = await beginHeld(service, bulk(org.orgId, people('n', 1000)), [800]);
     const at = `/admin/v1/imports/${slow.importId}`;
     await waitingBatches(service.pool, 1);
@@ -124,7 +124,7 @@ onBothBackends('a deadline in mid-drain', async (t, backend) => {
     const users = await usersOf(service.pool, slow.importId);
     assert.equal(ended.counts.succeeded, users);
     assert.equal(ended.state, 'IMPORT_STATE_TIMED_OUT');
-    // The batches that were under way then come to their end only now.
+    // The batches that were in progress then finish only now.
     for (const gate of slow.gates) await gate.commit();
     await waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be dropped' });
     assert.equal(await usersOf(service.pool, slow.importId), users);

@@ -1,4 +1,4 @@
-/** Where the stores are far away an import is exact, goes on steadily, and no job loses its lock on the way. */
+/** With remote stores an import is exact and makes steady progress, and no job loses its lock. */
 import assert from 'node:assert/strict';
 import { openScope } from '../../bench/scope.ts';
 import { startProxy } from '../../bench/testbed/proxy.ts';
@@ -10,7 +10,7 @@ import { redisUrl } from '../support/stores/redis.ts';
 
 const USERS = 500;
 const DELAY_MS = 40;
-/** Fetched one after the other 400 jobs take 16 s. The lock is long enough for a machine that does much else meanwhile. */
+/** Fetched one by one, 400 jobs take 16 s. The lock is long enough for a busy machine. */
 const FAR = { WORKER_CONCURRENCY: '400', JOB_LOCK_MS: '6000', RESCUE_AFTER_MS: '60000' };
 
 onBothBackends('stores 40 ms away from API and workers', async (t, backend) => {

@@ -41,7 +41,7 @@ onBothBackends('a bulk import with a key', async (t, backend) => {
     assert.deepEqual([second.status, second.body.importId], [202, first.body.importId]);
   });
 
-  await t.test('is refused with another body, another query or another format, and nothing comes of it', async () => {
+  await t.test('is refused with another body, another query or another format, and leaves nothing', async () => {
     const one = bulk(org.orgId, people('one', 3));
     await service.waitForEnd((await must(send(one, 'one'))).body.importId);
     const before = await rowCounts(service.pool);
@@ -60,7 +60,7 @@ onBothBackends('a bulk import with a key', async (t, backend) => {
     assert.deepEqual(await rowCounts(service.pool), before);
   });
 
-  await t.test('is its caller’s own', async () => {
+  await t.test('does not share its key with other callers', async () => {
     const body = bulk(org.orgId, people('own', 3));
     const mine = await must(send(body, 'own'));
     await service.waitForEnd(mine.body.importId);
@@ -70,7 +70,7 @@ onBothBackends('a bulk import with a key', async (t, backend) => {
     assert.equal((await send(body, 'own', { token: other.ownerToken })).status, 403);
   });
 
-  await t.test('leaves no record when it is refused, so that the mended body may have the same key', async () => {
+  await t.test('leaves no record when it is refused, so that the corrected body can use the same key', async () => {
     const users = people('mend', 5);
     for (const bad of ['{', { ...bulk(org.orgId, users), timeout: 'soon' }, bulk('nowhere', users)]) {
       assert.ok((await send(bad, 'mend')).status >= 400);
@@ -78,7 +78,7 @@ onBothBackends('a bulk import with a key', async (t, backend) => {
     assert.equal((await send(bulk(org.orgId, users), 'mend')).status, 202);
   });
 
-  await t.test('must be printable and not too long', async () => {
+  await t.test('requires a printable key that is not too long', async () => {
     for (const bad of ['', 'x'.repeat(256), 'caf\u00e9']) {
       const answer = await send(bulk(org.orgId, people('bad', 1)), bad);
       assert.deepEqual([answer.status, errorId(answer)], [400, 'IMPORT-KEY'], JSON.stringify(bad));
@@ -86,7 +86,7 @@ onBothBackends('a bulk import with a key', async (t, backend) => {
     assert.equal((await send(bulk(org.orgId, people('long', 1)), 'x'.repeat(255))).status, 202);
   });
 
-  await t.test('is one import, of many equal requests at once', async () => {
+  await t.test('is a single import for many equal requests at once', async () => {
     const text = JSON.stringify(bulk(org.orgId, people('crowd', 400)));
     const answers = await Promise.all(Array.from({ length: 6 }, () => send(text, 'crowd')));
     assert.deepEqual(new Set(answers.map((a) => a.status)), new Set([202]));
@@ -98,7 +98,7 @@ onBothBackends('a bulk import with a key', async (t, backend) => {
     assert.equal(rows[0].n, 0);
   });
 
-  await t.test('is not kept waiting by the first request, whether that was cut off or stands still', async () => {
+  await t.test('does not wait for a first request that was interrupted or stalls', async () => {
     const text = JSON.stringify(bulk(org.orgId, people('cut', 1000)));
     const [head, tail] = [text.slice(0, 200_000), text.slice(200_000)];
     const cut = startUpload(service, key('cut'));
@@ -114,12 +114,12 @@ onBothBackends('a bulk import with a key', async (t, backend) => {
     await assertEachOnce(service, body.importId, { users: 1000 });
   });
 
-  await t.test('finds its import when the answer was lost', async () => {
+  await t.test('finds its import after the answer was lost', async () => {
     const text = JSON.stringify(bulk(org.orgId, people('lost', 100)));
     const before = await rowCounts(service.pool);
     const lost = startUpload(service, key('lost'));
     const release = await holdDispatch(service);
-    void lost.end(text).catch(() => {}); // nobody is there to read it
+    void lost.end(text).catch(() => {}); // no one reads the answer
     await release.whenWaiting;
     lost.cut();
     await release.now();
@@ -129,7 +129,7 @@ onBothBackends('a bulk import with a key', async (t, backend) => {
     await assertEachOnce(service, body.importId, { users: 100 });
   });
 
-  await t.test('is forgotten after 24 hours', async () => {
+  await t.test('is a new import after 24 hours', async () => {
     const body = bulk(org.orgId, people('old', 3));
     const first = await must(send(body, 'old'));
     await service.waitForEnd(first.body.importId);
@@ -139,7 +139,7 @@ onBothBackends('a bulk import with a key', async (t, backend) => {
     assert.equal((await service.waitForEnd(second.body.importId)).counts.failed, 3);
   });
 
-  await t.test('does not tell who has lost the role meanwhile', async () => {
+  await t.test('reveals nothing to a caller who has since lost the role', async () => {
     const owner = await service.machine(org.orgId, ['ORG_OWNER']);
     await must(
       service.call(
@@ -173,20 +173,20 @@ onBothBackends('a single import with a key', async (t, backend) => {
   const named = async (userName: string) =>
     (await service.pool.query('select id from users where user_name = $1', [userName])).rows;
 
-  await t.test('is answered the same again, and makes no second user', async () => {
+  await t.test('gets the same answer again, and creates no second user', async () => {
     const { user } = entry('ann', { shoe: 1 });
     const first = await send(user, 'ann');
     assert.equal(first.status, 200, JSON.stringify(first.body));
     await must(service.call('POST', `/v2beta/users/${first.body.userId}/lock`, {}, { token: org.ownerToken }));
     for (let i = 0; i < 2; i++) assert.deepEqual((await send(user, 'ann')).body, first.body);
     assert.equal((await named('ann')).length, 1);
-    // The answer stays, and the user does not come back.
+    // The answer stays the same, and the user is not created again.
     await must(service.call('DELETE', `/v2beta/users/${first.body.userId}`, undefined, { token: org.ownerToken }));
     assert.deepEqual((await send(user, 'ann')).body, first.body);
     assert.deepEqual(await named('ann'), []);
   });
 
-  await t.test('is one user, of many equal requests at once', async () => {
+  await t.test('is a single user for many equal requests at once', async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => send(entry('crowd').user, 'crowd')));
     assert.deepEqual(new Set(answers.map((a) => a.status)), new Set([200]));
     assert.equal(new Set(answers.map((a) => JSON.stringify(a.body))).size, 1);
@@ -211,7 +211,7 @@ onBothBackends('a single import with a key', async (t, backend) => {
     assert.equal((await send(user, '')).status, 400);
   });
 
-  await t.test('keeps no key for what was not done', async () => {
+  await t.test('keeps no key for a request that wrote nothing', async () => {
     await must(send(entry('taken').user, 'first'));
     assert.equal((await send({ userName: 'x' }, 'mend')).status, 400);
     assert.equal((await send(entry('taken').user, 'mend')).status, 409);
@@ -221,7 +221,7 @@ onBothBackends('a single import with a key', async (t, backend) => {
     assert.equal((await send(entry('mended').user, 'mend')).body.userId, body.userId);
   });
 
-  await t.test('is waited for by the one that comes again before the first is written', async () => {
+  await t.test('makes a repeated request wait while the first is not written yet', async () => {
     const release = await holdDispatch(service);
     const first = send(entry('slow').user, 'slow');
     await release.whenWaiting;
@@ -232,7 +232,7 @@ onBothBackends('a single import with a key', async (t, backend) => {
   });
 });
 
-/** Stops every import in the transaction that accepts it. */
+/** Blocks every import in the transaction that accepts it. */
 async function holdDispatch(service: Service) {
   const client = await service.pool.connect();
   await client.query('begin');

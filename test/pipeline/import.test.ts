@@ -1,4 +1,7 @@
-/** A bulk import from the request to users that log in: the answer, the result, its items, and who may see them. */
+/**
+ * A bulk import from the request to users that log in: the answer, the result, the items, and the callers who may see
+ * them.
+ */
 import assert from 'node:assert/strict';
 import { bulk, OLD_PASSWORD, people } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
@@ -13,7 +16,7 @@ onBothBackends('a bulk import', async (t, backend) => {
   const org = await service.newOrg();
   const other = await service.newOrg();
 
-  await t.test('is accepted with 202 and ends with every user there', async () => {
+  await t.test('is accepted with 202 and ends with every user written', async () => {
     const before = Date.now();
     const { status, body, headers } = await service.importBody(bulk(org.orgId, people('a', 250), '30m0s'), {
       token: org.ownerToken,
@@ -34,7 +37,7 @@ onBothBackends('a bulk import', async (t, backend) => {
     await waitFor(async () => (await service.depth()) === 0, { what: 'the queue to be empty' });
   });
 
-  await t.test('brings users who read as they were sent', async () => {
+  await t.test('creates users that read as they were sent', async () => {
     const full = {
       profile: {
         firstName: 'Zoë',
@@ -74,7 +77,7 @@ onBothBackends('a bulk import', async (t, backend) => {
       assert.ok(body.sessionToken);
     }
     assert.equal((await service.login('Old-1', 'Secret')).status, 400);
-    // The first good login hashed it anew; the password is still the same.
+    // The first successful login re-hashed it; the password is still the same.
     assert.equal((await service.login('Old-1', OLD_PASSWORD)).status, 201);
   });
 
@@ -93,7 +96,7 @@ onBothBackends('a bulk import', async (t, backend) => {
     assert.deepEqual(body, answer.body);
   });
 
-  await t.test('counts two organizations each for itself', async () => {
+  await t.test('counts each of two organizations separately', async () => {
     const orgs = [
       { orgId: org.orgId, humanUsers: [...people('both', 3), null] },
       { orgId: other.orgId, humanUsers: people('other', 2) },
@@ -116,7 +119,7 @@ onBothBackends('a bulk import', async (t, backend) => {
     ]);
   });
 
-  await t.test('shares the workers with another one', async () => {
+  await t.test('shares the workers with another import', async () => {
     const [one, two] = await Promise.all([
       must(service.importBody(bulk(org.orgId, people('one', 400)))),
       must(service.importBody(bulk(other.orgId, people('two', 400)))),

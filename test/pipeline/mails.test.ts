@@ -1,4 +1,6 @@
-/** The mail rule of imports, from HTTP to the wire: who gets a mail, what it holds, and what its link does. */
+/**
+ * The mail rule of imports, from HTTP to the wire: which users get a mail, what it contains, and what its link does.
+ */
 import assert from 'node:assert/strict';
 import { bulk, OLD_PASSWORD } from '../support/imports/bodies.ts';
 import { entry, HASH } from '../support/imports/imports.ts';
@@ -47,7 +49,7 @@ function toEntry({ name, verified, credential, state }: Case) {
   return { ...entry(name, user, state ? { state: `USER_STATE_${state}` } : {}), userId: idOf(name) };
 }
 
-/** As one kind of migrated users has them: it must survive the link, its page and a path. */
+/** A user id with a special character, as in some migrations; it must survive the link, its page and a path. */
 function idOf(name: string): string {
   return `auth0|${name}`;
 }
@@ -62,14 +64,14 @@ onBothBackends('the mails of an import', async (t, backend) => {
   const due = CASES.filter(mailOf);
   const { importId } = await service.imported(bulk(org.orgId, CASES.map(toEntry)));
 
-  await t.test('go out exactly where one is due, one each', async () => {
+  await t.test('are sent exactly where one is due, one each', async () => {
     await assertEachOnce(service, importId, { users: CASES.length, mails: due.length });
     const expected = new Map(due.map(({ name }) => [`${name}@example.com`, 1]));
     assert.deepEqual(new Map([...mailsByAddress(service)].sort()), new Map([...expected].sort()));
     assert.equal(await service.depth('mails'), 0);
   });
 
-  await t.test('leave each user in the state that the rule says', async () => {
+  await t.test('leave each user in the state that the rule requires', async () => {
     for (const one of CASES) {
       const { body } = await must(service.call('GET', pathOf(one.name)));
       assert.equal(body.user.state, stateOf(one), one.name);
@@ -77,7 +79,7 @@ onBothBackends('the mails of an import', async (t, backend) => {
     }
   });
 
-  await t.test('hold one URL, to the page of their kind, with userId and code', async () => {
+  await t.test('contain one URL, to the page of their kind, with userId and code', async () => {
     for (const one of due) {
       const url = await linkOf(service, `${one.name}@example.com`);
       assert.equal(url.origin, service.url);
@@ -87,7 +89,7 @@ onBothBackends('the mails of an import', async (t, backend) => {
     }
   });
 
-  await t.test('and nothing remote in their HTML', async () => {
+  await t.test('contain nothing remote in their HTML', async () => {
     for (const mail of service.smtp.mails) {
       const { html } = await mail.parsed();
       assert.ok(html?.includes('/ui/'));
@@ -95,7 +97,7 @@ onBothBackends('the mails of an import', async (t, backend) => {
     }
   });
 
-  await t.test('let an unverified user log in before the link, and verify by it once', async () => {
+  await t.test('let an unverified user log in before using the link, and verify with it once', async () => {
     for (const credential of ['hash', 'plain'] as const) {
       const name = `${credential}-false-undefined`;
       assert.equal((await service.login(name, credential === 'hash' ? OLD_PASSWORD : PLAIN)).status, 201);
@@ -108,7 +110,7 @@ onBothBackends('the mails of an import', async (t, backend) => {
     }
   });
 
-  await t.test('let a user without password choose the first one, and then log in', async () => {
+  await t.test('let a user without a password choose one, and then log in', async () => {
     for (const verified of [true, false]) {
       const name = `none-${verified}-undefined`;
       assert.equal((await service.login(name, 'my first')).status, 400);
@@ -122,7 +124,7 @@ onBothBackends('the mails of an import', async (t, backend) => {
     }
   });
 
-  await t.test('carry codes that the API takes as well', async () => {
+  await t.test('contain codes that the API accepts as well', async () => {
     const one = (await linkOf(service, 'hash-undefined-active@example.com')).searchParams.get('code');
     const verify = { verificationCode: one };
     const path = `${pathOf('hash-undefined-active')}/email/verify`;
@@ -135,14 +137,14 @@ onBothBackends('the mails of an import', async (t, backend) => {
     assert.equal((await service.login('none-undefined-active', 'by the API')).status, 201);
   });
 
-  await t.test('are as many as before, whatever was done with them', async () => {
+  await t.test('do not increase in number, whatever users did with them', async () => {
     assert.equal(service.smtp.mails.length, due.length);
     const { rows } = await service.pool.query('select count(*)::int as n from mail_outbox');
     assert.equal(rows[0].n, due.length);
   });
 });
 
-/** The only URL of the text of the one mail to an address. */
+/** The only URL in the text of the only mail to an address. */
 async function linkOf(service: Service, address: string): Promise<URL> {
   const mails = service.smtp.mails.filter((m) => m.to.includes(address));
   assert.equal(mails.length, 1, address);
@@ -152,7 +154,7 @@ async function linkOf(service: Service, address: string): Promise<URL> {
   return urls[0] as URL;
 }
 
-/** Opens the link's page and sends the form that it holds, filled in, as a browser would. */
+/** Opens the link's page, fills in its form and sends it, as a browser would. */
 async function submit(link: URL, fields: Record<string, string> = {}): Promise<{ status: number; text: string }> {
   const page = await fetch(link);
   assert.equal(page.status, 200);

@@ -1,4 +1,4 @@
-/** Users as lines, from the request to the result. */
+/** An NDJSON import, from the request to the result. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { errorId } from '../support/answers.ts';
@@ -8,7 +8,7 @@ import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
 import { assertEachOnce, assertSums, rowCounts } from '../support/imports/outcome.ts';
 import { must, onBothBackends, startService } from '../support/processes/service.ts';
 
-onBothBackends('a bulk import of lines', async (t, backend) => {
+onBothBackends('an NDJSON bulk import', async (t, backend) => {
   const service = await startService(t, { backend });
   const [a, b] = [await service.newOrg(), await service.newOrg()];
   const send = (
@@ -45,7 +45,7 @@ onBothBackends('a bulk import of lines', async (t, backend) => {
     assert.equal((await service.login(`l7@${b.domain}`, OLD_PASSWORD)).status, 201);
   });
 
-  await t.test('is taken compressed, and in several members as some tools write them', async () => {
+  await t.test('is accepted compressed, and as several gzip members, as some tools write', async () => {
     const [one, two] = [people('gz', 200), people('member', 50)].map((users) => lines(ofOrg(a.orgId, users), '\r\n'));
     const bytes = Buffer.concat([gzipSync(one ?? ''), gzipSync(two ?? '')]);
     for (const [encoding, piece] of [
@@ -58,20 +58,23 @@ onBothBackends('a bulk import of lines', async (t, backend) => {
     }
   });
 
-  await t.test('fails wrong users alone, warns of unknown fields, and keeps to the options of the query', async () => {
-    const body = lines(ofOrg(a.orgId, [entry('w1', { shoe: 1 }), { userId: 'w2' }, { ...entry('w3'), note: 1 }]));
-    const { body: accepted } = await must(send(body));
-    const result = await service.waitForEnd(accepted.importId);
-    assertSums(result);
-    assert.deepEqual([result.counts.succeeded, result.counts.failed], [2, 1]);
-    assert.match(result.errors[0].message, /^user: /);
-    assert.deepEqual(
-      result.warnings.map((w: { path: string }) => w.path),
-      ['user.shoe', 'note'],
-    );
-    const strict = await must(send(body.replaceAll('"w', '"s').replaceAll('-w', '-s'), '?strict=true&timeout=5m'));
-    assert.equal((await service.waitForEnd(strict.body.importId)).counts.failed, 3);
-  });
+  await t.test(
+    'fails only the invalid users, warns of unknown fields, and follows the options of the query',
+    async () => {
+      const body = lines(ofOrg(a.orgId, [entry('w1', { shoe: 1 }), { userId: 'w2' }, { ...entry('w3'), note: 1 }]));
+      const { body: accepted } = await must(send(body));
+      const result = await service.waitForEnd(accepted.importId);
+      assertSums(result);
+      assert.deepEqual([result.counts.succeeded, result.counts.failed], [2, 1]);
+      assert.match(result.errors[0].message, /^user: /);
+      assert.deepEqual(
+        result.warnings.map((w: { path: string }) => w.path),
+        ['user.shoe', 'note'],
+      );
+      const strict = await must(send(body.replaceAll('"w', '"s').replaceAll('-w', '-s'), '?strict=true&timeout=5m'));
+      assert.equal((await service.waitForEnd(strict.body.importId)).counts.failed, 3);
+    },
+  );
 
   await t.test('is refused as a whole, with the number of the line', async () => {
     const before = await rowCounts(service.pool);

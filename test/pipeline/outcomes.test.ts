@@ -1,4 +1,4 @@
-/** Dry runs, users who exist, mails that wait, and the message of the end, as a caller meets them. */
+/** Dry runs, existing users, held mails, and the webhook, as a caller sees them. */
 import assert from 'node:assert/strict';
 import type { Answer } from '../support/answers.ts';
 import { bulk, OLD_PASSWORD, people, unverified } from '../support/imports/bodies.ts';
@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait.ts';
 
 const PLAIN = 'correct horse';
 
-onBothBackends('an import that is told what to do', async (t, backend) => {
+onBothBackends('an import with options', async (t, backend) => {
   const receiver = await startReceiver();
   const service = await startService(t, {
     backend,
@@ -28,7 +28,7 @@ onBothBackends('an import that is told what to do', async (t, backend) => {
     (await must(service.call('GET', `/admin/v1/imports/${importId}/items?pageSize=1000`))).body.items;
   const plain = (name: string, password = PLAIN) => entry(name, { hashedPassword: undefined, password });
 
-  await t.test('says all of it in a dry run and does none of it', async () => {
+  await t.test('reports everything in a dry run and writes nothing', async () => {
     const before = await tableCounts(service.pool);
     const users = [...people('dry', 50), ...unverified('due', 7), plain('plain'), { user: {} }];
     const result = await run(bulk(org.orgId, users), '?dryRun=true');
@@ -51,7 +51,7 @@ onBothBackends('an import that is told what to do', async (t, backend) => {
     assert.equal((await service.login('dry0', OLD_PASSWORD)).status, 400);
   });
 
-  await t.test('takes a file again as if it had not come', async () => {
+  await t.test('accepts a file again without any effect', async () => {
     const users = [...people('again', 30), ...unverified('mail', 3), plain('hashed')];
     const one = await run(bulk(org.orgId, users), '?onExisting=skip');
     assert.deepEqual([one.state, one.counts.succeeded], ['IMPORT_STATE_SUCCEEDED', 34]);
@@ -68,7 +68,7 @@ onBothBackends('an import that is told what to do', async (t, backend) => {
     assert.deepEqual(new Set((await items(two.importId)).map((i) => i.state)).size, 2);
   });
 
-  await t.test('brings changed users in line, and knows their passwords again', async () => {
+  await t.test('updates changed users, and recognises their passwords', async () => {
     const users = [entry('one'), plain('two'), plain('three'), entry('four')];
     await run(bulk(org.orgId, users), '');
     assert.equal((await service.login('one', OLD_PASSWORD)).status, 201);
@@ -113,7 +113,7 @@ onBothBackends('an import that is told what to do', async (t, backend) => {
     assert.equal((await items(importId))[0].error.details[0].id, 'USER-ID-TAKEN');
   });
 
-  await t.test('holds its mails until it is asked for them, to those who still need one', async () => {
+  await t.test('holds its mails until they are released, and then sends them to users who still need one', async () => {
     const users = unverified('held', 6);
     const result = await run(bulk(org.orgId, users), '?mails=none');
     assert.deepEqual(result.mails, { pending: 0, sent: 0, failed: 0 });
@@ -125,10 +125,10 @@ onBothBackends('an import that is told what to do', async (t, backend) => {
     const send = () =>
       service.call('POST', `/admin/v1/imports/${result.importId}/_send_mails`, {}, { token: org.ownerToken });
     const [first, second] = [await must(send()), await must(send())];
-    // With or without that to the user who was deactivated, which a worker drops as soon as it sees it.
+    // With or without the mail to the deactivated user, which a worker drops as soon as it reads it.
     const due = first.body.mails.pending + first.body.mails.sent;
     assert.ok(due === 3 || due === 4, `${due} mails`);
-    assert.equal(second.body.details.sequence, first.body.details.sequence, 'the second one changes nothing');
+    assert.equal(second.body.details.sequence, first.body.details.sequence, 'the second call changes nothing');
     const settled = await mailsSettled(service, result.importId);
     assert.deepEqual(settled.mails, { pending: 0, sent: 3, failed: 0 });
     assert.equal(await sentTo(service, 'held'), 3);
@@ -139,7 +139,7 @@ onBothBackends('an import that is told what to do', async (t, backend) => {
     assert.equal(rows[0].n, 1);
   });
 
-  await t.test('sends the mails of those who come after it was asked', async () => {
+  await t.test('sends the mails of users who are written after the release', async () => {
     const body = bulk(org.orgId, unverified('flow', 400));
     const { importId } = (await must(service.importBody(body, { query: '?mails=none' }))).body;
     await must(service.call('POST', `/admin/v1/imports/${importId}/_send_mails`, {}));
@@ -149,13 +149,13 @@ onBothBackends('an import that is told what to do', async (t, backend) => {
     assert.equal(await sentTo(service, 'flow'), 400);
   });
 
-  await t.test('tells its end to a webhook, signed, until it is taken', async () => {
+  await t.test('reports its end to a webhook, signed, until the webhook accepts it', async () => {
     const path = '/management/v1/orgs/me/webhook_secret';
     const { secret } = (await must(service.call('PUT', path, undefined, { token: org.ownerToken }))).body;
     assert.match(secret, /^whsec_/);
     const query = `?webhook=${encodeURIComponent(receiver.url)}`;
     const result = await run(bulk(org.orgId, [...people('hook', 3), 7]), query);
-    const message = await waitFor(() => receiver.messages[0], { what: 'the message of the end' });
+    const message = await waitFor(() => receiver.messages[0], { what: 'the webhook message' });
     assert.ok(isGenuine(secret, message));
     const { type, importId, state, counts, orgs, errors, success } = message.body;
     assert.deepEqual([type, importId, state, counts], ['import.ended', result.importId, result.state, result.counts]);
@@ -165,12 +165,12 @@ onBothBackends('an import that is told what to do', async (t, backend) => {
         const { body } = await service.call('GET', `/admin/v1/imports/${result.importId}`);
         return body.webhook?.state === 'WEBHOOK_STATE_SENT' && body.webhook;
       },
-      { what: 'the record of it' },
+      { what: 'the record of the delivery' },
     );
     assert.deepEqual(told, { state: 'WEBHOOK_STATE_SENT', attempts: 1 });
   });
 
-  await t.test('tells a webhook of a cancelled import and of one out of time too', async () => {
+  await t.test('also reports a cancelled and a timed-out import to a webhook', async () => {
     receiver.messages.splice(0);
     const query = `?webhook=${encodeURIComponent(receiver.url)}`;
     const begin = async (name: string, timeout: string) => {

@@ -1,4 +1,4 @@
-/** `_pause` and `_retry` while workers run: no user after the answer, a clock that stands, and a second try. */
+/** `_pause` and `_retry` while workers run: no user after the answer, a stopped clock, and a second attempt. */
 import assert from 'node:assert/strict';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
 import { beginHeld, holdImport, holdWriting, moreUsers, waitingBatches } from '../support/imports/hold.ts';
@@ -19,12 +19,12 @@ onBothBackends('a paused import', async (t, backend) => {
   const idle = () => waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be dropped' });
   let written = 0;
 
-  await t.test('gets no user after the answer, and its clock stands', async () => {
+  await t.test('gets no user after the answer, and its clock is stopped', async () => {
     await moreUsers(service.pool, importId);
     await waitingBatches(service.pool, 1);
     const { status, body } = await act(importId, '_pause');
     written = await usersOf(service.pool, importId);
-    // The batch that was under way comes to its end only now.
+    // The batch that was in progress finishes only now.
     for (const gate of gates) await gate.commit();
     assert.deepEqual([status, body.state], [200, 'IMPORT_STATE_PAUSED']);
     assert.ok(written > 0 && written <= USERS / 2, `${written} users`);
@@ -36,11 +36,11 @@ onBothBackends('a paused import', async (t, backend) => {
     await idle();
     const later = (await act(importId, '_pause')).body;
     assert.deepEqual([later.state, later.counts.succeeded], ['IMPORT_STATE_PAUSED', written]);
-    assert.ok(Date.parse(later.deadline) > Date.parse(body.deadline), 'the deadline moves on with the time');
+    assert.ok(Date.parse(later.deadline) > Date.parse(body.deadline), 'the deadline moves forward with the clock');
     assert.equal(await usersOf(service.pool, importId), written);
   });
 
-  await t.test('goes on with exactly the rest, by the time that was left', async () => {
+  await t.test('continues with exactly the rest, within the time that was left', async () => {
     await service.pool.query(
       `update imports set paused_at = paused_at - interval '1 hour', deadline = deadline - interval '1 hour' where id = $1`,
       [importId],
@@ -53,7 +53,7 @@ onBothBackends('a paused import', async (t, backend) => {
     assert.equal((await act(importId, '_pause')).body.code, 9);
   });
 
-  await t.test('counts the batch that had its turn first, and lets no other through', async () => {
+  await t.test('counts the batch that got the lock first, and lets no other through', async () => {
     const writing = await holdWriting(service.pool);
     const held = (await must(service.importBody(bulk(org.orgId, people('h', 200))))).body.importId;
     const release = await holdImport(service.pool, held);
@@ -71,7 +71,7 @@ onBothBackends('a paused import', async (t, backend) => {
     assert.equal(await usersOf(service.pool, held), users);
   });
 
-  await t.test('is resumed and paused again and again, and loses nobody', async () => {
+  await t.test('can be resumed and paused repeatedly without losing a user', async () => {
     const body = bulk(org.orgId, people('r', 800));
     const { importId: id, gates: last } = await beginHeld(service, body, [600]);
     for (let i = 0; i < 5; i++) {
@@ -84,7 +84,7 @@ onBothBackends('a paused import', async (t, backend) => {
     await assertEachOnce(service, id, { users: 800 });
   });
 
-  await t.test('that failed in part is tried again once what stood in the way is gone', async () => {
+  await t.test('that failed in part can be retried once the conflict is gone', async () => {
     const { importId: id } = (
       await must(service.importBody(bulk(org.orgId, [...people('r', 20), ...people('n', 3), null])))
     ).body;

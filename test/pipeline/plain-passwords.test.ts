@@ -1,6 +1,6 @@
 /**
- * Plain passwords and secrets of second factors in imports: sealed when they are read, hashed or moved by the workers, and
- * in clear nowhere at any time.
+ * Plain passwords and secrets of second factors in imports: encrypted on receipt, hashed or moved by the workers, and
+ * never stored in clear text.
  */
 import assert from 'node:assert/strict';
 import { Redis } from 'ioredis';
@@ -13,11 +13,11 @@ import { urlsIn } from '../support/smtp.ts';
 import { codeAt, wrongCode } from '../support/totp.ts';
 import { waitFor } from '../support/wait.ts';
 
-/** Long and odd enough to stand nowhere by chance. */
+/** Long and odd enough not to occur anywhere by chance. */
 const SHORT = 'Xq7-plain-Ünïcode-z';
 const LONG = `Lw9-${'long-plain-'.repeat(10)}end`;
 const WRONG_PLACE = 'Kv3-not-a-hash-at-all';
-/** Base32, as an authenticator app has it. */
+/** Base32, as authenticator apps use it. */
 const FACTOR = 'PLAINSECRETOFTHEAUTHENTICATORAPP';
 const PRIVATE = [SHORT, LONG, WRONG_PLACE, FACTOR, FACTOR.toLowerCase()];
 
@@ -37,14 +37,14 @@ const BAD = [
 const UNKNOWN_FIELDS = entry('unknown', { passwort: SHORT, hashedPassword: { value: HASH, plain: LONG } });
 
 onBothBackends('plain passwords', async (t, backend) => {
-  // Without anybody who imports, everything stays for a look as it is in motion.
+  // Without an import worker, everything stays in place for the checks below.
   const service = await startService(t, { backend, workers: 0, env: { LOG_LEVEL: 'trace' } });
   const dispatcher = await service.startWorker({ WORKER_ROLES: 'dispatch' });
   const org = await service.newOrg();
   const body = bulk(org.orgId, [...GOOD, ...BAD, UNKNOWN_FIELDS, WITH_FACTOR]);
   const { importId } = (await must(service.importBody(body))).body;
 
-  await t.test('lie sealed until a worker has hashed them', async () => {
+  await t.test('are stored encrypted until a worker has hashed them', async () => {
     await waitFor(async () => (await service.depth()) === GOOD.length + 2, { what: 'the jobs' });
     const { rows } = await service.pool.query(
       `select user_name, password_hash, password_sealed from import_items
@@ -60,13 +60,13 @@ onBothBackends('plain passwords', async (t, backend) => {
     await assertNowhere(service);
   });
 
-  await t.test('are no part of a job, and neither are names, addresses or hashes', async () => {
+  await t.test('are not part of a job, and neither are names, addresses or hashes', async () => {
     const jobs = await queueContents(service);
     assert.match(jobs, new RegExp(`i${importId}-0-0`));
     for (const text of ['example.com', 'short', HASH, HASH.slice(7)]) assert.ok(!jobs.includes(text), text);
   });
 
-  await t.test('become hashes, and the sealed form goes', async () => {
+  await t.test('become hashes, and the encrypted form is erased', async () => {
     dispatcher.kill('SIGTERM');
     await dispatcher.exited;
     await service.startWorker();
@@ -91,7 +91,7 @@ onBothBackends('plain passwords', async (t, backend) => {
     }
   });
 
-  await t.test('are asked for a second factor where one was imported, and for its code once', async () => {
+  await t.test('are followed by a second factor where one was imported, and each code works once', async () => {
     assert.equal(errorId(await service.login('factor', OLD_PASSWORD)), 'SESSION-TOTP-REQUIRED');
     const code = codeAt(FACTOR);
     assert.equal((await loginWithCode(service, 'factor', code)).status, 201);
@@ -102,7 +102,7 @@ onBothBackends('plain passwords', async (t, backend) => {
     assert.equal((await loginWithCode(service, 'single-factor', codeAt(FACTOR))).status, 201);
   });
 
-  await t.test('are no part of any answer, of failed users neither', async () => {
+  await t.test('are not part of any answer, not even for failed users', async () => {
     const answers = [
       await service.call('GET', `/admin/v1/imports/${importId}`),
       await service.call('GET', `/admin/v1/imports/${importId}/items`),
@@ -117,13 +117,13 @@ onBothBackends('plain passwords', async (t, backend) => {
     for (const { body: given } of answers) assertPrivate(typeof given === 'string' ? given : JSON.stringify(given));
   });
 
-  await t.test('of a single import neither', async () => {
+  await t.test('are not part of any answer of a single import', async () => {
     const user = { ...GOOD[0]?.user, userName: 'single', password: SHORT };
     assert.equal((await single(service, user, org.orgId)).status, 200);
     assert.equal((await service.login('single', SHORT)).status, 201);
   });
 
-  await t.test('stand in no table, no queue and no log', async () => {
+  await t.test('are in no table, no queue and no log', async () => {
     await waitFor(() => service.smtp.mails.length === 1, { what: 'the mail' });
     await assertNowhere(service);
     const logs = service.processes.map((p) => p.output()).join('\n');
@@ -159,7 +159,7 @@ async function assertNowhere(service: Service): Promise<void> {
   assertPrivate(await queueContents(service));
 }
 
-/** @throws AssertionError when the text holds a plain password, as it is, as JSON writes it, in hexadecimal or base64 */
+/** @throws AssertionError when the text contains a plain password, in clear, as JSON, in hexadecimal or in base64 */
 function assertPrivate(text: string): void {
   for (const secret of PRIVATE) {
     const bytes = Buffer.from(secret);
@@ -186,7 +186,7 @@ async function tableContents(pool: Pool): Promise<string> {
   return contents.join('\n');
 }
 
-/** All that the queue keeps, names of keys too. */
+/** Everything the queue stores, including the names of keys. */
 async function queueContents(service: Service): Promise<string> {
   if (service.backend === 'postgres') {
     const { rows } = await service.pool.query(`select tablename from pg_tables where schemaname = 'bullmq'`);

@@ -1,4 +1,4 @@
-/** Watching an import: its counts add up in every answer, and its events tell of it until it ends. */
+/** Watching an import: its counts add up in every answer, and its events report the progress until it ends. */
 import assert from 'node:assert/strict';
 import type { Answer } from '../support/answers.ts';
 import { bulk, people } from '../support/imports/bodies.ts';
@@ -38,7 +38,7 @@ onBothBackends('the progress of an import', async (t, backend) => {
         assert.ok(body.usersPerSecond > 0);
         assert.ok(Date.parse(body.eta) > Date.now() - 60_000);
       }
-      // Half done it stays until it was seen so.
+      // The import stays half done until the test has seen it so.
       if (body.counts.succeeded > 0) await middle.commit();
       last = body;
     }
@@ -47,12 +47,12 @@ onBothBackends('the progress of an import', async (t, backend) => {
     await assertEachOnce(service, importId, { users: 500 });
   });
 
-  await t.test('comes as events, at most four a second, the last one final', async () => {
+  await t.test('is sent as events, at most four a second, and the last one is final', async () => {
     const second = await service.startApi();
     const body = bulk(a.orgId, people('sse', 400));
     const { importId, gates } = await beginHeld(service, body, [200]);
     let begun = 0;
-    // It goes on to its end when both have seen it run.
+    // The import continues to its end when both readers have seen it running.
     const onFirst = async () => {
       if (++begun === 2) for (const gate of gates) await gate.commit();
     };
@@ -73,7 +73,7 @@ onBothBackends('the progress of an import', async (t, backend) => {
     }
   });
 
-  await t.test('is one event when it has ended', async () => {
+  await t.test('is a single event when the import has ended', async () => {
     const { importId } = (await must(service.importBody(bulk(a.orgId, [null])))).body;
     const { seen } = await watch(service, importId);
     assert.deepEqual(
@@ -82,7 +82,7 @@ onBothBackends('the progress of an import', async (t, backend) => {
     );
   });
 
-  await t.test('does not mind a watcher who leaves', async () => {
+  await t.test('is not affected by a reader that disconnects', async () => {
     const { importId } = (await must(service.importBody(bulk(a.orgId, people('left', 200))))).body;
     const leaving = new AbortController();
     const response = await open(service, importId, service.url, leaving.signal);
@@ -93,13 +93,13 @@ onBothBackends('the progress of an import', async (t, backend) => {
 });
 
 interface Watched {
-  /** What each event told. */
+  /** The data of each event. */
   seen: Answer['body'][];
   /** From the request to the end of the stream, in milliseconds. */
   tookMs: number;
 }
 
-/** All events of an import, until the stream ends by itself. */
+/** All events of an import, until the server ends the stream. */
 async function watch(
   service: Service,
   importId: string,

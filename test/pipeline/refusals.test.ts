@@ -1,4 +1,4 @@
-/** Requests that are refused as a whole: the answer names what is wrong, and nothing at all is left of them. */
+/** Requests that are refused as a whole: the answer names the problem, and nothing of them remains. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { Answer } from '../support/answers.ts';
@@ -8,7 +8,7 @@ import { must, onBothBackends, type ServiceCall, startService } from '../support
 import { waitFor } from '../support/wait.ts';
 
 const MAX_BYTES = 1_000_000;
-/** Many of them are on their way into the database when the end of the body is read. */
+/** Many of them are already being written when the end of the body is read. */
 const MANY = people('many', 1500);
 
 const WEBHOOK = `?webhook=${encodeURIComponent('https://example.com/hook')}`;
@@ -45,7 +45,7 @@ interface Refusal {
 
 onBothBackends('a refused import', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0, env: { MAX_IMPORT_BYTES: String(MAX_BYTES) } });
-  // Whatever were accepted by mistake would show as jobs, which nobody works off.
+  // Anything accepted by mistake would show as jobs, as no worker processes them.
   await service.startWorker({ WORKER_ROLES: 'dispatch,mail' });
   const [a, b] = [await service.newOrg(), await service.newOrg()];
   const viewer = await service.machine(a.orgId, ['ORG_OWNER_VIEWER']);
@@ -58,7 +58,7 @@ onBothBackends('a refused import', async (t, backend) => {
 
   const cases: Refusal[] = [
     { name: 'no token', status: 401, code: 16, options: { token: null } },
-    { name: 'a token nobody has', status: 401, code: 16, options: { token: 'x'.repeat(40) } },
+    { name: 'an unknown token', status: 401, code: 16, options: { token: 'x'.repeat(40) } },
     { name: 'a viewer', status: 403, code: 7, options: { token: viewer.token } },
     { name: 'a manager of users', status: 403, code: 7, options: { token: manager.token } },
     { name: 'the owner of another organization', status: 403, code: 7, options: { token: b.ownerToken } },
@@ -98,10 +98,10 @@ onBothBackends('a refused import', async (t, backend) => {
       body: { ...bulk(a.orgId, users), timeout },
       field: 'timeout',
     })),
-    { name: 'a list', status: 400, code: 3, body: '[]' },
+    { name: 'an array', status: 400, code: 3, body: '[]' },
     { name: 'no body', status: 400, code: 3, body: '' },
-    { name: 'JSON that is cut off', status: 400, code: 3, body: many.slice(0, -3) },
-    { name: 'JSON that goes on', status: 400, code: 3, body: `${many}]` },
+    { name: 'truncated JSON', status: 400, code: 3, body: many.slice(0, -3) },
+    { name: 'JSON with trailing text', status: 400, code: 3, body: `${many}]` },
     { name: 'a comma too many', status: 400, code: 3, body: whole.replace('}]}]}', '},]}]}') },
     {
       name: 'bytes that are not UTF-8',
@@ -136,14 +136,14 @@ onBothBackends('a refused import', async (t, backend) => {
       field: query.split('=')[0] as string,
     })),
     {
-      name: 'a webhook that nobody signs',
+      name: 'a webhook without a secret to sign it',
       status: 400,
       code: 9,
       options: { query: WEBHOOK },
       id: 'IMPORT-WEBHOOK-SECRET',
     },
     {
-      name: 'a webhook in the name of another organization',
+      name: 'a webhook signed by another organization',
       status: 403,
       code: 7,
       options: { ...ofA, query: WEBHOOK, orgId: b.orgId },
@@ -154,7 +154,7 @@ onBothBackends('a refused import', async (t, backend) => {
     { name: 'a broken gzip', status: 400, code: 3, options: { headers: { 'content-encoding': 'gzip' } } },
     { name: 'a body that is too large', status: 413, code: 8, body: `${many}${' '.repeat(MAX_BYTES)}` },
     {
-      name: 'a gzip that inflates too far',
+      name: 'a gzip that inflates beyond the limit',
       status: 413,
       code: 8,
       options: { headers: { 'content-encoding': 'gzip' } },
@@ -171,7 +171,7 @@ onBothBackends('a refused import', async (t, backend) => {
     });
   }
 
-  await t.test('is told of the first problem in the order of the body', async () => {
+  await t.test('names the first problem in body order', async () => {
     const orgs = JSON.stringify(bulk('nowhere', users).dataOrgs);
     assert.equal((await service.importBody(`{"timeout":"never","dataOrgs":${orgs}}`)).status, 400);
     assert.equal((await service.importBody(`{"dataOrgs":${orgs},"timeout":"never"}`)).status, 404);

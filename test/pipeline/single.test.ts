@@ -1,4 +1,4 @@
-/** The import of one user: 200 means there and able to log in, 504 means never. */
+/** The import of one user: 200 means the user exists and can log in, 504 means never. */
 import assert from 'node:assert/strict';
 import { badFieldsOf } from '../support/answers.ts';
 import { bulk, OLD_PASSWORD, people } from '../support/imports/bodies.ts';
@@ -20,7 +20,7 @@ onBothBackends('a single import', async (t, backend) => {
 
   let worker: TestProcess | undefined;
 
-  await t.test('answers 504 at its timeout when nobody works, and the user never appears', async () => {
+  await t.test('answers 504 at its timeout when no worker runs, and the user never appears', async () => {
     const before = await rowCounts(service.pool);
     const start = performance.now();
     const lates = await Promise.all(['late1', 'late2'].map((name) => send(entry(name).user)));
@@ -33,19 +33,19 @@ onBothBackends('a single import', async (t, backend) => {
     worker = await service.startWorker();
     const { body } = await must(service.importBody(bulk(org.orgId, people('control', 3))));
     await service.waitForEnd(body.importId);
-    await waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be worked off' });
+    await waitFor(async () => (await service.depth()) === 0, { what: 'the jobs to be processed' });
     const after = await rowCounts(service.pool);
     assert.equal(after.users, (before.users ?? 0) + 3);
     assert.equal(after.mail_outbox, before.mail_outbox);
     assert.equal((await service.login('late1', OLD_PASSWORD)).status, 400);
   });
 
-  await t.test('may be sent again then', async () => {
+  await t.test('can be sent again after that', async () => {
     const { status } = await send(entry('late1').user);
     assert.equal(status, 200);
   });
 
-  await t.test('survives that the queue forgets its job', async () => {
+  await t.test('survives the loss of its job by the queue', async () => {
     worker?.kill('SIGTERM');
     await worker?.exited;
     const answer = send(entry('forgotten').user);
@@ -70,20 +70,20 @@ onBothBackends('a single import', async (t, backend) => {
     }
   });
 
-  await t.test('bears many at once', async () => {
+  await t.test('handles many requests at once', async () => {
     const answers = await Promise.all(people('crowd', 40).map(({ user }) => send(user)));
     assert.deepEqual(new Set(answers.map((a) => a.status)), new Set([200]));
     assert.equal(new Set(answers.map((a) => a.body.userId)).size, 40);
   });
 
-  await t.test('is 409 for one only of two equal ones', async () => {
+  await t.test('is answered 409 for exactly one of two equal users', async () => {
     const answers = await Promise.all([1, 2, 3].map(() => send(entry('twin').user)));
     assert.deepEqual(answers.map((a) => a.status).sort(), [200, 409, 409]);
     const again = await send(entry('TWIN').user);
     assert.deepEqual([again.status, again.body.code], [409, 6]);
   });
 
-  await t.test('names every bad field, and writes nothing', async () => {
+  await t.test('names every invalid field, and writes nothing', async () => {
     const before = await rowCounts(service.pool);
     const user = {
       profile: { firstName: '', gender: 'x' },
@@ -124,12 +124,12 @@ onBothBackends('a single import', async (t, backend) => {
     ] as const) {
       assert.equal((await send(entry('nobody').user, { token, orgId })).status, status);
     }
-    // Without a header it is the caller's own.
+    // Without the header it is the caller's own organization.
     const own = await service.call('POST', PATH, entry('own').user, { token: other.ownerToken });
     assert.equal(own.body.details.resourceOwner, other.orgId);
   });
 
-  await t.test('sends its mail by the same rule, and is no import of the list', async () => {
+  await t.test('sends its mail by the same rule, and does not appear in the list of imports', async () => {
     const sent = service.smtp.mails.length;
     await must(send(entry('quiet').user));
     await must(send(entry('mailed', { email: { email: 'mailed@example.com' } }).user));
@@ -142,7 +142,7 @@ onBothBackends('a single import', async (t, backend) => {
     assert.equal((await service.call('GET', '/admin/v1/imports')).body.imports.length, 1);
   });
 
-  await t.test('warns of what it does not know', async () => {
+  await t.test('warns of unknown fields', async () => {
     const { status, body } = await send({ ...entry('warned').user, shoe_size: 42 });
     assert.equal(status, 200);
     assert.deepEqual(

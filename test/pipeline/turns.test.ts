@@ -1,7 +1,7 @@
 /**
- * Imports take turns: a small one is done at once, however much a large one has before it.
+ * Fair scheduling: a small import is done at once, however many users of a large one are waiting before it.
  *
- * What is compared is the order in which users were written, which is that of their sequences, and no time: the large one is
+ * Compares the order in which users were written (that of their sequences), not times. The large import is
  * held where it is until the small ones wait in the queue.
  */
 import assert from 'node:assert/strict';
@@ -15,7 +15,7 @@ const BIG = 2000;
 const BEGUN = 200;
 
 onBothBackends('a small import', async (t, backend) => {
-  // Every job of the big one fits into the queue, and waits there before all that comes later.
+  // Every job of the big import fits into the queue, and waits there before all later jobs.
   const env = { WORKER_CONCURRENCY: '4', DISPATCH_WINDOW: '4000' };
   const service = await startService(t, { backend, env });
   const [one, other] = [await service.newOrg(), await service.newOrg()];
@@ -34,7 +34,7 @@ onBothBackends('a small import', async (t, backend) => {
   assert.equal((await single).status, 200);
   assert.equal((await service.waitForEnd(small)).state, 'IMPORT_STATE_SUCCEEDED');
 
-  /** How many users of the big one were written before the last of those with such a name. */
+  /** How many users of the big import were written before the last user with such a name. */
   async function bigBefore(names: string): Promise<number> {
     const { rows } = await pool.query<{ n: number }>(
       `select count(*)::int as n from users where import_id = $1
@@ -44,17 +44,17 @@ onBothBackends('a small import', async (t, backend) => {
     return rows[0]?.n ?? BIG;
   }
 
-  await t.test('ends long before a big one that was there first', async () => {
+  await t.test('ends long before a big one that was accepted first', async () => {
     const n = await bigBefore('small%');
     assert.ok(n < BIG / 2, `after ${n} of the big one`);
   });
 
-  await t.test('of a single user does, too', async () => {
+  await t.test('of a single user does too', async () => {
     const n = await bigBefore('single%');
     assert.ok(n < BIG / 2, `after ${n} of the big one`);
   });
 
-  await t.test('takes nothing from the big one, which goes on to its end', () => {
+  await t.test('does not harm the big one, which continues to its end', () => {
     assert.deepEqual([result.state, result.counts.succeeded], ['IMPORT_STATE_SUCCEEDED', BIG]);
   });
 });

@@ -24,7 +24,7 @@ onBothBackends('an undo', async (t, backend) => {
     return after;
   }
 
-  await t.test('removes who has not signed in, and keeps who has', async () => {
+  await t.test('removes users who have not signed in, and keeps those who have', async () => {
     const { importId } = await service.imported(bulk(org.orgId, people('u', 800)));
     assert.equal((await service.login({ userId: 'id-u700' }, OLD_PASSWORD)).status, 201);
     const { counts } = await undone(importId);
@@ -36,7 +36,7 @@ onBothBackends('an undo', async (t, backend) => {
     assert.equal((await service.login({ userId: 'id-u1' }, OLD_PASSWORD)).status, 400);
   });
 
-  await t.test('frees ids and names: the same users come in again', async () => {
+  await t.test('frees ids and names: the same users can be imported again', async () => {
     const { importId } = await service.imported(bulk(org.orgId, people('u', 650)));
     await assertEachOnce(service, importId, { users: 650 });
   });
@@ -46,12 +46,12 @@ onBothBackends('an undo', async (t, backend) => {
     const users = 600;
     const release = service.smtp.holdAfter(100);
     const { importId } = await service.imported(bulk(org.orgId, unverified('m', users)));
-    await waitFor(() => service.smtp.held > 0, { what: 'mails under way' });
+    await waitFor(() => service.smtp.held > 0, { what: 'mails in progress' });
     const { counts } = await undone(importId);
     release();
     assert.equal(counts.undone, users);
     await waitFor(async () => (await service.depth('mails')) === 0, {
-      what: 'the mails to be over',
+      what: 'the mails to be settled',
     });
     const { mails } = await result(importId);
     assert.deepEqual([mails.pending, mails.failed], [0, 0]);
@@ -60,7 +60,7 @@ onBothBackends('an undo', async (t, backend) => {
     assert.equal(rows.length, 0);
   });
 
-  await t.test('does not fit an import that runs, but one that was stopped', async () => {
+  await t.test('is refused for an import that runs, but not for one that was stopped', async () => {
     const users = 1200;
     const { importId, gates } = await beginHeld(service, bulk(org.orgId, people('s', users)), [1000]);
     const [early, paused] = [await act(importId, '_undo'), await act(importId, '_pause')];

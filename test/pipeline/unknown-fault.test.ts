@@ -1,4 +1,4 @@
-/** A fault that is neither the connection's nor a row's, such as an error of Muster's own: the import ends all the same. */
+/** A fault of neither the connection nor a row, such as a bug in Muster: the import ends nevertheless. */
 import assert from 'node:assert/strict';
 import { claimPort } from '../../src/start/address.ts';
 import type { Answer } from '../support/answers.ts';
@@ -9,7 +9,7 @@ import { must, onBothBackends, startService } from '../support/processes/service
 const USERS = 300;
 const BAD = ['p7', 'p8', 'p250'];
 
-onBothBackends('a fault that nobody knows', async (t, backend) => {
+onBothBackends('an unknown fault', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0 });
   const { orgId } = await service.newOrg();
   const { pool } = service;
@@ -20,8 +20,8 @@ onBothBackends('a fault that nobody knows', async (t, backend) => {
     return body.items;
   };
 
-  await t.test('fails the users that it is about, is counted, and they can be retried after it is fixed', async () => {
-    // The statement that writes users goes wrong by itself, as one with a mistake does.
+  await t.test('fails the affected users and is counted; they can be retried after it is fixed', async () => {
+    // Makes the statement that writes users fail, as a mistake in it would.
     await pool.query(`
       create function stumble() returns trigger language plpgsql as $$ begin
         raise exception 'a mistake in a statement';
@@ -56,7 +56,7 @@ onBothBackends('a fault that nobody knows', async (t, backend) => {
       const held = await pool.connect();
       try {
         await held.query('begin');
-        await held.query('lock table users in share mode'); // nobody is written before the change below
+        await held.query('lock table users in share mode'); // no user is written before the change below
         const accepted = (await must(service.importBody(bulk(orgId, [entry('q0', plain), entry('q1', plain)])))).body;
         await pool.query(`update import_items set password_sealed = 'damaged' where import_id = $1 and ordinal = 1`, [
           accepted.importId,

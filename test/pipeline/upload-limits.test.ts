@@ -1,4 +1,4 @@
-/** How much one upload may bring, what a compressed one may become, and how much may be waiting before it. */
+/** The limits of an upload: its size, its decompressed size, and the backlog before it. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
@@ -47,7 +47,7 @@ onBothBackends('an upload with limits', async (t, backend) => {
     const shapes: ['json' | 'ndjson', Buffer, number, string][] = [
       ['json', whole('bomb', 2000), 413, 'IMPORT-BYTES'],
       ['ndjson', inLines('bomb', 2000), 413, 'IMPORT-BYTES'],
-      // Inside of one user, where nothing may be that large.
+      // Inside one user, where nothing may be that large.
       ['json', Buffer.from(whole('bomb', 2000).toString().slice(0, -40)), 400, 'IMPORT-ENTRY-SIZE'],
       ['ndjson', Buffer.from(`${inLines('bomb', 2000)}{"orgId":"`), 400, 'IMPORT-ENTRY-SIZE'],
     ];
@@ -63,14 +63,14 @@ onBothBackends('an upload with limits', async (t, backend) => {
     assert.ok(grown < 300 * MB, `${Math.round(grown / MB)} MB`);
   });
 
-  await t.test('is refused before it is read when it says that it is too large', async () => {
+  await t.test('is refused before it is read when its Content-Length is too large', async () => {
     const upload = startUpload(service, { 'content-length': String(MAX_BYTES + 1) });
     await upload.over;
     const { status, text } = await upload.end();
     assert.deepEqual([status, JSON.parse(text).code], [413, 8]);
   });
 
-  await t.test('goes its own way beside others, whatever becomes of those', async () => {
+  await t.test('is independent of concurrent uploads, whatever happens to them', async () => {
     const bodies = [
       JSON.stringify(bulk(a.orgId, people('first', 900))),
       JSON.stringify(bulk(b.orgId, people('second', 700))),
@@ -110,7 +110,7 @@ onBothBackends('an upload with limits', async (t, backend) => {
   });
 });
 
-onBothBackends('an import before which too many wait', async (t, backend) => {
+onBothBackends('an import while the backlog is over its limit', async (t, backend) => {
   const env = { MAX_BACKLOG: '100', SINGLE_IMPORT_TIMEOUT_MS: '300' };
   const service = await startService(t, { ownProcesses: true, backend, env, workers: 0 });
   const org = await service.newOrg();
@@ -134,24 +134,24 @@ onBothBackends('an import before which too many wait', async (t, backend) => {
     assert.deepEqual(await rowCounts(service.pool), before);
   });
 
-  await t.test('is told first that it has no role', async () => {
+  await t.test('is first refused for a missing role', async () => {
     const viewer = await service.machine(org.orgId, ['ORG_OWNER_VIEWER']);
     const body = bulk(org.orgId, people('x', 1));
     assert.equal((await service.importBody(body, { token: viewer.token })).status, 403);
   });
 
-  await t.test('is answered as before when it is one of them that comes again', async () => {
+  await t.test('gets the earlier answer when it repeats an accepted one', async () => {
     const again = await send('first', 150, { 'idempotency-key': 'first' });
     assert.deepEqual([again.status, again.body.importId], [202, first.body.importId]);
   });
 
-  await t.test('is taken when it is a single one', async () => {
+  await t.test('is accepted when it is a single import', async () => {
     const [{ user } = assert.fail()] = people('single', 1);
     const path = '/management/v1/users/human/_import';
-    assert.equal((await service.call('POST', path, user, { orgId: org.orgId })).status, 504, 'nobody works');
+    assert.equal((await service.call('POST', path, user, { orgId: org.orgId })).status, 504, 'no worker runs');
   });
 
-  await t.test('is taken as soon as there are no more than the limit, and paused imports count', async () => {
+  await t.test('is accepted as soon as the backlog is at its limit; paused imports count', async () => {
     await pending(first.body.importId, 101, 'paused');
     assert.equal((await send('second', 1)).status, 429);
     await pending(first.body.importId, 100, 'paused');
@@ -163,7 +163,7 @@ onBothBackends('an import before which too many wait', async (t, backend) => {
   });
 });
 
-/** Members of a gzip that inflate to so many bytes which no format minds at its end. */
+/** Gzip members that inflate to this many bytes of whitespace, which every format allows at its end. */
 function filler(bytes: number, format: 'json' | 'ndjson'): Buffer[] {
   const member = (n: number) => gzipSync(Buffer.alloc(n, format === 'json' ? ' ' : '\n'));
   const step = 10 * MB;
@@ -171,7 +171,7 @@ function filler(bytes: number, format: 'json' | 'ndjson'): Buffer[] {
   return [...Array.from({ length: Math.floor(bytes / step) }, () => whole), member(bytes % step)];
 }
 
-/** The most memory that a process has held, in bytes; undefined where the system does not say. */
+/** The peak memory of a process, in bytes; undefined where the system does not report it. */
 async function peakMemory(pid: number): Promise<number | undefined> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const match = /VmHWM:\s+(\d+) kB/.exec(status);

@@ -46,7 +46,7 @@ describe('cancel, pause and resume', () => {
   const resume = (timeout?: string) => resumeImport(db.pool, ADMIN, importId, { timeout, max: '24h' });
   const settle = (ordinals: number[]) => writeBatch(writer, importId, ordinals, { codeTtlMs: 1000 });
   const progress = async () => (await readProgress(db.pool, importId)) ?? assert.fail();
-  /** Makes it look as if it had been paused for an hour. */
+  /** Sets the import's times back, as if it had been paused for an hour. */
   const anHourLater = () =>
     setImport(db.pool, importId, {
       paused_at: `paused_at - interval '1 hour'`,
@@ -73,7 +73,7 @@ describe('cancel, pause and resume', () => {
     return queues.added;
   }
 
-  it('stops: nothing is written afterwards; twice is as once', async () => {
+  it('cancel: nothing is written afterwards, and repeating it has no effect', async () => {
     await settle([0]);
     await cancel();
     const cancelled = await importRow(db.pool, importId);
@@ -86,7 +86,7 @@ describe('cancel, pause and resume', () => {
     assert.deepEqual(await dispatched(), []);
   });
 
-  it('goes on with exactly the rest', async () => {
+  it('resume: continues with exactly the pending items', async () => {
     assert.equal((await dispatched()).length, 5);
     await settle([0, 3]);
     await cancel();
@@ -102,7 +102,7 @@ describe('cancel, pause and resume', () => {
     assert.deepEqual(await events(), ['import.accepted', 'import.cancelled', 'import.resumed']);
   });
 
-  it('keeps the deadline of a cancelled import unless it gets a new one', async () => {
+  it('a cancelled import keeps its deadline unless it gets a new one', async () => {
     const { deadline } = await importRow(db.pool, importId);
     await cancel();
     await resume();
@@ -116,7 +116,7 @@ describe('cancel, pause and resume', () => {
   });
 
   for (const noticed of [true, false]) {
-    it(`needs a timeout when the deadline has passed, ${noticed ? '' : 'not '}noticed yet`, async () => {
+    it(`resume requires a timeout when the deadline has passed, ${noticed ? 'already' : 'not yet'} noticed`, async () => {
       await settle([0]);
       await setImport(db.pool, importId, { deadline: PAST, ...(noticed ? { state: `'timed_out'` } : {}) });
       await assert.rejects(resume(), badTimeout);
@@ -131,17 +131,17 @@ describe('cancel, pause and resume', () => {
     });
   }
 
-  it('needs a timeout too when the deadline passed while it was cancelled', async () => {
+  it('resume requires a timeout also when the deadline passed while the import was cancelled', async () => {
     await cancel();
     await setImport(db.pool, importId, { deadline: PAST });
     await assert.rejects(resume(), badTimeout);
     await resume('1ms');
     const { deadline } = await importRow(db.pool, importId);
     await waitFor(() => Date.now() > deadline.getTime(), { what: 'the deadline' });
-    await assert.rejects(settle([0]), { code: 'MU001' }, 'and that one passes as well');
+    await assert.rejects(settle([0]), { code: 'MU001' }, 'the new deadline passes as well');
   });
 
-  it('refuses a bad timeout and changes nothing', async () => {
+  it('an invalid timeout is refused and changes nothing', async () => {
     await cancel();
     const before = await importRow(db.pool, importId);
     for (const timeout of ['', '0s', '-1s', '25h', '1', 'soon'])
@@ -149,7 +149,7 @@ describe('cancel, pause and resume', () => {
     assert.deepEqual(await importRow(db.pool, importId), before);
   });
 
-  it('leaves a running import as it is', async () => {
+  it('resume does not change a running import', async () => {
     await dispatched();
     const before = await importRow(db.pool, importId);
     await resume();
@@ -159,7 +159,7 @@ describe('cancel, pause and resume', () => {
     assert.deepEqual(await events(), ['import.accepted']);
   });
 
-  it('pauses: nothing is written, and the clock stands; twice is as once', async () => {
+  it('pause: nothing is written, the clock is stopped, and repeating it has no effect', async () => {
     await settle([0]);
     await pause();
     const paused = await importRow(db.pool, importId);
@@ -167,7 +167,7 @@ describe('cancel, pause and resume', () => {
     await pause();
     assert.deepEqual(await importRow(db.pool, importId), paused);
     await anHourLater();
-    await anHourLater(); // its deadline has been an hour ago by the wall's clock
+    await anHourLater(); // by the wall clock its deadline was an hour ago
     const { state, counts, eta } = await progress();
     assert.deepEqual([state, counts.pending, counts.succeeded, eta], ['IMPORT_STATE_PAUSED', 4, 1, null]);
     isAbout(await leftMs(), 3_600_000);
@@ -176,14 +176,14 @@ describe('cancel, pause and resume', () => {
     assert.deepEqual(await events(), ['import.accepted', 'import.paused']);
   });
 
-  it('goes on after a pause with the time that was left', async () => {
+  it('continues after a pause with the time that was left', async () => {
     await settle([0]);
     await pause();
     await anHourLater();
     await anHourLater();
     await resume();
     isAbout(await leftMs(), 3_600_000);
-    assert.ok((await progress()).usersPerSecond > 0.05, 'the pause is no time of work');
+    assert.ok((await progress()).usersPerSecond > 0.05, 'the pause does not count as working time');
     await resume();
     assert.deepEqual(
       await dispatched(),
@@ -194,7 +194,7 @@ describe('cancel, pause and resume', () => {
     assert.deepEqual(await events(), ['import.accepted', 'import.paused', 'import.resumed']);
   });
 
-  it('takes a new timeout after a pause, and a bad one leaves it paused', async () => {
+  it('resume accepts a new timeout after a pause; an invalid one leaves the import paused', async () => {
     await pause();
     await assert.rejects(resume('soon'), badTimeout);
     assert.equal(await state(), 'paused');
@@ -203,7 +203,7 @@ describe('cancel, pause and resume', () => {
     assert.equal((await importRow(db.pool, importId)).paused_at, null);
   });
 
-  it('is cancelled while paused, and from then on its clock runs', async () => {
+  it('a paused import can be cancelled; from then on its clock runs', async () => {
     await pause();
     await anHourLater();
     await cancel();
@@ -215,7 +215,7 @@ describe('cancel, pause and resume', () => {
     assert.deepEqual(await events(), ['import.accepted', 'import.paused', 'import.cancelled']);
   });
 
-  it('fits no other state', async () => {
+  it('the actions are refused in any other state', async () => {
     for (const other of ['succeeded', 'completed_with_errors', 'undoing', 'undone']) {
       await setImport(db.pool, importId, { state: `'${other}'` });
       await assert.rejects(cancel(), unfit, other);
@@ -230,7 +230,7 @@ describe('cancel, pause and resume', () => {
     await assert.rejects(
       cancel(),
       { ...unfit, message: /IMPORT_STATE_TIMED_OUT/ },
-      'it is over, though nobody has noticed',
+      'the deadline has passed, even if the table still says running',
     );
     assert.deepEqual(await events(), ['import.accepted']);
   });

@@ -32,7 +32,10 @@ describe('a retry', () => {
     writer = openWriterPool(db.url);
     await addOrgs(db.pool, 'org', 'other');
   });
-  /** An import whose items 1 (of `org`) and 4 (of `other`) conflict with users of an earlier one, and whose item 2 is invalid. */
+  /**
+   * An import whose items 1 (of `org`) and 4 (of `other`) conflict with users of an earlier one, and whose item 2 is
+   * invalid.
+   */
   beforeEach(async () => {
     await wipe(db.pool);
     const first = await accept([entry('taken')], [entry('held')]);
@@ -72,7 +75,7 @@ describe('a retry', () => {
     return rows.map((r) => r.type);
   }
 
-  it('tries exactly what conflicted; what was invalid stays failed', async () => {
+  it('retries exactly the items that conflicted; invalid ones stay failed', async () => {
     assert.equal((await progress()).state, 'IMPORT_STATE_COMPLETED_WITH_ERRORS');
     await free('id-taken', 'id-held');
     await retry();
@@ -110,7 +113,7 @@ describe('a retry', () => {
     assert.deepEqual(await events(), ['import.accepted', 'import.retried']);
   });
 
-  it('fails again with what still stands in the way, as often as it is asked for', async () => {
+  it('fails items again, at every retry, while their conflict remains', async () => {
     for (let i = 0; i < 2; i++) {
       await retry();
       await settle(importId, [1, 4]);
@@ -124,7 +127,7 @@ describe('a retry', () => {
     assert.equal((await progress()).counts.failed, 1);
   });
 
-  it('twice is as once, while it runs and when all of it has succeeded', async () => {
+  it('is idempotent, while the import runs and after all of it has succeeded', async () => {
     importId = await accept([entry('taken')], [entry('held')]);
     await settle(importId, [0, 1]);
     await free('id-taken', 'id-held');
@@ -142,7 +145,7 @@ describe('a retry', () => {
     assert.deepEqual(await events(), ['import.accepted', 'import.retried']);
   });
 
-  it('changes nothing when there is nothing to try again', async () => {
+  it('changes nothing when there is nothing to retry', async () => {
     await db.pool.query(`update import_items set user_name_key = null where import_id = $1`, [importId]);
     const before = await importRow(db.pool, importId);
     await retry();
@@ -150,7 +153,7 @@ describe('a retry', () => {
     assert.deepEqual(await events(), ['import.accepted']);
   });
 
-  it('needs a timeout when the deadline has passed, and refuses a bad one', async () => {
+  it('requires a timeout when the deadline has passed, and refuses an invalid one', async () => {
     const badTimeout = { id: 'IMPORT-TIMEOUT', status: 'INVALID_ARGUMENT' };
     await assert.rejects(retry('25h'), badTimeout);
     await setImport(db.pool, importId, { deadline: PAST });
@@ -160,7 +163,7 @@ describe('a retry', () => {
     assert.equal((await progress()).state, 'IMPORT_STATE_RUNNING');
   });
 
-  it('takes what is pending of a stopped import along', async () => {
+  it('also continues with the pending items of a stopped import', async () => {
     importId = await accept([entry('c'), entry('taken')], [entry('d')]);
     await settle(importId, [1]);
     for (const stop of [cancelImport, pauseImport]) {
@@ -175,7 +178,7 @@ describe('a retry', () => {
     assert.equal((await progress()).counts.pending, 3);
   });
 
-  it('does not fit an import that runs, has succeeded or is undone', async () => {
+  it('is refused for an import that runs, has succeeded or is undone', async () => {
     const unfit = { id: 'IMPORT-STATE', status: 'FAILED_PRECONDITION', http: 400 };
     for (const other of ['running', 'succeeded', 'undoing', 'undone']) {
       await setImport(db.pool, importId, { state: `'${other}'` });

@@ -97,7 +97,7 @@ describe('an undo', () => {
     assert.equal((await result(again)).state, 'IMPORT_STATE_SUCCEEDED');
   });
 
-  it('keeps who has signed in, was changed, or is a member, and says why', async () => {
+  it('keeps users who have signed in, were changed, or are members, and says why', async () => {
     const users = people(prefix(), 8);
     const ids = users.map((u) => u.userId as string);
     const id = await imported(users);
@@ -132,7 +132,7 @@ describe('an undo', () => {
     assert.deepEqual(await Promise.all(ids.map(statusOf)), [200, 404, 200, 200, 200, 404, 404, 404]);
   });
 
-  it('knows a sign-in after its session has ended, and by a hash that was made anew', async () => {
+  it('recognises a sign-in after its session has ended and after the password was re-hashed', async () => {
     const users = people(prefix(), 2);
     const id = await imported(users);
     const [user] = users.map((u) => u.userId as string);
@@ -142,7 +142,7 @@ describe('an undo', () => {
     assert.equal(await statusOf(user as string), 200);
   });
 
-  it('notes a sign-in once an hour only', async () => {
+  it('a sign-in is recorded only once an hour', async () => {
     const [user] = people(prefix(), 1);
     await imported([user]);
     const at = async () =>
@@ -155,10 +155,10 @@ describe('an undo', () => {
     await pool.query(`update users set last_login_at = now() - interval '61 minutes' where id = $1`, [user?.userId]);
     await login(user?.userId as string, OLD_PASSWORD);
     assert.ok((await at()).at > first.at);
-    assert.equal((await at()).sequence, first.sequence, 'a sign-in is no change');
+    assert.equal((await at()).sequence, first.sequence, 'a sign-in is not a change');
   });
 
-  it('leaves alone whom another import created, or nobody', async () => {
+  it('does not touch users that another import, or no import, created', async () => {
     const users = people(prefix(), 2);
     const first = await imported(users);
     const second = await imported([...users, ...people(prefix(), 1)]);
@@ -179,7 +179,7 @@ describe('an undo', () => {
     assert.equal(await statusOf(users[0]?.userId as string), 200);
   });
 
-  it('undoes what a stopped import has written; what was left reads as cancelled', async () => {
+  it('undoes what a stopped import has written; its pending items read as cancelled', async () => {
     for (const stop of ['_pause', '_cancel', 'timed out']) {
       const id = await accepted([...people(prefix(), 4), null]);
       await settle(id, [1, 2]);
@@ -197,7 +197,7 @@ describe('an undo', () => {
     }
   });
 
-  it('twice is as once, and does not fit an import that runs', async () => {
+  it('is idempotent, and is refused for an import that runs', async () => {
     const users = people(prefix(), 4);
     const id = await accepted(users);
     const refused = await act(id, '_undo');
@@ -213,7 +213,7 @@ describe('an undo', () => {
     assert.deepEqual(await events('import', id), ['import.accepted', 'import.undo.started', 'import.undone']);
   });
 
-  it('is the same by many hands at once', async () => {
+  it('gives the same result with many workers at once', async () => {
     const users = unverified(prefix(), 60);
     const id = await imported(users);
     await act(id, '_undo');
@@ -230,7 +230,7 @@ describe('an undo', () => {
     assert.equal(rows[0].n, 60);
   });
 
-  it('waits for a change that is under way, and keeps that user', async () => {
+  it('waits for a change in progress, and keeps that user', async () => {
     const [user] = people(prefix(), 1);
     const id = await imported([user]);
     await act(id, '_undo');
@@ -253,7 +253,7 @@ describe('an undo', () => {
     assert.deepEqual((await items(id))[0].kept, 'SIGNED_IN');
   });
 
-  it('removes who was imported without a password, but not who has set one', async () => {
+  it('removes users imported without a password, but not those who have set one', async () => {
     const none = { hashedPassword: undefined, email: { email: 'n@example.com' } };
     const users = [entry(prefix(), none), entry(prefix(), none)];
     const id = await imported(users);

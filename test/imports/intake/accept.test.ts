@@ -73,7 +73,7 @@ describe('acceptance', () => {
     );
   });
 
-  it('ends an import at once of which no user is valid', async () => {
+  it('ends an import at once when none of its users is valid', async () => {
     const importId = await acceptImport(db.pool, [null, 1, {}, [], { user: {} }]);
     const row = await importRow(db.pool, importId);
     assert.deepEqual([row.state, row.total, row.failed], ['completed_with_errors', 5, 5]);
@@ -82,7 +82,7 @@ describe('acceptance', () => {
     assert.deepEqual([counts.failed, counts.pending], [5, 0]);
   });
 
-  it('is by one owner of all its organizations', async () => {
+  it('requires a caller who owns all organizations of the body', async () => {
     const caller = {
       ...ADMIN,
       isIamOwner: false,

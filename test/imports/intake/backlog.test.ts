@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => db.drop());
 
-it('is what running and paused imports still have to write', async () => {
+it('the backlog is the users that running and paused imports still have to write', async () => {
   assert.equal(await backlog(db.pool), 0);
   const running = await acceptImport(db.pool, entries(10));
   await setImport(db.pool, running, { succeeded: '4', failed: '1' });
@@ -28,12 +28,12 @@ it('is what running and paused imports still have to write', async () => {
   ]) {
     await setImport(db.pool, await acceptImport(db.pool, entries(40)), { state: `'${state}'` });
   }
-  // Nobody has noticed its end yet.
+  // Its deadline has passed, but the table still says `running`.
   await setImport(db.pool, await acceptImport(db.pool, entries(80)), { deadline: 'clock_timestamp()' });
   assert.equal(await backlog(db.pool), 5 + 18);
 });
 
-it('is read off the open imports alone, however many have ended', async () => {
+it('the backlog is read from the open imports alone, however many have ended', async () => {
   await db.pool.query(
     `insert into imports (kind, state, created_by, resource_owner, total, succeeded, deadline)
      select 'single', 'succeeded', 'a', 'org', 1, 1, now() from generate_series(1, 20000)`,

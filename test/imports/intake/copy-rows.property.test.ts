@@ -1,4 +1,4 @@
-/** Whatever JSON an entry is, it becomes a row, and PostgreSQL reads the row as it was meant. */
+/** Any JSON value becomes a row, and PostgreSQL reads back exactly what was written. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import fc from 'fast-check';
@@ -95,7 +95,7 @@ const KEYS = [
   'constructor',
   'a\0',
 ];
-/** Objects that often have the right names and seldom the right values. */
+/** Objects that often have valid field names and rarely valid values. */
 const nearMiss = fc.letrec((tie) => ({
   object: fc.dictionary(
     fc.constantFrom(...KEYS),
@@ -110,7 +110,7 @@ before(async () => {
 });
 after(() => db.drop());
 
-/** Writes the items as an import does, and reads them back as the driver gives them. */
+/** Writes the items as an import does, and reads them back as the driver returns them. */
 async function roundTrip(items: Item[]): Promise<Row[]> {
   await db.pool.query('delete from import_items');
   const writer = openCopyWriter(db.pool, async () => {});

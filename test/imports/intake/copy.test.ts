@@ -1,11 +1,11 @@
-/** Two COPYs at once: what one of them meets is told when both are over. */
+/** Two COPYs at once: the error of one is reported only when both have ended. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { openCopyWriter } from '../../../src/imports/intake/copy.ts';
 import { copyLine, type Item } from '../../../src/imports/items.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
-/** A COPY is ended when it holds more. */
+/** A COPY ends when it is larger than this. */
 const MAX_BYTES = 16 * 2 ** 20;
 let db: TestDatabase;
 before(async () => {
@@ -25,7 +25,7 @@ function row(ordinal: number, userName: string, size: number): Buffer {
   return Buffer.from(copyLine('7', ordinal, 0, false, item));
 }
 
-it('is thrown by a flush after the rows behind it are committed, so that whoever removes them removes all', async () => {
+it('a flush reports an error only after later rows are committed, so that the cleanup removes all of them', async () => {
   const writer = openCopyWriter(db.pool, async () => {});
   await writer.write(row(0, 'refused', MAX_BYTES + 1));
   await writer.write(row(1, 'slow', 10));

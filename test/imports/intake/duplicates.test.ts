@@ -64,7 +64,7 @@ describe('duplicates in one body', () => {
     ]);
   });
 
-  it('are found through other ways to write a name', async () => {
+  it('are found when a name is written differently', async () => {
     const names = ['Zoë', 'ZOË', 'zoe\u0308', 'Straße', 'STRASSE', 'ΑΣ', 'ας', 'ασ', 'İ', 'i̇', 'ﬁ', 'fi'];
     const expected = names.map((name, i) =>
       names.slice(0, i).some((n) => nameKey(n) === nameKey(name)) ? 'USER-NAME-TAKEN' : 'pending',
@@ -73,7 +73,7 @@ describe('duplicates in one body', () => {
     assert.deepEqual(await accept({ org: names.map((name, i) => person(`${i}`, name)) }), expected);
   });
 
-  it('are found through the email where there is no name', async () => {
+  it('are found by email when there is no user name', async () => {
     const email = { email: 'Ann@Example.com', isEmailVerified: true };
     assert.deepEqual(
       await accept({ org: [entry('a', { userName: undefined, email }), entry('b', { userName: 'ann@example.com' })] }),
@@ -81,7 +81,7 @@ describe('duplicates in one body', () => {
     );
   });
 
-  it('are found in an organization that the body brings twice', async () => {
+  it('are found in an organization that appears twice in the body', async () => {
     const orgs = [
       { orgId: 'org', humanUsers: [person('1', 'a')] },
       { orgId: 'other', humanUsers: [person('2', 'a')] },
@@ -95,19 +95,19 @@ describe('duplicates in one body', () => {
     );
   });
 
-  it('do not come from invalid entries, which take nothing', async () => {
+  it('invalid entries do not count, as they take no id and no name', async () => {
     const invalid = { userId: '1', user: { userName: 'a' } };
     assert.deepEqual(await accept({ org: [invalid, person('1', 'a')] }), ['IMPORT-USER-INVALID', 'pending']);
   });
 
-  it('are not made up from an organization and a name that only look alike together', async () => {
+  it('an organization and a name are not confused when only their concatenation is equal', async () => {
     assert.deepEqual(
       await accept({ a: [person('1', 'b c'), person('2', 'c')], 'a b': [person('3', 'c'), person('4', 'c')] }),
       ['pending', 'pending', 'pending', 'USER-NAME-TAKEN'],
     );
   });
 
-  it('are settled as a reader of the body would, for any body', async () => {
+  it('are settled in body order, for any body', async () => {
     const user = fc.tuple(fc.nat(12), fc.constantFrom('a', 'A', 'b', 'ž', 'z\u030c', 'c', 'd'));
     const body = fc.array(fc.tuple(fc.constantFrom('org', 'other'), fc.array(user, { maxLength: 6 })), {
       minLength: 1,
@@ -135,7 +135,7 @@ describe('duplicates in one body', () => {
     );
   });
 
-  it('in thousands cost no more than as many different users', async () => {
+  it('thousands of them take no longer than as many different users', async () => {
     const many = (make: (i: number) => unknown) => Array.from({ length: 8000 }, (_, i) => make(i));
     const start = performance.now();
     await acceptImport(
@@ -153,8 +153,8 @@ describe('duplicates in one body', () => {
   });
 });
 
-describe('the filter before them', () => {
-  it('misses no key, and hardly ever suspects a new one', () => {
+describe('the duplicate filter', () => {
+  it('finds every repeated key, and almost never suspects a new one', () => {
     const filter = createDuplicateFilter();
     const keys = Array.from({ length: 100_000 }, (_, i) => `user-${i >> 1}@exämple.com`);
     const suspected = keys.filter((key, i) => filter.add(key, i & 1)).length;

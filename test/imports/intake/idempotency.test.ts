@@ -1,4 +1,4 @@
-/** Keys of requests that are sent again: what they stand for, until when, and when many come at once. */
+/** Idempotency keys: which import they identify, until when, and what happens to concurrent requests. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -45,7 +45,7 @@ describe('a key', () => {
     assert.equal(request(undefined), undefined);
   });
 
-  it('is of a request with a query and a format, whose parameters may come in any order', () => {
+  it('belongs to a request with its query and format; the order of the parameters does not matter', () => {
     const hash = (...args: [Record<string, unknown>, string?]) =>
       keyed('k', args[0], '/p', args[1]).hash.update('{}').digest('hex');
     assert.equal(hash({ a: '1', b: ['2', '3'] }), hash({ b: ['2', '3'], a: '1' }));
@@ -61,7 +61,7 @@ describe('a key', () => {
   });
 });
 
-describe('what a key stands for', () => {
+describe('the import of a key', () => {
   let db: TestDatabase;
   before(async () => {
     db = await testDatabase({ name: 'idempotency' });
@@ -83,14 +83,14 @@ describe('what a key stands for', () => {
     return importId;
   }
 
-  it('is the first import, for an equal request; another one is refused', async () => {
+  it('is the first import, for an equal request; a different request is refused', async () => {
     await claim('1');
     await assert.rejects(claim('2'), (error) => error instanceof AlreadyAccepted && error.recorded.importId === '1');
     await assert.rejects(claim('2', sha256('two')), { id: 'IMPORT-KEY-REUSED', http: 409 });
     assert.equal((await findKey(db.pool, keyed()))?.importId, '1');
   });
 
-  it('is apart for each caller and path', async () => {
+  it('is separate for each caller and path', async () => {
     await claim('1');
     await claim('2', one, keyed('k', {}, '/other'));
     await claim('3', one, { ...keyed(), caller: 'somebody else' });
@@ -98,7 +98,7 @@ describe('what a key stands for', () => {
     assert.equal((await findKey(db.pool, keyed()))?.importId, '1');
   });
 
-  it('is nothing when the transaction that accepts comes to nothing', async () => {
+  it('is not recorded when the transaction that accepts the import is rolled back', async () => {
     await assert.rejects(
       transaction(db.pool, async (tx) => {
         await claimKey(tx, keyed(), one, '1');
@@ -110,14 +110,14 @@ describe('what a key stands for', () => {
     await claim('2', sha256('two'));
   });
 
-  it('waits for another one that is being accepted, and follows it', async () => {
+  it('is that of a concurrent request whose acceptance commits first', async () => {
     for (const isAccepted of [true, false]) {
       await db.pool.query('delete from idempotency_keys');
       const first = await db.pool.connect();
       await first.query('begin');
       await claimKey(first, keyed(), one, '1');
       const second = claim('2');
-      second.catch(() => {}); // looked at below
+      second.catch(() => {}); // asserted below
       await first.query(isAccepted ? 'commit' : 'rollback');
       first.release();
       if (isAccepted) await assert.rejects(second, AlreadyAccepted);
@@ -143,7 +143,7 @@ describe('what a key stands for', () => {
     assert.deepEqual(rows, [{ key: 'new' }]);
   });
 
-  it('is given back by a single import that wrote nothing, and by no other', async () => {
+  it('is released by a single import that wrote nothing, and by no other', async () => {
     const key = (state: string) => keyed(state);
     for (const state of ['completed_with_errors', 'timed_out']) {
       await claim(await single(state), one, key(state));
@@ -186,7 +186,7 @@ describe('what a key stands for', () => {
       return rows;
     }
 
-    it('is one import, of however many equal uploads that come to their end at once', async () => {
+    it('is a single import, however many equal uploads end at once', async () => {
       let arrived = 0;
       const all = Promise.withResolvers<void>();
       const meet = () => {
@@ -200,7 +200,7 @@ describe('what a key stands for', () => {
       assert.equal(rows[0].n, 1);
     });
 
-    it('is not held by an upload that stands still, nor by one that was cut or refused', async () => {
+    it('is not reserved by an upload that stalls, is interrupted or is refused', async () => {
       const stuck = Promise.withResolvers<void>();
       const first = send(body('ann'), () => stuck.promise);
       await assert.rejects(send(body('ann').slice(0, -1)), { id: 'IMPORT-JSON' });
@@ -210,11 +210,11 @@ describe('what a key stands for', () => {
       );
       const second = await send(body('ann'));
       stuck.resolve();
-      assert.equal(await first, second, 'the late one is told of the import that is there');
+      assert.equal(await first, second, 'the late request gets the id of the accepted import');
       assert.deepEqual(await imports(), [{ id: second, state: 'running', items: 200 }]);
     });
 
-    it('is refused to another body, which leaves nothing', async () => {
+    it('is refused to a different body, which leaves nothing behind', async () => {
       const id = await send(body('ann'));
       await assert.rejects(send(body('bob')), { id: 'IMPORT-KEY-REUSED', http: 409 });
       assert.deepEqual(await imports(), [{ id, state: 'running', items: 200 }]);

@@ -1,4 +1,4 @@
-/** Bodies of lines all the way into the database, and those that leave nothing there. */
+/** NDJSON bodies all the way into the database, and refused ones that leave nothing there. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Caller } from '../../../src/access/caller.ts';
@@ -18,7 +18,7 @@ import { type TestDatabase, testDatabase } from '../../support/stores/postgres.t
 
 const OWNER: Caller = { userId: 'm', orgId: 'mine', isIamOwner: false, orgRoles: new Map([['mine', ['ORG_OWNER']]]) };
 
-describe('a body of lines', () => {
+describe('an NDJSON body', () => {
   let db: TestDatabase;
   before(async () => {
     db = await testDatabase({ name: 'ndjson' });
@@ -35,7 +35,7 @@ describe('a body of lines', () => {
     return rows;
   }
 
-  it('counts for each organization, however they take turns, and numbers its users as they stand', async () => {
+  it('counts each organization, in any order of lines, and numbers the users in line order', async () => {
     const users = entries(600);
     const body = users.map((one, i) => ({
       orgId: i % 3 === 0 ? 'other' : 'mine',
@@ -57,7 +57,7 @@ describe('a body of lines', () => {
     }
   });
 
-  it('becomes the same rows as the same users in dataOrgs', async () => {
+  it('gives the same rows as the same users in dataOrgs', async () => {
     const users = [
       entry('a', { metadata: [{ key: 'k', value: 'dg==' }] }),
       { userId: 'b', user: { user_name: 'b' } },
@@ -96,7 +96,7 @@ describe('a body of lines', () => {
     assert.equal(failed, 2);
   });
 
-  describe('that is refused leaves nothing', () => {
+  describe('that is refused leaves nothing behind', () => {
     const users = entries(50);
     const mine = ofOrg('mine', users);
     interface Refusal extends AcceptOptions {
@@ -105,15 +105,15 @@ describe('a body of lines', () => {
       message?: RegExp;
     }
     const REFUSALS: Record<string, Refusal> = {
-      'no line': { body: '\r\n', id: 'IMPORT-BODY', message: /no line/ },
+      'no line': { body: '\r\n', id: 'IMPORT-BODY', message: /at least one line/ },
       'a broken line at the end': { body: `${lines(mine)}{`, id: 'IMPORT-JSON', message: /^Line 51 / },
-      'a line that was cut': { body: lines(mine).slice(0, -20), id: 'IMPORT-JSON', message: /^Line 50 / },
+      'a truncated line': { body: lines(mine).slice(0, -20), id: 'IMPORT-JSON', message: /^Line 50 / },
       'a line without orgId': {
         body: lines([...mine, users[0]]),
         id: 'IMPORT-BODY',
         message: /^Line 51: orgId is required/,
       },
-      'an orgId that is none': {
+      'an empty orgId': {
         body: lines([...mine, { orgId: '' }]),
         id: 'IMPORT-BODY',
         message: /^Line 51: orgId /,
@@ -124,12 +124,12 @@ describe('a body of lines', () => {
         id: 'IMPORT-ORG',
         message: /^Line 51: /,
       },
-      'the same, to who is no IAM_OWNER': {
+      'the same, for a caller who is not an IAM_OWNER': {
         body: lines([...mine, { orgId: 'nowhere' }]),
         id: 'AUTH-PERMISSION',
         caller: OWNER,
       },
-      'an organization of somebody else': {
+      'an organization of another owner': {
         body: lines([...mine, { orgId: 'other' }]),
         id: 'AUTH-PERMISSION',
         caller: OWNER,

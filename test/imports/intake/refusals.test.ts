@@ -33,11 +33,11 @@ interface Refusal {
 }
 
 const REFUSALS: Record<string, Refusal> = {
-  'no JSON': { body: '', id: 'IMPORT-JSON' },
-  'broken after users': { body: body(org('mine')).slice(0, -1), id: 'IMPORT-JSON' },
+  'not JSON': { body: '', id: 'IMPORT-JSON' },
+  'broken JSON after users': { body: body(org('mine')).slice(0, -1), id: 'IMPORT-JSON' },
   'another document': { body: `${body(org('mine'))}{}`, id: 'IMPORT-JSON' },
-  'a text of the frame that has no end': { body: `${body(org('mine'))}"`, id: 'IMPORT-JSON' },
-  'no object': { body: '[]', id: 'IMPORT-BODY' },
+  'an unterminated string in the frame': { body: `${body(org('mine'))}"`, id: 'IMPORT-JSON' },
+  'not an object': { body: '[]', id: 'IMPORT-BODY' },
   'no dataOrgs': { body: '{"timeout":"1h"}', id: 'IMPORT-BODY', field: 'dataOrgs' },
   'no orgs': { body: '{"dataOrgs":{},"timeout":"1h"}', id: 'IMPORT-BODY', field: 'dataOrgs.orgs' },
   'empty orgs': { body: body(''), id: 'IMPORT-BODY', field: 'dataOrgs.orgs' },
@@ -52,31 +52,31 @@ const REFUSALS: Record<string, Refusal> = {
   'an orgId that is an object': { body: body(org({})), id: 'IMPORT-BODY', field: 'dataOrgs.orgs[0].orgId' },
   'an empty orgId': { body: body(org('')), id: 'IMPORT-BODY', field: 'dataOrgs.orgs[0].orgId' },
   'an orgId with NUL': { body: body(org('mi\0ne')), id: 'IMPORT-BODY', field: 'dataOrgs.orgs[0].orgId' },
-  'an orgId with half a character': {
+  'an orgId with a lone surrogate': {
     body: body(org('mine\ud800')),
     id: 'IMPORT-BODY',
     field: 'dataOrgs.orgs[0].orgId',
   },
-  'an org that is no object': { body: body(`${org('mine')},null`), id: 'IMPORT-BODY', field: 'orgs[1]' },
+  'an org that is not an object': { body: body(`${org('mine')},null`), id: 'IMPORT-BODY', field: 'orgs[1]' },
   'an org that does not exist': { body: body(org('nowhere')), id: 'IMPORT-ORG', status: 'NOT_FOUND', http: 404 },
   'an org that does not exist, known after its users': {
     body: body(`{"humanUsers":${users},"orgId":"nowhere"}`),
     id: 'IMPORT-ORG',
     status: 'NOT_FOUND',
   },
-  'an org of somebody else': {
+  'an org of another owner': {
     body: body(`${org('mine')},${org('other')}`),
     id: 'AUTH-PERMISSION',
     status: 'PERMISSION_DENIED',
     caller: OWNER,
   },
-  'a missing org, to who is no IAM_OWNER': {
+  'a missing org, for a caller who is not an IAM_OWNER': {
     body: body(org('nowhere')),
     id: 'AUTH-PERMISSION',
     status: 'PERMISSION_DENIED',
     caller: OWNER,
   },
-  'an org of which the caller is no owner': {
+  'an org that the caller does not own': {
     body: body(org('mine')),
     id: 'AUTH-PERMISSION',
     status: 'PERMISSION_DENIED',
@@ -90,7 +90,7 @@ const REFUSALS: Record<string, Refusal> = {
     id: 'IMPORT-TIMEOUT',
     field: 'timeout',
   },
-  'a timeout of nothing': { body: body(org('mine'), ',"timeout":"0s"'), id: 'IMPORT-TIMEOUT', field: 'timeout' },
+  'a timeout of 0': { body: body(org('mine'), ',"timeout":"0s"'), id: 'IMPORT-TIMEOUT', field: 'timeout' },
   'a timeout that is too long': {
     body: body(org('mine'), ',"timeout":"24h0m1s"'),
     id: 'IMPORT-TIMEOUT',
@@ -150,7 +150,7 @@ describe('a refused import', () => {
     };
 
   for (const [what, refusal] of Object.entries(REFUSALS)) {
-    it(`leaves nothing: ${what}`, async () => {
+    it(`leaves nothing behind: ${what}`, async () => {
       const options: AcceptOptions = { caller: refusal.caller, env: refusal.env };
       await assert.rejects(acceptBody(db.pool, refusal.body, options), isAs(refusal));
       await assert.rejects(acceptBody(db.pool, refusal.body, { ...options, chunk: 7 }), isAs(refusal));
@@ -170,7 +170,7 @@ describe('a refused import', () => {
     }
   });
 
-  it('leaves nothing of several megabytes that were written by then', async () => {
+  it('leaves nothing of several megabytes that had already been written', async () => {
     const many = JSON.stringify(
       Array.from({ length: 40_000 }, (_, i) =>
         entry(`u${i}`, { profile: { firstName: 'x'.repeat(190), lastName: 'y'.repeat(190) } }),
@@ -184,10 +184,10 @@ describe('a refused import', () => {
     await assert.rejects(receive(`{"dataOrgs":{"orgs":[{"orgId":"mine","humanUsers":${many}},{}]}}`, watch), {
       id: 'IMPORT-BODY',
     });
-    assert.ok(most > 1000, `${most} rows were written meanwhile`);
+    assert.ok(most > 1000, `${most} rows had been written`);
   });
 
-  it('leaves nothing of an upload that was cut off', async () => {
+  it('leaves nothing of an upload that was interrupted', async () => {
     const text = body(org('mine', JSON.stringify(entries(2000))));
     const cut = () => {
       throw new Error('the connection broke');
@@ -198,13 +198,13 @@ describe('a refused import', () => {
     );
   });
 
-  /** Sends the text in pieces, looks each MiB, and runs `last` before the body ends. */
-  async function receive(text: string, look: () => Promise<void>, last: () => void = () => {}) {
+  /** Sends the text in chunks, calls `count` after each MiB, and runs `last` before the body ends. */
+  async function receive(text: string, count: () => Promise<void>, last: () => void = () => {}) {
     const bytes = Buffer.from(text);
     async function* chunks() {
       for (let at = 0; at < bytes.length; at += 65_536) {
         yield bytes.subarray(at, at + 65_536);
-        if (at % (65_536 * 16) === 0) await look();
+        if (at % (65_536 * 16) === 0) await count();
       }
       last();
     }

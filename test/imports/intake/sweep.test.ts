@@ -1,4 +1,4 @@
-/** Uploads that come in, and those that came to nothing. */
+/** Uploads in progress, and abandoned ones that the sweep removes. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { discard, sweepAbandoned } from '../../../src/imports/intake/accept.ts';
@@ -31,30 +31,30 @@ describe('an upload', () => {
   after(() => db.drop());
 
   describe('while the body comes in', () => {
-    /** Receives four users, with a look at the import when two of them are written. */
-    async function receive(look: (importId: string) => Promise<unknown>): Promise<string> {
+    /** Receives four users, and inspects the import when two of them are written. */
+    async function receive(inspect: (importId: string) => Promise<unknown>): Promise<string> {
       const text = JSON.stringify({ dataOrgs: { orgs: [{ orgId: 'org', humanUsers: entries(4) }] }, timeout: '1h' });
       const middle = text.indexOf('"id-u2"');
       async function* chunks() {
         yield Buffer.from(text.slice(0, middle));
         const { rows } = await db.pool.query(`select id from imports where state = 'receiving'`);
-        await look(rows[0].id);
+        await inspect(rows[0].id);
         yield Buffer.from(text.slice(middle));
       }
       return receiveImport(importDeps(db.pool), ADMIN, chunks(), { parser: new DataOrgsParser(), strict: false });
     }
 
-    it('is seen by nobody', async () => {
+    it('is invisible', async () => {
       const importId = await receive(async (id) => assert.equal(await readProgress(db.pool, id), undefined));
       assert.equal((await readProgress(db.pool, importId))?.counts.total, 4);
     });
 
-    it('is not swept as long as it is alive', async () => {
+    it('is not swept while it makes progress', async () => {
       const importId = await receive(async () => assert.equal(await sweepAbandoned(db.pool, FIVE_MINUTES), 0));
       assert.equal((await itemRows(db.pool, importId)).length, 4);
     });
 
-    it('leaves nothing when it was swept meanwhile: neither an import nor users without one', async () => {
+    it('leaves neither an import nor orphaned users when it was swept meanwhile', async () => {
       const swept = receive(async (id) => {
         await setImport(db.pool, id, { changed_at: OLD });
         assert.equal(await sweepAbandoned(db.pool, FIVE_MINUTES), 1);
@@ -67,7 +67,7 @@ describe('an upload', () => {
     });
   });
 
-  it('that was abandoned is swept, and nothing beside it', async () => {
+  it('that was abandoned is swept, and nothing else is', async () => {
     const states = [
       'running',
       'paused',
@@ -105,7 +105,7 @@ describe('an upload', () => {
     assert.equal(await sweepAbandoned(db.pool, FIVE_MINUTES), 0);
   });
 
-  it('outruns a sweep that had looked just before: the import and its users stay', async () => {
+  it('that is accepted just after a sweep has selected it keeps its import and its users', async () => {
     const importId = await acceptImport(db.pool, entries(2));
     await discard(db.pool, importId);
     assert.equal((await importRow(db.pool, importId)).state, 'running');

@@ -48,7 +48,7 @@ describe('the deadline', () => {
     assert.equal(rows[0].timeout, '1h30m0.5s');
   });
 
-  it('ends the imports it has passed for, and no others', async () => {
+  it('ends the imports whose deadline has passed, and no others', async () => {
     const due = [await acceptImport(db.pool, entries(2)), await acceptImport(db.pool, entries(2))];
     for (const importId of due) await setImport(db.pool, importId, PAST);
     const running = await acceptImport(db.pool, entries(2));
@@ -81,26 +81,26 @@ describe('the deadline', () => {
     assert.equal(await expireDue(db.pool), 0);
   });
 
-  it('ends an import once, whoever comes first', async () => {
+  it('ends an import once, whichever process is first', async () => {
     const importId = await acceptImport(db.pool, entries(1));
     await setImport(db.pool, importId, PAST);
     const ended = await Promise.all([1, 2, 3, 4].map(() => expireImport(db.pool, importId)));
     assert.equal(ended.filter(Boolean).length, 1);
   });
 
-  it('is kept by whoever reads: no process need be alive at that time', async () => {
+  it('is enforced by every reader: no process has to be alive at the deadline', async () => {
     const importId = await acceptImport(db.pool, entries(2));
     await setImport(db.pool, importId, PAST);
     assert.equal((await readProgress(db.pool, importId))?.state, 'IMPORT_STATE_TIMED_OUT');
     assert.equal(await stateOf(importId), 'timed_out');
   });
 
-  it('waits for a commit under way, which then is not late', async () => {
+  it('waits for a commit in progress, which still counts', async () => {
     const importId = await acceptImport(db.pool, entries(2));
     let read: Promise<unknown> | undefined;
     await transaction(db.pool, async (tx) => {
       assert.equal(await writeBatch(tx as unknown as Pool, importId, [0], { codeTtlMs: 1000 }), 1);
-      // The transaction holds the row, so the deadline is moved by it.
+      // The transaction holds the row's lock, so it must move the deadline itself.
       await tx.query(`update imports set deadline = clock_timestamp() where id = $1`, [importId]);
       read = expireImport(writer, importId);
       await waitFor(() => writerWaits(db.pool), { what: 'the deadline to wait for the batch' });
@@ -110,7 +110,7 @@ describe('the deadline', () => {
     assert.deepEqual([counts.succeeded, counts.timedOut, counts.pending], [1, 1, 0]);
   });
 
-  it('leaves alone an import that ended in that very moment', async () => {
+  it('does not change an import that ended at the same moment', async () => {
     const importId = await acceptImport(db.pool, entries(1));
     let ended: Promise<boolean> | undefined;
     await transaction(db.pool, async (tx) => {

@@ -1,4 +1,4 @@
-/** The rescuer among imports that must be left alone. Stalls are made by setting rows back in time. */
+/** The rescuer, among imports that it must not touch. The tests simulate stalls by setting timestamps back. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
@@ -52,7 +52,7 @@ describe('the rescuer', () => {
     return Object.fromEntries(rows.map((r) => [r.import_id, r.next_ordinal]));
   }
 
-  it('sets back the cursor of the one import that stands still, and of no other', async () => {
+  it('resets the cursor of the one import that has stalled, and of no other', async () => {
     const still = { changed: LONG_AGO, moved: LONG_AGO };
     const stuck = await started(still);
     const settling = await started({ changed: JUST_NOW, moved: LONG_AGO });
@@ -83,11 +83,11 @@ describe('the rescuer', () => {
     );
   });
 
-  it('has exactly what is pending handed out again', async () => {
+  it('dispatches exactly the pending items again', async () => {
     const importId = await started({ changed: LONG_AGO, moved: LONG_AGO });
     await writeBatch(writer, importId, [1], { codeTtlMs: 1000 });
     await setImport(db.pool, importId, { changed_at: LONG_AGO });
-    assert.deepEqual(await dispatch(), [], 'all was handed out');
+    assert.deepEqual(await dispatch(), [], 'everything was dispatched');
     assert.deepEqual((await rescueRound(db.pool, AFTER)).redispatched, [importId]);
     assert.deepEqual(
       await dispatch(),
@@ -95,24 +95,24 @@ describe('the rescuer', () => {
     );
   });
 
-  it('gives the import time to move again before it comes back', async () => {
+  it('gives the import time to make progress before the next rescue', async () => {
     const importId = await started({ changed: LONG_AGO, moved: LONG_AGO });
     assert.deepEqual((await rescueRound(db.pool, AFTER)).redispatched, [importId]);
     await dispatch();
     assert.deepEqual((await rescueRound(db.pool, AFTER)).redispatched, []);
   });
 
-  it('hands out under new ids what nobody settled after the first rescue, unless the queue is full or away', async () => {
+  it('uses new job ids for items that no worker settled after the first rescue, unless the queue is full or unavailable', async () => {
     const mostHeld = 100;
     const rescue = async (depth: () => Promise<number>) => {
       await rescueRound(db.pool, { ...AFTER, queue: { depth, mostHeld } });
       return dispatch();
     };
     const stuck = { changed: `clock_timestamp() - interval '61 seconds'`, moved: LONG_AGO };
-    // Of this import three jobs are in the queue, as they should.
+    // Three jobs of this import belong in the queue.
     for (const [depth, generation] of [
       [async () => mostHeld + 3, 0],
-      [() => Promise.reject(new Error('the queue is away')), 0],
+      [() => Promise.reject(new Error('the queue is unavailable')), 0],
       [async () => mostHeld + 2, 1],
     ] as const) {
       await wipe(db.pool);
@@ -124,10 +124,10 @@ describe('the rescuer', () => {
     }
     await wipe(db.pool);
     const importId = await started({ changed: LONG_AGO, moved: LONG_AGO });
-    assert.equal((await rescue(async () => 3))[0], pointerJob(importId, 0, 0).id, 'not at the first time');
+    assert.equal((await rescue(async () => 3))[0], pointerJob(importId, 0, 0).id, 'the first rescue keeps the ids');
   });
 
-  it('leaves alone what was not handed out yet: the dispatcher comes to it', async () => {
+  it('ignores items that were not dispatched yet: the dispatcher will add them', async () => {
     const importId = await acceptImport(db.pool, entries(3));
     await setImport(db.pool, importId, { changed_at: LONG_AGO });
     await db.pool.query(`update import_dispatch set moved_at = ${LONG_AGO}`);

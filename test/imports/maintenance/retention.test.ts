@@ -1,4 +1,4 @@
-/** What imports keep, and for how long. Time passes by setting rows back. */
+/** What data imports keep, and for how long. The tests simulate time by setting timestamps back. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
@@ -44,7 +44,7 @@ describe('the payload of an import', () => {
     writer = openWriterPool(db.url);
     await addOrgs(db.pool, 'org');
   });
-  /** Two written, one that conflicts, one invalid, two that are left. */
+  /** Two items written, one with a conflict, one invalid, two pending. */
   beforeEach(async () => {
     await wipe(db.pool);
     const users = [entry('a', FULL), entry('b'), entry('a', FULL), { user: FULL }, entry('d', PLAIN), entry('e')];
@@ -70,7 +70,7 @@ describe('the payload of an import', () => {
     return { counts: progress.counts, orgs: progress.orgs, state: progress.state, items };
   }
 
-  it('goes at once with success, every column of it, and stays with all others', async () => {
+  it('is erased at once, in every column, for users that were written, and kept for all others', async () => {
     assert.deepEqual(await held(), [2, 3, 4, 5]);
     const { rows } = await db.pool.query(
       `select column_name from information_schema.columns where table_name = 'import_items'`,
@@ -83,7 +83,7 @@ describe('the payload of an import', () => {
     );
   });
 
-  it('stays for its time after the end, and then only ids and outcomes remain', async () => {
+  it('is kept for the retention time after the end; then only ids and outcomes remain', async () => {
     await cancel(RECENT);
     await erase();
     assert.deepEqual(await held(), [2, 3, 4, 5]);
@@ -101,7 +101,7 @@ describe('the payload of an import', () => {
     assert.deepEqual(rows[0], { type: 'import.erased', editor: 'system' });
   });
 
-  it('is not waited for in vain: what was erased is neither resumed nor retried, but undone', async () => {
+  it('once erased, allows neither resume nor retry, but still undo', async () => {
     await cancel(LONG_AGO);
     await erase();
     const erased = { id: 'IMPORT-ERASED', status: 'FAILED_PRECONDITION' };
@@ -114,7 +114,7 @@ describe('the payload of an import', () => {
     assert.deepEqual([state, counts.undone, counts.cancelled], ['IMPORT_STATE_UNDONE', 2, 2]);
   });
 
-  it('stays while the import runs, is paused, or was resumed in time', async () => {
+  it('is kept while the import runs, is paused, or was resumed in time', async () => {
     await setImport(db.pool, importId, { changed_at: LONG_AGO });
     await erase();
     await pauseImport(db.pool, ADMIN, importId);
@@ -129,7 +129,7 @@ describe('the payload of an import', () => {
     assert.deepEqual(await held(), [2, 3]);
   });
 
-  it('of a large import goes in batches, by any number of hands', async () => {
+  it('of a large import is erased in batches, by any number of processes', async () => {
     const total = 5000;
     importId = await acceptImport(db.pool, Array(total).fill(null));
     await setImport(db.pool, importId, { finished_at: LONG_AGO });
@@ -145,7 +145,7 @@ describe('the payload of an import', () => {
     assert.deepEqual([counts.failed, counts.total], [total, total]);
   });
 
-  it('of single imports goes with the whole of them, a day after their end', async () => {
+  it('of single imports is deleted with the whole import, a day after its end', async () => {
     const single = async (finishedAt: string) => {
       const id = await acceptImport(db.pool, [entry('s')]);
       await setImport(db.pool, id, { kind: `'single'`, state: `'succeeded'`, finished_at: finishedAt });

@@ -1,4 +1,4 @@
-/** The parser against JSON.parse: same entries, same verdict, however the bytes arrive. */
+/** Compares the parser with JSON.parse: same entries and same verdict, however the bytes are split. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import { cutAt, cuts, goodBody, refusal, steps, usersOf } from '../../support/im
 
 type Json = Record<string, unknown>;
 
-/** What a reader of the whole value would say, in the value's own order. */
+/** The expected steps, derived from the whole value in its own order. */
 function expected(body: Json): Step[] {
   const all: Step[] = [];
   for (const [name, value] of Object.entries(body)) {
@@ -39,7 +39,7 @@ function isContainer(value: unknown): boolean {
   return typeof value === 'object' && value !== null;
 }
 
-test('a body of the right shape gives the same steps as a whole, in pieces and byte by byte', () => {
+test('a valid body gives the same steps as a whole, in chunks and byte by byte', () => {
   fc.assert(
     fc.property(goodBody, cuts, ({ text }, at) => {
       const want = expected(JSON.parse(text));
@@ -57,7 +57,7 @@ const spice = fc.oneof(
   fc.nat(255),
 );
 const mark = fc.constantFrom(...Buffer.from('{}[]:,"'));
-/** Bytes put in anywhere or at the end, or one mark in the place of another. */
+/** Inserts bytes anywhere or at the end, or replaces one structural character by another. */
 const change = fc.oneof(
   fc.record({
     at: fc.nat(5000),
@@ -92,7 +92,7 @@ function parseWhole(bytes: Buffer): { value: unknown } | undefined {
   }
 }
 
-test('damaged bytes are refused if and only if they are no JSON, and the same however they arrive', () => {
+test('damaged bytes are refused if and only if they are not JSON, however they are split', () => {
   const seen = { taken: 0, notJson: 0, wrongShape: 0 };
   fc.assert(
     fc.property(goodBody, fc.array(change, { minLength: 1, maxLength: 3 }), cuts, ({ text }, changes, at) => {
@@ -100,8 +100,8 @@ test('damaged bytes are refused if and only if they are no JSON, and the same ho
       const got = steps(bytes);
       const json = parseWhole(bytes);
       const id = refusal(got);
-      if (!json) assert.notEqual(id, undefined, 'what is no JSON is refused');
-      else assert.notEqual(id, 'IMPORT-JSON', 'what is JSON is not refused as something else');
+      if (!json) assert.notEqual(id, undefined, 'text that is not JSON is refused');
+      else assert.notEqual(id, 'IMPORT-JSON', 'valid JSON is not refused as invalid JSON');
       if (id === undefined)
         assert.deepEqual(JSON.stringify(usersOf(got)), JSON.stringify(usersOf(expected(json?.value as Json))));
       assert.equal(refusal(steps(...cutAt(bytes, at))), id);
@@ -109,13 +109,13 @@ test('damaged bytes are refused if and only if they are no JSON, and the same ho
     }),
     { numRuns: 600 },
   );
-  assert.ok(seen.taken > 20 && seen.notJson > 20, `the property met both: ${JSON.stringify(seen)}`);
+  assert.ok(seen.taken > 20 && seen.notJson > 20, `the property covered both: ${JSON.stringify(seen)}`);
 });
 
 const RICH =
   '{"x":[{"a\\"":"\\\\"}],"dataOrgs":{"orgs":[{"orgId":"ž","humanUsers":[{"u":"\\u017e\\\\"} , "]}", [[]],-1.5e3,null]},{"orgId":"b","humanUsers":[]}]},"timeout":"1h"}';
 
-test('every cut of one body', () => {
+test('one body gives the same steps when it is split at any byte', () => {
   const bytes = Buffer.from(RICH);
   const want = expected(JSON.parse(RICH));
   for (let i = 0; i <= bytes.length; i++) {
@@ -124,7 +124,7 @@ test('every cut of one body', () => {
   assert.deepEqual(steps(...cutAt(bytes, 'every byte')), want);
 });
 
-test('every mark of one body in the place of every byte, before every byte, and every byte left out', () => {
+test('one body with each structural character in place of or before each byte, and with each byte left out', () => {
   const bytes = Buffer.from(RICH);
   for (let i = 0; i <= bytes.length; i++) {
     for (const insert of ['', ...'{}[]:,"\\ 0']) {

@@ -9,7 +9,7 @@ function errorOf(all: Step[]) {
   return (last as Extract<Step, { type: 'error' }>).error;
 }
 
-describe('what is no JSON', () => {
+describe('text that is not JSON', () => {
   const BODIES = [
     '',
     ' \n',
@@ -51,7 +51,7 @@ describe('what is no JSON', () => {
   for (const body of BODIES)
     it(`is refused: ${JSON.stringify(body)}`, () => assert.equal(refusedAs(body), 'IMPORT-JSON'));
 
-  it('is invalid UTF-8 too, in the frame and in entries', () => {
+  it('includes invalid UTF-8, in the frame and in entries', () => {
     for (const bad of ['ff', 'c3', 'c0af', 'eda080', 'f4908080', '80', 'e28', 'f09f98'].map((hex) =>
       Buffer.from(hex, 'hex'),
     )) {
@@ -67,8 +67,8 @@ describe('what is no JSON', () => {
   });
 });
 
-describe('what is JSON', () => {
-  it('may begin with one byte order mark, and hold none elsewhere', () => {
+describe('valid JSON', () => {
+  it('may begin with one byte order mark, and contain none elsewhere', () => {
     const bom = '\ufeff';
     assert.equal(refusedAs(bom + around('[1]')), undefined);
     assert.deepEqual(usersOf(steps(bom + around('[1]'))), [1]);
@@ -83,14 +83,14 @@ describe('what is JSON', () => {
     }
   });
 
-  it('keeps every text as it is, escaped NUL and lone surrogates too', () => {
+  it('keeps every string unchanged, including escaped NUL and lone surrogates', () => {
     const values = ['\0', '\ud800', '\u2028', '"\\', 'ž😀', '[,]{}'];
     const text = JSON.stringify(values);
     assert.deepEqual(usersOf(steps(around(text))), values);
     assert.deepEqual(usersOf(steps(...cutAt(Buffer.from(around(text)), 'every byte'))), values);
   });
 
-  it('may hold arrays that are empty', () => {
+  it('may contain empty arrays', () => {
     for (const body of ['{"dataOrgs":{"orgs":[]}}', around('[]'), around('[ \n ]')])
       assert.equal(refusedAs(body), undefined);
     assert.deepEqual(usersOf(steps(around('[ ]'))), []);
@@ -119,7 +119,7 @@ describe('the shape of the frame', () => {
     });
   }
 
-  it('holds no known key twice, in whatever spelling', () => {
+  it('must not contain a known key twice, in any spelling', () => {
     for (const body of [
       '{"timeout":"1h","timeout":"1h"}',
       '{"dataOrgs":{},"dataOrgs":{}}',
@@ -134,7 +134,7 @@ describe('the shape of the frame', () => {
     assert.equal(refusedAs('{"x":1,"x":2,"dataOrgs":{"orgs":[{"orgId":"a"},{"orgId":"a"}]}}'), undefined);
   });
 
-  it('is known only where it belongs: the same names inside of what is unknown mean nothing', () => {
+  it('is recognised only where it belongs: the same names inside unknown fields have no meaning', () => {
     const all = steps(
       '{"x":{"dataOrgs":1,"dataOrgs":2,"orgs":3},"y":[{"humanUsers":7,"orgId":0}],"orgs":1,"dataOrgs":{"timeout":1,"orgs":[{"orgs":2}]}}',
     );

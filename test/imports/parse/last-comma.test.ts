@@ -1,4 +1,4 @@
-/** Guessed or read byte by byte, a body means the same: see src/imports/parse/last-comma.ts. */
+/** A body gives the same result with guessed commas as without: see src/imports/parse/last-comma.ts. */
 import assert from 'node:assert/strict';
 import { it, mock } from 'node:test';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import { around, cutAt, merge, refusal, usersOf } from '../../support/imports/pa
 
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 const plain = (n: number) => `{"userId":"u${n}","user":{"userName":"n${n}"}}`;
-/** Entries whose text looks as if one ended in them, and some that end bodies. */
+/** Entries whose text contains what looks like the end of an entry, and some that end bodies. */
 const ENTRIES: ((n: number) => string)[] = [
   plain,
   (n) => `{"userId":"u${n}","user":{"metadata":[${plain(1)},${plain(2)}]}}`,
@@ -19,7 +19,7 @@ const ENTRIES: ((n: number) => string)[] = [
 ];
 const BAD = ['{"userId":}', '', `{"userId":"u","x":${nested(MAX_DEPTH)}}`, '"\ud800'.slice(0, 1), '}', ']'];
 
-/** Steps, with guesses or without, and how many guesses held. */
+/** The steps, with or without guesses, and how many guesses were right. */
 function read(body: Buffer, at: number[] | 'every byte', guesses: boolean) {
   let held = 0;
   const guess = LastComma.prototype.guess;
@@ -39,7 +39,7 @@ function read(body: Buffer, at: number[] | 'every byte', guesses: boolean) {
 const cuts = fc.array(fc.nat(20_000), { maxLength: 30 });
 const entries = fc.array(fc.nat(ENTRIES.length - 1), { minLength: 5, maxLength: 60 });
 
-it('a good body is the same', () => {
+it('a valid body gives the same steps', () => {
   let held = 0;
   fc.assert(
     fc.property(entries, cuts, (kinds, at) => {
@@ -52,10 +52,10 @@ it('a good body is the same', () => {
     }),
     { numRuns: 300 },
   );
-  assert.ok(held > 100, `${held} guesses held`);
+  assert.ok(held > 100, `${held} guesses were right`);
 });
 
-it('a bad body is refused for the same, and what comes before is the same', () => {
+it('an invalid body gives the same error after the same steps', () => {
   fc.assert(
     fc.property(entries, cuts, fc.nat(), fc.constantFrom(...BAD), (kinds, at, place, bad) => {
       const texts = kinds.map((kind, n) => (ENTRIES[kind] as (n: number) => string)(n));
@@ -71,7 +71,7 @@ it('a bad body is refused for the same, and what comes before is the same', () =
   );
 });
 
-it('nothing is guessed any more after three misses', () => {
+it('no more guesses are made after three wrong ones', () => {
   const comma = new LastComma();
   const buffer = Buffer.from('{"a":1},{"userId":2},{"userId":3}');
   comma.learn(buffer, 7);

@@ -1,4 +1,4 @@
-/** How much the parser bears, and which of several problems it reports. */
+/** The limits of the parser, and which of several problems it reports. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MAX_DEPTH } from '../../../src/imports/parse/parse-error.ts';
@@ -14,7 +14,7 @@ const chunked = (bytes: Buffer) =>
   );
 
 describe('limits', () => {
-  it(`lets ${MAX_DEPTH} levels pass and refuses one more, in the frame and in entries`, () => {
+  it(`allow ${MAX_DEPTH} levels of nesting and refuse one more, in the frame and in entries`, () => {
     const frame = (levels: number) => `{"x":${nested(levels - 1)}}`;
     const inEntry = (levels: number) => around(`[1,${nested(levels - 5)}]`);
     const inObject = (levels: number) => around(`[{"a":${nested(levels - 6)}}]`);
@@ -23,17 +23,17 @@ describe('limits', () => {
       assert.equal(refusedAs(make(MAX_DEPTH + 1)), 'IMPORT-DEPTH');
       assert.equal(refusal(steps(make(100_000).slice(0, 50_000))), 'IMPORT-DEPTH');
     }
-    assert.equal(refusedAs(around(`["${'['.repeat(200)}"]`)), undefined, 'a text does not nest');
+    assert.equal(refusedAs(around(`["${'['.repeat(200)}"]`)), undefined, 'brackets in a string do not count');
   });
 
-  it('holds no entry larger than it may be, and any number that are not', () => {
+  it('refuse an entry over the limit, and allow any number of entries below it', () => {
     const entry = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`;
     const most = MAX_ENTRY_BYTES - CHUNK;
     assert.equal(refusal(chunked(Buffer.from(around(`[${entry(most)},${entry(most)}]`)))), undefined);
     assert.equal(refusal(chunked(Buffer.from(around(`[1,${entry(MAX_ENTRY_BYTES + CHUNK)}]`)))), 'IMPORT-ENTRY-SIZE');
   });
 
-  it('reads over unknown values of any size, but over no single text above one MiB', () => {
+  it('skip unknown values of any size, but no single string larger than one MiB', () => {
     const large = `{"x":[${Array(100_000).fill('{"some":["thing",1,null]}').join()}],"timeout":"1h"}`;
     const all = chunked(Buffer.from(large));
     assert.deepEqual(
@@ -52,7 +52,7 @@ describe('the first fatal problem in body order', () => {
   const bad = '{"a":}';
   const deep = nested(MAX_DEPTH);
 
-  it('is the one reported', () => {
+  it('is the problem that is reported', () => {
     assert.equal(refusedAs(around(`[1,${bad},${deep}]`)), 'IMPORT-JSON');
     assert.equal(refusedAs(around(`[1,${deep},${bad}]`)), 'IMPORT-DEPTH');
     assert.equal(refusedAs(around(`[1,{]},${deep}]`)), 'IMPORT-JSON');
@@ -61,7 +61,7 @@ describe('the first fatal problem in body order', () => {
     assert.equal(refusedAs(around(`[{}],"orgId":"o","humanUsers":[${bad}]`)), 'IMPORT-DUPLICATE-KEY');
   });
 
-  it('comes after the steps before it, and nothing comes after it', () => {
+  it('follows the steps before it, and nothing follows it', () => {
     const all = steps(
       `{"timeout":7,"dataOrgs":{"orgs":[{"orgId":"o","humanUsers":[1,2]},{"orgId":`,
       `${bad}`,

@@ -15,8 +15,8 @@ function orgsOf(all: Step[]): unknown[] {
   return all.flatMap((step) => (step.type === 'orgId' ? [[step.org, step.value, step.line]] : []));
 }
 
-describe('lines', () => {
-  it('become the steps of a body, an organization at its first mention, in order', () => {
+describe('NDJSON lines', () => {
+  it('become the steps of a body, with each organization at its first mention', () => {
     const all = lineSteps(lines([a, { ...a, orgId: 'b' }, { user: {}, orgId: 'b' }, a]));
     assert.deepEqual(
       all.map((s) => s.type),
@@ -54,7 +54,7 @@ describe('lines', () => {
     assert.deepEqual(orgsOf(lineSteps(`\n\r\n${line}`)), [[0, 'a', 3]]);
   });
 
-  it('know orgId in both spellings, once', () => {
+  it('accept orgId in both spellings, but only once', () => {
     assert.deepEqual(orgsOf(lineSteps('{"org_id":"a"}\n{"orgId":"a"}')), [[0, 'a', 1]]);
     assert.deepEqual(usersOf(lineSteps('{"org_id":"a","x":1}')), [{ x: 1 }]);
     assert.equal(lineError('{"org_id":"a","orgId":"a"}').id, 'IMPORT-DUPLICATE-KEY');
@@ -66,7 +66,7 @@ describe('lines', () => {
     assert.equal((user as { userId?: string }).userId, undefined);
   });
 
-  it('say of runs without escapes that they are plain', () => {
+  it('mark runs without escapes as plain', () => {
     const parser = new NdjsonParser('1h');
     const steps = [
       ...parser.push(Buffer.from(lines([a, a]))),
@@ -79,7 +79,7 @@ describe('lines', () => {
   });
 });
 
-describe('a body of lines is refused, with the number of the line', () => {
+describe('an NDJSON body is refused with the number of the line', () => {
   const good = JSON.stringify(a);
   const BROKEN: [line: string, id: string][] = [
     ['{', 'IMPORT-JSON'],
@@ -114,23 +114,23 @@ describe('a body of lines is refused, with the number of the line', () => {
     });
   }
 
-  it('also where its bytes are not UTF-8', () => {
+  it('when its bytes are not UTF-8', () => {
     for (const bad of ['ff', 'c3', 'c0af', 'eda080', '80', 'f09f98']) {
       const bytes = Buffer.concat([Buffer.from(`${good}\n{"orgId":"`), Buffer.from(bad, 'hex'), Buffer.from(`"}\n{`)]);
       assert.deepEqual([lineError(bytes).id, lineError(bytes).message], ['IMPORT-JSON', 'Line 2 is not valid UTF-8.']);
     }
   });
 
-  it('and names the field', () => {
+  it('and the name of the field', () => {
     assert.equal(lineError('{}').field, 'orgId');
   });
 
-  it('when it holds no line at all', () => {
+  it('when it contains no line at all', () => {
     for (const body of ['', '\n', ' \r\n\n', '\ufeff', '\ufeff\n'])
       assert.equal(lineError(body).id, 'IMPORT-BODY', JSON.stringify(body));
   });
 
-  it('after the steps of the lines before it, and nothing comes after it', () => {
+  it('after the steps of the lines before it, and nothing follows', () => {
     const parser = new NdjsonParser('1h');
     const steps = parser.push(Buffer.from(lines([a, '{', a])));
     assert.deepEqual(
@@ -141,13 +141,17 @@ describe('a body of lines is refused, with the number of the line', () => {
   });
 });
 
-describe('limits of lines', () => {
-  it(`are ${MAX_DEPTH} levels, the braces of the line included`, () => {
+describe('the limits of lines', () => {
+  it(`are ${MAX_DEPTH} levels, including the braces of the line`, () => {
     assert.equal(refusal(lineSteps(`{"orgId":"a","x":${nested(MAX_DEPTH - 1)}}`)), undefined);
-    assert.equal(refusal(lineSteps(`{"orgId":"a","x":"${'['.repeat(200)}"}`)), undefined, 'a text does not nest');
+    assert.equal(
+      refusal(lineSteps(`{"orgId":"a","x":"${'['.repeat(200)}"}`)),
+      undefined,
+      'brackets in a string do not count',
+    );
   });
 
-  it('are those of an entry for each line, whether or not its end is there, and none for their number', () => {
+  it('are those of an entry for each line, complete or not, and none for the number of lines', () => {
     const line = (bytes: number) => `{"orgId":"a","x":"${'x'.repeat(bytes - 20)}"}`;
     const refused = (...pieces: string[]) => refusal(lineSteps(...pieces));
     assert.equal(refused(`${line(MAX_ENTRY_BYTES)}\n`, `${line(MAX_ENTRY_BYTES)}`), undefined);
@@ -161,19 +165,19 @@ describe('limits of lines', () => {
     assert.match(error.error.message, /^Line 1 must be at most/);
   });
 
-  it('copy a long line a few times, in however many pieces it comes', () => {
+  it('allow a long line to be copied only a few times, in however many chunks it arrives', () => {
     const parser = new NdjsonParser('1h');
     const piece = Buffer.alloc(64, 'x');
     parser.push(Buffer.from('{"orgId":"a","x":"'));
     const ms = cpuMs(() => {
-      for (let i = 0; i < 100_000; i++) parser.push(piece); // 6.4 MB; over 300 GB were it copied with each piece
+      for (let i = 0; i < 100_000; i++) parser.push(piece); // 6.4 MB; over 300 GB if each piece copied the line
     });
     assert.equal(refusal(parser.push(Buffer.from('"}\n'))), undefined);
     assert.ok(ms < 20_000, `${ms} ms`);
   });
 });
 
-describe('any cut of any lines', () => {
+describe('any split of any lines', () => {
   const json = fc.jsonValue({ maxDepth: 2, stringUnit: 'binary' });
   const line = fc.record(
     { orgId: fc.constantFrom('a', 'b', 'ž'), userId: json, user: json, 'x y': json },

@@ -40,7 +40,7 @@ describe('the report of an import', () => {
   const settle = (id: string, ordinals: number[]) => writeBatch(writer, id, ordinals, { codeTtlMs: 1000 });
   const act = (id: string, action: string) => api.call('POST', `/admin/v1/imports/${id}/${action}`, {});
 
-  it('is by default a line for each user, as the pages show them', async () => {
+  it('has by default one line for each user, as the pages show them', async () => {
     const id = await accepted(bulk(orgId, [...entries(3), null, { userId: 'x', user: { userName: 'bad' } }]));
     await settle(id, [0, 2]);
     const { status, body, headers } = await report(id);
@@ -55,7 +55,7 @@ describe('the report of an import', () => {
     assert.equal((await report(id, '?format=ndjson')).body, body);
   });
 
-  it('holds each user of a large import once, chosen by state', async () => {
+  it('contains each user of a large import once, filtered by state', async () => {
     const total = 1700;
     const id = await accepted(
       bulk(
@@ -81,7 +81,7 @@ describe('the report of an import', () => {
     assert.equal(again.dataOrgs.orgs[0].humanUsers.length, total - 600);
   });
 
-  it('is CSV as RFC 4180 has it, with nothing that a spreadsheet would compute', async () => {
+  it('can be CSV as in RFC 4180, with nothing that a spreadsheet would compute', async () => {
     const id = await accepted(
       bulk(orgId, [
         entry('c0', { userName: '=1+1' }),
@@ -100,12 +100,12 @@ describe('the report of an import', () => {
     assert.match(third, /,"?user\.profile: is required; user\.email: is required"?$/);
   });
 
-  it('writes cells safely', () => {
+  it('escapes CSV cells safely', () => {
     const cells = ['+1', '\tx', '\r', '＝1', "'a", '', 'a=b', 'ž,"'];
     assert.equal(csvRecord([7, ...cells]), `7,'+1,'\tx,"'\r",'＝1,'a,,a=b,"ž,"""\r\n`);
   });
 
-  it('is a body to send again of who is left, complete and in order', async () => {
+  it('can be a body with the remaining users to send again, complete and in order', async () => {
     const all = {
       userName: 'full',
       profile: {
@@ -124,10 +124,10 @@ describe('the report of an import', () => {
       idps: [{ configId: 'google', externalUserId: '1157', displayName: 'Ann' }],
     };
     const full = { userId: 'id-full', state: 'USER_STATE_LOCKED', user: all };
-    const usual = entry('usual', { profile: { firstName: 'B', lastName: 'C', displayName: 'B C' } });
+    const plain = entry('usual', { profile: { firstName: 'B', lastName: 'C', displayName: 'B C' } });
     const orgs = [
       { orgId, humanUsers: [full, entry('gone'), null] },
-      { orgId: other, humanUsers: [usual] },
+      { orgId: other, humanUsers: [plain] },
       { orgId, humanUsers: [{ userId: 'odd', user: { userName: 'odd', email: { email: 'odd' }, shoe: 43 } }, 7] },
     ];
     const id = await accepted({ dataOrgs: { orgs }, timeout: '30m0s' });
@@ -136,16 +136,16 @@ describe('the report of an import', () => {
     const { body, headers } = await report(id, '?format=dataorgs');
     assert.match(headers.get('content-type') ?? '', /^application\/json/);
     assert.deepEqual(body, {
-      dataOrgs: { orgs: [{ orgId, humanUsers: [full, null] }, { orgId: other, humanUsers: [usual] }, orgs[2]] },
+      dataOrgs: { orgs: [{ orgId, humanUsers: [full, null] }, { orgId: other, humanUsers: [plain] }, orgs[2]] },
       timeout: '30m0s',
     });
     const failed = (await report(id, '?format=dataorgs&state=FAILED')).body;
     assert.deepEqual(failed.dataOrgs.orgs, [{ orgId, humanUsers: [null] }, orgs[2]]);
     assert.deepEqual((await report(id, '?format=dataorgs&state=SUCCEEDED')).body.dataOrgs.orgs, []);
 
-    const mended = JSON.parse(JSON.stringify(body).replace('"odd"}', '"odd@example.com"}'));
-    mended.dataOrgs.orgs[2].humanUsers[0].user.profile = { firstName: 'O', lastName: 'D' };
-    const again = await accepted(mended);
+    const corrected = JSON.parse(JSON.stringify(body).replace('"odd"}', '"odd@example.com"}'));
+    corrected.dataOrgs.orgs[2].humanUsers[0].user.profile = { firstName: 'O', lastName: 'D' };
+    const again = await accepted(corrected);
     assert.deepEqual(
       (await itemRows(pool, again)).map((i) => i.state),
       ['pending', 'failed', 'pending', 'pending', 'failed'],
@@ -155,7 +155,7 @@ describe('the report of an import', () => {
     assert.deepEqual([user.state, user.human.profile.gender], ['USER_STATE_LOCKED', 'GENDER_FEMALE']);
   });
 
-  it('gives a plain password back as a hash that it makes, valid entry or not, and no other secret', async () => {
+  it('returns a plain password as a hash, for valid and invalid entries, and no other secret', async () => {
     const plain = { hashedPassword: undefined };
     const users = [
       entry('s0', { ...plain, password: OLD_PASSWORD, otpCode: SECRET }),
@@ -200,12 +200,12 @@ describe('the report of an import', () => {
 
     const again = await accepted(bulk(orgId, given));
     const items = await itemRows(pool, again);
-    assert.equal(errorIdOf(items[0]), 'IMPORT-USER-INVALID', 'a second factor is not lost in silence');
+    assert.equal(errorIdOf(items[0]), 'IMPORT-USER-INVALID', 'a second factor is not lost unnoticed');
     assert.match(JSON.stringify(items[0]?.error), /user\.otpCode/);
     assert.ok(items.every((i) => i.state === 'failed'));
   });
 
-  it('holds no payload that is gone, and all outcomes', async () => {
+  it('contains all outcomes, but no data that was erased', async () => {
     const id = await accepted(bulk(orgId, [entry('e0'), null]));
     await act(id, '_cancel');
     await pool.query('update import_items set user_name_key = null, entry_sealed = null where import_id = $1', [id]);
@@ -213,7 +213,7 @@ describe('the report of an import', () => {
     assert.equal(lines((await report(id)).body).length, 2);
   });
 
-  it('refuses what it does not know, and who may not', async () => {
+  it('refuses unknown parameters, and callers without the permission', async () => {
     const id = await accepted(bulk(orgId, [entry('r0')]));
     for (const query of ['?format=xml', '?format=', '?state=NOWHERE', '?pageSize=3', '?format=csv&format=csv']) {
       const answer = await report(id, query);
@@ -227,8 +227,8 @@ describe('the report of an import', () => {
     assert.equal((await report('999999')).status, 404);
   });
 
-  it('goes no faster than its reader, and stops when that one is gone', async (t) => {
-    // What does not compress counts as it is.
+  it('reads no faster than its client, and stops when the client disconnects', async (t) => {
+    // Random data does not compress, so it counts in full.
     const metadata = () => [{ key: 'k', value: randomBytes(300_000).toString('base64') }];
     const users = Array.from({ length: 50 }, (_, i) => entry(`m${i}`, { metadata: metadata() }));
     const id = await accepted(bulk(orgId, users));
@@ -247,10 +247,10 @@ describe('the report of an import', () => {
     const before = pages();
     const { body } = await report(id, query);
     assert.equal(body.dataOrgs.orgs[0].humanUsers.length, 50);
-    assert.ok(pages() - before <= all + 2, 'nothing is read for who does not read');
+    assert.ok(pages() - before <= all + 2, 'nothing is read for a client that does not read');
     response.destroy();
     const other = await report(id, query);
     assert.equal(other.status, 200);
-    assert.ok(pages() < 4 * all - 1, `${pages()} pages, where whole reports have ${all}`);
+    assert.ok(pages() < 4 * all - 1, `${pages()} pages, where complete reports have ${all}`);
   });
 });

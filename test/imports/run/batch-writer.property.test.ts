@@ -1,4 +1,4 @@
-/** Whatever arrives in whatever order and whatever the database does: every job settles once, and rightly. */
+/** In any order of jobs and with any failures of the database, every job settles once, with the right outcome. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
@@ -17,7 +17,7 @@ const scenario = fc.record({
   maxFlushes: fc.integer({ min: 1, max: 4 }),
   maxFlushesPerImport: fc.integer({ min: 1, max: 3 }),
   fill: fc.record({ items: fc.integer({ min: 1, max: 12 }), ms: fc.nat(2) }),
-  // Not `unknown`: what comes often enough fails items, as batch-writer.test.ts shows.
+  // Without `unknown` faults: enough of them fail items, as batch-writer.test.ts shows.
   troubles: fc.array(fc.constantFrom('none' as const, 'none' as const, 'retry' as const), {
     maxLength: 20,
   }),

@@ -11,20 +11,20 @@ const SETTINGS: BatchWriterSettings = {
   retryMs: { first: 1, last: 2 },
 };
 
-/** A promise to be settled from outside. */
+/** A promise that the test settles. */
 function gate() {
   return Promise.withResolvers<void>();
 }
 
 describe('batch writer', () => {
-  it('sends a lone job out at once, without any timer', async (t) => {
+  it('writes a lone job at once, without any timer', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
     const store = fakeStore();
     assert.equal(await createBatchWriter(store, SETTINGS).add('a', 7), 'done');
     assert.deepEqual(store.calls, [{ importId: 'a', ordinals: [7] }]);
   });
 
-  it('puts what arrives at once, and what arrives during a write, into one batch, in order', async () => {
+  it('batches jobs that arrive together, and jobs that arrive during a write, in order', async () => {
     const open = gate();
     const store = fakeStore({ during: (_, [first]) => (first === 1 ? open.promise : undefined) });
     const writer = createBatchWriter(store, { ...SETTINGS, maxFlushesPerImport: 1 });
@@ -43,7 +43,7 @@ describe('batch writer', () => {
     );
   });
 
-  it('writes an item that comes twice once', async () => {
+  it('writes an item once when two jobs bring it', async () => {
     const store = fakeStore({ sealed: (_, o) => o === 2 });
     const writer = createBatchWriter(store, SETTINGS);
     const jobs = [2, 1, 2, 1].map((o) => writer.add('a', o));
@@ -67,7 +67,7 @@ describe('batch writer', () => {
     await job;
   });
 
-  it('waits a little for the next batch to fill right after one of several, and only then', async (t) => {
+  it('lets the next batch fill for a moment only right after a batch of several', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     let now = 1000;
     t.mock.method(performance, 'now', () => now);
@@ -78,20 +78,20 @@ describe('batch writer', () => {
     await turns(2);
     const late = [writer.add('a', 3), writer.add('a', 4)];
     await turns(3);
-    assert.deepEqual(sizes(), [2], 'it may still fill');
+    assert.deepEqual(sizes(), [2], 'the batch may still fill');
     t.mock.timers.tick(5);
     await Promise.all(late);
-    assert.deepEqual(sizes(), [2, 2], 'its time is over');
+    assert.deepEqual(sizes(), [2, 2], 'the time to fill is over');
     await turns(2);
     await Promise.all([5, 6, 7].map((o) => writer.add('a', o)));
-    assert.deepEqual(sizes(), [2, 2, 3], 'it is full');
+    assert.deepEqual(sizes(), [2, 2, 3], 'the batch is full');
     await turns(2);
     now += 1000;
     await writer.add('a', 8);
-    assert.deepEqual(sizes(), [2, 2, 3, 1], 'nothing was going on');
+    assert.deepEqual(sizes(), [2, 2, 3, 1], 'the writer was idle');
     await turns(2);
     await writer.add('a', 9);
-    assert.deepEqual(sizes(), [2, 2, 3, 1, 1], 'nor after a lone one');
+    assert.deepEqual(sizes(), [2, 2, 3, 1, 1], 'no waiting after a batch of one');
   });
 
   it('lets imports take turns', async () => {
@@ -104,7 +104,7 @@ describe('batch writer', () => {
     );
   });
 
-  it('tries again after faults of the connection, each time after a longer pause, up to the last one', async (t) => {
+  it('retries after connection errors, with pauses that grow up to a maximum', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const store = fakeStore({ troubles: ['retry', 'retry', 'retry', 'retry'] });
     const faults: string[] = [];
@@ -115,16 +115,16 @@ describe('batch writer', () => {
     for (const [i, pause] of [10, 20, 25, 25].entries()) {
       t.mock.timers.tick(pause - 1);
       await turns(3);
-      assert.equal(store.calls.length, i + 1, `no try before ${pause} ms`);
+      assert.equal(store.calls.length, i + 1, `no retry before ${pause} ms`);
       t.mock.timers.tick(1);
       await turns(3);
-      assert.equal(store.calls.length, i + 2, `a try after ${pause} ms`);
+      assert.equal(store.calls.length, i + 2, `a retry after ${pause} ms`);
     }
     assert.equal(await job, 'done');
     assert.deepEqual(faults, Array(4).fill('retry'));
   });
 
-  it('tries a batch a few times that fails for a reason that nobody knows, then fails the items that it is about', async () => {
+  it('retries a batch that fails for an unknown reason a few times, then fails the items that cause it', async () => {
     const once = fakeStore({ troubles: ['unknown', 'unknown', 'unknown', 'unknown'] });
     assert.equal(await createBatchWriter(once, SETTINGS).add('a', 1), 'done');
     assert.deepEqual([once.poisoned, once.calls.length], [[], 5]);
@@ -133,11 +133,11 @@ describe('batch writer', () => {
     const writer = createBatchWriter(ever, { ...SETTINGS, onFault: ({ kind }) => faults.push(kind) });
     assert.deepEqual(await Promise.all([1, 2, 3].map((o) => writer.add('a', o))), ['done', 'done', 'done']);
     assert.deepEqual(ever.poisoned, ['a/1', 'a/2', 'a/3']);
-    assert.equal(ever.calls.length, 5 + 4, 'its halves are tried once each');
+    assert.equal(ever.calls.length, 5 + 4, 'each half is attempted once');
     assert.deepEqual(new Set(faults), new Set(['other']));
   });
 
-  it('holds one import up while another goes on', async (t) => {
+  it('blocks only the import whose writes fail', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const store = fakeStore({ troubles: ['retry'] });
     const writer = createBatchWriter(store, { ...SETTINGS, maxFlushesPerImport: 1 });
@@ -148,7 +148,7 @@ describe('batch writer', () => {
     assert.equal(await stuck, 'done');
   });
 
-  it('ends the retries on stop: what cannot be written is rejected with its fault', async (t) => {
+  it('stops retrying on stop: items that cannot be written are rejected with their fault', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const store = fakeStore({ troubles: Array(1000).fill('retry') });
     const writer = createBatchWriter(store, SETTINGS);
@@ -165,7 +165,7 @@ describe('batch writer', () => {
     assert.equal(store.calls.length, 2);
   });
 
-  it('still writes after stop, what jobs in progress ask for', async () => {
+  it('still writes the items of jobs in progress after stop', async () => {
     const store = fakeStore();
     const writer = createBatchWriter(store, SETTINGS);
     writer.stop();
@@ -173,7 +173,7 @@ describe('batch writer', () => {
     await assert.rejects(createStopped(fakeStore({ troubles: ['retry'] })).add('a', 1), BatchFault);
   });
 
-  it('fails one refused item alone, and rejects it alone when even that does not work', async () => {
+  it('fails a refused item alone, and rejects it alone when even failing it is impossible', async () => {
     const refused = (_: string, o: number) => o === 5;
     const good = fakeStore({ refused });
     const writer = createBatchWriter(good, SETTINGS);

@@ -1,4 +1,4 @@
-/** Users that exist already: the item fails with the right id, its neighbours are written. */
+/** Users that already exist: their items fail with the right error id, and the other items are written. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { type Pool, transaction } from '../../../src/db/pool.ts';
@@ -19,7 +19,7 @@ import {
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
-describe('a conflict with users that exist', () => {
+describe('a conflict with existing users', () => {
   let db: TestDatabase;
   let writer: Pool;
   before(async () => {
@@ -47,7 +47,7 @@ describe('a conflict with users that exist', () => {
     return (await itemRows(db.pool, importId)).map((i) => [i.state, errorIdOf(i)]);
   }
 
-  it('is told apart by id and by name', async () => {
+  it('is reported as one of the id or of the name', async () => {
     const importId = await acceptImport(db.pool, [
       entry('before'),
       { ...entry('free'), userId: 'id-taken' },
@@ -68,13 +68,13 @@ describe('a conflict with users that exist', () => {
     assert.equal((await itemRows(db.pool, importId))[1]?.error.code, 6);
   });
 
-  it('of id and name both is told as one of the id', async () => {
+  it('of both id and name is reported as one of the id', async () => {
     const importId = await acceptImport(db.pool, [entry('taken')]);
     await write(importId, 1);
     assert.deepEqual(await outcomes(importId), [['failed', 'USER-ID-TAKEN']]);
   });
 
-  it('is none in another organization, by name; the id is taken in the whole instance', async () => {
+  it('of names exists only within an organization; an id is unique in the whole instance', async () => {
     const orgs = [
       {
         orgId: 'other',
@@ -92,7 +92,7 @@ describe('a conflict with users that exist', () => {
     ]);
   });
 
-  it('keeps the payload of the failed one, so that it can be tried again', async () => {
+  it('keeps the data of the failed item, so that it can be retried', async () => {
     const importId = await acceptImport(db.pool, [
       entry('x', { userName: 'taken', metadata: [{ key: 'k', value: 'QQ==' }] }),
     ]);
@@ -102,7 +102,7 @@ describe('a conflict with users that exist', () => {
     assert.deepEqual({ ...failed, state: 'pending', error: null }, before);
   });
 
-  it('is seen too while the other one is being written: the batch waits for the outcome', async () => {
+  it('is also detected while the other user is being written: the batch waits for the outcome', async () => {
     const importId = await acceptImport(db.pool, [entry('a'), entry('b')]);
     const rival = `insert into users (id, org_id, kind, state, user_name, user_name_key, email, sequence)
       values ('rival', 'org', 'human', 'active', 'a', 'a', 'r@example.com', 1)`;
@@ -119,7 +119,7 @@ describe('a conflict with users that exist', () => {
     ]);
   });
 
-  it('survives two imports that bring the same people in opposite order', async () => {
+  it('two imports with the same users in opposite order both finish', async () => {
     const people = Array.from({ length: 50 }, (_, i) => entry(`p${i}`));
     const one = await acceptImport(db.pool, people);
     const two = await acceptImport(db.pool, people.toReversed());
@@ -127,7 +127,7 @@ describe('a conflict with users that exist', () => {
     for (const [i, importId] of [one, two].entries()) {
       const { status, reason } = tries[i] as PromiseRejectedResult;
       if (status === 'rejected') {
-        assert.equal(reason.code, '40P01', 'a deadlock, which the writer tries again');
+        assert.equal(reason.code, '40P01', 'a deadlock, after which the writer retries');
         await write(importId, 50);
       }
     }

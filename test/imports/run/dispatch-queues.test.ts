@@ -1,4 +1,4 @@
-/** The window on the real queues, and what is left when they lose everything. */
+/** Dispatching to the real queues: the window, and the recovery when a queue loses everything. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
@@ -55,7 +55,7 @@ for (const kind of ['postgres', 'redis'] as const) {
     const restart = (importId: string) =>
       db.pool.query('update import_dispatch set next_ordinal = 0, dispatched = 0 where import_id = $1', [importId]);
 
-    it('knows a job by its id: what is added twice is there once', async (t) => {
+    it('identifies a job by its id: a job added twice is there once', async (t) => {
       const to = open(t);
       if (!to) return;
       const importId = await acceptImport(db.pool, entries(COUNT));
@@ -66,7 +66,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       assert.equal(await to.depth('imports'), WINDOW);
     });
 
-    it('never holds more than the window, and gets through the whole import', async (t) => {
+    it('never queues more than the window, and completes the whole import', async (t) => {
       const to = open(t);
       if (!to) return;
       const importId = await acceptImport(db.pool, entries(COUNT));
@@ -95,7 +95,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       assert.equal((await tableCounts(db.pool)).users, COUNT);
     });
 
-    it('holds three windows at most when nobody takes jobs and the rescuer comes again and again', async (t) => {
+    it('queues at most three windows when no worker takes jobs and the rescuer runs repeatedly', async (t) => {
       const to = open(t);
       if (!to) return;
       await acceptImport(db.pool, entries(COUNT));
@@ -110,7 +110,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       assert.ok(depth > WINDOW && depth <= 3 * WINDOW, `${depth} jobs`);
     });
 
-    it('is filled again by the rescuer when it lost everything', async (t) => {
+    it('is restarted by the rescuer after the queue lost everything', async (t) => {
       const to = open(t);
       if (!to) return;
       await acceptImport(db.pool, entries(COUNT));

@@ -52,7 +52,7 @@ describe('dispatch', () => {
     assert.deepEqual(queues.added, ids(importId, 0, 10), 'in body order, each once');
     await settle(importId, [0]);
     await round();
-    assert.equal(queues.added.length, 10, 'one free place is not worth a round trip');
+    assert.equal(queues.added.length, 10, 'one free slot is not worth a round trip');
     await settle(importId, [1, 2, 3, 4]);
     await round();
     assert.deepEqual(queues.added, ids(importId, 0, 14));
@@ -78,7 +78,7 @@ describe('dispatch', () => {
     }
   });
 
-  it('hands out pending items only', async () => {
+  it('dispatches pending items only', async () => {
     const importId = await acceptImport(db.pool, [entry('a'), null, entry('b'), entry('a'), entry('c')]);
     assert.deepEqual(await round(), { open: 1, added: 3 });
     assert.deepEqual(
@@ -88,21 +88,21 @@ describe('dispatch', () => {
     assert.equal((await cursor(importId)).next_ordinal, 5);
   });
 
-  it('comes to the end of a body whose last users are invalid', async () => {
+  it('reaches the end of a body whose last users are invalid', async () => {
     await acceptImport(db.pool, [...entries(4), 1, 2, 3]);
     assert.deepEqual(await round(), { open: 1, added: 4 });
     assert.deepEqual(await round(), { open: 1, added: 0 });
     assert.deepEqual(await round(), { open: 0, added: 0 });
   });
 
-  it('gives each import its slice in each round, the small one is not kept waiting', async () => {
+  it('gives each import a slice in each round, so a small one does not wait', async () => {
     const [big, small] = [await acceptImport(db.pool, entries(1000)), await acceptImport(db.pool, [entry('x')])];
     await round();
     await round();
     assert.deepEqual(queues.added, [...ids(big, 0, 4), ...ids(small, 0, 1), ...ids(big, 4, 8)]);
   });
 
-  it('lets the first jobs of an import go before all that waits, and again when its cursor is set back', async () => {
+  it('lets the first jobs of an import jump the queue, and again after its cursor is reset', async () => {
     const wide = { window: 500, slice: 70 };
     const big = await acceptImport(db.pool, entries(300));
     for (let i = 0; i < 5; i++) await round(wide);
@@ -117,7 +117,7 @@ describe('dispatch', () => {
     assert.deepEqual(queues.urgent.slice(101), first);
   });
 
-  it('begins with the import that has least in the queue', async () => {
+  it('begins with the import that has the fewest queued jobs', async () => {
     const big = await acceptImport(db.pool, entries(1000));
     await round({ window: 8, slice: 4 });
     const small = await acceptImport(db.pool, [entry('x'), entry('y')]);
@@ -126,7 +126,7 @@ describe('dispatch', () => {
     assert.deepEqual(queues.added, [...ids(small, 0, 2), ...ids(big, 4, 8)]);
   });
 
-  it('passes over imports that do not run, also those whose deadline nobody has noticed', async () => {
+  it('skips imports that do not run, including those past a deadline that was not noticed yet', async () => {
     for (const state of ['receiving', 'paused', 'undoing', 'timed_out', 'cancelled', 'succeeded']) {
       await setImport(db.pool, await acceptImport(db.pool, entries(2)), { state: `'${state}'` });
     }
@@ -135,7 +135,7 @@ describe('dispatch', () => {
     assert.deepEqual(queues.added, []);
   });
 
-  it('adds the same jobs again when it died before it moved its cursor', async () => {
+  it('adds the same jobs again after a crash before the cursor moved', async () => {
     const importId = await acceptImport(db.pool, entries(6));
     const dying = queueLog();
     const pool = brokenAfterAdd(db.pool, dying);
@@ -146,11 +146,11 @@ describe('dispatch', () => {
     assert.deepEqual(queues.added, dying.added);
   });
 
-  it('does not move its cursor when the queue is away', async () => {
+  it('does not move the cursor when the queue is unavailable', async () => {
     const importId = await acceptImport(db.pool, entries(6));
     let away = true;
     const flaky = queueLog(() => away);
-    await assert.rejects(round(WINDOW, flaky), /the queue is away/);
+    await assert.rejects(round(WINDOW, flaky), /the queue is unavailable/);
     assert.equal((await cursor(importId)).next_ordinal, 0);
     away = false;
     await round(WINDOW, flaky);
@@ -174,7 +174,7 @@ describe('dispatch', () => {
     assert.deepEqual([next_ordinal, dispatched], [4, 4]);
   });
 
-  it('does not carry the cursor of a slow dispatcher over one that was set back meanwhile', async () => {
+  it('a slow dispatcher does not overwrite a cursor that was reset meanwhile', async () => {
     const importId = await acceptImport(db.pool, entries(30));
     await round();
     const slow = queueLog();
@@ -186,10 +186,10 @@ describe('dispatch', () => {
     await round(WINDOW, slow);
     assert.deepEqual(slow.added, ids(importId, 4, 8));
     const { next_ordinal, dispatched } = await cursor(importId);
-    assert.deepEqual([next_ordinal, dispatched], [0, 0], 'so nothing is left out');
+    assert.deepEqual([next_ordinal, dispatched], [0, 0], 'so no item is skipped');
   });
 
-  it('starts over with exactly what is pending, and counts the window anew', async () => {
+  it('starts again with exactly the pending items, and counts the window from zero', async () => {
     const importId = await acceptImport(db.pool, entries(20));
     await round();
     await round();
@@ -205,7 +205,7 @@ describe('dispatch', () => {
   });
 });
 
-/** A pool whose connection breaks once jobs were added. */
+/** A pool whose connection breaks after jobs were added. */
 function brokenAfterAdd(pool: Pool, log: QueueLog): Pool {
   return {
     // biome-ignore lint/suspicious/noExplicitAny: all forms of query

@@ -1,4 +1,4 @@
-/** `dryRun=true`: says what the import would do, and leaves nothing but that. */
+/** `dryRun=true`: reports what the import would do, and stores nothing but the report. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -100,7 +100,7 @@ describe('a dry run', () => {
     ]);
   });
 
-  it('keeps no payload of anybody, invalid ones included', async () => {
+  it('keeps the data of no user, not even of invalid ones', async () => {
     await first(entry('taken'));
     const people = [entry('a', { metadata: [{ key: 'k', value: 'QQ==' }] }), entry('taken'), { user: 7 }, entry('a')];
     const importId = await acceptImport(db.pool, people, { special: special('fail', true) });
@@ -114,7 +114,7 @@ describe('a dry run', () => {
     }
   });
 
-  it('counts what it would skip and update, with what would change', async () => {
+  it('counts the users it would skip and update, and names what would change', async () => {
     await first(entry('same'), entry('moved'), entry('else'));
     const people = [
       entry('same'),
@@ -138,7 +138,7 @@ describe('a dry run', () => {
     assert.deepEqual(await outcomes(skipping), ['skipped', 'skipped', 'skipped', 'succeeded']);
   });
 
-  it('asks for the passwords only of who exists and would be updated', async () => {
+  it('hashes the passwords only of existing users that would be updated', async () => {
     await first(entry('old'));
     const plain = { hashedPassword: undefined, password: 'correct horse' };
     const people = [entry('old', plain), entry('new', plain)];
@@ -149,7 +149,7 @@ describe('a dry run', () => {
     assert.deepEqual(await dry(failing, 2), []);
   });
 
-  it('stops like any import, and is counted once by many workers', async () => {
+  it('can be stopped like any import, and many workers count each item once', async () => {
     const people = Array.from({ length: 50 }, (_, i) => entry(`u${i}`, { email: { email: `u${i}@example.com` } }));
     const importId = await acceptImport(db.pool, people, { special: special('fail', true) });
     await db.pool.query(`update imports set state = 'paused' where id = $1`, [importId]);
@@ -161,7 +161,7 @@ describe('a dry run', () => {
     assert.deepEqual((await result(importId)).mailKinds, { verification: 50, initialisation: 0 });
   });
 
-  /** Few names, so that they meet: in the body, with each other, and with who is there. */
+  /** Few names, so that they collide within the body and with existing users. */
   const person = fc
     .record({
       name: fc.constantFrom('a', 'b', 'c'),
@@ -182,7 +182,7 @@ describe('a dry run', () => {
     });
   const people = fc.array(person, { minLength: 1, maxLength: 4 });
 
-  it('says what the import then does, for any body and any rule', async () => {
+  it('predicts what the import then does, for any body and any rule', async () => {
     await fc.assert(
       fc.asyncProperty(
         people,
@@ -215,7 +215,7 @@ describe('a dry run', () => {
     );
   });
 
-  /** An import of which nothing is left to judge has ended already. */
+  /** An import without pending items has already ended. */
   async function runAll(importId: string, write: (importId: string) => Promise<unknown>): Promise<void> {
     if ((await importRow(db.pool, importId)).state === 'running') await write(importId);
   }

@@ -1,4 +1,4 @@
-/** `onExisting=skip`: who exists is left as it is, and the same file may come again. */
+/** `onExisting=skip`: existing users are not changed, so the same file can be imported again. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
@@ -21,7 +21,7 @@ import { type TestDatabase, testDatabase } from '../../support/stores/postgres.t
 
 const SKIP = special('skip');
 
-describe('an import that skips users who exist', () => {
+describe('an import that skips existing users', () => {
   let db: TestDatabase;
   let writer: Pool;
   before(async () => {
@@ -40,7 +40,7 @@ describe('an import that skips users who exist', () => {
     specialStores(writer, SETTINGS).skip.write(importId, [...Array(count).keys()]);
   const outcomes = async (importId: string) => (await itemRows(db.pool, importId)).map((i) => errorIdOf(i) ?? i.state);
 
-  it('takes the same body again without any effect', async () => {
+  it('accepts the same body again without any effect', async () => {
     const people = entries(20, { metadata: [{ key: 'k', value: 'QQ==' }], email: { email: 'a@example.com' } });
     await first(...people);
     const before = await tableCounts(db.pool);
@@ -56,7 +56,7 @@ describe('an import that skips users who exist', () => {
     assert.equal(rows[0].n, 20);
   });
 
-  it('writes who is new beside who is there, and keeps no payload of either', async () => {
+  it('writes new users, skips existing ones, and keeps the data of neither', async () => {
     await first(entry('old'));
     const importId = await acceptImport(db.pool, [entry('new'), entry('old', { userName: 'renamed' })], {
       special: SKIP,
@@ -72,7 +72,7 @@ describe('an import that skips users who exist', () => {
     assert.deepEqual(kept, Array(2).fill([null, null, null, null]));
   });
 
-  it('knows users by name as well, and shows who it is where no id was sent', async () => {
+  it('also matches users by name, and shows the id of the match if the entry has none', async () => {
     await first(entry('ann'));
     const { userId: _, ...unnamed } = entry('Ann');
     const other = { ...entry('x', { userName: 'ANN' }), userId: 'another' };
@@ -90,7 +90,7 @@ describe('an import that skips users who exist', () => {
     );
   });
 
-  it('fails who is somebody else: of another organization, or a machine', async () => {
+  it('fails an entry whose id belongs to another organization or to a machine user', async () => {
     await first(entry('ann'));
     await db.pool.query(
       `insert into users (id, org_id, kind, state, user_name, user_name_key, sequence)
@@ -104,7 +104,7 @@ describe('an import that skips users who exist', () => {
     assert.equal((await importRow(db.pool, importId)).state, 'completed_with_errors');
   });
 
-  it('skips who stands in the body twice, but not in another organization', async () => {
+  it('skips a user that appears twice in the body, but not in another organization', async () => {
     const orgs = [
       { orgId: 'org', humanUsers: [entry('a'), entry('b'), entry('a'), { ...entry('b'), userId: 'c' }, 7] },
       { orgId: 'other', humanUsers: [entry('a'), { ...entry('b'), userId: 'd' }] },
@@ -128,7 +128,7 @@ describe('an import that skips users who exist', () => {
     assert.deepEqual([skipped?.email, skipped?.password_hash], [null, null]);
   });
 
-  it('hashes no password of who is there', async () => {
+  it('hashes no password of an existing user', async () => {
     await first(entry('old'));
     const plain = { hashedPassword: undefined, password: 'correct horse' };
     const importId = await acceptImport(db.pool, [entry('old', plain), entry('new', plain)], { special: SKIP });

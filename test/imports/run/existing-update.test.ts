@@ -1,4 +1,4 @@
-/** `onExisting=update`: who exists is brought in line with the entry, and nothing else is touched. */
+/** `onExisting=update`: existing users are changed to match their entry, and nothing else is touched. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -22,10 +22,10 @@ import {
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
 const UPDATE = special('update');
-/** bcrypt of another password. */
+/** A bcrypt hash of another password. */
 const OTHER_HASH = '$2b$04$R.YLNKkiLoMNjYefcfi0cuDW0XunlD/4OjY7fOFO5M9lLs5MerRaC';
 
-describe('an import that updates users who exist', () => {
+describe('an import that updates existing users', () => {
   let db: TestDatabase;
   let writer: Pool;
   before(async () => {
@@ -72,7 +72,7 @@ describe('an import that updates users who exist', () => {
     idps: [{ configId: 'google', externalUserId: '1', displayName: 'Ann' }],
   };
 
-  it('leaves who is as the entry says, and skips it', async () => {
+  it('skips a user that already matches the entry', async () => {
     await first(entry('ann', full));
     const before = await user('id-ann');
     const importId = await update([entry('ann', full)]);
@@ -82,7 +82,7 @@ describe('an import that updates users who exist', () => {
     assert.deepEqual([row.state, row.skipped, row.succeeded, row.mails_due], ['succeeded', 1, 0, 0]);
   });
 
-  it('writes new users beside those who exist', async () => {
+  it('writes new users in the same batch as existing ones', async () => {
     await first(entry('old'));
     const importId = await update([entry('new'), entry('old', { userName: 'older' })]);
     assert.deepEqual(await changesOf(importId), ['succeeded', ['userName']]);
@@ -158,7 +158,7 @@ describe('an import that updates users who exist', () => {
     assert.deepEqual([item?.email, item?.password_hash, item?.extras], [null, null, null]);
   });
 
-  it('leaves what the entry leaves open', async () => {
+  it('keeps the fields that the entry omits', async () => {
     await first(entry('ann', full, { state: 'USER_STATE_INACTIVE' }));
     const before = await user('id-ann');
     const bare: Entry = {
@@ -175,10 +175,10 @@ describe('an import that updates users who exist', () => {
       { ...bare, user: { ...bare.user, profile: { firstName: 'Bea', lastName: 'A.', displayName: 'B.' } } },
     ]);
     await update([{ ...bare, user: { ...bare.user, profile: { firstName: 'Cleo', lastName: 'C.' } } }]);
-    assert.equal((await user('id-ann')).display_name, 'B.', 'a chosen name does not follow the others');
+    assert.equal((await user('id-ann')).display_name, 'B.', 'a display name that was chosen is not derived again');
   });
 
-  it('finds who sent no id by the name, and a fresh one becomes a new user', async () => {
+  it('matches an entry without an id by user name; without a match it becomes a new user', async () => {
     await first(entry('ann'));
     const { userId: _, ...unnamed } = entry('ANN', { email: { email: 'ann@example.com' } });
     const { userId: _b, ...fresh } = entry('bob');
@@ -188,7 +188,7 @@ describe('an import that updates users who exist', () => {
     assert.equal((await user(bob?.user_id)).user_name, 'bob');
   });
 
-  it('never touches a user of another organization, a machine, or whoever holds the name with another id', async () => {
+  it('never touches a user of another organization, a machine user, or a user with the same name but another id', async () => {
     await first(entry('ann'), entry('bob'));
     await db.pool.query(
       `insert into users (id, org_id, kind, state, user_name, user_name_key, sequence)
@@ -206,12 +206,12 @@ describe('an import that updates users who exist', () => {
     ]);
     assert.deepEqual(await changesOf(elsewhere), ['USER-ID-TAKEN']);
     const outcome = await changesOf(importId);
-    // The name stands in the body twice: the second time is refused before anybody is looked at.
+    // The name appears twice in the body: the second entry fails before any existing user is read.
     assert.deepEqual(outcome, ['USER-ID-TAKEN', 'USER-NAME-TAKEN', 'USER-NAME-TAKEN', 'USER-NAME-TAKEN', 'succeeded']);
     assert.deepEqual((await db.pool.query(`select * from users where id <> 'id-ok' order by id`)).rows, before);
   });
 
-  it('lets nobody change who may do more, nor stop an IAM_OWNER', async () => {
+  it('never changes users with more rights than the caller, and never stops an IAM_OWNER', async () => {
     await first(entry('boss'), entry('peer'), entry('owner'));
     await db.pool.query(`insert into instance_members (user_id, roles, sequence) values ('id-boss', '{IAM_OWNER}', 1)`);
     await db.pool.query(
@@ -232,7 +232,7 @@ describe('an import that updates users who exist', () => {
     assert.deepEqual(await changesOf(await update(people, { caller })), [['password'], ['password'], 'skipped']);
   });
 
-  it('ends the codes of a changed address, and mails once where the mail rule asks', async () => {
+  it('revokes the codes of a changed address, and sends one mail where the mail rule requires it', async () => {
     const unverified = (email: string) => ({ email: { email } });
     const importId = await first(entry('ann', unverified('ann@example.com')), entry('bob'));
     const second = await update([
@@ -280,7 +280,7 @@ describe('an import that updates users who exist', () => {
     assert.deepEqual(await changesOf(again), ['skipped'], 'a password is never taken away');
   });
 
-  it('takes states as they are said, with what they end', async () => {
+  it('applies states, and ends the sessions and login failures that a state change ends', async () => {
     await first(entry('ann'), entry('bob', { email: { email: 'bob@example.com' } }, { state: 'USER_STATE_LOCKED' }));
     await db.pool.query(`insert into sessions (id, user_id, token_hash, sequence) values ('s', 'id-ann', 'x', 1)`);
     await db.pool.query(`insert into login_failures (user_id, failures) values ('id-bob', 9)`);
@@ -300,7 +300,7 @@ describe('an import that updates users who exist', () => {
     );
   });
 
-  it('knows the hash again that a login has replaced by a better one', async () => {
+  it('recognises a hash that a login has since replaced by a better one', async () => {
     await first(entry('ann'));
     await db.pool.query(`update users set password_hash = $1, rehashed_from = $2`, [
       OTHER_HASH,
@@ -310,7 +310,7 @@ describe('an import that updates users who exist', () => {
     assert.equal((await user('id-ann')).password_hash, OTHER_HASH);
   });
 
-  it('survives users who swap their names, one after the other', async () => {
+  it('handles users who swap their names, one after the other', async () => {
     await first(entry('ann'), entry('bob'));
     const swapped = [entry('ann', { userName: 'bob' }), entry('bob', { userName: 'ann' })];
     assert.deepEqual(await changesOf(await update(swapped)), ['USER-NAME-TAKEN', 'USER-NAME-TAKEN']);
@@ -330,7 +330,7 @@ describe('an import that updates users who exist', () => {
     assert.deepEqual([await user('id-ann'), await tableCounts(db.pool)], [before, counts]);
   });
 
-  it('is done once, however many workers are at it', async () => {
+  it('is done once, however many workers try', async () => {
     const people = Array.from({ length: 40 }, (_, i) => entry(`p${i}`));
     await first(...people);
     const changed = people.map((p, i) => (i % 2 ? p : { ...p, user: { ...p.user, phone: { phone: `+4179000${i}` } } }));

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createFairSlots } from '../../../src/imports/run/fair-slots.ts';
 import { turns as turnsOfLoop } from '../../support/imports/batch-store.ts';
 
-/** Work that goes on until it is told to end, in the order in which it began. */
+/** Work that runs until the test ends it, in the order in which it began. */
 function bench(atOnce: number) {
   const turns = createFairSlots(atOnce);
   const begun: string[] = [];
@@ -22,19 +22,19 @@ function bench(atOnce: number) {
   };
 }
 
-describe('turns', () => {
-  it('are taken by imports in a circle, in order within each', async () => {
+describe('fair slots', () => {
+  it('go to the imports in turn (round robin), and in order within each', async () => {
     const { begun, add, end } = bench(2);
     for (const n of [1, 2, 3, 4, 5, 6]) void add('big', `big${n}`);
     for (const n of [1, 2]) void add('small', `small${n}`);
     void add('other', 'other1');
     await turnsOfLoop(2);
-    assert.deepEqual(begun, ['big1', 'big2'], 'no more at once than there may be');
+    assert.deepEqual(begun, ['big1', 'big2'], 'no more at once than allowed');
     for (let n = 0; n < 7; n++) await end();
     assert.deepEqual(begun.slice(2), ['big3', 'small1', 'other1', 'big4', 'small2', 'big5', 'big6']);
   });
 
-  it('answer what the work answers, and go on after one that fails', async () => {
+  it('return the result of the work, and continue after work that fails', async () => {
     const { begun, add, end } = bench(1);
     const [first, second] = [add('a', 'first'), add('a', 'second')];
     const failed = assert.rejects(first, /broken/);

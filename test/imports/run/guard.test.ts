@@ -1,4 +1,4 @@
-/** Nothing is written for an import that does not run, whoever holds its jobs and whenever they wake up. */
+/** Nothing is written for an import that does not run, whichever worker holds its jobs and however late it wakes up. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { type Pool, transaction } from '../../../src/db/pool.ts';
@@ -73,14 +73,14 @@ describe('the guard of a batch', () => {
     });
   }
 
-  it('lets nothing through after the deadline, though nobody has ended the import yet', async () => {
+  it('lets nothing through after the deadline, even if the import has not been ended yet', async () => {
     await setImport(db.pool, importId, { deadline: 'clock_timestamp()' });
     await assert.rejects(write(), isNotRunning);
     await assertUntouched();
     assert.equal((await importRow(db.pool, importId)).state, 'running');
   });
 
-  it('reads the clock after it holds the lock: who waits past the deadline is too late', async () => {
+  it('reads the clock after it has the lock: a batch that waits past the deadline is too late', async () => {
     let batch: Promise<unknown> | undefined;
     await transaction(db.pool, async (tx) => {
       await tx.query('select from imports where id = $1 for update', [importId]);
@@ -112,7 +112,7 @@ describe('the guard of a batch', () => {
     await assertUntouched();
   });
 
-  it('makes the end of the import wait for a batch under way, which then counts', async () => {
+  it('makes the end of the import wait for a batch in progress, which then counts', async () => {
     const client = await writer.connect();
     try {
       await client.query('begin');
@@ -132,7 +132,7 @@ describe('the guard of a batch', () => {
     assert.equal((await importRow(db.pool, importId)).state, 'succeeded');
   });
 
-  it('tells the batch writer, for which the job is done', async () => {
+  it('is reported to the batch writer, which treats the job as done', async () => {
     await setImport(db.pool, importId, { deadline: 'clock_timestamp()' });
     assert.equal(await expireImport(db.pool, importId), true);
     await assert.rejects(batchStore(writer, { codeTtlMs: 1 }).write(importId, [0]), { kind: 'not-running' });

@@ -1,4 +1,4 @@
-/** Contract section 4, "Mail rule of imports": a mail if and only if it is due, and of the right kind. */
+/** Contract section 4, "Mail rule of imports": a mail is sent if and only if one is due, and of the right kind. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
@@ -17,7 +17,7 @@ import { type TestDatabase, testDatabase } from '../../support/stores/postgres.t
 
 const HOUR = 3_600_000;
 
-/** Is the address verified, is there a hash, the state asked for → mail, state of the user. */
+/** Address verified?, hash present?, requested state → kind of mail, resulting state of the user. */
 const MATRIX: [boolean | undefined, boolean, string | undefined, string | null, string][] = [
   [true, true, undefined, null, 'active'],
   [true, true, 'ACTIVE', null, 'active'],
@@ -69,7 +69,7 @@ describe('the mail rule', () => {
         m.url_template, c.generation, c.tries, c.used_at, extract(epoch from c.expires_at - u.created_at)::int as valid_s
       from users u left join mail_outbox m on m.user_id = u.id left join codes c on c.id = m.code_id
       order by substr(u.user_name, 2)::int`);
-    assert.equal(rows.length, MATRIX.length, 'one mail a user at most');
+    assert.equal(rows.length, MATRIX.length, 'at most one mail for each user');
     for (const [i, [verified, , , mail, state]] of MATRIX.entries()) {
       const row = rows[i];
       const which = JSON.stringify(MATRIX[i]);
@@ -93,7 +93,7 @@ describe('the mail rule', () => {
     assert.deepEqual([mails_due, mails_sent, mails_failed], [due, 0, 0]);
   });
 
-  it('sends nothing to those who failed', async () => {
+  it('sends nothing to users who failed', async () => {
     const unverified = { email: { email: 'x@example.com' } };
     await writeBatch(writer, await acceptImport(db.pool, [entry('x', unverified)]), [0], { codeTtlMs: HOUR });
     const second = await acceptImport(db.pool, [entry('x', unverified), entry('y', unverified)]);

@@ -1,4 +1,4 @@
-/** The short way to write a batch, and the careful one after a conflict: the outcome is the same. */
+/** The optimistic path and the path with conflict handling give the same outcome. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
@@ -19,7 +19,7 @@ import { type TestDatabase, testDatabase } from '../../support/stores/postgres.t
 const conflict = Object.assign(new Error('taken'), { code: '23505' });
 
 describe('a batch', () => {
-  it('is written in the short way until one conflicts, then with care, import by import', async () => {
+  it('is written optimistically until one conflicts, then with conflict handling, separately for each import', async () => {
     const ways: string[] = [];
     let conflicts = false;
     const write = optimistically(async (importId, _ordinals, way) => {
@@ -34,10 +34,14 @@ describe('a batch', () => {
     await write('b', [0]);
     assert.deepEqual(ways, ['a optimistic', 'a optimistic', 'a fail', 'a fail', 'b optimistic']);
     for (let n = 0; n < 60; n++) await write('a', [n]);
-    assert.equal(ways.filter((way) => way === 'a optimistic').length, 3, 'it is tried again after a while');
+    assert.equal(
+      ways.filter((way) => way === 'a optimistic').length,
+      3,
+      'the optimistic path is tried again after a while',
+    );
   });
 
-  it('fails for any other reason as it is', async () => {
+  it('fails with the original error for any other reason', async () => {
     const other = Object.assign(new Error('away'), { code: '57P01' });
     await assert.rejects(optimistically(async () => Promise.reject(other))('a', [0]), other);
   });
@@ -47,7 +51,7 @@ describe('batches in the database', () => {
   let db: TestDatabase;
   let writer: Pool;
   before(async () => {
-    db = await testDatabase({ name: 'trust' });
+    db = await testDatabase({ name: 'optimistic' });
     writer = openWriterPool(db.url, 1);
     await addOrgs(db.pool, 'org');
   });
@@ -58,7 +62,7 @@ describe('batches in the database', () => {
   });
   const ordinals = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
-  it('fail those who exist and write the others', async () => {
+  it('fail the existing users and write the others', async () => {
     const store = batchStore(writer, { codeTtlMs: 1000 });
     await store.write(await acceptImport(db.pool, entries(5)), ordinals(0, 5));
     const importId = await acceptImport(db.pool, entries(30));

@@ -1,4 +1,4 @@
-/** Imported second factors: judged, sealed as they are read, and moved to their user as they are. */
+/** Imported second factors: validated, encrypted on receipt, and moved to their user unchanged. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
@@ -28,7 +28,7 @@ const HOUR = 3_600_000;
 describe('an otpCode', () => {
   const sealedOf = (otpCode: unknown) => pendingOf(entry('ann', { otpCode })).totpSealed;
 
-  it('leaves its judge sealed, in the one form that the check knows', () => {
+  it('is encrypted on validation, in the normal form that the login check uses', () => {
     for (const otpCode of [SECRET, AS_COPIED, `${SECRET}=`, `otpauth://totp/ACME:ann?secret=${SECRET}`]) {
       const sealed = sealedOf(otpCode) as string;
       assert.equal(SECRETS.unseal(sealed, TOTP_SEAL), SECRET);
@@ -37,11 +37,11 @@ describe('an otpCode', () => {
     assert.notEqual(sealedOf(SECRET), sealedOf(SECRET));
   });
 
-  it('that is absent, null or empty is none', () => {
+  it('that is absent, null or empty means no second factor', () => {
     for (const otpCode of [undefined, null, '']) assert.equal(sealedOf(otpCode), null);
   });
 
-  it('that is no secret fails its user by name, and is not quoted', () => {
+  it('that is not a valid secret fails its user; the error names the field and does not quote it', () => {
     for (const [otpCode, problem] of [
       [{}, 'must be a string'],
       [[], 'must be a string'],
@@ -58,7 +58,7 @@ describe('an otpCode', () => {
     assert.ok(!JSON.stringify(judge(entry('ann', { otpCode: `${SECRET}!` })).item).includes(SECRET.slice(0, 8)));
   });
 
-  it('may come in snake case, beside a plain password, a hash or neither', () => {
+  it('may be in snake_case, with a plain password, a hash or neither', () => {
     const user = { ...entry('ann').user, otp_code: SECRET };
     assert.ok(pendingOf({ user }).totpSealed);
     const plain = pendingOf(entry('ann', { otpCode: SECRET, password: 'secret', hashedPassword: undefined }));
@@ -83,7 +83,7 @@ describe('a batch with second factors', () => {
   const write = (importId: string, ordinals: number[]) => writeBatch(writer, importId, ordinals, { codeTtlMs: HOUR });
   const factors = async () => (await db.pool.query('select * from user_totp order by user_id')).rows;
 
-  it('gives each user his own, active at once, and erases it from the item', async () => {
+  it('gives each user their own, active at once, and erases it from the item', async () => {
     const other = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
     const importId = await acceptImport(db.pool, [
       entry('a', { otpCode: SECRET }),
@@ -111,7 +111,7 @@ describe('a batch with second factors', () => {
     assert.equal(await check('id-c', codeAt(other)), true);
   });
 
-  it('leaves the one of a user who conflicted with his item, and that of the user who was there as it is', async () => {
+  it('keeps the secret in the item of a user with a conflict, and does not change that of the existing user', async () => {
     const first = await acceptImport(db.pool, [entry('a', { otpCode: SECRET })]);
     await write(first, [0]);
     const [before] = await factors();
@@ -123,7 +123,7 @@ describe('a batch with second factors', () => {
     assert.deepEqual(await factors(), [before]);
   });
 
-  it('writes none once the import does not run, and no failed item holds one', async () => {
+  it('writes none when the import does not run, and no failed item holds one', async () => {
     const importId = await acceptImport(db.pool, [
       entry('a', { otpCode: SECRET }),
       entry('b', { otpCode: SECRET, hashedPassword: { value: `${HASH}x` } }),

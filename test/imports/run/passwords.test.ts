@@ -1,4 +1,4 @@
-/** Plain passwords: sealed at rest, hashed by the worker, erased with that. */
+/** Plain passwords: encrypted at rest, hashed by the worker, and then erased. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
@@ -62,7 +62,7 @@ describe('a plain password', () => {
     return rows[0].password_hash;
   }
 
-  it('is sealed at rest, then hashed and erased', async () => {
+  it('is encrypted at rest, then hashed and erased', async () => {
     const secret = 'Žluťoučký kůň';
     const importId = await acceptImport(db.pool, [
       withPassword('a', secret),
@@ -77,16 +77,16 @@ describe('a plain password', () => {
     assert.match(await hashOf('id-a'), /^\$2b\$04\$/);
     assert.ok(verifyHash(await hashOf('id-a'), secret));
     assert.ok(verifyHash(await hashOf('id-c'), 'x'.repeat(100)));
-    assert.ok(!verifyHash(await hashOf('id-c'), 'x'.repeat(99)), 'a long password counts whole');
+    assert.ok(!verifyHash(await hashOf('id-c'), 'x'.repeat(99)), 'every character of a long password counts');
     const left = await itemRows(db.pool, importId);
     assert.deepEqual(
       left.map((i) => [i.password_sealed, i.password_hash]),
       Array(3).fill([null, null]),
     );
-    assert.equal((await tableCounts(db.pool)).mails, 0, 'it is a password: no mail');
+    assert.equal((await tableCounts(db.pool)).mails, 0, 'a user with a password gets no mail');
   });
 
-  it('holds nobody else up while it is hashed', async () => {
+  it('does not delay other users while it is hashed', async () => {
     const released = Promise.withResolvers<void>();
     const slow: Hasher = { ...hasher, hash: (plain) => released.promise.then(() => hasher.hash(plain)) };
     const importId = await acceptImport(db.pool, [withPassword('a', 'secret'), entry('b')]);
@@ -97,7 +97,7 @@ describe('a plain password', () => {
     assert.equal((await importRow(db.pool, importId)).succeeded, 2);
   });
 
-  it('of a small import is hashed between those of a large one', async () => {
+  it('of a small import is hashed in turn with those of a large one', async () => {
     const [big, small] = [
       await acceptImport(
         db.pool,
@@ -128,15 +128,15 @@ describe('a plain password', () => {
       },
     });
     const all = [work(big, 30)];
-    await waitFor(() => opened === 30, { what: 'the large one to stand in line' });
+    await waitFor(() => opened === 30, { what: 'the large import to wait in line' });
     all.push(work(small, 3));
-    await waitFor(() => opened === 33, { what: 'the small one to do so, too' });
+    await waitFor(() => opened === 33, { what: 'the small import to wait in line' });
     gate.resolve();
     await Promise.all(all);
     assert.deepEqual(hashed.slice(0, 7), ['big', 'big', 'small', 'big', 'small', 'big', 'small']);
   });
 
-  it('is hashed once, though two workers have the job', async () => {
+  it('is hashed once, even if two workers have the job', async () => {
     const importId = await acceptImport(db.pool, [withPassword('a', 'secret')]);
     await Promise.all([startWorker()(importId, 1), startWorker()(importId, 1)]);
     assert.ok(verifyHash(await hashOf('id-a'), 'secret'));
@@ -144,7 +144,7 @@ describe('a plain password', () => {
     assert.equal((await importRow(db.pool, importId)).succeeded, 1);
   });
 
-  it('is gone from an item that failed by a conflict', async () => {
+  it('is gone from an item that failed with a conflict', async () => {
     await startWorker()(await acceptImport(db.pool, [entry('a')]), 1);
     const importId = await acceptImport(db.pool, [withPassword('a', 'secret')]);
     await startWorker()(importId, 1);
@@ -152,7 +152,7 @@ describe('a plain password', () => {
     assert.deepEqual([item?.state, errorIdOf(item), item?.password_sealed], ['failed', 'USER-ID-TAKEN', null]);
   });
 
-  it('is hashed though the import stopped meanwhile, and the user is not written', async () => {
+  it('is hashed even if the import stopped meanwhile, but the user is not written', async () => {
     const importId = await acceptImport(db.pool, [withPassword('a', 'secret')]);
     const stopping: Hasher = {
       ...hasher,
@@ -164,7 +164,7 @@ describe('a plain password', () => {
     await startWorker({ hasher: stopping })(importId, 1);
     const [item] = await itemRows(db.pool, importId);
     assert.deepEqual([item?.state, item?.password_sealed], ['pending', null]);
-    assert.ok(verifyHash(item?.password_hash, 'secret'), 'a resume need not hash again');
+    assert.ok(verifyHash(item?.password_hash, 'secret'), 'a resume does not hash again');
     assert.equal((await tableCounts(db.pool)).users, 0);
   });
 });

@@ -22,7 +22,7 @@ const COUNT = 20;
 const REFUSED = new BatchFault('data', undefined);
 const ALL = Array.from({ length: COUNT }, (_, i) => i);
 
-/** What intake never lets through. */
+/** Rows that intake never lets through. */
 const POISONS = {
   'metadata that is not base64': `extras = '{"metadata": [{"key": "k", "value": "!!!!"}]}'`,
   'a metadata key given twice': `extras = '{"metadata": [{"key": "k", "value": "QQ=="}, {"key": "k", "value": "QQ=="}]}'`,
@@ -85,7 +85,7 @@ describe('a poisoned row', () => {
     });
   }
 
-  it('fails alone where the program stumbles over it, and so do all when it stumbles over each', async () => {
+  it('fails alone when a bug affects only that row; all fail when it affects each row', async () => {
     const store = batchStore(pool, { codeTtlMs: 1000 });
     for (const isBad of [(o: number) => o === 11, () => true]) {
       const faults: string[] = [];
@@ -118,14 +118,14 @@ describe('a poisoned row', () => {
     }
   });
 
-  it('is not what a connection that is refused means: that is tried again', async () => {
+  it('is not confused with a refused connection, which is retried', async () => {
     for (const code of ['28P01', '28000', '3D000', '57P03']) {
       const refusing = storeOf(pool, () => Promise.reject(Object.assign(new Error(), { code })));
       await assert.rejects(refusing.write(importId, ALL), { kind: 'retry' }, code);
     }
   });
 
-  it('says nothing about the database in its error', async () => {
+  it('reveals nothing about the database in its error', async () => {
     await poison(0, POISONS['no email']);
     await openWriter().add(importId, 0);
     const [item] = await itemRows(db.pool, importId);
@@ -139,7 +139,7 @@ describe('a poisoned row', () => {
     assert.deepEqual([state, failed], ['running', 1]);
   });
 
-  it('stays pending when the import stopped before it was failed', async () => {
+  it('stays pending when the import stopped before the row was failed', async () => {
     await setImport(db.pool, importId, { state: `'cancelled'` });
     await assert.rejects(batchStore(pool, { codeTtlMs: 1000 }).poison(importId, 5, REFUSED), { code: 'MU001' });
     assert.equal((await itemRows(db.pool, importId))[5]?.state, 'pending');

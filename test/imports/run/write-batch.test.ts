@@ -36,7 +36,7 @@ describe('one batch', () => {
 
   const write = (importId: string, ordinals: number[]) => writeBatch(writer, importId, ordinals, { codeTtlMs: HOUR });
 
-  it('writes the whole user, every field in its place', async () => {
+  it('writes the whole user, each field to its column', async () => {
     const full = {
       userName: 'Ann',
       profile: {
@@ -97,7 +97,7 @@ describe('one batch', () => {
     assert.deepEqual([changed_at, password_changed_at, at], [created_at, created_at, created_at]);
   });
 
-  it('keeps metadata as bytes and links as they are, and is content without either', async () => {
+  it('stores metadata as bytes and links unchanged, and works without either', async () => {
     const value = Buffer.from([0, 255, 10, 92]).toString('base64');
     const metadata = [
       { key: 'a\tb', value },
@@ -157,7 +157,7 @@ describe('one batch', () => {
     ]);
   });
 
-  it('leaves items alone that it was not asked for, that are settled, or that are of another import', async () => {
+  it('does not touch items outside the batch, settled items, or items of another import', async () => {
     const one = await acceptImport(db.pool, entries(3));
     const two = await acceptImport(db.pool, [entry('x'), entry('y')]);
     assert.equal(await write(one, [1, 99]), 1);
@@ -177,7 +177,7 @@ describe('one batch', () => {
     );
   });
 
-  it('erases the payload of a user that was written, and keeps what finds it again', async () => {
+  it('erases the data of a user that was written, and keeps the ids that identify it', async () => {
     const importId = await acceptImport(db.pool, [
       entry('a', { metadata: [{ key: 'k', value: 'QQ==' }], phone: { phone: '1' } }),
     ]);
@@ -195,7 +195,7 @@ describe('one batch', () => {
     });
   });
 
-  it('writes a large batch whole, and names the event of each', async () => {
+  it('writes a large batch completely, and links each user to their event', async () => {
     const importId = await acceptImport(db.pool, entries(1000), { caller: { ...ADMIN, orgId: 'other' } });
     assert.equal(
       await write(

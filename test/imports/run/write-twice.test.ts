@@ -1,4 +1,4 @@
-/** The same jobs twice, late or at once: an item settles once. */
+/** The same jobs twice, late or concurrently: an item settles once. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
@@ -26,7 +26,7 @@ const EXTRAS = {
   idps: [{ configId: 'c', externalUserId: 'e' }],
 };
 
-describe('the same batch again', () => {
+describe('a repeated batch', () => {
   let db: TestDatabase;
   let writer: Pool;
   let importId: string;
@@ -81,7 +81,7 @@ describe('the same batch again', () => {
     await assertOnce();
   });
 
-  it('changes nothing through two workers that were given the same jobs, some of them twice', async () => {
+  it('changes nothing when two workers get the same jobs, some of them twice', async () => {
     const limits = {
       maxBatch: 7,
       maxFlushes: 4,
@@ -90,7 +90,7 @@ describe('the same batch again', () => {
       retryMs: { first: 1, last: 10 },
     };
     const workers = [1, 2].map(() => createBatchWriter(batchStore(writer, SETTINGS), limits));
-    // Some come twice to the same batch, as where a worker lost the lock of a job and was given it again.
+    // Some are twice in the same batch, as when a worker lost the lock of a job and got it again.
     const jobs = [...ALL.flatMap((o) => (o % 4 === 0 ? [o, o] : [o])), ...ALL.slice(0, 30)];
     const outcomes = await Promise.all(
       workers.flatMap((worker) => jobs.map((ordinal) => worker.add(importId, ordinal))),

@@ -19,7 +19,7 @@ import {
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
-describe('the users of an import, one by one', () => {
+describe('the items of an import', () => {
   let db: TestDatabase;
   let writer: Pool;
   let importId: string;
@@ -47,7 +47,7 @@ describe('the users of an import, one by one', () => {
   }
   const indices = async (query: Partial<ItemsQuery> = {}) => (await page(query)).items.map((i) => i.index);
 
-  it('come in body order, each with what finds it and what is wrong with it', async () => {
+  it('are listed in body order, each with its ids and its error', async () => {
     const { items, next } = await page();
     assert.equal(next, undefined);
     assert.deepEqual(
@@ -66,7 +66,7 @@ describe('the users of an import, one by one', () => {
     assert.deepEqual([items[1]?.error?.code, items[3]?.error?.code], [3, 6]);
   });
 
-  it('come in pages that hold each of them once', async () => {
+  it('are listed in pages that contain each of them once', async () => {
     for (const pageSize of [1, 2, 3, 6, 7, 8]) {
       const seen: number[] = [];
       let from: number | undefined = 0;
@@ -82,7 +82,7 @@ describe('the users of an import, one by one', () => {
     assert.deepEqual(await page({ from: 999_999_999_999_999 }), { items: [], next: undefined });
   });
 
-  it('are chosen by state, organization and id, together and in pages', async () => {
+  it('can be filtered by state, organization and id, together and in pages', async () => {
     assert.deepEqual(await indices({ state: 'FAILED' }), [1, 3, 5]);
     assert.deepEqual(await indices({ state: 'SUCCEEDED' }), [0, 4]);
     assert.deepEqual(await indices({ state: 'PENDING' }), [2, 6]);
@@ -102,7 +102,7 @@ describe('the users of an import, one by one', () => {
     assert.deepEqual(await indices({ state: 'FAILED', pageSize: 2, from: 5 }), [5]);
   });
 
-  it('that are pending read as timed out or cancelled once the import is', async () => {
+  it('that are pending read as timed out or cancelled when the import is', async () => {
     for (const state of ['timed_out', 'cancelled', 'running']) {
       await setImport(db.pool, importId, { state: `'${state}'` });
       const open = state === 'running' ? 'PENDING' : state.toUpperCase();
@@ -117,7 +117,7 @@ describe('the users of an import, one by one', () => {
     }
   });
 
-  it('are summed up in the result as the ecosystem reads it', async () => {
+  it("are summarised in the result in the ecosystem's form", async () => {
     const result = await readResult(db.pool, await whole(importId));
     assert.deepEqual(result.success, {
       orgs: [
@@ -138,7 +138,7 @@ describe('the users of an import, one by one', () => {
     assert.deepEqual(result.warnings, []);
   });
 
-  it('are a hundred errors and a thousand successes in the result at most', async () => {
+  it('are in the result with at most a hundred errors and a thousand successes', async () => {
     await wipe(db.pool);
     const large = await acceptImport(db.pool, [...Array(101).fill(null), ...entries(1001)]);
     await writeBatch(
@@ -153,7 +153,7 @@ describe('the users of an import, one by one', () => {
     assert.deepEqual([orgs.length, orgs[0]?.humanUserIds.length, orgs[0]?.humanUserIds[0]], [1, 1000, 'id-u0']);
   });
 
-  it('are looked for no further than there are any: an import that has begun costs as little as one that ends', async () => {
+  it('are searched only up to the known number: an import that has just begun costs as little as one that ends', async () => {
     await wipe(db.pool);
     const begun = await acceptImport(db.pool, entries(4000));
     await writeBatch(writer, begun, [0, 1, 2], { codeTtlMs: 1000 });

@@ -34,7 +34,7 @@ const ZERO: Counts = {
   undone: 0,
 };
 
-/** Asserts that every set of counts in the result sums to its total, and the organizations to the whole. */
+/** Asserts that every set of counts in the result sums to its total, and the organizations to that of the import. */
 function assertSums({ counts, orgs }: ImportResult): void {
   for (const { total, ...states } of [counts, ...orgs.map((o) => o.counts)]) {
     assert.equal(
@@ -77,7 +77,7 @@ describe('the result of an import', () => {
     return acceptBody(db.pool, { dataOrgs: { orgs }, timeout: '10m' });
   }
 
-  it('tells how far it is, in all and for each organization', async () => {
+  it('reports the progress, in total and for each organization', async () => {
     const importId = await acceptMixed();
     await settle(importId, [0, 3, 5]);
     const result = await read(importId);
@@ -104,7 +104,7 @@ describe('the result of an import', () => {
     cancelled: { state: 'IMPORT_STATE_CANCELLED', counts: { cancelled: 3 }, other: { cancelled: 1 } },
   };
   for (const [state, want] of Object.entries(ENDS)) {
-    it(`reads what is pending of an import that is ${state} as such, without touching the items`, async () => {
+    it(`shows the pending items of a ${state} import as such, without changing the items`, async () => {
       const importId = await acceptMixed();
       await settle(importId, [0, 3, 5]);
       await setImport(db.pool, importId, { state: `'${state}'`, finished_at: 'clock_timestamp()' });
@@ -117,7 +117,7 @@ describe('the result of an import', () => {
     });
   }
 
-  it('adds up in every state there is', async () => {
+  it('adds up in every state', async () => {
     const importId = await acceptMixed();
     await settle(importId, [0, 3]);
     for (const state of ['running', 'paused', 'undoing', 'timed_out', 'cancelled', 'undone']) {
@@ -131,7 +131,7 @@ describe('the result of an import', () => {
     assert.deepEqual([result.state, result.eta], ['IMPORT_STATE_COMPLETED_WITH_ERRORS', null]);
   });
 
-  it('is not there while the body comes in, for an import of one user, or for what is no id', async () => {
+  it('does not exist during the upload, for an import of one user, or for an invalid id', async () => {
     const importId = await acceptImport(db.pool, entries(1));
     await setImport(db.pool, importId, { state: `'receiving'` });
     assert.equal(await readProgress(db.pool, importId), undefined);
@@ -143,7 +143,7 @@ describe('the result of an import', () => {
     }
   });
 
-  it('is listed newest first, in pages, only to those whose organizations hold all of it', async () => {
+  it('is listed newest first, in pages, only to callers whose organizations cover all of it', async () => {
     const ofOrg = [await acceptImport(db.pool, entries(1)), await acceptImport(db.pool, entries(2))];
     const ofOther = await acceptImport(db.pool, entries(3), { orgId: 'other' });
     const ofBoth = await acceptMixed();
@@ -157,7 +157,7 @@ describe('the result of an import', () => {
     assert.deepEqual(await list(['org', 'other'], 2, ofOther), ofOrg.toReversed());
     await setImport(db.pool, ofOther, { deadline: 'clock_timestamp()' });
     const [listed] = await listImports(db.pool, { within: ['other'], pageSize: 1, before: undefined });
-    assert.equal(listed?.state, 'IMPORT_STATE_TIMED_OUT', 'an overdue one is ended first');
+    assert.equal(listed?.state, 'IMPORT_STATE_TIMED_OUT', 'an overdue import is ended first');
   });
 
   it('changes its sequence with each action on it', async () => {

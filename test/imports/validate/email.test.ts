@@ -80,7 +80,7 @@ describe('an email address', () => {
     });
   }
 
-  it('has at most 200 characters, and some', () => {
+  it('has 1 to 200 characters', () => {
     assert.deepEqual(problemsOf({ email: { email: `${'x'.repeat(194)}@domain` } }), [
       'user.email.email: must have at most 200 characters',
     ]);
@@ -93,7 +93,7 @@ describe('an email address', () => {
     assert.deepEqual(problemsOf({ email: { email: 7 } }), ['user.email.email: must be a string']);
   });
 
-  it('is read in time that does not explode, whatever it is', () => {
+  it('is validated in linear time, whatever it is', () => {
     for (const unit of ['a.', '"\\', 'a@', '[', 'ž.']) {
       const ms = cpuMs(() => {
         problemsOf({ email: { email: unit.repeat(100).slice(0, 200) } });

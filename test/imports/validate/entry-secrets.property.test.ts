@@ -1,4 +1,4 @@
-/** Whatever JSON an entry is, what is shown of it holds no secret, and it is kept as it was. */
+/** Any JSON value as an entry: it is stored unchanged, and what is shown of it contains no secret. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
@@ -20,7 +20,7 @@ const secretName = fc.constantFrom(
   'accessToken',
 );
 const harmless = fc.constantFrom('userName', 'user_name', 'profile', 'email', 'shoeSize', '__proto__', 'a_b', 'user');
-/** Secrets under names that say so, anywhere, as texts, lists or objects. */
+/** Secrets in fields with telling names, at any depth, as strings, lists or objects. */
 const entry = fc.letrec((tie) => ({
   secret: fc.oneof(fc.constant(SECRET), fc.constant([SECRET]), fc.constant({ value: SECRET })),
   object: fc
@@ -37,7 +37,7 @@ const entry = fc.letrec((tie) => ({
   ),
 })).object;
 
-it('an entry is kept as it was, and shown without any secret', async () => {
+it('an entry is stored unchanged, and shown without any secret', async () => {
   await fc.assert(
     fc.asyncProperty(entry, async (given) => {
       const item = toItem(structuredClone({ user: given }), SECRETS, { unknown() {} }, false);
@@ -53,7 +53,7 @@ it('an entry is kept as it was, and shown without any secret', async () => {
   );
 });
 
-it('only a password that can be one is hashed, and only where no hash is given', async () => {
+it('only a valid password is hashed, and only if no hash is given', async () => {
   const cases: [user: unknown, hashed: boolean][] = [
     [{ password: 'x' }, true],
     [{ password: 'x'.repeat(200) }, true],

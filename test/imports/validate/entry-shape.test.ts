@@ -1,11 +1,11 @@
-/** Entries of any shape, with any field names: everything that is wrong is named at once, nothing is dropped in silence. */
+/** Entries of any shape, with any field names: every problem is named at once, nothing is dropped silently. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { entry } from '../../support/imports/imports.ts';
 import { judge, pendingOf } from '../../support/imports/judge.ts';
 
 describe('an entry', () => {
-  it('that is no object fails', () => {
+  it('that is not an object fails', () => {
     for (const value of [null, 7, true, 'text', '', [], [entry('a')]]) {
       const { item, problems } = judge(value);
       assert.deepEqual([item.state, item.userId, item.userName], ['failed', null, null]);
@@ -13,7 +13,7 @@ describe('an entry', () => {
     }
   });
 
-  it('without a user fails, and is found again by what it has', () => {
+  it('without a user fails, and can be identified by the ids it has', () => {
     assert.deepEqual(judge({}).problems, ['user: is required']);
     assert.deepEqual(judge({ userId: 'u', user: null }).problems, ['user: is required']);
     for (const user of [7, 'x', [], [{}]]) assert.deepEqual(judge({ user }).problems, ['user: must be an object']);
@@ -24,7 +24,7 @@ describe('an entry', () => {
     assert.equal(judge({ userId: 7, user: { userName: {} } }).item.userName, null);
   });
 
-  it('has all of its bad fields named at once, each with its path', () => {
+  it('has all its invalid fields named at once, each with its path', () => {
     const { item, problems } = judge({
       userId: '..',
       state: 'USER_STATE_DELETED',
@@ -71,7 +71,7 @@ describe('an entry', () => {
 });
 
 describe('field names', () => {
-  it('come in either spelling, at every level', () => {
+  it('may be in either spelling, at every level', () => {
     const snake = {
       user_id: 'u',
       user: {
@@ -105,13 +105,13 @@ describe('field names', () => {
     assert.deepEqual(item.extras?.idps, [{ configId: 'c', externalUserId: 'e', displayName: 'd' }]);
   });
 
-  it('are named in the usual spelling when something is wrong', () => {
+  it('are named in camelCase in errors', () => {
     assert.deepEqual(judge(entry('a', { otp_code: 1 })).problems, ['user.otpCode: must be a string']);
     const { userName: _, ...user } = entry('a').user;
     assert.deepEqual(judge({ user: { ...user, user_name: '' } }).problems, ['user.userName: must not be empty']);
   });
 
-  it('that nobody knows are told, by their path without indices', () => {
+  it('that are unknown become warnings, with their path without indices', () => {
     const { item, unknown } = judge({
       ...entry('a', {
         foo: { bar: 1 },
@@ -138,12 +138,12 @@ describe('field names', () => {
     ]);
   });
 
-  it('given in both spellings: the usual one counts, the other is told', () => {
-    const { item, unknown } = judge(entry('usual', { user_name: 'other' }));
-    assert.deepEqual([item.userName, unknown], ['usual', ['user.user_name']]);
+  it('given in both spellings: the camelCase one counts, the other becomes a warning', () => {
+    const { item, unknown } = judge(entry('camel', { user_name: 'other' }));
+    assert.deepEqual([item.userName, unknown], ['camel', ['user.user_name']]);
   });
 
-  it('that nobody knows fail the user when they must not be there', () => {
+  it('that are unknown fail the user when the import is strict', () => {
     const { item, problems, unknown } = judge(
       entry('a', { foo: 1, metadata: [{ key: 'a', value: 'QQ==', x: 1 }] }),
       true,
@@ -153,11 +153,11 @@ describe('field names', () => {
     assert.deepEqual(unknown, ['user.foo', 'user.metadata[].x']);
     assert.deepEqual(judge(entry('a'), true).problems, []);
     const odd = judge(entry('a', { 'a\0\ud800': 1, ['x'.repeat(1000)]: 1 }), true);
-    assert.equal(odd.problems[0], 'user.a\ufffd\ufffd: is not a known field', 'as the database can keep it');
+    assert.equal(odd.problems[0], 'user.a\ufffd\ufffd: is not a known field', 'in a form the database can store');
     assert.ok(JSON.stringify(odd.item).length < 5000);
   });
 
-  it('of objects as such are nothing special', () => {
+  it('that every JavaScript object has are not special', () => {
     const text = JSON.stringify(entry('a', { constructor: 1, toString: 'x', hasOwnProperty: {} })).replace(
       '"user":{',
       '"__proto__":{"userId":"x"},"user":{"__proto__":{"userName":"evil"},',
@@ -178,7 +178,7 @@ describe('field names', () => {
     ]);
   });
 
-  it('may hold null, which is as if they were not there', () => {
+  it('with the value null count as absent', () => {
     const { problems, unknown, item } = judge(
       entry('a', {
         password: null,

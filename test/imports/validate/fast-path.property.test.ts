@@ -1,4 +1,4 @@
-/** The short way of fast-path.ts comes to what the schema comes to, or leaves the entry to it. */
+/** The fast path of fast-path.ts gives the same item as the schema, or leaves the entry to the schema. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
@@ -11,7 +11,7 @@ const odd = fc.constantFrom<unknown>(null, 0, true, [], {}, '', 'x'.repeat(201),
 const mostly = (...usual: unknown[]) =>
   fc.oneof({ weight: 30, arbitrary: fc.constantFrom(...usual) }, { weight: 1, arbitrary: odd });
 const text = mostly('Ann', 'Müller', 'İ', 'e\u0301', 'Žižek', 'x'.repeat(200), '😀'.repeat(200), 'a\tb', '\\N');
-/** Fields that the short way knows and, now and then, one that only the schema does. */
+/** Fields that the fast path knows and, occasionally, one that only the schema knows. */
 const some = (usual: Record<string, fc.Arbitrary<unknown>>, requiredKeys: string[], rare: Record<string, unknown>) =>
   fc
     .tuple(fc.record(usual, { requiredKeys }), fc.nat(15), fc.constantFrom(...Object.entries(rare)))
@@ -65,7 +65,7 @@ const entry = some(
 );
 const nothing = { unknown() {} };
 
-it('judges as the schema does, or not at all', () => {
+it('the fast path decides as the schema does, or not at all', () => {
   let taken = 0;
   fc.assert(
     fc.property(entry, (value) => {
@@ -76,10 +76,10 @@ it('judges as the schema does, or not at all', () => {
     }),
     { numRuns: 5000 },
   );
-  assert.ok(taken > 20, `only ${taken} entries took the short way`);
+  assert.ok(taken > 20, `only ${taken} entries took the fast path`);
 });
 
-it('takes what was written without escapes without looking for what only escapes can make', () => {
+it('strings written without escapes are not searched for characters that only escapes can produce', () => {
   const value = {
     userId: 'auth0|1',
     user: {
@@ -94,7 +94,7 @@ it('takes what was written without escapes without looking for what only escapes
   assert.equal(short.userNameKey, 'ann@example.com');
 });
 
-it('leaves an entry without an id to the schema, which makes one', () => {
+it('an entry without an id is left to the schema, which generates one', () => {
   const value = { user: { profile: { firstName: 'A', lastName: 'B' }, email: { email: 'a@b' } } };
   assert.equal(fastPathItem(value, true), undefined);
   assert.equal(judgedItem(value, SECRETS, nothing, true).state, 'pending');

@@ -18,7 +18,7 @@ test('hashes are counted by scheme, and by whether they will verify', () => {
   ]);
 });
 
-test('a scheme without dollar signs before its name stands there as its system writes it', () => {
+test('a scheme without leading dollar signs is listed as its system writes it', () => {
   const lint = openHashLint();
   for (const hash of [
     'pbkdf2_sha256$1$salt$MTIzNDU2Nzg5MDEy',
@@ -35,7 +35,7 @@ test('a scheme without dollar signs before its name stands there as its system w
   ]);
 });
 
-test('whoever brings none, or no text, is not counted', () => {
+test('users without a hash, or with one that is not a string, are not counted', () => {
   const lint = openHashLint();
   for (const entry of [null, 7, 'x', {}, { user: null }, { user: {} }, { user: { hashedPassword: 7 } }, hashed(7)]) {
     lint.see(entry);
@@ -43,7 +43,7 @@ test('whoever brings none, or no text, is not counted', () => {
   assert.deepEqual(lint.list(), []);
 });
 
-test('no body makes the list long', () => {
+test('the list stays short for any body', () => {
   const lint = openHashLint();
   for (let i = 0; i < 5000; i++) lint.see(hashed(`$made-up-${i}$x`));
   const list = lint.list();

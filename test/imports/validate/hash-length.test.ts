@@ -1,4 +1,7 @@
-/** How long a hash may be: 400 characters with `$fbscrypt$`, else 200; by every way a user comes in, and in what is told of it. */
+/**
+ * How long a hash may be: 400 characters with `$fbscrypt$`, else 200; for every way to create or change a user, and in
+ * the documentation.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { z } from 'zod';
@@ -19,14 +22,14 @@ const OTHERS = ['$2b$10$', 'pbkdf2_sha256$1$', '$fbscrypt', '{SSHA}', '$foo$', '
 const problemOf = (value: string) => problemsOf({ hashedPassword: { value } });
 const tooLong = (most: number) => [`user.hashedPassword.value: must have at most ${most} characters`];
 
-test('an import takes the longest, by the short way and by the schema', () => {
+test('an import accepts the longest, on the fast path and by the schema', () => {
   assert.equal(LONGEST.length, 400);
   const value = entry('ann', { hashedPassword: { value: LONGEST } });
   for (const plain of [true, false]) assert.equal(fastPathItem(value, plain)?.passwordHash, LONGEST);
   assert.equal(pendingOf(value).passwordHash, LONGEST);
 });
 
-test('an import names the field of one that is longer', () => {
+test('an import names the field of a longer one', () => {
   assert.deepEqual(problemOf(TOO_LONG), tooLong(400));
   for (const value of OTHERS) {
     assert.equal(fastPathItem(entry('ann', { hashedPassword: { value } }), true), undefined);
@@ -34,7 +37,7 @@ test('an import names the field of one that is longer', () => {
   }
 });
 
-test('so do creating and changing a user', () => {
+test('creating and changing a user accept and refuse the same lengths', () => {
   const profile = { givenName: 'Ann', familyName: 'Arbor' };
   const bodies = (hash: string) => [
     newHuman.safeParse({ profile, email: { email: 'a@b.c', isVerified: true }, hashedPassword: { hash } }),
@@ -51,7 +54,7 @@ test('so do creating and changing a user', () => {
   }
 });
 
-test('the documentation says so', () => {
+test('the documentation states the limit', () => {
   const schema = z.toJSONSchema(importUser, { io: 'input' }) as unknown as {
     properties: { hashedPassword: { properties: { value: { maxLength: number; description: string } } } };
   };

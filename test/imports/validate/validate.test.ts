@@ -4,12 +4,12 @@ import { PASSWORD_SEAL } from '../../../src/imports/seals.ts';
 import { entry, HASH, SECRETS } from '../../support/imports/imports.ts';
 import { judge, pendingOf, problemsOf } from '../../support/imports/judge.ts';
 
-/** A letter of two UTF-16 units and four bytes. */
+/** A character of two UTF-16 code units and four bytes. */
 const WIDE = '😀';
 const PROFILE = { firstName: 'Ann', lastName: 'Arbor' };
 const EMAIL = { email: 'ann@example.com' };
 
-/** Every text: its path, the most code points, whether it may be empty, and the user that holds it. */
+/** Every string field: its path, its maximum of code points, whether it may be empty, and a user with it. */
 const TEXTS: [string, number, boolean, (text: string) => Record<string, unknown>][] = [
   ['user.userName', 200, false, (userName) => ({ userName })],
   ['user.profile.firstName', 200, false, (firstName) => ({ profile: { ...PROFILE, firstName } })],
@@ -29,9 +29,9 @@ const TEXTS: [string, number, boolean, (text: string) => Record<string, unknown>
   ],
 ];
 
-describe('texts', () => {
+describe('string fields', () => {
   for (const [path, max, mayBeEmpty, user] of TEXTS) {
-    it(`${path}: ${mayBeEmpty ? 0 : 1} to ${max} characters, none of them NUL or half a one`, () => {
+    it(`${path}: ${mayBeEmpty ? 0 : 1} to ${max} characters, without NUL and lone surrogates`, () => {
       assert.deepEqual(problemsOf(user(WIDE.repeat(max))), []);
       assert.deepEqual(problemsOf(user(WIDE.repeat(max) + WIDE)), [`${path}: must have at most ${max} characters`]);
       assert.deepEqual(problemsOf(user('x'.repeat(max + 1))), [`${path}: must have at most ${max} characters`]);
@@ -45,7 +45,7 @@ describe('texts', () => {
     });
   }
 
-  it('userId: 1 to 200 printable characters, but no name of a folder', () => {
+  it('userId: 1 to 200 printable characters, but not . or ..', () => {
     const withId = (userId: unknown) => judge({ ...entry('a'), userId });
     for (const id of ['auth0|60425dc4', 'a:b@c/d e', '..a', WIDE.repeat(200), 'ž'])
       assert.deepEqual(withId(id).problems, []);
@@ -85,7 +85,7 @@ describe('texts', () => {
 });
 
 describe('other values', () => {
-  it('truth values are truth values', () => {
+  it('booleans must be booleans', () => {
     const bad = {
       profile: PROFILE,
       email: { ...EMAIL, isEmailVerified: 'true' },
@@ -99,7 +99,7 @@ describe('other values', () => {
     ]);
   });
 
-  it('states and genders come by name', () => {
+  it('states and genders are given by name', () => {
     for (const [state, stored] of [
       ['ACTIVE', 'active'],
       ['INACTIVE', 'inactive'],
@@ -118,7 +118,7 @@ describe('other values', () => {
     }
   });
 
-  it('a security feature that is not built fails the user; not asking for it does not', () => {
+  it('requesting a security feature that is not implemented fails the user; not requesting it does not', () => {
     assert.deepEqual(problemsOf({ requestPasswordlessRegistration: true }), [
       'user.requestPasswordlessRegistration: a passkey registration cannot be imported',
     ]);
@@ -127,7 +127,7 @@ describe('other values', () => {
     assert.deepEqual(problemsOf({ requestPasswordlessRegistration: null }), []);
   });
 
-  it('no key of metadata and no link is given twice', () => {
+  it('a metadata key or a link must not be given twice', () => {
     const [one, two] = [
       { key: 'a', value: 'QQ==' },
       { key: 'A', value: 'QQ==' },
@@ -142,7 +142,7 @@ describe('other values', () => {
     ]);
   });
 
-  it('a list of ten thousand is taken, a longer one is refused without a look into it', () => {
+  it('a list of ten thousand elements is accepted; a longer one is refused without reading its elements', () => {
     const list = (length: number) => Array.from({ length }, (_, i) => ({ key: `k${i}`, value: 'QQ==' }));
     assert.deepEqual(problemsOf({ metadata: list(10_000) }), []);
     assert.deepEqual(problemsOf({ metadata: list(10_001) }), ['user.metadata: must have at most 10000 elements']);
@@ -154,8 +154,10 @@ describe('other values', () => {
 });
 
 describe('passwords', () => {
-  it('are either plain or hashed', () => {
-    assert.deepEqual(problemsOf({ password: 'secret' }), ['user.password: must not be given together with hashedPassword']);
+  it('are either plain or hashed, not both', () => {
+    assert.deepEqual(problemsOf({ password: 'secret' }), [
+      'user.password: must not be given together with hashedPassword',
+    ]);
     const { passwordHash, passwordSealed } = pendingOf(entry('a', { password: 'sec ret', hashedPassword: null }));
     assert.equal(passwordHash, null);
     assert.equal(SECRETS.unseal(passwordSealed ?? '', PASSWORD_SEAL), 'sec ret');
@@ -163,7 +165,7 @@ describe('passwords', () => {
     assert.equal(pendingOf(entry('a')).passwordHash, HASH);
   });
 
-  it('that are hashes must be of a scheme that can be verified; the message names it, never the hash', () => {
+  it('that are hashes must use a supported scheme; the message names the scheme, never the hash', () => {
     const hashes: [string, RegExp][] = [
       ['$2b$31$7dJ3oGrugpNa9ehEuDgAduCifOSXx3xu9QwRL9i7yBhIgwDExuFwy', /^user\.hashedPassword\.value: bcrypt: .*cost/],
       ['$2b$04$tooShort', /bcrypt/],
@@ -186,14 +188,14 @@ describe('passwords', () => {
     ]);
   });
 
-  it('stand in no error', () => {
+  it('never appear in an error', () => {
     const { item } = judge(entry('a', { password: 'hunter2'.repeat(100), profile: {}, email: {} }));
     assert.doesNotMatch(JSON.stringify(item), /hunter2/);
     assert.ok(!JSON.stringify(item).includes(HASH));
   });
 });
 
-describe('what is left out', () => {
+describe('an omitted field', () => {
   it('gets its default', () => {
     const item = pendingOf({ user: { profile: PROFILE, email: { email: 'Ann@Example.com' } } });
     assert.match(item.userId, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);

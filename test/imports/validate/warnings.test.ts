@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createWarningCounter } from '../../../src/imports/validate/warnings.ts';
 
 describe('warnings', () => {
-  it('count each path, up to a hundred of them, in a form the database can keep', () => {
+  it('count each path, up to a hundred of them, in a form the database can store', () => {
     const warnings = createWarningCounter();
     for (const path of ['b', 'a\0', 'b', 'a\0', 'a\0', 'x'.repeat(400), 'x'.repeat(500), '\ud800'])
       warnings.unknown(path);

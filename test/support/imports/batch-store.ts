@@ -1,30 +1,30 @@
-/** A batch writer's database that fails where it is told to, and that watches what it is asked. */
+/** A fake database for the batch writer: fails where the test says so, and records its calls. */
 import { BatchFault, type BatchStore } from '../../../src/imports/run/batch-writer.ts';
 
 export type Trouble = 'none' | 'retry' | 'unknown';
 
 export interface FakePlan {
-  /** What the n-th write meets before it looks at its items; none after the end of the list. */
+  /** The fault of the n-th write, before it reads its items; no fault after the end of the list. */
   troubles?: Trouble[];
-  /** Items the database refuses. */
+  /** Items that the database refuses. */
   refused?: (importId: string, ordinal: number) => boolean;
-  /** Items that hold a sealed password. */
+  /** Items with a plain password that must be hashed first. */
   sealed?: (importId: string, ordinal: number) => boolean;
   /** Imports that do not run. */
   stopped?: (importId: string) => boolean;
-  /** Settling an item as failed fails too. */
+  /** If true, settling an item as failed fails too. */
   poisonFails?: boolean;
-  /** Runs while a write is under way. */
+  /** Runs during each write. */
   during?: (importId: string, ordinals: number[]) => Promise<void> | void;
 }
 
 export interface FakeStore extends BatchStore {
   /** Every write, in order, successful or not. */
   calls: { importId: string; ordinals: number[] }[];
-  /** `import/ordinal` of each item written, once for each time. */
+  /** `import/ordinal` of each item written, once for each write. */
   written: string[];
   poisoned: string[];
-  /** Most writes under way at once: over all imports, and of one import. */
+  /** The most concurrent writes: over all imports, and for one import. */
   most: { flushes: number; perImport: number };
 }
 
@@ -54,16 +54,16 @@ export function fakeStore(plan: FakePlan = {}): FakeStore {
       }
     },
     async poison(importId, ordinal) {
-      if (plan.poisonFails) throw new Error('the database is away');
+      if (plan.poisonFails) throw new Error('the database is unavailable');
       store.poisoned.push(key(importId, ordinal));
     },
   };
 
   function judge(importId: string, ordinals: number[], trouble: Trouble): number[] {
     if (trouble === 'retry') throw new BatchFault('retry', new Error('the connection broke'));
-    if (trouble === 'unknown') throw new Error('nobody expected this');
+    if (trouble === 'unknown') throw new Error('an unexpected error');
     if (plan.stopped?.(importId)) throw new BatchFault('not-running', new Error('MU001'));
-    if (ordinals.some((o) => plan.refused?.(importId, o))) throw new BatchFault('data', new Error('a bad row'));
+    if (ordinals.some((o) => plan.refused?.(importId, o))) throw new BatchFault('data', new Error('an invalid row'));
     store.written.push(...ordinals.map((o) => key(importId, o)));
     return ordinals.filter((o) => plan.sealed?.(importId, o));
   }
@@ -71,7 +71,7 @@ export function fakeStore(plan: FakePlan = {}): FakeStore {
   return store;
 }
 
-/** Lets everything run that waits for nothing but its turn, `times` rounds of it. */
+/** Lets all ready callbacks run, `times` rounds of the event loop. */
 export async function turns(times: number): Promise<void> {
   for (let i = 0; i < times; i++) await new Promise((resolve) => setImmediate(resolve));
 }

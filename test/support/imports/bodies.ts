@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Entry, entry } from './imports.ts';
 
-/** What `HASH` of imports.ts, which `entry` gives everybody, was made of. */
+/** The password of `HASH` in imports.ts, which `entry` gives to every user. */
 export const OLD_PASSWORD = 'secret';
 
 /** A body for one organization. */
@@ -10,12 +10,12 @@ export function bulk(orgId: string, humanUsers: unknown[], timeout = '10m') {
   return { dataOrgs: { orgs: [{ orgId, humanUsers }] }, timeout };
 }
 
-/** `count` valid users with names of their own; `user` fields replace. Without any change none of them needs a mail. */
+/** `count` valid users with distinct names; `user` replaces fields. By default none of them is due a mail. */
 export function people(prefix: string, count: number, user: Record<string, unknown> = {}): Entry[] {
   return Array.from({ length: count }, (_, i) => entry(`${prefix}${i}`, user));
 }
 
-/** People of whom every one needs a verification mail, to an address of his own. */
+/** Users who are each due a verification mail, to distinct addresses. */
 export function unverified(prefix: string, count: number): Entry[] {
   return Array.from({ length: count }, (_, i) => {
     const name = `${prefix}${i}`;
@@ -23,7 +23,7 @@ export function unverified(prefix: string, count: number): Entry[] {
   });
 }
 
-/** A file of test/fixtures as it is. */
+/** A file of test/fixtures, unchanged. */
 export function fixture(name: string): Promise<string> {
   return readFile(new URL(`../../fixtures/${name}`, import.meta.url), 'utf8');
 }

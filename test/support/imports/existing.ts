@@ -1,4 +1,6 @@
-/** What the tests of skip, update and dry run share: the options of such an import, and users who are there before it. */
+/**
+ * Shared by the tests of skip, update and dry run: the options of such an import, and a way to create existing users.
+ */
 import type { Pool } from '../../../src/db/pool.ts';
 import type { ExistingRule, ImportOptions } from '../../../src/imports/options.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
@@ -10,7 +12,7 @@ export function special(onExisting: ExistingRule, dryRun = false): ImportOptions
   return { dryRun, onExisting, holdMails: false, webhook: undefined };
 }
 
-/** Imports people as usual; answers the import's id. */
+/** Imports users with default options; returns the import's id. */
 export async function importFirst(pool: Pool, writer: Pool, people: unknown[]): Promise<string> {
   const importId = await acceptImport(pool, people);
   await writeBatch(writer, importId, [...people.keys()], SETTINGS);

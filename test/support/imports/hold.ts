@@ -1,4 +1,4 @@
-/** Stops an import in the middle of its batches, for tests that need it there however fast the machine is. */
+/** Holds an import in the middle of its batches, for tests that need it there however fast the machine is. */
 import type { Pool } from '../../../src/db/pool.ts';
 import type { Answer } from '../answers.ts';
 import { must, type Service, type ServiceCall } from '../processes/service.ts';
@@ -7,23 +7,24 @@ import { waitFor } from '../wait.ts';
 import { usersOf } from './outcome.ts';
 
 /**
- * Locks the import's row, as whoever ends it does: the last act of every batch waits for it.
- * @returns what lets it go again
+ * Locks the import's row, as every action on it does: each batch waits for it before its commit.
+ * @returns a function that releases the lock
  */
 export async function holdImport(pool: Pool, importId: string): Promise<() => Promise<void>> {
   const { commit } = await hold(pool, 'select from imports where id = $1 for update', [importId]);
   return commit;
 }
 
-/** Nobody is written into any import until it is let go; every batch waits, and imports are accepted all the same. */
+/** Blocks every batch of every import until it is released; imports are still accepted. */
 export function holdWriting(pool: Pool): Promise<Held> {
   return hold(pool, 'lock table users in share mode');
 }
 
 /**
- * Locks items of an import: a batch with one of them waits, while its row is free for actions and other users are written.
+ * Locks items of an import: a batch with one of them waits, while its row is free for actions and other users are
+ * written.
  * @param from the first ordinal
- * @param to the ordinal after the last; to the end unless told
+ * @param to the ordinal after the last; default: to the end
  */
 export function holdItems(pool: Pool, importId: string, from: number, to = 2 ** 31 - 1): Promise<Held> {
   const sql = 'select from import_items where import_id = $1 and ordinal >= $2 and ordinal < $3 for update';
@@ -32,15 +33,15 @@ export function holdItems(pool: Pool, importId: string, from: number, to = 2 ** 
 
 export interface HeldImport {
   importId: string;
-  /** The answer to the request. */
+  /** The response to the request. */
   accepted: Answer['body'];
-  /** One for each of the ordinals. */
+  /** One gate for each of the ordinals. */
   gates: Held[];
 }
 
 /**
- * Begins an import that gets as far as the first of the ordinals, and beyond each only when its gate is let go: so it
- * cannot be over before. Of the users before the ordinal those are written whose batch holds none after it.
+ * Starts an import that reaches the first of the ordinals, and passes each only when its gate is released, so that it
+ * cannot end earlier. Of the users before an ordinal, those are written whose batch contains none after it.
  */
 export async function beginHeld(
   service: Service,
@@ -59,12 +60,12 @@ export async function beginHeld(
   return { importId, accepted, gates };
 }
 
-/** Waits for more users of the import than `count`. */
+/** Waits until the import has written more than `count` users. */
 export function moreUsers(pool: Pool, importId: string, count = 0): Promise<boolean> {
   return waitFor(async () => (await usersOf(pool, importId)) > count, { what: `more than ${count} users` });
 }
 
-/** Waits until `count` batches wait for a lock; answers the ids of their server processes. */
+/** Waits until `count` batches wait for a lock; returns the ids of their server processes. */
 export function waitingBatches(pool: Pool, count: number): Promise<number[]> {
   return waitFor(
     async () => {

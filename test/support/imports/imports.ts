@@ -1,4 +1,6 @@
-/** Imports for tests below HTTP: bodies, acceptance, the rows of an import in any state, and a queue that only listens. */
+/**
+ * Imports for tests below HTTP: bodies, acceptance, the rows of an import in any state, and a queue that only records.
+ */
 
 import type { Caller } from '../../../src/access/caller.ts';
 import { readConfig } from '../../../src/config.ts';
@@ -13,7 +15,7 @@ import { openSecrets } from '../../../src/secrets.ts';
 
 export const SECRETS = openSecrets(Buffer.alloc(32, 7).toString('base64'));
 export const ADMIN: Caller = { userId: 'admin', orgId: 'home', isIamOwner: true, orgRoles: new Map() };
-/** bcrypt of `secret`. */
+/** A bcrypt hash of `secret`. */
 export const HASH = '$2b$04$7dJ3oGrugpNa9ehEuDgAduCifOSXx3xu9QwRL9i7yBhIgwDExuFwy';
 
 export async function addOrgs(pool: Pool, ...ids: string[]): Promise<void> {
@@ -24,12 +26,12 @@ export async function addOrgs(pool: Pool, ...ids: string[]): Promise<void> {
   );
 }
 
-/** Connections as the batch writer has them. */
+/** A pool with the same settings as that of the batch writer. */
 export function openWriterPool(url: string, max = 4): Pool {
   return openPool(url, { max, name: 'test-writer', settings: WRITER_SESSION });
 }
 
-/** Removes all but organizations. */
+/** Removes everything except organizations. */
 export async function wipe(pool: Pool): Promise<void> {
   await pool.query('delete from users; delete from events; delete from imports; delete from import_items');
 }
@@ -40,7 +42,7 @@ export interface Entry {
   user: Record<string, unknown> & { email: Record<string, unknown> };
 }
 
-/** A valid entry with a verified address and a hash, so that it needs no mail; `user` fields replace. */
+/** A valid entry with a verified address and a hash, so that no mail is due; `user` replaces fields. */
 export function entry(name: string, user: Record<string, unknown> = {}, outer: { state?: string } = {}): Entry {
   return {
     userId: `id-${name}`,
@@ -60,13 +62,13 @@ export function entries(count: number, user: Record<string, unknown> = {}): Entr
 }
 
 export interface QueueLog extends Queues {
-  /** Ids of all jobs handed in, in order, repeated ones too. */
+  /** The ids of all added jobs, in order, including repeated ones. */
   added: string[];
-  /** Those of them that go before all that waits. */
+  /** Those of them that jump the queue. */
   urgent: string[];
 }
 
-/** Takes jobs and does nothing with them; `refuse` makes it fail. */
+/** A queue that records jobs and does nothing with them; `refuse` makes it fail. */
 export function queueLog(refuse: () => boolean = () => false): QueueLog {
   const added: string[] = [];
   const urgent: string[] = [];
@@ -75,7 +77,7 @@ export function queueLog(refuse: () => boolean = () => false): QueueLog {
     added,
     urgent,
     async add(_, jobs: JobToAdd<unknown>[]) {
-      if (refuse()) throw new Error('the queue is away');
+      if (refuse()) throw new Error('the queue is unavailable');
       added.push(...jobs.map((j) => j.id));
       urgent.push(...jobs.filter((j) => j.urgent).map((j) => j.id));
     },
@@ -100,13 +102,13 @@ export interface AcceptOptions {
   strict?: boolean;
   special?: ImportOptions;
   caller?: Caller;
-  /** Settings over the defaults, as environment variables. */
+  /** Settings that override the defaults, as environment variables. */
   env?: Record<string, string>;
-  /** Bytes in each chunk that the parser sees. */
+  /** The number of bytes in each chunk. */
   chunk?: number;
 }
 
-/** Takes a whole body, text or value, as the bulk import does; answers the import's id. */
+/** Receives a whole body, as text or value, as the bulk import does; returns the import's id. */
 export async function acceptBody(pool: Pool, body: unknown, options: AcceptOptions = {}): Promise<string> {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const how = { parser: new DataOrgsParser(), strict: options.strict ?? false, special: options.special };
@@ -122,19 +124,21 @@ export async function* cut(bytes: Buffer, size: number): AsyncIterable<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** Takes entries for one organization. */
+/** Receives entries for one organization. */
 export function acceptImport(pool: Pool, humanUsers: unknown[], options: AcceptOptions = {}): Promise<string> {
   const { orgId = 'org', timeout = '1h' } = options;
   return acceptBody(pool, { dataOrgs: { orgs: [{ orgId, humanUsers }] }, timeout }, options);
 }
 
-/** Overwrites columns of an import, for states that would take long to reach. Values are SQL: `now() - interval '1h'`. */
+/**
+ * Overwrites columns of an import, for states that would take long to reach. Values are SQL: `now() - interval '1h'`.
+ */
 export async function setImport(pool: Pool, importId: string, columns: Record<string, string>): Promise<void> {
   const list = Object.entries(columns).map(([name, sql]) => `${name} = ${sql}`);
   await pool.query(`update imports set ${list.join(', ')} where id = $1`, [importId]);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: rows as the test asks for them
+// biome-ignore lint/suspicious/noExplicitAny: rows as the test selects them
 export type Row = Record<string, any>;
 
 export async function importRow(pool: Pool, importId: string): Promise<Row> {
@@ -147,12 +151,12 @@ export async function itemRows(pool: Pool, importId: string): Promise<Row[]> {
   return (await pool.query('select * from import_items where import_id = $1 order by ordinal', [importId])).rows;
 }
 
-/** What an item failed with: the stable id of its error. */
+/** The stable id of an item's error. */
 export function errorIdOf(item: Row | undefined): string | undefined {
   return item?.error?.details[0].id;
 }
 
-/** Rows of each table that a batch writes. */
+/** The number of rows in each table that a batch writes. */
 export async function tableCounts(pool: Pool): Promise<Record<string, number>> {
   const { rows } = await pool.query(`select
     (select count(*)::int from users) as users, (select count(*)::int from events where aggregate_type = 'user') as events,
@@ -161,7 +165,7 @@ export async function tableCounts(pool: Pool): Promise<Record<string, number>> {
   return rows[0];
 }
 
-/** Whether a statement of the batch writer waits for somebody else's lock. */
+/** Whether a statement of the batch writer waits for the lock of another session. */
 export async function writerWaits(pool: Pool): Promise<boolean> {
   const { rows } = await pool.query(
     `select from pg_stat_activity

@@ -1,4 +1,4 @@
-/** Jobs of the queue `imports` that some worker has taken and not ended, as BullMQ keeps them. */
+/** Jobs of the queue `imports` that a worker has taken and not completed, as BullMQ stores them. */
 import { Redis } from 'ioredis';
 import type { Service } from '../processes/service.ts';
 

@@ -1,4 +1,4 @@
-/** One entry of an import before its judge: what it becomes, what is wrong with it, what it warns of. */
+/** Validates one entry of an import: returns its item, its problems and its warnings. */
 import type { FieldViolation } from '../../../src/errors.ts';
 import type { Item, PendingItem } from '../../../src/imports/items.ts';
 import { toItem } from '../../../src/imports/validate/validate.ts';
@@ -6,9 +6,9 @@ import { entry, SECRETS } from './imports.ts';
 
 export interface Judged {
   item: Item;
-  /** Bad fields, each as `path: what is wrong`. */
+  /** Invalid fields, each as `path: what is wrong`. */
   problems: string[];
-  /** Paths of unknown fields, repeated ones too. */
+  /** Paths of unknown fields, including repeated ones. */
   unknown: string[];
 }
 
@@ -19,7 +19,7 @@ export function judge(value: unknown, strict = false): Judged {
   return { item, problems: violations.map((v) => `${v.field}: ${v.description}`), unknown };
 }
 
-/** The fields of a valid entry whose user has these fields in place of the usual ones. */
+/** A valid entry whose user has these fields in place of the defaults. */
 export function problemsOf(user: Record<string, unknown>): string[] {
   return judge(entry('ann', user)).problems;
 }

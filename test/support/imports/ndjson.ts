@@ -1,4 +1,4 @@
-/** Bodies of `application/x-ndjson`, what the parser makes of them, and imports that come so. */
+/** Bodies of `application/x-ndjson`, the steps that the parser returns for them, and imports from them. */
 import assert from 'node:assert/strict';
 import type { Pool } from '../../../src/db/pool.ts';
 import { receiveImport } from '../../../src/imports/intake/intake.ts';
@@ -9,7 +9,7 @@ import { cutAt, merge, refusal } from './parse.ts';
 
 export const NDJSON = { 'content-type': 'application/x-ndjson' };
 
-/** Each value a line; text goes as it is. */
+/** Writes each value as a line; a string is used as it is. */
 export function lines(values: unknown[], end = '\n'): string {
   return values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)) + end).join('');
 }
@@ -19,7 +19,7 @@ export function ofOrg(orgId: string, entries: object[]): object[] {
   return entries.map((one) => ({ orgId, ...one }));
 }
 
-/** All steps of a body that comes in these pieces; runs of entries of one organization are put together. */
+/** All steps of a body that arrives in these chunks; runs of entries of one organization are joined. */
 export function lineSteps(...pieces: (string | Uint8Array)[]): Step[] {
   const parser = new NdjsonParser('1h');
   const all = pieces.flatMap((piece) => parser.push(Buffer.from(piece)));
@@ -30,12 +30,12 @@ export function lineSteps(...pieces: (string | Uint8Array)[]): Step[] {
 export function lineError(body: string | Buffer): { id: string; message: string; field?: string | undefined } {
   const [whole, bytewise] = [[body], cutAt(Buffer.from(body), 'every byte')].map((pieces) => lineSteps(...pieces));
   const last = whole?.at(-1);
-  assert.ok(last?.type === 'error', `it is taken: ${body}`);
+  assert.ok(last?.type === 'error', `accepted: ${body}`);
   assert.equal(refusal(bytewise ?? []), last.error.id, `byte by byte: ${body}`);
   return last.error;
 }
 
-/** Takes a body of lines as the bulk import does; answers the import's id. */
+/** Receives an NDJSON body as the bulk import does; returns the import's id. */
 export function acceptLines(pool: Pool, body: string, options: AcceptOptions = {}): Promise<string> {
   const { timeout = '1h', caller = ADMIN, strict = false, chunk = 65_536 } = options;
   const how = { parser: new NdjsonParser(timeout), strict };

@@ -1,17 +1,17 @@
-/** What an import left in the database and in the mailboxes, counted. */
+/** Counts what an import left in the database and in the mailboxes. */
 import assert from 'node:assert/strict';
 import type { Pool } from '../../../src/db/pool.ts';
 import type { Answer } from '../answers.ts';
 import { must, type Service } from '../processes/service.ts';
 import { waitFor } from '../wait.ts';
 
-/** How many users of an import there are right now. */
+/** How many users of an import exist now. */
 export async function usersOf(pool: Pool, importId: string): Promise<number> {
   const { rows } = await pool.query('select count(*)::int as n from users where import_id = $1', [importId]);
   return rows[0].n;
 }
 
-/** Rows of every table that imports write to, by table. */
+/** The number of rows in every table that imports write to. */
 export async function rowCounts(pool: Pool): Promise<Record<string, number>> {
   const tables = [
     'imports',
@@ -29,7 +29,7 @@ export async function rowCounts(pool: Pool): Promise<Record<string, number>> {
   return rows[0];
 }
 
-/** @throws AssertionError unless the counts of the result, in all and of each organization, sum to their total */
+/** @throws AssertionError unless the counts of the result, in total and of each organization, sum to their total */
 export function assertSums({ counts, orgs }: Answer['body']): void {
   for (const { total, ...states } of [counts, ...orgs.map((o: { counts: unknown }) => o.counts)]) {
     const sum = Object.values(states as Record<string, number>).reduce((a, b) => a + b, 0);
@@ -39,13 +39,13 @@ export function assertSums({ counts, orgs }: Answer['body']): void {
 
 export interface Expected {
   users: number;
-  /** How many of them are due a mail. */
+  /** How many of the users are due a mail. */
   mails?: number;
 }
 
 /**
- * Waits for the mails and asserts that every user of the import is there once, with one event and at most one mail, and
- * that items and counts say the same.
+ * Waits for the mails and asserts that every user of the import exists once, with one event and at most one mail, and
+ * that items and counts agree.
  */
 export async function assertEachOnce(service: Service, importId: string, expected: Expected): Promise<void> {
   const { users, mails = 0 } = expected;
@@ -75,7 +75,7 @@ export async function assertEachOnce(service: Service, importId: string, expecte
   assertSums(result);
 }
 
-/** The result when no mail of the import is under way any more. */
+/** The result once no mail of the import is pending any more. */
 export async function mailsSettled(service: Service, importId: string): Promise<Answer['body']> {
   await waitFor(
     async () => {
@@ -90,7 +90,7 @@ export async function mailsSettled(service: Service, importId: string): Promise<
   return (await must(service.call('GET', `/admin/v1/imports/${importId}`))).body;
 }
 
-/** How many mails came in for each address. */
+/** How many mails arrived for each address. */
 export function mailsByAddress(service: Service): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { to } of service.smtp.mails)

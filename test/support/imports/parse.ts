@@ -1,10 +1,10 @@
-/** Bodies of imports as bytes, what a parser must make of them, and every way to cut them. */
+/** Bodies of imports as bytes, the steps a parser must return for them, and every way to split them. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { DataOrgsParser } from '../../../src/imports/parse/data-orgs.ts';
 import type { Step } from '../../../src/imports/parse/step.ts';
 
-/** All steps of a body that comes in these pieces; runs of entries of one organization are put together. */
+/** All steps of a body that arrives in these chunks; runs of entries of one organization are joined. */
 export function steps(...pieces: (string | Uint8Array)[]): Step[] {
   const parser = new DataOrgsParser();
   const all = pieces.flatMap((piece) => parser.push(Buffer.from(piece)));
@@ -21,13 +21,13 @@ export function merge(all: Step[]): Step[] {
   return merged;
 }
 
-/** The stable id a body is refused with; undefined when it is taken. */
+/** The stable id of the error that refuses a body; undefined when it is accepted. */
 export function refusal(all: Step[]): string | undefined {
   const last = all.at(-1);
   return last?.type === 'error' ? last.error.id : undefined;
 }
 
-/** The refusal, which must be the same for the whole body and byte by byte. */
+/** The id of the refusal, which must be the same for the whole body and byte by byte. */
 export function refusedAs(body: string | Buffer): string | undefined {
   const id = refusal(steps(body));
   assert.equal(refusal(steps(...cutAt(Buffer.from(body), 'every byte'))), id, `byte by byte: ${body}`);
@@ -43,14 +43,14 @@ export function usersOf(all: Step[]): unknown[] {
   return all.flatMap((step) => (step.type === 'users' ? step.entries : []));
 }
 
-/** The bytes in pieces, cut at each of `at`, or after every byte. */
+/** The bytes in chunks, split at each of `at`, or after every byte. */
 export function cutAt(bytes: Uint8Array, at: number[] | 'every byte'): Uint8Array[] {
   if (at === 'every byte') return Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
   const cuts = [...new Set(at.map((n) => n % (bytes.length + 1)))].sort((a, b) => a - b);
   return [0, ...cuts].map((from, i) => bytes.subarray(from, cuts[i]));
 }
 
-/** Where a body is cut. */
+/** Where a body is split. */
 export const cuts = fc.oneof(fc.array(fc.nat(5000), { maxLength: 8 }), fc.constant('every byte' as const));
 
 const string = fc.string({ unit: 'binary', maxLength: 12 });
@@ -58,7 +58,7 @@ const json = fc.jsonValue({ maxDepth: 2, stringUnit: 'binary' });
 const inner = fc.record({ userId: string, user: json, state: json }, { requiredKeys: [] });
 const entry = fc.oneof(inner, json, fc.dictionary(string, json, { maxKeys: 3 }));
 
-/** An object with these fields in any order, and some that nobody knows. */
+/** An object with these fields in any order, and some unknown ones. */
 function shuffled(known: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrary<Record<string, unknown>> {
   const unknown = fc.dictionary(fc.constantFrom('x', '', 'Timeout', 'ids "quoted"', 'ünknown', '__proto__'), json, {
     maxKeys: 2,
@@ -82,7 +82,7 @@ const org = shuffled(
 );
 const dataOrgs = shuffled(fc.record({ orgs: fc.array(org, { maxLength: 3 }) }));
 
-/** A body of the right shape: the value, and its text in one of the ways to write it. */
+/** A valid body: the value, and its text in one of the possible spellings. */
 export const goodBody = fc
   .record({
     name: either('dataOrgs', 'data_orgs'),

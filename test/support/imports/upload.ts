@@ -1,4 +1,4 @@
-/** An upload by hand: sent piece by piece, so that somebody may die in the middle of it. */
+/** A manual upload: sent piece by piece, so that a test can kill a process in the middle of it. */
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Service } from '../processes/service.ts';
@@ -10,17 +10,17 @@ export interface UploadAnswer {
 }
 
 export interface Upload {
-  /** Resolves when the piece was handed to the kernel. */
+  /** Resolves when the piece has been passed to the kernel. */
   write(piece: string | Uint8Array): Promise<void>;
   /** Sends the last piece and waits for the answer. */
   end(piece?: string | Uint8Array): Promise<UploadAnswer>;
   /** Breaks the connection. */
   cut(): void;
-  /** Resolves when the connection is gone or the answer is here, whichever way. */
+  /** Resolves when the connection has ended or the answer has arrived. */
   over: Promise<void>;
 }
 
-/** Begins a bulk import at the API that was started last. */
+/** Starts a bulk import at the API that was started last. */
 export function startUpload(service: Service, headers: Record<string, string> = {}, query = ''): Upload {
   const client = request(`${service.url}/admin/v1/import${query}`, {
     method: 'POST',
