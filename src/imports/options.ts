@@ -23,17 +23,12 @@ export const importQuery = z.strictObject({
     .enum(['fail', 'skip', 'update'], 'must be fail, skip or update')
     .optional()
     .meta({ description: 'What happens when a user already exists. Default: `fail`.' }),
-  mails: z
-    .enum(['auto', 'none'], 'must be auto or none')
-    .optional()
-    .meta({
-      description: '`auto` sends the mails that are due; `none` holds them until `_send_mails`. Default: `auto`.',
-    }),
-  webhook: webhookUrl()
-    .optional()
-    .meta({
-      description: 'URL that receives a message when the import ends, signed with the organization’s webhook secret.',
-    }),
+  mails: z.enum(['auto', 'none'], 'must be auto or none').optional().meta({
+    description: '`auto` sends the mails that are due; `none` holds them until `_send_mails`. Default: `auto`.',
+  }),
+  webhook: webhookUrl().optional().meta({
+    description: 'URL that receives a message when the import ends, signed with the organization’s webhook secret.',
+  }),
 });
 
 export type ExistingRule = 'fail' | 'skip' | 'update';

@@ -59,7 +59,10 @@ test('a running import: pause, resume, cancel', async (t) => {
     await must(service.call('POST', `/admin/v1/imports/${importId}/_resume`, {}));
     const { code, stderr } = await muster('undo', importId);
     assert.equal(code, 1);
-    assert.match(stderr, /IMPORT_STATE_RUNNING cannot be undone\. It must be in state .+\. \(IMPORT-STATE\)\n {2}`muster status`/);
+    assert.match(
+      stderr,
+      /IMPORT_STATE_RUNNING cannot be undone\. It must be in state .+\. \(IMPORT-STATE\)\n {2}`muster status`/,
+    );
   });
 
   await t.test('cancel ends the import', async () => {

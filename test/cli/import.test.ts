@@ -246,13 +246,15 @@ scene('an overloaded service is retried after the time that it asks for', async 
     if (tries > 1) return true;
     req.resume();
     res.writeHead(429, { 'retry-after': '1', 'content-type': 'application/json' });
-    res.end(JSON.stringify({ code: 8, message: 'Too many users are waiting to be imported. Try again later.', details: [] }));
+    res.end(
+      JSON.stringify({ code: 8, message: 'Too many users are waiting to be imported. Try again later.', details: [] }),
+    );
     return false;
   });
   const args = ['import', path, '--from', 'auth0', '--org', orgId];
   const { code, stderr } = await runMuster(args, { env: { ...env, MUSTER_URL: through.url } });
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /Too many users wait.* Sending it again in 1 s/);
+  assert.match(stderr, /Too many users are waiting.* Sending it again in 1 s/);
 });
 
 scene('a refusal of the service is not retried', async (t, { muster, orgId }) => {

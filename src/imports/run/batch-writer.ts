@@ -1,5 +1,5 @@
 /**
- * Group commit: the jobs that run in this process share one SQL statement per batch and import.
+ * Group commit: the jobs that run in this process (each writes one user) share one SQL statement per batch and import.
  *
  * A batch starts as soon as a slot is free; jobs that arrive meanwhile form the next batch, so a lone job never waits.
  * After a batch of several jobs the next one waits a few milliseconds to fill, as further jobs arrive in small groups
