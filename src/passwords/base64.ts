@@ -1,14 +1,14 @@
-/** Strict base64 of hash strings: Node's own decoder skips what it does not know, which would hide a broken hash. */
+/** Strict base64 for hash strings: Node's own decoder skips unknown characters, which would hide a broken hash. */
 
 /**
- * The digest of the shortest hash we take, in bytes: the lower end of the PHC string format for Argon2. A shorter one
- * would let too many wrong passwords in.
+ * The shortest accepted digest, in bytes: the lower bound of the PHC string format for Argon2. A shorter one would
+ * accept too many wrong passwords.
  */
 export const SHORTEST_DIGEST = 12;
 
 /**
- * Bytes of base64 (RFC 4648 section 4), padded or not; undefined when it is not base64.
- * @param adapted also take `.` for `+`, as passlib's "adapted base64" writes it
+ * Decodes base64 (RFC 4648 section 4), padded or not; undefined when the text is not base64.
+ * @param adapted also accept `.` for `+`, as in passlib's "adapted base64"
  */
 export function decodeBase64(text: string, { adapted = false } = {}): Buffer | undefined {
   const standard = adapted ? text.replaceAll('.', '+') : text;
@@ -19,7 +19,7 @@ export function decodeBase64(text: string, { adapted = false } = {}): Buffer | u
   return Buffer.from(standard, 'base64');
 }
 
-/** Base64 without padding, as the PHC string format has it. */
+/** Base64 without padding, as in the PHC string format. */
 export function encodeBase64(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '');
 }

@@ -1,7 +1,7 @@
 /**
- * The hashes we make ourselves: bcrypt, and argon2id for a password longer than bcrypt can see (72 bytes of UTF-8).
+ * The hashes that Muster itself makes: bcrypt, or argon2id for passwords longer than bcrypt's 72 bytes of UTF-8.
  *
- * Everything here computes for tens of milliseconds and more: it runs in the threads.
+ * Everything here computes for tens of milliseconds or more, so it runs in the threads.
  */
 import { randomBytes } from 'node:crypto';
 import bcrypt from 'bcryptjs';
@@ -20,8 +20,9 @@ export function makeHash(password: string, cost: number): string {
 }
 
 /**
- * Whether a hash that this password verified may stay: it is what `makeHash` would choose today, or its scheme did not
- * look at all of the password, as bcrypt of a longer one; a slip of the pen in the rest must not become the password.
+ * Whether a hash that this password verified may stay: either `makeHash` would choose the same scheme and cost today,
+ * or the scheme ignored part of the password, as bcrypt does with long ones. The ignored remainder may contain a typo,
+ * which must not become part of the password.
  */
 export function isCurrent(encoded: string, password: string, cost: number): boolean {
   if (!seesAll(encoded, password)) return true;
@@ -31,14 +32,14 @@ export function isCurrent(encoded: string, password: string, cost: number): bool
   return found !== undefined && found.m === ARGON2ID.m && found.t === ARGON2ID.t && found.p === ARGON2ID.p;
 }
 
-/** Computes as long as a bcrypt verification of this cost, for nothing. */
+/** Takes as long as a bcrypt verification of this cost, and discards the result. */
 export function computeNothing(password: string, cost: number): void {
   bcrypt.hashSync(password, `$2b$${String(cost).padStart(2, '0')}$${NO_ONES_SALT}`);
 }
 
 /**
- * Verifies, and says whether the hash should be made anew. A wrong password never takes less than `computeNothing`: a
- * cheap imported scheme must not tell a known name from an unknown one.
+ * Verifies the password, and tells whether to rehash it. A wrong password never takes less time than `computeNothing`:
+ * otherwise the response time of a cheap imported scheme would reveal that the user exists.
  */
 export function verifyPassword(encoded: string, password: string, cost: number): { ok: boolean; rehash: boolean } {
   const ok = verifyHash(encoded, password);

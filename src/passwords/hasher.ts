@@ -1,9 +1,10 @@
 /**
- * Passwords are hashed and verified here, in threads and never on the event loop.
+ * Hashes and verifies passwords in threads, never on the event loop.
  *
- * Guarantee: no task is dropped by `close`; it waits for those that were asked for. Threads start with the first task
- * and end when idle; they keep no process alive. Nothing is stored: a crash in mid-hash loses only an answer, and a
- * thread that dies rejects its own task.
+ * Guarantee: `close` drops no task; it waits for all that were submitted. Threads start with the first task and end
+ * when idle; they keep no process alive.
+ *
+ * On crash: nothing is stored, so a crash during a hash loses only its result. A thread that dies rejects its own task.
  */
 import { Piscina } from 'piscina';
 
@@ -11,25 +12,24 @@ export interface Hasher {
   /** A new hash in Modular Crypt Format: bcrypt, or argon2id when the password is longer than 72 bytes of UTF-8. */
   hash(plain: string): Promise<string>;
   /**
-   * Whether the password makes the hash, and, if so, whether the hash should be replaced by `hash(plain)` because its
-   * scheme or cost is not today's. A hash that does not see all of the password stays. `ok` is false for a hash that
-   * `hashProblem` names a problem of.
+   * `ok`: the password matches the hash. `rehash`: replace the hash by `hash(plain)`, because its scheme or cost is
+   * outdated. A hash that ignores part of the password stays. `ok` is false for every hash that `hashProblem` rejects.
    */
   verify(encoded: string, plain: string): Promise<{ ok: boolean; rehash: boolean }>;
-  /** Takes as long as `verify` of a wrong password: for users that do not exist. */
+  /** Takes as long as `verify` with a wrong password: for users that do not exist. */
   verifyNothing(plain: string): Promise<void>;
-  /** Waits for the tasks under way, then ends the threads. Every later call rejects. */
+  /** Waits for the pending tasks, then ends the threads. Every later call rejects. */
   close(): Promise<void>;
 }
 
-/** `threads` at most at a time; bcrypt cost of new hashes, 4 to 16; milliseconds after which an idle thread ends. */
+/** Largest number of threads; bcrypt cost of new hashes, 4 to 16; milliseconds after which an idle thread ends. */
 export interface HasherOptions {
   threads: number;
   bcryptCost?: number;
   idleMs?: number;
 }
 
-/** Starts nothing yet: the first task starts the first thread. */
+/** Starts no thread yet: the first task does. */
 export function openHasher({ threads, bcryptCost = 10, idleMs = 30_000 }: HasherOptions): Hasher {
   const pool = new Piscina({
     filename: new URL('./thread.ts', import.meta.url).href,
@@ -37,14 +37,14 @@ export function openHasher({ threads, bcryptCost = 10, idleMs = 30_000 }: Hasher
     minThreads: 0,
     maxThreads: threads,
     idleTimeout: idleMs,
-    // Without it each finished task sends the head of the queue to its tail.
+    // Without this option, each finished task moves the head of the queue to its tail.
     stricterFIFO: true,
   });
   const underWay = new Set<Promise<unknown>>();
   let closed = false;
 
   function run<T>(name: string, task: Record<string, string>): Promise<T> {
-    if (closed) return Promise.reject(new Error('the password hasher is closed'));
+    if (closed) return Promise.reject(new Error('The password hasher is closed.'));
     const result: Promise<T> = pool.run({ ...task, cost: bcryptCost }, { name });
     const forget = () => {
       underWay.delete(result);
@@ -60,7 +60,7 @@ export function openHasher({ threads, bcryptCost = 10, idleMs = 30_000 }: Hasher
     verifyNothing: (plain) => run('nothing', { plain }),
     async close() {
       closed = true;
-      // The pool's own close() drops what waits while its first thread is still starting.
+      // The pool's own close() drops waiting tasks while its first thread is still starting.
       await Promise.allSettled(underWay);
       await pool.destroy();
     },

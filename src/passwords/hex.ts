@@ -1,6 +1,6 @@
-/** Strict hexadecimal digits of hash strings: Node's own decoder stops without a word at what it does not know. */
+/** Strict hexadecimal for hash strings: Node's own decoder silently stops at unknown characters. */
 
-/** Bytes of pairs of digits in either case; undefined when it is anything else. */
+/** Decodes pairs of hexadecimal digits in either case; undefined for any other text. */
 export function decodeHex(text: string): Buffer | undefined {
   return /^([0-9A-Fa-f]{2})*$/.test(text) ? Buffer.from(text, 'hex') : undefined;
 }

@@ -1,8 +1,10 @@
 /**
- * Every password hash that can be moved in (Modular Crypt Format), and the one question acceptance asks of it.
+ * All schemes of password hashes that can be imported (Modular Crypt Format), and the check at acceptance.
  *
- * Guarantee: what `hashProblem` lets pass, `verifyHash` can verify; a message names the scheme and numbers of it, but
- * never a salt or a hash. Nothing here touches anything outside: a crash leaves nothing behind.
+ * Guarantee: `verifyHash` can verify every hash that `hashProblem` accepts. Messages name the scheme and its numbers,
+ * but never a salt or a hash.
+ *
+ * On crash: nothing is left behind, because nothing here has side effects.
  */
 
 import { LONGEST, type Scheme } from './scheme.ts';
@@ -25,7 +27,7 @@ import { sha2CryptSchemes } from './schemes/sha2-crypt.ts';
 import { werkzeugSchemes } from './schemes/werkzeug.ts';
 import { wordpressScheme } from './schemes/wordpress.ts';
 
-/** The most common first: the first that matches is taken. */
+/** The most common schemes first: the first match counts. */
 export const SCHEMES: readonly Scheme[] = [
   bcryptScheme,
   ...argon2Schemes,
@@ -47,7 +49,7 @@ export const SCHEMES: readonly Scheme[] = [
   md5PlainScheme,
 ];
 
-/** Close relatives of what is supported: they deserve a better word than "unknown". */
+/** Unsupported relatives of supported schemes, which get a better message than "unknown". */
 const RELATIVES: Readonly<Record<string, string>> = {
   $argon2d$: 'argon2d is not supported (argon2i and argon2id are)',
   $argon2$: 'argon2 is not supported (argon2i and argon2id are)',
@@ -56,14 +58,14 @@ const RELATIVES: Readonly<Record<string, string>> = {
   $md5salted$: 'md5salted is not supported (md5salted-prefix and md5salted-suffix are)',
 };
 
-/** The most characters that a hash of any scheme may have. */
+/** The length of the longest hash of any scheme, in characters. */
 export const HASH_MAX = Math.max(...SCHEMES.map((scheme) => scheme.longest));
 
-/** Whatever begins otherwise may begin with a salt, or be a password. */
+/** Any other beginning may be part of a salt or a password, so messages never repeat it. */
 const IDENTIFIERS = [
   // Lower case, digits and hyphens as in the PHC string format, or one capital letter.
   /^\$(?:[a-z0-9-]{1,18}|[A-Z])\$/,
-  // What an LDAP directory has in braces.
+  // A scheme in braces, as in LDAP directories.
   /^\{[A-Za-z0-9._-]{1,18}\}(?=.)/,
   // Up to three words with few digits, then two fields or more, as Django and werkzeug write them.
   /^[a-z]{3,12}\d{0,3}(?:_(?:[a-z]{2,12}\d{0,3}|\d{3})){0,2}(?=(?::[^$]*)?\$[^$]*\$)/,
@@ -96,37 +98,37 @@ function unknownScheme(encoded: string): string {
   return `unknown scheme "${identifier}"`;
 }
 
-/** The scheme a hash claims, such as `argon2id` or `pbkdf2-sha256`; undefined when we know none for it. */
+/** The scheme that a hash claims, such as `argon2id` or `pbkdf2-sha256`; undefined when it is unknown. */
 export function schemeOf(encoded: string): string | undefined {
   return find(encoded)?.name;
 }
 
-/** The most characters that this hash may have; they depend on its scheme. */
+/** The largest length of this hash in characters; it depends on the scheme. */
 export function longestHash(encoded: string): number {
   return find(encoded)?.longest ?? LONGEST;
 }
 
-/** Whether all of the password counts in this hash; see `Scheme`. */
+/** Whether this hash depends on the whole password; see `Scheme`. */
 export function seesAll(encoded: string, password: string): boolean {
   return find(encoded)?.seesAll(password, encoded) ?? true;
 }
 
 /**
- * What counts of hashes call the scheme of one: its name, such as `argon2id`; of one that we do not know its identifier as it
- * stands there, such as `$argon2d$`, `{FOO}` or `foo_sha256`; `unknown` without that.
+ * The scheme's name in statistics of hashes, such as `argon2id`; for an unknown scheme its literal identifier, such as
+ * `$argon2d$`, `{FOO}` or `foo_sha256`; `unknown` when it has none.
  */
 export function schemeSeen(encoded: string): string {
   return schemeOf(encoded) ?? identifierSeen(encoded) ?? 'unknown';
 }
 
-/** As `schemeSeen` of an unknown scheme, but without the signs: `argon2d`; undefined when there is none. */
+/** The identifier of a hash without `$` signs: `argon2d`; undefined when there is none. */
 export function identifierOf(encoded: string): string | undefined {
   return identifierSeen(encoded)?.replaceAll('$', '');
 }
 
 /**
- * Why a hash (1 to 200 characters, `$fbscrypt$` 400) cannot be taken in, or undefined when it will verify later. Costs no
- * hashing; meant for a million calls in a row. Bounds: docs/passwords.md.
+ * Why a hash (1 to 200 characters, `$fbscrypt$` 400) cannot be imported, or undefined when it can be verified later.
+ * Computes no hash, so that a million calls in a row are cheap. Bounds: docs/passwords.md.
  */
 export function hashProblem(encoded: string): string | undefined {
   if (encoded === '') return 'the hash is empty';
@@ -139,8 +141,8 @@ export function hashProblem(encoded: string): string | undefined {
 }
 
 /**
- * Whether the password makes the hash; false for every hash that `hashProblem` names a problem of. Computes for up to
- * seconds: call it in a thread.
+ * Whether the password matches the hash; false for every hash that `hashProblem` rejects. May compute for seconds: call
+ * it in a thread.
  */
 export function verifyHash(encoded: string, password: string): boolean {
   const scheme = find(encoded);

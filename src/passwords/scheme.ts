@@ -1,33 +1,35 @@
 /**
- * What a password hash scheme is, and the few checks that all of them share.
+ * Defines a password hash scheme, and the checks that all schemes share.
  *
- * Guarantee: a scheme verifies only what its own check accepts; a hash outside its bounds is never computed, wherever
- * it came from.
+ * Guarantee: a scheme verifies only hashes that its own check accepts; a hash outside the bounds is never computed,
+ * wherever it comes from.
  */
 import { timingSafeEqual } from 'node:crypto';
 
-/** One way of writing and checking a password hash. All of it is synchronous; `verify` belongs in a thread. */
+/** One format of password hashes and its verification. Everything is synchronous; call `verify` in a thread. */
 export interface Scheme {
-  /** For messages and counts, such as `argon2id`. */
+  /** The name in messages and statistics, such as `argon2id`. */
   readonly name: string;
-  /** Whether the text claims to be of this scheme; the rest of it may still be wrong. */
+  /** Whether the text claims to be of this scheme; it may still be invalid. */
   matches(encoded: string): boolean;
-  /** What is wrong with it (form or bounds), or undefined. Never repeats salt or hash. */
+  /** What is wrong with the hash (form or bounds), or undefined. Never repeats salt or hash. */
   check(encoded: string): string | undefined;
-  /** Whether the password, as UTF-8, makes this hash; false for what `check` refuses. Takes up to seconds. */
+  /** Whether the password, as UTF-8, matches this hash; false for hashes that `check` rejects. May take seconds. */
   verify(encoded: string, password: string): boolean;
-  /** Whether all of the password counts. If not, the hash stays after a login: the rest may hold a slip of the pen. */
+  /**
+   * Whether the whole password counts. If not, the hash stays after a login: the ignored remainder may contain a typo.
+   */
   seesAll(password: string, encoded: string): boolean;
-  /** The most characters of a hash, as code points. */
+  /** The largest length of a hash, in code points. */
   readonly longest: number;
 }
 
-/** The most characters of a hash of nearly every scheme. */
+/** The largest length of a hash in nearly every scheme. */
 export const LONGEST = 200;
 
 /**
- * Makes a scheme of a parser and a verification.
- * @param parse the parts of the hash, or a text that says what is wrong with it
+ * Builds a scheme from a parser and a verification.
+ * @param parse returns the parts of the hash, or a text that says what is wrong with it
  */
 export function defineScheme<P extends object>(definition: {
   name: string;
@@ -61,7 +63,7 @@ export function wholeNumber(text: string | undefined): number {
 
 const LARGEST_SHOWN = 9_999_999_999;
 
-/** What is wrong with a number that must lie in [min, max], or undefined. NaN stands for what was no number. */
+/** What is wrong with a number that must be in [min, max], or undefined. NaN means that the text was not a number. */
 export function numberProblem(what: string, value: number, min: number, max: number): string | undefined {
   if (Number.isNaN(value)) return `${what} must be a whole number`;
   if (value >= min && value <= max) return undefined;
@@ -69,12 +71,12 @@ export function numberProblem(what: string, value: number, min: number, max: num
   return `${what} ${shown} is out of bounds (${min} to ${max})`;
 }
 
-/** Compares in a time that depends on the lengths alone. */
+/** Compares in constant time: the duration depends only on the lengths. */
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** As `sameBytes`, of texts. */
+/** Like `sameBytes`, for texts. */
 export function sameText(a: string, b: string): boolean {
   return sameBytes(Buffer.from(a), Buffer.from(b));
 }

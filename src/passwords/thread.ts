@@ -1,4 +1,4 @@
-/** What runs in a password thread: each export is one task that `hasher.ts` names. It blocks its thread, by design. */
+/** The tasks of a password thread: `hasher.ts` calls each export by name. A task blocks its thread by design. */
 import { computeNothing, makeHash, verifyPassword } from './current.ts';
 
 export function hash({ plain, cost }: { plain: string; cost: number }): string {

@@ -17,18 +17,18 @@ function v3({ prf = 1, rounds = 1000, salt = 16 }: Head, bytes: number): string 
 }
 
 const REFUSED: Array<[encoded: string, problem: string]> = [
-  [v3({ prf: 3 }, 48), 'the pseudo-random function is none of 0 (SHA-1), 1 (SHA-256) and 2 (SHA-512)'],
+  [v3({ prf: 3 }, 48), 'the pseudo-random function is not 0 (SHA-1), 1 (SHA-256) or 2 (SHA-512)'],
   [v3({ rounds: 0 }, 48), 'rounds 0 is out of bounds (1 to 10000000)'],
   [v3({ rounds: 10_000_001 }, 48), 'rounds 10000001 is out of bounds (1 to 10000000)'],
   [v3({ rounds: 2 ** 32 - 1 }, 48), 'rounds 4294967295 is out of bounds (1 to 10000000)'],
   [v3({ salt: 15 }, 48), 'the salt is shorter than 16 bytes'],
   [v3({ salt: 0 }, 48), 'the salt is shorter than 16 bytes'],
-  [v3({ salt: 2 ** 32 - 1 }, 48), 'it is cut: the subkey is shorter than 16 bytes'],
-  [v3({}, 31), 'it is cut: the subkey is shorter than 16 bytes'],
+  [v3({ salt: 2 ** 32 - 1 }, 48), 'it is cut off: the subkey is shorter than 16 bytes'],
+  [v3({}, 31), 'it is cut off: the subkey is shorter than 16 bytes'],
   // "Too short", of ASP.NET's own tests.
-  ['AQAAAAIAAAAyAAAAEOMwvh3+FZxqkdMBz2ekgGhwQ4A=', 'it is cut: the subkey is shorter than 16 bytes'],
-  ['AQAAAAEAACcQ', 'it is cut'],
-  ['AQAAAA', 'it is cut'],
+  ['AQAAAAIAAAAyAAAAEOMwvh3+FZxqkdMBz2ekgGhwQ4A=', 'it is cut off: the subkey is shorter than 16 bytes'],
+  ['AQAAAAEAACcQ', 'it is cut off'],
+  ['AQAAAA', 'it is cut off'],
   [`${v3({}, 48)}=`, 'it is not base64'],
   [v3({}, 48).replace('Bw', '-w'), 'it is not base64'],
   [v3({}, 160), 'the hash is longer than 200 characters'],

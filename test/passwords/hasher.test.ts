@@ -136,8 +136,8 @@ test('close waits for what was asked for, and refuses the rest', async () => {
   const asked = ['a', 'b', 'c', 'd'].map((plain) => hasher.hash(plain));
   await Promise.all([hasher.close(), hasher.close()]);
   assert.equal((await Promise.all(asked)).length, 4);
-  await assert.rejects(hasher.hash('late'), /the password hasher is closed/);
-  await assert.rejects(hasher.verifyNothing('late'), /the password hasher is closed/);
+  await assert.rejects(hasher.hash('late'), /The password hasher is closed\./);
+  await assert.rejects(hasher.verifyNothing('late'), /The password hasher is closed\./);
 });
 
 test('its threads keep no process alive and print nothing', async () => {

@@ -28,11 +28,14 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
   ['{CRYPT}_J9..K0AyUubDrfOgO4s', '{CRYPT}: DES crypt is not supported (bcrypt, $5$, $6$ and $1$ are)'],
   ['{CRYPT}$y$j9T$salt$hash', '{CRYPT}: $y$ is not supported (bcrypt, $5$, $6$ and $1$ are)'],
   [`{CRYPT}$2x$10$${B53}`, '{CRYPT}: $2x$ is not supported (bcrypt, $5$, $6$ and $1$ are)'],
-  ['{CRYPT}*', '{CRYPT}: what it holds is not supported (bcrypt, $5$, $6$ and $1$ are)'],
-  ['{CRYPT}', '{CRYPT}: what it holds is not supported (bcrypt, $5$, $6$ and $1$ are)'],
+  ['{CRYPT}*', '{CRYPT}: the hash inside is not supported (bcrypt, $5$, $6$ and $1$ are)'],
+  ['{CRYPT}', '{CRYPT}: the hash inside is not supported (bcrypt, $5$, $6$ and $1$ are)'],
   [`{CRYPT}$2b$17$${B53}`, '{CRYPT}: bcrypt: cost 17 is out of bounds (4 to 16)'],
-  ['{CRYPT}$6$salt$hash', '{CRYPT}: sha2-crypt $6$: the hash is cut or not in the alphabet of crypt(3)'],
-  [`{CRYPT}$P$9saltSALT${B53.slice(0, 22)}`, '{CRYPT}: what it holds is not supported (bcrypt, $5$, $6$ and $1$ are)'],
+  ['{CRYPT}$6$salt$hash', '{CRYPT}: sha2-crypt $6$: the hash is cut off or not in the alphabet of crypt(3)'],
+  [
+    `{CRYPT}$P$9saltSALT${B53.slice(0, 22)}`,
+    '{CRYPT}: the hash inside is not supported (bcrypt, $5$, $6$ and $1$ are)',
+  ],
 
   [`{BCRYPT}$2b$10$${B53}x`, '{BCRYPT}: bcrypt: 60 characters are expected, not 61'],
   ['{BCRYPT}$1$salt$vk1vw.z2SbLyTpnSb9HNs1', '{BCRYPT}: the hash does not begin with $2a$, $2b$ or $2y$'],

@@ -1,7 +1,7 @@
 /**
  * argon2i and argon2id (RFC 9106) in the PHC string format: `$argon2id$v=19$m=KiB,t=passes,p=lanes$salt$hash`.
  *
- * A hash made with a secret or associated data, or by version 16, cannot be verified and is refused.
+ * Hashes of version 16, or made with a secret or associated data, cannot be verified and are rejected.
  */
 import { argon2Sync } from 'node:crypto';
 import { decodeBase64, encodeBase64, SHORTEST_DIGEST } from '../base64.ts';
@@ -27,7 +27,7 @@ function costProblem({ m, t, p }: Argon2Cost): string | undefined {
   );
 }
 
-/** The cost written in a hash, or undefined; the numbers may be NaN. */
+/** The cost that a hash states, or undefined; the numbers may be NaN. */
 export function argon2Cost(encoded: string): Argon2Cost | undefined {
   const found = /^m=([^,$]*),t=([^,$]*),p=([^,$]*)$/.exec(encoded.split('$')[3] ?? '');
   if (found === null) return undefined;

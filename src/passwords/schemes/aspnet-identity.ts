@@ -1,9 +1,9 @@
 /**
- * ASP.NET Identity, as the base64 text of its database; which of two formats it is, the first byte tells.
+ * ASP.NET Identity: the base64 text in its database; the first byte tells which of two formats it is.
  *
- * Version 2: 0x00, 16 bytes of salt, 32 of PBKDF2-HMAC-SHA1 of 1000 rounds. Version 3: 0x01, then three numbers of four
- * bytes, the highest first (pseudo-random function 0 to 2, rounds, length of the salt), the salt, the subkey. After
- * PasswordHasher.cs of https://github.com/dotnet/aspnetcore, which takes no salt or subkey below 128 bits.
+ * Version 2: 0x00, 16 bytes of salt, 32 bytes of PBKDF2-HMAC-SHA1 with 1000 rounds. Version 3: 0x01, then three
+ * big-endian numbers of four bytes (pseudo-random function 0 to 2, rounds, length of the salt), the salt, the subkey.
+ * See PasswordHasher.cs in https://github.com/dotnet/aspnetcore, which accepts no salt or subkey below 128 bits.
  */
 import { pbkdf2Sync } from 'node:crypto';
 import { decodeBase64 } from '../base64.ts';
@@ -19,12 +19,12 @@ interface Parts {
 
 const V2_SUBKEY = 17;
 const V2_ROUNDS = 1000;
-/** By their numbers in version 3. */
+/** Indexed by their numbers in version 3. */
 const ALGORITHMS = ['sha1', 'sha256', 'sha512'];
 const V3_HEAD = 13;
 const SHORTEST = 16;
 
-/** 49 bytes of which the first is zero: what is cut or longer is of no scheme, as it might be anything. */
+/** 49 bytes, the first of them zero: a shorter or longer text belongs to no scheme, as it might be anything. */
 const V2_FORM = /^A[A-P][A-Za-z0-9+/]{64}(==)?$/;
 /** The bytes 01 00 00 00 and the upper half of the next one: a number below 16. */
 const V3_START = 'AQAAAA';
@@ -38,15 +38,16 @@ function parseV2(encoded: string): Parts {
 function parseV3(encoded: string): Parts | string {
   const bytes = decodeBase64(encoded);
   if (bytes === undefined) return 'it is not base64';
-  if (bytes.length < V3_HEAD) return 'it is cut';
+  if (bytes.length < V3_HEAD) return 'it is cut off';
   const algorithm = ALGORITHMS[bytes.readUInt32BE(1)];
-  if (algorithm === undefined) return 'the pseudo-random function is none of 0 (SHA-1), 1 (SHA-256) and 2 (SHA-512)';
+  if (algorithm === undefined) return 'the pseudo-random function is not 0 (SHA-1), 1 (SHA-256) or 2 (SHA-512)';
   const rounds = bytes.readUInt32BE(5);
   const problem = roundsProblem(rounds);
   if (problem !== undefined) return problem;
   const saltLength = bytes.readUInt32BE(9);
   if (saltLength < SHORTEST) return `the salt is shorter than ${SHORTEST} bytes`;
-  if (bytes.length < V3_HEAD + saltLength + SHORTEST) return `it is cut: the subkey is shorter than ${SHORTEST} bytes`;
+  if (bytes.length < V3_HEAD + saltLength + SHORTEST)
+    return `it is cut off: the subkey is shorter than ${SHORTEST} bytes`;
   const [salt, subkey] = [bytes.subarray(V3_HEAD, V3_HEAD + saltLength), bytes.subarray(V3_HEAD + saltLength)];
   return { algorithm, rounds, salt, subkey };
 }

@@ -1,8 +1,8 @@
 /**
  * bcrypt: `$2b$`, two digits of cost, `$`, 22 characters of salt, 31 of hash.
  *
- * `$2a$`, `$2b$` and `$2y$` name the same algorithm, fixed at different times in different programs. Only the first 72
- * bytes of a password count, as in every bcrypt.
+ * `$2a$`, `$2b$` and `$2y$` name the same algorithm, after fixes at different times in different programs. Only the
+ * first 72 bytes of a password count, as in every bcrypt.
  */
 import bcrypt from 'bcryptjs';
 import { defineScheme, numberProblem, sameBytes } from '../scheme.ts';
@@ -17,14 +17,14 @@ const IN_ALPHABET = Uint8Array.from({ length: 128 }, (_, code) =>
   /[./A-Za-z0-9]/.test(String.fromCharCode(code)) ? 1 : 0,
 );
 
-/** The length in UTF-8 bytes beyond which bcrypt does not see a password. */
+/** bcrypt ignores a password beyond this many bytes of UTF-8. */
 const BCRYPT_BYTES = 72;
 
 export function bcryptSeesAll(password: string): boolean {
   return Buffer.byteLength(password) <= BCRYPT_BYTES;
 }
 
-/** The cost of a hash that `matches`, or NaN. */
+/** The cost of a bcrypt hash, or NaN. */
 export function bcryptCost(encoded: string): number {
   const tens = encoded.charCodeAt(4) - 48;
   const ones = encoded.charCodeAt(5) - 48;
@@ -32,7 +32,7 @@ export function bcryptCost(encoded: string): number {
   return digits ? 10 * tens + ones : Number.NaN;
 }
 
-/** By hand, as a regular expression takes three times as long and every imported hash comes by here. */
+/** A loop, because a regular expression takes three times as long, and every imported bcrypt hash is checked here. */
 function bodyFits(encoded: string): boolean {
   for (let i = SALT_AT; i < LENGTH; i++) if (IN_ALPHABET[encoded.charCodeAt(i)] !== 1) return false;
   return true;
@@ -44,7 +44,7 @@ function parse(encoded: string): { encoded: string } | string {
   const problem = numberProblem('cost', cost, 4, 16);
   if (problem !== undefined) return problem;
   if (encoded.length !== LENGTH) return `${LENGTH} characters are expected, not ${encoded.length}`;
-  if (!bodyFits(encoded)) return 'salt and hash may hold only ./A-Za-z0-9';
+  if (!bodyFits(encoded)) return 'salt and hash may contain only ./A-Za-z0-9';
   return { encoded };
 }
 
@@ -57,7 +57,8 @@ export const bcryptScheme = defineScheme({
   parse,
   seesAll: bcryptSeesAll,
   verify({ encoded }, password) {
-    // Some old programs set the unused last bits of the salt. Comparing bytes instead of texts lets these in too.
+    // Some old programs set the unused last bits of the salt. Comparing bytes instead of texts accepts their hashes
+    // too.
     const made = bcrypt.hashSync(password, encoded.slice(0, HASH_AT));
     const [a, b] = [made, encoded].map((text) => bcrypt.decodeBase64(text.slice(HASH_AT), HASH_BYTES));
     return sameBytes(Uint8Array.from(a ?? []), Uint8Array.from(b ?? []));

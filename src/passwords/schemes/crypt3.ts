@@ -1,15 +1,15 @@
-/** What the schemes of the crypt(3) family share: their base64, and the rounds of md5-crypt and sha2-crypt. */
+/** Shared parts of the crypt(3) family: its base64, and the rounds of md5-crypt and sha2-crypt. */
 import { hash } from 'node:crypto';
 
-/** The alphabet of crypt(3); a character's place is its value. */
+/** The alphabet of crypt(3); a character's index is its value. */
 export const ALPHABET = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 export type Digest = 'md5' | 'sha256' | 'sha512';
 
 /**
- * crypt(3) base64: groups of three bytes, lowest first, as four characters, lowest six bits first; a rest of one or two
- * bytes takes two or three characters.
- * @param order which byte comes where; absent: as they are
+ * crypt(3) base64: groups of three bytes, lowest first, as four characters, lowest six bits first; one or two remaining
+ * bytes take two or three characters.
+ * @param order the order of the bytes; absent: unchanged
  */
 export function encodeCrypt64(bytes: Uint8Array, order: readonly number[] = [...bytes.keys()]): string {
   let text = '';
@@ -24,15 +24,15 @@ export function encodeCrypt64(bytes: Uint8Array, order: readonly number[] = [...
   return text;
 }
 
-/** The bytes over and over, cut at `length`. */
+/** The bytes, repeated and cut off at `length`. */
 export function repeatTo(bytes: Uint8Array, length: number): Buffer {
   return Buffer.alloc(length, bytes);
 }
 
 /**
- * The rounds of md5-crypt and sha2-crypt (SHA-crypt specification, step 21). Round i hashes the running digest, the
- * password and the salt in one of eight arrangements, by whether i is odd, a multiple of 3, a multiple of 7; each is
- * laid out once, and a round only writes the digest into its place.
+ * The rounds of md5-crypt and sha2-crypt (SHA-crypt specification, step 21). Round i hashes the current digest, the
+ * password and the salt in one of eight layouts, which depends on whether i is odd, a multiple of 3, or a multiple of
+ * 7. Each layout is built once; a round only writes the digest into its place.
  */
 export function stretch(
   algorithm: Digest,

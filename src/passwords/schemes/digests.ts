@@ -1,4 +1,4 @@
-/** The digests that may stand in the name of a salted digest or an HMAC, with their lengths in bytes. */
+/** The digests that the name of a salted digest or an HMAC may contain, with their lengths in bytes. */
 export const DIGESTS = [
   { algorithm: 'sha256', length: 32 },
   { algorithm: 'sha512', length: 64 },

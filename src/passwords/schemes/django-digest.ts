@@ -1,9 +1,9 @@
 /**
- * One digest of salt and password, in hexadecimal digits: `md5$salt$hash` and `sha1$salt$hash` of old Django. The salt is the
- * text as it stands and may be empty.
+ * One digest of salt and password in hexadecimal digits: `md5$salt$hash` and `sha1$salt$hash` of old Django versions.
+ * The salt is the literal text and may be empty.
  *
- * werkzeug before 3.0 wrote the same texts but hashed with an HMAC whose key is the salt. Nobody can tell them apart, so a
- * password is good when it makes the hash in either way.
+ * werkzeug before 3.0 wrote the same form, but hashed with an HMAC whose key is the salt. The two cannot be told apart,
+ * so a password is correct if it matches in either way.
  */
 import { createHmac, hash } from 'node:crypto';
 import { decodeHex } from '../hex.ts';

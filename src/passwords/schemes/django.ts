@@ -1,10 +1,10 @@
 /**
- * Django, as its column `password` has it: the name of a hasher, `$`, and what that hasher wrote. Salts are the text as it
- * stands. docs.djangoproject.com, "Password management in Django"; django.contrib.auth.hashers.
+ * Django's column `password`: the name of a hasher, `$`, and that hasher's output. Salts are literal text.
+ * docs.djangoproject.com, "Password management in Django"; django.contrib.auth.hashers.
  *
- * `pbkdf2_sha256$rounds$salt$hash` and `pbkdf2_sha1$…` in base64, `scrypt$N$salt$r$p$hash` in base64, `argon2$argon2id$…`,
- * `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…` (of the password's SHA-256 in hexadecimal digits); `md5$salt$hash` and
- * `sha1$salt$hash`, one digest of salt and password in hexadecimal digits, are in django-digest.ts.
+ * `pbkdf2_sha256$rounds$salt$hash` and `pbkdf2_sha1$…` in base64, `scrypt$N$salt$r$p$hash` in base64,
+ * `argon2$argon2id$…`, `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…` (of the password's SHA-256 in hexadecimal digits);
+ * `md5$salt$hash` and `sha1$salt$hash`, one digest of salt and password in hexadecimal digits, are in django-digest.ts.
  */
 import { hash, pbkdf2Sync } from 'node:crypto';
 import { decodeBase64, SHORTEST_DIGEST } from '../base64.ts';

@@ -1,4 +1,4 @@
-/** Drupal 7: `$S$`, one character of log2 rounds, 8 of salt, and the first 43 of the 86 characters of the hash. */
+/** Drupal 7: `$S$`, one character of log2 rounds, 8 of salt, and the first 43 of the hash's 86 characters. */
 
 import { defineScheme, sameText } from '../scheme.ts';
 import { parsePortable, portableHash } from './phpass.ts';

@@ -1,8 +1,9 @@
 /**
- * Firebase's modified scrypt as GoTrue writes it: `$fbscrypt$v=1,n=14,r=8,p=1,ss=separator,sk=signer key$salt$hash`, base64.
+ * Firebase's modified scrypt as GoTrue writes it: `$fbscrypt$v=1,n=14,r=8,p=1,ss=separator,sk=signer key$salt$hash`,
+ * base64.
  *
- * The hash is the project's signer key, encrypted (AES-256-CTR) with what scrypt makes of the password. `n` is Firebase's
- * mem_cost, log2 of scrypt's N; `r` its rounds. The two keys make it longer than any other hash.
+ * The hash is the project's signer key, encrypted (AES-256-CTR) with a key that scrypt derives from the password. `n`
+ * is Firebase's mem_cost, log2 of scrypt's N; `r` is its rounds. The signer key makes it longer than any other hash.
  * github.com/firebase/scrypt; github.com/supabase/auth, internal/crypto/password.go.
  */
 import { createCipheriv } from 'node:crypto';

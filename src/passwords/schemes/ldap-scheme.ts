@@ -1,7 +1,7 @@
-/** What all schemes of LDAP directories share: their name stands in braces before the hash, in any case. */
+/** Shared part of all LDAP schemes: the hash begins with their name in braces, in any case. */
 import { defineScheme, type Scheme } from '../scheme.ts';
 
-/** All functions get the hash from behind the braces on. */
+/** All functions get the part of the hash after the braces. */
 export function ldapScheme<P extends object>(definition: {
   name: string;
   parse: (body: string) => P | string;

@@ -1,8 +1,8 @@
 /**
- * Passwords of LDAP directories that are a hash of another scheme behind a name in braces: `{CRYPT}$6$salt$hash` (RFC 2307),
+ * LDAP passwords that consist of a name in braces and a hash of another scheme: `{CRYPT}$6$salt$hash` (RFC 2307),
  * `{ARGON2}$argon2id$…` (slapd-pw-argon2), `{PBKDF2-SHA256}rounds$salt$hash` (slapd-pw-pbkdf2), `{BCRYPT}$2b$…`.
  *
- * They verify, and are refused, as the hash inside is.
+ * The inner hash decides whether they are accepted and whether they match.
  */
 
 import type { Scheme } from '../scheme.ts';
@@ -21,8 +21,8 @@ interface Inside {
 const verifyInside = ({ scheme, encoded }: Inside, password: string) => scheme.verify(encoded, password);
 
 /**
- * The hash inside stands as it is and may be of several schemes, of which a message names the one it is of.
- * @param otherwise what is wrong with a hash that is of none of them
+ * The inner hash is complete and may be of several schemes; messages name the actual one.
+ * @param otherwise what is wrong with a hash of any other scheme
  */
 function wrapping(name: string, schemes: readonly Scheme[], otherwise: (body: string) => string): Scheme {
   const find = (encoded: string) => schemes.find((one) => one.matches(encoded));
@@ -40,16 +40,16 @@ function wrapping(name: string, schemes: readonly Scheme[], otherwise: (body: st
   });
 }
 
-/** DES of the traditional crypt(3), and of the extended one of BSDi. */
+/** DES hashes of the traditional crypt(3) and of BSDi's extended one. */
 const DES = /^([./0-9A-Za-z]{13}|_[./0-9A-Za-z]{19})$/;
 const IDENTIFIER = /^\$[a-z0-9]{1,6}\$/;
 
 function notOfCrypt(body: string): string {
-  const seen = DES.test(body) ? 'DES crypt' : (IDENTIFIER.exec(body)?.[0] ?? 'what it holds');
+  const seen = DES.test(body) ? 'DES crypt' : (IDENTIFIER.exec(body)?.[0] ?? 'the hash inside');
   return `${seen} is not supported (bcrypt, $5$, $6$ and $1$ are)`;
 }
 
-/** By the scheme that they are; slapd-pw-pbkdf2 writes its own name in the place of passlib's identifier. */
+/** LDAP names by scheme; slapd-pw-pbkdf2 writes its own name in place of passlib's identifier. */
 const PBKDF2_NAMES: Readonly<Record<string, readonly string[]>> = {
   'pbkdf2-sha256': ['PBKDF2-SHA256'],
   'pbkdf2-sha512': ['PBKDF2-SHA512'],

@@ -1,9 +1,9 @@
 /**
- * Passwords of LDAP directories: a scheme in braces, in any case, and what it makes of a password.
+ * LDAP passwords: a scheme in braces, in any case, followed by the hash.
  *
- * RFC 2307 section 5.3 and OpenLDAP's slapd-pw-sha2: `{SHA}`, `{MD5}`, `{SHA256}`… hold base64 of the digest; `{SSHA}`,
- * `{SMD5}`, `{SSHA256}`… that of digest(password, salt) and the salt behind it. What names another scheme is in
- * ldap-wrapped.ts.
+ * RFC 2307 section 5.3 and OpenLDAP's slapd-pw-sha2: `{SHA}`, `{MD5}`, `{SHA256}`… are followed by base64 of the
+ * digest; `{SSHA}`, `{SMD5}`, `{SSHA256}`… by base64 of digest(password, salt) and the salt. Hashes of other schemes
+ * are in ldap-wrapped.ts.
  */
 import { hash } from 'node:crypto';
 import { decodeBase64 } from '../base64.ts';

@@ -1,4 +1,4 @@
-/** md5-crypt, Poul-Henning Kamp's crypt(3) of FreeBSD 2: `$1$salt$hash`, 1000 rounds, a salt of up to 8 bytes. */
+/** md5-crypt, Poul-Henning Kamp's crypt(3) from FreeBSD 2: `$1$salt$hash`, 1000 rounds, a salt of up to 8 bytes. */
 import { hash } from 'node:crypto';
 import { defineScheme, sameText } from '../scheme.ts';
 import { encodeCrypt64, repeatTo, stretch } from './crypt3.ts';
@@ -12,7 +12,7 @@ function parse(encoded: string): { salt: string; digest: string } | string {
   const [salt, digest, ...more] = encoded.slice(PREFIX.length).split('$');
   if (salt === undefined || digest === undefined || more.length > 0) return 'the fields are not salt and hash';
   if (Buffer.byteLength(salt) > LONGEST_SALT) return `the salt is longer than ${LONGEST_SALT} bytes`;
-  if (!FORM.test(digest)) return 'the hash is cut or not in the alphabet of crypt(3)';
+  if (!FORM.test(digest)) return 'the hash is cut off or not in the alphabet of crypt(3)';
   return { salt, digest };
 }
 

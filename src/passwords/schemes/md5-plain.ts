@@ -1,4 +1,7 @@
-/** The bare MD5 of a password as 32 hexadecimal digits, in either case. It has no identifier: its form is its name. */
+/**
+ * The plain MD5 of a password: 32 hexadecimal digits in either case. It has no identifier and is recognized by its
+ * form.
+ */
 import { hash } from 'node:crypto';
 import { defineScheme, sameBytes } from '../scheme.ts';
 

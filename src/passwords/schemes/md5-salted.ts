@@ -1,7 +1,8 @@
 /**
- * One MD5 of salt and password: `$md5salted-prefix$salt$hash` has the salt before the password, `-suffix` after it.
+ * One MD5 of salt and password: in `$md5salted-prefix$salt$hash` the salt precedes the password, in `-suffix` it
+ * follows.
  *
- * The salt is the text as it stands between the signs, the hash is standard base64.
+ * The salt is the literal text between the `$` signs; the hash is standard base64.
  */
 import { hash } from 'node:crypto';
 import { decodeBase64 } from '../base64.ts';

@@ -9,7 +9,7 @@ import { defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from
 
 const MOST_ROUNDS = 10_000_000;
 
-/** What is wrong with a number of rounds, or undefined. */
+/** What is wrong with the number of rounds, or undefined. */
 export function roundsProblem(rounds: number): string | undefined {
   return numberProblem('rounds', rounds, 1, MOST_ROUNDS);
 }

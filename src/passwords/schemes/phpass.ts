@@ -1,7 +1,8 @@
 /**
- * phpass "portable" hashes of WordPress (`$P$`) and phpBB 3 (`$H$`): one character of log2 rounds, 8 of salt, 22 of hash.
+ * phpass "portable" hashes of WordPress (`$P$`) and phpBB 3 (`$H$`): one character of log2 rounds, 8 of salt, 22 of
+ * hash.
  *
- * Drupal 7 took the same algorithm over with SHA-512; its file uses what is here.
+ * Drupal 7 uses the same algorithm with SHA-512; drupal7.ts imports it from here.
  */
 import { hash } from 'node:crypto';
 import { defineScheme, numberProblem, sameText } from '../scheme.ts';
@@ -18,7 +19,7 @@ export interface PortableParts {
   digest: string;
 }
 
-/** Splits what follows the three characters of the identifier. @param form what the hash itself must look like */
+/** Splits the part after the three characters of the identifier. @param form the pattern of the hash itself */
 export function parsePortable(encoded: string, length: number, form: RegExp): PortableParts | string {
   const log2 = encoded.length > 3 ? ALPHABET.indexOf(encoded.charAt(3)) : -1;
   if (log2 < 0) return 'the character for the rounds is missing or not in the alphabet of crypt(3)';
@@ -27,7 +28,7 @@ export function parsePortable(encoded: string, length: number, form: RegExp): Po
   if (encoded.length !== length) return `${length} characters are expected, not ${encoded.length}`;
   const salt = encoded.slice(SALT_AT, HASH_AT);
   const digest = encoded.slice(HASH_AT);
-  if (!/^[./0-9A-Za-z]{8}$/.test(salt)) return 'the salt may hold only ./0-9A-Za-z';
+  if (!/^[./0-9A-Za-z]{8}$/.test(salt)) return 'the salt may contain only ./0-9A-Za-z';
   if (!form.test(digest)) return 'the hash is damaged or not in the alphabet of crypt(3)';
   return { log2, salt, digest };
 }

@@ -1,8 +1,8 @@
 /**
- * One digest of salt and password, as many systems hand it out: `$salted-sha256-prefix$salt$hash` has the salt before the
- * password, `-suffix` after it. With `r=N$` before the salt, the digest is digested N-1 times more.
+ * One digest of salt and password, as many systems export it: in `$salted-sha256-prefix$salt$hash` the salt precedes
+ * the password, in `-suffix` it follows. With `r=N$` before the salt, the digest is digested N-1 more times.
  *
- * Salt and hash are standard base64, padded or not; the salt may be empty. md5-salted.ts has a form of its own.
+ * Salt and hash are standard base64, padded or not; the salt may be empty. md5-salted.ts handles another form for MD5.
  */
 import { hash } from 'node:crypto';
 import { decodeBase64 } from '../base64.ts';

@@ -1,4 +1,4 @@
-/** scrypt (RFC 7914) as passlib writes it: `$scrypt$ln=log2(N),r=8,p=1$salt$hash`, base64. */
+/** scrypt (RFC 7914) as passlib writes it: `$scrypt$ln=log2(N),r=8,p=1$salt$hash`; salt and hash are base64. */
 import { scryptSync } from 'node:crypto';
 import { decodeBase64, SHORTEST_DIGEST } from '../base64.ts';
 import { defineScheme, numberProblem, sameBytes, wholeNumber } from '../scheme.ts';
@@ -14,7 +14,7 @@ export interface ScryptCost {
   p: number;
 }
 
-/** What is out of bounds, or undefined. @param name what a hash of the form calls `ln` */
+/** What is out of bounds, or undefined. @param name the hash format's name for `ln` */
 export function scryptCostProblem({ ln, r, p }: ScryptCost, name = 'ln'): string | undefined {
   const problem =
     numberProblem(name, ln, 1, 20) ?? numberProblem('r', r, 1, LARGEST / 256) ?? numberProblem('p', p, 1, 16);
@@ -23,12 +23,12 @@ export function scryptCostProblem({ ln, r, p }: ScryptCost, name = 'ln'): string
   if (ln >= 16 * r) return `${name} ${ln} is out of bounds for r ${r} (1 to ${16 * r - 1})`;
   const memory = 128 * 2 ** ln * r;
   if (memory > LARGEST) return `memory 128·N·r of ${Math.ceil(memory / MIB)} MiB is out of bounds (256 MiB)`;
-  // Matters for tiny N only: the lanes lie in memory side by side.
+  // Matters only for tiny N: all lanes are in memory at the same time.
   if (128 * r * p > LARGEST) return 'memory 128·r·p is out of bounds (256 MiB)';
   return undefined;
 }
 
-/** The cost of a form that writes N itself, or a text that says what is wrong with it. */
+/** The cost in a format that states N itself, or a text that says what is wrong with it. */
 export function scryptCostOfN(
   n: string | undefined,
   r: string | undefined,

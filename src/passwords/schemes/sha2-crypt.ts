@@ -1,6 +1,6 @@
 /**
  * sha2-crypt, `$5$` and `$6$`, after Drepper, "Unix crypt using SHA-256 and SHA-512" version 0.6; the step numbers
- * below are that document's. `$6$rounds=N$salt$hash`; without rounds 5000 are meant.
+ * below are that document's. `$6$rounds=N$salt$hash`; the default is 5000 rounds.
  */
 import { hash } from 'node:crypto';
 import { defineScheme, numberProblem, type Scheme, sameText, wholeNumber } from '../scheme.ts';
@@ -23,9 +23,9 @@ function parse(body: string, form: RegExp): Parts | string {
   if (problem !== undefined) return problem;
   const [salt, digest, ...more] = fields;
   if (salt === undefined || digest === undefined || more.length > 0) return 'the fields are not salt and hash';
-  // A longer salt would be cut by crypt(3), which then writes the shorter one: no crypt(3) made this hash.
+  // crypt(3) truncates a longer salt and writes the short one, so no crypt(3) made this hash.
   if (Buffer.byteLength(salt) > LONGEST_SALT) return `the salt is longer than ${LONGEST_SALT} bytes`;
-  if (!form.test(digest)) return 'the hash is cut or not in the alphabet of crypt(3)';
+  if (!form.test(digest)) return 'the hash is cut off or not in the alphabet of crypt(3)';
   return { rounds, salt, digest };
 }
 
@@ -41,7 +41,7 @@ function digestOf(algorithm: Digest, password: Buffer, salt: Buffer, rounds: num
   return stretch(algorithm, a, { password: p, salt: s, rounds }); // 21
 }
 
-/** Step 22: groups of three bytes, each made of the one before by turning it and adding one; then what is left. */
+/** Step 22: groups of three bytes, each the previous one rotated and incremented; then the remaining bytes. */
 function byteOrder(groups: number, turn: 1 | 2, rest: number[]): number[] {
   const order: number[] = [];
   let group: [number, number, number] = [0, groups, 2 * groups];
@@ -66,7 +66,7 @@ function sha2Crypt(id: string, algorithm: Digest, order: number[], form: RegExp)
   });
 }
 
-// The last character of a hash has bits to spare, which are zero: a form that says so finds damaged hashes early.
+// The unused bits of a hash's last character are zero: checking them finds damaged hashes early.
 export const sha2CryptSchemes = [
   sha2Crypt('5', 'sha256', byteOrder(10, 2, [30, 31]), /^[./0-9A-Za-z]{42}[./0-9A-D]$/),
   sha2Crypt('6', 'sha512', byteOrder(21, 1, [63]), /^[./0-9A-Za-z]{85}[./01]$/),

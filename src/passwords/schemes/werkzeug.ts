@@ -1,7 +1,7 @@
 /**
- * werkzeug, which Flask hashes with: `scrypt:N:r:p$salt$hash` and `pbkdf2:digest:rounds$salt$hash`. The salt is the text as
- * it stands, the hash is hexadecimal. Every version since 0.9 has written the rounds into the hash; without them nobody
- * could tell which were meant, as the default has changed five times. werkzeug.palletsprojects.com, werkzeug.security.
+ * werkzeug, Flask's hashing: `scrypt:N:r:p$salt$hash` and `pbkdf2:digest:rounds$salt$hash`. The salt is the literal
+ * text, the hash is hexadecimal. Every version since 0.9 has written the rounds into the hash; without them the number
+ * is unknown, because the default has changed five times. werkzeug.palletsprojects.com, werkzeug.security.
  */
 import { pbkdf2Sync } from 'node:crypto';
 import { SHORTEST_DIGEST } from '../base64.ts';

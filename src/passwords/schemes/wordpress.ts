@@ -1,15 +1,15 @@
 /**
  * WordPress 6.8 and newer: `$wp$2y$10$…` is bcrypt of base64(HMAC-SHA-384(password, key `wp-sha384`)).
  *
- * What WordPress hashes is not quite what was typed: it cuts blanks off both ends and, in all of its own forms, leaves the
- * backslashes in that it puts before quotes and backslashes of whatever a browser sends. So a password is tried in these
- * readings too, also by the older `$P$` hashes. Made from wp_hash_password() and wp_magic_quotes(), WordPress 6.8.
+ * WordPress does not hash the password exactly as typed: it trims it and, in all of its own forms, keeps the
+ * backslashes that it adds before quotes and backslashes in browser input. So these variants of a password are tried
+ * too, also for the older `$P$` hashes. See wp_hash_password() and wp_magic_quotes() in WordPress 6.8.
  */
 import { createHmac } from 'node:crypto';
 import { bcryptScheme } from './bcrypt.ts';
 import { wrappedScheme } from './wrapped.ts';
 
-/** What PHP's trim() takes off. */
+/** The characters that PHP's trim() removes. */
 const BLANKS = ' \t\n\r\0\x0B';
 
 function trimmed(password: string): string {
@@ -19,13 +19,13 @@ function trimmed(password: string): string {
   return password.slice(start, end);
 }
 
-/** What WordPress may have hashed for a password: as typed first, nothing twice. */
+/** The variants of a password that WordPress may have hashed, as typed first, without duplicates. */
 export function wordpressReadings(password: string): string[] {
   const bare = trimmed(password);
   return [...new Set([password, bare, bare.replace(/['"\\]/g, '\\$&')])];
 }
 
-/** Whether there are no blanks to cut off. */
+/** Whether trimming leaves the password unchanged. */
 export function wordpressSeesAll(password: string): boolean {
   return trimmed(password) === password;
 }

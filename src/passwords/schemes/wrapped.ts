@@ -1,11 +1,11 @@
-/** A hash of another scheme behind a prefix, made of the password itself or of something made from it. */
+/** A prefix and a hash of another scheme, made from the password itself or from a value derived from it. */
 import { defineScheme, type Scheme } from '../scheme.ts';
 
 /**
- * It verifies, and is refused, as the hash inside is.
- * @param prefix stands before the hash inside, which begins with `$`
- * @param expected what the hash inside has to be, for the message
- * @param readings what may have been hashed for a password
+ * The inner hash decides whether it is accepted and whether it matches.
+ * @param prefix precedes the inner hash, which begins with `$`
+ * @param expected what the inner hash must be, for the message
+ * @param readings the values that may have been hashed for a password
  */
 export function wrappedScheme(definition: {
   name: string;
