@@ -1,27 +1,28 @@
 /**
- * Whether a file is certainly of another system than its owner says.
+ * Detects that a file almost certainly comes from another system than the caller named.
  *
- * Guarantee: nothing is said of a file in which the named system recognizes anything of its own, nor where no other one is
- * nearly sure. Sources for anybody's files contradict nobody; where one of them is named, a system that fits is only told.
+ * Guarantee: a file is never reported when the named system recognizes any of its records, or when no other system is
+ * nearly certain. The generic sources contradict no other source; if one of them is named, a fitting system is only
+ * hinted at.
  */
 import type { ExportFile } from './read/file.ts';
 import { guessSources } from './recognize.ts';
 import type { Format, Source } from './source.ts';
 
-/** What a source says of records that are hardly anybody else's. */
+/** From this certainty on, records hardly come from any other system. */
 const CERTAIN = 0.8;
-/** They are given on purpose, to map columns by hand. */
+/** The generic sources: people name them on purpose, to map columns by hand. */
 const ANYBODYS = ['csv', 'ndjson'];
 
 export interface Contradiction {
   file: ExportFile;
-  /** Whose file it is. */
+  /** The system that the file seems to come from. */
   other?: Source | undefined;
   /** The named system has no exports of this format. */
   isOtherFormat: boolean;
 }
 
-/** What speaks against these files being of the source; nothing does when the list is empty. */
+/** Reasons why these files do not come from the source; empty when there are none. */
 export async function contradictionsTo(source: Source, files: readonly ExportFile[]): Promise<Contradiction[]> {
   const found: Contradiction[] = [];
   for (const file of files) {
@@ -35,12 +36,12 @@ export async function contradictionsTo(source: Source, files: readonly ExportFil
   return found;
 }
 
-/** Whether the source is one of those that take any file of their format. */
+/** Whether the source accepts any file of its format. */
 export function isAnybodys(source: Source): boolean {
   return ANYBODYS.includes(source.name);
 }
 
-/** A JSON file holds what a file of lines does. */
+/** A JSON file can hold the same records as an NDJSON file. */
 function hasFormat({ formats }: Source, format: Format): boolean {
   return formats.includes(format) || (format === 'json' && formats.includes('ndjson'));
 }

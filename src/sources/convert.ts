@@ -1,8 +1,10 @@
 /**
- * Export files to entries of an import's body, as a stream: users' files one after the other, joined with the hashes.
+ * Converts export files to entries of an import's body, as a stream: one user file after the other, joined with the
+ * hashes.
  *
- * Guarantee: memory does not grow with the files; the same files and options give the same entries in the same order; a
- * broken record is told with its place and is never the end of the run. A file that is broken as a whole is (FileError).
+ * Guarantee: memory does not grow with the files. The same files and options give the same entries in the same order. A
+ * broken record is reported with its position and never ends the run; a file that is broken as a whole does
+ * (FileError).
  */
 import { type Entry, toEntry } from './entry.ts';
 import { unusedHashes } from './hash-unused.ts';
@@ -18,18 +20,18 @@ export interface ConvertJob {
   source: Source;
   files: readonly FileOfSource[];
   options: ConvertOptions;
-  /** The organization of all; undefined: each user's own, as the export says. */
+  /** The organization of all users; undefined: each user's own, as the export says. */
   orgId: string | undefined;
 }
 
-/** What became of one record: an entry, or why there is none. */
+/** The result of one record: an entry, or the reason why there is none. */
 export interface Outcome {
   file: string;
   line: number;
   entry?: Entry;
-  /** What was changed or dropped on the way to the entry. */
+  /** What was changed or dropped during the conversion. */
   notes: readonly Note[];
-  /** Why the record is no user to take over. */
+  /** Why the record is not a user to import. */
   skip?: string;
   /** Why the record cannot be read. */
   problem?: string;
@@ -37,7 +39,7 @@ export interface Outcome {
 
 export interface Conversion {
   outcomes(): AsyncGenerator<Outcome[]>;
-  /** Hashes that no user of the users' files has asked for; after a run. */
+  /** After a run: the number of hashes that belong to no user in the user files. */
   unusedHashes(): number;
   close(): Promise<void>;
 }
@@ -45,8 +47,8 @@ export interface Conversion {
 const NO_NOTES: readonly Note[] = [];
 
 /**
- * Reads the hash files, if there are any; the users' files are read with each call of `outcomes`.
- * @param onRead is told how many bytes of a file were read, from time to time
+ * Reads the hash files, if there are any; each call of `outcomes` reads the user files.
+ * @param onRead is called now and then with the number of bytes read from a file
  * @throws UsageError @throws FileError
  */
 export async function openConversion(
@@ -56,7 +58,9 @@ export async function openConversion(
   const convert = job.source.converter(job.options);
   const users = job.files.filter((file) => !file.isHashes);
   if (users.length === 0) {
-    throw new UsageError('Only hashes are given: give the file of the users too, as hashes alone say nothing of them.');
+    throw new UsageError(
+      'Only a file of hashes is given: add the file of the users, which names them and their addresses.',
+    );
   }
   const hashes = await readHashes(job, onRead);
   return {
@@ -77,16 +81,15 @@ async function readHashes(
   const given = files.filter((file) => file.isHashes);
   const { hashFile } = source;
   if (given.length === 0) return undefined;
-  if (!hashFile)
-    throw new UsageError(`${source.title} has no file of hashes beside that of the users: leave --hashes out.`);
+  if (!hashFile) throw new UsageError(`${source.title} exports have no separate file of hashes: leave out --hashes.`);
   const index = await openHashIndex();
   try {
     for (const { file, layout } of given) {
       for await (const group of file.records(layout, (bytes) => onRead?.(file.name, bytes))) {
         for (const { value, line, problem } of group) {
-          // Whose hash it is cannot be told, so nobody's import could say that it is missing.
+          // Nobody can tell which user this hash belongs to, so no entry could report that its hash is missing.
           if (!isFields(value))
-            throw new FileError(`${file.name}, line ${line}: the record ${problem ?? 'is no object'}.`, line);
+            throw new FileError(`${file.name}, line ${line}: the record ${problem ?? 'is not an object'}.`, line);
           const keys = hashFile.keysOfHash(value);
           if (keys.length > 0) await index.add(keys, value);
         }
@@ -114,7 +117,7 @@ async function* outcomesOf(
   for await (const group of file.records(layout, (bytes) => onRead?.(file.name, bytes))) {
     yield group.map(({ line, value, problem }) => {
       const place = { file: file.name, line };
-      if (!isFields(value)) return { ...place, notes: NO_NOTES, problem: problem ?? 'is no object' };
+      if (!isFields(value)) return { ...place, notes: NO_NOTES, problem: problem ?? 'is not an object' };
       return { ...place, ...converted(value, source, orgId, { convert, hashes }) };
     });
   }
@@ -131,7 +134,7 @@ function converted(value: Fields, source: Source, orgId: string | undefined, { c
     const { entry, notes } = toEntry(person, orgId);
     return { entry, notes: [...notes, ...unusedHashes(record, person)] };
   } catch (error) {
-    // The stack ends before the nesting does.
+    // The record is nested deeper than the stack.
     if (error instanceof RangeError) return { notes: NO_NOTES, problem: 'is nested too deeply' };
     throw error;
   }

@@ -1,15 +1,15 @@
 /**
- * From a person to an entry of an import's body, the same way for every source: names that are missing are filled in,
- * and everything that was changed is noted.
+ * Converts a person to an entry of an import's body, the same way for every source. Fills in missing names and notes
+ * every change.
  *
- * Judges nothing: an address that is none, or a hash that will not verify, is for the service to refuse, so that it is
- * told in one place and one way.
+ * Validates nothing: the service rejects invalid addresses and hashes that cannot be verified, so that such problems
+ * are reported in one place and one form.
  */
 import { e164 } from '../fields/phone.ts';
 import { eachOnce } from './links.ts';
 import type { Note, Person, ProviderLink } from './person.ts';
 
-/** A line of an NDJSON body: contract section 4. */
+/** A line of an NDJSON body (contract, section 4). */
 export interface Entry {
   orgId: string;
   userId?: string;
@@ -40,23 +40,23 @@ export interface EntryUser {
 export const NOTES = {
   emailUnsaid: {
     id: 'EMAIL-UNSAID',
-    message: 'The export does not say whether the address is verified; it is taken as not verified, so a mail is due.',
+    message: 'The export does not say whether the address is verified; it counts as unverified, so a mail is due.',
   },
   namesMissing: {
     id: 'NAME-MISSING',
-    message: 'First or last name is missing; the display name or the user name stands in.',
+    message: 'The first or last name is missing; it is taken from the display name or the user name.',
   },
   phoneForm: {
     id: 'PHONE-NOT-E164',
-    message: 'The phone number is not in the form of E.164 (+41791234567); it is kept as it is.',
+    message: 'The phone number is not in E.164 form (+41791234567); it is kept as it is.',
   },
   language: {
     id: 'LANGUAGE-DROPPED',
-    message: 'The language is no language tag of at most 10 characters; it is dropped.',
+    message: 'The language is not a language tag of at most 10 characters; it is dropped.',
   },
 } as const satisfies Record<string, Note>;
 
-/** @param orgId the organization of all; undefined: each user's own, as the export names it */
+/** @param orgId the organization of all users; undefined: each user's own, as the export names it */
 export function toEntry(person: Person, orgId: string | undefined): { entry: Entry; notes: Note[] } {
   const notes: Note[] = [...(person.notes ?? [])];
   const user: EntryUser = {
@@ -113,12 +113,12 @@ function profileOf(person: Person, notes: Note[]): EntryUser['profile'] {
   };
 }
 
-/** Where a name is missing: out of the display name, whose last word is the last name; a single word stands for both. */
+/** Takes missing names from the display name: its last word is the last name; a single word serves as both names. */
 function namesOf(person: Person): { firstName: string; lastName: string; isFilled: boolean } {
   const { firstName, lastName } = person;
   if (firstName !== undefined && lastName !== undefined) return { firstName, lastName, isFilled: false };
   const name = whole(person);
-  // A first name that is the whole name was put there by a program that knew no other place for it.
+  // A first name that equals the whole name was put there by a program that had no other field for it.
   if (firstName !== undefined && firstName !== name) {
     const rest = name.startsWith(`${firstName} `) ? name.slice(firstName.length).trim() : '';
     return { firstName, lastName: rest || firstName, isFilled: true };
@@ -133,14 +133,14 @@ function namesOf(person: Person): { firstName: string; lastName: string; isFille
     : { firstName: name.slice(0, space).trim(), lastName: name.slice(space + 1), isFilled: true };
 }
 
-/** What a user is called as a whole: the display name, else the user name, else the local part of the address. */
+/** The user's full name: the display name, else the user name, else the local part of the address. */
 function whole(person: Person): string {
   const name = person.displayName ?? person.userName ?? person.email ?? person.phone ?? person.userId ?? '';
   if (person.displayName !== undefined) return name.trim();
   return name.includes('@') ? name.slice(0, name.indexOf('@')) || name : name;
 }
 
-// RFC 3066, and the underscore that POSIX locales have in place of the hyphen.
+// RFC 3066, and the underscore that POSIX locales use in place of the hyphen.
 const LANGUAGE = /^[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8})*$/;
 
 function languageOf(language: string | undefined, notes: Note[]): string | undefined {

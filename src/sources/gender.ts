@@ -1,7 +1,9 @@
-/** Gender as OpenID Connect's claim has it (Core 1.0 section 5.1): free text, of which two words are foreseen. */
+/**
+ * Reads OpenID Connect's `gender` claim (Core 1.0 section 5.1): free text, for which the standard defines two values.
+ */
 import type { Person } from './person.ts';
 
-/** What is neither of the two words is left out. */
+/** Any other text gives undefined. */
 export function genderOf(text: string | undefined): Person['gender'] {
   const word = text?.toLowerCase();
   if (word === 'female') return 'GENDER_FEMALE';

@@ -1,7 +1,7 @@
 /**
  * Finds every password hash in a record, however deep, also in cells that hold JSON as text.
  *
- * Guarantee: looks at each value once; places are told by the names of fields, never by what stands in them.
+ * Guarantee: visits each value once. Names a place by its field names, never by the values in them.
  */
 import { hashProblem } from '../passwords/registry.ts';
 import { hashAt, isOfPassword, namedHash } from './hash-like.ts';
@@ -18,13 +18,13 @@ export interface FoundHash {
 }
 
 const ELEMENT = '[]';
-/** What names a scheme beside its hash: `password-bcrypt`, `SHA-512`. */
+/** Names of schemes in a sibling field of the hash: `password-bcrypt`, `SHA-512`. */
 const SCHEME_NAME = /sha|md5|pbkdf|crypt|argon|phpass|hash/i;
 const LONGEST_NAME = 40;
-/** What is in every text of JSON that holds a hash. */
+/** Every JSON text that holds a hash matches this. */
 const MENTION = /\$|pass|pwd|hash|credential/i;
 
-/** In the order of the record. */
+/** The hashes of a record, in its order. */
 export function hashesIn(record: Fields): FoundHash[] {
   const search = new Search();
   search.look(record, NO_FIELDS);
@@ -35,10 +35,10 @@ const NO_FIELDS: Fields = {};
 
 class Search {
   readonly found: FoundHash[] = [];
-  /** Where we are. */
+  /** The current position. */
   private readonly path: string[] = [];
 
-  /** @param around the object that the value stands in */
+  /** @param around the object that holds the value */
   look(value: unknown, around: Fields): void {
     if (typeof value === 'string') this.lookAtText(value, around);
     else if (Array.isArray(value)) {
@@ -70,18 +70,23 @@ function isSchemeName(value: unknown): boolean {
   return typeof value === 'string' && value.length <= LONGEST_NAME && !value.includes('$') && SCHEME_NAME.test(value);
 }
 
-/** What people call the place: `password.value`, `credentials[].hash`. Keys that are data and no names are `*`. */
+/**
+ * The place as people write it: `password.value`, `credentials[].hash`. A key that is data, not a name, becomes `*`.
+ */
 export function placeOf({ path }: FoundHash): string {
   const shown = path.map((name) => (name === ELEMENT || /^[a-z_][\w .:-]{0,39}$/i.test(name) ? name : '*'));
   return shown.join('.').replaceAll(`.${ELEMENT}`, ELEMENT);
 }
 
-/** Names that say that a hash is not, or no longer, the one to log in with. */
+/** Field names which say that a hash is not, or no longer, the one for logging in. */
 const NOT_CURRENT =
   /old|prev|hist|legacy|former|last|temp|backup|archiv|reset|token|recover|(?:^|_)pin(?:_|$)|question|answer|secret|api|code|otp|device|key/i;
 const OF_THE_LOGIN = /^(?:hash|bcrypt|digest|pw_?hash)$/i;
 
-/** The one hash of a record that is clearly its user's password and can be verified; undefined when there is none, or several. */
+/**
+ * The one hash of a record that is clearly the user's password and can be verified; undefined if there is none or
+ * several.
+ */
 export function passwordHashIn(record: Fields): FoundHash | undefined {
   const usable = hashesIn(record).filter(({ text, path }) => {
     const isLogin = isOfPassword(path) || path.some((name) => OF_THE_LOGIN.test(name));

@@ -1,12 +1,12 @@
 /**
- * The texts in which hashes are sent, made of the parts that exports hold: digest, salt, rounds, each in an encoding of
- * its own. Forms: docs/passwords.md.
+ * Builds the text form of a hash from the parts that exports hold: digest, salt and rounds, each in its own encoding.
+ * Forms: docs/passwords.md.
  *
- * Never throws, and judges nothing but encodings: bounds are the service's to refuse.
+ * Never throws, and checks nothing but encodings: the service enforces the bounds.
  */
 import type { Note } from './person.ts';
 
-/** A hash and what its owner should know of it; no hash when the export holds none. */
+/** A hash and the notes about it; no hash when the export holds none. */
 export interface HashText {
   hash?: string;
   notes?: Note[];
@@ -17,16 +17,19 @@ export type Encoding = 'base64' | 'hex' | 'utf8';
 export const HASH_UNSUPPORTED: Note = {
   id: 'HASH-UNSUPPORTED',
   message:
-    'The password hash is of a form that cannot be verified here; the user will be refused, and its scheme named.',
+    'The password hash has a form that cannot be verified here; the service will reject the user and name the scheme.',
 };
 
 export const SECOND_FACTOR_LOST: Note = {
   id: 'SECOND-FACTOR-LOST',
   message:
-    'The user has a second factor that the export holds no secret of, or that has no counterpart; it is dropped.',
+    'The user has a second factor whose secret is not in the export, or which has no counterpart here; it is dropped.',
 };
 
-/** The bytes of an encoded text, base64 also in the alphabet of URLs; undefined when it is not so encoded. */
+/**
+ * The bytes of an encoded text; base64 may use the URL-safe alphabet. Undefined when the text is not valid in the
+ * encoding.
+ */
 export function bytesOf(text: string, encoding: Encoding): Buffer | undefined {
   if (encoding === 'utf8') return Buffer.from(text);
   const isHex = encoding === 'hex';
@@ -63,15 +66,15 @@ export function scryptText(cost: { ln: number; r: number; p: number }, salt: Uin
   return `$scrypt$ln=${cost.ln},r=${cost.r},p=${cost.p}$${base64(salt)}$${base64(digest)}`;
 }
 
-/** Words, numbers and hyphens as names of schemes have them: `argon2id`, `hmac-sha256-utf16-b64`, `sha-512`. */
+/** The words, numbers and hyphens of a scheme's name: `argon2id`, `hmac-sha256-utf16-b64`, `sha-512`. */
 const SCHEME_NAME = /^[a-z]+[0-9]*[a-z]*(?:-[a-z0-9]+)*$/;
 const LONGEST_NAME = 40;
-/** Of a name in a message: what the service reads as one. */
+/** Longest name in a message: the service reads no longer text as a name. */
 const LONGEST_SHOWN = 18;
 
 /**
- * A text that holds nothing but the name of a scheme, so that just this user is refused, and told for what.
- * @param name anything; what is no name of a scheme, as it may be part of a hash, is not repeated
+ * A text that holds only the name of a scheme, so that the service rejects this user alone and names the reason.
+ * @param name any text; one that is not a scheme's name is not repeated, as it may be part of a hash
  */
 export function unsupported(name: string): HashText {
   const tidy = name.toLowerCase().replaceAll('_', '-');

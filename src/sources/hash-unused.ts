@@ -1,8 +1,8 @@
 /**
- * Notes for the password hashes of a record that its user does not get: nobody should find out by users who cannot log in.
+ * Notes the password hashes of a record that are not imported: the first sign must not be users who cannot log in.
  *
- * A source may write a hash in another form than the export (`$pbkdf2…` out of its parts): what it took is told by the
- * text that both have in common, or else is the first one under a password's name.
+ * A source may write a hash in another form than the export (`$pbkdf2…` built from its parts). The hash it used is the
+ * one that shares its last characters with the result, or else the first one in a password field.
  */
 import { isOfPassword } from './hash-like.ts';
 import { type FoundHash, hashesIn, placeOf } from './hash-search.ts';
@@ -10,16 +10,16 @@ import type { Note, Person } from './person.ts';
 import type { Fields } from './source.ts';
 
 export const HASH_NOT_USED = 'HASH-NOT-USED';
-/** So many last characters are no coincidence. */
+/** This many equal last characters are no coincidence. */
 const TAIL = 16;
 
-/** One note for each value that is not used, without the value. */
+/** One note for each unused hash, without its value. */
 export function unusedHashes(record: Fields, person: Person): Note[] {
   const found = hashesIn(record);
   if (found.length === 0) return [];
   return withoutUsed(found, person).map((hash) => ({
     id: HASH_NOT_USED,
-    message: `What looks like a password hash (${hash.scheme}) at ${placeOf(hash)} is not used.`,
+    message: `A value that looks like a password hash (${hash.scheme}) at ${placeOf(hash)} is not used.`,
   }));
 }
 

@@ -1,8 +1,9 @@
 /**
- * The hashes of one file, to be found by the users of another: for millions of them in bounded memory.
+ * Index of the hashes of one file, looked up for the users of another: holds millions of them in bounded memory.
  *
- * The records lie in a temporary file that has no name any more, of its owner alone and gone with us; in memory are only
- * a fingerprint of each key and where its record is: some 40 bytes a key. Of a key that comes twice the later one counts.
+ * The records are in an unlinked temporary file that only its owner can read and that disappears with the process.
+ * Memory holds only each key's fingerprint and the position of its record: some 40 bytes per key. If a key is repeated,
+ * the last record wins.
  */
 import { readSync } from 'node:fs';
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
@@ -12,17 +13,17 @@ import type { Fields } from './source.ts';
 
 const FLUSH_BYTES = 2 ** 20;
 const FIRST_SLOTS = 2 ** 12;
-/** Slots in use, at most, of those there are. */
+/** The largest share of slots in use. */
 const FULL = 0.5;
 
 export interface HashIndex {
-  /** @param keys under any of which the record is to be found; the first one stands for it */
+  /** @param keys each of them finds the record; the first one identifies it */
   add(keys: readonly string[], record: Fields): Promise<void>;
-  /** To be called once, before anything is looked up. */
+  /** Call it once, before the first `find`. */
   finish(): Promise<void>;
-  /** The record of the first key that has one; it counts as taken. */
+  /** The record of the first key that has one; the record then counts as used. */
   find(keys: readonly string[]): Fields | undefined;
-  /** Records in the index, and those of them that nobody has asked for. */
+  /** Number of records in the index, and of those that were never looked up. */
   count(): { records: number; unused: number };
   close(): Promise<void>;
 }
@@ -48,7 +49,7 @@ export async function openHashIndex(): Promise<HashIndex> {
       const bytes = Buffer.from(JSON.stringify([keys, record]));
       for (const [i, key] of keys.entries()) {
         if (keyCount >= slots.low.length * FULL) slots = grown(slots);
-        // Two keys with one fingerprint are one in 2^64; the record's own keys are compared when it is found.
+        // Two keys share a fingerprint with a chance of 1 in 2^64; `find` compares the record's own keys.
         const isNew = put(slots, fingerprint(key), size, bytes.length);
         if (isNew) keyCount++;
         if (isNew && i === 0) records++;
@@ -87,7 +88,7 @@ async function namelessFile(): Promise<FileHandle> {
 
 function read(file: FileHandle, offset: number, length: number): [keys: string[], record: Fields] {
   const bytes = Buffer.allocUnsafe(length);
-  // One small read at a time, mostly from the system's cache: a promise for each would cost more than the read.
+  // Each read is small and mostly served from the system's cache: a promise would cost more than the read.
   readSync(file.fd, bytes, 0, length, offset);
   return JSON.parse(bytes.toString('utf8')) as [string[], Fields];
 }
@@ -121,7 +122,7 @@ function grown(old: Slots): Slots {
   return slots;
 }
 
-/** Answers whether the key is new. */
+/** Returns whether the key is new. */
 function put(slots: Slots, print: Fingerprint, offset: number, length: number): boolean {
   const slot = slotOf(slots, print);
   const isNew = slots.length[slot] === 0;

@@ -1,7 +1,7 @@
-/** Links of a user to outside providers, each once: the service refuses a user who has one twice. */
+/** Removes repeated links to identity providers: the service rejects a user with the same link twice. */
 import type { ProviderLink } from './person.ts';
 
-/** Of the same account at the same provider the first stays. */
+/** Keeps the first link to the same account at the same provider. */
 export function eachOnce(links: readonly ProviderLink[]): ProviderLink[] {
   const keyOf = ({ provider, externalUserId }: ProviderLink) => JSON.stringify([provider, externalUserId]);
   return [...new Map(links.toReversed().map((link) => [keyOf(link), link])).values()].reverse();

@@ -1,17 +1,17 @@
 /**
- * What a converter says of one user in plain words, whatever system it came from. `entry.ts` makes an import's entry of it.
+ * One user in a form that is independent of the source system. `entry.ts` makes an entry of an import from it.
  */
 
-/** What the export does not hold stays out; `entry.ts` fills in names and nothing else. */
+/** Fields that the export does not hold are absent; `entry.ts` fills in names and nothing else. */
 export interface Person {
-  /** The user's organization, where the export says so; `--org` goes before it. */
+  /** The user's organization, where the export names it; `--org` takes precedence. */
   orgId?: string | undefined;
-  /** As it is in the other system, `|` and all. */
+  /** As in the other system, including characters such as `|`. */
   userId?: string | undefined;
-  /** Absent: the address. */
+  /** Absent: the email address is used. */
   userName?: string | undefined;
   email?: string | undefined;
-  /** Absent when the export does not say: taken as not verified, with the note `EMAIL-UNSAID`. */
+  /** Absent when the export does not say: counts as unverified, with the note `EMAIL-UNSAID`. */
   emailVerified?: boolean | undefined;
   firstName?: string | undefined;
   lastName?: string | undefined;
@@ -31,14 +31,14 @@ export interface Person {
   passwordChangeRequired?: boolean | undefined;
   /** Secret of a second factor: base32 or an otpauth://totp/ address. */
   totp?: string | undefined;
-  /** Texts and bytes are kept as they are, everything else as JSON; what is undefined, null or '' is left out. */
+  /** Texts and bytes are kept as they are, everything else as JSON; undefined, null and '' are left out. */
   metadata?: Record<string, unknown> | undefined;
   links?: ProviderLink[] | undefined;
-  /** What its owner should know of this user, apart from what `entry.ts` notes by itself. */
+  /** What the person who converts should know about this user, in addition to the notes of `entry.ts`. */
   notes?: Note[] | undefined;
 }
 
-/** The user at an outside identity provider. */
+/** The user's account at an external identity provider. */
 export interface ProviderLink {
   /** The provider's name in the other system, such as `google-oauth2`. */
   provider: string;
@@ -48,14 +48,14 @@ export interface ProviderLink {
 
 /** Something that was changed or dropped. */
 export interface Note {
-  /** Stable, in capitals: `PHONE-NOT-E164`. Notes are counted by it. */
+  /** Stable, in capitals: `PHONE-NOT-E164`. Notes are counted by id. */
   id: string;
   /** One sentence that is the same for every user with this id; no personal data. */
   message: string;
 }
 
-/** A record of the export that is no user to take over, such as one that was deleted. */
+/** A record of the export that is not a user to import, such as a deleted one. */
 export interface Skipped {
-  /** One sentence, the same for all that are skipped for this reason. */
+  /** One sentence, the same for all records that are skipped for this reason. */
   skip: string;
 }

@@ -1,5 +1,5 @@
 /**
- * Which system a file comes from, and how its records are to be found in it. A guess, for the caller to show.
+ * Guesses which system a file comes from, and where its records are. The caller shows the guess.
  */
 import { type ExportFile, readerOf } from './read/file.ts';
 import { FileError } from './read/records.ts';
@@ -8,14 +8,14 @@ import type { Fields, Format, JsonPath, Source } from './source.ts';
 import { isDumpOfTables, isOfOtherTable, ROWS } from './tables.ts';
 import { isFields } from './values.ts';
 
-/** Under these names programs put lists of users, where a source says nothing of its own. */
+/** Common names for lists of users, where a source defines no paths of its own. */
 const LISTS: readonly JsonPath[] = [
   ['users', '*'],
   ['data', '*'],
   ['results', '*'],
 ];
 
-/** So many records of the beginning are looked at. */
+/** How many of the first records are examined. */
 const LOOK_AT = 20;
 
 export interface Layout {
@@ -29,17 +29,17 @@ export interface Guess {
   certainty: number;
 }
 
-/** What is known of a file as one of a source. */
+/** A file, read as one of a source's files. */
 export interface FileOfSource {
   file: ExportFile;
   layout: Layout;
   /** It holds hashes for the users of another file. */
   isHashes: boolean;
-  /** The first record, to show what is taken of it. */
+  /** The first record, to show how it is converted. */
   first: Fields | undefined;
 }
 
-/** The sources whose file it may be, the likeliest first; none when nobody knows it. */
+/** The sources that the file may come from, the likeliest first; empty when no source recognizes it. */
 export async function guessSources(file: ExportFile, sources: readonly Source[] = SOURCES): Promise<Guess[]> {
   const guesses: Guess[] = [];
   for (const source of sources) {
@@ -71,21 +71,23 @@ export async function asFileOf(source: Source, file: ExportFile): Promise<FileOf
   return { file, layout, isHashes: first !== undefined && source.hashFile?.recognizes(first) === true, first };
 }
 
-/** Where the records of a JSON file are: at the source's own paths, or in a list, or else each document is one. */
+/**
+ * Where the records of a JSON file are: at the source's own paths, or in a list; otherwise each document is a record.
+ */
 async function layoutOf(file: ExportFile, source: Source): Promise<Layout> {
   if (file.format !== 'json') return { paths: [], columns: columnsOf(file, source) };
   if (isDumpOfTables(file.head.toString('latin1', 0, 1000))) return at([ROWS]);
   const { jsonPaths = LISTS } = source;
   const certainty = (paths: readonly JsonPath[]) => certaintyAt(file, source, at(paths));
   const has = async (paths: readonly JsonPath[]) => (await firstValues(file, at(paths))).length > 0;
-  // A list of documents that hold users is no list of users, but a user may have a list of such a name.
+  // Each document may hold a list of users; but a single user may also have a list of such a name.
   if (await has(jsonPaths)) return at((await certainty([[]])) > (await certainty(jsonPaths)) ? [[]] : jsonPaths);
   if (startsAs('[', file)) {
-    // Answers of an API, page after page, as `jq -s` puts them into a list.
+    // The pages of an API, collected into a list by `jq -s`.
     const pages = jsonPaths.map((path) => ['*', ...path]);
     return at((await certainty(pages)) > (await certainty([['*']])) ? pages : [['*']]);
   }
-  // An empty list of users is no user, and not a document that is one.
+  // A document with an empty list of users is not itself a user.
   const lists = (source.jsonPaths ?? []).filter((path) => path.at(-1) === '*').map((path) => path.slice(0, -1));
   const isDocument = file.isWhole && !(await has(lists));
   return at(isDocument ? [[]] : jsonPaths);
@@ -99,7 +101,7 @@ function startsAs(sign: string, { head }: ExportFile): boolean {
   return head.toString('latin1', 0, 1000).trimStart().startsWith(sign);
 }
 
-/** A file whose first row is data and not names. */
+/** The column names of a file whose first row is data, not names. */
 function columnsOf(file: ExportFile, source: Source): readonly string[] | undefined {
   if (file.format !== 'csv' || !source.csvColumns) return undefined;
   const first = file.head.toString('utf8').split('\n', 1)[0] ?? '';
@@ -112,7 +114,7 @@ async function firstRecords(file: ExportFile, layout: Layout): Promise<Fields[]>
 
 async function firstValues(file: ExportFile, { paths, columns }: Layout): Promise<unknown[]> {
   const read = readerOf(file.format, paths, { delimiter: file.delimiter, columns, isSample: true });
-  // Rows of other tables may stand before those of the users.
+  // Rows of other tables may precede those of the users.
   const most = paths[0] === ROWS ? Number.POSITIVE_INFINITY : LOOK_AT;
   const values: unknown[] = [];
   try {

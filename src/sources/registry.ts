@@ -1,4 +1,4 @@
-/** Every system whose export is understood. A new one: its file, one line here, a fixture, a page in docs/sources/. */
+/** All supported source systems. A new one needs its file, one line here, a fixture, and a page in docs/sources/. */
 
 import type { Source } from './source.ts';
 import { aspnet } from './systems/aspnet/aspnet.ts';

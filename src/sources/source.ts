@@ -1,7 +1,7 @@
 /**
- * What one system's export is: how its files are laid out, how they are recognized, and what becomes of a record.
+ * The definition of one system's export: how its files are laid out, recognized and converted.
  *
- * A source reads no files: the readers of `read/` give it records. It never throws for what a record holds.
+ * A source reads no files: it gets records from the readers in `read/`. It never throws because of a record's content.
  */
 import type { Person, Skipped } from './person.ts';
 
@@ -11,52 +11,56 @@ export type Fields = Record<string, unknown>;
 export type Format = 'json' | 'ndjson' | 'csv' | 'ldif';
 
 export interface ConvertOptions {
-  /** Text of the file given with `--hash-config`: what the hashes of all users have in common, such as a signer key. */
+  /** Text of the `--hash-config` file: what the hashes of all users have in common, such as a signer key. */
   hashConfig?: string | undefined;
   /** Field of `Person` (or `metadata.x`) by column or path, given with `--map`. */
   map?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Where the users stand in a JSON document: names of properties, `*` for every element; `['users', '*']`. */
+/** Where the users are in a JSON document: names of properties, `*` for every element; `['users', '*']`. */
 export type JsonPath = readonly string[];
 
-/** The second file, of hashes, that some systems give beside that of the users. */
+/** The separate file of hashes that some systems export in addition to the users. */
 export interface HashFile {
-  /** Whether a record is one of this file and not of the users' file. */
+  /** Whether a record comes from this file and not from the user file. */
   recognizes(record: Fields): boolean;
-  /** What a record of the hash file and its user may have in common: an id, an address. None: it belongs to nobody. */
+  /** What a record of the hash file and its user may share: an id, an address. Empty: it belongs to no user. */
   keysOfHash(hashRecord: Fields): string[];
-  /** The keys under which a user's hash may stand, the best first. */
+  /** The keys under which a user's hash may be found, the best first. */
   keysOfUser(user: Fields): string[];
-  /** Puts the hash into the user's record, for `convert` to find; or not, when on a closer look it is another's. */
+  /**
+   * Adds the hash to the user's record, where `convert` finds it; or not, if a closer check shows another user's hash.
+   */
   join(user: Fields, hashRecord: Fields): Fields;
 }
 
-/** What converts; made anew for each run, as options may be parsed once. */
+/** Converts one record. Created for each run, so that options are parsed once. */
 export type Convert = (record: Fields) => Person | Skipped;
 
 export interface Source {
-  /** As in `--from`: lower case. */
+  /** The value for `--from`: lower case. */
   readonly name: string;
-  /** As people write it. */
+  /** The system's name as people write it. */
   readonly title: string;
   readonly formats: readonly Format[];
-  /** For JSON files; of lines and lists of users nothing need be said, nor of `users`, `data` and `results` around a list. */
+  /** For JSON files. Not needed for lines, lists of users, or a list under `users`, `data` or `results`. */
   readonly jsonPaths?: readonly JsonPath[];
   /** Names of the columns of CSV files that come without a header. */
   readonly csvColumns?: readonly string[];
-  /** How sure this source is that the record is one of its users: 0 (no) to 1 (nobody else's looks like this). */
+  /**
+   * How certain it is that the record is a user of this source: 0 (not at all) to 1 (no other system's look like this).
+   */
   recognizes(record: Fields, format: Format): number;
   readonly hashFile?: HashFile;
-  /** What `--hash-config` must hold, where it is needed. */
+  /** What `--hash-config` must contain, where it is needed. */
   readonly hashConfig?: string;
-  /** What is taken for what in files like this one, as lines to show before anything is done. */
+  /** Lines that explain how fields of a file like this one are mapped, shown before the conversion. */
   explain?(record: Fields, options: ConvertOptions): string[];
-  /** @throws UsageError when the options are wrong, and then only */
+  /** @throws UsageError only when the options are wrong */
   converter(options: ConvertOptions): Convert;
 }
 
-/** The caller gave options or files that do not fit; the message says what is wrong. */
+/** The options or files do not fit; the message says what is wrong. */
 export class UsageError extends Error {
   override readonly name: string = 'UsageError';
 }

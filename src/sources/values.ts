@@ -1,5 +1,5 @@
 /**
- * Reading values out of records that anybody may have written: of the wrong type they are as if they were absent.
+ * Reads values from untrusted records: a value of the wrong type counts as absent.
  */
 import type { Fields } from './source.ts';
 
@@ -19,7 +19,7 @@ export function objectsAt(record: Fields, key: string): Fields[] {
   return Array.isArray(value) ? value.filter(isFields) : [];
 }
 
-/** The text at a key without spaces around it; a number becomes its digits; empty is absent. */
+/** The trimmed text at a key; a number becomes its digits; empty text counts as absent. */
 export function textAt(record: Fields, key: string): string | undefined {
   const value = Object.hasOwn(record, key) ? record[key] : undefined;
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
@@ -28,7 +28,7 @@ export function textAt(record: Fields, key: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** True and false, also as CSV writes them: `true`, `TRUE`, `t`, `1`, `yes` and their opposites. */
+/** The boolean at a key, also in its CSV forms: `true`, `TRUE`, `t`, `1`, `yes` and their opposites. */
 export function boolAt(record: Fields, key: string): boolean | undefined {
   const value = Object.hasOwn(record, key) ? record[key] : undefined;
   if (typeof value === 'boolean') return value;
@@ -38,13 +38,13 @@ export function boolAt(record: Fields, key: string): boolean | undefined {
   return ['false', 'f', '0', 'no', 'n'].includes(text) ? false : undefined;
 }
 
-/** The whole number at a key, also written as text. */
+/** The integer at a key, also if written as text. */
 export function numberAt(record: Fields, key: string): number | undefined {
   const text = textAt(record, key);
   return text !== undefined && /^-?[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The object at a key, also where it stands there as JSON text, as exports of databases have it. */
+/** The object at a key, also if it is JSON text there, as in exports of databases. */
 export function jsonAt(record: Fields, key: string): Fields {
   const value = Object.hasOwn(record, key) ? record[key] : undefined;
   if (isFields(value)) return value;
@@ -52,7 +52,7 @@ export function jsonAt(record: Fields, key: string): Fields {
   return isFields(parsed) ? parsed : {};
 }
 
-/** The value of a JSON text; undefined when it is none. */
+/** The value of a JSON text; undefined when it is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -53,7 +53,7 @@ test('convert: a line over the limit is an error with the line number', async (t
   for (const from of [['--from', 'auth0'], []]) {
     const { code, stderr, written } = await convertedTo(t, [path as string, ...from]);
     assert.equal(code, 2);
-    assert.match(stderr, /users\.ndjson, line 1: A text is longer than 8388608 bytes\./);
+    assert.match(stderr, /users\.ndjson, line 1: A string is longer than 8388608 bytes\./);
     assert.equal(written, undefined);
   }
 });
@@ -180,7 +180,7 @@ test('convert: a file of hashes for a system that has none is refused, not ignor
   const [users, hashes] = [fixture('keycloak/acme-users-0.json'), fixture('auth0/passwords.ndjson')];
   const { code, stderr, written } = await convertedTo(t, [users, '--hashes', hashes, '--from', 'keycloak']);
   assert.deepEqual([code, written], [2, undefined]);
-  assert.match(stderr, /Keycloak has no file of hashes beside that of the users: leave --hashes out\./);
+  assert.match(stderr, /Keycloak exports have no separate file of hashes: leave out --hashes\./);
 });
 
 test('convert: on a terminal, a file of another system needs confirmation', async (t) => {

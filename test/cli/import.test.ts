@@ -88,7 +88,7 @@ scene(
       /^ +1 {2}to verify an address$/m,
       /^ +2 {2}to set a password$/m,
       /^ +1 {2}The export does not say whether the address is verified.*line 2\)$/m,
-      /^ +1 {2}The phone number is not in the form of E\.164.*line 8\)$/m,
+      /^ +1 {2}The phone number is not in E\.164 form.*line 8\)$/m,
     ]) {
       assert.match(stderr, pattern);
     }
@@ -129,7 +129,7 @@ scene(
     const refused = await muster(args);
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /The record is not valid JSON\. \(.*line 2\)/);
-    assert.match(refused.stderr, /The record is no object\. \(.*line 4\)/);
+    assert.match(refused.stderr, /The record is not an object\. \(.*line 4\)/);
     assert.match(refused.stderr, /2 records cannot be read, so nothing was sent/);
     assert.equal(await imports(), 0);
     const { code } = await muster([...args, '--skip-broken', '--watch']);

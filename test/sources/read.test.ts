@@ -129,7 +129,7 @@ test('LDIF: folded lines, base64, options, comments; changes and outside values 
       },
     },
     { line: 12, value: undefined, problem: 'is a change, not an entry' },
-    { line: 16, value: undefined, problem: 'has a value that stands in another file' },
+    { line: 16, value: undefined, problem: 'has a value in another file' },
     { line: 19, value: { dn: 'uid=d', uid: ['d'] } },
   ]);
 });
@@ -232,7 +232,7 @@ async function refusal(t: TestContext, bytes: Buffer | undefined, options?: File
 test('what cannot be read is said in a sentence', async (t) => {
   assert.equal(await refusal(t, undefined), 'F cannot be read: there is no such file.');
   const long = gzipSync(Buffer.from(JSON.stringify(Array.from({ length: 1000 }, (_, i) => ({ i })))));
-  assert.equal(await refusal(t, long.subarray(0, -20)), 'F cannot be read: its gzip data end in the middle.');
+  assert.equal(await refusal(t, long.subarray(0, -20)), 'F cannot be read: its gzip data is cut off.');
   assert.equal(await refusal(t, Buffer.from('[{"a":1},\n{"b"}]')), 'F, line 2: The file is not valid JSON.');
 });
 

@@ -1,7 +1,7 @@
 /**
- * The beginning of an export file, as much of it as tells what the file is.
+ * Reads the beginning of an export file: enough to tell what the file is.
  *
- * Guarantee: reads 1 MiB, or 9 MiB where the first line of JSON is longer than that; never more, whatever the file holds.
+ * Guarantee: reads at most 1 MiB, or 9 MiB where the first line of JSON is longer than 1 MiB, whatever the file holds.
  */
 import type { Format } from '../source.ts';
 import { formatOf } from './format.ts';
@@ -13,11 +13,11 @@ const LONGEST_BYTES = MAX_RECORD_BYTES + SAMPLE_BYTES;
 
 export interface Beginning {
   bytes: Buffer;
-  /** Whether `bytes` is all there is. */
+  /** Whether `bytes` is the whole file. */
   isWhole: boolean;
 }
 
-/** The first bytes. @param limit how many, at most */
+/** The first bytes. @param limit the largest number of bytes */
 export async function beginningOf(chunks: AsyncIterable<Buffer>, limit: number = SAMPLE_BYTES): Promise<Beginning> {
   const kept: Buffer[] = [];
   let length = 0;
@@ -30,11 +30,11 @@ export async function beginningOf(chunks: AsyncIterable<Buffer>, limit: number =
 }
 
 /**
- * The beginning, and the format that it shows. A first line of JSON that is longer than the sample is read to its end,
- * as only what follows it tells a file of lines from one document.
+ * The beginning, and its format. A first line of JSON that is longer than the sample is read to its end, because only
+ * the text after it tells NDJSON from a single document.
  * @param open the file's text from its start, as UTF-8
- * @param given the format where the caller named it
- * @throws FileError when the first line is longer than any record may be, and certainly no document
+ * @param given the format, if the caller named it
+ * @throws FileError when the first line is longer than a record may be, and certainly not a document
  */
 export async function formattedBeginning(
   open: () => AsyncIterable<Buffer>,

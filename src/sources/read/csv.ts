@@ -1,7 +1,8 @@
 /**
- * Rows of a CSV file (RFC 4180) as records by column name. The delimiter is the one that the first line has most of.
+ * Reads the rows of a CSV file (RFC 4180) as records by column name. The delimiter is the most frequent one in the
+ * first line.
  *
- * A row with too few or too many cells is a broken record; a quote that never ends ends the file.
+ * A row with too few or too many cells is a broken record; an unclosed quote ends the file with an error.
  */
 import { finished } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
@@ -16,7 +17,7 @@ export interface CsvLayout {
   delimiter: string;
   /** Names of the columns where the file has no header. */
   columns?: readonly string[] | undefined;
-  /** Takes rows of any length, to tell what a file is. */
+  /** Accepts rows of any length, to recognize a file. */
   isSample?: boolean;
 }
 
@@ -42,7 +43,7 @@ export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayo
     skip_empty_lines: true,
     max_record_size: MAX_RECORD_BYTES,
     record_delimiter: ['\r\n', '\n'],
-    // Taken here and not as a stream, which would drop the rows before an error.
+    // Collected here and not from the stream, which would drop the rows before an error.
     on_record(cells: string[], { lines }: { lines: number }) {
       const line = lines - breaksIn(cells);
       ended = lines;
@@ -68,12 +69,12 @@ export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayo
   if (broken) throw broken;
 }
 
-/** Line breaks inside of cells. */
+/** Line breaks inside cells. */
 function breaksIn(cells: readonly string[]): number {
   return cells.reduce((sum, cell) => (cell.includes('\n') ? sum + cell.split('\n').length - 1 : sum), 0);
 }
 
-/** Lines before the header that begin with `#` become empty ones, which keep their number; further on `#` is data. */
+/** Comment lines (`#`) before the header become empty lines, which keeps line numbers right; later on, `#` is data. */
 async function* withoutComments(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let isHead = true;
   for await (const chunk of chunks) {
@@ -85,9 +86,9 @@ async function* withoutComments(chunks: AsyncIterable<Buffer>): AsyncGenerator<B
   }
 }
 
-/** The library's messages may repeat cells. */
+/** The library's messages may quote cells, so none of them is shown. */
 function withoutData(error: CsvError): string {
   if (error.code === 'CSV_QUOTE_NOT_CLOSED') return 'a quote is opened and never closed';
   if (error.code === 'CSV_MAX_RECORD_SIZE') return `a row is longer than ${MAX_RECORD_BYTES} bytes`;
-  return 'a quote stands where none may stand';
+  return 'a quote is in a place where none is allowed';
 }

@@ -1,5 +1,5 @@
 /**
- * In which encoding a file is written, told by its first bytes, and its text as UTF-8.
+ * Detects a file's encoding by its first bytes, and converts its text to UTF-8.
  */
 import { isUtf8 } from 'node:buffer';
 
@@ -7,8 +7,8 @@ export const ENCODINGS = ['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as co
 export type Encoding = (typeof ENCODINGS)[number];
 
 /**
- * A byte order mark tells; then what is valid UTF-8 is taken for it, and everything else for Windows' Western European.
- * @param isWhole `head` is all there is, so no character goes on behind it
+ * A byte order mark decides. Without one, valid UTF-8 counts as UTF-8, and everything else as windows-1252.
+ * @param isWhole `head` is the whole file, so no character continues after it
  */
 export function encodingOf(head: Buffer, isWhole: boolean): Encoding {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
@@ -18,14 +18,16 @@ export function encodingOf(head: Buffer, isWhole: boolean): Encoding {
   return isUtf8(isWhole ? head : withoutCutCharacter(head)) ? 'utf-8' : 'windows-1252';
 }
 
-/** Without the bytes of a character that goes on behind the sample. */
+/** Without the bytes of a character that continues after the sample. */
 function withoutCutCharacter(head: Buffer): Buffer {
   let at = head.length;
   while (at > 0 && head.length - at < 4 && ((head[at - 1] as number) & 0xc0) === 0x80) at--;
   return at > 0 && (head[at - 1] as number) >= 0xc0 ? head.subarray(0, at - 1) : head;
 }
 
-/** Bytes of the encoding as UTF-8 without a byte order mark. What is UTF-8 already is not judged: its readers do that. */
+/**
+ * The text as UTF-8 without a byte order mark. Text that already is UTF-8 is not validated here: the readers do that.
+ */
 export async function* toUtf8(chunks: AsyncIterable<Buffer>, encoding: Encoding): AsyncGenerator<Buffer> {
   if (encoding === 'utf-8') return yield* withoutMark(chunks);
   const decoder = new TextDecoder(encoding);

@@ -1,8 +1,8 @@
 /**
- * An export file as it lies there: gzipped or not, in whatever encoding, read any number of times from its beginning.
+ * An export file, gzipped or not, in any supported encoding. It can be read from its beginning any number of times.
  *
- * Standard input can be read only once, so it is first written to a temporary file. That has no name any more when the
- * first byte comes in: it is gone with us, however we end.
+ * Standard input can be read only once, so it is first written to a temporary file, which is unlinked before the first
+ * byte is written: it disappears with the process, however that ends.
  */
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ export const STDIN = '/dev/stdin';
 const CHUNK_BYTES = 2 ** 18;
 
 export interface FileOptions {
-  /** In place of what the content says. */
+  /** Overrides the format that the content shows. */
   format?: Format | undefined;
   encoding?: Encoding | undefined;
 }
@@ -37,13 +37,16 @@ export interface ExportFile {
   encoding: Encoding;
   format: Format;
   delimiter: string;
-  /** On the disk, in bytes. */
+  /** Size on disk, in bytes. */
   size: number;
   /** The beginning as UTF-8: 1 MiB, or more where the first line is longer (`beginning.ts`). */
   head: Buffer;
-  /** Whether `head` is all of it. */
+  /** Whether `head` is the whole file. */
   isWhole: boolean;
-  /** The records from the beginning. @param onRead is told how many bytes of the file were read, from time to time */
+  /**
+   * The records from the beginning.
+   * @param onRead is called now and then with the number of bytes read from the file
+   */
   records(
     layout: { paths: readonly JsonPath[]; columns?: readonly string[] | undefined },
     onRead?: (bytes: number) => void,
@@ -74,8 +77,8 @@ const REASONS: Record<string, string> = {
   ENOENT: 'there is no such file',
   EACCES: 'permission denied',
   EISDIR: 'it is a folder',
-  Z_DATA_ERROR: 'its gzip data are damaged',
-  Z_BUF_ERROR: 'its gzip data end in the middle',
+  Z_DATA_ERROR: 'its gzip data is damaged',
+  Z_BUF_ERROR: 'its gzip data is cut off',
 };
 
 async function look(name: string, file: FileHandle, options: FileOptions): Promise<ExportFile> {
@@ -101,7 +104,7 @@ async function look(name: string, file: FileHandle, options: FileOptions): Promi
   };
 }
 
-/** Says of which file an error is. */
+/** Adds the file's name to errors. */
 async function* named(name: string, records: Records): Records {
   try {
     yield* records;
@@ -131,12 +134,12 @@ async function* bytesOf(file: FileHandle, isGzip: boolean, onRead?: (bytes: numb
   const raw = rawBytes(file, onRead);
   if (!isGzip) return yield* raw;
   const inflated = createGunzip({ chunkSize: CHUNK_BYTES });
-  // An error of either side ends `inflated`, which is read here.
+  // An error on either side destroys `inflated`, so the loop below throws it.
   pipeline(raw, inflated).catch((error: Error) => inflated.destroy(error));
   yield* inflated as AsyncIterable<Buffer>;
 }
 
-/** From the beginning, wherever others are in it. */
+/** The file from its beginning, independent of other readers' positions. */
 async function* rawBytes(file: FileHandle, onRead?: (bytes: number) => void): AsyncGenerator<Buffer> {
   for (let at = 0; ; ) {
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, at);

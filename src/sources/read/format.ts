@@ -1,4 +1,4 @@
-/** Which kind of file it is, told by its first bytes. */
+/** Detects a file's format by its first bytes. */
 import type { Format } from '../source.ts';
 import { isFields, parseJson } from '../values.ts';
 
@@ -11,7 +11,7 @@ export function formatOf(head: string): Format {
   return /^(?:dn::?|version:) ?/i.test(plain) ? 'ldif' : 'csv';
 }
 
-/** Whether the first line is an object by itself and the next one begins as one: otherwise it is one document. */
+/** Whether the first line is a complete object and the next one begins another; otherwise the file is one document. */
 function isLines(text: string): boolean {
   const [first = '', ...others] = text.split('\n', 20);
   if (!isFields(parseJson(first))) return false;

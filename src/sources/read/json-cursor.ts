@@ -1,5 +1,6 @@
 /**
- * The part of a JSON document that is at hand, and where we are in it: bytes come in at the end, tokens go out at the front.
+ * The buffered part of a JSON document and the position in it: bytes are appended at the end, tokens are taken from the
+ * front.
  */
 import { isUtf8 } from 'node:buffer';
 import { FileError, MAX_RECORD_BYTES } from './records.ts';
@@ -13,18 +14,18 @@ const RETURN = 0x0d;
 
 export class JsonCursor {
   buffer: Buffer = Buffer.alloc(0);
-  /** Where reading goes on in `buffer`; may lie behind its end when an escape was cut. */
+  /** Where reading continues in `buffer`; may be past its end when an escape sequence was cut off. */
   at = 0;
-  /** From 1. */
+  /** The current line, from 1. */
   line = 1;
 
-  /** Takes the next bytes, and lets go of those before position `keep`. */
+  /** Appends the next bytes, and drops those before position `keep`. */
   append(chunk: Buffer, keep: number): void {
     this.buffer = keep < this.buffer.length ? Buffer.concat([this.buffer.subarray(keep), chunk]) : chunk;
     this.at -= keep;
   }
 
-  /** The next byte that is no space, which is not passed; undefined when it is not here yet. */
+  /** Skips white space and returns the next byte without consuming it; undefined when it has not arrived yet. */
   skipSpace(): number | undefined {
     for (; this.at < this.buffer.length; this.at++) {
       const c = this.buffer[this.at] as number;
@@ -34,7 +35,7 @@ export class JsonCursor {
     return undefined;
   }
 
-  /** Where the text ends that has begun before `from`, or -1 when that is not here yet. */
+  /** Where the string that began before `from` ends, or -1 when its end has not arrived yet. */
   endOfString(from: number): number {
     for (let i = from; i < this.buffer.length; i++) {
       if (this.buffer[i] === BACKSLASH) i++;
@@ -55,8 +56,8 @@ export class JsonCursor {
   }
 
   /**
-   * For what began at `from` and has not ended: more is needed.
-   * @throws FileError when there is no more, or it is too long
+   * More bytes are needed for the value that began at `from`.
+   * @throws FileError when there are no more, or the value is too long
    */
   needMore(from: number, final: boolean): false {
     if (final) throw this.cutOff();

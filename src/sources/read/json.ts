@@ -1,14 +1,15 @@
 /**
  * Finds the users in a JSON document of any size: the values at given paths, one at a time, in bounded memory.
  *
- * Guarantee: looks at each byte once and holds no more than one record; no text may be longer than a record, needed or
- * not. A document may be followed by further ones, as when pages of answers were put into one file. A syntax error ends the file, as nothing after it has a certain place.
+ * Guarantee: reads each byte once and holds at most one record. No string may be longer than a record, even if it is
+ * skipped. A file may hold several documents, such as the concatenated pages of an API. A syntax error ends the file,
+ * because the position of everything after it is uncertain.
  */
 import type { JsonPath } from '../source.ts';
 import { BACKSLASH, JsonCursor, NEWLINE, QUOTE } from './json-cursor.ts';
 import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
 
-/** The key under which a record gets the plain texts that stood before it in the object around its array. */
+/** The key under which a record gets the strings that precede its array in the enclosing object. */
 export const CONTEXT = '@context';
 
 const LONGEST_CONTEXT = 1000;
@@ -19,28 +20,28 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** An array or object on the way to the records. */
+/** An array or object on the path to the records. */
 interface Frame {
   isArray: boolean;
-  /** Its plain texts so far. */
+  /** Its strings so far. */
   context: Record<string, string> | undefined;
 }
 
-/** A value that is being passed over. */
+/** A value that is being skipped. */
 interface Passed {
-  /** Where what we hold of it begins. */
+  /** Where the buffered part of it begins. */
   from: number;
   line: number;
   depth: number;
   inString: boolean;
-  /** Where the text that has not ended began; less than 0 when that was let go. */
+  /** Where the unfinished string began; negative when its beginning was dropped. */
   textFrom: number;
   isRecord: boolean;
-  /** Its beginning was let go, as nobody needs it. */
+  /** Its beginning was dropped, as it is not needed. */
   isCut: boolean;
 }
 
-/** What the next byte that is no space should be. */
+/** What the next byte after white space should begin. */
 type Expect = 'value' | 'first' | 'key' | 'colon' | 'next';
 
 export async function* jsonRecords(chunks: AsyncIterable<Buffer>, paths: readonly JsonPath[]): Records {
@@ -57,7 +58,7 @@ export class JsonScanner {
   private readonly paths: readonly JsonPath[];
   private readonly cursor = new JsonCursor();
   private readonly frames: Frame[] = [];
-  /** Names of the keys, and `*`, from the document to where we are. */
+  /** Names of the keys, and `*`, from the root to the current position. */
   private readonly path: string[] = [];
   private expect: Expect = 'value';
   private value: Passed | undefined;
@@ -69,7 +70,7 @@ export class JsonScanner {
     this.paths = paths;
   }
 
-  /** The records that end in `chunk`: none or one group of them. */
+  /** The records that end in `chunk`: no group or one. */
   push(chunk: Buffer): FileRecord[][] {
     this.cursor.append(chunk, this.value?.from ?? this.cursor.at);
     if (this.value) this.value.from = 0;
@@ -101,7 +102,7 @@ export class JsonScanner {
     while (this.value ? this.passOver(final) : this.step(final));
   }
 
-  /** One token; false when there is no more to be had. */
+  /** Consumes one token; false when no complete token has arrived. */
   private step(final: boolean): boolean {
     const byte = this.cursor.skipSpace();
     if (byte === undefined) return false;
@@ -154,7 +155,7 @@ export class JsonScanner {
     return true;
   }
 
-  /** A value begins: one on the way to the records is entered, any other is passed over, or is a record. */
+  /** Begins a value: enters it if it is on the path to the records; any other is skipped or is a record. */
   private begin(byte: number): boolean {
     const isRecord = this.paths.some((path) => path.length === this.path.length && this.isBegun(path));
     if (!isRecord && (byte === OPEN_ARRAY || byte === OPEN_OBJECT) && this.enter(byte === OPEN_ARRAY)) return true;
@@ -176,7 +177,7 @@ export class JsonScanner {
     return this.path.every((name, i) => path[i] === name);
   }
 
-  /** Goes on to the end of the value that was begun; false when it is not here yet. */
+  /** Continues to the end of the current value; false when that has not arrived yet. */
   private passOver(final: boolean): boolean {
     const value = this.value as Passed;
     const { buffer } = this.cursor;
@@ -194,7 +195,7 @@ export class JsonScanner {
         value.textFrom = i;
       } else if (c === OPEN_OBJECT || c === OPEN_ARRAY) value.depth++;
       else if (c === CLOSE_OBJECT || c === CLOSE_ARRAY) {
-        // A number or a word ends where the container around it does.
+        // A number or literal ends where its container does.
         if (value.depth === 0) return this.finish(i);
         if (--value.depth === 0) return this.finish(i + 1);
       } else if (value.depth === 0 && (c === COMMA || c <= 0x20)) return this.finish(i);
@@ -206,10 +207,13 @@ export class JsonScanner {
     return this.cursor.needMore(value.from, final);
   }
 
-  /** Nobody needs what we hold of the value. @throws FileError when a single text of it is longer than a record may be */
+  /**
+   * Drops the buffered part of a skipped value.
+   * @throws FileError when one of its strings is longer than a record may be
+   */
   private letGo(value: Passed, at: number): void {
     if (value.inString && at - value.textFrom > MAX_RECORD_BYTES) {
-      throw new FileError(`A text is longer than ${MAX_RECORD_BYTES} bytes.`, value.line);
+      throw new FileError(`A string is longer than ${MAX_RECORD_BYTES} bytes.`, value.line);
     }
     value.from = Math.min(at, this.cursor.buffer.length);
     value.textFrom -= value.from;
@@ -233,7 +237,7 @@ export class JsonScanner {
     return { ...value, [CONTEXT]: context };
   }
 
-  /** A text of an object that is entered is kept for the records in it. */
+  /** Keeps a string of an entered object for the records in it. */
   private remember(from: number, end: number): void {
     const top = this.top();
     if (!top || top.isArray || this.cursor.buffer[from] !== QUOTE || end - from > LONGEST_CONTEXT) return;

@@ -1,15 +1,15 @@
 /**
- * Entries of an LDIF file (RFC 2849): `{dn, <attribute in lower case>: [values]}`.
+ * Reads the entries of an LDIF file (RFC 2849): `{dn, <attribute in lower case>: [values]}`.
  *
- * Base64 values are decoded: as UTF-8, or byte by byte where they are none. A change record that adds counts as an
- * entry; others, and values that stand in files elsewhere, are broken records. What ldapsearch without -LLL writes of
- * its search itself is passed over.
+ * Base64 values are decoded as UTF-8, or byte by byte where they are not valid UTF-8. A change record that adds counts
+ * as an entry; other change records, and values in external files, are broken records. The lines that ldapsearch
+ * without -LLL prints about the search itself are skipped.
  */
 import { isUtf8 } from 'node:buffer';
 import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
 
 const NEWLINE = 0x0a;
-/** Its number, its end, and where else to look. */
+/** The search's number, its result, and its referrals. */
 const OF_THE_SEARCH = /^(?:search: [0-9]+$|result: [0-9]+ |ref: [a-z]+:\/\/)/;
 
 export async function* ldifRecords(chunks: AsyncIterable<Buffer>): Records {
@@ -30,10 +30,10 @@ export async function* ldifRecords(chunks: AsyncIterable<Buffer>): Records {
 }
 
 class LdifEntries {
-  /** Lines that were read. */
+  /** Number of lines read so far. */
   number = 0;
   private from = 1;
-  /** Logical lines of the entry that has not ended: folded ones are joined. */
+  /** Logical lines of the unfinished entry: folded lines are joined. */
   private lines: string[] = [];
   private bytes = 0;
 
@@ -79,13 +79,13 @@ function record(lines: string[], line: number): FileRecord {
   return typeof value.dn === 'string' ? { line, value } : { line, value: undefined, problem: 'has no dn' };
 }
 
-/** What is wrong with the line, if anything. */
+/** Adds a line to the record. Returns what is wrong with it, if anything. */
 function add(value: Record<string, string | string[]>, text: string): string | undefined {
   const colon = text.indexOf(':');
   const name = text.slice(0, Math.max(0, colon)).replace(/;.*$/, '').toLowerCase();
   if (!/^[a-z0-9.-]+$/.test(name)) return 'has a line without the name of an attribute';
   const read = attributeValue(text.slice(colon + 1));
-  if (read === undefined) return 'has a value that stands in another file';
+  if (read === undefined) return 'has a value in another file';
   if (name === 'dn') value.dn = read;
   else if (name === 'changetype') return read.toLowerCase() === 'add' ? undefined : 'is a change, not an entry';
   else if (name !== 'control') {

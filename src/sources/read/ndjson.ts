@@ -1,4 +1,4 @@
-/** One JSON value a line. A broken line is a broken record; the others go on. */
+/** Reads one JSON value per line. A broken line is a broken record; reading continues with the next one. */
 import { isUtf8 } from 'node:buffer';
 import { Lines } from '../../imports/parse/lines.ts';
 import { parseJson } from '../values.ts';

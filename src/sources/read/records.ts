@@ -1,9 +1,9 @@
-/** What all readers of export files give, and how they say that a file is broken. */
+/** What all readers of export files return, and how they report a broken file. */
 import { UsageError } from '../source.ts';
 
 /** One record of a file. */
 export interface FileRecord {
-  /** Where it begins, from 1. */
+  /** The line where it begins, from 1. */
   line: number;
   /** Undefined when the record itself is broken; `problem` then says why. */
   value: unknown;
@@ -11,10 +11,10 @@ export interface FileRecord {
   problem?: string;
 }
 
-/** Records come in groups, as one at a time costs more than reading it. */
+/** Records come in groups, because passing on single ones costs more than reading them. */
 export type Records = AsyncGenerator<FileRecord[]>;
 
-/** A file that cannot be read on: everything after this point would be guessed. */
+/** The file cannot be read further: everything after this point would be a guess. */
 export class FileError extends UsageError {
   readonly line: number | undefined;
 
@@ -24,5 +24,5 @@ export class FileError extends UsageError {
   }
 }
 
-/** A record may be no longer, in bytes. */
+/** The longest record, in bytes. */
 export const MAX_RECORD_BYTES = 8 * 2 ** 20;

@@ -1,8 +1,8 @@
 /**
  * Amazon Cognito: the users of a pool as `aws cognito-idp list-users` prints them, page after page, and CSV with the
- * header of its import jobs.
+ * header of its import jobs. Users have no passwords, because Cognito exports no hashes.
  *
- * Guarantee: nobody keeps a password, as Cognito hands out no hashes; an id that Cognito made is nobody's user name.
+ * Guarantee: an id that Cognito generated never becomes a user name.
  * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_ListUsers.html
  * https://docs.aws.amazon.com/cognito/latest/developerguide/cognito-user-pools-using-import-tool-csv-header.html
  */
@@ -15,7 +15,7 @@ import { boolAt, isFields, objectsAt, parseJson, textAt } from '../values.ts';
 
 const FEDERATED: Note = {
   id: 'COGNITO-FEDERATED',
-  message: 'The user signs in at an outside provider and has no password; the link to that account is kept.',
+  message: 'The user signs in with an external provider and has no password; the link to that account is kept.',
 };
 
 export const cognito: Source = {
@@ -40,7 +40,7 @@ function convert(record: Fields): Person {
     userId: textAt(attributes, 'sub') ?? (UUID.test(userName ?? '') ? userName : undefined),
     userName: userNameOf(userName, isFederated, attributes),
     email: textAt(attributes, 'email'),
-    // Who has not confirmed the sign-up has not shown to own the address either.
+    // A user who has not confirmed the sign-up has not proved ownership of the address either.
     emailVerified: boolAt(attributes, 'email_verified') ?? (status === 'UNCONFIRMED' ? false : undefined),
     firstName: textAt(attributes, 'given_name'),
     lastName: textAt(attributes, 'family_name'),
@@ -57,13 +57,13 @@ function convert(record: Fields): Person {
   };
 }
 
-/** `admin-get-user` calls them UserAttributes. */
+/** The list of attributes; `admin-get-user` calls it UserAttributes. */
 function attributeList(record: Fields): Fields[] {
   const attributes = objectsAt(record, 'Attributes');
   return attributes.length > 0 ? attributes : objectsAt(record, 'UserAttributes');
 }
 
-/** The attributes by their names; in CSV these are the columns. */
+/** The attributes by name; in CSV these are the columns. */
 function attributesOf(record: Fields): Fields {
   if (Object.hasOwn(record, 'cognito:username')) return record;
   return Object.fromEntries(
@@ -76,13 +76,13 @@ function attributesOf(record: Fields): Fields {
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** In pools where people sign in with their address, the name is an id; so is that of a provider's account. */
+/** The user name is a generated id in pools where people sign in with their address, and for accounts of a provider. */
 function userNameOf(name: string | undefined, isFederated: boolean, attributes: Fields): string | undefined {
   const isMade = isFederated || name === textAt(attributes, 'sub') || UUID.test(name ?? '');
   return isMade ? textAt(attributes, 'preferred_username') : name;
 }
 
-/** ARCHIVED and COMPROMISED are no longer set, but older users have them. */
+/** Cognito no longer sets ARCHIVED and COMPROMISED, but older users still have them. */
 function isShutOut(record: Fields, status: string | undefined): boolean {
   return boolAt(record, 'Enabled') === false || status === 'ARCHIVED' || status === 'COMPROMISED';
 }
@@ -98,13 +98,13 @@ const TAKEN = (
 ).split(' ');
 const DROPPED = ['updated_at', 'cognito:mfa_enabled', 'cognito:user_status', CONTEXT];
 
-/** Custom attributes keep their whole name, as `custom:picture` may stand beside `picture`. */
+/** Custom attributes keep their full name, as a user may have both `custom:picture` and `picture`. */
 function metadataOf(attributes: Fields): Fields {
   const entries = Object.entries(attributes);
   return Object.fromEntries(entries.filter(([key]) => !TAKEN.includes(key) && !DROPPED.includes(key)));
 }
 
-/** @param userName of a user of an outside provider: `Google_1234` */
+/** @param userName of a user of an external provider: `Google_1234` */
 function linksOf(attributes: Fields, userName: string | undefined): ProviderLink[] {
   const links = identitiesOf(textAt(attributes, 'identities') ?? '').flatMap((identity) => {
     const provider = textAt(identity, 'providerName');

@@ -1,8 +1,9 @@
 /**
- * Devise, the login of most Rails applications: the table of its model as JSON, NDJSON or CSV.
+ * Devise, the login library of most Rails applications: the table of its model as JSON, NDJSON or CSV.
  * https://github.com/heartcombo/devise (lib/generators/active_record/devise_generator.rb has the columns)
  *
- * Hashes are bcrypt. With `config.pepper` they are bcrypt of password and pepper together, which no text here says.
+ * Hashes are bcrypt. With `config.pepper` they are bcrypt of password and pepper together, which no scheme here
+ * expresses.
  */
 import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hash-text.ts';
 import type { Note, Person, Skipped } from '../person.ts';
@@ -10,14 +11,14 @@ import { type Fields, type Source, UsageError } from '../source.ts';
 import { boolAt, textAt } from '../values.ts';
 import { filledCells, isDated, otherColumns, usualColumns } from './users-table.ts';
 
-/** Columns of Devise's modules, and of devise_invitable; those of secrets are dropped by their names. */
+/** Columns of Devise's modules and of devise_invitable; columns with secrets are dropped by name. */
 const KNOWN: ReadonlySet<string> = new Set([
   ...['encrypted_password', 'reset_password_sent_at', 'remember_created_at', 'allow_password_change'],
   ...['sign_in_count', 'current_sign_in_at', 'last_sign_in_at', 'current_sign_in_ip', 'last_sign_in_ip'],
   ...['confirmed_at', 'confirmation_sent_at', 'unconfirmed_email', 'failed_attempts', 'locked_at', 'discarded_at'],
   ...['otp_required_for_login', 'consumed_timestep', 'last_activity_at', 'expired_at', 'password_changed_at'],
 ]);
-/** GoTrue (Supabase) took its names of columns from Devise. */
+/** GoTrue (Supabase) took its column names from Devise. */
 const GOTRUE = ['instance_id', 'aud', 'is_sso_user', 'raw_app_meta_data', 'raw_user_meta_data', 'email_confirmed_at'];
 const DEVISE = [
   'remember_created_at',
@@ -32,11 +33,11 @@ const BASE32 = /^[A-Z2-7]{16,}=*$/i;
 
 const CHANGE_PENDING: Note = {
   id: 'EMAIL-CHANGE-DROPPED',
-  message: 'The user had asked for another address and not confirmed it; the old one is taken over.',
+  message: 'The user requested a new address but never confirmed it; the old address is imported.',
 };
 const PEPPERED: Note = {
   id: 'HASH-PEPPERED',
-  message: 'The hash was made with a pepper and cannot be verified here; the user will be refused.',
+  message: 'The hash was made with a pepper and cannot be verified here; the service will reject the user.',
 };
 
 export const devise: Source = {
@@ -51,11 +52,11 @@ export const devise: Source = {
   },
 };
 
-/** @throws UsageError when there is a text without one */
+/** @throws UsageError when the text holds no pepper */
 function hasPepper(hashConfig: string | undefined): boolean {
   if (hashConfig === undefined) return false;
   if (PEPPER.test(hashConfig)) return true;
-  throw new UsageError('The file of --hash-config holds no line `pepper: …`. Without a pepper leave the option out.');
+  throw new UsageError('The --hash-config file has no line `pepper: …`. If you use no pepper, leave the option out.');
 }
 
 function recognizes(record: Fields): number {
@@ -83,7 +84,7 @@ function convert(record: Fields, isPeppered: boolean): Person | Skipped {
   };
 }
 
-/** Anything but a text of a scheme is of the gem devise-encryptable, whose digests need settings of the application. */
+/** Any other text comes from the gem devise-encryptable, whose digests depend on the application's settings. */
 function hashOf(row: Fields, isPeppered: boolean): HashText {
   const text = textAt(row, 'encrypted_password');
   if (text === undefined) return {};
@@ -91,7 +92,7 @@ function hashOf(row: Fields, isPeppered: boolean): HashText {
   return isPeppered ? { ...unsupported('devise-pepper'), notes: [PEPPERED] } : { hash: text };
 }
 
-/** devise-two-factor; its secret is in clear when Rails wrote the export, and encrypted when the database did. */
+/** devise-two-factor: its secret is plain text in exports by Rails, and encrypted in exports by the database. */
 function factorOf(row: Fields): Pick<Person, 'totp'> & { notes: Note[] } {
   const secret = textAt(row, 'otp_secret') ?? textAt(row, 'otp_secret_key');
   const isOn = boolAt(row, 'otp_required_for_login') ?? secret !== undefined;

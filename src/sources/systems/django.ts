@@ -1,8 +1,7 @@
 /**
- * Django: users as `manage.py dumpdata` writes them, of `auth.User` or a model of the project's own, and rows of such a
- * table.
+ * Django: users of `auth.User` or a custom user model, as `manage.py dumpdata` writes them, and rows of such a table.
  *
- * Guarantee: fields that a project added to its model are kept as metadata; other models of the same dump are passed over.
+ * Guarantee: fields that a project added to its model are kept as metadata; other models in the same dump are skipped.
  * https://docs.djangoproject.com/en/stable/ref/django-admin/#dumpdata
  * https://docs.djangoproject.com/en/stable/ref/contrib/auth/#user-model
  */
@@ -13,24 +12,25 @@ import { CONTEXT } from '../read/json.ts';
 import type { Fields, Source } from '../source.ts';
 import { boolAt, isFields, parseJson, textAt } from '../values.ts';
 
-const OTHER_MODEL: Skipped = { skip: 'An object of another model: no user.' };
+const OTHER_MODEL: Skipped = { skip: 'An object of another model, not a user.' };
 
 const PASSWORD_ELSEWHERE: Note = {
   id: 'PASSWORD-UNUSABLE',
-  message: 'The password is marked as unusable in Django, which knows none or asks another system; none is taken over.',
+  message:
+    'Django marks the password as unusable: there is none, or another system checks it. No password is imported.',
 };
 
-/** Fields with a place of their own, by the names that `AbstractUser` and most models of projects give them. */
+/** Model fields that map to a field here, by the names in `AbstractUser` and most custom models. */
 const TAKEN =
   'id pk username email email_verified is_email_verified password first_name last_name name full_name is_active ' +
   'phone_number phone language locale';
 const BOOKKEEPING = 'last_login date_joined';
 const NO_METADATA = new Set(`${TAKEN} ${BOOKKEEPING} ${CONTEXT}`.split(' '));
 
-/** What Django's hashers write, and what it writes for none. */
+/** What Django's hashers write, and the mark for an unusable password. */
 const PASSWORD = /^(?:(?:pbkdf2_sha256|pbkdf2_sha1|argon2|bcrypt|bcrypt_sha256|scrypt|sha1|md5)\$|!)/;
 
-/** A hasher of the project's own, or one of long ago: its name, a salt, a hash. A plain text must not pass for a name. */
+/** A custom or outdated hasher: its name, a salt, a hash. Plain text must not be mistaken for a name. */
 const HASHER = /^([a-z][a-z0-9_]+)\$[^$]*\$/;
 
 export const django: Source = {
@@ -85,14 +85,14 @@ function hashOf(password: string | undefined): HashText {
   return unsupported(HASHER.exec(password)?.[1] ?? identifierOf(password) ?? '');
 }
 
-/** Groups and permissions stand there by number, or by name in a dump with natural keys. */
+/** Groups and permissions are numbers, or names in a dump with natural keys. */
 function metadataOf(fields: Fields): Fields {
   const kept = Object.entries(fields).filter(([key]) => !NO_METADATA.has(key));
   const told = kept.map(([key, value]) => [key, key.startsWith('is_') ? flagOf(fields, key) : value] as const);
   return Object.fromEntries(told.filter(([, value]) => !isNothing(value)));
 }
 
-/** Of a flag only that it is set; of one that is none, its value. */
+/** True for a set flag, undefined for one that is not set; any other value as it is. */
 function flagOf(fields: Fields, key: string): unknown {
   const flag = boolAt(fields, key);
   if (flag === undefined) return fields[key];

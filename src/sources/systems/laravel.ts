@@ -1,8 +1,9 @@
 /**
- * Laravel: the `users` table that its starter kits make, as JSON of Eloquent, NDJSON or CSV.
- * https://laravel.com/docs/authentication, https://laravel.com/docs/hashing, https://laravel.com/docs/eloquent-serialization
+ * Laravel: the `users` table of its starter kits, as Eloquent's JSON, NDJSON or CSV.
+ * https://laravel.com/docs/authentication, https://laravel.com/docs/hashing,
+ * https://laravel.com/docs/eloquent-serialization
  *
- * Secrets of second factors (Fortify) are encrypted with the application's key, and are not taken.
+ * Secrets of second factors (Fortify) are encrypted with the application's key and are not imported.
  */
 import { SECOND_FACTOR_LOST } from '../hash-text.ts';
 import type { Person, Skipped } from '../person.ts';
@@ -47,7 +48,7 @@ function convert(record: Fields): Person | Skipped {
   };
 }
 
-/** A secret that was made and never confirmed asks nobody for codes. */
+/** An unconfirmed secret is not in use. */
 function hasSecondFactor(record: Fields, row: Fields): boolean {
   const isConfirmed = !Object.hasOwn(record, 'two_factor_confirmed_at') || isDated(row, 'two_factor_confirmed_at');
   return Object.hasOwn(row, 'two_factor_secret') && isConfirmed;

@@ -1,6 +1,6 @@
 /**
- * The password hash in a record of somebody's own file: in the column of hashes, in a column of passwords that holds one, or
- * where else in the record it clearly stands.
+ * Finds the password hash in a record of a custom file: in the column of hashes, in a column of passwords, or elsewhere
+ * in the record if it is clearly the password's.
  */
 import { hashProblem } from '../../passwords/registry.ts';
 import { namedHash } from '../hash-like.ts';
@@ -11,13 +11,13 @@ import { type Mapping, valueAt } from './mapping.ts';
 
 export interface MappedHash {
   hash?: string | undefined;
-  /** Where it was found, when no column was taken for it: `password.value`. */
+  /** Where it was found, if not in a mapped column: `password.value`. */
   place?: string;
-  /** There is a password, but nothing that is clearly a hash of it. */
+  /** There is a password, but no clear hash of it. */
   isUnsaid?: boolean;
 }
 
-/** @param isGiven the caller named the column of hashes, so nothing else is one */
+/** @param isGiven the caller named the column of hashes, so no other place is searched */
 export function mappedHash(record: Fields, { columns }: Mapping, isGiven: boolean): MappedHash {
   const values = { hash: valueAt(record, columns.hash), password: valueAt(record, columns.password) };
   const hash = textAt(values, 'hash');
@@ -30,7 +30,7 @@ export function mappedHash(record: Fields, { columns }: Mapping, isGiven: boolea
   return { isUnsaid: password !== undefined || isObject };
 }
 
-/** Nobody's password is a whole hash of a scheme that begins with its name, such as `$2b$10$…`. */
+/** A complete hash that begins with its scheme's name, such as `$2b$10$…`, is never a plain password. */
 function isWholeHash(text: string): boolean {
   return namedHash(text) !== undefined && hashProblem(text) === undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Somebody's own CSV or NDJSON: a mapping of columns says what is what.
+ * Custom CSV or NDJSON files, read with a mapping from columns to fields.
  *
- * It is recognized only where no system is: any file with a column for addresses will do.
+ * They are recognized only if no system is: any file with a column of email addresses qualifies.
  */
 
 import type { Note, Person } from '../person.ts';
@@ -10,21 +10,21 @@ import { boolAt, objectAt, textAt } from '../values.ts';
 import { mappedHash } from './mapped-hash.ts';
 import { explainMapping, givenMapping, type MappedField, type Mapping, mappingFor, valueAt } from './mapping.ts';
 
-/** Less than any system's own certainty. */
+/** Lower than the certainty of any system. */
 const FALLBACK = 0.05;
 
 const STATE_UNKNOWN: Note = {
   id: 'STATE-UNKNOWN',
-  message: 'The state is neither active, inactive nor locked; the user comes in inactive.',
+  message: 'The state is not active, inactive or locked; the user is imported as inactive.',
 };
 const PASSWORD_UNSAID: Note = {
   id: 'PASSWORD-UNSAID',
   message:
-    'The column of passwords holds no hash; --map password=COLUMN takes plain passwords, --map hash=COLUMN other hashes.',
+    'The password column holds no known hash. Use --map password=COLUMN for plain passwords, --map hash=COLUMN for other hashes.',
 };
 const GENDER_UNKNOWN: Note = {
   id: 'GENDER-DROPPED',
-  message: 'The gender is none of those that there are; it is dropped.',
+  message: 'The gender is not female, male or diverse; it is dropped.',
 };
 
 function mapped(name: string, title: string, formats: readonly Format[]): Source {
@@ -53,7 +53,7 @@ function converter(options: ConvertOptions): Convert {
   let shape = '';
   let mapping: Mapping = given;
   return (record) => {
-    // Rows of one file have the same columns; lines of NDJSON may leave some out.
+    // Rows of one file have the same columns; lines of NDJSON may omit some.
     const next = Object.keys(record).join('\n');
     if (next !== shape) mapping = mappingFor(record, given);
     shape = next;
@@ -70,10 +70,10 @@ function isHashGiven({ columns }: Mapping): boolean {
   return columns.hash !== undefined;
 }
 
-/** @param given what the caller named of the mapping */
+/** @param given the part of the mapping that the caller named */
 function toPerson(record: Fields, mapping: Mapping, given: Mapping): Person {
   const { columns, metadata } = mapping;
-  // By field, so that the readers of values can be used.
+  // Collected by field, for the functions that read values.
   const values: Fields = {};
   for (const [field, column] of Object.entries(columns)) values[field] = valueAt(record, column);
   const notes: Note[] = [];
@@ -110,7 +110,7 @@ function toPerson(record: Fields, mapping: Mapping, given: Mapping): Person {
   }
 }
 
-/** A date is that of the verification, as tables such as those of Auth.js have it. */
+/** A date is the time of verification, as in Auth.js tables, and counts as true. */
 function isVerified(values: Fields, field: MappedField): boolean | undefined {
   const text = textAt(values, field);
   return text !== undefined && /^[12][0-9]{3}-[01][0-9]-[0-3][0-9](?:[T ]|$)/.test(text) ? true : boolAt(values, field);

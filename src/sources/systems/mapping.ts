@@ -1,13 +1,15 @@
 /**
- * Which column of somebody's own file is which field of a person: as `--map` says, else by the usual names.
+ * Maps the columns of a custom file to fields of a person: as `--map` says, else by common names.
  *
- * A column named `password` that nobody mapped counts where it holds hashes; plain passwords are taken only when that is said.
+ * An unmapped column named `password` counts only if it holds hashes; plain passwords are imported only if mapped.
  */
 import { CONTEXT } from '../read/json.ts';
 import { type ConvertOptions, type Fields, UsageError } from '../source.ts';
 import { isFields } from '../values.ts';
 
-/** The usual names, in lower case and without signs. `enabled` and the like are not of a person, but say its state. */
+/**
+ * Common names, in lower case and without punctuation. `enabled` and similar names are not fields; they give the state.
+ */
 const USUAL = {
   userId: ['userid', 'id', 'uid', 'uuid', 'guid', 'sub', 'externalid'],
   userName: ['username', 'login', 'loginname', 'userlogin', 'userprincipalname', 'upn', 'account', 'accountname'],
@@ -43,11 +45,11 @@ const METADATA = 'metadata.';
 export interface Mapping {
   /** Column, or path of NDJSON such as `profile.mail`, by field. */
   columns: Partial<Record<MappedField, string>>;
-  /** The same, by key of the metadata. */
+  /** The same, by metadata key. */
   metadata: Record<string, string>;
 }
 
-/** What `--map` says. @throws UsageError when it names a field that there is not */
+/** Parses `--map`. @throws UsageError when it names an unknown field */
 export function givenMapping({ map = {} }: ConvertOptions): Mapping {
   const mapping: Mapping = { columns: {}, metadata: {} };
   for (const [field, column] of Object.entries(map)) {
@@ -56,13 +58,13 @@ export function givenMapping({ map = {} }: ConvertOptions): Mapping {
     } else if (Object.hasOwn(USUAL, field)) mapping.columns[field as MappedField] = column;
     else
       throw new UsageError(
-        `--map: there is no field "${field}"; there are ${MAPPED_FIELDS.join(', ')}, metadata.<key>.`,
+        `--map: there is no field "${field}". Use one of ${MAPPED_FIELDS.join(', ')}, metadata.<key>.`,
       );
   }
   return mapping;
 }
 
-/** The given mapping, and for what it leaves open the columns with the usual names. */
+/** The given mapping, completed by columns with common names. */
 export function mappingFor(record: Fields, given: Mapping): Mapping {
   const taken = new Set([...Object.values(given.columns), ...Object.values(given.metadata)]);
   const free = Object.keys(record).filter((column) => !taken.has(column));
@@ -91,7 +93,10 @@ export function valueAt(record: Fields, column: string | undefined): unknown {
   return value;
 }
 
-/** Lines that say which column is taken for what, and which for nothing. @param hashPlace where a hash was found besides */
+/**
+ * Lines that list the mapped and the unmapped columns.
+ * @param hashPlace where a hash was found outside mapped columns
+ */
 export function explainMapping(record: Fields, given: Mapping, hashPlace?: string): string[] {
   const { columns: named, metadata } = mappingFor(record, given);
   const columns = hashPlace === undefined ? named : { ...named, hash: hashPlace };

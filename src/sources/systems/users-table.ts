@@ -1,8 +1,8 @@
 /**
- * What the users' tables of web applications have in common: names of columns that everybody uses, and columns of their
- * owners, which are kept as metadata unless their names say that they hold secrets.
+ * What the user tables of web applications have in common: columns with common names, and custom columns, which are
+ * kept as metadata unless their names say that they hold secrets.
  *
- * Cells that export programs write for null (`NULL`, `\N`) are as empty ones.
+ * Cells that export programs write for null (`NULL`, `\N`) count as empty.
  */
 import type { Person, ProviderLink } from '../person.ts';
 import { CONTEXT } from '../read/json.ts';
@@ -41,7 +41,7 @@ const SECRET = new RegExp(
   'i',
 );
 
-/** Whether a column or field of this name is likely to hold what nobody else may see. */
+/** Whether a column or field of this name is likely to hold a secret. */
 export function isSecretName(name: string): boolean {
   return SECRET.test(name);
 }
@@ -51,7 +51,7 @@ export function filledCells(record: Fields): Fields {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => !NULLS.includes(value)));
 }
 
-/** Whether a column of dates holds one; `0000-00-00 00:00:00` is none. */
+/** Whether a date column holds a date; `0000-00-00 00:00:00` is not one. */
 export function isDated(row: Fields, column: string): boolean {
   return /[1-9]/.test(textAt(row, column) ?? '');
 }
@@ -60,7 +60,7 @@ function firstOf(row: Fields, columns: readonly string[]): string | undefined {
   return columns.map((column) => textAt(row, column)).find((text) => text !== undefined);
 }
 
-/** What the columns say that most tables have. @param row as `filledCells` made it */
+/** The fields from columns that most tables have. @param row from `filledCells` */
 export function usualColumns(row: Fields): Person {
   const phoneDate = PHONE_VERIFIED.find((column) => Object.hasOwn(row, column));
   return {
@@ -79,7 +79,7 @@ export function usualColumns(row: Fields): Person {
   };
 }
 
-/** Frameworks have no column for it, applications many. */
+/** Frameworks have no column for this state; applications have many. */
 function isBlocked(row: Fields): boolean {
   return (
     ACTIVE.some((column) => boolAt(row, column) === false) ||
@@ -92,13 +92,13 @@ function linksOf(row: Fields): ProviderLink[] {
   const provider = textAt(row, 'provider');
   const found = [[provider, firstOf(row, PROVIDER_IDS)], ...PROVIDERS.map((name) => [name, textAt(row, `${name}_id`)])];
   const links = found.flatMap(([name, externalUserId]) =>
-    // `email` is what programs call a user of their own who signs in by address and password.
+    // `email` means that the user signs in with address and password, not with a provider.
     name === undefined || name === 'email' || externalUserId === undefined ? [] : [{ provider: name, externalUserId }],
   );
   return links;
 }
 
-/** The owner's own columns. @param known columns that a source reads or drops by itself */
+/** The application's custom columns. @param known columns that the source itself reads or drops */
 export function otherColumns(row: Fields, known: ReadonlySet<string>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(row).filter(([name]) => !TAKEN.has(name) && !known.has(name) && !isSecretName(name)),

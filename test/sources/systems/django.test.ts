@@ -101,7 +101,7 @@ test('a dump with natural keys has no id', () => {
 });
 
 test('other models are passed over, and never fail', () => {
-  const skipped = { skip: 'An object of another model: no user.' };
+  const skipped = { skip: 'An object of another model, not a user.' };
   for (const other of [
     dumped({ name: 'editors', permissions: [1] }, 'auth.group'),
     dumped({ session_data: 'x' }, 'sessions.session'),

@@ -1,8 +1,8 @@
 /**
- * ASP.NET Identity, of ASP.NET Core and its predecessor (versions 3 and 2 of its hashes): rows of the table AspNetUsers as
- * CSV or JSON. Names of columns are taken in any case, with or without underscores, as databases differ in it.
+ * ASP.NET Identity, both ASP.NET Core's and its predecessor's (hash versions 3 and 2): rows of the AspNetUsers table as
+ * CSV or JSON. Column names match in any case, with or without underscores, because databases spell them differently.
  *
- * Guarantee: columns that a project added are kept as metadata; a lockout counts as ASP.NET counts it.
+ * Guarantee: columns that a project added are kept as metadata; lockouts follow ASP.NET's own rule.
  * https://learn.microsoft.com/dotnet/api/microsoft.aspnetcore.identity.identityuser-1
  * https://learn.microsoft.com/aspnet/core/security/authentication/customize-identity-model
  */
@@ -14,7 +14,7 @@ import { boolAt, isFields, textAt } from '../../values.ts';
 import { lockoutOf } from './lockout.ts';
 import { columnName, columnsOf, isNull, listAt } from './row.ts';
 
-/** Columns that have a place of their own; those of names are a project's own, under the names that most give them. */
+/** Columns that map to a field. Columns for people's names are the project's own; these are the common ones. */
 const TAKEN =
   'id username email emailconfirmed passwordhash phonenumber phonenumberconfirmed twofactorenabled authenticatorkey logins ' +
   'lockoutend lockoutenddateutc lockoutenabled firstname givenname lastname surname familyname displayname fullname name ' +
@@ -23,7 +23,7 @@ const BOOKKEEPING =
   'normalizedusername normalizedemail securitystamp concurrencystamp accessfailedcount discriminator @context';
 const NO_METADATA = new Set(`${TAKEN} ${BOOKKEEPING}`.split(' '));
 
-/** No other system has three of these beside each other. */
+/** No other system has three of these columns together. */
 const TELLING = [
   'securitystamp',
   'concurrencystamp',
@@ -79,7 +79,7 @@ function convert(record: Fields, now: number): Person {
   };
 }
 
-/** Of the providers of SQL membership, which came before: hash, number of the format, salt. */
+/** Hashes of the older SQL membership providers: hash, format number, salt. */
 const MEMBERSHIP = /^[^|]*\|[0-2]\|/;
 
 function hashOf(passwordHash: string | undefined): HashText {
@@ -97,7 +97,7 @@ function linkOf(login: Fields): ProviderLink[] {
   return [{ provider, externalUserId }];
 }
 
-/** Under the names of the columns as they stand there. */
+/** Keeps the column names as they are in the export. */
 function metadataOf(record: Fields): Fields {
   const kept = Object.entries(record).filter(([name, value]) => {
     return !NO_METADATA.has(columnName(name)) && !isNull(value) && !isEmpty(value);

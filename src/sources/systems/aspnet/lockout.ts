@@ -1,6 +1,6 @@
 /**
- * Whether a user of ASP.NET Identity is locked out: the lockout is enabled for the user, and its end is still to come, as
- * UserManager.IsLockedOutAsync has it.
+ * Whether a user of ASP.NET Identity is locked out. As in UserManager.IsLockedOutAsync: lockout is enabled for the
+ * user, and its end is in the future.
  * https://learn.microsoft.com/dotnet/api/microsoft.aspnetcore.identity.usermanager-1.islockedoutasync
  */
 import type { Note } from '../../person.ts';
@@ -9,20 +9,20 @@ import { boolAt, textAt } from '../../values.ts';
 
 const LOCKOUT_STAYS: Note = {
   id: 'LOCKOUT-WITHOUT-END',
-  message: 'The user is locked out until a certain time; here the user stays locked until somebody unlocks it.',
+  message: 'The user is locked out until a certain time; here they stay locked until someone unlocks them.',
 };
 const LOCKOUT_UNREADABLE: Note = {
   id: 'LOCKOUT-UNREADABLE',
-  message: 'The end of the lockout is no date that can be read; the user is taken as locked.',
+  message: 'The end of the lockout is not a readable date; the user is imported as locked.',
 };
 
-/** An administrator who locks a user for good sets the largest date there is, in this year. */
+/** To lock a user permanently, administrators set the largest possible date, which is in this year. */
 const FOR_GOOD = Date.UTC(9999, 0);
 
-/** `2026-03-01T00:00:00Z`, `2026-03-01 00:00:00.0000000 +01:00`; without a zone it is UTC, as the older table has it. */
+/** `2026-03-01T00:00:00Z`, `2026-03-01 00:00:00.0000000 +01:00`; without a zone it is UTC, as in the older table. */
 const MOMENT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)? ?(Z|[+-]\d\d(?::?\d\d)?)?$/;
 
-/** @param row by the names that `columnsOf` gives @param now milliseconds since 1970 */
+/** @param row by the column names that `columnsOf` returns @param now milliseconds since 1970 */
 export function lockoutOf(row: Fields, now: number): { isLocked: boolean; notes: Note[] } {
   const end = textAt(row, 'lockoutend') ?? textAt(row, 'lockoutenddateutc');
   if (end === undefined || boolAt(row, 'lockoutenabled') === false) return { isLocked: false, notes: [] };

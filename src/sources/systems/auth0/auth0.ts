@@ -1,8 +1,9 @@
 /**
- * Auth0: the users of an export job (NDJSON or CSV), of `GET /api/v2/users`, or of a file for its bulk import; with the
- * hashes that its support hands out in a second file.
+ * Auth0: the users of an export job (NDJSON or CSV), of `GET /api/v2/users`, or of a file for its bulk import, joined
+ * with the hashes that Auth0's support provides in a second file.
  *
- * Guarantee: what a profile holds beyond the known attributes is kept as metadata; of `email_verified` only what it says.
+ * Guarantee: attributes of a profile without a field of their own are kept as metadata; an address counts as verified
+ * only if `email_verified` says so.
  * https://auth0.com/docs/manage-users/user-migration/bulk-user-exports
  * https://auth0.com/docs/manage-users/user-accounts/user-profiles/user-profile-structure
  */
@@ -67,7 +68,7 @@ function convert(record: Fields): Person {
     emailVerified: boolAt(user, 'email_verified'),
     firstName: textAt(user, 'given_name'),
     lastName: textAt(user, 'family_name'),
-    // Who gave no name was given the address as one.
+    // Auth0 uses the address as the name of a user who gave none.
     displayName: name === email ? undefined : name,
     nickName: textAt(user, 'nickname'),
     language: textAt(user, 'locale'),
@@ -82,7 +83,7 @@ function convert(record: Fields): Person {
   };
 }
 
-/** An app's secret is moved; factors by phone or mail, and those that only the profile tells of, cannot be. */
+/** Imports an app's secret; factors by phone or mail, and those that only the profile mentions, cannot be imported. */
 function secondFactorOf(user: Fields, hashNotes: NonNullable<Person['notes']>): Pick<Person, 'totp' | 'notes'> {
   const factors = objectsAt(user, 'mfa_factors');
   const secrets = factors.flatMap((factor) => textAt(objectAt(factor, 'totp'), 'secret') ?? []);
@@ -100,7 +101,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-/** Accounts at outside providers; where an export does not list them, the user's id names the first one. */
+/** Accounts at external providers; where an export does not list them, the user's id names the first one. */
 function linksOf(user: Fields): ProviderLink[] {
   const listed = objectsAt(user, 'identities').flatMap(linkOf);
   if (listed.length > 0) return listed;
@@ -113,7 +114,7 @@ function linkOf(identity: Fields): ProviderLink[] {
   const strategy = textAt(identity, 'provider');
   const id = textAt(identity, 'user_id');
   if (!strategy || !id || OWN_PROVIDERS.includes(strategy)) return [];
-  // Of a company's connections only the name tells which one it is: `samlp` may be many.
+  // Enterprise connections are told apart by name only: there may be several of type `samlp`.
   const connection = boolAt(identity, 'isSocial') === true ? undefined : textAt(identity, 'connection');
   const provider = connection ?? strategy;
   const externalUserId = id.startsWith(`${provider}|`) ? id.slice(provider.length + 1) : id;

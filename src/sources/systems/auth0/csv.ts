@@ -1,13 +1,13 @@
 /**
- * Rows of Auth0's CSV exports as the users they were made of: columns are named by the paths of attributes, or as its
- * pages name them (`Email Verified`), and every text begins with an apostrophe, against spreadsheets.
+ * Converts rows of Auth0's CSV exports back to users. Columns have the paths of attributes, or titles as in Auth0's
+ * dashboard (`Email Verified`) as names. Every text begins with an apostrophe, which protects it from spreadsheets.
  *
- * Guarantee: a user that comes from JSON stays as it is.
+ * Guarantee: a user from JSON stays unchanged.
  * https://auth0.com/docs/manage-users/user-migration/bulk-user-exports#supported-file-formats
  */
 import type { Fields } from '../../source.ts';
 
-/** Columns that have other names where nobody has chosen any. */
+/** Titles of columns where the export names none. */
 const TITLES: Readonly<Record<string, string>> = {
   Id: 'user_id',
   'User Id': 'user_id',
@@ -55,7 +55,7 @@ function unmarked(record: Fields): Fields {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, String(value).replace(/^'/, '')]));
 }
 
-/** The metadata and the identities whose parts have columns of their own. */
+/** Metadata and identities whose parts have columns of their own. */
 function nested(columns: readonly { name: string; value: unknown }[]): Fields {
   const parts: Record<string, [string, unknown][]> = {};
   for (const { name, value } of columns) {

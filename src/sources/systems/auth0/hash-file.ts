@@ -1,8 +1,8 @@
 /**
- * The file of password hashes that Auth0's support hands out: NDJSON, a line for each user of a database connection.
+ * The file of password hashes that Auth0's support provides: NDJSON, a line for each user of a database connection.
  *
- * `_id.$oid` (in some exports `_ID`), or `alt_id` where there is one, is the user's id behind `auth0|`. The address tells
- * only where a line or a user has no id, and then never a user of another connection.
+ * `alt_id`, or else `_id.$oid` (`_ID` in some exports), is the part of the user's id after `auth0|`. Lines are matched
+ * by address only where a line or a user has no id, and then never to a user of another connection.
  * https://support.auth0.com/center/s/article/How-to-Use-the-Password-Hashes-Export-from-Auth0
  */
 
@@ -29,7 +29,7 @@ export const auth0HashFile: HashFile = {
   },
   join(record, hashRecord) {
     const user = asUser(record);
-    return isHisOwn(user, hashRecord) ? { ...user, passwordHash: hashRecord.passwordHash } : user;
+    return isOwnHash(user, hashRecord) ? { ...user, passwordHash: hashRecord.passwordHash } : user;
   },
 };
 
@@ -38,8 +38,8 @@ function idOf(hashRecord: Fields): string | undefined {
   return id === undefined ? undefined : `auth0|${id}`;
 }
 
-/** Found by its address, a hash may still be that of another account with the same address. */
-function isHisOwn(user: Fields, hashRecord: Fields): boolean {
+/** A hash that was found by address may still belong to another account with the same address. */
+function isOwnHash(user: Fields, hashRecord: Fields): boolean {
   const id = idOf(hashRecord);
   const ids = databaseIds(user);
   const isOfNoDatabase = textAt(user, 'user_id') !== undefined && ids.length === 0;
@@ -57,7 +57,7 @@ function emailOf(hashRecord: Fields): string | undefined {
   return textAt(hashRecord, 'email') ?? (identifier && textAt(identifier, 'value'));
 }
 
-/** The user's ids in databases: its own, or that of a database account that was linked to another one. */
+/** The user's ids in databases: their own, or that of a database account that is linked to another account. */
 function databaseIds(user: Fields): string[] {
   const id = textAt(user, 'user_id');
   const linked = databaseIdentities(user).flatMap((identity) => textAt(identity, 'user_id') ?? []);

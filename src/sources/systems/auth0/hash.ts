@@ -1,6 +1,6 @@
 /**
- * Password hashes of Auth0's users: bcrypt as its support hands it out and as `password_hash` has it, and
- * `custom_password_hash`, in which its bulk import takes those of other systems.
+ * Password hashes of Auth0's users: bcrypt, from its support's file and in `password_hash`, and the hashes of other
+ * systems in `custom_password_hash`, the format of its bulk import.
  *
  * https://auth0.com/docs/manage-users/user-migration/bulk-user-import-schema#custom-password-hash
  */
@@ -20,7 +20,7 @@ import { numberAt, objectAt, textAt } from '../../values.ts';
 
 const PASSWORD_ENCODING: Note = {
   id: 'AUTH0-PASSWORD-ENCODING',
-  message: 'The hash is of a password that was not encoded as UTF-8; one with letters beyond ASCII will not verify.',
+  message: 'The hashed password was not encoded as UTF-8; a password with characters beyond ASCII will not verify.',
 };
 
 export function auth0Hash(user: Fields): HashText {
@@ -61,11 +61,11 @@ function customHash(algorithm: string, custom: Fields): HashText {
   }
 }
 
-/** Bytes of a part whose encoding stands beside it. */
+/** The bytes of a part that names its own encoding. */
 function partOf(part: Fields, otherwise: Encoding): Buffer | undefined {
   const encoding = textAt(part, 'encoding')?.toLowerCase() ?? otherwise;
   const isKnown = encoding === 'hex' || encoding === 'base64' || encoding === 'utf8';
-  // Spaces belong to a salt.
+  // Not trimmed: spaces are part of a salt.
   return isKnown && typeof part.value === 'string' ? bytesOf(part.value, encoding) : undefined;
 }
 
@@ -74,7 +74,7 @@ function saltOf(custom: Fields): Buffer | undefined {
   return Object.hasOwn(salt, 'value') ? partOf(salt, 'utf8') : Buffer.alloc(0);
 }
 
-/** The documentation requires the encoding of these hashes; where it is missing nonetheless, hex is told by its form. */
+/** The documentation requires an encoding for these hashes; if it is missing, a text of hex digits counts as hex. */
 function digestOf(custom: Fields, value: string): Buffer | undefined {
   return partOf(objectAt(custom, 'hash'), /^[0-9a-f]+$/i.test(value) ? 'hex' : 'base64');
 }

@@ -1,7 +1,7 @@
 /**
- * Clerk: the CSV of its dashboard, which has the hashes, and users as its backend API lists them, which have metadata.
+ * Clerk: the CSV of its dashboard, which has the hashes, and the users of its backend API, which have the metadata.
  *
- * Guarantee: an address counts as verified only if it is among those that are said to be.
+ * Guarantee: an address counts as verified only if the export lists it as verified.
  * https://clerk.com/docs/guides/development/migrating/export-from-clerk
  * https://clerk.com/docs/reference/backend-api/tag/users
  */
@@ -15,7 +15,8 @@ import { clerkHash } from './hash.ts';
 
 const PRIMARY_UNLISTED: Note = {
   id: 'CLERK-PRIMARY-UNLISTED',
-  message: 'The primary address is among neither the verified nor the unverified ones; it is taken as not verified.',
+  message:
+    'The primary address is in neither the list of verified nor of unverified addresses; it counts as unverified.',
 };
 
 export const clerk: Source = {
@@ -88,7 +89,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-/** The same account may stand in several of the lists. */
+/** The same account may be in several of the lists. */
 function linksOf(record: Fields): ProviderLink[] {
   const accounts = ['external_accounts', 'enterprise_accounts', 'saml_accounts'].flatMap((key) =>
     objectsAt(record, key),

@@ -1,17 +1,17 @@
 /**
- * Addresses and phone numbers of a user at Clerk. The CSV names the primary one and lists the verified and the others;
- * the API has a list of objects and the id of the primary one. Programs that migrate users write the CSV's columns as JSON,
- * with a bare list of all addresses, of which nothing is said but what they are.
+ * Addresses and phone numbers of a user at Clerk. The CSV names the primary one and lists the verified and unverified
+ * ones; the API has a list of objects and the id of the primary one. Migration tools write the CSV's columns as JSON,
+ * with a list of all addresses that does not say which of them are verified.
  */
 import type { Fields } from '../../source.ts';
 import { isFields, objectAt, objectsAt, textAt } from '../../values.ts';
 
 export interface Contact {
   value: string;
-  /** Absent: the export has no list of verified ones. */
+  /** Absent: the export has no list of verified contacts. */
   isVerified: boolean | undefined;
   isPrimary: boolean;
-  /** It is the primary one, and in none of the lists, though there are some. */
+  /** It is the primary contact, but in none of the export's lists. */
   isUnlisted: boolean;
 }
 
@@ -22,12 +22,12 @@ export function contactsOf(record: Fields, one: string, many: string): Contact[]
   return isOfApi ? fromObjects(record, one, many) : fromColumns(record, one, many);
 }
 
-/** The primary one; without one the first that is verified, else the first. */
+/** The primary contact, else the first verified one, else the first. */
 export function primaryOf(contacts: readonly Contact[]): Contact | undefined {
   return contacts.find(({ isPrimary }) => isPrimary) ?? contacts.find(({ isVerified }) => isVerified) ?? contacts[0];
 }
 
-/** What `primaryOf` leaves over, for the metadata. */
+/** All contacts but the one of `primaryOf`, for the metadata. */
 export function others(contacts: readonly Contact[]): { value: string; verified: boolean }[] | undefined {
   const primary = primaryOf(contacts);
   const rest = contacts.filter((contact) => contact !== primary);
@@ -67,7 +67,7 @@ function fromColumns(record: Fields, one: string, many: string): Contact[] {
   return [{ value: primary, isVerified: isSaid ? false : undefined, isPrimary: true, isUnlisted: isSaid }, ...listed];
 }
 
-/** Several in one cell are divided by a bar or a comma; in JSON they are a list. */
+/** Values in one cell are separated by a bar, comma or semicolon; in JSON they are a list. */
 function listAt(record: Fields, key: string): string[] {
   const value = record[key];
   if (Array.isArray(value)) return value.filter((one) => typeof one === 'string');

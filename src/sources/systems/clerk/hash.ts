@@ -1,6 +1,6 @@
 /**
- * Hashes as Clerk keeps them: `password_digest`, in the form that `password_hasher` stands for. Clerk stores what other
- * systems made until the user's next login, so one export holds several forms.
+ * Clerk's hashes: `password_digest`, in the form that `password_hasher` names. Clerk keeps hashes from other systems
+ * until the user's next login, so one export holds several forms.
  *
  * https://clerk.com/docs/reference/backend/user/create-user (`passwordHasher`)
  */
@@ -11,14 +11,14 @@ import { textAt } from '../../values.ts';
 
 const SALT_ORDER: Note = {
   id: 'CLERK-SALT-ORDER',
-  message: 'Clerk does not document on which side of the password this salt stands; it is taken to stand before it.',
+  message: 'Clerk does not document whether this salt precedes or follows the password; it is taken to precede it.',
 };
 const IN_COGNITO: Note = {
   id: 'CLERK-PASSWORD-IN-COGNITO',
-  message: 'The password was never moved from Amazon Cognito to Clerk; the user has to set one here.',
+  message: 'The password was never moved from Amazon Cognito to Clerk; the user must set a new one here.',
 };
 
-/** Hashers whose digest is a text that stands for itself; it must begin so. */
+/** Hashers whose digest is a complete text, by the beginning that it must have. */
 const AS_THEY_ARE: Readonly<Record<string, string>> = {
   bcrypt: '$2',
   argon2i: '$argon2i$',
@@ -29,7 +29,7 @@ const AS_THEY_ARE: Readonly<Record<string, string>> = {
   ldap_ssha: '{SSHA}',
 };
 
-/** Hashers whose digest has to be written anew; none when it is not of the form that it should have. */
+/** Hashers whose digest must be rewritten; undefined when the digest does not have the expected form. */
 const REWRITTEN: Readonly<Record<string, (digest: string) => HashText | undefined>> = {
   awscognito: () => ({ notes: [IN_COGNITO] }),
   md5: (digest) => (/^[0-9a-f]{32}$/i.test(digest) ? { hash: digest } : undefined),
@@ -37,7 +37,7 @@ const REWRITTEN: Readonly<Record<string, (digest: string) => HashText | undefine
   sha256: (digest) => bare('sha256', digest),
   sha256_salted: (digest) => salted('sha256', digest),
   sha512_symfony: symfony,
-  // Base64 on both sides, while Django's text of the same beginning has the salt as it is.
+  // Salt and hash are base64; in Django's text of the same prefix, the salt is plain text.
   pbkdf2_sha256: (digest) => pbkdf2('sha256', digest, (salt) => bytesOf(salt, 'base64'), 'base64'),
   pbkdf2_sha512: (digest) => pbkdf2('sha512', digest, (salt) => Buffer.from(salt), 'hex'),
   pbkdf2_sha512_hex: (digest) => pbkdf2('sha512', digest, (salt) => bytesOf(salt, 'hex'), 'hex'),
@@ -64,7 +64,7 @@ function bare(algorithm: string, digest: string): HashText | undefined {
   return bytes && { hash: saltedDigest(algorithm, 'prefix', NO_SALT, bytes) };
 }
 
-/** `salt$hash`; a salt may hold `$`. */
+/** `salt$hash`; a salt may contain `$`. */
 function salted(algorithm: string, digest: string): HashText | undefined {
   const [, salt, hex] = /^(.*)\$([0-9a-f]+)$/is.exec(digest) ?? [];
   const bytes = hex === undefined ? undefined : bytesOf(hex, 'hex');
@@ -72,7 +72,7 @@ function salted(algorithm: string, digest: string): HashText | undefined {
   return { hash: saltedDigest(algorithm, 'prefix', Buffer.from(salt), bytes), notes: [SALT_ORDER] };
 }
 
-/** The password with `{salt}` behind it. Further rounds mix it in again, which no text of ours can say. */
+/** The password followed by `{salt}`. Further rounds mix it in again, which no scheme here can express. */
 function symfony(digest: string): HashText | undefined {
   const [, iterations, salt, text] = /^sha512_symfony\$(\d+)\$(.*)\$([^$]+)$/s.exec(digest) ?? [];
   const bytes = text === undefined ? undefined : bytesOf(text, 'base64');
@@ -95,7 +95,7 @@ function pbkdf2(
   return salt && bytes && { hash: pbkdf2Text(algorithm, Number(rounds), salt, bytes) };
 }
 
-/** May end in the length of the key; the salt is hex, or else the text itself. */
+/** May end with the length of the key; the salt is hex, or else plain text. */
 function pbkdf2Sha1(digest: string): HashText | undefined {
   const [, rest, length] = /^(pbkdf2_sha1\$\d+\$[^$]+\$[0-9a-f]+)(?:\$(\d+))?$/i.exec(digest) ?? [];
   if (rest === undefined) return undefined;
@@ -103,7 +103,7 @@ function pbkdf2Sha1(digest: string): HashText | undefined {
   return isWhole ? pbkdf2('sha1', rest, (salt) => bytesOf(salt, 'hex') ?? Buffer.from(salt), 'hex') : undefined;
 }
 
-/** `hash$salt$signer key$salt separator$rounds$memory cost`, base64, in older exports of Firebase with URLs' alphabet. */
+/** `hash$salt$signer key$salt separator$rounds$memory cost` in base64; older exports of Firebase use base64url. */
 function firebase(digest: string): HashText | undefined {
   const parts = digest.replaceAll('-', '+').replaceAll('_', '/').split('$');
   const [hash, salt, key, separator, rounds = '', memory = ''] = parts;
@@ -111,7 +111,7 @@ function firebase(digest: string): HashText | undefined {
   return { hash: `$fbscrypt$v=1,n=${memory},r=${rounds},p=1,ss=${separator},sk=${key}$${salt}$${hash}` };
 }
 
-/** Werkzeug's own text, in Clerk's form with `$` before it; the hash hex, or base64 as Clerk's documentation has it. */
+/** Werkzeug's own text, or Clerk's with a leading `$`; the hash is hex, or base64 as in Clerk's documentation. */
 function werkzeug(digest: string): HashText | undefined {
   const [, method, salt, text] = /^\$?([a-z0-9]+(?::[a-z0-9]+)+)\$([^$]+)\$([^$]+)$/.exec(digest) ?? [];
   if (method === undefined || text === undefined) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Firebase Authentication: what `firebase auth:export` writes as JSON or CSV, and users as the Admin SDK lists them, whose
+ * Firebase Authentication: the JSON or CSV of `firebase auth:export`, and the users that the Admin SDK lists, whose
  * fields have other names.
  *
  * https://firebase.google.com/docs/cli/auth#file_format
@@ -15,7 +15,7 @@ import { FIREBASE_COLUMNS, providersOf } from './providers.ts';
 
 const PROVIDERS_ADDRESS: Note = {
   id: 'EMAIL-OF-PROVIDER',
-  message: 'The user has no address but that at an identity provider; it is taken, as not verified.',
+  message: "The user's only address is the one at an identity provider; it is imported as unverified.",
 };
 
 export const firebase: Source = {
@@ -34,7 +34,7 @@ export const firebase: Source = {
 };
 
 function recognizes(record: Fields, format: Format): number {
-  // Without a header any file could have these columns: so their content counts.
+  // Any file without a header could have these columns, so their content decides.
   if (format === 'csv') return isRow(record) ? 0.9 : 0;
   if (typeof record.localId === 'string') return 1;
   return typeof record.uid === 'string' && Array.isArray(record.providerData) ? 0.9 : 0;
@@ -48,7 +48,7 @@ function isRow(record: Fields): boolean {
 }
 
 function convert(record: Fields, config: HashConfig | undefined): Person | Skipped {
-  if (isTitles(record)) return { skip: 'The titles of the columns.' };
+  if (isTitles(record)) return { skip: 'A row of column titles.' };
   const providers = providersOf(record);
   const phone = textAt(record, 'phoneNumber');
   const email = textAt(record, 'email');
@@ -63,7 +63,7 @@ function convert(record: Fields, config: HashConfig | undefined): Person | Skipp
     emailVerified: email === undefined ? false : boolAt(record, 'emailVerified'),
     displayName: textAt(record, 'displayName'),
     phone,
-    // A number gets in by a code that was sent to it.
+    // A number is added only after the user enters the code sent to it.
     phoneVerified: phone !== undefined,
     state: boolAt(record, 'disabled') === true ? 'inactive' : 'active',
     hash: hashOf(record, config, notes),
@@ -79,19 +79,19 @@ function convert(record: Fields, config: HashConfig | undefined): Person | Skipp
   };
 }
 
-/** The first row of a CSV to which somebody has added the titles that Firebase's documentation gives the columns. */
+/** The first row of a CSV to which someone added the column titles of Firebase's documentation. */
 function isTitles(record: Fields): boolean {
   return textAt(record, 'localId')?.toLowerCase() === 'uid' && textAt(record, 'email')?.toLowerCase() === 'email';
 }
 
-/** Firebase does not say who is: it is who has nothing to be known by. */
+/** Firebase does not mark anonymous users: a user counts as anonymous if nothing identifies them. */
 function isAnonymous(record: Fields): boolean {
   return ['email', 'phoneNumber', 'displayName', 'passwordHash', 'customAttributes'].every(
     (name) => textAt(record, name) === undefined,
   );
 }
 
-/** Custom claims, which the command line writes as JSON text. */
+/** Custom claims; Firebase's command line writes them as JSON text. */
 function claimsOf(record: Fields): unknown {
   const claims = textAt(record, 'customAttributes') ?? objectAt(record, 'customClaims');
   return claims === '{}' || (typeof claims === 'object' && Object.keys(claims).length === 0) ? undefined : claims;

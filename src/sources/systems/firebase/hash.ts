@@ -1,8 +1,8 @@
 /**
- * Password hashes of Firebase, which uses a scrypt of its own whose parameters are the project's and not in the export.
+ * Password hashes of Firebase: a modified scrypt, whose parameters belong to the project and are not in the export.
  *
- * Guarantee: a hash that cannot be verified becomes a text that the service refuses by name, so that its user fails and
- * does not come in without a password. No message holds a value of the parameters.
+ * Guarantee: a hash that cannot be verified becomes a text that the service rejects by name, so that the user fails
+ * instead of being imported without a password. No message holds a value of the parameters.
  * https://firebase.google.com/docs/cli/auth#password_hash_parameters, https://github.com/firebase/scrypt
  */
 import { decodeBase64 } from '../../../passwords/base64.ts';
@@ -20,22 +20,22 @@ export interface HashConfig {
 
 const NO_CONFIG: Note = {
   id: 'HASH-CONFIG-MISSING',
-  message: 'The hash cannot be verified without the parameters of the project: give them with --hash-config.',
+  message: "The hash cannot be verified without the project's parameters: pass them with --hash-config.",
 };
 const REDACTED: Note = {
   id: 'HASH-REDACTED',
   message:
-    'The export says REDACTED in place of the hash: whoever exports needs the role Firebase Authentication Admin.',
+    'The export says REDACTED in place of the hash: export with an account that has the role Firebase Authentication Admin.',
 };
 const NOT_SCRYPT: Note = {
   id: 'HASH-NOT-SCRYPT',
   message:
-    "The password was imported into Firebase and never used there; its hash is not Firebase's own and not verifiable.",
+    "The password was imported into Firebase and never used there; its hash is not Firebase's own and cannot be verified.",
 };
 
 // `name: value`, as the console shows it, and as JSON.
 const SETTING = /"?([A-Za-z0-9_]+)"?\s*[:=]\s*"?([A-Za-z0-9+/_=-]+)"?/g;
-/** As `firebase auth:import` has them. */
+/** The limits of `firebase auth:import`. */
 const MOST_ROUNDS = 8;
 const MOST_MEM_COST = 14;
 
@@ -45,7 +45,7 @@ export function hashConfigOf(text: string): HashConfig {
     [...text.matchAll(SETTING)].map(([, name = '', value]) => [name.toLowerCase().replace(/^base64|_/g, ''), value]),
   );
   const isScrypt = /^scrypt$/i.test(textAt(settings, 'algorithm') ?? 'SCRYPT');
-  if (!isScrypt) throw wrong('is not of the algorithm SCRYPT, the only one that Firebase exports hashes of');
+  if (!isScrypt) throw wrong('is not for the algorithm SCRYPT, the only one whose hashes Firebase exports');
   return {
     signerKey: base64At(settings, 'signerkey', 'base64_signer_key'),
     saltSeparator: base64At(settings, 'saltseparator', 'base64_salt_separator'),
@@ -75,7 +75,7 @@ function wrong(what: string): UsageError {
   );
 }
 
-/** Undefined for a user without a password. @param notes gets what keeps the hash from being verified */
+/** Undefined for a user without a password. @param notes receives the reason why a hash cannot be verified */
 export function hashOf(record: Fields, config: HashConfig | undefined, notes: Note[]): string | undefined {
   const hash = textAt(record, 'passwordHash');
   if (hash === undefined) return undefined;
@@ -93,7 +93,7 @@ function failing(name: string, note: Note, notes: Note[]): string {
   return `$${name}$`;
 }
 
-/** The service answers base64url, which the command line puts into standard base64 and other programs do not. */
+/** Firebase returns base64url; its command line converts that to standard base64, other programs do not. */
 function standard(base64: string): string {
   return base64.replaceAll('-', '+').replaceAll('_', '/');
 }

@@ -1,7 +1,7 @@
 /**
- * A user's accounts at identity providers, and the columns in which the CSV of `firebase auth:export` has them.
+ * A user's accounts at identity providers, and their columns in the CSV of `firebase auth:export`.
  *
- * The CSV has no header. Its rows end with a comma, and rows of older versions end before the newer providers.
+ * The CSV has no header. Its rows end with a comma, and older versions lack the columns of the newer providers.
  * https://firebase.google.com/docs/cli/auth#CSV
  */
 import type { ProviderLink } from '../../person.ts';
@@ -16,7 +16,7 @@ const IN_COLUMNS = [
   ['google.com', 'facebook.com', 'twitter.com', 'github.com'],
   ['apple.com', 'microsoft.com', 'gc.apple.com', 'playgames.google.com', 'linkedin.com', 'yahoo.com'],
 ] as const;
-/** Firebase's names for its own ways in, which are no outside providers. */
+/** Firebase's names for its own sign-in methods, which are not external providers. */
 const ITS_OWN = ['password', 'phone', 'emailLink'];
 
 function columnsOf(providers: readonly string[]): string[] {

@@ -1,8 +1,8 @@
 /**
- * Second factors of a FusionAuth user: of the authenticator apps one is taken, if its secret is there.
+ * Second factors of a FusionAuth user: the first authenticator app with a secret is imported.
  * https://fusionauth.io/docs/apis/users/import (`twoFactor`; `twoFactorSecret` before 1.26)
  *
- * FusionAuth knows no codes but those of SHA-1, 6 digits and 30 seconds. Its secrets are base64, where apps have base32.
+ * FusionAuth's codes always use SHA-1, 6 digits and 30 seconds. Its secrets are base64, while apps use base32.
  */
 import { Secret } from 'otpauth';
 import { bytesOf, SECOND_FACTOR_LOST } from '../../hash-text.ts';
@@ -22,7 +22,7 @@ function oldMethod(record: Fields): Fields[] {
   return [{ method: 'authenticator', secret: record.twoFactorSecret }];
 }
 
-/** The secret of an authenticator app in base32; undefined for mail and SMS, and where the export leaves it out. */
+/** The secret of an authenticator app in base32; undefined for mail and SMS, and when the export omits it. */
 function secretOf(method: Fields): string | undefined {
   const secret = textAt(method, 'method') === 'authenticator' ? textAt(method, 'secret') : undefined;
   const bytes = secret === undefined ? undefined : bytesOf(secret, 'base64');

@@ -1,9 +1,9 @@
 /**
- * FusionAuth: bodies of its import, and answers of its user search and of `GET /api/user`.
+ * FusionAuth: request bodies of its import, and responses of its user search and of `GET /api/user`.
  * https://fusionauth.io/docs/apis/users/import
  * https://fusionauth.io/docs/apis/users/search
  *
- * The API never hands out hashes; they come by a body made for its import, or by one made of its database.
+ * The API never returns hashes; they come from a body that was made for its import, or from its database.
  */
 
 import type { HashText } from '../../hash-text.ts';
@@ -16,7 +16,7 @@ import { hashOf } from './hash.ts';
 
 const EXPIRY: Note = {
   id: 'EXPIRY-DROPPED',
-  message: 'The account is to expire on a day to come, which has no counterpart; it is dropped.',
+  message: 'The account has an expiry date in the future, which has no counterpart here; the date is dropped.',
 };
 
 export const fusionauth: Source = {
@@ -49,7 +49,7 @@ function convert(record: Fields): Person {
     orgId: textAt(record, 'tenantId'),
     userId: textAt(record, 'id'),
     userName: textAt(record, 'username'),
-    // FusionAuth writes to this one where a user has no address of its own.
+    // FusionAuth sends mail to this address if the user has no other.
     email: email ?? textAt(objectAt(record, 'data'), 'email'),
     emailVerified: email === undefined ? undefined : isVerified(record, 'email'),
     firstName: textAt(record, 'firstName'),
@@ -68,7 +68,7 @@ function convert(record: Fields): Person {
   };
 }
 
-/** Without a scheme the password is a plain one, as it stands there; an import may name one for all its users. */
+/** Without a scheme the password is plain text; an import body may name one scheme for all its users. */
 function passwordOf(record: Fields): HashText & { password?: string } {
   const scheme = textAt(record, 'encryptionScheme') ?? textAt(objectAt(record, CONTEXT), 'encryptionScheme');
   if (scheme !== undefined) return hashOf(record, scheme);
@@ -76,7 +76,7 @@ function passwordOf(record: Fields): HashText & { password?: string } {
   return typeof password === 'string' && password !== '' ? { password } : {};
 }
 
-/** Since 1.59 each identity has a state of its own; before, the user had one. */
+/** Since 1.59 each identity has its own verification state; before, the user had one. */
 function isVerified(record: Fields, type: string): boolean | undefined {
   const identity = objectsAt(record, 'identities').find((each) => textAt(each, 'type') === type);
   return (identity && boolAt(identity, 'verified')) ?? boolAt(record, 'verified');
@@ -99,7 +99,7 @@ function metadataOf(record: Fields, phone: string | undefined): Record<string, u
   };
 }
 
-/** Of each element what is the owner's, and not times, ids and tokens of the system. */
+/** Keeps these fields of each element, not the system's times, ids and tokens. */
 function picked(record: Fields, key: string, fields: readonly string[]): Fields[] | undefined {
   const elements = objectsAt(record, key).map((each) =>
     Object.fromEntries(fields.filter((field) => Object.hasOwn(each, field)).map((field) => [field, each[field]])),

@@ -1,9 +1,9 @@
 /**
- * Password hashes as FusionAuth keeps them: hash, salt and factor apart, in the way that `encryptionScheme` names.
+ * FusionAuth's password hashes: separate hash, salt and factor, in the scheme that `encryptionScheme` names.
  * https://fusionauth.io/docs/reference/password-hashes (how each is computed)
- * https://fusionauth.io/docs/apis/users/import (encodings: salt and hash are base64, but those of bcrypt and phpass)
+ * https://fusionauth.io/docs/apis/users/import (encodings: salt and hash are base64, except for bcrypt and phpass)
  *
- * Parts that do not fit are passed on as they are, for the scheme to say what is wrong with them.
+ * Invalid parts are passed on unchanged, so that the scheme reports what is wrong with them.
  */
 
 import { schemeOf } from '../../../passwords/registry.ts';
@@ -35,22 +35,22 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   'salted-md5': digestOf('md5'),
   'salted-sha256': digestOf('sha256'),
   'salted-hmac-sha256': ({ hash, salt }) => ({ hash: `$hmac-sha256$${salt}$${hash}` }),
-  // The length of the key is that of the hash.
+  // The key is as long as the hash.
   'salted-pbkdf2-hmac-sha256': pbkdf2Of('sha256'),
   'salted-pbkdf2-hmac-sha256-512': pbkdf2Of('sha256'),
   'salted-pbkdf2-hmac-sha512-512': pbkdf2Of('sha512'),
   'phpass-md5': phpassOf('phpass-md5', '$P$', phpassMd5Hash),
   'phpass-sha512': phpassOf('phpass-sha512', '$S$', (hash) => hash),
-  // The plugin of FusionAuth's guide for WordPress has the whole text of phpass in base64.
+  // The plugin in FusionAuth's WordPress guide stores the whole phpass text in base64.
   'example-wordpress-phpass': wholeText('example-wordpress-phpass'),
 };
 
-/** Salt and hash are bcrypt's own base64: together they are the end of the usual text. */
+/** Salt and hash are in bcrypt's own base64: concatenated, they are the end of the standard bcrypt text. */
 function bcrypt({ hash, salt, factor }: Parts): HashText {
   return { hash: hash.startsWith('$2') ? hash : `$2a$${factor.padStart(2, '0')}$${salt}${hash}` };
 }
 
-/** The digest of password and salt, digested again until it was done `factor` times. */
+/** The digest of password and salt, digested repeatedly: `factor` rounds in all. */
 function digestOf(algorithm: string): Maker {
   return ({ hash, salt, factor }) => ({ hash: `$salted-${algorithm}-suffix$r=${factor}$${salt}$${hash}` });
 }
@@ -59,7 +59,7 @@ function pbkdf2Of(algorithm: string): Maker {
   return ({ hash, salt, factor }) => ({ hash: `$pbkdf2-${algorithm}$${factor}$${salt}$${hash}` });
 }
 
-/** phpass names its rounds by their logarithm, in one character; FusionAuth has their number. */
+/** phpass writes the logarithm of the rounds as one character; FusionAuth writes their number. */
 function phpassOf(name: string, identifier: string, hashText: (hash: string) => string): Maker {
   return ({ hash, salt, factor }) => {
     const rounds = ALPHABET[Math.log2(Number(factor))];
@@ -76,13 +76,13 @@ function wholeText(name: string): Maker {
   };
 }
 
-/** Eight characters, also where they were put into base64. */
+/** Eight characters, also if they are encoded in base64. */
 function phpassSalt(salt: string): string | undefined {
   const text = salt.length === 12 ? bytesOf(salt, 'base64')?.toString('latin1') : salt;
   return text !== undefined && /^[./0-9A-Za-z]{8}$/.test(text) ? text : undefined;
 }
 
-/** phpass' own base64, or standard base64, whose last of 22 characters are others. */
+/** phpass' own base64, or standard base64, which has other characters at the 22nd place. */
 function phpassMd5Hash(hash: string): string {
   if (/^[./0-9A-Za-z]{21}[./01]$/.test(hash)) return hash;
   const bytes = bytesOf(hash, 'base64');

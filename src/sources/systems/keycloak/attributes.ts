@@ -1,7 +1,8 @@
 /**
- * What a user of Keycloak has besides the fields that all users have: attributes, roles and groups.
+ * What a Keycloak user has in addition to the common fields: attributes, roles and groups.
  *
- * Attributes keep their names; one that is named as one of the lists becomes `attributes.<name>`, so that none is lost.
+ * Attributes keep their names; one that is named like one of the lists becomes `attributes.<name>`, so that none is
+ * lost.
  * https://www.keycloak.org/docs/latest/server_admin/index.html#user-profile
  */
 import type { Fields } from '../../source.ts';
@@ -9,17 +10,17 @@ import { objectAt } from '../../values.ts';
 
 /** Attributes that have a field of their own: the names that Keycloak's own mappers use. */
 const TAKEN = ['nickname', 'locale', 'phoneNumber', 'phoneNumberVerified'];
-/** `applicationRoles` is what clientRoles were called before 1.2. */
+/** Before 1.2, `clientRoles` was called `applicationRoles`. */
 const LISTS = ['realmRoles', 'clientRoles', 'applicationRoles', 'groups'];
 
-/** The first value of an attribute; old exports have a bare text in place of the list. */
+/** The first value of an attribute; old exports have plain text in place of the list. */
 export function firstOf(attributes: Fields, name: string): string | undefined {
   const value = valuesOf(attributes, name)[0];
   const text = typeof value === 'string' ? value.trim() : '';
   return text === '' ? undefined : text;
 }
 
-/** Every attribute without a field, and what the user may do. One value stands by itself, several as a list. */
+/** Every attribute without a field, and the user's roles and groups. Several values become a list. */
 export function metadataOf(record: Fields): Record<string, unknown> {
   const attributes = objectAt(record, 'attributes');
   const others = Object.keys(attributes).filter((name) => !TAKEN.includes(name));

@@ -1,8 +1,8 @@
 /**
- * A user's credentials in Keycloak, of which the first password and the first authenticator app are taken.
+ * A user's credentials in Keycloak: the first password and the first authenticator app are imported.
  *
- * They come in three forms: JSON texts `secretData` and `credentialData` (Keycloak 8 and later), single fields such as
- * `hashedSaltedValue` (before), and a plain `value` (realms written by hand).
+ * They come in three forms: JSON texts `secretData` and `credentialData` (Keycloak 8 and later), separate fields such
+ * as `hashedSaltedValue` (before), and a plain `value` (realms written by hand).
  * https://www.keycloak.org/docs-api/latest/rest-api/index.html#CredentialRepresentation
  */
 import { SECOND_FACTOR_LOST } from '../../hash-text.ts';
@@ -14,22 +14,21 @@ import { totpOf } from './totp.ts';
 
 const PLACEHOLDER: Note = {
   id: 'PASSWORD-PLACEHOLDER',
-  message:
-    'The password is a placeholder for a variable of the environment, which only Keycloak fills in; it is dropped.',
+  message: 'The password is a placeholder for an environment variable, which only Keycloak replaces; it is dropped.',
 };
 const FEDERATED: Note = {
   id: 'PASSWORD-NOT-EXPORTED',
-  message: 'The password is kept by a user federation such as LDAP and is not in the export.',
+  message: 'A user federation such as LDAP keeps the password; it is not in the export.',
 };
 const CREDENTIAL_DROPPED: Note = {
   id: 'CREDENTIAL-DROPPED',
-  message: 'Passkeys, recovery codes and other credentials besides a password and an authenticator app are dropped.',
+  message: 'Passkeys, recovery codes and all credentials other than a password and an authenticator app are dropped.',
 };
 
 const PASSWORD = 'password';
 /** `totp` and `hotp` are the types of old exports. */
 const APPS = ['otp', 'totp', 'hotp'];
-/** Old passwords, kept to refuse them when they come again. */
+/** Former passwords, which Keycloak keeps to prevent their reuse. */
 const HISTORY = 'password-history';
 
 type Taken = Pick<Person, 'password' | 'hash' | 'passwordChangeRequired' | 'totp'> & { notes: Note[] };
@@ -42,7 +41,7 @@ export function credentialsOf(record: Fields): Taken {
   const taken: Taken = password ? passwordOf(password) : { notes: isFederated ? [FEDERATED] : [] };
   const apps = ofTypes(...APPS);
   taken.totp = apps.map(totpOf).find((secret) => secret !== undefined);
-  // `totp` says that there is one, whether or not it is in the export.
+  // `totp` says that the user has an app, whether or not its secret is in the export.
   const hasApp = apps.length > 0 || boolAt(record, 'totp') === true;
   if (apps.length > 1 || (hasApp && taken.totp === undefined)) taken.notes.push(SECOND_FACTOR_LOST);
   const known = ofTypes(PASSWORD, HISTORY, ...APPS);
@@ -50,7 +49,7 @@ export function credentialsOf(record: Fields): Taken {
   return taken;
 }
 
-/** Keycloak asks for the one with the lowest number first; exports without numbers stand in that order. */
+/** Keycloak asks for the credential with the lowest number first; exports without numbers are already in that order. */
 function inOrder(credentials: Fields[]): Fields[] {
   const rank = (credential: Fields) => numberAt(credential, 'priority') ?? Number.MAX_SAFE_INTEGER;
   return credentials.sort((a, b) => rank(a) - rank(b));
@@ -67,7 +66,7 @@ function passwordOf(credential: Fields): Taken {
     const { hash, notes = [] } = hashOf(credential);
     return { passwordChangeRequired, hash, notes: [...notes] };
   }
-  // As it stands, anyone who reads the file would know it.
+  // Without its replacement, the placeholder is a password known to every reader of the file.
   if (/^\$\{.*\}$/.test(value)) return { passwordChangeRequired, notes: [PLACEHOLDER] };
   return { passwordChangeRequired, password: value, notes: [] };
 }

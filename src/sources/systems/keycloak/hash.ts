@@ -1,9 +1,9 @@
 /**
- * The password hash of a credential of Keycloak in Modular Crypt Format.
+ * Converts the password hash of a Keycloak credential to Modular Crypt Format.
  *
- * Keycloak writes salt and hash as padded base64 and derives as many bytes as the hash has; numbers of rounds and the
- * parameters of argon2 stand beside it. Extensions such as those for bcrypt put a whole Modular Crypt text where the hash
- * would be.
+ * Keycloak writes salt and hash as padded base64, and derives as many bytes as the hash has. The number of rounds and
+ * the parameters of argon2 are in separate fields. Extensions such as those for bcrypt put a complete Modular Crypt
+ * text in place of the hash.
  * https://www.keycloak.org/docs/latest/server_admin/index.html#hashalgorithm
  */
 import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../../hash-text.ts';
@@ -25,13 +25,13 @@ const PBKDF2: Readonly<Record<string, string>> = {
 };
 const ARGON2_VERSIONS: Readonly<Record<string, string>> = { '1.3': '19', '1.0': '16' };
 
-/** Without a hash when the credential holds none. */
+/** Empty when the credential holds no hash. */
 export function hashOf(credential: Fields): HashText {
   const secret = secretOf(credential);
   if (secret === undefined) return {};
   const { value, algorithm } = secret;
   if (value.startsWith('$')) return { hash: value };
-  // One extension leaves out the first sign.
+  // One extension omits the leading `$`.
   if (/^argon2(id?|d)\$/.test(value)) return { hash: `$${value}` };
   if (algorithm === 'argon2') return argon2(secret);
   return Object.hasOwn(PBKDF2, algorithm) ? pbkdf2(secret) : unsupported(algorithm);
@@ -46,14 +46,14 @@ function secretOf(credential: Fields): Secret | undefined {
   return {
     value,
     salt: textAt(secret, 'salt') ?? '',
-    // Before algorithms had names there was only this one.
+    // Before Keycloak named its algorithms, there was only this one.
     algorithm: textAt(data, 'algorithm') ?? (isOld ? 'pbkdf2' : 'no-algorithm'),
     iterations: numberAt(data, 'hashIterations') ?? 0,
     parameters: objectAt(data, 'additionalParameters'),
   };
 }
 
-/** Without a number of rounds, and by -1, Keycloak itself verifies nothing, and its defaults have changed over the years. */
+/** Without rounds, or with -1, Keycloak itself cannot verify the hash, and its defaults have changed over the years. */
 function pbkdf2({ value, salt, algorithm, iterations }: Secret): HashText {
   if (iterations < 1) return unsupported('pbkdf2-no-rounds');
   const [saltBytes, digest] = [bytesOf(salt, 'base64'), bytesOf(value, 'base64')];
@@ -61,7 +61,7 @@ function pbkdf2({ value, salt, algorithm, iterations }: Secret): HashText {
   return { hash: pbkdf2Text(PBKDF2[algorithm] as string, iterations, saltBytes, digest) };
 }
 
-/** argon2d and version 1.0 are written as they are, for the service to refuse by their names. */
+/** argon2d and version 1.0 are passed on unchanged, so that the service rejects them by name. */
 function argon2({ value, salt, iterations, parameters }: Secret): HashText {
   const version = ARGON2_VERSIONS[parameter(parameters, 'version')];
   const [type, memory, lanes] = ['type', 'memory', 'parallelism'].map((name) => parameter(parameters, name));
@@ -71,13 +71,13 @@ function argon2({ value, salt, iterations, parameters }: Secret): HashText {
   };
 }
 
-/** Each is a list of one text, or, written by hand, a bare one. */
+/** A parameter is a list of one text or, in realms written by hand, the text itself. */
 function parameter(parameters: Fields, name: string): string {
   const value = parameters[name];
   return textAt({ value: Array.isArray(value) ? value[0] : value }, 'value') ?? '';
 }
 
-/** As the PHC string format has it. */
+/** Base64 without padding, as in the PHC string format. */
 function unpadded(base64: string): string {
   return base64.replace(/=+$/, '');
 }

@@ -1,7 +1,7 @@
 /**
- * Keycloak: users of realm exports, of users files, of realms written by hand, and as the admin API lists them.
+ * Keycloak: users of realm exports, users files, realms written by hand, and the admin API.
  *
- * Guarantee: nobody comes in who could not log in to Keycloak. A user without `enabled` is disabled there, so here too.
+ * Guarantee: a user who could not log in to Keycloak cannot log in here. A user without `enabled` is disabled in both.
  *
  * https://www.keycloak.org/server/importExport
  * https://www.keycloak.org/docs-api/latest/rest-api/index.html#UserRepresentation
@@ -16,10 +16,10 @@ import { credentialsOf } from './credentials.ts';
 
 const ACTION_DROPPED: Note = {
   id: 'REQUIRED-ACTION-DROPPED',
-  message: 'Required actions other than UPDATE_PASSWORD and VERIFY_EMAIL have nothing to match them; they are dropped.',
+  message: 'Required actions other than UPDATE_PASSWORD and VERIFY_EMAIL have no counterpart here; they are dropped.',
 };
 
-/** What Keycloak makes of them comes by itself: a mail goes to an address that is not verified. */
+/** VERIFY_EMAIL needs no field of its own: every unverified address gets a verification mail. */
 const UPDATE_PASSWORD = 'UPDATE_PASSWORD';
 const MATCHED_ACTIONS = [UPDATE_PASSWORD, 'VERIFY_EMAIL'];
 
@@ -47,7 +47,9 @@ function isRealm(record: Fields): boolean {
   return typeof record.realm === 'string' && (Array.isArray(record.users) || 'keycloakVersion' in record);
 }
 
-/** It stands in a realm, which is named before its users: realms by hand may say no more of them than name and address. */
+/**
+ * Whether a named realm contains the record: realms written by hand may hold no more of a user than name and address.
+ */
 function isOfRealm(record: Fields): boolean {
   const hasName = ['username', 'email'].some((key) => textAt(record, key) !== undefined);
   return hasName && textAt(objectAt(record, CONTEXT), 'realm') !== undefined;
@@ -61,7 +63,7 @@ function isWrittenByHand(record: Fields): boolean {
 
 function convert(record: Fields): Person | Skipped {
   if (textAt(record, 'serviceAccountClientId') !== undefined) return { skip: 'The service account of a client.' };
-  if (textAt(record, 'username') === undefined && isRealm(record)) return { skip: 'A realm, and no user of it.' };
+  if (textAt(record, 'username') === undefined && isRealm(record)) return { skip: 'A realm, not a user.' };
   const { notes, ...credentials } = credentialsOf(record);
   const actions = actionsOf(record);
   if (actions.some((action) => !MATCHED_ACTIONS.includes(action))) notes.push(ACTION_DROPPED);
@@ -87,7 +89,7 @@ function convert(record: Fields): Person | Skipped {
   };
 }
 
-/** Old exports have them in small letters. */
+/** The required actions in capitals; old exports have them in lower case. */
 function actionsOf(record: Fields): string[] {
   const actions = record.requiredActions;
   if (!Array.isArray(actions)) return [];

@@ -1,8 +1,8 @@
 /**
- * The secret of an authenticator app of Keycloak in base32.
+ * Converts the secret of a Keycloak authenticator app to base32.
  *
- * Trap: Keycloak keeps the secret as a text whose bytes are the key. Though it looks like base32, it is not, unless
- * `secretEncoding` says so.
+ * Trap: Keycloak's secret is a text whose bytes are the key. It looks like base32, but is not, unless `secretEncoding`
+ * says so.
  * https://www.keycloak.org/docs/latest/server_admin/index.html#one-time-password-otp-policies
  */
 import { Secret } from 'otpauth';
@@ -10,7 +10,7 @@ import { readTotpSecret } from '../../../identity/totp/secret.ts';
 import type { Fields } from '../../source.ts';
 import { jsonAt, numberAt, textAt } from '../../values.ts';
 
-/** Undefined for what is no code of 6 digits each 30 seconds by SHA-1, or has no secret that is long enough. */
+/** Undefined unless the credential gives 6-digit codes every 30 seconds by SHA-1, from a secret that is long enough. */
 export function totpOf(credential: Fields): string | undefined {
   const isOld = typeof credential.hashedSaltedValue === 'string';
   const data = isOld ? { ...credential, subType: credential.type } : jsonAt(credential, 'credentialData');
@@ -20,7 +20,7 @@ export function totpOf(credential: Fields): string | undefined {
   return 'secret' in read ? read.secret : undefined;
 }
 
-/** What is absent is as in the policy of a new realm. */
+/** Absent settings have the values of a new realm's policy. */
 function isUsual(data: Fields): boolean {
   const isSha1 = /^(hmac)?sha-?1$/i.test(textAt(data, 'algorithm') ?? 'HmacSHA1');
   const isTimed = (textAt(data, 'subType') ?? 'totp') === 'totp';

@@ -1,8 +1,8 @@
 /**
- * The credentials of an identity of Kratos: password, authenticator app and accounts at outside providers.
+ * The credentials of a Kratos identity: password, authenticator app and accounts at external providers.
  *
- * The API gives the `config` of those kinds only that it was asked for; without it a credential is there and cannot be
- * taken, which is noted. Tokens of providers are never read.
+ * The API returns the `config` of a credential only on request; without it the credential cannot be imported, which is
+ * noted. Tokens of providers are never read.
  * https://www.ory.com/docs/kratos/reference/api#tag/identity/operation/listIdentities
  */
 import { readTotpSecret } from '../../../identity/totp/secret.ts';
@@ -14,12 +14,12 @@ import { hashOf } from './hash.ts';
 
 const NOT_EXPORTED: Note = {
   id: 'PASSWORD-NOT-EXPORTED',
-  message: 'The export lacks the hash of the password, if there is one: ask the API with include_credential=password.',
+  message: 'The export lacks the password hash, if the user has one: call the API with include_credential=password.',
 };
 const BY_HOOK: Note = {
   id: 'PASSWORD-ELSEWHERE',
   message:
-    "The password is still in the system before Kratos and checked by Kratos' migration hook; there is no hash of it.",
+    "The password is still in the system before Kratos, checked by Kratos' migration hook; the export has no hash of it.",
 };
 const CREDENTIAL_DROPPED: Note = {
   id: 'CREDENTIAL-DROPPED',
@@ -42,19 +42,19 @@ export function credentialsOf(
   };
 }
 
-/** What the user logs in with by password: addresses, numbers, names. */
+/** The identifiers for logging in by password: addresses, numbers, names. */
 export function identifiersOf(record: Fields): string[] {
   return textsAt(objectAt(objectAt(record, 'credentials'), 'password'), 'identifiers');
 }
 
-/** A credential without hash is also there when the schema asks for one and the user logs in by other means. */
+/** A credential without a hash also exists if the schema requires one while the user logs in by other means. */
 function passwordOf(credentials: Fields): Pick<Person, 'password' | 'hash'> & { notes?: Note[] } {
   const credential = objectAt(credentials, 'password');
   if (Object.keys(credential).length === 0) return {};
   const { password, ...config } = jsonAt(credential, 'config');
   const hash = textAt(config, 'hashed_password');
   if (hash !== undefined) return hashOf(hash);
-  // Bodies that were written to be imported into Kratos have it.
+  // Bodies for importing into Kratos have a plain password.
   if (typeof password === 'string' && password !== '') return { password };
   if (boolAt(config, 'use_password_migration_hook') === true) return { notes: [BY_HOOK] };
   return 'config' in credential ? {} : { notes: [NOT_EXPORTED] };
@@ -69,7 +69,7 @@ function totpOf(credentials: Fields, notes: Note[]): string | undefined {
   return undefined;
 }
 
-/** From the providers, or, where the API was not asked for them, from identifiers such as `google:123`. */
+/** Links from the providers or, if the API was not asked for them, from identifiers such as `google:123`. */
 function linksOf(credential: Fields): ProviderLink[] {
   const providers = objectsAt(jsonAt(credential, 'config'), 'providers').map((provider) => {
     return { provider: textAt(provider, 'provider'), externalUserId: textAt(provider, 'subject') };

@@ -1,5 +1,5 @@
 /**
- * Password hashes as Kratos stores them, which are close to the Modular Crypt Format but seldom the same.
+ * Kratos' password hashes, which resemble the Modular Crypt Format but often differ from it.
  *
  * https://www.ory.com/docs/kratos/manage-identities/import-user-accounts-identities#hashed-passwords
  * https://github.com/ory/kratos (hash/hash_comparator.go)
@@ -9,11 +9,11 @@ import { saltedDigestOf } from './salted.ts';
 
 const CRYPT: Readonly<Record<string, string>> = { 'md5-crypt': '1', 'sha256-crypt': '5', 'sha512-crypt': '6' };
 const SALTED = ['md5', 'sha1', 'sha256', 'sha512'];
-/** Kratos takes SHA-3 for these two, as no other program does. */
+/** Unlike other programs, Kratos uses SHA-3 for these two. */
 const SHA3: Readonly<Record<string, string>> = { sha224: 'pbkdf2-sha3-224', sha384: 'pbkdf2-sha3-384' };
 const COST = /^ln=([0-9]+),r=([0-9]+),p=([0-9]+)$/;
 
-/** @param text `hashed_password`; bcrypt, argon2 and `{SSHA}` are as everywhere, and all else is for the service to judge */
+/** @param text `hashed_password`; bcrypt, argon2 and `{SSHA}` are standard, and the service judges all other texts */
 export function hashOf(text: string): HashText {
   const [before, scheme = '', ...fields] = text.split('$');
   if (before !== '') return { hash: text };
@@ -35,7 +35,7 @@ function pbkdf2(algorithm: string, [parameters = '', saltText, digestText]: stri
   return { hash: pbkdf2Text(algorithm, Number(rounds), salt, digest) };
 }
 
-/** `ln=<N>,r=8,p=1$salt$hash`: despite its name `ln` is N itself, of which all others write the logarithm. */
+/** `ln=<N>,r=8,p=1$salt$hash`: despite its name, `ln` is N itself; other programs write its logarithm. */
 function scrypt([parameters = '', saltText, digestText]: string[]): HashText {
   const [, n, r, p] = COST.exec(parameters) ?? [];
   const [salt, digest] = [bytesAt(saltText), bytesAt(digestText)];
@@ -51,10 +51,10 @@ function firescrypt([parameters = '', salt, digest, separator, signerKey]: strin
   return { hash: `$fbscrypt$v=1,n=${n},r=${r},p=${p},ss=${separator},sk=${signerKey}$${salt}$${digest}` };
 }
 
-/** `hash$key`, of which the hash is base64 of the hexadecimal digest. */
+/** `hash$key`; the hash is base64 of the hexadecimal digest. */
 function hmac(algorithm: string, [digestText, keyText]: string[]): HashText {
   const [key, digest] = [bytesAt(keyText), bytesOf(bytesAt(digestText)?.toString('latin1') ?? '-', 'hex')];
-  // RFC 1320's MD4 is of no use to anybody any more.
+  // MD4 (RFC 1320) is obsolete and not supported.
   if (algorithm === 'md4' || !key || !digest) return unsupported(`hmac-${algorithm}`);
   return { hash: hmacText(algorithm, key, digest) };
 }

@@ -1,5 +1,5 @@
 /**
- * Ory Kratos and Ory Network: identities as the admin API lists them, in pages or one a line.
+ * Ory Kratos and Ory Network: identities as the admin API lists them, in pages or one per line.
  *
  * https://www.ory.com/docs/kratos/manage-identities/overview
  * https://www.ory.com/docs/kratos/reference/api#tag/identity/operation/listIdentities

@@ -1,8 +1,8 @@
 /**
- * By what an identity of Kratos is known: the name to log in with, the address and the phone.
+ * The identifiers of a Kratos identity: the login name, the address and the phone number.
  *
- * In Kratos one may log in by several identifiers, here by one name: what is no address and no number goes first, as only
- * it would be lost.
+ * Kratos allows several login identifiers, Muster one user name. An identifier that is neither an address nor a number
+ * takes precedence, because it would otherwise be lost.
  * https://www.ory.com/docs/kratos/concepts/credentials
  */
 
@@ -14,7 +14,7 @@ import { traitAddress, traitPhone, traitUserName } from './traits.ts';
 
 const ADDRESS_NO_NAME: Note = {
   id: 'LOGIN-BY-NAME-ONLY',
-  message: 'The user could log in by a name and by the address; here by the name alone.',
+  message: 'The user could log in with a user name or the address; here only with the user name.',
 };
 
 interface Address {
@@ -22,7 +22,7 @@ interface Address {
   isVerified: boolean;
 }
 
-/** Whether the address is verified stays open where Kratos keeps no record of it: nobody asked Kratos to verify it. */
+/** `emailVerified` is undefined where Kratos keeps no record of the address: its schema does not verify it. */
 export function namesOf(
   record: Fields,
   traits: Fields,
@@ -43,7 +43,7 @@ export function namesOf(
   };
 }
 
-/** Undefined: the address. Identifiers are in lower case, traits as the user wrote them. */
+/** Undefined: the address is the user name. Identifiers are in lower case, traits as the user wrote them. */
 function userNameOf(identifiers: string[], traits: Fields, email: string | undefined): string | undefined {
   const trait = traitUserName(traits);
   if (identifiers.length === 0 || hasName(identifiers, trait)) return trait;
@@ -55,7 +55,7 @@ function hasName(identifiers: string[], name: string | undefined): boolean {
   return identifiers.some((identifier) => identifier.toLowerCase() === name?.toLowerCase());
 }
 
-/** Of several the one that is in the traits' usual place, else the first. */
+/** Of several addresses, the one that the traits name, else the first. */
 function addressOf(record: Fields, via: string, usual: string | undefined): Address | undefined {
   const addresses = objectsAt(record, 'verifiable_addresses').flatMap((address) => {
     const value = textAt(address, 'value');

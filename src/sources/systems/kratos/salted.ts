@@ -1,9 +1,8 @@
 /**
- * Salted digests of Kratos: `$sha256$pf=<format>$salt$hash`, all base64, where the format says how salt and password are
- * put together: `{SALT}{PASSWORD}`, or with any text around.
+ * Salted digests of Kratos: `$sha256$pf=<format>$salt$hash`, each part in base64. The format says how salt and password
+ * are concatenated: `{SALT}{PASSWORD}`, or with additional text.
  *
- * Text that is the same for all becomes part of the salt. Only what surrounds the password on both sides cannot be
- * expressed.
+ * The additional text becomes part of the salt. Text on both sides of the password cannot be expressed.
  * https://www.ory.com/docs/kratos/manage-identities/import-user-accounts-identities#hashed-passwords
  */
 import { bytesOf, type HashText, saltedDigest } from '../../hash-text.ts';
@@ -12,7 +11,7 @@ const PASSWORD = '{PASSWORD}';
 const SALT = '{SALT}';
 
 /**
- * @param fields what follows the name of the digest; MD5 also comes without format and salt
+ * @param fields the parts after the name of the digest; MD5 may lack format and salt
  * @returns undefined when it cannot be expressed
  */
 export function saltedDigestOf(algorithm: string, fields: string[]): HashText | undefined {
@@ -31,7 +30,7 @@ function surroundingsOf(format: string, saltText: string): Buffer[] | undefined 
   const salt = bytesOf(saltText, 'base64');
   const parts = pattern?.toString('latin1').split(PASSWORD) ?? [];
   if (salt === undefined || parts.length !== 2) return undefined;
-  // Byte by byte, as the salt need not be text.
+  // Byte by byte, because the salt may not be text.
   const letters = salt.toString('latin1');
   return parts.map((part) =>
     Buffer.from(

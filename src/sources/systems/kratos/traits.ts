@@ -1,7 +1,7 @@
 /**
- * Names and addresses among the traits of an identity of Kratos, by the names that its documentation and most schemas use.
+ * Names and addresses among the traits of a Kratos identity, by the trait names in its documentation and most schemas.
  *
- * Guarantee: no trait is lost. Whatever is not the value of a field goes into the metadata.
+ * Guarantee: no trait is lost. Traits that do not become a field go into the metadata.
  * https://www.ory.com/docs/kratos/manage-identities/identity-schema
  */
 import { genderOf } from '../../gender.ts';
@@ -34,7 +34,7 @@ export function traitUserName(traits: Fields): string | undefined {
 
 type Profile = Pick<Person, 'firstName' | 'lastName' | 'displayName' | 'nickName' | 'language' | 'gender'>;
 
-/** `name` is a text or an object of parts; the parts may also stand among the traits themselves. */
+/** `name` is a text or an object of parts; the parts may also be traits themselves. */
 export function profileOf(traits: Fields): Profile {
   const parts = { ...traits, ...objectAt(traits, 'name') };
   return {

@@ -1,10 +1,11 @@
 /**
- * Active Directory's `objectGUID`: sixteen bytes of which the first three groups are turned around (MS-DTYP section 2.3.4.2).
+ * Active Directory's `objectGUID`: sixteen bytes, with the first three groups in little-endian order (MS-DTYP section
+ * 2.3.4.2).
  */
 
 /**
- * `b3a8e1f0-…`, as Microsoft's tools write it; undefined when it is no such value.
- * @param value its bytes as the reader of LDIF has them: read as UTF-8 where they are that, else one character each
+ * The GUID as Microsoft's tools write it (`b3a8e1f0-…`); undefined when the value is not sixteen bytes.
+ * @param value its bytes as the LDIF reader returns them: decoded as UTF-8 if valid, else one character per byte
  */
 export function guidText(value: string | undefined): string | undefined {
   const bytes = value === undefined ? undefined : bytesOf(value);

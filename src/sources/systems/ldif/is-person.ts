@@ -1,30 +1,30 @@
 /**
- * Which entries of a directory are persons: by their object classes where those are known ones, else by their attributes,
- * as many directories have classes of their own.
+ * Tells which entries of a directory are persons: by known object classes, else by their attributes, as many
+ * directories have custom classes.
  *
- * RFC 4519 (person, organizationalPerson, residentialPerson), RFC 2798 (inetOrgPerson), RFC 2307 (posixAccount), RFC 4524
- * (account), RFC 1274 (pilotPerson)
+ * RFC 4519 (person, organizationalPerson, residentialPerson), RFC 2798 (inetOrgPerson), RFC 2307 (posixAccount), RFC
+ * 4524 (account), RFC 1274 (pilotPerson)
  */
 
 import type { Fields } from '../../source.ts';
 import { classesOf, firstOf, valuesOf } from './values.ts';
 
-/** Persons who can sign in, and those of an address book, which are told from Active Directory's contacts below. */
+/** Persons who can sign in, and persons of an address book; Active Directory's contacts are excluded below. */
 const PERSON_CLASSES = [
   ...['person', 'organizationalperson', 'residentialperson', 'inetorgperson', 'pilotperson', 'newpilotperson'],
   ...['posixaccount', 'user', 'inetuser', 'account'],
 ];
-/** Whatever else such an entry is, it is no person who signs in. */
+/** Whatever its other classes, such an entry is not a person who signs in. */
 const OTHER_CLASSES = [
   ...['computer', 'contact', 'group', 'groupofnames', 'ipahost', 'ipaservice', 'device', 'trusteddomain'],
   ...['organizationalrole', 'msds-managedserviceaccount', 'msds-groupmanagedserviceaccount'],
 ];
-/** What classes of other things are called; a directory's own configuration has prefixes. */
+/** Parts of class names for other things; a directory's own configuration has prefixes. */
 const THINGS =
   /group|unit|organi[sz]ation|country|locality|domain|dcobject|role|list|alias|referral|subentry|policy|container|service|application|device|host|machine|computer|server|printer|network|protocol|rpc|zone|config|schema|^olc|^monitor|^olm|^nis|^automount/;
-/** They say nothing of what an entry is: each may be added to a person. */
+/** Auxiliary classes do not tell what an entry is: each may be added to a person. */
 const AUXILIARY = ['hostobject', 'authorizedserviceobject', 'domainrelatedobject', 'extensibleobject'];
-/** `acmeOrganizationalPerson` is no organization. */
+/** Parts of class names for people: `acmeOrganizationalPerson` is not an organization. */
 const PEOPLE = /person|people|user|employee|student|staff|customer|subscriber/;
 const MEMBERS = ['member', 'uniquemember', 'memberuid', 'rfc822mailmember', 'mgrprfc822mailmember', 'memberurl'];
 const NAMES_TO_SIGN_IN = ['uid', 'userid', 'samaccountname', 'userprincipalname', 'mail', 'rfc822mailbox'];
@@ -44,7 +44,7 @@ export function isPerson(entry: Fields): boolean {
   return hasSurname || (signsIn && isCalled(entry));
 }
 
-/** A common name is everything's: it counts for somebody with a password. */
+/** Anything may have a common name, so it counts only together with a password. */
 function isCalled(entry: Fields): boolean {
   if (firstOf(entry, 'givenname', 'gn') !== undefined) return true;
   return firstOf(entry, 'cn', 'displayname') !== undefined && firstOf(entry, 'userpassword') !== undefined;

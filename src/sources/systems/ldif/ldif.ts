@@ -1,9 +1,10 @@
 /**
- * LDIF: the persons among the entries of a directory, be it OpenLDAP, 389 Directory Server, FreeIPA or Active Directory.
+ * LDIF: the persons among the entries of a directory, such as OpenLDAP, 389 Directory Server, FreeIPA or Active
+ * Directory.
  *
- * Guarantee: entries that are no persons, such as groups and computers, are passed over; what a person's entry holds
- * beyond the known attributes is kept as metadata, but no secret.
- * RFC 2849 (LDIF); attributes: RFC 4519 and 2798 (person, inetOrgPerson), RFC 2307 (posixAccount),
+ * Guarantee: entries that are not persons, such as groups and computers, are skipped. Attributes without a field are
+ * kept as metadata, except for secrets. RFC 2849 (LDIF); attributes: RFC 4519 and 2798 (person, inetOrgPerson), RFC
+ * 2307 (posixAccount),
  * https://learn.microsoft.com/windows/win32/adschema/c-user
  */
 
@@ -16,7 +17,7 @@ import { passwordOf } from './password.ts';
 import { stateOf } from './state.ts';
 import { firstOf, integerOf, isTrue, valuesOf } from './values.ts';
 
-const NO_PERSON: Skipped = { skip: 'An entry that is no person, such as a group, a computer or a unit.' };
+const NO_PERSON: Skipped = { skip: 'An entry that is not a person, such as a group, a computer or a unit.' };
 const DELETED: Skipped = { skip: 'A deleted person that the directory keeps.' };
 
 export const ldif: Source = {
@@ -30,7 +31,7 @@ export const ldif: Source = {
   },
 };
 
-/** FreeIPA keeps removed users in a tree of its own, and prepares new ones in another; Active Directory has a bin. */
+/** FreeIPA has separate trees for removed users and for new ones; Active Directory marks deleted entries. */
 const PRESERVED = /,cn=deleted users,cn=accounts,cn=provisioning,/i;
 const STAGED = /,cn=staged users,cn=accounts,cn=provisioning,/i;
 
@@ -60,7 +61,7 @@ function convert(entry: Fields, now: number): Person | Skipped {
   };
 }
 
-/** `cn` is the name of the entry too: where that is the user name it is nobody's name. */
+/** `cn` is also the name of the entry: where it equals the user name, it is not a person's name. */
 function displayNameOf(entry: Fields, userName: string | undefined): string | undefined {
   const cn = firstOf(entry, 'cn');
   const called = cn === userName ? undefined : cn;
@@ -72,12 +73,12 @@ function languageOf(entry: Fields): string | undefined {
   return firstOf(entry, 'preferredlanguage')?.split(/[,;]/, 1)[0]?.trim();
 }
 
-/** slapo-ppolicy says so; Active Directory forgets when the password was set. */
+/** slapo-ppolicy has a flag for it; Active Directory sets `pwdLastSet` to zero. */
 function mustChange(entry: Fields): boolean {
   return isTrue(entry, 'pwdreset') || integerOf(entry, 'pwdlastset') === 0;
 }
 
-/** Of the attributes that may be several, the one that was taken is no metadata. */
+/** Removes the values that became fields, so that only further values go into the metadata. */
 function withoutTaken(entry: Fields): Fields {
   const rest = { ...entry, mail: valuesOf(entry, 'mail').slice(1) };
   const isPhone = firstOf(entry, 'mobile') === undefined;

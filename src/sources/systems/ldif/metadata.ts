@@ -1,14 +1,14 @@
 /**
- * What a directory entry holds beyond a user's own fields: kept under the names of the attributes, in lower case. Several
- * values become a list.
+ * The attributes of a directory entry without a field: kept under their names in lower case. Several values become a
+ * list.
  *
- * Left out are bookkeeping of the servers, binary values and, by their names, secrets.
+ * The servers' bookkeeping, binary values and (by attribute name) secrets are left out.
  */
 
 import type { Fields } from '../../source.ts';
 import { valuesOf } from './values.ts';
 
-/** Attributes with a place of their own, and those that say what kind of entry it is. */
+/** Attributes that become fields, and those that tell what kind of entry it is. */
 const TAKEN =
   'dn objectclass uid userid samaccountname cn givenname gn sn surname displayname gecos preferredlanguage entryuuid objectguid ' +
   'mobile useraccountcontrol nsaccountlock inetuserstatus shadowexpire accountexpires logindisabled lockedbyintruder ' +
@@ -25,11 +25,11 @@ const BOOKKEEPING =
 
 const LEFT_OUT = new Set(`${TAKEN} ${BOOKKEEPING}`.split(' '));
 
-/** Families of attributes: Kerberos, Samba, FreeIPA's own, Exchange, policies and states of passwords. */
+/** Prefixes of attributes: Kerberos, Samba, FreeIPA's own, Exchange, password policies and states. */
 const FAMILIES = /^(?:krb|samba|ipa(?!uniqueid|sshpubkey)|ms-?ds-|msexch|pwd|ds-|nsds|oath)/;
 const SECRET = /password|passwd|pwd|secret(?!ary)|privatekey|credential|token|hash|pin$/;
 const BINARY = /certificate|photo|pkcs12|^audio$|^logo$|^thumbnail/;
-/** Control characters, but tabs and the ends of lines. */
+/** Control characters, except tabs and line breaks. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they tell binary values from text
 const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/;
 

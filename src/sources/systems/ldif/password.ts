@@ -1,6 +1,6 @@
 /**
- * The password of a directory entry. `userPassword` may hold several values, each a hash, a password as it is, or the word
- * that another system knows it.
+ * The password of a directory entry. `userPassword` may hold several values: each is a hash, a plain password, or a
+ * mark that another system checks the password.
  *
  * RFC 4519 section 2.41, RFC 2307 section 5.3; 389 Directory Server's `{PBKDF2_SHA256}`: pbkdf2_pwd.c of
  * https://github.com/389ds/389-ds-base.
@@ -13,24 +13,24 @@ import { valuesOf } from './values.ts';
 
 const PASSWORD_ELSEWHERE: Note = {
   id: 'PASSWORD-ELSEWHERE',
-  message: 'The directory asks another system for this password (SASL, Kerberos) or has locked it; none is taken over.',
+  message: 'Another system (SASL, Kerberos) checks this password, or the directory has locked it; it is not imported.',
 };
 const SECOND_PASSWORD: Note = {
   id: 'SECOND-PASSWORD-DROPPED',
-  message: 'The entry has several passwords; one is taken over.',
+  message: 'The entry has several passwords; only one is imported.',
 };
 
-/** A hash, or a password as it is. */
+/** A hash, or a plain password. */
 export interface LdifPassword extends HashText {
   password?: string;
-  /** The hash stands there, but with a sign before it that keeps everybody out. */
+  /** The hash has a prefix that locks the account. */
   isLocked?: boolean;
 }
 
 const SCHEME = /^\{([A-Za-z0-9._/-]+)\}(.*)$/s;
 const CLEAR = ['CLEAR', 'CLEARTEXT', 'PLAIN'];
 const ELSEWHERE = ['SASL', 'KERBEROS', 'RADIUS', 'UNIX', 'NONE'];
-/** What passwd(1) puts before a hash, or in its place, to lock it; `*LK*` and `*NP*` are Solaris's. */
+/** What passwd(1) puts before a hash, or in its place, to lock it; `*LK*` and `*NP*` are Solaris' marks. */
 const LOCK = /^(?:\*LK\*|\*NP\*|[!*])+/;
 
 export function passwordOf(entry: Fields): LdifPassword {
@@ -42,7 +42,7 @@ export function passwordOf(entry: Fields): LdifPassword {
   return usable.length > 1 ? { ...best, notes: [...(best.notes ?? []), SECOND_PASSWORD] } : best;
 }
 
-/** Some tools write base64 of the value without the second colon that says so. */
+/** Some tools write the value in base64, but omit the second colon that marks it as such. */
 function unfold(value: string): string {
   if (!/^e[0-3][A-Za-z0-9+/]+={0,2}$/.test(value)) return value;
   const text = bytesOf(value, 'base64')?.toString('latin1') ?? value;
@@ -71,7 +71,7 @@ function crypt(body: string): LdifPassword {
 const ROUNDS_BYTES = 4;
 const SALT_BYTES = 64;
 const HASH_BYTES = 256;
-/** PBKDF2 makes its output in blocks, each of which is bound to the whole password: the first says as much as all eight. */
+/** Each block of PBKDF2's output depends on the whole password, so the first one verifies as much as all eight. */
 const BLOCK_BYTES = 32;
 
 function pbkdf2Of389(body: string): HashText {

@@ -1,8 +1,8 @@
 /**
- * Whether somebody's account in a directory is disabled, locked or over, by the attributes of the servers in use:
- * OpenLDAP (slapo-ppolicy), 389 Directory Server and FreeIPA, Active Directory, PingDS and OpenDJ, eDirectory, shadow(5).
+ * Whether an account in a directory is disabled, locked or expired, by the attributes of OpenLDAP (slapo-ppolicy), 389
+ * Directory Server and FreeIPA, Active Directory, PingDS and OpenDJ, eDirectory, and shadow(5).
  *
- * An account that is over comes in inactive: nobody should get in here who does not get in there.
+ * An expired account is imported as inactive: a user who cannot sign in there must not be able to sign in here.
  */
 
 import type { Person } from '../../person.ts';
@@ -16,7 +16,7 @@ const UAC_DISABLED = 0x2;
 const UAC_LOCKED = 0x10;
 
 const DAY_MS = 86_400_000;
-/** FILETIME counts 100 ns from 1601 on. */
+/** FILETIME counts units of 100 ns since 1601. */
 const FILETIME_PER_MS = 10_000;
 const FILETIME_1970_MS = 11_644_473_600_000;
 
@@ -32,14 +32,14 @@ export function stateOf(entry: Fields, now: number): Person['state'] {
   return isLocked || (control & UAC_LOCKED) !== 0 ? 'locked' : undefined;
 }
 
-/** When the account ends: by shadow(5) in days, by Active Directory in its own time, by FreeIPA and others. */
+/** When the account expires: shadow(5) counts days, Active Directory uses FILETIME, FreeIPA and others write a time. */
 function endOf(entry: Fields): number[] {
   const days = integerOf(entry, 'shadowexpire') ?? -1;
   const filetime = Number(firstOf(entry, 'accountexpires') ?? 0);
   const written = firstOf(entry, 'krbprincipalexpiration', 'ds-pwp-account-expiration-time', 'loginexpirationtime');
   return [
     ...(days > 0 ? [days * DAY_MS] : []),
-    // Zero is never, and so is the largest number, which lies beyond all years.
+    // Zero means never; so does the largest number, which is a date in the far future.
     ...(filetime > 0 ? [filetime / FILETIME_PER_MS - FILETIME_1970_MS] : []),
     ...(written === undefined ? [] : momentsOf(written)),
   ];

@@ -2,7 +2,7 @@
 import type { Fields } from '../../source.ts';
 import { numberAt, textAt } from '../../values.ts';
 
-/** All values of an attribute, as they stand there. */
+/** All values of an attribute, unchanged. */
 export function valuesOf(entry: Fields, attribute: string): string[] {
   const values = Object.hasOwn(entry, attribute) ? entry[attribute] : undefined;
   return Array.isArray(values) ? values.filter((value) => typeof value === 'string') : [];

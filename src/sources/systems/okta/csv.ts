@@ -1,13 +1,13 @@
 /**
- * Rows of Okta's CSV files as the users of its API: the columns of its import template (`login,firstName,…`), paths
- * (`profile.login`), or headings of its reports (`First name`, `Okta user status`).
+ * Converts rows of Okta's CSV files to users as in its API. Columns are those of its import template
+ * (`login,firstName,…`), paths (`profile.login`), or headings of its reports (`First name`, `Okta user status`).
  *
- * Guarantee: a user that comes from JSON stays as it is.
+ * Guarantee: a user from JSON stays unchanged.
  * https://help.okta.com/en-us/content/topics/users-groups-profiles/usgp-import-users-csv.htm
  */
 import type { Fields } from '../../source.ts';
 
-/** By the heading in small letters, without spaces; whatever is not here is an attribute of the profile. */
+/** By heading in lower case, without spaces; all other columns are attributes of the profile. */
 const HEADINGS: Readonly<Record<string, string>> = {
   login: 'login',
   oktausername: 'login',
@@ -28,14 +28,14 @@ const HEADINGS: Readonly<Record<string, string>> = {
 const IDS = ['id', 'userid', 'oktauserid'];
 const STATUS = ['status', 'userstatus', 'oktauserstatus'];
 
-/** As its console calls them, where that is another word. */
+/** Okta's console has other words for these states. */
 const STATUS_WORDS: Readonly<Record<string, string>> = {
   PENDING_USER_ACTION: 'PROVISIONED',
   PASSWORD_RESET: 'RECOVERY',
   DEACTIVATED: 'DEPROVISIONED',
 };
 
-/** Times that are of use to Okta alone. */
+/** Times that matter only to Okta. */
 const DROPPED = ['created', 'activated', 'statuschanged', 'lastlogin', 'lastupdated', 'passwordchanged'];
 
 /** Whether a row has columns that only Okta's files have. */

@@ -1,5 +1,5 @@
 /**
- * Hashes as Okta's API takes them, `credentials.password.hash`. Okta hands out none of its own.
+ * Hashes in the form that Okta's API accepts, `credentials.password.hash`. Okta does not export its own hashes.
  *
  * https://developer.okta.com/docs/api/openapi/okta-management/management/tag/User/#create-user-with-imported-hashed-password
  */
@@ -27,7 +27,7 @@ export function oktaHash(hash: Fields): HashText {
   }
 }
 
-/** The parts of a bcrypt text; `$2a$` is its first name, and all of them are the same algorithm. */
+/** Joins the parts of a bcrypt text. `$2a$` is its oldest prefix; all prefixes name the same algorithm. */
 function bcrypt(hash: Fields, value: string): HashText {
   const salt = textAt(hash, 'salt');
   const cost = numberAt(hash, 'workFactor');
@@ -47,7 +47,7 @@ function pbkdf2(hash: Fields, value: string): HashText {
   return { hash: pbkdf2Text(algorithm.toLowerCase(), rounds, salt, bytes) };
 }
 
-/** On which side of the password a salt stands must be said, as Okta demands it too. */
+/** The order of salt and password must be given; Okta requires it too. */
 function digest(algorithm: string, hash: Fields, value: string): HashText {
   const salt = bytesOf(textAt(hash, 'salt') ?? '', 'base64');
   const bytes = bytesOf(value, 'base64');

@@ -1,8 +1,9 @@
 /**
- * Okta: users as `GET /api/v1/users` lists them, as its API takes them with imported hashes, and as CSV.
+ * Okta: users as `GET /api/v1/users` lists them, as its API accepts them with imported hashes, and as CSV.
  *
- * Guarantee: no address counts as verified. Okta has no flag that says so: `credentials.emails` says VERIFIED of users
- * whom an admin has just typed in, and Okta itself warns of relying on its claim `email_verified`. UNVERIFIED is believed.
+ * Guarantee: no address counts as verified, because Okta has no reliable flag for it. `credentials.emails` says
+ * VERIFIED even for users whom an admin has just created, and Okta itself warns against relying on its claim
+ * `email_verified`. UNVERIFIED is believed.
  * https://developer.okta.com/docs/api/openapi/okta-management/management/tag/User/
  * https://support.okta.com/help/s/article/how-to-return-the-email-verified-claim
  */
@@ -15,11 +16,11 @@ import { oktaHash } from './hash.ts';
 
 const STAGED: Note = {
   id: 'OKTA-STAGED',
-  message: 'The user was not activated yet, and comes in inactive, so that no mail goes out.',
+  message: 'The user was not activated yet; they are imported as inactive, so that no mail is sent.',
 };
 const PASSWORD_ELSEWHERE: Note = {
   id: 'OKTA-PASSWORD-ELSEWHERE',
-  message: 'The password is kept by another directory or provider, not by Okta; the user has to set one here.',
+  message: 'Another directory or provider keeps the password, not Okta; the user must set a new one here.',
 };
 
 export const okta: Source = {
@@ -70,7 +71,7 @@ function convert(record: Fields): Person {
   };
 }
 
-/** The first of the two attributes that is there. */
+/** The first of the two attributes that is present. */
 function keyOf(profile: Fields, first: string, second: string): string {
   return textAt(profile, first) === undefined ? second : first;
 }
@@ -83,13 +84,13 @@ function isUnverified(profile: Fields, credentials: Fields): boolean {
   return primary?.status === 'UNVERIFIED';
 }
 
-/** Nobody comes in as active who could not have got into Okta by the last mail it sent. */
+/** A user is active only if they could have signed in to Okta, at least with the last mail it sent. */
 function stateOf(status: string | undefined): Person['state'] {
   if (status === 'LOCKED_OUT') return 'locked';
   return ['STAGED', 'SUSPENDED', 'DEPROVISIONED'].includes(status ?? '') ? 'inactive' : undefined;
 }
 
-/** Who checks the password, where Okta does not: ACTIVE_DIRECTORY, LDAP, FEDERATION, SOCIAL. */
+/** The system that checks the password, if not Okta: ACTIVE_DIRECTORY, LDAP, FEDERATION, SOCIAL. */
 function providerOf(credentials: Fields): Fields | undefined {
   const provider = objectAt(credentials, 'provider');
   const type = textAt(provider, 'type');
@@ -98,7 +99,7 @@ function providerOf(credentials: Fields): Fields | undefined {
 
 const TAKEN = ['login', 'email', 'firstName', 'lastName', 'displayName', 'nickName'];
 
-/** The attributes, Okta's own and those of the organization, that have no field of their own. */
+/** The attributes without a field, both Okta's and the organization's own. */
 function rest(profile: Fields, alsoTaken: readonly string[]): Fields {
   return Object.fromEntries(
     Object.entries(profile).filter(([key]) => !TAKEN.includes(key) && !alsoTaken.includes(key)),

@@ -1,6 +1,7 @@
 /**
- * A user's identities at outside providers and second factors. They are in tables of their own (`auth.identities`,
- * `auth.mfa_factors`), which an export may have joined as JSON columns `identities` and `factors`, as the admin API does.
+ * A user's identities at external providers and second factors. They are in separate tables (`auth.identities`,
+ * `auth.mfa_factors`), which an export may have joined as JSON columns `identities` and `factors`, as the admin API
+ * does.
  *
  * https://supabase.com/docs/guides/auth/identities, https://github.com/supabase/auth (internal/models)
  */
@@ -14,10 +15,10 @@ import { appDataOf, userDataOf } from './metadata.ts';
 const LINKS_DROPPED: Note = {
   id: 'LINK-NOT-EXPORTED',
   message:
-    "The user logs in at an outside provider, but the export lacks the user's id there: join auth.identities to it.",
+    "The user logs in with an external provider, but the export lacks the user's id there: join auth.identities to it.",
 };
 
-/** GoTrue's own ways in, which are no outside providers. */
+/** GoTrue's own sign-in methods, which are not external providers. */
 const ITS_OWN = ['email', 'phone', 'anonymous_users'];
 
 export function linksOf(record: Fields, notes: Note[]): ProviderLink[] {
@@ -31,7 +32,7 @@ export function linksOf(record: Fields, notes: Note[]): ProviderLink[] {
   return [];
 }
 
-/** `provider_id`; before 2023 it was the `id`, and is still called so by the API. */
+/** The id is `provider_id`; before 2023 it was `id`, which the API still uses. */
 function linkOf(identity: Fields): ProviderLink[] {
   const provider = textAt(identity, 'provider');
   const data = jsonAt(identity, 'identity_data');
@@ -50,7 +51,7 @@ function nameOf(data: Fields): string | undefined {
   return textAt(data, 'full_name') ?? textAt(data, 'name') ?? textAt(data, 'email');
 }
 
-/** The secret of a verified authenticator app; the API never gives it. */
+/** The secret of a verified authenticator app; the API never returns it. */
 export function totpOf(record: Fields, notes: Note[]): string | undefined {
   const factors = listAt(record, 'factors').filter((factor) => textAt(factor, 'status') === 'verified');
   const secrets = factors.flatMap((factor) => {
@@ -61,7 +62,7 @@ export function totpOf(record: Fields, notes: Note[]): string | undefined {
   return secrets[0];
 }
 
-/** The objects of a list, also where it is JSON text. */
+/** The objects of a list, also if it is JSON text. */
 function listAt(record: Fields, key: string): Fields[] {
   const value = record[key];
   const list = typeof value === 'string' ? parseJson(value) : value;

@@ -1,7 +1,7 @@
 /**
- * What the JSON columns of a user of Supabase hold: names, which each application writes its own way, and everything else.
+ * Reads the JSON columns of a Supabase user: names, which each application writes its own way, and all other data.
  *
- * Guarantee: nothing that an application wrote is lost. What is not the value of a field goes into the metadata.
+ * Guarantee: nothing that an application wrote is lost. Data that does not become a field goes into the metadata.
  * https://supabase.com/docs/guides/auth/managing-user-data
  */
 import { genderOf } from '../../gender.ts';
@@ -30,7 +30,7 @@ export function appDataOf(record: Fields): Fields {
   return { ...jsonAt(record, 'app_metadata'), ...jsonAt(record, 'raw_app_meta_data') };
 }
 
-/** Columns that were joined to the table go before what the user has written. */
+/** Columns that were joined to the table take precedence over the user's own data. */
 export function profileOf(record: Fields): Profile {
   const data = userDataOf(record);
   const anyOf = (names: readonly string[]) =>

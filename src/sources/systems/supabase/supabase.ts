@@ -1,8 +1,8 @@
 /**
- * Supabase Auth (GoTrue): rows of its table `auth.users` as CSV or JSON, and users as its admin API lists them, who have
- * no hashes.
+ * Supabase Auth (GoTrue): rows of its table `auth.users` as CSV or JSON, and users as its admin API lists them, without
+ * hashes.
  *
- * Databases write objects as JSON texts, booleans as `false` or `f`, and nothing as an empty text or `null`.
+ * Databases write objects as JSON texts, booleans as `false` or `f`, and absent values as an empty text or `null`.
  * https://supabase.com/docs/guides/auth/users, https://github.com/supabase/auth (internal/models/user.go)
  */
 import type { Note, Person, Skipped } from '../../person.ts';
@@ -14,11 +14,11 @@ import { appMetadataOf, profileOf, userMetadataOf } from './metadata.ts';
 const NO_HASHES: Note = {
   id: 'PASSWORD-NOT-EXPORTED',
   message:
-    'The export has no column encrypted_password, as the admin API gives none; who had a password has to set a new one.',
+    'The export has no column encrypted_password, which the admin API never returns; users with a password must set a new one.',
 };
 const ENCRYPTED: Note = {
   id: 'HASH-ENCRYPTED',
-  message: 'The hash is encrypted with a key of the database (GOTRUE_SECURITY_DB_ENCRYPTION) and cannot be read.',
+  message: 'The hash is encrypted with a database key (GOTRUE_SECURITY_DB_ENCRYPTION) and cannot be read.',
 };
 
 /** Columns that only this table has. */
@@ -41,7 +41,7 @@ export const supabase: Source = {
   },
 };
 
-/** Some programs write `null` and `\N` where there is nothing. */
+/** Some programs write `null` and `\N` for absent values. */
 function withoutNulls(record: Fields): Fields {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, isNull(value) ? '' : value]));
 }
@@ -75,8 +75,7 @@ function convert(record: Fields, now: number): Person | Skipped {
 }
 
 /**
- * By `email_confirmed_at` alone: `confirmed_at` is the earlier of it and the phone's. The admin API leaves out what is
- * empty.
+ * By `email_confirmed_at` alone: `confirmed_at` is the earlier of it and the phone's. The admin API omits empty fields.
  */
 function isEmailVerified(record: Fields): boolean | undefined {
   if ('email_confirmed_at' in record) return textAt(record, 'email_confirmed_at') !== undefined;
@@ -85,7 +84,7 @@ function isEmailVerified(record: Fields): boolean | undefined {
   return 'app_metadata' in record ? false : undefined;
 }
 
-/** Numbers are kept without their plus sign. */
+/** GoTrue stores numbers without their plus sign. */
 function phoneOf(record: Fields): Pick<Person, 'phone' | 'phoneVerified'> {
   const phone = textAt(record, 'phone');
   if (phone === undefined) return {};
@@ -93,7 +92,7 @@ function phoneOf(record: Fields): Pick<Person, 'phone' | 'phoneVerified'> {
   return { phone: isDigits ? `+${phone}` : phone, phoneVerified: textAt(record, 'phone_confirmed_at') !== undefined };
 }
 
-/** A moment that cannot be read may be far off: `infinity`. A word such as `none`, or a shifted cell, is no moment. */
+/** A time that cannot be parsed may be `infinity`. A word such as `none`, or a shifted cell, is not a time. */
 function isBanned(record: Fields, now: number): boolean {
   const until = textAt(record, 'banned_until');
   if (until === undefined || !/^(?:[0-9]|infinity$)/i.test(until)) return false;
@@ -102,7 +101,7 @@ function isBanned(record: Fields, now: number): boolean {
   return Number.isNaN(moment) || moment > now;
 }
 
-/** As it stands: bcrypt, argon2 and `$fbscrypt$` are GoTrue's, and any other text is for the service to judge. */
+/** The hash, unchanged: GoTrue writes bcrypt, argon2 and `$fbscrypt$`, and the service judges any other text. */
 function hashOf(record: Fields, notes: Note[]): string | undefined {
   const hash = textAt(record, 'encrypted_password');
   if (hash === undefined) {

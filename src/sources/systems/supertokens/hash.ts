@@ -1,6 +1,6 @@
 /**
- * Password hashes as SuperTokens keeps them: bcrypt and argon2 as they are, and Firebase's scrypt as
- * `$f_scrypt$hash$salt$m=14$r=8$s=separator`, whose signer key is in the Core's configuration and not in the hash.
+ * SuperTokens' password hashes: standard bcrypt and argon2, and Firebase's scrypt as
+ * `$f_scrypt$hash$salt$m=14$r=8$s=separator`, whose signer key is in the Core's configuration, not in the hash.
  * https://supertokens.com/docs/migration/legacy/account-creation/user-creation
  */
 import { decodeBase64 } from '../../../passwords/base64.ts';
@@ -16,19 +16,19 @@ const NAMED_KEY = /signer_?key"?\s*[:=]\s*"?([A-Za-z0-9+/]+=*)/i;
 
 const NO_KEY: Note = {
   id: 'HASH-CONFIG-MISSING',
-  message: 'The hash is of Firebase and cannot be verified without its signer key: give it with --hash-config.',
+  message: "The hash is Firebase's and cannot be verified without its signer key: pass it with --hash-config.",
 };
 
 export const SIGNER_KEY_HELP =
   'For users that came from Firebase: the signer key (firebase_password_hashing_signer_key of the Core) in base64, ' +
-  'by itself or as {"signerKey":"…"}.';
+  'alone or as {"signerKey":"…"}.';
 
-/** @throws UsageError when there is a text that holds no key */
+/** @throws UsageError when the text holds no key */
 export function signerKeyOf(hashConfig: string | undefined): string | undefined {
   if (hashConfig === undefined) return undefined;
   const key = NAMED_KEY.exec(hashConfig)?.[1] ?? hashConfig.trim();
   if (key !== '' && decodeBase64(key) !== undefined) return key;
-  throw new UsageError(`The file of --hash-config holds no signer key. ${SIGNER_KEY_HELP}`);
+  throw new UsageError(`The --hash-config file has no signer key. ${SIGNER_KEY_HELP}`);
 }
 
 export function hashOf(text: string | undefined, signerKey: string | undefined): HashText {

@@ -1,13 +1,13 @@
 /**
- * The login methods of a SuperTokens user, out of any of the forms in which its Core and its tables hold them.
+ * The login methods of a SuperTokens user, in any form that its Core and its tables use.
  *
- * Which of them is the user is told as SuperTokens does: the one marked primary, else the oldest.
+ * The main method is chosen as in SuperTokens: the one marked primary, else the oldest.
  */
 import type { Fields } from '../../source.ts';
 import { boolAt, isFields, numberAt, objectAt, objectsAt, textAt } from '../../values.ts';
 
 export interface LoginMethod {
-  /** Its user's id in the system before, where a method has one of its own. */
+  /** Its user's id in the previous system, if the method has its own. */
   externalUserId: string | undefined;
   /** `emailpassword`, `thirdparty`, `passwordless`, `webauthn`. */
   recipe: string | undefined;
@@ -20,7 +20,7 @@ export interface LoginMethod {
   provider: string | undefined;
   providerUserId: string | undefined;
   hash: string | undefined;
-  /** As it stands there, spaces and all. */
+  /** Unchanged, spaces included. */
   password: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export function isRow(record: Fields): boolean {
   return Object.hasOwn(record, 'time_joined');
 }
 
-/** The user's methods, the one that makes the user first. */
+/** The user's methods, the main one first. */
 export function methodsOf(record: Fields): LoginMethod[] {
   const methods = rawMethods(record).map(methodOf);
   const main = mainOf(methods.filter(({ recipe }) => recipe === 'emailpassword')) ?? mainOf(methods);
@@ -59,7 +59,7 @@ function ofRow(row: Fields): Fields {
 
 function methodOf(raw: Fields): LoginMethod {
   const thirdParty = objectAt(raw, 'thirdParty');
-  // The Core takes the first name, its documentation has the second.
+  // The Core accepts the first name, its documentation uses the second.
   const plain = raw.plainTextPassword ?? raw.plaintextPassword;
   return {
     externalUserId: textAt(raw, 'externalUserId'),

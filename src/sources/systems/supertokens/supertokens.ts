@@ -1,8 +1,8 @@
 /**
- * SuperTokens: bodies of its bulk import, answers of the Core's `GET /users`, and CSV of its tables.
+ * SuperTokens: request bodies of its bulk import, responses of the Core's `GET /users`, and CSV of its tables.
  *
- * A user there is a set of login methods. The primary one by password makes the user; providers become links, and what
- * has no counterpart is noted.
+ * A SuperTokens user is a set of login methods. The primary password method becomes the user, providers become links,
+ * and methods without a counterpart are noted.
  * https://supertokens.com/docs/migration/account-migration (fields of a user in the bulk import)
  * https://github.com/supertokens/supertokens-core (CDI: GET /users; tables emailpassword_users, thirdparty_users)
  */
@@ -18,11 +18,11 @@ const PERIOD_S = 30;
 
 const SECOND_PASSWORD: Note = {
   id: 'LOGIN-METHOD-DROPPED',
-  message: 'The user has a further address with a password of its own; only the primary one is taken over.',
+  message: 'The user has another address with its own password; only the primary one is imported.',
 };
 const PASSWORDLESS: Note = {
   id: 'PASSWORDLESS-DROPPED',
-  message: 'The user signs in by a code, a link or a passkey, which is not taken over; a password is to be set.',
+  message: 'The user signs in with a code, a link or a passkey, which is not imported; they must set a password.',
 };
 export const supertokens: Source = {
   name: 'supertokens',
@@ -82,13 +82,13 @@ function userIdOf(record: Fields, main: LoginMethod | undefined): string | undef
   return external ?? textAt(record, 'id') ?? textAt(jsonAt(record, 'user'), 'id');
 }
 
-/** With their tenants, or, before there were any, by name alone. */
+/** Roles with their tenants or, in older versions without tenants, by name alone. */
 function rolesOf(record: Fields): unknown[] {
   const roles = record.userRoles ?? record.roles;
   return Array.isArray(roles) ? roles : [];
 }
 
-/** An address is verified once, by whichever method: SuperTokens keeps that apart for each. */
+/** An address counts as verified if any method verified it: SuperTokens stores that per method. */
 function isVerified(methods: readonly LoginMethod[], email: string | undefined): boolean | undefined {
   if (email === undefined) return undefined;
   const said = methods.filter((method) => method.email?.toLowerCase() === email.toLowerCase());
@@ -101,7 +101,7 @@ function linkOf({ recipe, provider, providerUserId, email }: LoginMethod) {
   return [{ provider, externalUserId: providerUserId, displayName: email }];
 }
 
-/** One of another period than apps use is passed on as it is, for the service to refuse: it must not just go missing. */
+/** A device with an uncommon period is passed on unchanged: the service rejects it, so it is not lost silently. */
 function totpOf(devices: readonly Fields[]): string | undefined {
   const periodOf = (device: Fields) => numberAt(device, 'period') ?? PERIOD_S;
   const device = devices.find((each) => periodOf(each) === PERIOD_S) ?? devices[0];
@@ -119,7 +119,7 @@ function droppedOf([main, ...others]: readonly LoginMethod[]): Note[] {
   ];
 }
 
-/** The tenants of a user; everybody is in `public` who is in no other. */
+/** The tenants of a user; users in no other tenant are in `public`. */
 function tenantsOf(record: Fields): unknown[] {
   const tenants = [record, jsonAt(record, 'user'), ...objectsAt(record, 'loginMethods')].flatMap((each) =>
     Array.isArray(each.tenantIds) ? each.tenantIds : [],

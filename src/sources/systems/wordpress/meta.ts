@@ -1,20 +1,20 @@
 /**
- * What plugins and WordPress itself keep with a user in `wp_usermeta`: keys and values, some of them PHP's serialize().
+ * What WordPress and its plugins store about a user in `wp_usermeta`: keys and values, some in PHP's serialize() form.
  *
- * Kept is what was entered; settings of screens, sessions and whatever a key's name calls a secret are not.
+ * Data that people entered is kept; screen settings, sessions, and values whose keys suggest a secret are not.
  * https://developer.wordpress.org/reference/functions/get_user_meta/
  */
 import type { Fields } from '../../source.ts';
 import { objectsAt, textAt } from '../../values.ts';
 import { isSecretName } from '../users-table.ts';
 
-/** Values by key, out of the list that a joined export has, and of the record's own fields, which come first. */
+/** Values by key, from the list of a joined export and from the record's own fields, which take precedence. */
 export function metaOf(record: Fields): Fields {
   const listed = objectsAt(record, 'meta').map((entry) => [textAt(entry, 'meta_key') ?? '', entry.meta_value]);
   return { ...Object.fromEntries(listed), ...record };
 }
 
-/** Of the user and of her own screens; a prefix for keys of sites (`wp_`, `wp_2_`) is any. */
+/** Settings of a user and their screens; keys of sites may have any prefix (`wp_`, `wp_2_`). */
 const SETTINGS = [
   /^_/,
   /(?:capabilities|user_level|user-settings|user-settings-time|dashboard_quick_press_last_post_id|user-avatars?)$/,
@@ -23,7 +23,7 @@ const SETTINGS = [
   /^(?:dismissed_wp_pointers|default_password_nag|community-events-location|last_update|wc_last_active|primary_blog|source_domain)$/,
 ];
 
-/** @param taken keys that are something else already */
+/** @param taken keys that already became fields */
 export function keptMeta(record: Fields, taken: readonly string[]): Record<string, unknown> {
   const keys = objectsAt(record, 'meta').map((entry) => [textAt(entry, 'meta_key') ?? '', textAt(entry, 'meta_value')]);
   return Object.fromEntries(

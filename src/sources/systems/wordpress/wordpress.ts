@@ -1,9 +1,9 @@
 /**
- * WordPress: users as `wp user list` of WP-CLI lists them, and rows of `wp_users`, alone or with their `wp_usermeta`.
+ * WordPress: the output of WP-CLI's `wp user list`, and rows of `wp_users`, with or without their `wp_usermeta`.
  * https://developer.wordpress.org/cli/commands/user/list/
  * https://developer.wordpress.org/reference/functions/wp_hash_password/
  *
- * WordPress does not keep whether an address is verified, so that is left unsaid.
+ * WordPress does not store whether an address is verified, so that stays undefined.
  */
 import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../../hash-text.ts';
 import type { Note, Person, Skipped } from '../../person.ts';
@@ -12,7 +12,7 @@ import { boolAt, numberAt, textAt } from '../../values.ts';
 import { keptMeta, metaOf, rolesOf } from './meta.ts';
 
 const TAKEN = ['first_name', 'last_name', 'nickname', 'locale', 'description', 'billing_phone'];
-/** Of BuddyPress: a spammer, and one who has not activated the account; WordPress itself leaves the column alone. */
+/** BuddyPress' states for spammers and accounts that are not activated; WordPress itself does not use the column. */
 const BUDDYPRESS_BLOCKED = [1, 2];
 
 export const wordpress: Source = {
@@ -61,14 +61,14 @@ function isBlocked(record: Fields): boolean {
   return boolAt(record, 'spam') === true || BUDDYPRESS_BLOCKED.includes(numberAt(record, 'user_status') ?? 0);
 }
 
-/** `$generic$` is made of keys and application passwords; as a password it could not be typed. */
+/** WordPress hashes keys and application passwords as `$generic$`; nobody logs in with them. */
 function hashOf(record: Fields): HashText {
   const text = textAt(record, 'user_pass');
   if (text === undefined) return {};
   return text.startsWith('$generic$') ? unsupported('generic') : { hash: text };
 }
 
-/** WP-CLI lists them with commas between. */
+/** WP-CLI separates roles by commas. */
 function listedRoles(record: Fields): string[] | undefined {
   const { roles } = record;
   const names = Array.isArray(roles) ? roles.map(String) : (textAt(record, 'roles') ?? '').split(/\s*,\s*/);
@@ -76,7 +76,7 @@ function listedRoles(record: Fields): string[] | undefined {
   return filled.length > 0 ? filled : undefined;
 }
 
-/** Of the plugin Two Factor, whose secrets are in clear; other plugins encrypt theirs. */
+/** Reads the plugin Two Factor, which stores secrets in plain text; other plugins encrypt theirs. */
 function factorOf(meta: Fields): Pick<Person, 'totp'> & { notes: Note[] } {
   const enabled = textAt(meta, '_two_factor_enabled_providers') ?? '';
   const totp = enabled.includes('Two_Factor_Totp') ? textAt(meta, '_two_factor_totp_key') : undefined;

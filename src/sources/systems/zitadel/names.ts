@@ -1,12 +1,15 @@
-/** Names of ZITADEL's fields: programs send `user_name` as well as `userName`, and its API takes both. */
+/** ZITADEL's field names: programs send `user_name` as well as `userName`, and its API accepts both. */
 import { CONTEXT } from '../../read/json.ts';
 import type { Fields } from '../../source.ts';
 import { isFields } from '../../values.ts';
 
-/** A record, its user, her profile; deeper down are no names of ours, and a record may be nested without end. */
+/** A record, its user, the user's profile: deeper levels hold no known names, and may be nested without limit. */
 const LEVELS = 3;
 
-/** The names of an object's fields in camelCase, and of those in it; the keys of metadata are values there, and stay. */
+/**
+ * Converts field names to camelCase, nested ones included. Keys of metadata are values in ZITADEL, so they stay
+ * unchanged.
+ */
 export function camelCased(record: Fields, levels = LEVELS): Fields {
   const inner = (value: unknown) => (levels > 1 && isFields(value) ? camelCased(value, levels - 1) : value);
   return Object.fromEntries(

@@ -1,11 +1,11 @@
 /**
- * ZITADEL: bodies of its import (`dataOrgs`), the answer of its export, answers of its user searches, and bodies of
- * version 2 that create one human user; in camelCase and in snake_case.
+ * ZITADEL: request bodies of its import (`dataOrgs`), responses of its export and its user searches, and request bodies
+ * of version 2 that create one human user; in camelCase and snake_case.
  * https://zitadel.com/docs/guides/migrate/users (import)
  * https://zitadel.com/docs/guides/migrate/sources/zitadel (export)
  * https://zitadel.com/docs/apis/resources/user_service_v2/user-service-list-users (and …-add-human-user)
  *
- * As in every JSON form of protobuf, what is false, empty or unset is left out there.
+ * As in all JSON forms of protobuf, false, empty and unset fields are omitted.
  */
 import { decodeBase64 } from '../../../passwords/base64.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../../person.ts';
@@ -16,7 +16,7 @@ import { camelCased } from './names.ts';
 
 const PASSKEY: Note = {
   id: 'PASSKEY-REGISTRATION-DROPPED',
-  message: 'The user was to be asked to register a passkey; that is dropped.',
+  message: 'ZITADEL would ask the user to register a passkey; that request is dropped.',
 };
 
 const ORGS: JsonPath[] = [
@@ -51,7 +51,7 @@ function recognizes(record: Fields): number {
 
 function convert(raw: Fields): Person | Skipped {
   const record = camelCased(raw);
-  if (isFields(record.machine)) return { skip: 'It is a machine user; only people are taken over.' };
+  if (isFields(record.machine)) return { skip: 'A machine user; only people are imported.' };
   const state = textAt(record, 'state');
   if (state === 'USER_STATE_DELETED') return { skip: 'The user is deleted.' };
   const user = userOf(record);
@@ -70,7 +70,9 @@ function convert(raw: Fields): Person | Skipped {
   };
 }
 
-/** An import of many has people under `user`, a search under `human` with the user name beside it, an import of one bare. */
+/**
+ * A bulk import has the person under `user`, a search under `human` next to the user name, a single import at the top.
+ */
 function userOf(record: Fields): Fields {
   return [record.user, record.human].find(isFields) ?? record;
 }
@@ -96,7 +98,7 @@ function profileOf(profile: Fields) {
     lastName: textAt(profile, 'lastName') ?? textAt(profile, 'familyName'),
     nickName: textAt(profile, 'nickName'),
     displayName: textAt(profile, 'displayName'),
-    // "undetermined", which Go writes for no language at all
+    // "undetermined": Go's value for no language
     language: language === 'und' ? undefined : language,
     gender: genderOf(textAt(profile, 'gender')),
   };
@@ -117,7 +119,7 @@ function contactsOf(user: Fields) {
   };
 }
 
-/** Version 2 has an object for a password, which says too whether it has to be changed. */
+/** In version 2 the password is an object, which also says whether it must be changed. */
 function credentialsOf(user: Fields) {
   const hashed = objectAt(user, 'hashedPassword');
   const plain = objectAt(user, 'password');
@@ -131,7 +133,9 @@ function credentialsOf(user: Fields) {
   };
 }
 
-/** Base64 there too. What is no text stays bytes; what is no base64 is taken as the text that it is. */
+/**
+ * Metadata values are base64. Decoded values that are not text stay bytes; a value that is not base64 is kept as text.
+ */
 function metadataOf(user: Fields): Record<string, unknown> {
   const entries = objectsAt(user, 'metadata').map((entry): [string, unknown] => {
     const value = textAt(entry, 'value');

@@ -128,7 +128,7 @@ test('sixteen bytes are a GUID, whether they read as UTF-8 or not', () => {
 
 test('who is no person is passed over', () => {
   const skip = (entry: Entry) => (convert(entry) as { skip?: string }).skip;
-  const no = 'An entry that is no person, such as a group, a computer or a unit.';
+  const no = 'An entry that is not a person, such as a group, a computer or a unit.';
   for (const objectclass of [
     ['organizationalUnit'],
     ['groupOfNames'],
