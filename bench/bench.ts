@@ -1,14 +1,14 @@
-/** What a bench is given and what it answers. */
+/** The input and the result of a bench. */
 import type { Scope } from './scope.ts';
 
 export interface Context {
-  /** Ends what the bench starts, whatever happens. */
+  /** Ends everything that the bench starts, whatever happens. */
   scope: Scope;
   /** `--users`; absent: the bench's own number. */
   users?: number;
-  /** Worker processes of the service where a bench has any. */
+  /** Number of the service's worker processes, for benches that use any. */
   workers: number;
-  /** Tells the person who waits what is being done. */
+  /** Prints a progress line. */
   say(line: string): void;
 }
 
@@ -16,17 +16,17 @@ export interface Result {
   name: string;
   value: number;
   unit: string;
-  /** The same work done by the bare means, in the same run on the same servers. */
+  /** The result of doing the same work without Muster, in the same run on the same servers. */
   ceiling: number;
   /** `value / ceiling`. */
   ratio: number;
-  /** What the table says beside the figures, line by line. */
+  /** The table's text next to the figures, line by line. */
   notes: string[];
   /** Further keys of the JSON line. */
   extras: Record<string, unknown>;
 }
 
-/** Thrown by a bench when the machine lacks what it needs; the message is a sentence that says what. */
+/** Thrown by a bench when the machine lacks something that it needs; the message says what. */
 export class Skipped extends Error {}
 
 /** Events per second. */
@@ -38,7 +38,7 @@ export function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits));
 }
 
-/** The value below which the share `p` of `values` lies (nearest rank). */
+/** The percentile `p` of `values` (nearest rank). */
 export function percentile(values: number[], p: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * p) - 1)] as number;

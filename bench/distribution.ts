@@ -1,9 +1,11 @@
 /**
- * The PostgreSQL of the machine's distribution, as a user finds it: a fresh cluster by its own initdb with every setting at its
- * default, reached by TCP.
+ * The PostgreSQL of the machine's distribution as users get it: a fresh cluster, made by its own initdb with default
+ * settings, and connected over TCP.
  *
- * Guarantee: it listens on the loopback alone, with a password.
- * On crash: it ends by itself, as its keeper reads a pipe that we hold; its folder goes with the next cleaning of /tmp.
+ * Guarantee: it listens on the loopback interface only, with a password.
+ *
+ * On crash: the server ends too, because its keeper process reads a pipe that the bench holds open. Its folder stays
+ * until /tmp is cleaned.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -22,7 +24,7 @@ const run = promisify(execFile);
 /** Debian, Ubuntu; Red Hat, Fedora, Alpine, Arch. */
 const FOLDERS = ['/usr/lib/postgresql/*/bin', '/usr/pgsql-*/bin', '/usr/libexec/postgresql*', '/usr/bin'];
 const ENV = { LANG: 'C.UTF-8', PATH: '/usr/local/bin:/usr/bin:/bin' };
-/** As that of testbed/redis.ts; SIGINT is PostgreSQL's fast shutdown. */
+/** Like the keeper in testbed/redis.ts; SIGINT is PostgreSQL's fast shutdown. */
 const KEEPER = '"$@" & echo $!; read -r _; kill -s INT $!; wait';
 const START_MS = 30_000;
 const RETRY_MS = 50;
@@ -30,7 +32,7 @@ const SETTINGS = `select name, current_setting(name) as value from pg_settings
   where name in ('shared_buffers', 'max_wal_size', 'synchronous_commit', 'jit', 'random_page_cost', 'work_mem')`;
 
 export interface RunningPostgres {
-  /** Of the database `muster`, as its superuser. */
+  /** URL of the database `muster`, for its superuser. */
   url: string;
   pid: number;
   /** `15.13` */
@@ -38,7 +40,7 @@ export interface RunningPostgres {
   settings: Record<string, string>;
 }
 
-/** The folder of `initdb` and `postgres`, of the newest version; undefined where the machine has none. */
+/** The folder of the newest version's `initdb` and `postgres`; undefined where the machine has none. */
 export async function distributionPrograms(): Promise<string | undefined> {
   const found: string[] = [];
   for (const pattern of FOLDERS) {
@@ -51,7 +53,7 @@ export async function distributionPrograms(): Promise<string | undefined> {
   return found.sort((a, b) => version(b) - version(a))[0];
 }
 
-/** Starts a server of its own in `dir`, which must not exist. @param programs from `distributionPrograms` */
+/** Starts a new server in `dir`, which must not exist. @param programs from `distributionPrograms` */
 export async function startDistribution(scope: Scope, programs: string, dir: string): Promise<RunningPostgres> {
   const account = await postgresAccount(dir);
   await makeOwned(dir, account);
@@ -100,7 +102,7 @@ async function stopKeeper(keeper: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** Makes the database as soon as the server takes connections. @throws Error when it does not in time */
+/** Creates the database as soon as the server accepts connections. @throws Error when that takes too long */
 async function untilAnswers(url: string): Promise<Pick<RunningPostgres, 'version' | 'settings'>> {
   const end = Date.now() + START_MS;
   for (;;) {
@@ -116,7 +118,7 @@ async function untilAnswers(url: string): Promise<Pick<RunningPostgres, 'version
     } catch (error) {
       if (Date.now() > end) throw error;
     } finally {
-      await client.end().catch(() => {}); // it never was open
+      await client.end().catch(() => {}); // it was never open
     }
     await sleep(RETRY_MS);
   }

@@ -1,11 +1,11 @@
 /**
- * `latency`: users per second where PostgreSQL and Redis are 0, 1, 5 and 40 ms away from the API and the workers, with 1, 2
+ * `latency`: users per second with PostgreSQL and Redis 0, 1, 5 and 40 ms away from the API and the workers, with 1, 2
  * and 4 worker processes; and the same with BullMQ's PostgreSQL backend and one worker.
  *
- * The milliseconds are those of a round trip, added by a proxy (testbed/proxy.ts) that all connections of all processes go through;
- * at 0 they go without it. Each has stores of its own. The clock runs from the request.
- * Ceiling: as many workers without the proxy. ExtraColumns it: how many jobs lost their locks, how many batches were tried
- * again, and the longest time in which no user ended, from what the workers' logs and the list of imports say.
+ * The milliseconds are the round-trip time that a proxy (testbed/proxy.ts) adds to all connections of all processes; at
+ * 0 there is no proxy. Each measurement has its own stores. The clock starts with the request. Ceiling: the same number
+ * of workers without the proxy. In addition: how many jobs lost their locks, how many batches were retried, and the
+ * longest time without progress, from the workers' logs and the list of imports.
  */
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import { startWorkers } from './testbed/workers-apart.ts';
 const DEFAULT_USERS = 40_000;
 const DELAYS_MS = [0, 1, 5, 40];
 const WORKERS = { redis: [1, 2, 4], postgres: [1] };
-/** The PostgreSQL queue is slower by a multiple. */
+/** Share of the users: the PostgreSQL queue is several times slower. */
 const PART = { redis: 1, postgres: 0.25 };
 
 type Backend = keyof typeof WORKERS;
@@ -44,7 +44,7 @@ interface Measured {
   longestPause: number;
   lostLocks: number;
   retriedBatches: number;
-  /** Milliseconds that a round trip takes longer through the proxy. */
+  /** Milliseconds that the proxy adds to a round trip. */
   addedMs?: { redis: number; postgres: number };
 }
 
@@ -84,13 +84,13 @@ export async function measure(scope: Scope, { backend, workers, delayMs, users }
   return { ms, acceptedMs, longestPause: longestPause(samples), addedMs, ...faultsIn(await readFile(path, 'utf8')) };
 }
 
-/** What API and workers are told of the stores. */
+/** The stores, with the addresses that API and workers use. */
 function farStores(stores: Stores, backend: Backend, urls: { databaseUrl: string; redisUrl: string }): Stores {
   const redis = backend === 'redis' ? { pid: 0, ...stores.redis, url: urls.redisUrl } : undefined;
   return { ...stores, databaseUrl: urls.databaseUrl, redis };
 }
 
-/** Counts what the workers complained about, one JSON a line. */
+/** Counts lost locks and retried batches in the workers' log, which has one JSON object per line. */
 function faultsIn(log: string): { lostLocks: number; retriedBatches: number } {
   let lostLocks = 0;
   let retriedBatches = 0;
@@ -116,8 +116,8 @@ function resultOf({ backend, workers, delayMs, users }: Case, measured: Measured
     ratio: rounded(value / nearby, 3),
     notes: [
       `${users} users, ${counted(workers, 'worker', 'workers')}, stores ${delayMs} ms away; ceiling: 0 ms`,
-      `${counted(lostLocks, 'lost lock', 'lost locks')}, ${counted(retriedBatches, 'batch', 'batches')} tried again, ` +
-        `accepted after ${Math.round(measured.acceptedMs)} ms, no user ended for at most ${pause} ms`,
+      `${counted(lostLocks, 'lost lock', 'lost locks')}, ${counted(retriedBatches, 'batch', 'batches')} retried, ` +
+        `accepted after ${Math.round(measured.acceptedMs)} ms, longest pause without progress ${pause} ms`,
       ...(addedMs ? [`the proxy adds ${addedMs.redis} ms to Redis, ${addedMs.postgres} ms to PostgreSQL`] : []),
     ],
     extras: { users, workers, delayMs, backend, ...measured },

@@ -1,4 +1,4 @@
-/** What the figures were measured on: they mean nothing without it. */
+/** Describes the machine of a measurement, without which figures are meaningless. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';

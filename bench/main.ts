@@ -1,10 +1,12 @@
 /**
- * `npm run bench`: how fast the main job is, beside what the bare means do on the same machine in the same run.
+ * `npm run bench`: how fast the main job is, compared with the same work without Muster on the same machine in the same
+ * run.
  *
  *   npm run bench -- [--json] [--only NAME,NAME] [--users N] [--workers N]
  *
- * Only results go to stdout. Guarantee: whatever a run started ends with it, also on Ctrl-C and when a bench fails.
- * Status 0: all benches ran or were skipped by name; 1: one failed; 2: the arguments are wrong.
+ * Only results go to stdout.
+ * Guarantee: everything that a run starts ends with it, also on Ctrl-C and when a bench fails.
+ * Exit code 0: all benches ran or were reported as skipped; 1: one failed; 2: the arguments are wrong.
  */
 
 import { type Context, type Result, Skipped } from './bench.ts';
@@ -56,7 +58,7 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 let ending = false;
 
-/** Ends what was started, then the process. Further signals change nothing: Ctrl-C comes again from npm. */
+/** Ends everything that was started, then the process. Ignores further signals, as npm sends Ctrl-C a second time. */
 function end(scope: Scope, status: number): void {
   if (ending) return;
   ending = true;

@@ -18,7 +18,7 @@ const MAX_WORKERS = 64;
 
 /**
  * @param known names of all benches
- * @param usual those that run when none is named
+ * @param usual the benches that run when none is named
  * @throws UsageError
  */
 export function readOptions(args: string[], known: string[], usual: string[] = known): Options {

@@ -1,7 +1,7 @@
-/** The two faces of the results: a table for people, a line of JSON each for programs. */
+/** The two forms of results: a table for people, and one line of JSON per result for programs. */
 import type { Result } from './bench.ts';
 
-/** A bench without figures, and why: the machine lacks something, or it failed. */
+/** A bench without figures, and the reason: the machine lacks something, or the bench failed. */
 export interface NotRun {
   name: string;
   unit: string;
@@ -11,7 +11,7 @@ export interface NotRun {
 
 export type Row = Result | NotRun;
 
-/** `{name, value, unit, ceiling, ratio}` and what else there is; of a bench that did not run the figures are null. */
+/** `{name, value, unit, ceiling, ratio}` and extras; for a bench that did not run, the figures are null. */
 export function jsonLine(row: Row): string {
   if ('why' in row) {
     const { name, unit, why, failed } = row;
@@ -36,7 +36,7 @@ export function table(rows: Row[]): string {
   return cells.map(line).join('\n');
 }
 
-/** A row's cells; further notes stand on lines of their own. */
+/** A row's cells; further notes get their own lines. */
 function linesOf(row: Row): string[][] {
   if ('why' in row) return [[row.name, '', row.unit, '', '', `${row.failed ? 'failed' : 'skipped'}: ${row.why}`]];
   const { name, value, unit, ceiling, ratio, notes } = row;

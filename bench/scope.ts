@@ -1,16 +1,18 @@
 /**
- * What a bench started, and the end of it.
+ * Keeps track of everything that a bench starts, and ends it.
  *
- * Guarantee: `close` ends everything in reverse order, also what was still starting when it was called; nothing starts
- * after it. If we die here, servers and processes end by themselves; only the folder of the run stays behind.
+ * Guarantee: `close` ends everything in reverse order, including things that were still starting; nothing starts after
+ * it.
+ *
+ * On crash: servers and processes end on their own; only the folder of the run is left behind.
  */
 export interface Scope {
   /**
    * Starts something that `close` ends.
-   * @throws Error when the scope is closed already
+   * @throws Error when the scope is already closed
    */
   start<T>(open: () => Promise<T>, close: (opened: T) => Promise<unknown>): Promise<T>;
-  /** Runs `work` with a scope of its own, closed when the work is done or has failed. */
+  /** Runs `work` with its own scope, which is closed when the work is done or has failed. */
   within<T>(work: (inner: Scope) => Promise<T>): Promise<T>;
   /** Idempotent. */
   close(): Promise<void>;
@@ -30,7 +32,7 @@ export function openScope(): Scope {
 
   const scope: Scope = {
     async start(open, close) {
-      if (closed) throw new Error('The run is being ended.');
+      if (closed) throw new Error('The run is ending.');
       const opening = open().then((opened) => {
         closers.push(() => close(opened));
         return opened;

@@ -1,10 +1,10 @@
 /**
- * `servers`: users per second of a bulk import on the PostgreSQL of the machine's distribution with its default settings, from
- * sending it until its last user can be read.
+ * `servers`: users per second of a bulk import on the PostgreSQL of the machine's distribution with its default
+ * settings, from sending it until its last user can be read.
  *
- * Ceiling: the same on the embedded PostgreSQL. Rounds on one and the other take turns, each on empty stores of its own, with
- * Redis as the queue; both are reached by TCP. The ratio is the median of the ratios of neighbouring rounds, as the rates of a
- * shared machine drift.
+ * Ceiling: the same on the embedded PostgreSQL. Rounds on the two alternate, each on new stores, with Redis as the
+ * queue; both use TCP. The ratio is the median of the ratios of neighbouring rounds, because rates drift on a shared
+ * machine.
  */
 import { type Context, percentile, perSecond, type Result, rounded, Skipped } from './bench.ts';
 import { distributionPrograms } from './distribution.ts';
@@ -33,7 +33,7 @@ type Pair = Record<Server, Drained>;
 export async function servers(context: Context): Promise<Result[]> {
   if (!redisVersion()) throw new Skipped('redis-server is not on this machine');
   const programs = await distributionPrograms();
-  if (!programs) throw new Skipped('this machine has no PostgreSQL of its distribution');
+  if (!programs) throw new Skipped('the PostgreSQL of the distribution is not on this machine');
   const { scope, say, users = DEFAULT_USERS } = context;
   const workers = Math.max(1, context.workers);
   const wanted = users < DEFAULT_USERS ? 1 : PAIRS;
@@ -41,7 +41,7 @@ export async function servers(context: Context): Promise<Result[]> {
   let about: Stores['server'];
   for (let n = 0; n < wanted; n++) {
     const pair: Partial<Pair> = {};
-    // The one that was second is first in the next pair.
+    // The order alternates from pair to pair.
     const order: Server[] = n % 2 === 0 ? ['distribution', 'embedded'] : ['embedded', 'distribution'];
     for (const server of order) {
       await scope.within(async (inner) => {
@@ -71,7 +71,7 @@ async function drainOnce(scope: Scope, stores: Stores, users: number, workers: n
 }
 
 function told(drained: Drained | undefined): string {
-  const cpu = drained?.postgresCpu === undefined ? '' : `, PostgreSQL ${Math.round(drained.postgresCpu)} µs a user`;
+  const cpu = drained?.postgresCpu === undefined ? '' : `, PostgreSQL ${Math.round(drained.postgresCpu)} µs per user`;
   return `${drained?.perSecond} users/s${cpu}`;
 }
 
@@ -89,7 +89,7 @@ function resultOf(pairs: Pair[], of: { users: number; workers: number; about: St
   const notes = [
     `PostgreSQL ${about?.version} with default settings, ${users} users, ${counted(workers, 'worker', 'workers')}`,
     `ceiling: the embedded PostgreSQL; ratios of the pairs ${ratios.join(', ')}, median ${pairRatio}; target: ${TARGET}`,
-    ...(hasProc() ? [`PostgreSQL's CPU µs a user, there and embedded: ${cpu.join(', ')}`] : []),
+    ...(hasProc() ? [`PostgreSQL's CPU µs per user, distribution/embedded: ${cpu.join(', ')}`] : []),
   ];
   const { version, settings } = about ?? {};
   const extras = { users, workers, target: TARGET, pairRatio, pairs, version, settings };

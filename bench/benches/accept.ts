@@ -1,8 +1,9 @@
 /**
- * `accept`: users per second from sending a bulk import to its 202, by which time all of them are durable.
+ * `accept`: users per second from sending a bulk import to its 202, when all of them are durable.
  *
- * Ceiling: one bare COPY of the very rows that the import wrote, encoded beforehand, by the same statement into an
- * identical table with the same indexes on the same server. Both in turns, the median of five; no worker is running.
+ * Ceiling: one bare COPY of the rows that the import wrote, encoded beforehand, with the same statement into an
+ * identical table with the same indexes on the same server. The two alternate, and the median of five counts; no worker
+ * is running.
  */
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -13,7 +14,7 @@ import { COPY_SQL } from '../../src/imports/intake/copy.ts';
 import { COLUMNS } from '../../src/imports/items.ts';
 import { type Context, percentile, perSecond, type Result, rounded } from '../bench.ts';
 import { hasProc } from '../machine/cpu.ts';
-import { inWords, limitOf, readUse, type Use, useBetween } from '../machine/machine-use.ts';
+import { formatUse, limitOf, readUse, type Use, useBetween } from '../machine/machine-use.ts';
 import { importBody } from '../testbed/load.ts';
 import { type Service, type Stores, startService, startStores } from '../testbed/testbed.ts';
 
@@ -26,7 +27,7 @@ interface Round {
   usersPerSecond: number;
   copy: number;
   ratio: number;
-  /** Who had the cores during the upload; undefined where that cannot be read. */
+  /** Which processes used the cores during the upload; undefined where that cannot be read. */
   use?: Use;
 }
 
@@ -51,7 +52,7 @@ async function measure(service: Service, stores: Stores, body: Buffer[], users: 
   return { usersPerSecond, copy, ratio: rounded(usersPerSecond / copy, 3), ...(use ? { use } : {}) };
 }
 
-/** The round in the middle by its ratio: the speed of a machine that others use too changes between the rounds. */
+/** The round with the median ratio: the speed of a shared machine changes between rounds. */
 function resultOf(rounds: Round[], users: number, bytesPerUser: number): Result {
   const ratios = rounds.map(({ ratio }) => ratio);
   const ratio = percentile(ratios, 0.5);
@@ -60,7 +61,7 @@ function resultOf(rounds: Round[], users: number, bytesPerUser: number): Result 
     `${users} users of ${bytesPerUser} bytes, from request to 202, median of ${ROUNDS} by ratio (${Math.min(...ratios)} to ${Math.max(...ratios)})`,
     'ceiling: one bare COPY of the same rows into the same table',
     ...(median.use
-      ? [`of ${median.use.cores} cores: ${inWords(median.use)}; limit: ${limitOf(median.use, { api: 1 })}`]
+      ? [`of ${median.use.cores} cores: ${formatUse(median.use)}; limit: ${limitOf(median.use, { api: 1 })}`]
       : []),
   ];
   const { usersPerSecond: value, copy: ceiling } = median;
@@ -70,7 +71,7 @@ function resultOf(rounds: Round[], users: number, bytesPerUser: number): Result 
 interface Upload {
   importId: string;
   ms: number;
-  /** Who had the cores meanwhile; undefined where that cannot be read. */
+  /** Which processes used the cores meanwhile; undefined where that cannot be read. */
   use?: Use;
 }
 
@@ -83,7 +84,7 @@ async function timedUpload(service: Service, stores: Stores, body: Buffer[]): Pr
   return { importId: String(importId), ms, ...(before ? { use: useBetween(before, readUse(roles)) } : {}) };
 }
 
-/** The rows of an import as COPY takes them. */
+/** The rows of an import in the format of COPY. */
 async function rowsOf(pool: Pool, importId: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
   const keep = new Writable({
@@ -98,9 +99,10 @@ async function rowsOf(pool: Pool, importId: string): Promise<Buffer> {
 }
 
 /**
- * Milliseconds of one COPY into a table like import_items, in a schema of its own, so that the statement is the very
- * same. The table is made by an earlier transaction, as rows of a table made by their own need no write-ahead log.
- * @throws Error when other than `users` rows arrived
+ * Milliseconds of one COPY into a table like import_items, in its own schema, so that the statement is identical. An
+ * earlier transaction creates the table: rows written by the transaction that creates their table need no write-ahead
+ * log.
+ * @throws Error when the number of rows is not `users`
  */
 async function timedCopy(pool: Pool, rows: Buffer, users: number): Promise<number> {
   return withClient(pool, async (client) => {

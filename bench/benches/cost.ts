@@ -1,13 +1,13 @@
 /**
- * `cost`: microseconds of processor time that one imported user takes, by process and by step of his way.
+ * `cost`: microseconds of processor time per imported user, by process and by processing step.
  *
- * Two imports on fresh stores, both on the Redis queue. The first, with nothing in its way, says how much each process
- * takes; the second, with V8's profiler on and PostgreSQL's and Redis's own statistics, says how that divides into steps.
- * Ceiling: a BullMQ job that does nothing, in the same run at concurrency 200 in one process, and 60 µs on top of it. The
- * ratio is how many times as much a user takes, so less is better.
+ * Runs two imports on fresh stores, both on the Redis queue. The first, undisturbed, measures how much time each
+ * process takes. The second, with V8's profiler and with PostgreSQL's and Redis' own statistics, divides that time into
+ * steps. Ceiling: a BullMQ job that does nothing, in the same run at concurrency 200 in one process, plus 60 µs. The
+ * ratio is the time per user divided by that, so less is better.
  *
- * With KEEP_PROFILES=dir the profiles of the import are left there as cost-api.cpuprofile and cost-worker.cpuprofile (of
- * further workers cost-worker-2.cpuprofile …), for measure/flame.ts and for the profiler of Chrome's DevTools.
+ * KEEP_PROFILES=dir keeps the import's profiles there as cost-api.cpuprofile and cost-worker.cpuprofile (for further
+ * workers cost-worker-2.cpuprofile …), for measure/flame.ts and for the profiler in Chrome's DevTools.
  */
 import { resolve } from 'node:path';
 import { type Context, type Result, rounded, Skipped } from '../bench.ts';
@@ -24,7 +24,7 @@ import { redisVersion } from '../testbed/redis.ts';
 import { type Stores, settle, startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 100_000;
-/** What our own way of a user may take on top of his job. */
+/** What Muster's own processing of a user may take in addition to the job. */
 const OUR_SHARE = 60;
 const NOOP = { concurrency: 200, processes: 1 };
 /** Steps under half a microsecond are summed up. */
@@ -32,24 +32,24 @@ const LEAST = 0.5;
 
 export async function cost(context: Context): Promise<Result[]> {
   if (!redisVersion()) throw new Skipped('redis-server is not on this machine');
-  if (!hasProc()) throw new Skipped('this system has no /proc to read processor time from');
+  if (!hasProc()) throw new Skipped('this system has no /proc, from which processor time is read');
   const { scope, say, users = DEFAULT_USERS } = context;
   const workers = Math.max(1, context.workers);
   const { plain, noop } = await scope.within(async (inner) => {
     const stores = await startStores(inner, { redis: true });
     const plain = await inner.within((service) => plainImport(service, stores, users, workers));
-    say(`cost: µs a user: ${shares(plain.cpu)}`);
+    say(`cost: µs per user: ${shares(plain.cpu)}`);
     await settle(stores);
     return { plain, noop: (await measurePoint(inner, stores, users, NOOP)).cpu as CpuTime };
   });
-  say(`cost: µs a job that does nothing: ${shares(noop)}; the import once more, with profiles`);
+  say(`cost: µs per no-op job: ${shares(noop)}; running the import again, with profiles`);
   const profiled = await scope.within((inner) => profiledImport(inner, users, workers));
   if (process.env.KEEP_PROFILES) say(`cost: the profiles are in ${resolve(process.env.KEEP_PROFILES)}`);
   return [resultOf({ users, workers, plain, noop, profiled })];
 }
 
 interface Plain {
-  /** Microseconds per user: by process, and of some processes by part. */
+  /** Microseconds per user: by process, and for some processes by part. */
   cpu: CpuTime;
   threads: { api: CpuTime; worker: CpuTime };
   backends: CpuTime;
@@ -61,12 +61,12 @@ async function plainImport(scope: Scope, stores: Stores, users: number, workers:
   await proveReady(service, users);
   const pids = service.roles() as { api: number[]; worker: number[] };
   const roles = { ...pids, ...stores.roles() };
-  const look = () => ({ cpu: cpuTime(roles), api: threadTime(pids.api), worker: threadTime(pids.worker) });
+  const readTimes = () => ({ cpu: cpuTime(roles), api: threadTime(pids.api), worker: threadTime(pids.worker) });
 
   const watch = await watchBackends(scope, stores);
-  const before = look();
+  const before = readTimes();
   await importAll(service, body, users);
-  const after = look();
+  const after = readTimes();
   const perUser = (part: keyof typeof before) => cpuPerUnit(before[part], after[part], users);
   return {
     cpu: perUser('cpu'),
@@ -95,7 +95,7 @@ function resultOf({ users, workers, plain, noop, profiled }: Measured): Result {
   const { commands, statements } = profiled;
   const extras = { users, workers, cpu: plain.cpu, noopCpu: noop, steps, commands, statements };
   const notes = [
-    `${users} users; ceiling: a job that does nothing, ${shares(noop)}, and ${OUR_SHARE}; less is better`,
+    `${users} users; ceiling: a no-op job, ${shares(noop)}, plus ${OUR_SHARE}; less is better`,
     ...Object.entries(steps).map(
       ([role, parts]) => `${role} ${Math.round(plain.cpu[role] as number)}: ${listed(parts)}`,
     ),
@@ -104,7 +104,7 @@ function resultOf({ users, workers, plain, noop, profiled }: Measured): Result {
   return { name: 'cost', value, unit: 'µs', ceiling, ratio: rounded(value / ceiling, 3), notes, extras };
 }
 
-/** Microseconds by step: those of the main thread divided as its profile says, beside the other threads. */
+/** Microseconds by step: the main thread's time, divided according to its profile, and the other threads. */
 function nodeSteps({ [MAIN_THREAD]: main = 0, ...others }: CpuTime, parts: Record<string, number>): CpuTime {
   return { ...divided(main, parts), ...others };
 }
@@ -113,12 +113,12 @@ function divided(time: number, parts: Record<string, number>): CpuTime {
   return Object.fromEntries(Object.entries(parts).map(([step, share]) => [step, rounded(time * share, 1)]));
 }
 
-/** Those that clients send, by their first words. */
+/** Microseconds of the statements that clients send, by their first words. */
 function byStatement(statements: Statement[]): CpuTime {
   const time: CpuTime = {};
   for (const { query, microseconds } of statements.filter(({ nested }) => !nested)) {
-    const words = `${query.split(' ').slice(0, 3).join(' ')} …`;
-    time[words] = (time[words] ?? 0) + microseconds;
+    const label = `${query.split(' ').slice(0, 3).join(' ')} …`;
+    time[label] = (time[label] ?? 0) + microseconds;
   }
   return time;
 }

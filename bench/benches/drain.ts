@@ -1,8 +1,8 @@
 /**
  * `drain-redis`, `drain-postgres`: users per second from sending a bulk import until its last user can be read.
  *
- * Ceiling: as many BullMQ jobs that do nothing (ceilings/noop.ts), on the same servers after the service has stopped. ExtraColumns the
- * rates: the processor time of everything but the load generator, per user and per job that does nothing.
+ * Ceiling: the same number of no-op BullMQ jobs (ceilings/noop.ts), on the same servers after the service has stopped.
+ * In addition to the rates: the processor time of everything but the load generator, per user and per no-op job.
  */
 import { type Context, perSecond, type Result, rounded, Skipped } from '../bench.ts';
 import { measureNoops, type NoopGrid, type NoopPoint } from '../ceilings/noop.ts';
@@ -14,7 +14,7 @@ import { importBody } from '../testbed/load.ts';
 import { redisVersion } from '../testbed/redis.ts';
 import { type Stores, settle, startService, startStores } from '../testbed/testbed.ts';
 
-/** The PostgreSQL queue is slower by a multiple; both take about a quarter of a minute a pass. */
+/** The PostgreSQL queue is several times slower; each pass takes about 15 s. */
 const DEFAULT_USERS = { redis: 100_000, postgres: 20_000 };
 
 export type Backend = keyof typeof DEFAULT_USERS;
@@ -63,14 +63,14 @@ function resultOf(
     workers,
     ...(cpu ? { cpuMicrosecondsPerUser: sumOf(cpu), cpu } : {}),
     ...(best.cpu ? { noopCpuMicrosecondsPerJob: best.cpuMicrosecondsPerJob, noopCpu: best.cpu } : {}),
-    // Steadier than the ratio of the rates where others use the machine too.
+    // On a shared machine, steadier than the ratio of the rates.
     ...(cpu && best.cpu ? { cpuRatio: rounded(sumOf(best.cpu) / sumOf(cpu), 3) } : {}),
     grid,
   };
   const notes = [
-    `${users} users, ${counted(workers, 'worker', 'workers')}; ceiling: BullMQ jobs that do nothing, ${at(best)}`,
-    ...(cpu ? [`CPU µs a user: ${shares(cpu)}`] : []),
-    ...(best.cpu ? [`CPU µs a job that does nothing: ${shares(best.cpu)}`] : []),
+    `${users} users, ${counted(workers, 'worker', 'workers')}; ceiling: no-op BullMQ jobs, ${at(best)}`,
+    ...(cpu ? [`CPU µs per user: ${shares(cpu)}`] : []),
+    ...(best.cpu ? [`CPU µs per no-op job: ${shares(best.cpu)}`] : []),
   ];
   return { name, value, unit: 'users/s', ceiling: best.jobsPerSecond, ratio, notes, extras };
 }

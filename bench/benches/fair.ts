@@ -1,8 +1,8 @@
 /**
- * `fair`: how long small imports take while a large one runs, one after the other, each from sending the request until
- * its last user can be read. The slowest counts.
+ * `fair`: how long small imports take while a large one runs. They run one after the other, each from sending the
+ * request until its last user can be read. The slowest counts.
  *
- * Ceiling: the 2 s within which whoever brings few users is to be served, however many others wait.
+ * Ceiling: 2 s, within which a small import must be done, however many other users are waiting.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, percentile, type Result, rounded } from '../bench.ts';
@@ -10,7 +10,7 @@ import { user, userId } from '../testbed/load.ts';
 import { DEFAULT_USERS, type Running, whileRunning } from '../testbed/running.ts';
 
 const IMPORTS = 20;
-/** Of the running import for each small one, so that a short one is not over before they are. */
+/** Users of the running import for each small import, so that the running one does not end first. */
 const USERS_PER_IMPORT = 10_000;
 const SMALL = 10;
 const CEILING_S = 2;
@@ -41,7 +41,7 @@ async function anotherOrg({ client }: Running): Promise<string> {
   return id as string;
 }
 
-/** Seconds that an import of the users from the `first` on takes. */
+/** Seconds for an import of the ten users that begin with `first`. */
 async function timedImport({ client }: Running, orgId: string, first: number): Promise<number> {
   const body = smallBody(orgId, first);
   const start = performance.now();
@@ -49,14 +49,15 @@ async function timedImport({ client }: Running, orgId: string, first: number): P
   for (;;) {
     const { state, counts } = await client.call('GET', `/admin/v1/imports/${importId}`);
     if (state === 'IMPORT_STATE_SUCCEEDED') break;
-    if (state !== 'IMPORT_STATE_RUNNING') throw new Error(`It ended as ${state}: ${JSON.stringify(counts)}`);
+    if (state !== 'IMPORT_STATE_RUNNING')
+      throw new Error(`The small import ended as ${state}: ${JSON.stringify(counts)}`);
     await sleep(POLL_MS);
   }
   await client.call('GET', `/v2beta/users/${userId(first + SMALL - 1)}`);
   return rounded((performance.now() - start) / 1000, 3);
 }
 
-/** The body of an import of the ten users from the `first` on. */
+/** The body of an import of the ten users that begin with `first`. */
 export function smallBody(orgId: string, first: number): Buffer {
   const humanUsers = Array.from({ length: SMALL }, (_, i) => ({ userId: userId(first + i), user: user(first + i) }));
   return Buffer.from(JSON.stringify({ timeout: '10m0s', dataOrgs: { orgs: [{ orgId, humanUsers }] } }));

@@ -1,16 +1,16 @@
 /**
- * `hashes`: how long one verification takes in a hashing thread, for each scheme that can be moved in, at a cost that is
- * usual for it; and how long the dearest hash takes that acceptance lets in. All of them take a minute, so this bench
- * runs only when it is named.
+ * `hashes`: how long one verification takes in a hashing thread, for each scheme that can be imported, at a common
+ * cost; and how long the most expensive hash takes that acceptance allows. The whole bench takes a minute, so it runs
+ * only when named.
  *
- * Ceiling: bcrypt of cost 10, which is what every login costs once its hash was made anew. The ratio is how many times as
- * long the first login takes, so less is better.
+ * Ceiling: bcrypt at cost 10, which is the cost of every login after the rehash. The ratio says how many times longer
+ * the first login takes, so less is better.
  */
 import { hashProblem, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
 import { type Context, percentile, type Result, rounded } from '../bench.ts';
 
 const PASSWORD = 'correct horse battery staple';
-/** Whatever was hashed, verifying it is the same work. */
+/** Verification takes the same work whatever was hashed. */
 const SALT = Buffer.alloc(16, 1).toString('base64').replace(/=+$/, '');
 const base64 = (bytes: number) => Buffer.alloc(bytes, 2).toString('base64').replace(/=+$/, '');
 const hex = (bytes: number) => Buffer.alloc(bytes, 2).toString('hex');
@@ -31,7 +31,7 @@ function djangoScrypt(cost: string): string {
 interface Case {
   make: (cost: string) => string;
   usual: string;
-  /** At the upper bounds of contract section 5; absent: there is but one cost. */
+  /** At the upper bounds of contract section 5; absent: the scheme has only one cost. */
   dearest?: string;
 }
 
@@ -77,15 +77,15 @@ export async function hashes({ say }: Context): Promise<Result[]> {
     say(`hashes: ${name}`);
     const value = usualMicros(make(usual));
     const dearestMs = dearest === undefined ? undefined : rounded(timed(make(dearest)), 0);
-    const most = dearest === undefined ? '' : `; the dearest, ${dearest}: ${dearestMs} ms`;
+    const most = dearest === undefined ? '' : `; most expensive, ${dearest}: ${dearestMs} ms`;
     const [extras, notes] = [{ usual, dearest, dearestMs }, [`${usual}${most}`]];
     results.push({ name, value, unit: 'µs', ceiling, ratio: rounded(value / ceiling, 3), notes, extras });
-    await new Promise((resume) => setImmediate(resume)); // so that Ctrl-C is heard
+    await new Promise((resume) => setImmediate(resume)); // lets Ctrl-C through
   }
   return results;
 }
 
-/** Microseconds, the median of enough runs. */
+/** The median of enough runs, in microseconds. */
 function usualMicros(encoded: string): number {
   const times: number[] = [];
   for (let spent = 0; times.length < RUNS.least || (spent < RUNS.ms && times.length < RUNS.most); ) {
@@ -99,7 +99,7 @@ function usualMicros(encoded: string): number {
 /** Milliseconds of one verification. */
 function timed(encoded: string): number {
   const problem = hashProblem(encoded);
-  if (problem) throw new Error(problem); // it would be refused without any work
+  if (problem) throw new Error(problem); // a rejected hash costs no work
   const start = performance.now();
   verifyHash(encoded, PASSWORD);
   return performance.now() - start;

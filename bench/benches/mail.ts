@@ -1,10 +1,11 @@
 /**
- * `mail`: mails per second from the first to the last one, of an import whose users all have an address to verify; an
- * SMTP server in a process of its own takes them. `mail-rated`, `mail-rated-import`: the same with MAIL_RATE and with
+ * `mail`: mails per second, from the first to the last, of an import whose users all have an address to verify. An SMTP
+ * server in a separate process receives them. `mail-rated`, `mail-rated-import`: the same with MAIL_RATE and with
  * MAIL_RATE_PER_IMPORT, and two workers that share it.
  *
- * Ceiling of `mail`: nodemailer alone with the relay's pool settings, as many mails into the same server; of the others
- * the configured rate. While the first second's worth goes, the import runs and connections open: the rate is that of the others.
+ * Ceiling of `mail`: nodemailer alone with the relay's pool settings sends the same number of mails to the same server;
+ * of the others: the configured rate. While the first second's worth of mails is sent, the import still runs and
+ * connections open, so the rate is measured on the rest.
  */
 import { type Context, type Result, rounded } from '../bench.ts';
 import { sendBare } from '../ceilings/mail-bare.ts';
@@ -21,13 +22,13 @@ import { startService, startStores } from '../testbed/testbed.ts';
 import { startWorkers } from '../testbed/workers-apart.ts';
 
 const DEFAULT_USERS = 5000;
-/** Mails a second; and for how many seconds they are sent. */
+/** Mails per second, and for how many seconds they are sent. */
 const RATE = 200;
 const RATED_SECONDS = 6;
 const RATED_WORKERS = 2;
 
 interface Sent extends Caught {
-  /** Microseconds per user, by process: his import and his mail. */
+  /** Microseconds per user, by process: the user's import and mail. */
   cpu?: CpuTime;
 }
 
@@ -59,7 +60,7 @@ export async function mail(context: Context): Promise<Result[]> {
   return results;
 }
 
-/** Imports the users on stores of their own, and answers the mails of them. */
+/** Imports the users on new stores, and returns their mails. */
 async function importMails(
   scope: Scope,
   sink: Sink,
@@ -76,7 +77,7 @@ async function importMails(
   return before ? { ...caught, cpu: cpuPerUnit(before, cpuTime(roles), users) } : caught;
 }
 
-/** The usual users, whose addresses nobody has verified yet. */
+/** The standard users, with unverified addresses. */
 function bodyOf(users: number, orgId: string): Buffer {
   const humanUsers = Array.from({ length: users }, (_, n) => {
     const { email, ...rest } = user(n);
@@ -91,7 +92,7 @@ function resultOf({ arrivals, first, cpu }: Sent, bare: Caught, mails: number, w
   const notes = [
     `${mails} mails of ${first.length} bytes, ${counted(workers, 'worker', 'workers')}, while their users are imported`,
     'ceiling: nodemailer alone with the same pool settings, into the same server',
-    ...(cpu ? [`CPU µs a user and his mail: ${shares(cpu)}`] : []),
+    ...(cpu ? [`CPU µs per user with mail: ${shares(cpu)}`] : []),
   ];
   const extras = { mails, workers, bytes: first.length, ...(cpu ? { cpu } : {}) };
   return { name: 'mail', value, unit: 'mails/s', ceiling, ratio: rounded(value / ceiling, 3), notes, extras };
@@ -103,7 +104,7 @@ function ratedResult(name: string, setting: string, arrivals: number[]): Result 
   const most = mostInASecond(arrivals);
   const notes = [
     `${arrivals.length} mails, ${RATED_WORKERS} workers, ${setting}=${RATE}; the rate from mail ${arrivals.length - steady.length + 1} on`,
-    `target: a ratio of at most 1; within any one second came at most ${most}, after the first ones ${mostInASecond(steady)}`,
+    `target: a ratio of at most 1; most mails within any one second: ${most}, after the first second's worth ${mostInASecond(steady)}`,
   ];
   const extras = { mails: arrivals.length, workers: RATED_WORKERS, rate: RATE, mostInASecond: most };
   return { name, value, unit: 'mails/s', ceiling: RATE, ratio: rounded(value / RATE, 3), notes, extras };

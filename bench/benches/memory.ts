@@ -1,11 +1,11 @@
 /**
- * `memory`: the most memory that the API, a worker and Redis have at once while a bulk import is taken in and worked
- * off, small and ten times as large.
+ * `memory`: the peak memory of the API, a worker and Redis while a bulk import is accepted and processed, for a small
+ * import and one that is ten times larger.
  *
- * The body is made while it is sent, so nobody holds it. Each size has stores and a service of its own. Redis keeps an
- * append-only file: while it rewrites that, a forked child holds copies of the pages that change, which are not in
- * Redis's own peak; the notes say when it happened.
- * Ceiling: what such a process may take, whatever the size of the import.
+ * The body is generated while it is sent, so no process holds it. Each size has its own stores and service. Redis keeps
+ * an append-only file: while it rewrites the file, a forked child holds copies of the pages that change, which are not
+ * part of Redis' own peak; the notes say when that happened. Ceiling: the memory that such a process may use, whatever
+ * the size of the import.
  */
 import { type Context, type Result, rounded, Skipped } from '../bench.ts';
 import { counted } from '../format.ts';
@@ -34,7 +34,7 @@ interface Measured {
 }
 
 export async function memory({ scope, users = DEFAULT_USERS, workers, say }: Context): Promise<Result[]> {
-  if (!hasProc()) throw new Skipped('this system has no /proc to read the memory of a process from');
+  if (!hasProc()) throw new Skipped('this system has no /proc, from which the memory of processes is read');
   if (!redisVersion()) throw new Skipped('redis-server is not on this machine');
   const measure = (n: number) =>
     scope.within((inner) => measureImport({ scope: inner, say, workers: Math.max(1, workers) }, n));
@@ -56,7 +56,7 @@ async function measureImport({ scope, say, workers }: Context, users: number): P
   return { users, workers, idle, peaks: peaksOf(roles), redis };
 }
 
-/** Of several processes of a role the largest. */
+/** The peak of each role's largest process. */
 function peaksOf(roles: Roles): Peaks {
   const most = (role: Role) => rounded(Math.max(...(roles[role] ?? []).map(peakMemory)) / MB, 1);
   return { api: most('api'), worker: most('worker'), redis: most('redis') };
@@ -90,7 +90,7 @@ function resultOf(role: Role, measured: Measured, smaller?: Measured): Result {
 
 function rewriteNote({ rewrites, rewriteCopyMegabytes }: RedisMemory): string {
   const count = counted(rewrites, 'rewrite', 'rewrites');
-  return `${count} of the append-only file; the last one's child copied ${rewriteCopyMegabytes} MB beside that`;
+  return `${count} of the append-only file; the last one's child copied another ${rewriteCopyMegabytes} MB`;
 }
 
 function percent(difference: number): string {

@@ -1,10 +1,10 @@
 /**
  * `million`, `growth`: how long a million users take from the request until the last one can be read, and whether the
- * last of them are as fast as the first. Redis is the queue; each round has stores and a service of its own.
+ * last users are as fast as the first. Redis is the queue; each round has its own stores and service.
  *
- * The body is made while it is sent, so nobody holds it, and the time to make it is in the figure. No user is written
- * before the 202, so the upload slows no tenth; what PostgreSQL does after it (checkpoints) may slow the first.
- * Ceiling of `million`: the 120 s that a million may take; of `growth`: the users per second of the first tenth.
+ * The body is generated while it is sent, so no process holds it; the time to generate it is part of the figure. No
+ * user is written before the 202, so the upload slows no tenth; PostgreSQL's checkpoints after it may slow the first
+ * one. Ceiling of `million`: 120 s for a million users; of `growth`: the users per second of the first tenth.
  */
 import { type Context, percentile, type Result, rounded, Skipped } from '../bench.ts';
 import { counted, shares } from '../format.ts';
@@ -17,7 +17,7 @@ import { redisVersion } from '../testbed/redis.ts';
 import { startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 1_000_000;
-/** Ten tenths of fewer say nothing. */
+/** Tenths of fewer users are meaningless. */
 const LEAST_USERS = 100;
 const ROUNDS = 3;
 const CEILING_SECONDS_PER_MILLION = 120;
@@ -33,7 +33,7 @@ interface Round {
   usersPerSecondByTenth: number[];
   /** Microseconds per user, by process. */
   cpu?: CpuTime;
-  /** What the load generator used per user, in microseconds; it is in nobody else's figures. */
+  /** Microseconds of the load generator per user; not part of the other figures. */
   loadGeneratorCpu: number;
 }
 
@@ -81,8 +81,8 @@ function millionResult(rounds: Round[], users: number, workers: number): Result 
   const ceiling = rounded((CEILING_SECONDS_PER_MILLION * users) / DEFAULT_USERS, 4);
   const notes = [
     `${users} users, ${counted(workers, 'worker', 'workers')}, from request to last user readable${among(range, ' s')}`,
-    'ceiling: the target of 120 s a million; less is better; the time to make the body is in it',
-    ...(median.cpu ? [`CPU µs a user: ${shares(median.cpu)}; load generator ${median.loadGeneratorCpu}`] : []),
+    'ceiling: the target of 120 s per million; less is better; includes the time to generate the body',
+    ...(median.cpu ? [`CPU µs per user: ${shares(median.cpu)}; load generator ${median.loadGeneratorCpu}`] : []),
   ];
   const extras = { users, workers, least: range[0], most: range[1], rounds };
   return { name: 'million', value, unit: 's', ceiling, ratio: rounded(value / ceiling, 3), notes, extras };
@@ -99,7 +99,7 @@ function growthResult(rounds: Round[], users: number): Result {
   return { name: 'growth', value, unit: 'users/s', ceiling, ratio: median.growth, notes, extras };
 }
 
-/** The round in the middle by that figure, with the least and the most of all rounds. */
+/** The median round by that figure, with the least and the most of all rounds. */
 function ranked(rounds: Round[], by: 'seconds' | 'growth'): { median: Round; range: [number, number] } {
   const values = rounds.map((round) => round[by]);
   const middle = percentile(values, 0.5);

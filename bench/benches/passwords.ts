@@ -1,17 +1,17 @@
 /**
- * `passwords`: hashes per second of an import whose users all bring a plain password, from the request until the last
+ * `passwords`: hashes per second of an import whose users all have a plain password, from the request until the last
  * user can be read, with one worker process that has a hashing thread for each core.
  *
- * Ceiling: bcryptjs alone in as many threads (ceilings/bcrypt-bare.ts), half of the hashes before the service is started and half
- * after it has stopped, so that a machine that grows slower meanwhile does so for both. ExtraColumns the rate: how late the
- * event loops of API and worker were, as hashing must not hold them up.
+ * Ceiling: bcryptjs alone in as many threads (ceilings/bcrypt-bare.ts), half of the hashes before the service starts
+ * and half after it has stopped, so that a machine that slows down meanwhile affects both. In addition to the rate: how
+ * late the event loops of API and worker were, as hashing must not block them.
  */
 import { availableParallelism } from 'node:os';
 import { type Context, type Result, rounded } from '../bench.ts';
 import { type BareHashes, bareHashes } from '../ceilings/bcrypt-bare.ts';
 import { shares } from '../format.ts';
 import { type CpuTime, cpuPerUnit, hasProc, sumOf } from '../machine/cpu.ts';
-import { inWords, readUse, type Use, useBetween } from '../machine/machine-use.ts';
+import { formatUse, readUse, type Use, useBetween } from '../machine/machine-use.ts';
 import type { LoopDelay } from '../measure/loop-delay.ts';
 import { apiDelay, loopDelayOptions, workerDelay } from '../measure/loop-delays.ts';
 import type { Scope } from '../scope.ts';
@@ -22,9 +22,9 @@ import { startService, startStores } from '../testbed/testbed.ts';
 import { startWorkers } from '../testbed/workers-apart.ts';
 
 const DEFAULT_USERS = 1200;
-/** As src/passwords/hasher.ts makes them. */
+/** The cost in src/passwords/hasher.ts. */
 const COST = 10;
-/** An import that takes this long is asked seldom, so that the asking takes no core from the hashing. */
+/** Such a long import is polled at a low rate, so that polling takes no processor time from hashing. */
 const POLL_MS = 250;
 const TARGET = { ratio: 0.9, delayMs: 50 };
 
@@ -67,7 +67,7 @@ async function importPasswords(scope: Scope, users: number, threads: number): Pr
   return { ms, delays, cpu: cpuPerUnit(before.byRole, after.byRole, users), use: useBetween(before, after) };
 }
 
-/** The usual users, with a password each instead of its hash. */
+/** The standard users, with a plain password instead of a hash. */
 function bodyOf(users: number, orgId: string): Buffer {
   const humanUsers = Array.from({ length: users }, (_, n) => {
     const { hashedPassword: _hash, ...rest } = user(n);
@@ -94,8 +94,8 @@ function resultOf({ ms, delays, cpu, use }: Hashed, { users, threads, half, bare
     `${users} users with a plain password, bcrypt of cost ${COST}, 1 worker with ${threads} threads`,
     `ceiling: bcryptjs alone in ${threads} threads, before and after; target: a ratio of at least ${TARGET.ratio}`,
     `event loop late by: API ${delay(delays.api)}; worker ${delay(delays.worker)}; target: below ${TARGET.delayMs} ms`,
-    ...(cpu ? [`CPU µs a user: ${shares(cpu)}; a bare hash: ${Math.round(bareCpu)}`] : []),
-    ...(use ? [`of ${use.cores} cores: ${inWords(use)}`] : []),
+    ...(cpu ? [`CPU µs per user: ${shares(cpu)}; per bare hash: ${Math.round(bareCpu)}`] : []),
+    ...(use ? [`of ${use.cores} cores: ${formatUse(use)}`] : []),
   ];
   const extras = {
     users,

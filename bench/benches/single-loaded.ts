@@ -1,8 +1,8 @@
 /**
- * `single-loaded`: how long the single import takes while a large import of the same organization runs, one after the
- * other, from sending the request to the answer. It belongs to the bench `single`.
+ * `single-loaded`: how long single imports take, one after the other, while a large import of the same organization
+ * runs, from sending the request to the response. It belongs to the bench `single`.
  *
- * Ceilings: 300 ms for 99 of 100; 60 ms for every other one, which is what the slowest may take when nothing else runs.
+ * Ceilings: 300 ms for the 99th percentile; 60 ms for the median, which is the limit of the slowest on an idle machine.
  */
 import { type Context, percentile, type Result, rounded } from '../bench.ts';
 import { timed } from '../machine/timed.ts';
@@ -10,7 +10,7 @@ import { user } from '../testbed/load.ts';
 import { DEFAULT_USERS, type Running, whileRunning } from '../testbed/running.ts';
 
 const CALLS = 150;
-/** Of the running import for each call, so that a short one is not over before they are. */
+/** Users of the running import for each call, so that the import does not end first. */
 const USERS_PER_CALL = 2000;
 const WARM_UP = 2;
 const CEILING_MS = { 50: 60, 99: 300 };
@@ -39,7 +39,7 @@ export async function singleLoaded(context: Context): Promise<Result[]> {
   });
 }
 
-/** Milliseconds of each call. @param first of the users that the running import does not hold */
+/** Milliseconds of each call. @param first number of the first user outside the running import */
 async function timedCalls({ client, orgId }: Running, first: number, calls: number): Promise<number[]> {
   const times: number[] = [];
   for (let n = first; n < first + WARM_UP + calls; n++) {

@@ -1,9 +1,9 @@
 /**
- * `single`: how long the single import takes, one after the other, from sending the request to the answer; when nothing
- * else runs, and on a machine with Redis also while a large import does (single-loaded.ts).
+ * `single`: how long single imports take, one after the other, from sending the request to the response: on an idle
+ * machine and, if it has Redis, also while a large import runs (single-loaded.ts).
  *
- * Ceiling: one bare insert of a row into `users`, committed, on the same server; in turns with the calls. The ratio is
- * how many times as long the service takes, so less is better.
+ * Ceiling: one bare insert of a row into `users`, committed, on the same server; it alternates with the calls. The
+ * ratio says how many times longer the service takes, so less is better.
  */
 import type { Pool } from '../../src/db/pool.ts';
 import { type Context, percentile, type Result, rounded } from '../bench.ts';
@@ -20,7 +20,7 @@ const TARGET_P99_MS = 60;
 export async function single(context: Context): Promise<Result[]> {
   const idle = await context.scope.within((scope) => singleIdle({ ...context, scope }));
   if (redisVersion()) return [...idle, ...(await singleLoaded(context))];
-  context.say('single: not measured under load, as redis-server is not on this machine');
+  context.say('single: not measured under load, because redis-server is not on this machine');
   return idle;
 }
 
@@ -29,7 +29,7 @@ async function singleIdle({ scope, users, workers, say }: Context): Promise<Resu
   const stores = await startStores(scope, { redis: redisVersion() !== undefined });
   const { client, orgId } = await startService(scope, stores, Math.max(1, workers));
   const queue = stores.redis ? 'Redis' : 'PostgreSQL';
-  say(`single: ${calls} calls one by one, queue on ${queue}`);
+  say(`single: ${calls} calls one after the other, queue on ${queue}`);
   const callMs: number[] = [];
   const insertMs: number[] = [];
   for (let n = 0; n < WARM_UP + calls; n++) {

@@ -1,8 +1,8 @@
 /**
- * `status`: how long the status of a running import takes to read, and the list of imports, in turns at a modest rate;
- * for an import of a tenth of the users and of all of them, as the cost is not to depend on an import's size.
+ * `status`: how long it takes to read the status of a running import and the list of imports, alternately at a moderate
+ * rate; for an import of a tenth of the users and one of all of them, because the time must not depend on the size.
  *
- * Ceiling: the 20 ms within which 99 of 100 are to be answered while the workers are at full speed.
+ * Ceiling: 20 ms for the 99th percentile while the workers are at full speed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, percentile, type Result, rounded } from '../bench.ts';
@@ -10,9 +10,9 @@ import { timed } from '../machine/timed.ts';
 import { DEFAULT_USERS, type Running, tooFew, whileRunning } from '../testbed/running.ts';
 
 const CALLS = 300;
-/** Of the running import for each call, so that a short one is not read for long. */
+/** Users of the running import for each call, so that a short import gets few calls. */
 const USERS_PER_CALL = 100;
-/** Fewer calls say nothing about the slowest ones. */
+/** Fewer calls give no meaningful percentile. */
 const LEAST_CALLS = 3;
 const PAUSE_MS = 20;
 const WARM_UP = 2;
@@ -50,7 +50,7 @@ async function measured(context: Context, users: number): Promise<Figures> {
   return { users, calls: one.length, p50, p99, listP50, listP99, loadPerSecond };
 }
 
-/** Milliseconds of each call; no further one is made when but a quarter of the import is left. */
+/** Milliseconds of each call; stops when only a quarter of the import is left. */
 async function timedCalls({ client, importId }: Running, users: number): Promise<{ one: number[]; list: number[] }> {
   const one: number[] = [];
   const list: number[] = [];

@@ -1,18 +1,19 @@
 /**
- * `workers`: users per second of a drain on Redis with 1, 2, 4 and 8 worker processes, where the stores are about a
- * millisecond away from the workers, as on other machines. The API reaches them directly. Each has stores of its own.
+ * `workers`: users per second of a drain on Redis with 1, 2, 4 and 8 worker processes. The stores are about a
+ * millisecond away from the workers, as if on other machines; the API reaches them directly. Each measurement has its
+ * own stores.
  *
- * All of this shares one machine. So that more workers can be seen to help, each worker has a tenth of a core and each store
- * three (machine/cpu-share.ts), as if they had small machines of their own; the dispatcher is a process by itself, as it is not to wait
- * for a worker's turn. The clock runs from the 202.
- * Ceiling: the rate of one worker process as many times as there are workers; the ratio says how much of an added
- * worker arrives. ExtraColumns the rates: who used how much of what it has, and so what the limit is.
+ * Everything shares one machine. To show the effect of more workers, each worker gets a tenth of a core and each store
+ * three tenths (machine/cpu-share.ts), as if they ran on small machines. The dispatcher is a separate process, so that
+ * it does not wait for a worker's share. The clock starts at the 202. Ceiling: the rate of one worker process times the
+ * number of workers; the ratio says how much an additional worker adds. In addition to the rates: how much of its share
+ * each role used, and thus what the limit is.
  */
 import { type Context, perSecond, type Result, rounded, Skipped } from '../bench.ts';
 import { counted, shares } from '../format.ts';
 import { type CpuTime, cpuPerUnit, hasProc } from '../machine/cpu.ts';
-import { inWords, limitOf, readUse, type Use, useBetween } from '../machine/machine-use.ts';
-import { holdAll } from '../machine/throttled.ts';
+import { formatUse, limitOf, readUse, type Use, useBetween } from '../machine/machine-use.ts';
+import { throttleAll } from '../machine/throttled.ts';
 import { type Added, openRoundTrips } from '../measure/round-trip.ts';
 import type { Scope } from '../scope.ts';
 import { importAll, proveReady } from '../testbed/import-all.ts';
@@ -24,29 +25,29 @@ import { startWorkers } from '../testbed/workers-apart.ts';
 
 const DEFAULT_USERS = 40_000;
 const WORKERS = [1, 2, 4, 8];
-/** Fewer say nothing of so many workers. */
+/** Fewer users per worker give no meaningful figure. */
 const LEAST_PER_WORKER = 20;
 const DELAY_MS = 1;
-/** Cores of each process, and of PostgreSQL with all of its own. */
+/** Cores of each process; PostgreSQL's processes share one value. */
 const SHARES: Record<string, number> = { worker: 0.1, redis: 0.3, postgres: 0.3 };
 
 interface Measured {
   workers: number;
   /** From the 202 until the last user was read. */
   ms: number;
-  /** In which part of the time each role had used up its part of a core; undefined where none can be given. */
+  /** The share of time in which each role was throttled; undefined where no shares can be assigned. */
   heldBack?: CpuTime | undefined;
   /** Microseconds per user, by process. */
   cpu: CpuTime;
   use: Use;
   limit: string;
-  /** Milliseconds that a round-trip takes longer through the proxy. */
+  /** Milliseconds that the proxy adds to a round trip. */
   addedMs: { idle: Added; loaded: Added };
 }
 
 export async function workers({ scope, say, users = DEFAULT_USERS }: Context): Promise<Result[]> {
   if (!redisVersion()) throw new Skipped('redis-server is not on this machine');
-  if (!hasProc()) throw new Skipped('this system has no /proc to read the processor time of a process from');
+  if (!hasProc()) throw new Skipped('this system has no /proc, from which processor time is read');
   const results: Result[] = [];
   for (const count of WORKERS.filter((n) => n === 1 || n * LEAST_PER_WORKER <= users)) {
     const measured = await scope.within((inner) => measure(inner, users, count));
@@ -73,14 +74,14 @@ async function measure(scope: Scope, users: number, count: number): Promise<Meas
   const idle = await roundTrips.measure();
   const roles = { ...service.roles(), worker: pids, ...stores.roles(), proxy: [proxy.pid] };
 
-  const held = await holdAll(scope, { worker: pids, ...stores.roles() }, SHARES);
+  const throttling = await throttleAll(scope, { worker: pids, ...stores.roles() }, SHARES);
 
   let before = readUse(roles);
   let stop = async () => idle;
   const { ms, acceptedMs } = await importAll(service, body, users, {
     onAccepted() {
       before = readUse(roles);
-      held?.begin();
+      throttling?.begin();
       stop = roundTrips.sample();
     },
   });
@@ -90,7 +91,7 @@ async function measure(scope: Scope, users: number, count: number): Promise<Meas
   return {
     workers: count,
     ms: ms - acceptedMs,
-    heldBack: held?.end(),
+    heldBack: throttling?.end(),
     cpu: cpuPerUnit(before.byRole, after.byRole, users),
     use,
     limit: limitOf(use, { redis: 1, proxy: 1, worker: count }),
@@ -103,14 +104,14 @@ function resultOf({ workers: count, ms, ...measured }: Measured, users: number, 
   const value = perSecond(users, ms);
   const ceiling = one * count;
   const notes = [
-    `${users} users, ${counted(count, 'worker', 'workers')}; ceiling: that many times the rate of one`,
+    `${users} users, ${counted(count, 'worker', 'workers')}; ceiling: the rate of one worker, times ${count}`,
     `the proxy adds ${addedMs.idle.redis} ms to Redis, ${addedMs.idle.postgres} ms to PostgreSQL; ` +
       `under load ${addedMs.loaded.redis} and ${addedMs.loaded.postgres} ms`,
-    `CPU µs a user: ${shares(cpu)}`,
-    `of ${use.cores} cores: ${inWords(use)}`,
+    `CPU µs per user: ${shares(cpu)}`,
+    `of ${use.cores} cores: ${formatUse(use)}`,
     heldBack
-      ? `had used up its part of a core in % of the time: ${listed(heldBack)}; limit: ${mostOf(heldBack)}`
-      : `parts of cores cannot be given here; limit: ${limit}`,
+      ? `throttled in % of the time: ${listed(heldBack)}; limit: ${mostOf(heldBack)}`
+      : `shares of cores cannot be assigned here; limit: ${limit}`,
   ];
   const extras = { users, workers: count, speedUp: rounded(value / one, 3), ...measured };
   return {

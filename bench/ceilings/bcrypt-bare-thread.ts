@@ -1,4 +1,4 @@
-/** A thread of the bare hashes: warms up, says so, and takes one hash after the other until `left` are done by all. */
+/** A thread of the bare hashes: warms up, reports that, and computes one hash after the other until none is left. */
 import { parentPort, workerData } from 'node:worker_threads';
 import bcrypt from 'bcryptjs';
 
@@ -7,7 +7,7 @@ const PASSWORD = 'correct horse battery staple';
 export interface BareOrder {
   cost: number;
   warmUp: number;
-  /** Hashes that nobody has taken yet. */
+  /** Number of hashes that no thread has taken yet. */
   left: Int32Array;
 }
 

@@ -5,16 +5,16 @@ import type { Scope } from '../scope.ts';
 import type { BareOrder } from './bcrypt-bare-thread.ts';
 
 const FILE = new URL('./bcrypt-bare-thread.ts', import.meta.url);
-/** Until the code is compiled for good. */
+/** Hashes until V8 has optimized the code. */
 const WARM_UP = 4;
 
 export interface BareHashes {
   ms: number;
-  /** Processor time, which is steadier than time where others use the machine too. */
+  /** Processor time, which on a shared machine is steadier than elapsed time. */
   cpuMs: number;
 }
 
-/** What `threads` warm threads need for `hashes` hashes of that cost. */
+/** The time that `threads` warm threads need for `hashes` hashes of that cost. */
 export async function bareHashes(scope: Scope, hashes: number, cost: number, threads: number): Promise<BareHashes> {
   const left = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   Atomics.store(left, 0, hashes);

@@ -1,10 +1,10 @@
-/** The ceiling of `mail`: nodemailer alone, with the relay's own pool settings, sends one mail's bytes to many users. */
+/** The ceiling of `mail`: nodemailer alone, with the relay's pool settings, sends the same mail to many users. */
 import { createTransport } from 'nodemailer';
 import { SMTP_CONNECTIONS } from '../../src/mail/smtp.ts';
 import type { Scope } from '../scope.ts';
 import { user } from '../testbed/load.ts';
 
-/** As many as the relay has in progress. */
+/** As many as the relay sends at once. */
 const AT_ONCE = 32;
 const SENDER = 'no-reply@localhost';
 

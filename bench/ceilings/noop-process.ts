@@ -1,7 +1,7 @@
 /**
- * A process of the no-op ceiling: a producer or a worker, told over IPC what to do. It ends when its parent does.
+ * A process of the no-op ceiling: a producer or a worker, controlled over IPC. It ends when its parent does.
  *
- * A worker says how many jobs it has done, every 20 ms while that changes; a producer says when it has added all.
+ * A worker reports how many jobs it has done, every 20 ms while that changes. A producer reports when it is connected.
  */
 import process from 'node:process';
 import { addNoops, type NoopStore, openNoopQueue, startNoopWorker } from './noop-queue.ts';
@@ -11,7 +11,7 @@ export type NoopOrder =
   | { role: 'worker'; store: NoopStore; concurrency: number };
 
 export interface NoopReport {
-  /** It is connected; a producer then waits for the word to begin. */
+  /** The process is connected; a producer then waits for the message to begin. */
   ready?: true;
   /** Jobs done so far by this worker. */
   done?: number;

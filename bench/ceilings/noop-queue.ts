@@ -1,23 +1,23 @@
-/** BullMQ, plain: a queue of jobs that do nothing, with the options that make it fastest on either backend. */
+/** Plain BullMQ: a queue of no-op jobs, with the options that are fastest on either backend. */
 import { createPostgresBackend, createRedisBackend, type JobsOptions, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 
-/** Where a no-op queue is, as it is told to the processes that use it. */
+/** Where a no-op queue is; sent to the processes that use it. */
 export interface NoopStore {
   kind: 'redis' | 'postgres';
-  /** Of the server; for PostgreSQL with a database that holds BullMQ's tables. */
+  /** The server's URL; for PostgreSQL including a database with BullMQ's tables. */
   url: string;
   name: string;
 }
 
 const ADD_CHUNK = 1000;
 /**
- * A job's end removes it, so that nothing piles up. Redis does it fastest when the worker says so, as the jobs are then
- * smaller; PostgreSQL when each job does, as the statement that completes it then deletes it.
+ * Jobs are removed when they end, so that nothing accumulates. On Redis a worker option is fastest, because it keeps
+ * the jobs smaller; on PostgreSQL a job option is, because the statement that completes the job then deletes it.
  */
 const JOB_OPTIONS = { redis: {}, postgres: { removeOnComplete: true, removeOnFail: true } };
 const WORKER_OPTIONS = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
-/** The event stream is BullMQ's own and nobody reads it here. */
+/** BullMQ's event stream, which has no readers here. */
 const STREAMS = { events: { maxLen: 100 } };
 
 /** Adds `jobs` pointers, 1,000 at a time. */
@@ -43,7 +43,7 @@ export async function openNoopQueue(store: NoopStore): Promise<Queue> {
   return queue as Queue;
 }
 
-/** Starts to work the queue off; `onJob` is called for each job. */
+/** Starts a worker; `onJob` is called for each job. */
 export async function startNoopWorker(store: NoopStore, concurrency: number, onJob: () => void): Promise<void> {
   const { kind, url, name } = store;
   const work = async () => onJob();
@@ -62,7 +62,7 @@ function connect(url: string): Redis {
   return new Redis(url, { maxRetriesPerRequest: null });
 }
 
-/** Like the service's: a queue need not wait for the disk, and the more connections the better. */
+/** Like the service's pool: a queue need not wait for the disk, and more connections are better. */
 function pgPool(connectionString: string, max: number) {
   return { connectionString, max, options: '-c synchronous_commit=off' };
 }

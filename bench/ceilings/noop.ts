@@ -1,8 +1,8 @@
 /**
- * The ceiling of the drain benches: the same number of BullMQ jobs that do nothing, on the same store servers.
+ * The ceiling of the drain benches: the same number of no-op BullMQ jobs, on the same store servers.
  *
- * One process adds them while one or two others, started and connected before, work them off; the clock runs from the
- * word to begin until the last job was run. The best over a fixed grid counts.
+ * One process adds the jobs while one or two others, started and connected before, process them. The clock runs from
+ * the message to begin until the last job is done. The best point of a fixed grid counts.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -80,7 +80,7 @@ export async function measurePoint(
   return cpu ? { ...point, cpuMicrosecondsPerJob: sumOf(cpu), cpu } : point;
 }
 
-/** A queue that never held a job; in PostgreSQL in a database of its own, so that no table is worn by an earlier one. */
+/** A new queue; on PostgreSQL in its own database, so that earlier jobs have left no bloat in its tables. */
 async function emptyQueue(scope: Scope, stores: Stores, name: string): Promise<NoopStore> {
   if (stores.redis) return { kind: 'redis', url: stores.redis.url, name };
   await scope.start(
@@ -102,7 +102,7 @@ async function startProcess(scope: Scope, order: NoopOrder): Promise<ChildProces
   );
   child.send(order);
   const dead = new AbortController();
-  child.once('exit', () => dead.abort(new Error(`A ${order.role} of the no-op jobs ended before it was ready.`)));
+  child.once('exit', () => dead.abort(new Error(`A ${order.role} of no-op jobs ended before it was ready.`)));
   await once(child, 'message', { signal: dead.signal });
   return child;
 }
@@ -110,18 +110,18 @@ async function startProcess(scope: Scope, order: NoopOrder): Promise<ChildProces
 async function endProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
-  // There is nothing to finish: what jobs there are go with the store.
+  // Nothing needs to be finished: remaining jobs disappear with the store.
   child.kill('SIGKILL');
   await exited;
 }
 
-/** Resolves when all jobs were run; rejects when a worker ended or none was run for a minute. */
+/** Resolves when all jobs are done; rejects when a worker ends, or when no job is done for a minute. */
 function untilDone(workers: ChildProcess[], jobs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = workers.map(() => 0);
-    const stuck = setTimeout(() => reject(new Error('The no-op jobs do not get done.')), STUCK_AFTER_MS);
+    const stuck = setTimeout(() => reject(new Error('No no-op job was done for a minute.')), STUCK_AFTER_MS);
     for (const [i, worker] of workers.entries()) {
-      worker.once('exit', () => reject(new Error('A worker of the no-op jobs ended.')));
+      worker.once('exit', () => reject(new Error('A worker of no-op jobs ended.')));
       worker.on('message', (report: NoopReport) => {
         stuck.refresh();
         done[i] = report.done ?? 0;

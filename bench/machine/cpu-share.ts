@@ -1,8 +1,9 @@
 /**
- * Holds processes to a part of a core each, as if they had small machines of their own.
+ * Limits processes to a share of a core each, as if they ran on small machines.
  *
- * By control groups of Linux, version 1 or 2, in periods of some milliseconds. Guarantee: the groups end with the scope. Where we
- * may not make any, nobody is held and that is said.
+ * It uses Linux control groups, version 1 or 2, with periods of some milliseconds.
+ * Guarantee: the groups end with the scope. Without permission to create groups, no process is limited, and the result
+ * says so.
  */
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import type { Scope } from '../scope.ts';
@@ -12,51 +13,51 @@ const PERIOD_US = 10_000;
 
 interface Version {
   root: string;
-  hold(group: string, quota: number): void;
+  limit(group: string, quota: number): void;
 }
 const VERSIONS: Version[] = [
   {
     root: '/sys/fs/cgroup/cpu',
-    hold(group, quota) {
+    limit(group, quota) {
       writeFileSync(`${group}/cpu.cfs_period_us`, String(PERIOD_US));
       writeFileSync(`${group}/cpu.cfs_quota_us`, String(quota));
     },
   },
   {
     root: '/sys/fs/cgroup',
-    hold: (group, quota) => writeFileSync(`${group}/cpu.max`, `${quota} ${PERIOD_US}`),
+    limit: (group, quota) => writeFileSync(`${group}/cpu.max`, `${quota} ${PERIOD_US}`),
   },
 ];
 
-/** How many periods there were, and in how many of them its part was used up and it had to wait for the next. */
+/** How many periods there were, and in how many of them the processes used up their share and had to wait. */
 export interface Periods {
   all: number;
-  heldBack: number;
+  throttled: number;
 }
 
 /**
- * @param pid with all its descendants, also those to come
- * @returns what says how often it was held back so far; undefined where it is not held
+ * Limits a process and all its present and future descendants.
+ * @returns a function that reads how often they have been throttled; undefined where they cannot be limited
  */
-export async function holdTo(scope: Scope, pid: number, cores: number): Promise<(() => Periods) | undefined> {
+export async function limitCpu(scope: Scope, pid: number, cores: number): Promise<(() => Periods) | undefined> {
   const quota = Math.round(cores * PERIOD_US);
   for (const version of VERSIONS) {
     const group = `${version.root}/muster-bench-${pid}`;
     try {
       mkdirSync(group);
     } catch {
-      continue; // not there, or not ours to make
+      continue; // this version is absent, or we lack permission
     }
     await scope.start(
       async () => group,
       async () => remove(group, version.root),
     );
     try {
-      version.hold(group, quota);
+      version.limit(group, quota);
       for (const one of familyOf(pid)) writeFileSync(`${group}/cgroup.procs`, String(one));
       return () => readPeriods(group);
     } catch {
-      // it counts no processor time: the other version may
+      // this version does not limit processor time here; the other may
     }
   }
   return undefined;
@@ -65,16 +66,16 @@ export async function holdTo(scope: Scope, pid: number, cores: number): Promise<
 function readPeriods(group: string): Periods {
   const stat = readFileSync(`${group}/cpu.stat`, 'utf8');
   const count = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(stat)?.[1] ?? 0);
-  return { all: count('nr_periods'), heldBack: count('nr_throttled') };
+  return { all: count('nr_periods'), throttled: count('nr_throttled') };
 }
 
-/** Lets its processes go where they came from. */
+/** Moves the group's processes back to the root group, and removes the group. */
 function remove(group: string, root: string): void {
   for (const pid of readFileSync(`${group}/cgroup.procs`, 'utf8').split('\n').filter(Boolean)) {
     try {
       writeFileSync(`${root}/cgroup.procs`, pid);
     } catch {
-      // it has ended meanwhile
+      // the process has ended meanwhile
     }
   }
   rmdirSync(group);

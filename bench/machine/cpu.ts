@@ -1,12 +1,12 @@
 /**
- * Processor time and memory of processes that are not ours to ask, read from /proc.
+ * Processor time and memory of other processes, read from /proc.
  *
- * Guarantee: a process that ended in between is still counted: what its parent has reaped stands in the parent's
- * figures (proc(5), cutime and cstime), and no process is counted twice.
+ * Guarantee: a process that ended in between is still counted, because its parent's figures include reaped children
+ * (proc(5), cutime and cstime), and no process is counted twice.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** USER_HZ, which Linux fixes at 100 for what it tells user space on every machine that Node.js runs on. */
+/** USER_HZ, which Linux fixes at 100 for user space on every machine that Node.js supports. */
 const MICROSECONDS_PER_TICK = 1_000_000 / 100;
 const BYTES_PER_KB = 1024;
 
@@ -20,7 +20,7 @@ export function hasProc(): boolean {
 }
 
 /**
- * Processor time so far, of each role's processes and all their descendants.
+ * Processor time so far of each role's processes and all their descendants.
  * @throws Error when a root process is gone
  */
 export function cpuTime(roles: Roles): CpuTime {
@@ -44,25 +44,25 @@ export function familyOf(pid: number): number[] {
   return family(pid);
 }
 
-/** Microseconds of processor time of each process, without its children; those that have ended are left out. */
+/** Microseconds of processor time of each process, without its children; processes that have ended are left out. */
 export function livingTime(pids: readonly number[]): Map<number, number> {
   const processes = readProcesses();
   const times = pids.map((pid) => [pid, (processes.get(pid)?.ticks ?? Number.NaN) * MICROSECONDS_PER_TICK] as const);
   return new Map(times.filter(([, time]) => !Number.isNaN(time)));
 }
 
-/** What was used since `before`, by role, divided by `count`. */
+/** The time used since `before`, by role, divided by `count`. */
 export function cpuPerUnit(before: CpuTime, after: CpuTime, count: number): CpuTime {
   return Object.fromEntries(
-    Object.entries(after).map(([role, t]) => [role, tenths((t - (before[role] ?? 0)) / count)]),
+    Object.entries(after).map(([role, t]) => [role, roundToTenth((t - (before[role] ?? 0)) / count)]),
   );
 }
 
 export function sumOf(time: CpuTime): number {
-  return tenths(Object.values(time).reduce((a, b) => a + b, 0));
+  return roundToTenth(Object.values(time).reduce((a, b) => a + b, 0));
 }
 
-function tenths(value: number): number {
+function roundToTenth(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
@@ -89,17 +89,17 @@ function readStat(pid: number): { parent: number; ticks: number } | undefined {
   try {
     text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   } catch {
-    return undefined; // it ended after it was listed, and its parent has its time
+    return undefined; // it ended after it was listed; its parent's figures include its time
   }
-  // The name in parentheses may hold spaces and parentheses; behind it stand the fields from the third on.
+  // The name in parentheses may itself contain spaces and parentheses; the third field follows it.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [utime, stime, cutime, cstime] = fields.slice(11, 15).map(Number) as [number, number, number, number];
   return { parent: Number(fields[1]), ticks: utime + stime + cutime + cstime };
 }
 
-/** The most memory that the process has had at once, in bytes (proc(5), VmHWM). */
+/** The peak memory of the process, in bytes (proc(5), VmHWM). */
 export function peakMemory(pid: number): number {
   const kb = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  if (!kb) throw new Error(`The kernel does not say how much memory process ${pid} has had.`);
+  if (!kb) throw new Error(`The kernel does not report the peak memory of process ${pid}.`);
   return Number(kb) * BYTES_PER_KB;
 }

@@ -1,21 +1,21 @@
 /**
- * How the speed of an import changes from its first tenth to its last, from samples of how many users had ended when.
+ * How the speed of an import changes from its first tenth to its last, computed from samples of its progress.
  *
- * Between two samples users are taken to end evenly. That puts the first user too early and the last too late by half
- * the time between two samples on average, which slows the first and the last tenth alike.
+ * Between two samples, progress is taken to be even. On average this places the first user too early and the last too
+ * late by half the sampling interval, which slows the first and the last tenth alike.
  */
 const TENTHS = 10;
 
 export interface Sample {
   ms: number;
-  /** Users that had ended by then; never fewer than in the sample before. */
+  /** Users that had ended by then; never fewer than in the previous sample. */
   ended: number;
 }
 
 /**
- * When `n` users had ended, in the samples' milliseconds.
- * @param samples the first with no user ended yet
- * @throws Error when no sample has as many
+ * The time at which `n` users had ended, in the samples' milliseconds.
+ * @param samples the first one before any user ended
+ * @throws Error when no sample reaches `n`
  */
 export function timeAt(samples: Sample[], n: number): number {
   const i = samples.findIndex((sample) => sample.ended >= n);
@@ -26,7 +26,7 @@ export function timeAt(samples: Sample[], n: number): number {
 
 /**
  * Users per second in each tenth of `total` users, in the order in which they ended. The first tenth begins when its
- * first user has ended, so that neither the upload nor the way of the first jobs is in it.
+ * first user has ended, so that it includes neither the upload nor the latency of the first jobs.
  * @param total more than ten
  */
 export function tenthRates(samples: Sample[], total: number): number[] {
@@ -36,7 +36,7 @@ export function tenthRates(samples: Sample[], total: number): number[] {
   return Array.from({ length: TENTHS }, (_, i) => (span(bounds, i) / span(times, i)) * 1000);
 }
 
-/** The longest time in which no user ended, in milliseconds, from the first sample on. */
+/** The longest time without progress, in milliseconds, from the first sample on. */
 export function longestPause(samples: Sample[]): number {
   let longest = 0;
   let last = samples[0];

@@ -1,21 +1,21 @@
 /**
- * Who used the machine's cores during a run, and what therefore limited it.
+ * Which processes used the machine's cores during a run, and what therefore limited it.
  *
- * Guarantee: what other programs used meanwhile is told apart, as it was not there for the run.
+ * Guarantee: the use by other programs is reported separately, as the run could not have it.
  */
 import { availableParallelism, cpus } from 'node:os';
 import { rounded } from '../bench.ts';
 import { type CpuTime, cpuTime, type Roles } from './cpu.ts';
 
-/** Cores that are used as good as all the time. */
+/** From this share on, cores count as fully used. */
 const FULL = 0.9;
 
 export interface Use {
-  /** Of the machine. */
+  /** Cores of the machine. */
   cores: number;
   /** Cores used on average, by role; `load` is our own process. */
   used: Record<string, number>;
-  /** Cores used by what is no part of the run. */
+  /** Cores used by processes outside the run. */
   others: number;
   idle: number;
 }
@@ -40,7 +40,7 @@ export function useBetween(before: Reading, after: Reading, cores = availablePar
   const roles = Object.entries(after.byRole);
   const used = roles.map(([role, us]) => [role, (us - (before.byRole[role] ?? 0)) / 1000 / ms] as const);
   const ours = used.reduce((sum, [, n]) => sum + n, 0);
-  // The kernel's account of the cores and of the processes are not of the same moment.
+  // The kernel does not account cores and processes at the same moment.
   const busy = Math.min(cores, (after.busy - before.busy) / ms);
   const others = Math.max(0, busy - ours);
   return {
@@ -52,22 +52,22 @@ export function useBetween(before: Reading, after: Reading, cores = availablePar
 }
 
 /**
- * What more workers cannot help against, if there is such a thing.
- * @param most cores that a role can use: one for each process with but one thread for its work, or what it is held to
+ * What limits the run, so that more workers would not help.
+ * @param most cores that a role can use: one for each process that works in a single thread, or its assigned share
  */
 export function limitOf({ used, idle, others, cores }: Use, most: Record<string, number>): string {
   for (const [role, available] of Object.entries(most)) {
-    if ((used[role] ?? 0) / available >= FULL) return `${role}: it used all of the ${available} cores that it can use`;
+    if ((used[role] ?? 0) / available >= FULL) return `${role}: it used all ${available} cores available to it`;
   }
-  if (idle > (1 - FULL) * cores) return 'waiting: neither a process nor the machine is used up';
+  if (idle > (1 - FULL) * cores) return 'waiting: neither a process nor the machine is fully used';
   const largest = Object.entries(used).reduce((a, b) => (b[1] > a[1] ? b : a))[0];
   return others > 1 - FULL
-    ? `the machine, which others use too; most of it goes to ${largest}`
-    : `the machine; most of it goes to ${largest}`;
+    ? `the machine, which is shared with other programs; ${largest} uses most of it`
+    : `the machine; ${largest} uses most of it`;
 }
 
 /** `api 0.11, worker 1.02, …`. */
-export function inWords({ used, others, idle }: Use): string {
+export function formatUse({ used, others, idle }: Use): string {
   const parts = [...Object.entries(used), ['others', others], ['idle', idle]] as [string, number][];
   return parts.map(([role, n]) => `${role} ${n.toFixed(2)}`).join(', ');
 }

@@ -1,14 +1,14 @@
 /**
- * Processor time of a Node.js process by kind of thread, read from /proc: what its CPU profile cannot tell.
+ * Processor time of a Node.js process by kind of thread, read from /proc, because a CPU profile does not contain it.
  *
- * A thread that ended in between is missing; those of Node.js itself live as long as the process.
+ * A thread that ended in between is missing; Node.js' own threads live as long as the process.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { CpuTime } from './cpu.ts';
 
 /** USER_HZ, as in cpu.ts. */
 const MICROSECONDS_PER_TICK = 10_000;
-/** What V8's helpers do: mark and move garbage, compile what runs often. */
+/** V8's helpers collect garbage and compile frequently used code. */
 const KINDS: Record<string, string> = {
   V8Worker: 'V8 threads (garbage, compiling)',
   DelayedTaskSche: 'V8 threads (garbage, compiling)',
@@ -31,7 +31,7 @@ export function threadTime(pids: number[]): CpuTime {
 
 function readThread(file: string): { name: string; ticks: number } {
   const text = readFileSync(file, 'utf8');
-  // proc(5): the name stands in parentheses and may hold some; utime and stime are the fields 14 and 15.
+  // proc(5): the name is in parentheses and may contain some; utime and stime are the fields 14 and 15.
   const end = text.lastIndexOf(')');
   const fields = text.slice(end + 2).split(' ');
   return { name: text.slice(text.indexOf('(') + 1, end), ticks: Number(fields[11]) + Number(fields[12]) };

@@ -1,10 +1,10 @@
 /**
- * A flame graph of a CPU profile: one self-contained SVG, coloured by step, for light and dark pages.
+ * Draws a flame graph of a CPU profile: one self-contained SVG, coloured by step, for light and dark pages.
  *
  *   node bench/measure/flame.ts cost-worker.cpuprofile docs/performance-worker.svg "One worker, 100,000 users"
  *
- * A box is a function, as wide as its part of the time in which the main thread worked, on top of its caller. Boxes
- * narrower than 0.3 % are left out, with all that they call. The name and place of each shows when it is pointed at.
+ * A box is a function on top of its caller, as wide as its share of the main thread's working time. Boxes narrower than
+ * 0.3 % are left out, with everything that they call. Point at a box to see its name and place.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { argv } from 'node:process';
@@ -15,9 +15,9 @@ const WIDTH = 1200;
 const MARGIN = 10;
 const ROW = 17;
 const LEAST = 0.003;
-/** Pixels of a letter, about. */
+/** Approximate width of a letter, in pixels. */
 const LETTER = 6.4;
-/** Readable under dark letters, on white and on black; a step has the same in every graph. */
+/** Readable under dark letters, on white and on black; a step has the same colour in every graph. */
 const COLORS = `#b9bec5 #9aa3ad #f5b26b #d9cf6a #7db8f2 #7fd0d6 #8fd3a5 #b5cc7a #e8a58a #e99ab8
   #ffd79a #d8b48a #c3d9f7 #f2c6d8 #a8b7c7 #c3b1f0 #9fb8e8 #d5d9de`.split(/\s+/);
 const STYLE = `
@@ -26,15 +26,15 @@ text { font: 11px ui-monospace, Menlo, Consolas, monospace; fill: #16191d; point
 rect:not(.page):hover { opacity: .75 }
 @media (prefers-color-scheme: dark) { .page { fill: #0d1117 } .head { fill: #e6edf3 } }`;
 
-/** A function as it is drawn: all of the same function's calls by the same caller. */
+/** A function as drawn: all calls of one function by the same caller. */
 export interface Box {
   name: string;
   place: string;
   step: string;
-  /** Parts of the whole. */
+  /** Shares of the whole width. */
   left: number;
   width: number;
-  /** Callers under it. */
+  /** Number of callers below it. */
   depth: number;
 }
 
@@ -43,7 +43,7 @@ interface Fold extends Pick<Box, 'name' | 'place' | 'step'> {
   callees: Map<string, Fold>;
 }
 
-/** Adds the call to its caller's callees; answers its time with all that it calls. */
+/** Adds the call to its caller's callees; returns its time, callees included. */
 function fold(caller: Fold, call: Call): number {
   const { functionName, url, lineNumber } = call.frame;
   if (functionName === IDLE) return 0;

@@ -1,6 +1,6 @@
 /**
- * Loaded into a process that is measured (`--import`): on SIGUSR2 it writes how late the event loop was since the last
- * time, to a file in LOOP_DELAY_DIR. Threads of the process have a loop of their own and are not meant.
+ * Loaded into a measured process (`--import`): on SIGUSR2 it writes the event loop's delay since the last signal to a
+ * file in LOOP_DELAY_DIR. The process' other threads have their own loops and are not measured.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import process from 'node:process';
 import { isMainThread } from 'node:worker_threads';
 
-/** As long is the pause between two looks, which the histogram counts as delay. */
+/** The interval between two samples, which the histogram counts as delay. */
 export const RESOLUTION_MS = 10;
 
 /** Milliseconds. */
@@ -27,13 +27,13 @@ function writeOnSignal(folder: string): void {
   process.on('SIGUSR2', () => {
     const delay: LoopDelay = { p99: late(histogram.percentile(99) / 1e6), max: late(histogram.max / 1e6) };
     histogram.reset();
-    // Renamed, so that nobody reads half of it.
+    // Renamed, so that no reader sees half of the file.
     writeFileSync(`${file}.new`, JSON.stringify(delay));
     renameSync(`${file}.new`, file);
   });
 }
 
-/** What of a pause between two looks is delay. */
+/** The delay in an interval between two samples. */
 export function late(ms: number): number {
   return Math.max(0, ms - RESOLUTION_MS);
 }

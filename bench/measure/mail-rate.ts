@@ -1,4 +1,4 @@
-/** How fast mails came, from when each of them was there. */
+/** Computes the rate of mails from their arrival times. */
 
 const SECOND = 1000;
 
@@ -8,7 +8,7 @@ export function rateOf(arrivals: number[]): number {
   return ms > 0 ? ((arrivals.length - 1) / ms) * SECOND : 0;
 }
 
-/** The most mails that came within any one second. */
+/** The most mails that arrived within any one second. */
 export function mostInASecond(arrivals: number[]): number {
   let [most, from] = [0, 0];
   for (const [to, at] of arrivals.entries()) {

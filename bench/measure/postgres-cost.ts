@@ -1,22 +1,22 @@
 /**
- * Where PostgreSQL's time goes: processor time by what each of its processes is there for, and by statement how long it
- * took and what it wrote.
+ * Where PostgreSQL spends its time: processor time by purpose of its processes, and for each statement its duration and
+ * the bytes it wrote.
  *
- * Only the first is processor time. A statement's time is elapsed time, with its waits for client, locks and disk; its
- * commit comes after it.
+ * Only the first is processor time. A statement's time is elapsed time, including waits for client, locks and disk, but
+ * not its commit.
  */
 import { type CpuTime, cpuTime, livingTime } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import type { Stores } from '../testbed/testbed.ts';
 
-/** What a server must be started with for `statements`. */
+/** The settings that a server needs for `statements`. */
 export const STATEMENT_SETTINGS = {
   shared_preload_libraries: 'pg_stat_statements',
   'pg_stat_statements.track': 'all',
   'pg_stat_statements.track_utility': 'on',
 };
 
-/** By name of application. */
+/** By application name. */
 const CLIENTS: Record<string, string> = {
   'muster-api': 'API (COPY, status calls)',
   'muster-writer': 'batches',
@@ -25,42 +25,42 @@ const CLIENTS: Record<string, string> = {
 };
 const ENDED = 'parent and ended processes';
 
-const LOOK_MS = 1000;
+const SAMPLE_MS = 1000;
 
 export interface BackendWatch {
-  /** Ends the watch; answers the microseconds used since it began, by what the processes are there for. */
+  /** Ends the watch; returns the microseconds used since it began, by purpose of the processes. */
   end(): Promise<CpuTime>;
 }
 
 /**
- * Watches the server's processes from now on, at most as long as the scope lasts: connections that are not used for some
- * time are closed, and their time would be the parent's.
+ * Watches the server's processes from now on, at most as long as the scope lasts. Without that, the time of idle
+ * connections that are closed would count as their parent's.
  */
 export async function watchBackends(scope: Scope, stores: Stores): Promise<BackendWatch> {
   const first = new Map<number, number>();
   const last = new Map<number, { role: string; time: number }>();
   let failed: unknown;
-  const look = async (isFirst = false) => {
+  const sample = async (isFirst = false) => {
     const found = await backends(stores);
     const times = livingTime(found.map(({ pid }) => pid));
     for (const { pid, role } of found) {
       const time = times.get(pid);
-      // Ended meanwhile: what it used is known from the look before.
+      // It ended meanwhile: the previous sample has its time.
       if (time === undefined) continue;
       if (!first.has(pid)) first.set(pid, isFirst ? time : 0);
       last.set(pid, { role, time });
     }
   };
-  await look(true);
+  await sample(true);
   const before = serverTime(stores);
   const timer = await scope.start(
-    async () => setInterval(() => void look().catch((error: unknown) => (failed = error)), LOOK_MS),
+    async () => setInterval(() => void sample().catch((error: unknown) => (failed = error)), SAMPLE_MS),
     async (opened) => clearInterval(opened),
   );
   return {
     async end() {
       clearInterval(timer);
-      await look();
+      await sample();
       if (failed) throw failed;
       const used: CpuTime = { [ENDED]: serverTime(stores) - before };
       for (const [pid, { role, time }] of last) {
@@ -99,13 +99,13 @@ export interface Statement {
   walBytes: number;
 }
 
-/** Forgets what was counted so far. The server must run with STATEMENT_SETTINGS. */
+/** Resets the statistics. The server must run with STATEMENT_SETTINGS. */
 export async function resetStatements({ pool }: Stores): Promise<void> {
   await pool.query('create extension if not exists pg_stat_statements');
   await pool.query('select pg_stat_statements_reset()');
 }
 
-/** The statements that took longest since the reset, per user. */
+/** The statements that took longest since the reset; figures are per user. */
 export async function statements({ pool }: Stores, users: number): Promise<Statement[]> {
   const { rows } = await pool.query<Statement>(
     `select regexp_replace(left(query, 400), '\\s+', ' ', 'g') as query, not toplevel as nested, calls::int,

@@ -1,18 +1,18 @@
 /**
- * V8's CPU profiles, as `--cpu-prof` writes them when a process ends: reading, cutting, and the tree of calls.
+ * Reads and cuts V8's CPU profiles, which `--cpu-prof` writes when a process ends, and builds their call tree.
  *
- * A profile says every millisecond what the main thread did; it knows nothing of the process's other threads. Its clock
- * is the machine's monotonic one, which process.hrtime reads too, so that one process can say from when to when the
- * profile of another one counts.
+ * A profile samples the main thread every millisecond, and does not cover the process' other threads. It uses the
+ * machine's monotonic clock, which process.hrtime reads too, so one process can tell which period of another process'
+ * profile counts.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface Frame {
   functionName: string;
-  /** Of the file or of Node.js's own module; empty for what is built into V8. */
+  /** Of the file or of Node.js' own module; empty for code built into V8. */
   url: string;
-  /** From 0; -1 for what has no file. */
+  /** From 0; -1 for code without a file. */
   lineNumber: number;
 }
 
@@ -27,7 +27,7 @@ export interface CpuProfile {
   timeDeltas: number[];
 }
 
-/** A function as it was called by the one above it. */
+/** A function, as called by its parent in the tree. */
 export interface Call {
   frame: Frame;
   /** Microseconds in the function itself. */
@@ -74,7 +74,7 @@ export function cut(profile: CpuProfile, from: number, to: number): CpuProfile {
   return { nodes: profile.nodes, startTime: from, endTime: to, samples, timeDeltas };
 }
 
-/** The root of all calls. What a sample saw lasted until the next one. */
+/** The root of all calls. Each sample counts until the next one. */
 export function callTree(profile: CpuProfile): Call {
   const calls = new Map<number, Call>();
   for (const { id, callFrame } of profile.nodes) calls.set(id, { frame: callFrame, self: 0, callees: [] });

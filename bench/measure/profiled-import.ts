@@ -1,8 +1,8 @@
 /**
- * An import during which every process says what it does: API and workers by V8's profiler, PostgreSQL by
- * pg_stat_statements, Redis by its slow log and its counts of commands. That slows all of them, so only shares count.
+ * An import with profiling in every process: V8's profiler in API and workers, pg_stat_statements in PostgreSQL, slow
+ * log and command statistics in Redis. That slows all of them, so only shares count.
  *
- * Guarantee: what was before and after the import is not in them. Profiles are written when the processes end in order.
+ * Guarantee: the shares cover only the time of the import. Profiles are written only if the processes end gracefully.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ import { type Commands, commandsPerUser, scriptShares, watchRedis } from './redi
 import { stepShares } from './steps.ts';
 
 export interface Profiled {
-  /** Each step's part of what the process takes; of API and workers, of what their main threads take. */
+  /** Each step's share of the process' time; for API and workers, of their main threads' time. */
   steps: { api: Record<string, number>; worker: Record<string, number>; redis: Record<string, number> };
-  /** Of Redis, per user. */
+  /** Redis commands, per user. */
   commands: Commands;
-  /** Of PostgreSQL. */
+  /** PostgreSQL statements. */
   statements: Statement[];
 }
 
@@ -45,7 +45,7 @@ export async function profiledImport(scope: Scope, users: number, workers: numbe
   return { steps, commands, statements: seen.statements };
 }
 
-/** The processes of a service take their options from the environment of whoever starts them. */
+/** The processes of a service inherit their options from this process' environment. */
 async function startProfiled(scope: Scope, stores: Stores, workers: number, dir: string): Promise<Service> {
   const { NODE_OPTIONS } = process.env;
   process.env.NODE_OPTIONS = `${NODE_OPTIONS ?? ''} --cpu-prof "--cpu-prof-dir=${dir}"`;

@@ -1,9 +1,9 @@
 /**
- * Where Redis's time goes: BullMQ's scripts by name, and the rest, which is reading, answering and the append-only file.
+ * Where Redis spends its time: BullMQ's scripts by name, and the rest: network reads and writes, and the append-only
+ * file.
  *
- * Redis says how long each command took, in elapsed time; where processors are shared some of them were interrupted, and
- * the median of a script's runs is not moved by those. The runs are seen through the slow log, which is looked at again and
- * again.
+ * Redis reports the elapsed time of each command. On shared processors some commands are interrupted; the median of a
+ * script's runs is not affected by those. The runs come from the slow log, which is polled.
  */
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -13,9 +13,9 @@ import { percentile, rounded } from '../bench.ts';
 import type { Scope } from '../scope.ts';
 
 const SAMPLE_MS = 100;
-/** Entries of the log, and so of a sample. */
+/** Size of the log, and thus of a sample. */
 const ENTRIES = 1000;
-/** Every run of a script takes longer, and hardly anything that it calls does. */
+/** Every run of a script takes longer than this, and hardly any command inside it does. */
 const LOG_FROM_US = 10;
 
 export interface ScriptRun {
@@ -26,7 +26,7 @@ export interface ScriptRun {
 }
 
 export interface RedisWatch {
-  /** Ends the watch; answers the runs of scripts that were seen, and what each command of Redis took in all. */
+  /** Ends the watch; returns the observed runs of scripts, and the total time of each Redis command. */
   end(): Promise<{ runs: ScriptRun[]; commands: Commands }>;
 }
 
@@ -42,7 +42,7 @@ export async function watchRedis(scope: Scope, url: string): Promise<RedisWatch>
   const seen = new Map<number, ScriptRun>();
   let failed: unknown;
   const names = scriptNames();
-  const look = async () => {
+  const sample = async () => {
     for (const [id, , microseconds, args] of (await redis.slowlog('GET', ENTRIES)) as [
       number,
       number,
@@ -54,7 +54,7 @@ export async function watchRedis(scope: Scope, url: string): Promise<RedisWatch>
     }
   };
   const timer = await scope.start(
-    async () => setInterval(() => void look().catch((error: unknown) => (failed = error)), SAMPLE_MS),
+    async () => setInterval(() => void sample().catch((error: unknown) => (failed = error)), SAMPLE_MS),
     async (opened) => clearInterval(opened),
   );
   return {
@@ -66,7 +66,7 @@ export async function watchRedis(scope: Scope, url: string): Promise<RedisWatch>
   };
 }
 
-/** BullMQ's scripts, alone and as we merge them, by the name that Redis knows them by. */
+/** BullMQ's scripts, alone and in Muster's merged form, by their SHA-1, which is Redis' name for them. */
 function scriptNames(): Map<string, Omit<ScriptRun, 'microseconds'>> {
   const require = createRequire(import.meta.url);
   const scripts: Record<
@@ -93,7 +93,7 @@ export function readCommands(info: string): Commands {
   );
 }
 
-/** Calls and elapsed microseconds per user, those that take longest first; what a script calls counts in both. */
+/** Calls and elapsed microseconds per user, the longest first; commands inside a script count for both. */
 export function commandsPerUser(commands: Commands, users: number): Commands {
   const each = Object.entries(commands).map(
     ([name, { calls, microseconds }]) =>
@@ -106,8 +106,8 @@ const SCRIPTS = ['addStandardJob', 'moveToFinished'];
 export const REST = 'network, append-only file, rest';
 
 /**
- * Each script's part of Redis's processor time, and the rest; they add up to 1.
- * @param cpu microseconds per user in the run that was watched
+ * Each script's share of Redis' processor time, and the rest; they add up to 1.
+ * @param cpu microseconds per user in the watched run
  */
 export function scriptShares(runs: ScriptRun[], cpu: number, users: number): Record<string, number> {
   const each = SCRIPTS.map((script) => {
@@ -121,7 +121,7 @@ export function scriptShares(runs: ScriptRun[], cpu: number, users: number): Rec
   return { ...Object.fromEntries(shares), [REST]: (whole - known) / whole };
 }
 
-/** What runs of one kind took in all, each counted as the median one. */
+/** The total time of runs of one kind, each counted as the median. */
 function undisturbed(runs: ScriptRun[]): number {
   const times = runs.map((run) => run.microseconds);
   return times.length === 0 ? 0 : percentile(times, 0.5) * times.length;

@@ -1,18 +1,18 @@
-/** What Redis itself says of its memory, beside what the kernel says of its process. */
+/** Redis' own figures of its memory, in addition to the kernel's figures of its process. */
 import { Redis } from 'ioredis';
 
 const MB = 1e6;
 
 export interface RedisMemory {
-  /** Most of what it has allocated for data and clients at once; the rest of its process is the server itself. */
+  /** Peak of the memory allocated for data and clients; the rest of the process is the server itself. */
   usedMemoryPeakMegabytes: number;
   /** Rewrites of the append-only file so far, each by a forked child. */
   rewrites: number;
-  /** What the child of the last rewrite held besides the pages it shared with the server. */
+  /** Memory of the last rewrite's child, without the pages it shared with the server. */
   rewriteCopyMegabytes: number;
 }
 
-/** @throws Error when Redis does not say, as one before version 7 does not */
+/** @throws Error when Redis does not report a figure, as before version 7 */
 export async function readRedisMemory(url: string): Promise<RedisMemory> {
   const redis = new Redis(url);
   try {
@@ -22,11 +22,11 @@ export async function readRedisMemory(url: string): Promise<RedisMemory> {
   }
 }
 
-/** @param info the answer to INFO: lines of `name:value` */
+/** @param info the reply to INFO: lines of `name:value` */
 export function parseRedisMemory(info: string): RedisMemory {
   const figure = (name: string): number => {
     const value = new RegExp(`^${name}:(\\d+)\\r?$`, 'm').exec(info)?.[1];
-    if (value === undefined) throw new Error(`Redis does not say its ${name}.`);
+    if (value === undefined) throw new Error(`Redis does not report ${name}.`);
     return Number(value);
   };
   return {

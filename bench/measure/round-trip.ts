@@ -1,4 +1,4 @@
-/** How long a round-trip to the stores takes, directly and through a proxy: what that adds is the difference. */
+/** Measures the time that a proxy adds to a round trip to the stores: the difference from a direct connection. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -11,7 +11,7 @@ const CALLS = 200;
 const WARM_UP = 20;
 const PAUSE_MS = 25;
 
-/** Milliseconds that the second way takes longer than the first, by the medians of calls in turns. */
+/** Milliseconds that the second route takes longer than the first, by the medians of alternating calls. */
 export interface Added {
   redis: number;
   postgres: number;
@@ -23,13 +23,13 @@ interface Ways {
 }
 
 export interface RoundTrips {
-  /** While nothing else is done. */
+  /** Measures on an idle system. */
   measure(): Promise<Added>;
-  /** A few times a second until the function that is answered is called: under load everything takes its turn. */
+  /** Measures a few times a second, under load, until the returned function is called. */
   sample(): () => Promise<Added>;
 }
 
-/** Connects both ways to both stores. */
+/** Connects to both stores, directly and through the proxy. */
 export async function openRoundTrips(scope: Scope, direct: StoreUrls, through: StoreUrls): Promise<RoundTrips> {
   const urls = [direct, through] as const;
   const redis = await Promise.all(urls.map(({ redisUrl }) => openRedis(scope, redisUrl)));

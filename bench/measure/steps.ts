@@ -1,12 +1,12 @@
 /**
- * Which step of a user's way a function belongs to, told by where its code is.
+ * Tells which step of an import a function belongs to, by the file of its code.
  *
- * What is built into V8, and those modules of Node.js that only serve whoever calls them (buffers, events, crypto …), count
- * as their caller's step. Time in which the main thread had nothing to do is no step.
+ * Code built into V8, and modules of Node.js that only serve their callers (buffers, events, crypto …), count as their
+ * caller's step. Idle time of the main thread is not a step.
  */
 import type { Call, Frame } from './profile.ts';
 
-/** The first that fits counts. */
+/** The first match counts. */
 const STEPS: [step: string, where: RegExp][] = [
   ['garbage collector', /^\(garbage collector\)$/],
   ['event loop', /^\(program\)$/],
@@ -43,7 +43,7 @@ export const IDLE = '(idle)';
 export const OTHER = 'other';
 export const STEP_NAMES = [...new Set(STEPS.map(([step]) => step)), OTHER];
 
-/** @param caller the step of whoever calls the function */
+/** @param caller the step of the function's caller */
 export function stepOf({ functionName, url }: Frame, caller: string): string {
   const place = url || functionName;
   const found = STEPS.find(([, where]) => where.test(place));
@@ -51,7 +51,7 @@ export function stepOf({ functionName, url }: Frame, caller: string): string {
   return url === '' || url.startsWith('node:') ? caller : OTHER;
 }
 
-/** Each step's part of the time in which the main thread worked, largest first; they add up to 1. */
+/** Each step's share of the main thread's working time, largest first; they add up to 1. */
 export function stepShares(roots: Call[]): Map<string, number> {
   const time = new Map<string, number>();
   const add = (call: Call, caller: string): void => {

@@ -1,20 +1,20 @@
-/** The load generator's side of HTTP: one kept connection for calls, and uploads that are streamed. */
+/** The load generator's HTTP client: a kept-alive connection for calls, and streamed uploads. */
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 
-// biome-ignore lint/suspicious/noExplicitAny: benches look into answers as callers do
+// biome-ignore lint/suspicious/noExplicitAny: benches read responses as callers do
 export type Answer = Record<string, any>;
 
 export interface Client {
   /**
-   * @param orgId the organization to act in, where it is not the caller's own
-   * @throws Error with the answer when its status is not 200
+   * @param orgId the organization to act in, if not the caller's own
+   * @throws Error with the response when its status is not 200
    */
   call(method: string, path: string, body?: unknown, orgId?: string): Promise<Answer>;
-  /** Sends a bulk import; @throws Error with the answer when its status is not 202 */
+  /** Sends a bulk import. @throws Error with the response when its status is not 202 */
   upload(chunks: Iterable<Buffer>): Promise<Answer>;
   close(): void;
 }
@@ -39,7 +39,7 @@ export function openClient(baseUrl: string, token: string): Client {
     async upload(chunks) {
       const req = request(`${baseUrl}/admin/v1/import`, options('POST', {}));
       const sent = pipeline(Readable.from(chunks, { objectMode: true }), req);
-      // An early refusal closes the connection under the upload: the answer then says more than the broken pipe.
+      // An early rejection closes the connection during the upload; the response then says more than the broken pipe.
       sent.catch(() => {});
       const [res] = (await once(req, 'response')) as [IncomingMessage];
       const answer = await answerOf(res, 202);

@@ -1,7 +1,9 @@
 /**
- * A process of a bench that stands beside the service: it is told over IPC what to do and says when it is ready.
+ * A helper process of a bench: it gets its task over IPC, and reports when it is ready.
  *
- * Guarantee: it ends with the scope; if we die here it ends too, as it notices the closed channel (`endWithParent`).
+ * Guarantee: it ends with the scope.
+ *
+ * On crash: it ends too, because it notices the closed channel (`endWithParent`).
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +11,7 @@ import type { Scope } from '../scope.ts';
 
 export interface Helper<Ready> {
   child: ChildProcess;
-  /** What it said when it was ready. */
+  /** The message that it sent when it was ready. */
   ready: Ready;
 }
 
@@ -32,13 +34,13 @@ export async function messageOf<T>(child: ChildProcess): Promise<T> {
     const [message] = await once(child, 'message', { signal: over.signal });
     return message as T;
   } catch (cause) {
-    throw new Error(`The process of ${child.spawnargs.at(-1)} ended early.`, { cause });
+    throw new Error(`The process ${child.spawnargs.at(-1)} ended early.`, { cause });
   } finally {
     child.off('exit', abort);
   }
 }
 
-/** In the process itself: there is nothing to finish when whoever asked is gone. */
+/** Called in the process itself: without its parent, it has nothing to finish. */
 export function endWithParent(): void {
   process.on('disconnect', () => process.exit(0));
 }

@@ -1,13 +1,13 @@
 /**
- * One bulk import from the request until its last user can be read, followed through the list of imports, which costs
- * the service least: there is no list of users in it. It fails when not every user succeeded.
+ * Runs one bulk import from the request until its last user can be read. It polls the list of imports, which is
+ * cheapest for the service because it contains no users. It fails when not every user succeeded.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sample } from '../machine/growth.ts';
 import { user, userId } from './load.ts';
 import type { Service } from './testbed.ts';
 
-/** Asked at a low rate, so that the asking costs nothing. */
+/** A low rate, so that polling costs next to nothing. */
 const POLL_MS = 100;
 
 export interface Passed {
@@ -19,13 +19,13 @@ export interface Passed {
   samples: Sample[];
 }
 
-/** One user all the way through: whatever connects with the first job has connected. */
+/** Imports one user, so that everything that connects with the first job is connected. */
 export async function proveReady({ client, orgId }: Service, n: number): Promise<void> {
   await client.call('POST', '/management/v1/users/human/_import', user(n), orgId);
 }
 
 /**
- * Sends the import and waits for its end; nothing else may be imported meanwhile.
+ * Sends the import and waits for its end; no other import may run meanwhile.
  * @param body of the users 0 … `users - 1`
  * @throws Error when not every user succeeded
  */
@@ -39,11 +39,11 @@ export async function importAll(
   const { importId } = await client.upload(body);
   const acceptedMs = performance.now() - start;
   onAccepted();
-  // A refused request leaves nothing behind, so no user is written before the 202.
+  // A rejected request leaves nothing behind, so no user is written before the 202.
   const samples: Sample[] = [{ ms: acceptedMs, ended: 0 }];
   for (;;) {
     const newest = (await client.call('GET', '/admin/v1/imports?pageSize=1')).imports[0];
-    if (newest.importId !== String(importId)) throw new Error(`Import ${importId} is not the newest any more.`);
+    if (newest.importId !== String(importId)) throw new Error(`Import ${importId} is no longer the newest.`);
     const { state, counts } = newest;
     samples.push({ ms: performance.now() - start, ended: counts.total - counts.pending });
     if (state === 'IMPORT_STATE_SUCCEEDED') break;

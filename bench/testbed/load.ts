@@ -1,8 +1,9 @@
 /**
- * The users that the benches import: about 350 bytes each in a body of `dataOrgs`, the same ones in every run.
+ * The users that the benches import: about 350 bytes each in a body of `dataOrgs`, the same users in every run.
  *
- * Each has a verified address and a hash, as most users of a migration do, so that no mail is due. Ids ascend, as exports
- * are in the order of creation; names and addresses do not, so that their indexes are written at random places.
+ * Each has a verified address and a hash, like most users of a migration, so that no mail is due. Ids ascend, because
+ * exports are in the order of creation; names and addresses do not, so that their indexes are written at random
+ * positions.
  */
 
 /** bcrypt of `correct horse 0` … `correct horse 5` at cost 10. */
@@ -19,7 +20,7 @@ const LAST = ['Smith', 'Müller', 'Novák', 'García', 'Okafor', 'Tanaka', 'Ross
 const DOMAINS = ['example.com', 'mail.example.org', 'post.example.net'];
 const LANGUAGES = ['en', 'de', 'fr', 'es', 'ja'];
 const CHUNK_BYTES = 64 * 1024;
-/** Knuth's multiplicative hashing: spreads consecutive numbers over 32 bits, each to a place of its own. */
+/** Knuth's multiplicative hashing: spreads consecutive numbers over 32 bits, without collisions. */
 const SPREAD = 2_654_435_761;
 
 function pick(list: string[], n: number): string {
@@ -52,7 +53,7 @@ export function user(n: number): ImportUser {
   };
 }
 
-/** Eighteen digits, as the ids of the ecosystem's services are. */
+/** Eighteen digits, like the ids in the ecosystem's services. */
 export function userId(n: number): string {
   return `2918${String(n).padStart(14, '0')}`;
 }

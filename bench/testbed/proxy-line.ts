@@ -1,9 +1,9 @@
 /**
- * One direction of a connection on which everything arrives about `ms` later than it was sent, in order.
+ * One direction of a connection, on which data arrives about `ms` after it was sent, in order.
  *
- * What became due at the same time leaves in one piece. Timers have a resolution of a millisecond, so each piece is
- * late or early by up to half of one; what was really added must be measured. Back-pressure: it takes no more while it
- * holds `MOST_BYTES`, and gives no more than is asked for.
+ * Chunks that are due at the same time leave together. Timers have a resolution of a millisecond, so each chunk is late
+ * or early by up to half of one; the delay actually added must be measured. Back-pressure: it accepts no more data
+ * while it holds `MOST_BYTES`, and passes on no more than is requested.
  */
 import { Duplex } from 'node:stream';
 
@@ -16,7 +16,7 @@ export function delayLine(ms: number): Duplex {
   let wanted = false;
   let ended = false;
   let timer: NodeJS.Timeout | undefined;
-  /** Takes the next chunk; there is room for it again. */
+  /** Accepts the next chunk; set while there is no room for it. */
   let takeMore: (() => void) | undefined;
 
   function release(): void {
@@ -31,7 +31,7 @@ export function delayLine(ms: number): Duplex {
     take();
   }
 
-  /** What was sent later is due later, and not `ms` after what was sent before it. */
+  /** Waits until the oldest chunk is due; each chunk has its own due time. */
   function untilDue(): void {
     const [next] = waiting;
     if (next) timer ??= setTimeout(release, Math.max(0, next.due - performance.now()));

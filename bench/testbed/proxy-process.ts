@@ -1,4 +1,4 @@
-/** The process of the proxy: a port of its own for each store, where answers arrive later; see proxy.ts. */
+/** The process of the proxy: one port for each store, on which responses are delayed; see proxy.ts. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type NetConnectOpts } from 'node:net';
 import process from 'node:process';
@@ -8,7 +8,7 @@ import { delayLine } from './proxy-line.ts';
 
 export interface ProxyOrder {
   delayMs: number;
-  /** Where each store is. */
+  /** The address of each store. */
   targets: Record<string, NetConnectOpts>;
 }
 
@@ -23,7 +23,7 @@ process.once('message', async ({ delayMs, targets }: ProxyOrder) => {
 });
 
 async function listen(target: NetConnectOpts, delayMs: number): Promise<number> {
-  // Each side is closed when the other one is, and not before everything on its way has arrived.
+  // Each side closes when the other one does, but only after all data in transit has arrived.
   const server = createServer({ noDelay: true, allowHalfOpen: true }, (client) => {
     const store = connect({ ...target, allowHalfOpen: true, noDelay: true });
     pipeline(client, store, ignore);
@@ -34,5 +34,5 @@ async function listen(target: NetConnectOpts, delayMs: number): Promise<number> 
   return (server.address() as AddressInfo).port;
 }
 
-/** A connection that breaks off breaks off on the other side too: nobody else need know. */
+/** A broken connection also ends on the other side; nothing else needs to be done. */
 function ignore(): void {}

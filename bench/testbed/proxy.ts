@@ -1,6 +1,8 @@
 /**
- * A TCP proxy before both stores, in a process of its own, that makes each round-trip take some milliseconds longer, as it
- * does to stores on other machines: answers arrive later. It ends with its scope, or when we die.
+ * A TCP proxy in front of both stores, in a separate process. It delays responses, so that each round trip takes some
+ * milliseconds longer, as to stores on other machines. It ends with its scope.
+ *
+ * On crash: it ends too (helper.ts).
  */
 import type { NetConnectOpts } from 'node:net';
 import type { Scope } from '../scope.ts';
@@ -18,7 +20,7 @@ export interface Proxy extends StoreUrls {
   pid: number;
 }
 
-/** Answers where both stores are reached through it. */
+/** Returns the addresses of both stores through the proxy. */
 export async function startProxy(scope: Scope, { databaseUrl, redisUrl }: StoreUrls, delayMs: number): Promise<Proxy> {
   const targets = { postgres: postgresAddress(databaseUrl), redis: redisAddress(redisUrl) };
   const order: ProxyOrder = { delayMs, targets };
@@ -30,21 +32,21 @@ export async function startProxy(scope: Scope, { databaseUrl, redisUrl }: StoreU
   };
 }
 
-/** Where the server of a URL of src/db/embedded/embedded.ts listens: its unix socket, if it has one. */
+/** Where the server of a URL from src/db/embedded/embedded.ts listens: on its unix socket, if it has one. */
 export function postgresAddress(url: string): NetConnectOpts {
   const { hostname, port, searchParams } = new URL(url);
   const folder = searchParams.get('host');
   return folder ? { path: `${folder}/.s.PGSQL.${port}` } : { host: hostname, port: Number(port) };
 }
 
-/** Where the server of a REDIS_URL listens: a path is that of its unix socket. */
+/** Where the server of a REDIS_URL listens: a path is a unix socket. */
 function redisAddress(url: string): NetConnectOpts {
   if (url.startsWith('/')) return { path: url };
   const { hostname, port } = new URL(url);
   return { host: hostname, port: Number(port) };
 }
 
-/** The same database at another port of this machine, over TCP. */
+/** The same database on another port of this machine, over TCP. */
 export function throughPort(url: string, port: number): string {
   const through = new URL(url);
   through.hostname = '127.0.0.1';

@@ -1,6 +1,7 @@
 /**
- * The redis-server of a bench, set up as production should be: append-only file synced every second, no eviction.
- * If we die here it ends by itself, as its keeper reads a pipe that we hold.
+ * The redis-server of a bench, configured as in production: append-only file synced every second, no eviction.
+ *
+ * On crash: the server ends too, because its keeper process reads a pipe that the bench holds open.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,13 +10,13 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { Scope } from '../scope.ts';
 
-/** $1 is the program; the keeper is in a session of its own, so that Ctrl-C ends our process first. */
+/** $1 is the program; the keeper has its own process session, so that Ctrl-C ends the bench first. */
 const KEEPER = '"$@" & echo $!; read -r _; kill -s TERM $!; wait';
 const RETRY_MS = 20;
 const RETRIES = 500;
 
 export interface RunningRedis {
-  /** Path of its unix socket, which is an address for REDIS_URL. */
+  /** Path of its unix socket, which REDIS_URL accepts. */
   url: string;
   pid: number;
 }
@@ -26,7 +27,7 @@ export function redisVersion(): string | undefined {
   return stdout ? (/v=(\S+)/.exec(stdout)?.[1] ?? 'unknown') : undefined;
 }
 
-/** Starts a server that keeps its files in `dir` and is reached by a unix socket alone. */
+/** Starts a server that keeps its files in `dir` and listens on a unix socket only. */
 export async function startRedis(scope: Scope, dir: string): Promise<RunningRedis> {
   await mkdir(dir, { recursive: true });
   const url = join(dir, 'redis.sock');
@@ -67,7 +68,7 @@ async function stopKeeper(keeper: ChildProcess): Promise<void> {
 
 async function untilAnswers(url: string): Promise<void> {
   const probe = new Redis(url, { retryStrategy: () => RETRY_MS, maxRetriesPerRequest: RETRIES });
-  probe.on('error', () => {}); // it is tried again; `ping` throws when that was in vain
+  probe.on('error', () => {}); // the client retries; `ping` throws when it gives up
   try {
     await probe.ping();
   } finally {

@@ -1,8 +1,10 @@
 /**
- * A large import that runs while a bench measures what others feel of it: on the Redis queue, on stores of its own.
+ * Runs a large import while a bench measures its effect on other calls, on the Redis queue and on new stores.
  *
- * Guarantee: the measurement begins when the workers are at full speed, and its figures are thrown away when the import
- * was over before it. If we die here everything ends with the scope, whatever is left of the import.
+ * Guarantee: the measurement begins when the workers are at full speed; its figures are discarded when the import ends
+ * first.
+ *
+ * On crash: everything ends with the scope, however much of the import is left.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, perSecond, Skipped } from '../bench.ts';
@@ -10,9 +12,9 @@ import { importBody } from './load.ts';
 import { redisVersion } from './redis.ts';
 import { type Service, startService, startStores } from './testbed.ts';
 
-/** Users of the running import where `--users` says nothing. */
+/** Users of the running import, unless `--users` is given. */
 export const DEFAULT_USERS = 1_000_000;
-/** Users written until the queue's window has been worked off once; of a small import a tenth of it. */
+/** Users written until the queue's window has been processed once; for a small import, a tenth of its users. */
 const FULL_SPEED_AFTER = 4000;
 const POLL_MS = 50;
 
@@ -27,8 +29,8 @@ export interface Measured<T> {
 }
 
 /**
- * Measures while an import of `users` users is being worked off.
- * @throws Error when it was over before the measurement was; Skipped without a Redis
+ * Measures while an import of `users` users runs.
+ * @throws Error when the import ends before the measurement; Skipped without Redis
  */
 export async function whileRunning<T>(
   { scope, say, workers }: Context,
@@ -58,7 +60,7 @@ async function untilFullSpeed(running: Running, users: number): Promise<number> 
   }
 }
 
-/** Users written so far. @throws Error when that is all of them */
+/** Users written so far. @throws Error when all of them are */
 async function written({ client, importId }: Running, users: number): Promise<number> {
   const { state, counts } = await client.call('GET', `/admin/v1/imports/${importId}`);
   if (state === 'IMPORT_STATE_SUCCEEDED') throw tooFew(users);
@@ -67,5 +69,5 @@ async function written({ client, importId }: Running, users: number): Promise<nu
 }
 
 export function tooFew(users: number): Error {
-  return new Error(`The import of ${users} users was over before the measurement: use more --users.`);
+  return new Error(`The import of ${users} users ended before the measurement: increase --users.`);
 }

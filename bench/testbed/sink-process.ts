@@ -1,6 +1,6 @@
 /**
- * The process of the SMTP sink (sink.ts): takes every mail, keeps the first one and, of all others, when they came and
- * for whom. It says how many there are, every 20 ms while that changes.
+ * The process of the SMTP sink (sink.ts): accepts every mail, and keeps the first one, all arrival times and all
+ * recipients. It reports the number of mails every 20 ms while that changes.
  */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -11,17 +11,17 @@ import { endWithParent } from './helper.ts';
 
 export interface SinkReport {
   port?: number;
-  /** Mails since the last time that they were taken. */
+  /** Mails since they were last taken. */
   count?: number;
   caught?: Caught;
 }
 
 export interface Caught {
-  /** When each mail was there as a whole, in milliseconds, ascending. */
+  /** When each mail had arrived completely, in milliseconds, ascending. */
   arrivals: number[];
-  /** How many different addresses they went to. */
+  /** Number of different recipients. */
   recipients: number;
-  /** The first one, byte by byte. */
+  /** The first mail, one character per byte. */
   first: string;
 }
 
@@ -44,7 +44,7 @@ const server = new SMTPServer({
     done();
   },
 });
-server.on('error', () => {}); // a client that is ended in mid-mail ends with its bench
+server.on('error', () => {}); // a client that is stopped during a mail ends with its bench
 
 endWithParent();
 process.once('message', async () => {

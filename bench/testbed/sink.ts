@@ -1,4 +1,4 @@
-/** A local SMTP server that takes every mail, in a process of its own, so that it has no share in anybody's loop. */
+/** A local SMTP server that accepts every mail, in a separate process, so that it does not load other event loops. */
 import type { ChildProcess } from 'node:child_process';
 import type { Scope } from '../scope.ts';
 import { startHelper } from './helper.ts';
@@ -12,7 +12,7 @@ export interface Sink {
   pid: number;
   /**
    * Waits for that many mails since the last call, and takes them.
-   * @throws Error when none comes for a minute, or when some came that were not to be sent
+   * @throws Error when none arrives for a minute, or when unexpected mails arrived
    */
   take(mails: number): Promise<Caught>;
 }
@@ -28,25 +28,25 @@ export async function startSink(scope: Scope): Promise<Sink> {
       const { caught } = await next(child, (report) => report.caught !== undefined);
       const { arrivals, recipients } = caught as Caught;
       if (arrivals.length === mails && recipients === mails) return caught as Caught;
-      throw new Error(`${arrivals.length} mails came for ${recipients} users, where each of ${mails} was to get one.`);
+      throw new Error(`${arrivals.length} mails arrived for ${recipients} users; expected one for each of ${mails}.`);
     },
   };
 }
 
-/** The next report that is meant; reports that come together are looked at one by one. */
-function next(child: ChildProcess, isMeant: (report: SinkReport) => boolean): Promise<SinkReport> {
+/** The next report that matches; reports that arrive together are checked one by one. */
+function next(child: ChildProcess, matches: (report: SinkReport) => boolean): Promise<SinkReport> {
   return new Promise((resolve, reject) => {
-    const stuck = setTimeout(() => settle(() => reject(new Error('The mails do not come.'))), STUCK_AFTER_MS);
+    const stuck = setTimeout(() => settle(() => reject(new Error('No mail arrived for a minute.'))), STUCK_AFTER_MS);
     const settle = (how: () => void) => {
       clearTimeout(stuck);
-      child.off('message', look).off('exit', dead);
+      child.off('message', check).off('exit', dead);
       how();
     };
     const dead = () => settle(() => reject(new Error('The SMTP sink ended.')));
-    const look = (report: SinkReport) => {
+    const check = (report: SinkReport) => {
       stuck.refresh();
-      if (isMeant(report)) settle(() => resolve(report));
+      if (matches(report)) settle(() => resolve(report));
     };
-    child.on('message', look).once('exit', dead);
+    child.on('message', check).once('exit', dead);
   });
 }

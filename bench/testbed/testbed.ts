@@ -1,8 +1,8 @@
 /**
- * What is measured: the stores, and the service on them in the processes of `npm start`.
+ * The testbed: the stores, and the service on them in the processes of `npm start`.
  *
- * Guarantee: everything lives in a folder of its own and is gone with the scope it was started in. The stores are
- * separate from the service, so that the ceiling is measured on the very same servers after the service has stopped.
+ * Guarantee: everything is in its own folder and is removed with its scope. The stores are separate from the service,
+ * so that the ceiling is measured on the same servers after the service has stopped.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -22,27 +22,27 @@ import { type RunningRedis, startRedis } from './redis.ts';
 export interface Stores {
   dir: string;
   databaseUrl: string;
-  /** For what the bench itself asks of the database. */
+  /** For the bench's own queries. */
   pool: Pool;
   redis?: RunningRedis;
-  /** Of the instance that the first service makes in the database. */
+  /** Secrets of the instance that the first service creates in the database. */
   keys: { token: string; encryptionKey: string };
   roles(): Roles;
-  /** Of a PostgreSQL that is not the embedded one. */
+  /** Set if PostgreSQL is not the embedded one. */
   server?: { version: string; settings: Record<string, string> };
 }
 
 interface WantedStores {
   redis: boolean;
-  /** Further settings of the embedded PostgreSQL. */
+  /** Additional settings of the embedded PostgreSQL. */
   settings?: Record<string, string>;
-  /** Another PostgreSQL instead, with its own settings: the folder of its programs. */
+  /** Use another PostgreSQL instead, with its own settings: the folder of its programs. */
   programs?: string;
-  /** The embedded PostgreSQL is reached by TCP and not by its socket. */
+  /** Connect to the embedded PostgreSQL over TCP, not over its socket. */
   tcp?: boolean;
 }
 
-/** Starts PostgreSQL and, when asked for, Redis, both empty. */
+/** Starts PostgreSQL and, if wanted, Redis, both empty. */
 export async function startStores(scope: Scope, wanted: WantedStores): Promise<Stores> {
   const dir = await scope.start(makeFolder, (path) => rm(path, { recursive: true, force: true }));
   const { programs } = wanted;
@@ -85,7 +85,7 @@ async function startEmbedded(
 
 async function makeFolder(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'muster-bench-'));
-  // Where we are root, PostgreSQL runs as another user, who must get to his folder in this one.
+  // As root, we run PostgreSQL as another user, which must reach its folder inside this one.
   await chmod(dir, 0o711);
   return dir;
 }
@@ -93,14 +93,14 @@ async function makeFolder(): Promise<string> {
 export interface Service {
   baseUrl: string;
   client: Client;
-  /** An organization that holds nothing yet. */
+  /** An empty organization. */
   orgId: string;
   apiPid: number;
   /** API and workers. */
   roles(): Roles;
 }
 
-/** Starts the API and `workers` worker processes; with a Redis in `stores` the queue is there, else in PostgreSQL. */
+/** Starts the API and `workers` worker processes. The queue is on Redis, if `stores` has one, else on PostgreSQL. */
 export async function startService(scope: Scope, stores: Stores, workers: number): Promise<Service> {
   const muster = await scope.start(
     () => startMuster(serviceConfig(stores, workers), { logger: SILENT, output: 'ignore' }),
@@ -122,7 +122,7 @@ export async function startService(scope: Scope, stores: Stores, workers: number
 
 const SILENT = openLogger({ level: 'silent', name: 'bench' });
 
-/** The defaults, with the environment's own settings where they do not say what is measured (WORKER_CONCURRENCY …). */
+/** The defaults; the environment may override settings that do not define the testbed (WORKER_CONCURRENCY …). */
 function serviceConfig(stores: Stores, workers: number) {
   return readConfig(
     childEnv({
@@ -149,7 +149,7 @@ function rolesOf({ pids }: Muster): Roles {
   return { api: [pids.api as number], ...(pids.workers.length > 0 ? { worker: pids.workers as number[] } : {}) };
 }
 
-/** Brings the database to rest, so that it does not pay for one measurement during the next. */
+/** Cleans up the database, so that the next measurement does not pay for the previous one. */
 export async function settle({ pool }: Stores): Promise<void> {
   await pool.query('vacuum (analyze)');
   await pool.query('checkpoint');

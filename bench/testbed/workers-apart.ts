@@ -1,6 +1,6 @@
 /**
- * Worker processes beside an API that was started without any, where they need other settings or another way to the
- * stores than it has. They are the very processes of `npm run worker`, started as `npm start` starts them.
+ * Starts worker processes separately from the API, where they need other settings or other routes to the stores. They
+ * are the processes of `npm run worker`, started in the same way as by `npm start`.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,15 +14,15 @@ const FILE = fileURLToPath(new URL('../../workers/all-in-one.ts', import.meta.ur
 const STOP_AFTER_MS = 15_000;
 
 export interface Apart {
-  /** Settings that differ from the defaults and from `stores`. */
+  /** Settings that override the defaults and `stores`. */
   settings?: Record<string, string>;
-  /** Options of their Node.js. */
+  /** Options for Node.js. */
   execArgv?: string[];
-  /** An open file for their logs, which are thrown away otherwise. */
+  /** An open file for their logs, which are otherwise discarded. */
   log?: number;
 }
 
-/** Starts `count` of them and waits until they are ready; answers their process ids. */
+/** Starts `count` workers and waits until they are ready; returns their process ids. */
 export async function startWorkers(scope: Scope, stores: Stores, count: number, apart: Apart = {}): Promise<number[]> {
   const start = (n: number) =>
     scope.start(
@@ -45,7 +45,7 @@ function startOne(stores: Stores, name: string, { settings, execArgv, log }: Apa
   });
 }
 
-/** As in stand.ts: the defaults, with the environment's own settings where they do not say what is measured. */
+/** As in testbed.ts: the defaults; the environment may override settings that do not define the testbed. */
 function settingsOf(stores: Stores): Record<string, string | undefined> {
   return {
     HOST: '127.0.0.1',
