@@ -2,10 +2,12 @@
  * `npm test`: one PostgreSQL and one Redis for the whole run, then node's test runner.
  *
  * `npm test -- test/mail` runs a folder, `npm test -- test/mail/rule.test.ts` a file; options go to the runner.
- * `npm run test:stores` runs the pipeline's tests again on the stores that the machine's distribution has, with its settings:
+ * `npm run test:stores` runs the pipeline's tests on the stores of the machine's distribution, with its settings:
  * PostgreSQL and, where it is packaged, Valkey.
- * Guarantee: what the machine lacks is named, and is a failure where TEST_REQUIRE names it. If we die here, the servers
- * end by themselves.
+ *
+ * Guarantee: missing programs are named, and fail the run if TEST_REQUIRE names them.
+ *
+ * On crash: the servers end on their own.
  */
 import { globSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -17,7 +19,7 @@ import { startDistributionServer } from './support/stores/distribution.ts';
 import { startTestServer } from './support/stores/postgres.ts';
 import { startRedis, type TestRedis } from './support/stores/redis.ts';
 
-/** Those that take longest, the longest first, so that no long one is begun at the end. */
+/** The slowest tests, the slowest first, so that no long test starts at the end. */
 const LONG = [
   'bench/bench',
   'crash/',
@@ -31,11 +33,11 @@ const LONG = [
   'openapi/',
   'mail/',
 ];
-/** What runs on a distribution's stores as well: the pipeline, and the plans of its statements. */
+/** The tests that also run on a distribution's stores: the pipeline, and the plans of its statements. */
 const PIPELINE = ['test/pipeline', 'test/crash', 'test/db/plans.test.ts'];
-/** Most tests wait most of the time: for a process to start, for a lock to run out. */
+/** Most tests spend most of their time waiting: for a process to start, for a lock to expire. */
 const AT_ONCE = Math.max(4, 2 * availableParallelism());
-/** As many services as the 100 connections of a PostgreSQL's defaults are enough for. */
+/** The number of services for which PostgreSQL's default of 100 connections is enough. */
 const AT_ONCE_ON_DISTRIBUTION = 2;
 
 const DISTRIBUTION = '--distribution';
@@ -51,7 +53,7 @@ const demanded = required().filter(
   (name) => !names.includes(name as ProgramName) || lacking.includes(name as ProgramName),
 );
 if (demanded.length > 0) {
-  console.error(`TEST_REQUIRE asks for ${demanded.join(', ')}, which this machine lacks.`);
+  console.error(`TEST_REQUIRE names ${demanded.join(', ')}, not found on this machine.`);
   process.exit(1);
 }
 
@@ -70,7 +72,7 @@ const stopping: { stop(): Promise<void> }[] = [];
 let interrupted = false;
 let runner: Runner | undefined;
 
-/** Starts a server that is stopped with the run, where it is wanted. */
+/** Starts a server, if wanted, that stops with the run. */
 async function started<T extends { stop(): Promise<void> }>(
   wanted: unknown,
   start: () => Promise<T>,
@@ -93,7 +95,7 @@ async function startStores(): Promise<Record<string, string | undefined>> {
   return { TEST_DATABASE_URL: postgres?.url, TEST_REDIS_URL: redis?.url };
 }
 
-/** The same of the distribution; of a store that it lacks there is the usual one. Absent when it lacks both. */
+/** The same with the distribution's stores, or Muster's own for a missing one. Undefined when both are missing. */
 async function startDistribution(): Promise<Record<string, string | undefined> | undefined> {
   const valkeyServer = findProgram('valkey');
   const postgres = await started(findProgram('postgres'), startDistributionServer);
@@ -102,7 +104,7 @@ async function startDistribution(): Promise<Record<string, string | undefined> |
     started(!postgres, startTestServer),
     ofProgram(valkeyServer ?? findProgram('redis')),
   ]);
-  const names = [postgres && `PostgreSQL ${postgres.version} as it comes`, valkeyServer && 'Valkey'];
+  const names = [postgres && `PostgreSQL ${postgres.version} with default settings`, valkeyServer && 'Valkey'];
   return {
     TEST_DATABASE_URL: (postgres ?? embedded)?.url,
     TEST_REDIS_URL: redis?.url,
@@ -114,7 +116,7 @@ async function startDistribution(): Promise<Record<string, string | undefined> |
 
 async function runAll(): Promise<number> {
   if (files.length === 0) {
-    console.error('There is no such test file.');
+    console.error('No test file matches the arguments.');
     return 1;
   }
   const env = await (onDistribution ? startDistribution() : startStores());
@@ -124,7 +126,7 @@ async function runAll(): Promise<number> {
   return runner.ended;
 }
 
-// Ctrl-C reaches the runner too: it ends, and then so do we. A signal to us alone is passed on.
+// Ctrl-C reaches the runner too: it ends, and then this process does. A signal to this process alone is passed on.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     interrupted = true;
@@ -136,4 +138,4 @@ try {
 } finally {
   await Promise.all(stopping.map((server) => server.stop()));
 }
-for (const name of lacking) console.log(`Skipped: what needs ${LABELS[name]}, which this machine lacks.`);
+for (const name of lacking) console.log(`Skipped: tests that need ${LABELS[name]}, not found on this machine.`);

@@ -1,4 +1,4 @@
-/** Benches of whole imports, with few users: what they print. */
+/** Benches of whole imports with few users: their output. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { requireOrSkip } from '../support/runner/programs.ts';
@@ -24,12 +24,12 @@ test('million prints its time and how the last tenth compares with the first', a
   assertMeasured(line, 's');
   assertMeasured(lines.get('growth'), 'users/s');
   const [round, ...further] = line.rounds as { usersPerSecondByTenth: number[]; cpu: object }[];
-  assert.deepEqual(further, [], 'fewer than a million take one round');
+  assert.deepEqual(further, [], 'an import of less than a million users takes one round');
   assert.equal(round?.usersPerSecondByTenth.length, 10);
   assert.deepEqual(Object.keys(round?.cpu ?? {}).sort(), ['api', 'postgres', 'redis', 'worker']);
 });
 
-test('workers prints a row for each number of workers, with who used the machine', async (t) => {
+test('workers prints a row for each number of workers, with the use of the machine', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const lines = await runJson(t, ['--only', 'workers', '--users', '40']);
   assert.deepEqual([...lines.keys()], ['workers-1', 'workers-2']);
@@ -51,7 +51,7 @@ function assertDrained(line: Line | undefined, users: number): void {
   assert.equal(line.users, users);
 }
 
-test('drain-postgres compares users with jobs that do nothing', async (t) => {
+test('drain-postgres compares users with no-op jobs', async (t) => {
   const lines = await runJson(t, ['--only', 'drain-postgres', '--users', '150']);
   assertDrained(lines.get('drain-postgres'), 150);
   const { cpu, noopCpu } = lines.get('drain-postgres') as Line;
@@ -59,7 +59,7 @@ test('drain-postgres compares users with jobs that do nothing', async (t) => {
   assert.deepEqual(Object.keys(noopCpu as object).sort(), ['postgres', 'producer', 'worker']);
 });
 
-test('drain-redis does so on Redis, with two workers when told', async (t) => {
+test('drain-redis does the same on Redis, with two workers on request', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const lines = await runJson(t, ['--only', 'drain-redis', '--users', '150', '--workers', '2']);
   assertDrained(lines.get('drain-redis'), 150);

@@ -1,10 +1,10 @@
-/** Benches that measure while an import runs: it is slow enough for them on any machine, as a worker takes one job at a time. */
+/** Benches that measure during an import. A worker with one job at a time makes it slow enough on any machine. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { assertMeasured, type Line, run, runJson } from './command.ts';
 
-/** One commit a user, so that calls with pauses between them have their time. */
+/** One commit per user, so that there is time for calls with pauses between them. */
 const SLOW = { WORKER_CONCURRENCY: '1' };
 
 function assertLoaded(line: Line | undefined, unit: string): asserts line is Line {
@@ -31,9 +31,9 @@ test('status is measured for an import and for one of a tenth of its users', asy
   assert.equal(typeof lines.get('status-4000')?.p50Ratio, 'number');
 });
 
-test('a running import that is over too soon fails the bench and says what to do', async (t) => {
+test('an import that ends too soon fails the bench, and the message says what to do', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const { status, out } = await run(t, ['--only', 'fair', '--users', '20']);
   assert.equal(status, 1);
-  assert.match(out, /^fair .*failed: The import of 20 users was over before the measurement: use more --users\.$/m);
+  assert.match(out, /^fair .*failed: The import of 20 users ended before the measurement: increase --users\.$/m);
 });

@@ -1,4 +1,4 @@
-/** `npm run bench` as a command: what it prints, what it refuses, and that nothing of it stays behind. */
+/** `npm run bench` as a command: what it prints, what it rejects, and that it leaves nothing behind. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
 import { assertMeasured, type Line, run, runJson, start } from './command.ts';
 
-test('accept and single print one line of JSON for each figure, also without Redis', async (t) => {
+test('accept and single print one line of JSON per figure, even without Redis', async (t) => {
   const lines = await runJson(t, ['--only', 'accept,single', '--users', '40'], { PATH: '/nowhere' });
   assert.deepEqual([...lines.keys()], ['accept', 'single-p50', 'single-p99']);
   assertMeasured(lines.get('accept'), 'users/s');
@@ -15,7 +15,7 @@ test('accept and single print one line of JSON for each figure, also without Red
   assertMeasured(lines.get('single-p99'), 'ms');
 });
 
-test('mail sends each user one mail, also at a rate', async (t) => {
+test('mail sends each user one mail, with and without a rate limit', async (t) => {
   const lines = await runJson(t, ['--only', 'mail', '--users', '30']);
   assert.deepEqual([...lines.keys()], ['mail', 'mail-rated', 'mail-rated-import']);
   assertMeasured(lines.get('mail'), 'mails/s');
@@ -27,7 +27,7 @@ test('mail sends each user one mail, also at a rate', async (t) => {
   }
 });
 
-test('passwords compares hashes with bcryptjs alone, and says how late the event loops were', async (t) => {
+test('passwords compares hashes with bcryptjs alone, and reports the delay of the event loops', async (t) => {
   const lines = await runJson(t, ['--only', 'passwords', '--users', '6']);
   const line = lines.get('passwords');
   assertMeasured(line, 'hashes/s');
@@ -35,7 +35,7 @@ test('passwords compares hashes with bcryptjs alone, and says how late the event
   for (const delay of [api, worker]) assert.ok(delay && delay.max >= delay.p99 && delay.p99 >= 0);
 });
 
-test('a bench whose needs the machine lacks is skipped by name', async (t) => {
+test('a bench that needs a missing program is reported as skipped', async (t) => {
   const { status, out } = await run(t, ['--only', 'drain-redis'], { PATH: '/nowhere' });
   assert.equal(status, 0);
   assert.match(out, /^drain-redis .*skipped: redis-server is not on this machine$/m);
@@ -46,10 +46,10 @@ test('a bench whose needs the machine lacks is skipped by name', async (t) => {
 
 for (const [what, args] of [
   ['an unknown bench', ['--only', 'accept,speed']],
-  ['a number of users that is none', ['--users', 'many']],
+  ['an invalid number of users', ['--users', 'many']],
   ['an unknown option', ['--fast']],
 ] as const) {
-  test(`${what} is refused in one sentence with status 2`, async (t) => {
+  test(`${what} is rejected in one sentence with exit code 2`, async (t) => {
     const { status, out, err } = await run(t, [...args]);
     assert.equal(status, 2);
     assert.equal(out, '');

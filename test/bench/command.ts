@@ -1,4 +1,4 @@
-/** `npm run bench` as a command, with a folder of its own for all of its files. */
+/** `npm run bench` as a command, with its own folder for all of its files. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ const MAIN = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
 
 export interface Started {
   child: ChildProcess;
-  /** The folder that all of its files are in. */
+  /** The folder of all its files. */
   dir: string;
 }
 

@@ -1,4 +1,4 @@
-/** The pure parts of the bench `cost`: what a profile says, and how it is shown. */
+/** The pure functions of the bench `cost`: evaluating a profile, and showing it. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { listed } from '../../bench/benches/cost.ts';
@@ -10,7 +10,7 @@ import { OTHER, stepOf, stepShares } from '../../bench/measure/steps.ts';
 const frame = (functionName: string, url = '', lineNumber = -1) => ({ functionName, url, lineNumber });
 const BULLMQ = 'file:///srv/muster/node_modules/bullmq/dist/cjs/classes/worker.js';
 
-/** 10 ms: 2 idle, 2 of the garbage collector, 1 of BullMQ, 4 of a buffer that BullMQ asks for, 1 of a file of nobody's. */
+/** 10 ms: 2 idle, 2 garbage collector, 1 BullMQ, 4 for a buffer that BullMQ requests, 1 in a file of no known step. */
 const PROFILE: CpuProfile = {
   nodes: [
     { id: 1, callFrame: frame('(root)'), children: [2, 3, 4, 7] },
@@ -27,7 +27,7 @@ const PROFILE: CpuProfile = {
   timeDeltas: [0, 2000, 2000, 1000, 1000, 3000],
 };
 
-test('what a sample saw lasts until the next one, the last until the end', () => {
+test('each sample counts until the next one, the last until the end', () => {
   const root = callTree(PROFILE);
   const bullmq = root.callees[2];
   assert.deepEqual(
@@ -38,16 +38,16 @@ test('what a sample saw lasts until the next one, the last until the end', () =>
   assert.equal(bullmq?.callees[0]?.callees[0]?.self, 3000);
 });
 
-test('a part of a profile is a profile of that time', () => {
+test('cutting a profile gives a profile of that period', () => {
   const part = cut(PROFILE, 4000, 8000);
   assert.deepEqual(part.samples, [4, 5, 6]);
   assert.deepEqual(part.timeDeltas, [1000, 1000, 1000]);
   const bullmq = callTree(part).callees[2];
   assert.equal(bullmq?.self, 1000);
-  assert.equal(bullmq?.callees[0]?.callees[0]?.self, 1000, 'the last one lasts until the end of the part');
+  assert.equal(bullmq?.callees[0]?.callees[0]?.self, 1000, 'the last sample counts until the end of the period');
 });
 
-test('a function belongs to the step of its file, what only serves to that of its caller', () => {
+test('a function belongs to the step of its file, a helper to the step of its caller', () => {
   assert.equal(stepOf(frame('add', 'file:///srv/src/imports/duplicates.ts'), OTHER), 'duplicates');
   assert.equal(
     stepOf(frame('write', 'file:///srv/node_modules/pg-protocol/dist/parser.js'), OTHER),
@@ -59,7 +59,7 @@ test('a function belongs to the step of its file, what only serves to that of it
   assert.equal(stepOf(frame('odd', 'file:///srv/odd.js'), 'parsing'), OTHER);
 });
 
-test('shares are of the time without idling, largest first', () => {
+test('shares exclude idle time and are listed largest first', () => {
   const shares = stepShares([callTree(PROFILE)]);
   assert.deepEqual(
     [...shares],
@@ -71,7 +71,7 @@ test('shares are of the time without idling, largest first', () => {
   );
 });
 
-test('boxes stand on their callers, and narrow ones are left out', () => {
+test('boxes are on top of their callers, and narrow ones are left out', () => {
   const boxes = boxesOf(callTree(PROFILE));
   assert.deepEqual(
     boxes.map(({ name, left, width, depth }) => [name, left, width, depth]),
@@ -91,7 +91,7 @@ test('boxes stand on their callers, and narrow ones are left out', () => {
   );
 });
 
-test('the graph is one SVG that refers to nothing, with names escaped', () => {
+test('the graph is one self-contained SVG with escaped names', () => {
   const svg = flameGraph(PROFILE, 'Worker & more');
   assert.match(svg, /^<svg xmlns="[^"]+" viewBox="0 0 1200 \d+"/);
   assert.match(svg, /Worker &amp; more/);
@@ -100,7 +100,7 @@ test('the graph is one SVG that refers to nothing, with names escaped', () => {
   assert.doesNotMatch(svg, /<script|href|url\(|\/srv\/muster/);
 });
 
-test("Redis's counts are read, and a script's runs count by their median", () => {
+test("Redis' command statistics are parsed, and a script's runs count by their median", () => {
   const commands = readCommands(
     '# Commandstats\r\ncmdstat_xadd:calls=8,usec=24,usec_per_call=3.00\r\ncmdstat_get:calls=2,usec=90,x\r\n',
   );
@@ -121,7 +121,7 @@ test("Redis's counts are read, and a script's runs count by their median", () =>
   assert.deepEqual(scriptShares(ends, 66, 10), { addStandardJob: 0, moveToFinished: 1, [REST]: 0 });
 });
 
-test('steps are listed largest first, small ones as a sum', () => {
+test('steps are listed largest first, and small ones are summed up', () => {
   assert.equal(listed({ a: 0.3, b: 2, c: 10.04, d: 0.4 }), 'c 10.0, b 2.0, all else 0.7');
   assert.equal(listed({ a: 0.3 }), '');
 });

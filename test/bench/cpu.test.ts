@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import test from 'node:test';
 import { cpuPerUnit, cpuTime, hasProc, peakMemory, sumOf } from '../../bench/machine/cpu.ts';
 
-const skip = !hasProc() && 'there is no /proc';
-/** The kernel's figures are whole hundredths of a second for each process. */
+const skip = !hasProc() && 'this system has no /proc';
+/** The kernel rounds each process' time to hundredths of a second. */
 const TOLERANCE = 40_000;
 
-/** Its child works for 300 ms, says how long by its own account, and has ended when the parent says so. */
+/** Its child works for 300 ms, reports its own processor time, and has ended when the parent prints that. */
 const PARENT = `
   const child = require('node:child_process').spawnSync(process.execPath, ['-e', \`
     const end = process.hrtime.bigint() + 300_000_000n;
@@ -18,7 +18,7 @@ const PARENT = `
   process.stdout.write(child.stdout);
   process.stdin.resume();`;
 
-test('the time of a process that has ended is counted with its parent', { skip }, async (t) => {
+test('the time of an ended process counts for its parent', { skip }, async (t) => {
   const parent = spawn(process.execPath, ['-e', PARENT], { stdio: ['pipe', 'pipe', 'inherit'] });
   t.after(() => parent.kill('SIGKILL'));
   const [said] = await once(parent.stdout, 'data');
@@ -26,7 +26,7 @@ test('the time of a process that has ended is counted with its parent', { skip }
   assert.ok((counted as number) + TOLERANCE >= Number(said), `${counted} of at least ${said}`);
 });
 
-test('the time of a living child is counted, once, whichever roles there are beside', { skip }, async (t) => {
+test('the time of a living child counts once per role that includes it', { skip }, async (t) => {
   const child = spawn(process.execPath, ['-e', 'process.stdin.resume(); console.log(1)'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -36,21 +36,21 @@ test('the time of a living child is counted, once, whichever roles there are bes
   const { user, system } = process.cpuUsage();
   assert.ok((ours.child as number) > 0);
   assert.ok((ours.all as number) + TOLERANCE >= (ours.child as number));
-  assert.ok((ours.all as number) >= user + system - 2_000_000, 'our own time is in it');
+  assert.ok((ours.all as number) >= user + system - 2_000_000, "this process' own time is included");
 });
 
-test('a process that is gone is an error, not a zero', { skip }, async () => {
+test('a missing process is an error, not zero', { skip }, async () => {
   const child = spawn(process.execPath, ['-e', '']);
   await once(child, 'exit');
   assert.throws(() => cpuTime({ api: [child.pid as number] }), /api ended/);
 });
 
-test('time per unit is the difference by role', () => {
+test('time per unit is the difference for each role, divided by the count', () => {
   const cost = cpuPerUnit({ api: 1000, worker: 0 }, { api: 3000, worker: 500 }, 100);
   assert.deepEqual(cost, { api: 20, worker: 5 });
   assert.equal(sumOf(cost), 25);
 });
 
-test('the peak of memory is at least what there is now', { skip }, () => {
+test('the peak memory of this process is read', { skip }, () => {
   assert.ok(peakMemory(process.pid) > 20e6);
 });

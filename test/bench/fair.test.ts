@@ -15,7 +15,7 @@ function entriesOf(bytes: Buffer, orgId: string): Entry[] {
   return org.humanUsers;
 }
 
-test('the small imports hold ten valid users each, none of them twice nor in the large one', () => {
+test('each small import has ten valid users, which are in no other import', () => {
   const large = entriesOf(Buffer.concat([...importBody(100, 'large')]), 'large');
   const small = [100, 110].map((first) => entriesOf(smallBody('small', first), 'small'));
   const all = [...large, ...small.flat()];

@@ -4,7 +4,7 @@ import { importBody, userId } from '../../bench/testbed/load.ts';
 import { importEntry } from '../../src/imports/validate/schema.ts';
 import { hashProblem } from '../../src/passwords/registry.ts';
 
-test('the body holds as many different valid users as were asked for, of about 350 bytes', () => {
+test('the body has the requested number of different valid users, of about 350 bytes each', () => {
   const chunks = [...importBody(2000, 'acme')];
   const bytes = Buffer.concat(chunks);
   const { orgs } = JSON.parse(bytes.toString()).dataOrgs;
@@ -20,5 +20,5 @@ test('the body holds as many different valid users as were asked for, of about 3
   assert.equal(new Set(users.map((u: { user: { userName: string } }) => u.user.userName)).size, 2000);
   const average = bytes.length / 2000;
   assert.ok(average > 320 && average < 380, `${average}`);
-  assert.ok(chunks.length > 5 && Math.max(...chunks.map((c) => c.length)) < 100_000, 'it comes in pieces');
+  assert.ok(chunks.length > 5 && Math.max(...chunks.map((c) => c.length)) < 100_000, 'the body comes in chunks');
 });

@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { loopDelayOptions, readLag, workerDelay } from '../../bench/measure/loop-delays.ts';
 
-test('the API’s figures are read from its metrics, without the pause between two looks', () => {
+test('the API’s delay is read from its metrics, without the sampling interval', () => {
   const metrics = 'nodejs_eventloop_lag_max_seconds 0.0735\nnodejs_eventloop_lag_p99_seconds 0.0095\n';
   assert.deepEqual(readLag(metrics), { p99: 0, max: 63.5 });
-  assert.throws(() => readLag('nodejs_eventloop_lag_seconds 0.1'), /does not say/);
+  assert.throws(() => readLag('nodejs_eventloop_lag_seconds 0.1'), /does not report/);
 });
 
-/** Holds its loop for 100 ms soon after it is told something: a look is needed before and after. */
+/** Blocks its loop for 100 ms soon after it gets input: a sample is needed before and after. */
 const PROGRAM = `
   const hold = () => {
     for (const end = performance.now() + 100; performance.now() < end; );
@@ -22,7 +22,9 @@ const PROGRAM = `
   process.stdin.on('data', () => setTimeout(hold, 40));
   console.log('ready');`;
 
-test('a process says how late its loop was since the last time', { skip: process.platform === 'win32' }, async (t) => {
+test('a process reports the delay of its loop since the last reading', {
+  skip: process.platform === 'win32',
+}, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'muster-loop-'));
   const { settings, execArgv } = loopDelayOptions(dir);
   const child = spawn(process.execPath, [...execArgv, '-e', PROGRAM], {

@@ -6,7 +6,7 @@ import { postgresAddress, throughPort } from '../../bench/testbed/proxy.ts';
 import { delayLine } from '../../bench/testbed/proxy-line.ts';
 import { waitFor } from '../support/wait.ts';
 
-test('everything comes out in order, whole, and not before its time', async () => {
+test('all data comes out complete, in order, and not before its time', async () => {
   const line = delayLine(20);
   const start = performance.now();
   const first = once(line, 'readable').then(() => performance.now() - start);
@@ -17,7 +17,7 @@ test('everything comes out in order, whole, and not before its time', async () =
   assert.ok((await buffer(line)).equals(Buffer.concat(sent)));
 });
 
-test('what comes after a pause is late too, and the end comes last', async () => {
+test('data after a pause is delayed too, and the end comes last', async () => {
   const line = delayLine(5);
   const times: number[] = [];
   line.on('data', () => times.push(performance.now()));
@@ -31,7 +31,7 @@ test('what comes after a pause is late too, and the end comes last', async () =>
   assert.ok((times[1] as number) - start >= 4);
 });
 
-test('what is sent while something waits is late by as much, and by no more', async () => {
+test('data that is sent while other data waits gets the same delay, and no more', async () => {
   const line = delayLine(400);
   const order: string[] = [];
   line.on('data', (chunk: Buffer) => order.push(String(chunk)));
@@ -39,13 +39,13 @@ test('what is sent while something waits is late by as much, and by no more', as
   line.write('a');
   await new Promise((resume) => setTimeout(resume, 200));
   line.end('b');
-  // Timers of one process go off in the order of their times, however late: b is due 400 ms after this moment.
+  // Timers of one process fire in the order of their times, however late: b is due 400 ms after this moment.
   setTimeout(() => order.push('550 ms'), 550);
   await ended;
   assert.deepEqual(order, ['a', 'b']);
 });
 
-test('a reader that takes nothing makes the writer wait', async () => {
+test('a reader that reads nothing makes the writer wait', async () => {
   const line = delayLine(1);
   const chunk = Buffer.alloc(64 * 1024);
   let taken = 0;
@@ -58,14 +58,14 @@ test('a reader that takes nothing makes the writer wait', async () => {
   write();
   await waitFor(() => taken >= 10, { what: 'ten chunks' });
   const turn = () => new Promise((resume) => setTimeout(resume, 1));
-  for (let held = -1; held < taken; await turn()) held = taken;
+  for (let before = -1; before < taken; await turn()) before = taken;
   assert.ok(taken < 40, `${taken} chunks of 64 KiB`);
   line.resume();
   while (taken < 100) await new Promise((resume) => setImmediate(resume));
   line.destroy();
 });
 
-test('the stores are found by their sockets, and through a port without them', () => {
+test('stores are reached by their sockets, and through the proxy by port', () => {
   const url = 'postgres://muster:se%2Fcret@127.0.0.1:54321/muster?host=%2Ftmp%2Fa%20b%2Frun';
   assert.deepEqual(postgresAddress(url), { path: '/tmp/a b/run/.s.PGSQL.54321' });
   assert.equal(throughPort(url, 4000), 'postgres://muster:se%2Fcret@127.0.0.1:4000/muster');

@@ -8,7 +8,7 @@ function recorder() {
   return { log, thing };
 }
 
-test('what was started is ended in reverse order', async () => {
+test('everything that was started ends in reverse order', async () => {
   const { log, thing } = recorder();
   const scope = openScope();
   await scope.start(...thing('first'));
@@ -17,7 +17,7 @@ test('what was started is ended in reverse order', async () => {
   assert.deepEqual(log, ['second', 'first']);
 });
 
-test('an inner scope ends with its work, also when that fails', async () => {
+test('an inner scope ends with its work, even if that fails', async () => {
   const { log, thing } = recorder();
   const scope = openScope();
   const failing = scope.within(async (inner) => {
@@ -30,7 +30,7 @@ test('an inner scope ends with its work, also when that fails', async () => {
   assert.deepEqual(log, ['inner']);
 });
 
-test('what is still starting when the scope is closed is ended too, and nothing starts after', async () => {
+test('things that are still starting when the scope closes end too, and nothing starts afterwards', async () => {
   const { log } = recorder();
   const scope = openScope();
   const begun = Promise.withResolvers<void>();
@@ -54,7 +54,7 @@ test('what is still starting when the scope is closed is ended too, and nothing 
   assert.deepEqual(log, ['slow']);
 });
 
-test('a fault while ending something does not keep the rest', async () => {
+test('an error while ending one thing does not stop the others from ending', async () => {
   const { log, thing } = recorder();
   const scope = openScope();
   await scope.start(...thing('first'));

@@ -1,4 +1,6 @@
-/** `npm run bench -- --only servers`, with few users; skipped by name where the machine has no PostgreSQL of its own. */
+/**
+ * `npm run bench -- --only servers` with few users; skipped where the machine has no PostgreSQL of its distribution.
+ */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -25,19 +27,19 @@ async function bench(t: TestContext, env: Record<string, string> = {}) {
 
 test('servers compares a PostgreSQL with default settings with the embedded one', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
-  if (!(await distributionPrograms())) return t.skip('this machine has no PostgreSQL of its distribution');
+  if (!(await distributionPrograms())) return t.skip('the PostgreSQL of the distribution is not on this machine');
   const line = await bench(t);
   assert.equal(line.name, 'servers');
   assert.equal(line.users, 40);
   assert.ok(line.pairs.every((pair: Record<string, { perSecond: number }>) => (pair.embedded?.perSecond ?? 0) > 0));
-  // The server's own defaults, which ours differ from.
+  // The server's own defaults, which differ from those of the embedded one.
   assert.deepEqual(
     [line.settings.jit, line.settings.shared_buffers, line.settings.max_wal_size],
     ['on', '128MB', '1GB'],
   );
 });
 
-test('servers is skipped by name without Redis', async (t) => {
+test('servers is reported as skipped without Redis', async (t) => {
   const line = await bench(t, { PATH: '/nowhere' });
   assert.deepEqual([line.name, line.skipped], ['servers', 'redis-server is not on this machine']);
 });

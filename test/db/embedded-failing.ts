@@ -1,4 +1,4 @@
-/** A process whose embedded database does not start, and that has nothing else to do. */
+/** A process whose embedded database does not start, and which does nothing else. */
 import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
 
 const settings = { fsync: 'off', no_such_setting: '1' };

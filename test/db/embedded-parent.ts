@@ -1,4 +1,4 @@
-/** A process that starts the embedded database of a folder and then only lives, for tests that kill it. */
+/** A process that starts the embedded database of a folder and then stays idle, for tests that kill it. */
 import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
 
 process.on('SIGINT', () => process.send?.('got SIGINT'));

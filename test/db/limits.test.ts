@@ -1,4 +1,4 @@
-/** Statements, locks and connections that take too long: each ends in time, and no broken connection is used again. */
+/** Statements, locks and connections that take too long end in time, and no broken connection is used again. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { allowLong } from '../../src/db/limits.ts';
@@ -10,7 +10,7 @@ import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { type SilentProxy, startSilentProxy } from '../support/stores/silent-proxy.ts';
 
 const MS = 1500;
-/** What never comes takes longer than any limit. */
+/** A wait without end takes longer than any limit. */
 const BOUNDED = { timeout: 60_000 };
 
 describe('a pool with limits', () => {
@@ -32,12 +32,12 @@ describe('a pool with limits', () => {
 
   const pid = async () => (await pool.query('select pg_backend_pid() as pid')).rows[0].pid;
 
-  it('ends a statement at the server, and uses the connection again', BOUNDED, async () => {
+  it('ends a slow statement at the server, and reuses the connection', BOUNDED, async () => {
     const before = await pid();
     const fault = await pool.query('select pg_sleep(60)').catch((e) => e);
     assert.equal(sqlState(fault), '57014');
     assertPassing(fault);
-    // pg-pool takes no connection back from a failed query.
+    // pg-pool does not take a connection back after a failed query.
     const client = await pool.connect();
     const { pid: own } = (await client.query('select pg_backend_pid() as pid')).rows[0];
     await assert.rejects(client.query('select pg_sleep(60)'), { code: '57014' });
@@ -55,7 +55,7 @@ describe('a pool with limits', () => {
     });
   });
 
-  it('ends a transaction that stands idle before others give up its locks', BOUNDED, async () => {
+  it('ends an idle transaction before others give up waiting for its locks', BOUNDED, async () => {
     const idle = await pool.connect();
     const ended = new Promise((resolve) => idle.once('end', resolve));
     await idle.query('begin');
@@ -67,7 +67,7 @@ describe('a pool with limits', () => {
     idle.release();
   });
 
-  it('gives up a server that is silent, and never uses that connection again', BOUNDED, async () => {
+  it('gives up on a silent server, and never reuses that connection', BOUNDED, async () => {
     const before = await pid();
     proxy.silence();
     const fault = await pool.query('select 1').catch((e) => e);
@@ -78,7 +78,7 @@ describe('a pool with limits', () => {
     assert.notEqual(await pid(), before);
   });
 
-  it('gives up a transaction as a whole: its rollback waits for nothing', BOUNDED, async () => {
+  it('gives up a whole transaction: its rollback does not wait either', BOUNDED, async () => {
     let rollback: Promise<unknown> | undefined;
     const work = transaction(pool, async (client) => {
       const query = client.query.bind(client) as (text: string) => Promise<unknown>;
@@ -95,17 +95,17 @@ describe('a pool with limits', () => {
     assert.equal(pool.totalCount, 0);
   });
 
-  it('gives up a connection that is taken and never answered', BOUNDED, async () => {
+  it('gives up on a connection that is accepted but never answered', BOUNDED, async () => {
     proxy.silence();
     const client = new TimedClient({ connectionString: proxy.url, statementMs: MS });
     client.on('error', () => {});
     assertPassing(await client.connect().catch((e) => e));
   });
 
-  it('lets a transaction take longer where that is allowed, and no later one', BOUNDED, async () => {
+  it('allows one transaction to take longer, but no later one', BOUNDED, async () => {
     const own = await transaction(pool, async (client) => {
       await allowLong(client);
-      // Longer than the client waits as a rule.
+      // Longer than the client usually waits.
       const { rows } = await client.query('select pg_backend_pid() as pid, pg_sleep(2.5)');
       return rows[0].pid;
     });
@@ -118,12 +118,12 @@ describe('a pool with limits', () => {
   });
 });
 
-it('tells SQLSTATE from the codes of a socket', () => {
+it('distinguishes SQLSTATE from socket error codes', () => {
   for (const code of ['EPIPE', 'ECONNRESET', 'ETIMEDOUT', 'EBUSY']) assert.equal(faultKind({ code }), 'retry', code);
   for (const code of ['23505', 'MU001', 'XX000', '0A000']) assert.equal(sqlState({ code }), code);
 });
 
-it('tells what passes by itself from what is wrong with rows, or with the program', () => {
+it('distinguishes transient errors from errors in the data and in the program', () => {
   const kinds = (faults: unknown[]) => [...new Set(faults.map(faultKind))];
   const codes = (...list: string[]) => list.map((code) => ({ code }));
   const hung = new Error('Connection terminated unexpectedly');
@@ -135,7 +135,7 @@ it('tells what passes by itself from what is wrong with rows, or with the progra
   assert.deepEqual(kinds([{ code: 'ENOENT', syscall: 'open' }, new AggregateError([])]), ['other']);
 });
 
-/** Tried again by who can, else answered 503. */
+/** Transient: retried where possible, otherwise answered with 503. */
 function assertPassing(fault: unknown): void {
   assert.equal(faultKind(fault), 'retry', String(fault));
   assert.ok(isUnavailable(fault), String(fault));

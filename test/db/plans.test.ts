@@ -1,4 +1,4 @@
-/** The statements that run often read a number of rows that depends on what they do, not on how large the tables are. */
+/** Frequent statements read a number of rows that depends on their work, not on the size of the tables. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { searchUsers } from '../../src/users/search.ts';
@@ -7,18 +7,21 @@ import { hotSteps, type Size, type Step } from '../support/stores/hot-steps.ts';
 import { rowsRead } from '../support/stores/rows-read.ts';
 
 const GROWN = 4000;
-/** Rows and index entries of one table, for a batch of some users; whoever reads a table as a whole reads GROWN at least. */
+/**
+ * Limit of rows and index entries of one table, for a batch of some users; a scan of a whole table reads at least
+ * GROWN.
+ */
 const MOST_READ = 1500;
-/** PostgreSQL keeps a plan from the sixth execution on. */
+/** PostgreSQL may keep a plan from the sixth execution on. */
 const TIMES = 6;
 
-/** While tables are small, and when they have grown: a batch is a small part of its import. */
+/** Users of the import while tables are small, and when they have grown: a batch is a small part of its import. */
 const FEW: Size = { users: 1, importUsers: 1 };
 const MANY: Size = { users: 20, importUsers: GROWN };
 
 const NAMES = Object.keys(hotSteps({ pools: {} } as Grown, FEW));
 
-for (const analyzed of ['after they were analyzed', 'and never were analyzed']) {
+for (const analyzed of ['after being analyzed', 'and were never analyzed']) {
   describe(`in tables that grew ${analyzed}`, () => {
     let grown: Grown;
     let steps: Record<string, Step>;
@@ -39,7 +42,7 @@ for (const analyzed of ['after they were analyzed', 'and never were analyzed']) 
     after(() => grown.close());
 
     for (const name of NAMES) {
-      it(`${name} reads what it works on`, async () => {
+      it(`${name} reads only the rows that it works on`, async () => {
         const { pool, plant, run } = steps[name] as Step;
         const importId = (await plant?.()) ?? '';
         const read = await rowsRead(grown.pools[pool], grown.pools.observer, () => run(importId));
@@ -48,7 +51,7 @@ for (const analyzed of ['after they were analyzed', 'and never were analyzed']) 
       });
     }
 
-    it('a search counts all users by reading each once', async () => {
+    it('a search reads each user once to count all of them', async () => {
       const { api, observer } = grown.pools;
       let total = 0;
       const read = await rowsRead(api, observer, async () => {

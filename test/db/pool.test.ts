@@ -17,10 +17,10 @@ describe('a pool', () => {
     await db.drop();
   });
 
-  it('lets a connection break in the middle of a transaction: the work fails, the process does not', {
+  it('survives a connection that breaks during a transaction: the work fails, the process does not', {
     timeout: 10_000,
   }, async () => {
-    // An error of the connection that nobody listens to would be an uncaught exception, and fail this test.
+    // Without a listener, the connection's error would be an uncaught exception and fail this test.
     const broken = transaction(pool, async (client) => {
       const gone = new Promise((resolve) => client.once('end', resolve));
       await db.pool.query(

@@ -6,7 +6,7 @@ const shuttingDown = () => Object.assign(new Error('terminating connection'), { 
 const broken = () => Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
 const badValue = () => Object.assign(new Error('invalid input'), { code: '22P02' });
 
-/** Fails with each of the faults, then succeeds. */
+/** Fails with each of the errors, then succeeds. */
 function failing(faults: Error[]) {
   const left = [...faults];
   let calls = 0;
@@ -22,19 +22,19 @@ function failing(faults: Error[]) {
 }
 
 describe('waiting for a database', () => {
-  it('tries again until it is back', async () => {
+  it('retries until the database is back', async () => {
     const { work, calls } = failing([shuttingDown(), broken()]);
     assert.equal(await retryWhileUnavailable(work, { ms: 10_000 }), 'done');
     assert.equal(calls(), 3);
   });
 
-  it('does not try again what would fail again', async () => {
+  it('does not retry work that would fail again', async () => {
     const { work, calls } = failing([badValue()]);
     await assert.rejects(retryWhileUnavailable(work, { ms: 10_000 }), /invalid input/);
     assert.equal(calls(), 1);
   });
 
-  it('ends when its patience does, with the last fault', async () => {
+  it('gives up after its time limit, with the last error', async () => {
     const { work, calls } = failing([broken(), shuttingDown(), shuttingDown(), shuttingDown()]);
     await assert.rejects(retryWhileUnavailable(work, { ms: 20 }), /terminating/);
     assert.equal(calls(), 2);

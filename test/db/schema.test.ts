@@ -6,7 +6,7 @@ import { migrate } from '../../src/db/migrate.ts';
 import { describeStatements } from '../../src/imports/run/describe-statements.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 
-test('schema.sql is what the migrations make', async () => {
+test('schema.sql is the result of the migrations', async () => {
   const { pool } = await testDatabase();
   const written = await readFile(new URL('../../src/db/schema.sql', import.meta.url), 'utf8');
   assert.equal(written, await describeSchema(pool), 'run `npm run schema` and commit its result');
@@ -24,7 +24,7 @@ test('migrating twice, and twice at once, changes nothing', async () => {
   assert.equal(await describeSchema(pool), before);
 });
 
-test('a database that is newer than the program is refused', async () => {
+test('a database that is newer than the program is rejected', async () => {
   const { pool } = await testDatabase();
   await pool.query('insert into migrations (id) values (9999)');
   await assert.rejects(migrate(pool), /has migration 9999.*start the newer program/);

@@ -1,4 +1,4 @@
-/** The settings of our sessions hold on a server that has others, and beside those that DATABASE_URL brings along. */
+/** Muster's session settings apply on a server with other settings, and together with those in DATABASE_URL. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -34,7 +34,7 @@ describe('a session', () => {
   };
   const writer = (url: string) => openPool(url, { settings: WRITER_SESSION });
 
-  it('compiles no statement, though the database says that all are', async () => {
+  it('has JIT compilation off, though the database turns it on', async () => {
     assert.equal(await shown('jit'), 'off');
     assert.equal(await shown('jit', writer(db.url)), 'off');
   });
@@ -44,19 +44,19 @@ describe('a session', () => {
     assert.equal(await shown('plan_cache_mode', writer(db.url)), 'force_generic_plan');
   });
 
-  it('keeps its settings beside the options of DATABASE_URL', async () => {
+  it('keeps its settings in addition to the options of DATABASE_URL', async () => {
     const url = withOptions('-c statement_timeout=123s');
     assert.equal(await shown('statement_timeout', writer(url)), '123s');
     assert.equal(await shown('enable_nestloop', writer(url)), 'off');
     assert.equal(await shown('jit', writer(url)), 'off');
   });
 
-  it('leaves to the operator what DATABASE_URL says', async () => {
+  it('lets DATABASE_URL override its settings', async () => {
     assert.equal(await shown('jit', openPool(withOptions('-c jit=on'))), 'on');
     assert.equal(await shown('enable_nestloop', writer(withOptions('-c enable_nestloop=on'))), 'on');
   });
 
-  it("of the queue finds BullMQ's tables, whatever search_path DATABASE_URL says", async () => {
+  it("of the queue finds BullMQ's tables, whatever search_path DATABASE_URL sets", async () => {
     const queue = chooseBackend({ DATABASE_URL: withOptions('-c search_path=public') });
     const pool = queue.producer() as ReturnType<typeof openPool>;
     try {
@@ -71,7 +71,7 @@ describe('a session', () => {
 });
 
 describe('the first message of a connection', () => {
-  /** As PgBouncer takes them without being told to ignore others. */
+  /** The parameters that PgBouncer accepts unless it is configured to ignore others. */
   const TAKEN = ['user', 'database', 'application_name', 'client_encoding'];
 
   async function startupParameters(options: PoolOptions): Promise<string[]> {
@@ -86,12 +86,12 @@ describe('the first message of a connection', () => {
     await refused;
     await pool.end();
     server.close();
-    // Length and version, then names and values, each with a zero behind it.
+    // Length and version, then names and values, each terminated by a zero.
     const words = message.subarray(8).toString().split('\0');
     return words.filter((word, n) => n % 2 === 0 && word !== '');
   }
 
-  it('holds nothing that a connection pooler refuses', async () => {
+  it('contains no parameter that a connection pooler rejects', async () => {
     for (const settings of [undefined, WRITER_SESSION, { search_path: 'bullmq' }]) {
       const unknown = (await startupParameters({ settings })).filter((name) => !TAKEN.includes(name));
       assert.deepEqual(unknown, []);

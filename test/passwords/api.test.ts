@@ -1,4 +1,4 @@
-/** Imported hashes from the API's side: refused with words, taken as they are, and good for a login. */
+/** Imported hashes in the API: rejected with a message, stored unchanged, and valid for a login. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { hashProblem } from '../../src/passwords/registry.ts';
@@ -28,7 +28,7 @@ const create = (username: string, hash: string) =>
     hashedPassword: { hash },
   });
 
-test('an import of one user names the field, the scheme and what is wrong with it', async () => {
+test('the error of a single import names the field, the scheme and the problem', async () => {
   for (const value of REFUSED) {
     const answer = await importOne(value);
     assert.deepEqual([answer.status, badFieldsOf(answer)], [400, ['hashedPassword.value']], value);
@@ -37,7 +37,7 @@ test('an import of one user names the field, the scheme and what is wrong with i
   }
 });
 
-test('so does the creation of a user', async () => {
+test('so does the error of creating a user', async () => {
   for (const hash of REFUSED) {
     const answer = await create('refused', hash);
     assert.deepEqual([answer.status, badFieldsOf(answer)], [400, ['hashedPassword.hash']], hash);
@@ -45,7 +45,7 @@ test('so does the creation of a user', async () => {
   }
 });
 
-test('what stands at a bound is taken and stored as it is', async () => {
+test('hashes at a bound are accepted and stored unchanged', async () => {
   for (const [n, hash] of TAKEN.entries()) assert.equal((await create(`bound${n}`, hash)).status, 200, hash);
   const { rows } = await api.deps.pool.query(
     `select password_hash from users where user_name like 'bound%' order by substring(user_name, 6)::int`,
@@ -56,8 +56,8 @@ test('what stands at a bound is taken and stored as it is', async () => {
   );
 });
 
-test('a hash of each scheme logs its user in, and becomes one of today’s by that', async () => {
-  // All at once, as a wrong password has to wait.
+test('a user with a hash of any scheme can log in, which replaces it by a current hash', async () => {
+  // All at once, because a wrong password has to wait.
   const all = oneOfEach().map(async ({ scheme, encoded, password }, n) => {
     const { status, body } = await create(`scheme${n}`, encoded);
     assert.equal(status, 200, scheme);

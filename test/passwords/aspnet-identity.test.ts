@@ -1,4 +1,4 @@
-/** ASP.NET Identity: which base64 is taken for it, and what is refused, with the very words. */
+/** ASP.NET Identity: which base64 is recognized, and what is rejected, with the exact messages. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hashProblem, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
@@ -25,7 +25,7 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
   [v3({ salt: 0 }, 48), 'the salt is shorter than 16 bytes'],
   [v3({ salt: 2 ** 32 - 1 }, 48), 'it is cut off: the subkey is shorter than 16 bytes'],
   [v3({}, 31), 'it is cut off: the subkey is shorter than 16 bytes'],
-  // "Too short", of ASP.NET's own tests.
+  // "Too short" in ASP.NET's own tests.
   ['AQAAAAIAAAAyAAAAEOMwvh3+FZxqkdMBz2ekgGhwQ4A=', 'it is cut off: the subkey is shorter than 16 bytes'],
   ['AQAAAAEAACcQ', 'it is cut off'],
   ['AQAAAA', 'it is cut off'],
@@ -35,17 +35,17 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
 ];
 
 for (const [encoded, problem] of REFUSED) {
-  test(`refuses ${encoded.slice(0, 40)}: ${problem}`, () => {
+  test(`rejects ${encoded.slice(0, 40)}: ${problem}`, () => {
     assert.equal(hashProblem(encoded), `aspnet-identity-v3: ${problem}`);
     assert.equal(verifyHash(encoded, 'my password'), false);
   });
 }
 
-test('what is not 49 bytes with a zero first is not of version 2', () => {
+test('only 49 bytes that begin with zero are version 2', () => {
   const good = 'AAABAgMEBQYHCAkKCwwNDg+ukCEMDf0yyQ29NYubggHIVY0sdEUfdyeM+E1LtH1uJg==';
   assert.equal(schemeOf(good), 'aspnet-identity-v2');
   const others = [
-    // "Too short" and "extra data at end", of ASP.NET's own tests.
+    // "Too short" and "extra data at end" in ASP.NET's own tests.
     'AAABAgMEBQYHCAkKCwwNDg+ukCEMDf0yyQ29NYubggE=',
     'AAABAgMEBQYHCAkKCwwNDg+ukCEMDf0yyQ29NYubggHIVY0sdEUfdyeM+E1LtH1uJgAAAAAAAAAAAAA=',
     good.replace('A', 'B'),
@@ -59,7 +59,7 @@ test('what is not 49 bytes with a zero first is not of version 2', () => {
   }
 });
 
-test('a wrong bit anywhere is a wrong password', () => {
+test('a wrong bit anywhere makes the password wrong', () => {
   const right = 'AQAAAAEAACcQAAAAEAABAgMEBQYHCAkKCwwNDg+yWU7rLgUwPZb1Itsmra7cbxw2EFpwpVFIEtP+JIuUEw==';
   assert.equal(verifyHash(right, 'my password'), true);
   for (const at of [13, 28, 29, 60]) {
@@ -67,7 +67,7 @@ test('a wrong bit anywhere is a wrong password', () => {
     bytes[at] = (bytes[at] as number) ^ 1;
     assert.equal(verifyHash(bytes.toString('base64'), 'my password'), false, `byte ${at}`);
   }
-  // Behind the subkey: "extra data at end", of ASP.NET's own tests, is another subkey.
+  // After the subkey: "extra data at end" in ASP.NET's own tests is another subkey.
   const longer = 'AQAAAAIAAAAyAAAAEOMwvh3+FZxqkdMBz2ekgGhwQ4B6pZWND6zgESBuWiHwAAAAAAAAAAAA';
   assert.equal(hashProblem(longer), undefined);
   assert.equal(verifyHash(longer, 'my password'), false);

@@ -1,10 +1,10 @@
-/** Every bound of contract section 5, from both sides: taken at the bound, refused beyond it with the scheme and the number. */
+/** Every bound of contract section 5: accepted at the bound, rejected beyond it with the scheme and the number. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hashProblem, SCHEMES, schemeOf } from '../../src/passwords/registry.ts';
 import { BOUNDS, fbscrypt, scrypt } from './bounds.ts';
 
-/** Memory is a product and has a message of its own. */
+/** Memory is a product and has its own message. */
 const SCRYPT_MEMORY: Array<[cost: string, problem?: string]> = [
   ['ln=18,r=8,p=1'],
   ['ln=18,r=9,p=1', 'memory 128·N·r of 288 MiB is out of bounds (256 MiB)'],
@@ -47,14 +47,14 @@ describe('a hash', () => {
     assert.equal(hashProblem(''), 'the hash is empty');
   });
 
-  it('of $fbscrypt$ has up to 400, which its two keys need', () => {
+  it('of $fbscrypt$ has up to 400, because it includes the signer key', () => {
     const long = (signerKey: number, separator: number) => fbscrypt('n=14,r=8,p=1', signerKey, separator);
     assert.equal(long(117, 27).length, 400);
     assert.equal(hashProblem(long(117, 27)), undefined);
     assert.equal(hashProblem(long(117, 28)), 'fbscrypt: the hash is longer than 400 characters');
   });
 
-  it('of scrypt in another form takes no more memory', () => {
+  it('of scrypt in another form has the same limit of memory', () => {
     const problem = 'memory 128·N·r of 512 MiB is out of bounds (256 MiB)';
     const digest = 'ab'.repeat(64);
     assert.equal(hashProblem(fbscrypt('n=18,r=8,p=16')), undefined);
@@ -65,7 +65,7 @@ describe('a hash', () => {
     assert.equal(hashProblem(`scrypt:262144:16:1$salt$${digest}`), `werkzeug scrypt: ${problem}`);
   });
 
-  it('of every scheme with a cost is among these', () => {
+  it('of every scheme with a cost is tested here', () => {
     const bound = new Set(BOUNDS.map((b) => b.scheme));
     const free = SCHEMES.map((s) => s.name).filter((name) => !bound.has(name));
     assert.deepEqual(new Set(free), new Set(WITHOUT_COST));

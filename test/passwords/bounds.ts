@@ -1,4 +1,4 @@
-/** Every bound of contract section 5 that is one number, with hashes that stand at it and beyond it. */
+/** Every bound of contract section 5 that is a single number, with hashes at it and beyond it. */
 const SALT = 'c2FsdHNhbHRzYWx0';
 const B32 = 'A'.repeat(43);
 const dots = (length: number) => '.'.repeat(length);
@@ -26,7 +26,7 @@ const DIGEST_BYTES = { md5: 16, sha1: 20, sha224: 28, sha256: 32, sha384: 48, sh
 
 export interface Bound {
   scheme: string;
-  /** As the message names it. */
+  /** Its name in messages. */
   what: string;
   make: (n: number) => string;
   lowest: number;

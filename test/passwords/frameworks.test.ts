@@ -1,4 +1,6 @@
-/** Hashes of Firebase, Django, werkzeug and WordPress: what is refused, in which words, and what each of them sees. */
+/**
+ * Hashes of Firebase, Django, werkzeug and WordPress: what is rejected, with which message, and what each one ignores.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { isCurrent } from '../../src/passwords/current.ts';
@@ -90,13 +92,13 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
 ];
 
 for (const [encoded, problem] of REFUSED) {
-  test(`refuses ${JSON.stringify(encoded.slice(0, 40))}: ${problem}`, () => {
+  test(`rejects ${JSON.stringify(encoded.slice(0, 40))}: ${problem}`, () => {
     assert.equal(hashProblem(encoded), problem);
     assert.equal(verifyHash(encoded, 'password'), false);
   });
 }
 
-test('what is taken in a shorter form', () => {
+test('shorter forms are accepted', () => {
   for (const encoded of [
     firebase(`v=1,n=14,r=8,p=1,sk=${HASH}`),
     firebase(`v=1,n=14,r=8,p=1,ss=,sk=${HASH.replaceAll('=', '')}`, `$$${HASH.replaceAll('=', '')}`),
@@ -107,7 +109,7 @@ test('what is taken in a shorter form', () => {
   }
 });
 
-test('counts name what is known by its scheme, what is not by its identifier', () => {
+test('statistics name known hashes by scheme, unknown ones by identifier', () => {
   assert.equal(schemeSeen(`pbkdf2_sha256$1$salt$${B64(32)}`), 'django pbkdf2_sha256');
   assert.equal(schemeSeen('$argon2d$v=19$x'), '$argon2d$');
   assert.equal(schemeSeen('{FOO}x'), '{FOO}');
@@ -115,7 +117,7 @@ test('counts name what is known by its scheme, what is not by its identifier', (
   assert.equal(schemeSeen('sha1:abc'), 'unknown');
 });
 
-test('a login keeps the hash when it did not look at all of the password', () => {
+test('a login keeps a hash that ignores part of the password', () => {
   const of = (scheme: string, password: string) =>
     KNOWN_ANSWERS.find((answer) => answer.scheme === scheme && answer.password === password) ?? assert.fail();
   const long = '0123456789'.repeat(8);
@@ -133,7 +135,7 @@ test('a login keeps the hash when it did not look at all of the password', () =>
   }
 });
 
-test('WordPress cuts blanks off and nothing else', () => {
+test('WordPress trims blanks and nothing else', () => {
   const { encoded } =
     KNOWN_ANSWERS.find((answer) => answer.encoded.startsWith('$wp$2y$04$M') && answer.password.startsWith(' ')) ??
     assert.fail();

@@ -1,4 +1,4 @@
-/** The threads: what they answer, how long they take, when they come and go. */
+/** The hashing threads: their results, their duration, and when they start and end. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,8 +19,8 @@ async function withHasher(options: Partial<HasherOptions>, use: (hasher: Hasher)
 }
 
 /**
- * Milliseconds of each in its fastest turn, the one that was disturbed least; they take turns until `enough` of it, or for
- * the hundredth time.
+ * Milliseconds of each work in its fastest, least disturbed run. They alternate until `enough` of the times, or a
+ * hundred times.
  */
 async function fastest(
   runs: Array<() => Promise<unknown>>,
@@ -48,7 +48,7 @@ test('new hashes are bcrypt of cost 10, each with its own salt', () =>
     assert.deepEqual(await hasher.verify(a, 'Secret'), { ok: false, rehash: false });
   }));
 
-test('a password of more than 72 bytes is hashed whole, with argon2id', () =>
+test('a password of more than 72 bytes is hashed completely, with argon2id', () =>
   withHasher({}, async (hasher) => {
     assert.match(await hasher.hash('x'.repeat(72)), /^\$2b\$04\$/);
     assert.match(await hasher.hash('é'.repeat(36)), /^\$2b\$04\$/);
@@ -59,7 +59,7 @@ test('a password of more than 72 bytes is hashed whole, with argon2id', () =>
     assert.deepEqual(await hasher.verify(hash, `${long}x`), { ok: false, rehash: false });
   }));
 
-test('asks for a new hash when scheme or cost is not what it would make', () =>
+test('requests a rehash if scheme or cost is outdated', () =>
   withHasher({ bcryptCost: 5 }, async (hasher) => {
     const old = openHasher({ threads: 1, bcryptCost: 4 });
     const [cost4, cost5] = await Promise.all([old.hash('p'), hasher.hash('p')]);
@@ -68,13 +68,13 @@ test('asks for a new hash when scheme or cost is not what it would make', () =>
     assert.deepEqual(await hasher.verify(cost5.replace('$2b$', '$2y$'), 'p'), { ok: true, rehash: false });
   }));
 
-test('keeps bcrypt of a password longer than it sees: the unseen end may be mistyped', () =>
+test('keeps bcrypt of a password of more than 72 bytes: the ignored end may be mistyped', () =>
   withHasher({ bcryptCost: 5 }, async (hasher) => {
     const hash = await hasher.hash('x'.repeat(72));
     assert.deepEqual(await hasher.verify(hash, `${'x'.repeat(72)}typo`), { ok: true, rehash: false });
   }));
 
-test('verifies every scheme in its threads and asks for a new hash of it', () =>
+test('verifies every scheme in its threads and requests a rehash', () =>
   withHasher({ bcryptCost: 6 }, async (hasher) => {
     const verified = oneOfEach().map(async ({ encoded, password, scheme }) => {
       assert.deepEqual(await hasher.verify(encoded, password), { ok: true, rehash: true }, scheme);
@@ -83,12 +83,12 @@ test('verifies every scheme in its threads and asks for a new hash of it', () =>
     await Promise.all(verified);
   }));
 
-test('a hash that is no hash verifies as a wrong password', () =>
+test('an invalid hash verifies as a wrong password', () =>
   withHasher({}, async (hasher) => {
     assert.deepEqual(await hasher.verify('$9$what$ever', 'p'), { ok: false, rehash: false });
   }));
 
-test('no user and a wrong password take the same time, also with a cheap imported hash', () =>
+test('an unknown user and a wrong password take the same time, even with a cheap imported hash', () =>
   withHasher({ bcryptCost: 10 }, async (hasher) => {
     const hash = await hasher.hash('right');
     const isAlike = (time: number, nothing: number) => time > 0.6 * nothing && time < 1.7 * nothing;
@@ -108,12 +108,12 @@ test('the event loop stays free while the threads hash', () =>
     await hasher.verifyNothing('warm');
     const before = performance.eventLoopUtilization();
     await Promise.all(Array.from({ length: 10 }, (_, i) => hasher.hash(`password ${i}`)));
-    // On the event loop, each of the ten would hold it for the 70 ms and more that it takes.
+    // On the event loop, each of the ten would block it for 70 ms or more.
     const { utilization } = performance.eventLoopUtilization(before);
     assert.ok(utilization < 0.5, `the loop was busy for ${utilization} of the time`);
   }));
 
-test('there are no threads before the first task nor after idle time', async () => {
+test('there are no threads before the first task or after idle time', async () => {
   const workers: Worker[] = [];
   const noteWorker = (worker: Worker) => workers.push(worker);
   process.on('worker', noteWorker);
@@ -131,7 +131,7 @@ test('there are no threads before the first task nor after idle time', async () 
   }
 });
 
-test('close waits for what was asked for, and refuses the rest', async () => {
+test('close waits for submitted tasks, and rejects later ones', async () => {
   const hasher = openHasher({ threads: 1, bcryptCost: 4 });
   const asked = ['a', 'b', 'c', 'd'].map((plain) => hasher.hash(plain));
   await Promise.all([hasher.close(), hasher.close()]);
@@ -140,7 +140,7 @@ test('close waits for what was asked for, and refuses the rest', async () => {
   await assert.rejects(hasher.verifyNothing('late'), /The password hasher is closed\./);
 });
 
-test('its threads keep no process alive and print nothing', async () => {
+test('its threads do not keep the process alive and print nothing', async () => {
   const script = new URL('./hash-once.ts', import.meta.url).pathname;
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [script], { timeout: 60_000 });
   assert.match(stdout, /^\$2b\$04\$[./A-Za-z0-9]{53}\n$/);

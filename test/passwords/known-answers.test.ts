@@ -1,4 +1,4 @@
-/** Every scheme against hashes that other programs made. */
+/** Verifies hashes of every scheme that other programs made. */
 import assert from 'node:assert/strict';
 import { argon2Sync } from 'node:crypto';
 import test from 'node:test';
@@ -19,14 +19,14 @@ for (const [n, { scheme, origin, password, encoded }] of KNOWN_ANSWERS.entries()
   });
 }
 
-test('bcrypt sees the first 72 bytes of a password and no more', () => {
+test('bcrypt ignores a password beyond its first 72 bytes', () => {
   const { encoded, password } = KNOWN_ANSWERS.find((answer) => answer.password.length === 80) ?? assert.fail();
   assert.equal(verifyHash(encoded, password.slice(0, 72)), true);
   assert.equal(verifyHash(encoded, `${password.slice(0, 72)}other`), true);
   assert.equal(verifyHash(encoded, password.slice(0, 71)), false);
 });
 
-test('bcrypt verifies a hash whose salt has its unused bits set', () => {
+test('bcrypt verifies a hash whose salt has unused bits set', () => {
   const { encoded, password } = KNOWN_ANSWERS.find((answer) => answer.encoded.includes('stuuw3')) ?? assert.fail();
   const odd = encoded.replace('stuuw3', 'stuvw3');
   assert.equal(hashProblem(odd), undefined);
@@ -39,7 +39,7 @@ for (const [variant, tag] of [
   ['argon2i', 'c814d9d1dc7f37aa13f0d77f2494bda1c8de6b016dd388d29952a4c4672b6ce8'],
   ['argon2id', '0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659'],
 ] as const) {
-  test(`${variant} of the runtime gives the answer of RFC 9106 section 5`, () => {
+  test(`the runtime's ${variant} gives the result in RFC 9106 section 5`, () => {
     const made = argon2Sync(variant, {
       message: Buffer.alloc(32, 1),
       nonce: Buffer.alloc(16, 2),

@@ -19,7 +19,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = readFileSync(
     return { scheme, origin, password: JSON.parse(password), encoded };
   });
 
-/** One known answer of each scheme, none of the empty password, with which nobody can log in. */
+/** One known answer of each scheme, without the empty password, which cannot be used to log in. */
 export function oneOfEach(): KnownAnswer[] {
   const answers = KNOWN_ANSWERS.filter((answer) => answer.password !== '');
   return [...new Map(answers.map((answer) => [answer.scheme, answer])).values()];

@@ -1,4 +1,4 @@
-/** LDAP's schemes: what is refused, with the very words; names in any case; what a wrapped hash keeps of its scheme. */
+/** LDAP's schemes: what is rejected, with the exact messages; names in any case; how the inner scheme applies. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hashProblem, identifierOf, schemeOf, seesAll, verifyHash } from '../../src/passwords/registry.ts';
@@ -9,7 +9,7 @@ const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64');
 const REFUSED: Array<[encoded: string, problem: string]> = [
   ['{SHA}', '{SHA}: the hash is not 20 bytes'],
   [`{SHA}${base64(21)}`, '{SHA}: the hash is not 20 bytes'],
-  // Hexadecimal digits, as some other programs have them behind this name.
+  // Hexadecimal digits, which some other programs write after this name.
   ['{SHA}47b56994cbc2b6d10aa1be30f70165adb305a41a', '{SHA}: the hash is not 20 bytes'],
   [`{md5}${base64(16)}=`, '{MD5}: the hash is not base64'],
   [`{SHA512}${base64(63)}`, '{SHA512}: the hash is not 64 bytes'],
@@ -19,7 +19,7 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
   [`{SSHA} ${base64(28)}`, '{SSHA}: the hash is not base64'],
   [`{ssha512}${base64(64)}`, '{SSHA512}: the salt is missing'],
   ['{SSHA}x1y2z3', '{SSHA}: the hash is shorter than 20 bytes'],
-  // AIX has forms of its own under these names.
+  // AIX uses its own forms under these names.
   ['{smd5}s8/xSJ/v$uGam4GB8hOjTLQqvBfxJ2/', '{SMD5}: the hash is not base64'],
   [`{SSHA256}${base64(200)}`, '{SSHA256}: the hash is longer than 200 characters'],
 
@@ -53,13 +53,13 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
 ];
 
 for (const [encoded, problem] of REFUSED) {
-  test(`refuses ${JSON.stringify(encoded.slice(0, 40))}: ${problem}`, () => {
+  test(`rejects ${JSON.stringify(encoded.slice(0, 40))}: ${problem}`, () => {
     assert.equal(hashProblem(encoded), problem);
     assert.equal(verifyHash(encoded, 'password'), false);
   });
 }
 
-test('the name may stand in any case, and is told in capitals', () => {
+test('the name may be in any case, and messages write it in capitals', () => {
   for (const name of ['{SSHA}', '{ssha}', '{SsHa}']) {
     assert.equal(schemeOf(`${name}0c0blFTXXNuAMHECS4uxrj3ZieMoWImr`), '{SSHA}');
     assert.equal(verifyHash(`${name}0c0blFTXXNuAMHECS4uxrj3ZieMoWImr`, 'testing123'), true);
@@ -68,7 +68,7 @@ test('the name may stand in any case, and is told in capitals', () => {
   assert.equal(schemeOf('{ſSHA}0c0blFTXXNuAMHECS4uxrj3ZieMoWImr'), undefined);
 });
 
-test('a name is told with its braces, and only what can be one', () => {
+test('messages repeat a name with its braces, and only if it can be a name', () => {
   assert.equal(identifierOf('{FOO}x'), '{FOO}');
   assert.equal(identifierOf('{SSHA512}x'), '{SSHA512}');
   assert.equal(identifierOf('$9$x'), '9');
@@ -77,7 +77,7 @@ test('a name is told with its braces, and only what can be one', () => {
   }
 });
 
-test('bcrypt inside sees no more of a password than bcrypt does', () => {
+test('inner bcrypt ignores as much of a password as bcrypt alone', () => {
   const long = 'x'.repeat(73);
   for (const name of ['{CRYPT}', '{BCRYPT}']) assert.equal(seesAll(`${name}$2b$04$${B53}`, long), false);
   for (const other of ['{CRYPT}$1$saltsalt$vk1vw.z2SbLyTpnSb9HNs1', `{SHA}${base64(20)}`, '{CRYPT}']) {

@@ -1,4 +1,4 @@
-/** What is refused at acceptance, with the very words; and that the edges of every bound are within. */
+/** What acceptance rejects, with the exact messages; hashes at the edges of every bound are accepted. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hashProblem, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
@@ -113,7 +113,7 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
 ];
 
 for (const [encoded, problem] of REFUSED) {
-  test(`refuses ${JSON.stringify(encoded.slice(0, 40))}: ${problem}`, () => {
+  test(`rejects ${JSON.stringify(encoded.slice(0, 40))}: ${problem}`, () => {
     assert.equal(hashProblem(encoded), problem);
     assert.equal(verifyHash(encoded, 'password'), false);
   });
@@ -142,17 +142,17 @@ const WITHIN_BOUNDS = [
 ];
 
 for (const encoded of WITHIN_BOUNDS) {
-  test(`takes ${encoded.slice(0, 40)}`, () => assert.equal(hashProblem(encoded), undefined));
+  test(`accepts ${encoded.slice(0, 40)}`, () => assert.equal(hashProblem(encoded), undefined));
 }
 
-test('the most memory within the bounds is granted', () => {
+test('the largest memory within the bounds is available', () => {
   for (const encoded of [argon2('m=524288,t=1,p=16'), scrypt('ln=18,r=8,p=1')]) {
     assert.equal(hashProblem(encoded), undefined);
     assert.equal(verifyHash(encoded, 'password'), false);
   }
 });
 
-test('names no scheme for what it does not know', () => {
+test('names no scheme for unknown text', () => {
   assert.equal(schemeOf('$9$salt$hash'), undefined);
   assert.equal(schemeOf(argon2('m=64,t=1,p=1', 'argon2d')), undefined);
 });

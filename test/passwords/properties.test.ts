@@ -1,4 +1,4 @@
-/** Of whatever text: acceptance never throws nor tells secrets, and what it takes can be verified. */
+/** For any text: acceptance never throws or reveals secrets, and every accepted hash can be verified. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import { KNOWN_ANSWERS } from './known-answers.ts';
 const anyText = fc.string({ unit: 'binary', maxLength: 250 });
 const known = fc.constantFrom(...KNOWN_ANSWERS.map((answer) => answer.encoded));
 
-/** A real hash with a piece taken out and another put in, anywhere in it. */
+/** A real hash with any part of it replaced. */
 const damaged = fc
   .tuple(
     known,
@@ -26,7 +26,7 @@ const base64 = (min: number, max: number) =>
   fc.uint8Array({ minLength: min, maxLength: max }).map((b) => Buffer.from(b).toString('base64').replace(/=+$/, ''));
 const hex = (min: number, max: number) =>
   fc.uint8Array({ minLength: min, maxLength: max }).map((b) => Buffer.from(b).toString('hex'));
-/** A salt that is taken as it stands. */
+/** A salt of literal text. */
 const literal = fc.string({ unit: 'binary', maxLength: 20 }).map((salt) => salt.replaceAll('$', ''));
 const crypt64 = (min: number, max: number) =>
   fc.string({ unit: fc.constantFrom(...ALPHABET), minLength: min, maxLength: max });
@@ -34,7 +34,7 @@ const int = (min: number, max: number) => fc.integer({ min, max });
 const join = (...parts: Array<fc.Arbitrary<string | number>>) => fc.tuple(...parts).map((list) => list.join(''));
 const text = (value: string) => fc.constant(value);
 
-/** Well-formed hashes of every scheme, all over their parameters but cheap to verify. */
+/** Well-formed hashes of every scheme, with all kinds of parameters that are cheap to verify. */
 const wellFormed = fc.oneof(
   join(fc.constantFrom('$2a$04$', '$2b$04$', '$2y$05$'), crypt64(53, 53)),
   int(1, 16).chain((p) =>
@@ -110,7 +110,7 @@ const wellFormed = fc.oneof(
   join(text('$hmac-sha384$'), base64(1, 60), text('$'), base64(48, 48)),
 );
 
-test('hashProblem answers to any text, whole or damaged', () => {
+test('hashProblem returns a result for any text, intact or damaged', () => {
   fc.assert(
     fc.property(fc.oneof(anyText, damaged, join(known, anyText), join(text('$'), anyText)), (encoded) => {
       const problem = hashProblem(encoded);
@@ -121,7 +121,7 @@ test('hashProblem answers to any text, whole or damaged', () => {
   );
 });
 
-test('a message repeats no salt and no hash', () => {
+test('messages repeat no salt and no hash', () => {
   const own = SCHEMES.map((scheme) => scheme.name).join(' ');
   fc.assert(
     fc.property(damaged, (encoded) => {
@@ -135,7 +135,7 @@ test('a message repeats no salt and no hash', () => {
   );
 });
 
-test('what is well-formed is taken, and verifies without an error', () => {
+test('well-formed hashes are accepted, and verify without an error', () => {
   fc.assert(
     fc.property(wellFormed, anyText, (encoded, password) => {
       assert.equal(hashProblem(encoded), undefined, encoded);
@@ -159,10 +159,10 @@ const PARAMETERS = new RegExp(
     .map((form) => form.source)
     .join('|'),
 );
-/** Those that take long to verify. */
+/** Schemes that take long to verify. */
 const DEAR = /=65536|=123456|=77777|=1000000|=102400|\$390000|\$80000|\$H\$H|:600000|:32768/;
 
-/** Leaves identifier and parameters alone: a damaged one might be dear to verify. */
+/** Does not damage identifier and parameters, which could make verification expensive. */
 const damagedBehindParameters = fc
   .tuple(
     fc.constantFrom(...KNOWN_ANSWERS.filter((answer) => !DEAR.test(answer.encoded))),
@@ -176,7 +176,7 @@ const damagedBehindParameters = fc
     return encoded.slice(0, at) + put + encoded.slice(at + put.length);
   });
 
-test('what is taken in spite of its damage verifies without an error', () => {
+test('damaged hashes that are accepted verify without an error', () => {
   let taken = 0;
   fc.assert(
     fc.property(damagedBehindParameters, anyText, (encoded, password) => {

@@ -1,4 +1,4 @@
-/** Salted digests and HMACs: what is refused, with the very words, and how they relate to each other. */
+/** Salted digests and HMACs: what is rejected, with the exact messages, and how they relate to each other. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import test from 'node:test';
@@ -37,13 +37,13 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
 ];
 
 for (const [encoded, problem] of REFUSED) {
-  test(`refuses ${encoded.slice(0, 40)}: ${problem}`, () => {
+  test(`rejects ${encoded.slice(0, 40)}: ${problem}`, () => {
     assert.equal(hashProblem(encoded), problem);
     assert.equal(verifyHash(encoded, 'password'), false);
   });
 }
 
-test('one round is none more than the digest, and two digest it once again', () => {
+test('one round is the plain digest, and two rounds digest it once more', () => {
   const once = hash('sha256', 'saltpassword', 'buffer');
   const twice = hash('sha256', once, 'base64');
   assert.equal(verifyHash(`$salted-sha256-prefix$c2FsdA$${once.toString('base64')}`, 'password'), true);
@@ -52,7 +52,7 @@ test('one round is none more than the digest, and two digest it once again', () 
   assert.equal(verifyHash(`$salted-sha256-prefix$r=3$c2FsdA$${twice}`, 'password'), false);
 });
 
-test('the salt belongs on its side', () => {
+test('the order of salt and password matters', () => {
   const before = hash('sha1', 'saltpassword', 'base64');
   const after = hash('sha1', 'passwordsalt', 'base64');
   assert.equal(verifyHash(`$salted-sha1-suffix$c2FsdA$${after}`, 'password'), true);

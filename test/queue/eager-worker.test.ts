@@ -1,4 +1,4 @@
-/** Jobs start as they arrive, many are fetched at once, and one whose lock was lost is dropped. */
+/** Jobs start as they arrive, many are fetched at once, and a job with a lost lock is dropped. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
@@ -17,20 +17,20 @@ const PREFIX = 'eager';
 interface Stage {
   db: TestDatabase;
   name: string;
-  /** What jobs may wait for; it is let go when the test is over, whatever its outcome. */
+  /** Jobs can wait for this; it is released at the end of the test, whatever its outcome. */
   release: PromiseWithResolvers<void>;
   add(count: number): Promise<void>;
   work(run: (id: string) => Promise<void>, options?: Partial<WorkerOptions>): Watched;
   left(): Promise<number>;
 }
 
-/** Says how many fetches were under way at once, and how many jobs were fetched. */
+/** Counts how many fetches ran at once, and how many jobs were fetched. */
 class Watched extends EagerWorker<unknown> {
   fetched = 0;
   calls = 0;
   atOnce = 0;
   mostAtOnce = 0;
-  /** Fails the fetches while it is set. */
+  /** While set, fetches fail with this error. */
   fault: Error | undefined;
 
   override async getNextJob(...args: Parameters<EagerWorker<unknown>['getNextJob']>) {
@@ -46,7 +46,7 @@ class Watched extends EagerWorker<unknown> {
 }
 
 for (const kind of BACKENDS) {
-  test(`the first job starts before the next is fetched, and then many are at once (${kind})`, async (t) => {
+  test(`the first job starts before the next is fetched, and then many are fetched at once (${kind})`, async (t) => {
     const stage = await setUp(t, kind);
     if (!stage) return;
     await stage.add(60);
@@ -69,7 +69,7 @@ for (const kind of BACKENDS) {
     assert.equal(running, 60);
   });
 
-  test(`a job whose lock was lost is dropped, told once, and keeps no other (${kind})`, async (t) => {
+  test(`a job with a lost lock is dropped, reported once, and delays no other job (${kind})`, async (t) => {
     const stage = await setUp(t, kind);
     if (!stage) return;
     await stage.add(6);
@@ -92,7 +92,7 @@ for (const kind of BACKENDS) {
     await takeLock(stage, kind, second);
     release.resolve();
     await waitFor(async () => (await stage.left()) === 2 && ran.size === 6, { what: 'the other four to end' });
-    await waitFor(() => errors.length > 0, { what: 'the lost locks to be told' });
+    await waitFor(() => errors.length > 0, { what: 'the lost locks to be reported' });
     assert.equal(failed, 0);
     assert.deepEqual(
       errors.map((error) => error instanceof LostLocks && error.jobs),
@@ -112,7 +112,7 @@ for (const kind of BACKENDS) {
         running++;
         return release.promise;
       },
-      // Far more than the test takes, renewed soon: `lockRenewTime` alone says when.
+      // Locks last much longer than the test; `lockRenewTime` alone decides when they are renewed.
       { concurrency: 20, lockDuration: 60_000, lockRenewTime: 400 },
     );
     worker.on('locksRenewed', ({ jobIds }) => {
@@ -125,7 +125,7 @@ for (const kind of BACKENDS) {
   });
 }
 
-test('after a fault of the store it rests before it asks again, and can be closed meanwhile', async (t) => {
+test('after an error of the store, the worker pauses before it asks again, and can be closed meanwhile', async (t) => {
   const stage = await setUp(t, 'postgres');
   if (!stage) return;
   const worker = stage.work(async () => {}, { concurrency: 5, runRetryDelay: 600_000, autorun: false });
@@ -133,14 +133,14 @@ test('after a fault of the store it rests before it asks again, and can be close
   worker.on('error', (error) => errors.push(error));
   worker.fault = new Error('read ECONNRESET');
   const over = worker.run();
-  await waitFor(() => errors.length > 0, { what: 'the fault to be told' });
+  await waitFor(() => errors.length > 0, { what: 'the error to be reported' });
   for (let turn = 0; turn < 100; turn++) await new Promise((next) => setImmediate(next));
   assert.equal(worker.calls, 1);
   assert.deepEqual(errors, [worker.fault]);
   await Promise.all([worker.close(), over]);
 });
 
-/** As when it ran out and another worker got the job. */
+/** Takes away a job's lock, as if it had expired and another worker had the job. */
 async function takeLock({ db, name }: Stage, kind: Backend['kind'], id: string): Promise<void> {
   if (kind === 'postgres') {
     await db.pool.query(`update bullmq.job set lock_token = 'another' where queue = $1 and id = $2`, [name, id]);
@@ -196,7 +196,7 @@ async function setUp(t: TestContext, kind: Backend['kind']): Promise<Stage | und
         backend.factory,
       );
       worker.on('active', () => worker.fetched++);
-      worker.on('error', () => {}); // those that a test looks for it listens to itself
+      worker.on('error', () => {}); // a test that expects errors adds its own listener
       open.push(worker);
       return worker;
     },

@@ -1,4 +1,7 @@
-/** A Redis that answers but cannot serve: replica after a failover, full, locked, restarted empty. Workers stay calm and go on. */
+/**
+ * A Redis that answers but cannot serve: replica after a failover, full, locked, restarted empty. Workers retry slowly
+ * and recover.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
@@ -12,19 +15,19 @@ import { waitFor } from '../support/wait.ts';
 const PATIENT = { timeoutMs: 30_000 };
 const cutAll = (redis: Redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
 
-/** What is done to the server, and undone; `says` is what workers then hear. */
+/** A fault of the server, its repair, and the error message (`says`) that workers get. */
 const FAULTS: Record<
   string,
-  { strike(redis: Redis): Promise<unknown>; mend(redis: Redis): Promise<unknown>; says: RegExp }
+  { strike(redis: Redis): Promise<unknown>; repair(redis: Redis): Promise<unknown>; says: RegExp }
 > = {
   'is a replica': {
     strike: (redis) => redis.replicaof('127.0.0.1', 1),
-    mend: (redis) => redis.replicaof('NO', 'ONE'),
+    repair: (redis) => redis.replicaof('NO', 'ONE'),
     says: /READONLY/,
   },
   'is full': {
     strike: (redis) => redis.config('SET', 'maxmemory', '1'),
-    mend: (redis) => redis.config('SET', 'maxmemory', '0'),
+    repair: (redis) => redis.config('SET', 'maxmemory', '0'),
     says: /OOM/,
   },
   'asks for a password': {
@@ -32,13 +35,13 @@ const FAULTS: Record<
       await redis.config('SET', 'requirepass', 'secret');
       await cutAll(redis);
     },
-    mend: (redis) => redis.config('SET', 'requirepass', ''),
+    repair: (redis) => redis.config('SET', 'requirepass', ''),
     says: /NOAUTH/,
   },
 };
 
-for (const [what, { strike, mend, says }] of Object.entries(FAULTS)) {
-  test(`a worker whose Redis ${what} tries again seldom, and goes on afterwards`, async (t) => {
+for (const [what, { strike, repair, says }] of Object.entries(FAULTS)) {
+  test(`a worker whose Redis ${what} retries slowly, and recovers afterwards`, async (t) => {
     const world = await open(t);
     if (!world) return;
     const { redis, queues, ran, faults, condition } = world;
@@ -48,7 +51,7 @@ for (const [what, { strike, mend, says }] of Object.entries(FAULTS)) {
     const [began, before] = [performance.now(), faults.length];
     await strike(redis);
     await waitFor(() => faults.slice(before).filter(({ message }) => says.test(message)).length > 2, {
-      what: 'the worker to hear of it',
+      what: 'the worker to get the error',
       ...PATIENT,
     });
     assert.deepEqual(
@@ -58,17 +61,17 @@ for (const [what, { strike, mend, says }] of Object.entries(FAULTS)) {
     const most = 20 + (performance.now() - began) / 50;
     assert.ok(faults.length - before < most, `${faults.length - before} faults, ${most} at most`);
 
-    await mend(redis);
+    await repair(redis);
     await waitFor(() => queues.add('imports', [{ id: 'j2', data: {} }]).then(() => true), {
       what: 'to add',
       ...PATIENT,
     });
     await waitFor(() => ran.has('j2'), { what: 'the second job', ...PATIENT });
-    await waitFor(() => condition.failures().length === 0, { what: 'the worker to say so', ...PATIENT });
+    await waitFor(() => condition.failures().length === 0, { what: 'the worker to report success', ...PATIENT });
   });
 }
 
-test('a worker whose Redis forgets everything, scripts too, goes on', async (t) => {
+test('a worker continues after Redis lost all data and scripts', async (t) => {
   const world = await open(t);
   if (!world) return;
   const { redis, queues, ran } = world;

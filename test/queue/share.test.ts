@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { BatchFault } from '../../src/imports/run/batch-writer.ts';
 import { openShare, shareOf } from '../../workers/share.ts';
 
-test('processes share what one would have alone, down to a hundred each, and none gets more than it may', () => {
+test('processes divide the share of a single one, down to a hundred each, within their limits', () => {
   const shares = (concurrency: number) => [0, 1, 2, 3, 4, 40].map((processes) => shareOf(concurrency, processes));
   assert.deepEqual(shares(400), [400, 400, 200, 134, 100, 100]);
   assert.deepEqual(shares(40), [40, 40, 40, 40, 40, 40]);

@@ -1,4 +1,4 @@
-/** What holds the queue is away when it is first used, or goes away later: workers and producers work again when it is back. */
+/** The queue's store is unavailable at first, or becomes so later: workers and producers work again when it is back. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
@@ -14,10 +14,10 @@ interface World {
   gate: Gate;
   queues: Queues;
   condition: Condition;
-  /** Ids of the jobs that were run. */
+  /** Ids of the jobs that have run. */
   ran: Set<string>;
   faults: Error[];
-  /** Through the gate, which must be open. */
+  /** Adds jobs through the gate, which must be open. */
   add(...ids: string[]): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ const PATIENT = { timeoutMs: 30_000 };
 for (const kind of ['postgres', 'redis'] as const) {
   for (const manner of MANNERS) {
     const how = manner === 'refuse' ? 'refuses' : 'resets';
-    test(`a worker and a producer that start while ${kind} ${how} connections work once it is there`, async (t) => {
+    test(`a worker and a producer that start while ${kind} ${how} connections work once it is available`, async (t) => {
       const world = await open(t, kind, manner);
       if (!world) return;
       const stop = work(t, world);
@@ -42,7 +42,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       await stop();
     });
 
-    test(`a worker whose ${kind} ${how} connections later is calm, and goes on when it is back`, async (t) => {
+    test(`a worker whose ${kind} ${how} connections later retries slowly, and continues when it is back`, async (t) => {
       const world = await open(t, kind, manner);
       if (!world) return;
       await world.gate.open();
@@ -56,9 +56,12 @@ for (const kind of ['postgres', 'redis'] as const) {
       await waitFor(() => world.queues.check().then(() => true), { what: 'the producer', ...PATIENT });
       await world.add('j2');
       await waitFor(() => world.ran.has('j2'), { what: 'the second job', ...PATIENT });
-      await waitFor(() => world.condition.failures().length === 0, { what: 'the worker to say so', ...PATIENT });
+      await waitFor(() => world.condition.failures().length === 0, {
+        what: 'the worker to report success',
+        ...PATIENT,
+      });
       await waitFor(async () => (await world.queues.workers('imports')) === 1, {
-        what: 'it to be counted',
+        what: 'the worker to be counted',
         ...PATIENT,
       });
       await stop();
@@ -66,7 +69,7 @@ for (const kind of ['postgres', 'redis'] as const) {
   }
 
   for (const manner of MANNERS) {
-    test(`a worker that had work stops while ${kind} ${manner === 'refuse' ? 'refuses' : 'resets'} connections`, async (t) => {
+    test(`a worker that has run a job stops while ${kind} ${manner === 'refuse' ? 'refuses' : 'resets'} connections`, async (t) => {
       const world = await open(t, kind, manner);
       if (!world) return;
       await world.gate.open();
@@ -79,7 +82,7 @@ for (const kind of ['postgres', 'redis'] as const) {
     });
   }
 
-  test(`a worker stops at once while ${kind} is away`, async (t) => {
+  test(`a worker stops at once while ${kind} is unavailable`, async (t) => {
     const world = await open(t, kind, 'refuse');
     if (!world) return;
     const worker = world.queues.work('imports', async () => {}, { concurrency: 2 });
@@ -88,7 +91,7 @@ for (const kind of ['postgres', 'redis'] as const) {
   });
 }
 
-/** Fails some times, not thousands: the log and the processor are the same to a store that is away. */
+/** The worker fails a few times, not thousands of times, which would flood the log and waste processor time. */
 async function assertCalm({ condition, faults, gate }: World, manner: Manner): Promise<void> {
   const [began, before, resetsBefore] = [performance.now(), faults.length, gate.resets];
   await waitFor(() => condition.failures().some(({ part }) => part === 'imports queue') && faults.length > before + 2, {

@@ -1,4 +1,4 @@
-/** Worker processes of one queue: they are counted, and each takes no more than it may. */
+/** Worker processes of one queue: they are counted, and each obeys its limit. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
@@ -8,7 +8,7 @@ import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
 
 for (const kind of ['postgres', 'redis'] as const) {
-  test(`a worker on ${kind} that is limited finishes what it has, then takes less at once`, async (t) => {
+  test(`a limited worker on ${kind} finishes its jobs, then takes fewer at once`, async (t) => {
     const queues = await open(t, kind);
     if (!queues) return;
     const inProgress = new Map<string, () => void>();

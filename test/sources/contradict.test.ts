@@ -1,4 +1,4 @@
-/** Every fixture given as the export of every system: its own is never contradicted, any other one is. */
+/** Every fixture as the export of every system: its own system is never contradicted, any other one is. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { SOURCES } from '../../src/sources/registry.ts';
 import { sourceFixtures } from '../support/sources.ts';
 
 const SYSTEMS = SOURCES.filter((source) => !isAnybodys(source));
-/** A realm without users: there is no record to tell by. */
+/** A realm without users has no record to recognize it by. */
 const SILENT = ['acme-realm.json'];
 
 async function opened(t: TestContext, path: string) {
@@ -40,7 +40,7 @@ for (const { source: owner, files } of sourceFixtures()) {
       }
     });
 
-    test(`${name} may be mapped by hand, and is told to be of ${owner}`, async (t) => {
+    test(`${name} may be mapped by hand, with a hint at ${owner}`, async (t) => {
       const file = await opened(t, path);
       for (const source of SOURCES.filter(isAnybodys)) {
         const [found] = await contradictionsTo(source, [file]);
@@ -64,15 +64,15 @@ async function contradicted(t: TestContext, name: string, text: string): Promise
   return found && (found.other?.name ?? 'format');
 }
 
-test('what says little is left to the caller', async (t) => {
+test('files with few signs are left to the caller', async (t) => {
   assert.equal(await contradicted(t, 'django', 'id,email\n1,a@example.com\n'), undefined);
   assert.equal(await contradicted(t, 'keycloak', '{"username":"ann","email":"a@example.com"}\n'), undefined);
   assert.equal(await contradicted(t, 'keycloak', ''), undefined);
-  // Half a sign of another system is none.
+  // A weak sign of another system does not count.
   assert.equal(await contradicted(t, 'okta', '{"email":"a@example.com","email_verified_at":null}\n'), undefined);
 });
 
-test('a format that the system does not export is', async (t) => {
+test('a format that the system does not export is a contradiction', async (t) => {
   assert.equal(await contradicted(t, 'keycloak', 'id,email\n1,a@example.com\n'), 'format');
   assert.equal(await contradicted(t, 'ldif', '{"email":"a@example.com"}\n'), 'format');
   assert.equal(await contradicted(t, 'csv', '{"email":"a@example.com"}\n'), undefined);

@@ -1,4 +1,4 @@
-/** From a person to an entry: names that are missing, languages, phones, metadata, and what is noted. */
+/** From a person to an entry: missing names, languages, phones, metadata, and notes. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { NOTES, toEntry } from '../../src/sources/entry.ts';
@@ -9,7 +9,7 @@ const notesOf = (person: Person) => toEntry(person, 'acme').notes.map(({ id }) =
 const MAIL = { email: 'ann.archer@example.com', emailVerified: true };
 const NAMES = { firstName: 'Ann', lastName: 'Archer' };
 
-test('a name that is missing comes from the display name, then the user name, then the address', () => {
+test('a missing name is taken from the display name, then the user name, then the address', () => {
   const cases: [Person, first: string, last: string, display: string | undefined][] = [
     [{ ...NAMES }, 'Ann', 'Archer', undefined],
     [{ ...NAMES, displayName: 'Annie' }, 'Ann', 'Archer', 'Annie'],
@@ -35,7 +35,7 @@ test('a name that is missing comes from the display name, then the user name, th
   assert.equal(profileOf({ userId: 'x|1' }).lastName, 'x|1');
 });
 
-test('an address of which nobody says whether it is verified is not, and that is noted', () => {
+test('an address of unknown verification counts as unverified, which is noted', () => {
   const { entry, notes } = toEntry({ ...NAMES, email: 'a@example.com' }, 'acme');
   assert.deepEqual(entry.user.email, { email: 'a@example.com', isEmailVerified: false });
   assert.deepEqual(notes, [NOTES.emailUnsaid]);
@@ -43,14 +43,14 @@ test('an address of which nobody says whether it is verified is not, and that is
   assert.deepEqual(notesOf({ ...NAMES }), []);
 });
 
-test('a phone is written as E.164 where it can be, and else kept and noted', () => {
+test('a phone number is converted to E.164 if possible, and otherwise kept and noted', () => {
   const phoneOf = (phone: string) => toEntry({ ...NAMES, ...MAIL, phone, phoneVerified: true }, 'acme');
   assert.deepEqual(phoneOf('+41 79 123-45-67').entry.user.phone, { phone: '+41791234567', isPhoneVerified: true });
   assert.deepEqual(phoneOf('044 668 18 00').entry.user.phone, { phone: '044 668 18 00', isPhoneVerified: true });
   assert.deepEqual(phoneOf('044 668 18 00').notes, [NOTES.phoneForm]);
 });
 
-test('a locale becomes a language tag; what is none is dropped and noted', () => {
+test('a locale becomes a language tag; other text is dropped and noted', () => {
   const languageOf = (language: string) => profileOf({ ...NAMES, ...MAIL, language }).preferredLanguage;
   assert.equal(languageOf('de_CH.UTF-8'), 'de-CH');
   assert.equal(languageOf('en'), 'en');
@@ -60,7 +60,7 @@ test('a locale becomes a language tag; what is none is dropped and noted', () =>
   }
 });
 
-test('metadata are base64 of texts and bytes as they are and of all else as JSON; links stand there once', () => {
+test('metadata is base64 of texts and bytes unchanged, and of other values as JSON; repeated links are removed', () => {
   const metadata = { a: 'ä', b: Buffer.from([0, 255]), c: { d: [1] }, e: '', f: null, g: undefined, h: 0, i: false };
   const link = { provider: 'google', externalUserId: '1' };
   const { user } = toEntry({ ...NAMES, ...MAIL, metadata, links: [link, { ...link }] }, 'acme').entry;
@@ -77,12 +77,12 @@ test('metadata are base64 of texts and bytes as they are and of all else as JSON
   assert.deepEqual(user.idps, [{ configId: 'google', externalUserId: '1' }]);
 });
 
-test('the organization that is given goes before that of the export', () => {
+test('a given organization takes precedence over the one in the export', () => {
   assert.equal(toEntry({ orgId: 'theirs' }, 'acme').entry.orgId, 'acme');
   assert.equal(toEntry({ orgId: 'theirs' }, undefined).entry.orgId, 'theirs');
 });
 
-test('states and secrets go over as they are', () => {
+test('states and secrets are converted unchanged', () => {
   assert.equal(toEntry({ state: 'inactive' }, 'a').entry.state, 'USER_STATE_INACTIVE');
   assert.equal(toEntry({ state: 'locked' }, 'a').entry.state, 'USER_STATE_LOCKED');
   assert.equal(toEntry({ state: 'active' }, 'a').entry.state, undefined);

@@ -1,6 +1,6 @@
 /**
- * Every source's fixture from its files to entries: it is recognized without being named, becomes the right number of
- * users, and the hashes of those who will log in verify.
+ * Every source's fixture, from its files to entries: it is recognized without being named, gives the right number of
+ * users, and the hashes of users who log in verify.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { UsageError } from '../../src/sources/source.ts';
 import { type SourceFixture, sourceFixtures } from '../support/sources.ts';
 
 const FIXTURES = sourceFixtures();
-/** Sources that take anybody's files are recognized only where no system is. */
+/** Generic sources are recognized only if no system is. */
 const ANYBODYS = ['csv', 'ndjson'];
 
 test('every source has a fixture', () => {
@@ -47,7 +47,7 @@ async function convertFixture(t: TestContext, fixture: SourceFixture): Promise<{
   return { entries, skipped };
 }
 
-/** The options of a conversion out of those of the command line. */
+/** The options of a conversion from those of the command line. */
 function optionsOf(args: string[]) {
   const map: Record<string, string> = {};
   let hashConfig: string | undefined;
@@ -55,7 +55,7 @@ function optionsOf(args: string[]) {
     const value = args[i + 1] as string;
     if (args[i] === '--hash-config') hashConfig = readFileSync(value, 'utf8');
     else if (args[i] === '--map') map[value.slice(0, value.indexOf('='))] = value.slice(value.indexOf('=') + 1);
-    else assert.fail(`${args[i]} is no option of a conversion`);
+    else assert.fail(`${args[i]} is not an option of a conversion`);
   }
   return { map, ...(hashConfig === undefined ? {} : { hashConfig }) };
 }
@@ -71,14 +71,14 @@ for (const fixture of FIXTURES) {
     }
     for (const { loginName, password } of fixture.logins) {
       const entry = entries.find(({ user }) => (user.userName ?? user.email.email) === loginName);
-      assert.ok(entry, `nobody is called ${loginName}`);
+      assert.ok(entry, `there is no user ${loginName}`);
       const hash = entry.user.hashedPassword?.value;
       if (hash === undefined) assert.equal(entry.user.password, password);
       else assert.equal(hashProblem(hash) ?? verifyHash(hash, password), true, `the password of ${loginName}`);
     }
   });
 
-  test(`${fixture.source}: its files are recognized, and by nobody else`, async (t) => {
+  test(`${fixture.source}: its files are recognized, and by no other source`, async (t) => {
     for (const path of fixture.files) {
       const file = await openExport(path);
       t.after(() => file.close());
@@ -132,7 +132,7 @@ for (const source of SOURCES) {
     }
   });
 
-  /** Every field that the fixture's records have, each with the odd value. */
+  /** All fields of the fixture's records, each with the odd value. */
   function recordOf(value: unknown): Record<string, unknown> {
     return Object.fromEntries(fieldsOf(source.name).map((name) => [name, value]));
   }

@@ -1,4 +1,6 @@
-/** Password hashes wherever a record has them: which texts are some, which one is the user's, and which are told as not used. */
+/**
+ * Password hashes anywhere in a record: which texts are hashes, which one is the user's, and which are noted as unused.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hashAt, namedHash } from '../../src/sources/hash-like.ts';
@@ -15,14 +17,14 @@ const never = () => false;
 /** Schemes whose texts do not begin with a name. */
 const NAMELESS = /^(?:md5-plain|aspnet-identity)/;
 
-test('every scheme that can be moved in is known by its form, or by the name of its field', () => {
+test('every scheme that can be imported is recognized by its form, or by the name of its field', () => {
   for (const { scheme, encoded } of KNOWN_ANSWERS) {
     assert.notEqual(hashAt(encoded, ['passwordHash'], never), undefined, scheme);
     if (!NAMELESS.test(scheme)) assert.notEqual(namedHash(encoded), undefined, scheme);
   }
 });
 
-test('so are schemes that cannot be', () => {
+test('so are schemes that cannot be imported', () => {
   for (const text of [
     '$argon2d$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA',
     '$y$j9T$F5Jx5fExrKuPp53xLKQ..1$X3DX6M94c7o.9agCG9G317fhZg9SqC.5i5rd.RhAtQ7',
@@ -36,7 +38,7 @@ test('so are schemes that cannot be', () => {
   }
 });
 
-test('other texts are none', () => {
+test('other texts are not hashes', () => {
   for (const text of [
     ...['', '$', '$5$ off your next order', '{"a":"$2b$"}', 'correct horse battery staple', 'https://example.com/$a$b'],
     ...['{3F2504E0-4F89-11D3-9A0C-0305E82C3301}', '6ba7b810-9dad-11d1-80b4-00c04fd430c8', MD5, SHA256],
@@ -46,7 +48,7 @@ test('other texts are none', () => {
   }
 });
 
-test('digests without a name are hashes only in fields of passwords', () => {
+test('bare digests count as hashes only in password fields', () => {
   const by = (text: string, ...path: string[]) => hashAt(text, path, never);
   assert.equal(by(MD5, 'password'), 'digest');
   assert.equal(by(MD5, 'auth', 'user_pwd'), 'digest');
@@ -62,7 +64,7 @@ test('digests without a name are hashes only in fields of passwords', () => {
   assert.equal(by('pbkdf2_sha256_django', 'password_hasher'), undefined);
 });
 
-test('hashes are found however deep, in lists and in JSON as text; places hold names and no data', () => {
+test('hashes are found at any depth, in lists and in JSON text; places contain names and no data', () => {
   const record = {
     '@context': { password: BCRYPT },
     password: { type: 'password-bcrypt', value: BCRYPT },
@@ -93,10 +95,10 @@ const CLEAR: [what: string, record: Fields, place: string | undefined][] = [
   ['twice the same', { password: { hash: BCRYPT }, auth: { password: BCRYPT } }, 'password.hash'],
   ['two', { password: { hash: BCRYPT }, auth: { password: OTHER } }, undefined],
   ['a former one', { password_history: [BCRYPT] }, undefined],
-  ['an old one beside it', { password: { value: BCRYPT }, old_password: OTHER }, 'password.value'],
+  ['an old one next to it', { password: { value: BCRYPT }, old_password: OTHER }, 'password.value'],
   ['one of an answer', { password: { question: 'x', answer: BCRYPT } }, undefined],
   ['nowhere near a password', { note: BCRYPT }, undefined],
-  ['no whole hash', { password: { value: '$2b$04$short' } }, undefined],
+  ['an incomplete hash', { password: { value: '$2b$04$short' } }, undefined],
   [
     'an unsupported one',
     { password: { value: '$2x$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K' } },
@@ -111,14 +113,14 @@ for (const [what, record, place] of CLEAR) {
   });
 }
 
-/** Where hashes are told as not used. */
+/** The places of hashes that are noted as unused. */
 function unusedOf(record: Fields, person: { hash?: string; password?: string }): string[] {
   const notes = unusedHashes(record, person);
   assert.doesNotMatch(JSON.stringify(notes), /V61IOVtQ|noF6KtXA|5f4dcc3b|XohImNoo/);
   return notes.map(({ message }) => /\((.*)\) at (.*) is not used/.exec(message)?.slice(1).join(' ') ?? message);
 }
 
-test('what a user does not get is told; what the source took is not', () => {
+test('hashes that are not imported are noted; the one that the source used is not', () => {
   const record = { id: 1, password: BCRYPT, pin: OTHER, legacy: { password_md5: MD5 } };
   assert.deepEqual(unusedOf(record, { hash: BCRYPT }), ['bcrypt pin', 'digest legacy.password_md5']);
   assert.deepEqual(unusedOf(record, {}), ['bcrypt password', 'bcrypt pin', 'digest legacy.password_md5']);
@@ -126,7 +128,7 @@ test('what a user does not get is told; what the source took is not', () => {
   assert.deepEqual(unusedOf({ password: BCRYPT }, { password: BCRYPT }), []);
 });
 
-test('a hash that the source wrote in another form counts as taken', () => {
+test('a hash that the source wrote in another form counts as used', () => {
   assert.deepEqual(
     unusedOf({ userpassword: ['{CRYPT}!$6$salt$0123456789abcdef'] }, { hash: '{CRYPT}$6$salt$0123456789abcdef' }),
     [],
@@ -135,7 +137,7 @@ test('a hash that the source wrote in another form counts as taken', () => {
   assert.deepEqual(unusedOf({ pin: OTHER, passwordHash: BCRYPT }, { hash: '$devise-pepper$' }), ['bcrypt pin']);
 });
 
-test('a long cell of JSON costs little', () => {
+test('searching a long cell of JSON is cheap', () => {
   const cell = `{${'"a":"}:{",'.repeat(100_000)}"x":1`;
   assert.deepEqual(hashesIn({ cell, password: cell }), []);
 });

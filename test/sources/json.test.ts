@@ -1,4 +1,4 @@
-/** The reader of JSON documents against JSON.parse, over any split into pieces. */
+/** Compares the reader of JSON documents with JSON.parse, for any split into chunks. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
@@ -13,7 +13,7 @@ function scan(text: string | Buffer, paths: JsonPath[], cuts: number[] = []): Fi
   const found: FileRecord[] = [];
   let from = 0;
   for (const end of [...ends, bytes.length]) {
-    // A copy, as what the system reads into is used again.
+    // A copy, because read buffers are reused.
     found.push(...scanner.push(Buffer.from(bytes.subarray(from, end))).flat());
     from = end;
   }
@@ -26,14 +26,14 @@ const values = (records: FileRecord[]) => records.map((record) => record.value);
 
 const indent = fc.constantFrom(undefined, 2, '\t');
 
-test('the elements of a list come out as JSON.parse has them, however the bytes are cut', () => {
+test('the elements of a list are the same as with JSON.parse, however the bytes are split', () => {
   const property = fc.property(fc.array(fc.jsonValue()), indent, fc.array(fc.nat()), (list, space, cuts) => {
     assert.deepEqual(values(scan(JSON.stringify(list, null, space), [['*']], cuts)), JSON.parse(JSON.stringify(list)));
   });
   fc.assert(property, { numRuns: 500 });
 });
 
-test('the users of a document come out whatever stands around them', () => {
+test('the users of a document are found, whatever surrounds them', () => {
   const property = fc.property(
     fc.dictionary(fc.string(), fc.jsonValue()),
     fc.array(fc.object()),
@@ -60,7 +60,7 @@ function withoutContext(value: unknown): unknown {
   return rest;
 }
 
-test('a record knows the line it begins in', () => {
+test('a record has the number of the line where it begins', () => {
   const text = '{\n "realm": "a\\"}",\n "users": [\n  {"a": 1}, {"b":\n 2},\n\n  {"c": 3}\n ]\n}\n';
   for (let cut = 0; cut < text.length; cut++) {
     assert.deepEqual(
@@ -70,7 +70,7 @@ test('a record knows the line it begins in', () => {
   }
 });
 
-test('a record has the plain texts that stood before it in the object around its list', () => {
+test('a record has the strings that precede its list in the enclosing object', () => {
   const text =
     '{"orgs":[{"orgId":"o1","org":{"name":"x"},"n":3,"people":[{"id":1}]},{"orgId":"o2","people":[{"id":2},7]}]}';
   assert.deepEqual(values(scan(text, [['orgs', '*', 'people', '*']])), [
@@ -80,13 +80,13 @@ test('a record has the plain texts that stood before it in the object around its
   ]);
 });
 
-test('documents that follow each other are read on, as pages of answers in one file are', () => {
+test('consecutive documents are all read, such as the pages of an API in one file', () => {
   const text = '{"Users":[{"a":1}]}\n{"Users":[]}{"Users":[{"a":2}],"PaginationToken":"x"}\n';
   assert.deepEqual(values(scan(text, [['Users', '*']])), [{ a: 1 }, { a: 2 }]);
   assert.deepEqual(values(scan('{"a":\n1}\n{"a":2} 3', [[]])), [{ a: 1 }, { a: 2 }, 3]);
 });
 
-test('of several places each that is there is read', () => {
+test('all existing ones of several paths are read', () => {
   const paths = [['users', '*'], ['*', 'users', '*'], ['*']];
   assert.deepEqual(values(scan('{"users":[1,2]}', paths)), [1, 2]);
   assert.deepEqual(values(scan('[{"a":1},{"a":2}]', [['*']])), [{ a: 1 }, { a: 2 }]);
@@ -106,7 +106,7 @@ for (const text of [
   '[tru]',
   '{"users":["\\x"]}',
 ]) {
-  test(`${text} is told to be broken, with its line`, () => {
+  test(`${text} is reported as broken, with its line`, () => {
     const paths = [['users', '*'], ['*']];
     assert.throws(
       () => scan(`\n\n${text}`, paths),
@@ -119,7 +119,7 @@ for (const text of [
   });
 }
 
-test('what stands before an error is given out before it', async () => {
+test('records before an error are returned first', async () => {
   const records = jsonRecords(once('[{"a":1},\n{"b"}]'), [['*']]);
   assert.deepEqual((await records.next()).value, [{ line: 1, value: { a: 1 } }]);
   await assert.rejects(records.next(), { line: 2 });
@@ -129,11 +129,11 @@ async function* once(text: string): AsyncGenerator<Buffer> {
   yield Buffer.from(text);
 }
 
-test('bytes that are not UTF-8 are told, not replaced', () => {
+test('bytes that are not UTF-8 are reported, not replaced', () => {
   assert.throws(() => scan(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]), [['*']]), /not valid UTF-8/);
 });
 
-test('what stands beside the users is let go while it is read', async () => {
+test('values next to the users are dropped while they are read', async () => {
   const filler = Buffer.from(`"${'x'.repeat(65_534)}",`);
   async function* document() {
     yield Buffer.from('{"clients":[');

@@ -1,4 +1,7 @@
-/** Where users stand in a JSON file: in tables of phpMyAdmin, in pages, under usual names; and what is no user there. */
+/**
+ * Where users are in a JSON file: in tables of phpMyAdmin, in pages, under common names; and which records are not
+ * users.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,13 +14,13 @@ import type { Source } from '../../src/sources/source.ts';
 
 interface Found {
   guess: string | undefined;
-  /** User names, or addresses where there are none. */
+  /** User names, or else addresses. */
   users: string[];
   skipped: string[];
   first: Record<string, unknown> | undefined;
 }
 
-/** What comes of a document whose source is not said. */
+/** Converts a document without naming its source. */
 async function found(t: TestContext, document: unknown): Promise<Found> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-test-'));
   t.after(() => rm(folder, { recursive: true }));
@@ -63,7 +66,7 @@ const LARAVEL = {
   remember_token: null,
 };
 
-test('the users of a dump by phpMyAdmin are found, however much stands before them', async (t) => {
+test('the users of a dump by phpMyAdmin are found, however much precedes them', async (t) => {
   const meta = Array.from({ length: 50 }, (_, i) => ({
     umeta_id: String(i),
     user_id: '1',
@@ -79,7 +82,7 @@ test('the users of a dump by phpMyAdmin are found, however much stands before th
   assert.equal(result.first?.user_login, 'ann');
 });
 
-test("so are those of frameworks, and of a table that is nobody's", async (t) => {
+test('so are those of frameworks and of custom tables', async (t) => {
   assert.deepEqual((await found(t, dump(table('users', [LARAVEL])))).guess, 'laravel');
   const devise = { id: '1', email: 'ann@example.com', encrypted_password: '$2a$04$x', sign_in_count: '0' };
   assert.deepEqual((await found(t, dump(table('users', [devise])))).guess, 'devise');
@@ -87,7 +90,7 @@ test("so are those of frameworks, and of a table that is nobody's", async (t) =>
   assert.deepEqual([own.guess, own.users], ['ndjson', ['ann@example.com']]);
 });
 
-test('pages of answers in a list are read one after the other', async (t) => {
+test('API pages in a list are read one after the other', async (t) => {
   const page = (id: string) => ({
     Users: [{ Username: id, Attributes: [{ Name: 'email', Value: `${id}@example.com` }] }],
   });
@@ -95,7 +98,7 @@ test('pages of answers in a list are read one after the other', async (t) => {
   assert.deepEqual([result.guess, result.users], ['cognito', ['ann', 'bob']]);
 });
 
-test('a list under a usual name is one of users', async (t) => {
+test('a list under a common name contains users', async (t) => {
   const resources = await found(t, { data: [LARAVEL], links: {}, meta: { total: 1 } });
   assert.deepEqual([resources.guess, resources.users], ['laravel', ['ann@example.com']]);
   const devise = { id: 1, email: 'ann@example.com', encrypted_password: '$2a$04$x', sign_in_count: 0 };
@@ -106,7 +109,7 @@ test('a list under a usual name is one of users', async (t) => {
   }
 });
 
-test("a list of that name in a user is the user's own", async (t) => {
+test('a list of such a name inside a user belongs to that user', async (t) => {
   const ann = { ...LARAVEL, data: [{ email: 'x@example.com' }] };
   assert.deepEqual((await found(t, ann)).users, ['ann@example.com']);
   assert.deepEqual((await found(t, [ann, ann])).users, ['ann@example.com', 'ann@example.com']);

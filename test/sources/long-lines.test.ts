@@ -1,4 +1,7 @@
-/** Lines longer than a sample, and longer than any record may be: told with their number, after a bounded number of bytes. */
+/**
+ * Lines longer than a sample, or than any record may be, are reported with their number after a bounded number of
+ * bytes.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +21,7 @@ const MIB = 2 ** 20;
 const CHUNK = Buffer.alloc(2 ** 18, 'a');
 const GIGABYTE = 2 ** 30;
 
-/** A text, and then a gigabyte on the same line; `read` tells how much of it was asked for. */
+/** A text, followed by a gigabyte on the same line; `read` counts how much of it was requested. */
 function endless(head: string) {
   const state = { read: 0 };
   async function* chunks(): AsyncGenerator<Buffer> {
@@ -41,8 +44,8 @@ const READERS: [what: string, read: (chunks: AsyncIterable<Buffer>) => Records, 
   ['CSV in quotes', (chunks) => csvRecords(chunks, { delimiter: ',' }), 'id,name\n1,"A\nB"\n2,"', 4],
   ['LDIF', ldifRecords, 'dn: uid=a\nuid: a\n\ndn: uid=b\ncn: ', 5],
   ['a JSON record', (chunks) => jsonRecords(chunks, [['*']]), '[{"a":1},\n{"a":"', 2],
-  ['a JSON text that nobody needs', (chunks) => jsonRecords(chunks, [['users', '*']]), '{\n"note":"', 2],
-  ['a JSON text deep inside', (chunks) => jsonRecords(chunks, [['users', '*']]), '{"a":[{},["x",\n"', 1],
+  ['a skipped JSON string', (chunks) => jsonRecords(chunks, [['users', '*']]), '{\n"note":"', 2],
+  ['a nested JSON string', (chunks) => jsonRecords(chunks, [['users', '*']]), '{"a":[{},["x",\n"', 1],
 ];
 
 for (const [what, read, head, line] of READERS) {
@@ -58,7 +61,7 @@ for (const [what, read, head, line] of READERS) {
   });
 }
 
-test('a first line of a gigabyte is told before the file is read', async () => {
+test('a first line of a gigabyte is reported before the file is read', async () => {
   for (const [head, given] of [
     ['{"email":"a@example.com","note":"', undefined],
     ['{"email":"a@example.com","note":"', 'ndjson'],
@@ -78,7 +81,7 @@ test('a first line of a gigabyte is told before the file is read', async () => {
   }
 });
 
-test('texts that end are passed over, however many there are', async () => {
+test('strings that end are skipped, however many there are', async () => {
   const part = Buffer.from(`"${'b'.repeat(MIB)}",`);
   async function* chunks(): AsyncGenerator<Buffer> {
     yield Buffer.from('{"other":[');
@@ -108,7 +111,7 @@ const user = (n: number, more: object = {}) =>
   JSON.stringify({ user_id: `auth0|${n}`, email: `u${n}@example.com`, ...more });
 
 for (const mib of [1, 1.5, 7]) {
-  test(`a first line of ${mib} MiB and more is one line of NDJSON`, async (t) => {
+  test(`a first line of ${mib} MiB or more is one line of NDJSON`, async (t) => {
     const long = user(1, { user_metadata: { note: 'x'.repeat(mib * MIB) } });
     const file = await fileOf(t, `${long}\n\n${user(2)}\n${user(3)}\n`);
     assert.equal(file.format, 'ndjson');
@@ -117,7 +120,7 @@ for (const mib of [1, 1.5, 7]) {
   });
 }
 
-test('a long first line in UTF-16 too', async (t) => {
+test('so is a long first line in UTF-16', async (t) => {
   const long = user(1, { user_metadata: { note: 'ü'.repeat(MIB) } });
   const file = await fileOf(t, Buffer.from(`\ufeff${long}\n${user(2)}\n`, 'utf16le'));
   assert.equal(file.format, 'ndjson');

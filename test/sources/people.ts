@@ -1,17 +1,17 @@
-/** What tests of converters share. */
+/** Helpers for tests of converters. */
 import assert from 'node:assert/strict';
 import { hashProblem, verifyHash } from '../../src/passwords/registry.ts';
 import type { Person } from '../../src/sources/person.ts';
 import type { Fields, Source } from '../../src/sources/source.ts';
 
-/** What a source makes of a record, without the fields that are undefined; a record that is skipped fails the test. */
+/** The person that a source converts a record to, without undefined fields; a skipped record fails the test. */
 export function personOf(source: Source, record: Fields): Person {
   const person = source.converter({})(record);
   assert.ok(!('skip' in person), 'the record is skipped');
   return Object.fromEntries(Object.entries(person).filter(([, value]) => value !== undefined));
 }
 
-/** The hash is accepted, and is of this password and of no other. */
+/** The hash is accepted, and matches this password and no other. */
 export function assertVerifies(hash: string | undefined, password: string): void {
   assert.ok(hash !== undefined, 'there is no hash');
   assert.equal(hashProblem(hash), undefined);
@@ -19,7 +19,7 @@ export function assertVerifies(hash: string | undefined, password: string): void
   assert.ok(!verifyHash(hash, `${password}!`));
 }
 
-/** The user will be refused, with this name of a scheme, and the owner is told beforehand. */
+/** The service will reject the user by this scheme's name, which a note announces. */
 export function assertRefused(person: Person, hash: string): void {
   assert.equal(person.hash, hash);
   assert.ok(hashProblem(hash) !== undefined);

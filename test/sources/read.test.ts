@@ -1,4 +1,4 @@
-/** Files as people have them: in any encoding, gzipped, with comments and odd ends; and the joining of two. */
+/** Real-world files: in any encoding, gzipped, with comments and unusual endings; and joining two files. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ async function all(records: Records): Promise<FileRecord[]> {
   return found;
 }
 
-/** In pieces of `size` bytes. */
+/** In chunks of `size` bytes. */
 async function* pieces(text: string | Buffer, size = 7): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += size) yield Buffer.from(bytes.subarray(at, at + size));
@@ -55,23 +55,23 @@ test('CSV: comments before the header, quotes, line breaks in cells, short and l
   ]);
 });
 
-/** The cells of the rows that can be read, and the problems of the others. */
+/** The cells of valid rows, and the problems of the others. */
 async function rows(text: string, columns?: string[]): Promise<unknown[]> {
   const records = await all(csvRecords(pieces(text, 1000), { delimiter: ',', columns }));
   return records.map(({ value, problem }) => problem ?? Object.values(value as object).join('|'));
 }
 
-test('CSV: the first row settles whether rows end with a delimiter; a row of another length may be shifted', async () => {
+test('CSV: the first row decides whether rows end with a delimiter; a row of another length may be shifted', async () => {
   assert.deepEqual(await rows('a,b\n1,2,\n3,4,\n5,6\n'), ['1|2', '3|4', 'has 2 cells where the first row has 3']);
   assert.deepEqual(await rows('a,b,\n1,2\n3,4\n'), ['1|2', '3|4']);
   assert.deepEqual(await rows('a,b,\n1,2,\n3,4,\n'), ['1|2', '3|4']);
-  // A comma in a name that is not in quotes, before a cell that is empty.
+  // A comma in an unquoted name, before an empty cell.
   assert.deepEqual(await rows('a,b,c\n1,Ann,x\n2,Doe, Jane,\n'), ['1|Ann|x', 'has 4 cells where the header has 3']);
   assert.deepEqual(await rows('a,b,c\n1,,x\n2,x\n'), ['1||x', 'has 2 cells where the header has 3']);
   assert.deepEqual(await rows('mail\na\nb\n'), ['a', 'b']);
 });
 
-test('CSV without a header may end before the last columns, in all rows alike', async () => {
+test('CSV without a header may lack the last columns, if all rows do', async () => {
   assert.deepEqual(await rows('1,2\n3,4\n5\n', ['a', 'b', 'c']), [
     '1|2|',
     '3|4|',
@@ -81,20 +81,20 @@ test('CSV without a header may end before the last columns, in all rows alike', 
   assert.deepEqual(await rows('1,2,x\n', ['a', 'b']), ['has 3 cells where this export has 2']);
 });
 
-test('CSV without a header takes the names it is given; what comes before an error is given out', async () => {
+test('CSV without a header uses the given names; rows before an error are returned', async () => {
   const records = csvRecords(pieces('1;a\n2;"b', 1000), { delimiter: ';', columns: ['id', 'name'] });
   assert.deepEqual((await records.next()).value, [{ line: 1, value: { id: '1', name: 'a' } }]);
   await assert.rejects(records.next(), /a quote is opened and never closed/);
 });
 
-test('the delimiter is the one that the first line has most of, outside of quotes', () => {
+test('the delimiter is the most frequent one in the first line, outside quotes', () => {
   assert.equal(delimiterOf('# a;b;c;d\na,b,"x;y;z;u"\n'), ',');
   assert.equal(delimiterOf('a;b;c\n1,2;3;4'), ';');
   assert.equal(delimiterOf('a\tb'), '\t');
   assert.equal(delimiterOf('mail'), ',');
 });
 
-test('LDIF: folded lines, base64, options, comments; changes and outside values are broken records', async () => {
+test('LDIF: folded lines, base64, options, comments; changes and external values are broken records', async () => {
   const text = [
     'version: 1',
     '# a comment',
@@ -134,7 +134,7 @@ test('LDIF: folded lines, base64, options, comments; changes and outside values 
   ]);
 });
 
-test('LDIF: what ldapsearch says of its search is no entry', async () => {
+test("LDIF: ldapsearch's lines about the search are not entries", async () => {
   const search = '# search reference\nref: ldap://b.example/dc=b\n\n# search result\nsearch: 2\nresult: 0 Success\n';
   const text = `dn: uid=a\nuid: a\n\n${search}\n# numEntries: 1\n`;
   assert.deepEqual(await all(ldifRecords(pieces(text))), [{ line: 1, value: { dn: 'uid=a', uid: ['a'] } }]);
@@ -143,7 +143,7 @@ test('LDIF: what ldapsearch says of its search is no entry', async () => {
   ]);
 });
 
-test('the format is told by the content', () => {
+test('the format is detected by content', () => {
   assert.equal(formatOf(' [\n{"a":1}]'), 'json');
   assert.equal(formatOf('{\n"users": []}'), 'json');
   assert.equal(formatOf('{"users":[]}'), 'json');
@@ -153,7 +153,7 @@ test('the format is told by the content', () => {
   assert.equal(formatOf('# by hand\nid,mail\n'), 'csv');
 });
 
-test('the encoding is told by the content, also where the sample ends inside a character', () => {
+test('the encoding is detected by content, even if the sample ends inside a character', () => {
   assert.equal(encodingOf(Buffer.from('\ufeffä', 'utf16le'), true), 'utf-16le');
   assert.equal(encodingOf(Buffer.from('abcd', 'utf16le'), true), 'utf-16le');
   assert.equal(encodingOf(Buffer.from('abcd', 'utf16le').swap16(), true), 'utf-16be');
@@ -199,7 +199,7 @@ for (const [what, bytes, expected] of BODIES) {
   });
 }
 
-test('standard input is read as often as a file, and leaves nothing behind', async (t) => {
+test('standard input can be read several times, like a file, and leaves nothing behind', async (t) => {
   const before = await readdir(tmpdir());
   const file = await openExport(STDIN, {}, Readable.from([Buffer.from('{"a":1}\n{"a'), Buffer.from('":2}\n')]));
   t.after(() => file.close());
@@ -229,7 +229,7 @@ async function refusal(t: TestContext, bytes: Buffer | undefined, options?: File
   return error.message.replace(path, 'F');
 }
 
-test('what cannot be read is said in a sentence', async (t) => {
+test('unreadable files are reported in a sentence', async (t) => {
   assert.equal(await refusal(t, undefined), 'F cannot be read: there is no such file.');
   const long = gzipSync(Buffer.from(JSON.stringify(Array.from({ length: 1000 }, (_, i) => ({ i })))));
   assert.equal(await refusal(t, long.subarray(0, -20)), 'F cannot be read: its gzip data is cut off.');
@@ -252,7 +252,7 @@ test('the hashes of a hundred thousand users are found again, by any of their ke
   assert.deepEqual(index.count(), { records: count, unused: 10 });
 });
 
-test('a document is read at the places of its source: a list of realms, a list of users, a user alone', async (t) => {
+test("a document is read at its source's paths: a list of realms, a list of users, a single user", async (t) => {
   const keycloak = SOURCES.find(({ name }) => name === 'keycloak') as Source;
   const users = async (document: unknown) => {
     const path = join(await folder(t), 'realm.json');

@@ -1,4 +1,4 @@
-/** The layers of layers.ts, against the imports that the code really has. */
+/** Checks the actual imports of the code against the layers in layers.ts. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -57,11 +57,11 @@ describe('the structure', () => {
     );
   });
 
-  it('names every folder in one layer', () => {
+  it('assigns every folder to one layer', () => {
     assert.deepEqual(
       files.filter((file) => !isBase(file) && !layerOf(file)),
       [],
-      'list these in layers.ts',
+      'add these files to layers.ts',
     );
     for (const [folder, stages] of Object.entries(STAGES)) {
       const found = new Set(files.flatMap((file) => stageOf(folder, file) ?? []));
@@ -80,7 +80,7 @@ describe('the structure', () => {
     assert.deepEqual(forbidden, []);
   });
 
-  it('imports downwards, and allows nothing that is not used', () => {
+  it('imports downwards, and allows no unused import', () => {
     for (const [place, layer] of layers.entries()) {
       for (const allowed of LAYERS[layer] ?? []) {
         const below = layers.slice(0, place).some((lower) => allowed === lower || allowed.startsWith(`${lower}/`));
@@ -103,7 +103,7 @@ describe('the structure', () => {
     }
   });
 
-  it('has no circle of files', () => {
+  it('has no circular imports', () => {
     const targets = Map.groupBy(inside, ({ file }) => file);
     const done = new Set<string>();
     const visit = (file: string, path: readonly string[]): void => {
@@ -115,7 +115,7 @@ describe('the structure', () => {
     for (const file of files) visit(file, []);
   });
 
-  it('names some packages in their own folders only', () => {
+  it('imports certain packages only in their designated folders', () => {
     const elsewhere = imports.filter(({ file, target }) => {
       const folders = PACKAGES[target];
       return folders && !folders.some((folder) => file.startsWith(`${folder}/`));

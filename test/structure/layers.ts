@@ -1,8 +1,9 @@
 /**
- * Which folder may import which. `imports.test.ts` holds the code to it.
+ * Which folder may import which. `imports.test.ts` enforces it.
  *
- * A row names all that its folder imports from others, and may name earlier rows only: so imports run down, in no circle. A
- * path with a file name stands for that file. To allow an import, add it here and say in the commit why it is needed.
+ * A row lists everything that its folder imports from other folders, and may list earlier rows only: imports run
+ * downwards, without circles. A path with a file name allows that file alone. To allow an import, add it here and give
+ * the reason in the commit message.
  */
 
 /** Files directly in `src` that any folder may import. */
@@ -20,13 +21,13 @@ export const BASE = [
   'start-error.ts',
 ];
 
-/** From the bottom up. What every folder may import besides: BASE. */
+/** From the bottom up. In addition, every folder may import BASE. */
 export const LAYERS: Record<string, readonly string[]> = {
   'src/fields': [],
   // Arithmetic: no store and no feature.
   'src/passwords': [],
   'src/db': [],
-  // The stores and HTTP serve every feature and know none.
+  // The stores and HTTP serve every feature and depend on none.
   'src/queue': ['src/db'],
   'src/http': ['src/db'],
   'src/mail': ['src/db'],
@@ -61,9 +62,9 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/start': ['src/app.ts', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/passwords', 'src/queue'],
   'src/api.ts': ['src/start'],
   'src/main.ts': ['src/start'],
-  // Turns the records of other systems into users: from the service it takes only what reads a hash, a field or a line.
+  // Converts the records of other systems to users: it imports only the parsers of hashes, fields and lines.
   'src/sources': ['src/fields', 'src/identity/totp/secret.ts', 'src/imports/parse/lines.ts', 'src/passwords'],
-  // A client of the service: it uses HTTP as every other client does.
+  // A client of the service, over HTTP like every other client.
   'src/cli': ['src/diagnostics', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/sources'],
   workers: [
     ...['src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/passwords', 'src/queue', 'src/start'],
@@ -73,7 +74,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   bench: ['src/db', 'src/imports', 'src/mail', 'src/passwords', 'src/queue', 'src/start'],
 };
 
-/** The order inside of folders that have stages: each imports from those before it only. */
+/** The order inside folders with stages: each stage imports from earlier stages only. */
 export const STAGES: Record<string, readonly string[]> = {
   'src/imports': [
     ...['duration.ts', 'items.ts', 'item-states.ts', 'query.ts', 'seals.ts', 'job.ts', 'batch-items.ts'],
@@ -86,7 +87,7 @@ export const STAGES: Record<string, readonly string[]> = {
   ],
 };
 
-/** The only folders that name a package; what is not listed may be used everywhere. */
+/** The only folders that may import a package; packages not listed here may be used everywhere. */
 export const PACKAGES: Record<string, readonly string[]> = {
   bullmq: ['src/queue', 'bench'],
   ioredis: ['src/queue', 'bench'],
@@ -96,8 +97,8 @@ export const PACKAGES: Record<string, readonly string[]> = {
   'pg-copy-streams': ['src/imports', 'bench'],
 };
 
-/** Files of a folder at most. */
+/** The largest number of files in a folder. */
 export const MOST_FILES = 20;
 
-/** Folders of uniform peers, one file each under one registry: there the name finds the file. */
+/** Folders of uniform peers, one file each under one registry, in which files are easy to find by name. */
 export const PEERS = ['src/passwords/schemes', 'src/openapi', 'src/db/migrations', 'docs/sources'];

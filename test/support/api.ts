@@ -1,5 +1,5 @@
 /**
- * The API on a free port of this process, with a fresh database that holds a bootstrapped instance.
+ * The API on a free port in this process, with a new database that holds a bootstrapped instance.
  *
  * Its queues open with the first job, so a test without imports never touches them. A test that needs workers starts
  * them with `api.deps`; with `REDIS_URL` in `env` the queues are on Redis.
@@ -21,7 +21,7 @@ import { testDatabase } from './stores/postgres.ts';
 export { type Answer, badFieldsOf, type CallOptions, errorId, unique } from './answers.ts';
 
 export interface ApiOptions {
-  /** Settings over the defaults, as environment variables. */
+  /** Settings that override the defaults, as environment variables. */
   env?: Record<string, string>;
   logger?: Logger;
 }
@@ -32,7 +32,7 @@ export interface TestApi {
   token: string;
   /** What the application was built from; its `config` holds `DATABASE_URL`. */
   deps: AppDeps & { config: Config & { DATABASE_URL: string } };
-  /** Sends a JSON body; a string or bytes go as they are. An answer that is not JSON comes as text. */
+  /** Sends a JSON body; a string or bytes are sent unchanged. A response that is not JSON is returned as text. */
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
   setupOrg(options?: SetupOptions): Promise<SetUp>;
   /** A machine user of the organization with a token. */
@@ -74,7 +74,7 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
     signal: openImportSignal(config.DATABASE_URL),
     logger: options.logger ?? pino({ level: 'silent' }),
   };
-  // The port is known only then, and the links in mails hold it.
+  // The links in mails contain the port, which is known only now.
   let app: ReturnType<typeof buildApp> | undefined;
   const server = await listen((req, res) => app?.(req, res), { host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${server.port}`;

@@ -1,4 +1,4 @@
-/** Real Chromium for tests: one browser a file, one context a page. */
+/** Real Chromium for tests: one browser per file, one context per page. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -14,13 +14,13 @@ const ARGS = [
   '--disable-sync',
 ];
 
-/** Nothing is on its way for longer on a machine that has other work, too. */
+/** Longest wait in the browser, enough for a busy machine. */
 const TIMEOUT_MS = 60_000;
 
 export interface TestBrowser {
   /**
-   * A page with cookies of its own, closed with the test. It fails the test when the browser complained: of the content
-   * security policy, a script, a missing file. The browser's note of an answer with status 4xx is none.
+   * A page with its own cookies, closed with the test. The test fails if the browser reports a problem: with the
+   * content security policy, a script, a missing file. Its message about a response with status 4xx does not count.
    */
   openPage(t: TestContext, options?: BrowserContextOptions): Promise<Page>;
   close(): Promise<void>;
@@ -46,7 +46,7 @@ async function openPage(browser: Browser, t: TestContext, options: BrowserContex
   return context.newPage();
 }
 
-/** The browser's own note of an answer that is an error on purpose. */
+/** The browser's message about an intended error response. */
 const ANSWERED = /the server responded with a status of 4\d\d/;
 
 function collectComplaints(page: Page, complaints: string[]): void {
@@ -57,7 +57,7 @@ function collectComplaints(page: Page, complaints: string[]): void {
   page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
 }
 
-/** Pictures to look at, when SCREENSHOTS names a folder. */
+/** Saves screenshots for people, if SCREENSHOTS names a folder. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   const folder = process.env.SCREENSHOTS;
   if (folder) await page.screenshot({ path: `${folder}/${name}.png` });

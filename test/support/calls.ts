@@ -1,19 +1,19 @@
-/** Calls to a service over HTTP, and the organizations and callers that a test begins with. */
+/** Calls to a service over HTTP, and the organizations and callers that tests start with. */
 import { type Answer, type CallOptions, unique } from './answers.ts';
 
 export interface ServiceCall extends CallOptions {
-  /** Which API process; the one that was started last unless told. */
+  /** Which API process; default: the one that was started last. */
   url?: string;
 }
 
 export interface Calls {
-  /** Sends a JSON body; a string or bytes go as they are. An answer that is not JSON comes as text. */
+  /** Sends a JSON body; a string or bytes are sent unchanged. A response that is not JSON is returned as text. */
   call(method: string, path: string, body?: unknown, options?: ServiceCall): Promise<Answer>;
   /** Sends a bulk import. */
   importBody(body: unknown, options?: ServiceCall & { query?: string }): Promise<Answer>;
   /** A password check: 201 with a session, or 400. */
   login(user: string | { userId: string }, password: string, options?: ServiceCall): Promise<Answer>;
-  /** An organization, and a machine user who owns it. */
+  /** An organization, and a machine user that owns it. */
   newOrg(): Promise<TestOrg>;
   /** A machine user of the organization with a token. */
   machine(orgId: string, roles: string[]): Promise<{ userId: string; token: string }>;
@@ -27,7 +27,7 @@ export interface TestOrg {
 
 /**
  * @param urlNow address of the API at the time of a call
- * @param admin the token of calls that bring none
+ * @param admin the token for calls without their own
  */
 export function openCalls(urlNow: () => string, admin: string): Calls {
   const calls: Calls = {
@@ -62,7 +62,7 @@ async function send(method: string, path: string, body: unknown, options: Servic
   return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
 }
 
-/** @throws Error when the answer is none of success */
+/** @throws Error when the call fails */
 export async function must(answer: Promise<Answer>): Promise<Answer> {
   const given = await answer;
   if (given.status >= 300) throw new Error(`answered ${given.status}: ${JSON.stringify(given.body)}`);

@@ -1,6 +1,6 @@
-/** Processor time of this process, which others on the machine do not lengthen as they do the time on the wall. */
+/** Processor time of this process, which other programs on the machine do not affect as they do elapsed time. */
 
-/** Milliseconds that all threads of this process have worked while `work` ran. */
+/** Milliseconds of processor time that all threads of this process used while `work` ran. */
 export function cpuMs(work: () => void): number {
   const before = process.cpuUsage();
   work();

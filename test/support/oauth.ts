@@ -1,4 +1,4 @@
-/** An application and a browser as the authorization server meets them, without either. */
+/** Simulates an application and a browser for tests of the authorization server. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { API_SCOPE } from '../../src/identity/oauth/scopes.ts';
@@ -16,7 +16,7 @@ export interface TestClient {
 const REDIRECT_URI = 'https://app.example.com/callback';
 export const AFTER_LOGOUT = 'https://app.example.com/bye';
 
-/** Registers an application with a secret, or as `fields` say. */
+/** Registers an application with a secret; `fields` override its defaults. */
 export async function addClient(api: TestApi, fields: Record<string, unknown> = {}): Promise<TestClient> {
   const body = {
     name: 'Test application',
@@ -33,7 +33,7 @@ export async function addClient(api: TestApi, fields: Record<string, unknown> = 
 
 export type Form = Record<string, string>;
 
-/** Posts a form; with a client that has a secret it is shown as HTTP Basic, else the client id goes along. */
+/** Posts a form. A client with a secret authenticates with HTTP Basic; otherwise the form includes the client id. */
 export function post(api: TestApi, path: string, form: Form, client?: Omit<TestClient, 'redirectUri'>) {
   const isPublic = client && client.clientSecret === undefined;
   const body = new URLSearchParams({ ...(isPublic ? { client_id: client.clientId } : {}), ...form });
@@ -55,12 +55,12 @@ function basic(id: string, secret: string): string {
 export const tokenCall = (api: TestApi, form: Form, client?: Omit<TestClient, 'redirectUri'>): Promise<Answer> =>
   post(api, '/oauth/v2/token', form, client);
 
-/** Keeps cookies by name and path, and follows nothing. */
+/** A browser that keeps cookies by name and path, and follows no redirects. */
 export class Browser {
   readonly #jar = new Map<string, { value: string; path: string; header: string }>();
   readonly #route: (url: string) => string;
 
-  /** @param route where to find what is at an address, as a proxy knows it */
+  /** @param route maps an address to the server behind it, like a proxy */
   constructor(route = (url: string) => url) {
     this.#route = route;
   }
@@ -75,7 +75,7 @@ export class Browser {
     return response;
   }
 
-  /** The `Set-Cookie` of a cookie that is there. */
+  /** The `Set-Cookie` header of a stored cookie. */
   setCookie(name: string): string | undefined {
     return this.#jar.get(name)?.header;
   }
@@ -91,20 +91,20 @@ export class Browser {
 export interface CodeFlow {
   code: string;
   verifier: string;
-  /** Of the application's address that the browser was sent back to. */
+  /** Parameters of the application's address to which the browser was redirected. */
   params: URLSearchParams;
 }
 
 export interface AuthorizeOptions {
   scope?: string;
-  /** More parameters of the authorization request. */
+  /** Additional parameters of the authorization request. */
   params?: Form;
   browser?: Browser;
-  /** Whom the login pages let in, when they are asked. */
+  /** The user whom the login pages report, if they are shown. */
   userId: string;
 }
 
-/** Sends a browser through the code flow; the login pages are left out, what they report is not. */
+/** Sends a browser through the code flow; instead of showing the login pages, it reports their result. */
 export async function codeFlow(api: TestApi, client: TestClient, options: AuthorizeOptions): Promise<CodeFlow> {
   const { browser = new Browser(), userId } = options;
   const verifier = randomBytes(32).toString('base64url');
@@ -139,12 +139,12 @@ export function challenge(verifier: string): string {
   return createHash('sha256').update(verifier).digest('base64url');
 }
 
-/** The id of the login that the browser is sent to, if it is. */
+/** The id of the login to which the browser is redirected, if it is. */
 export function loginUid(response: Response): string | undefined {
   return /\/ui\/login\/([\w-]+)$/.exec(response.headers.get('location') ?? '')?.[1];
 }
 
-/** Does what the login pages do in the end; gives the address they lead to. */
+/** Completes the login as the login pages do; returns the address they redirect to. */
 export async function finishLogin(api: TestApi, uid: string, userId: string, amr = ['pwd']): Promise<string> {
   const interaction = await api.deps.oauth.current().Interaction.find(uid);
   assert(interaction);
@@ -159,14 +159,14 @@ export function redeem(api: TestApi, client: TestClient, { code, verifier }: Cod
   return tokenCall(api, form, client);
 }
 
-/** The whole way, to the tokens. */
+/** Runs the whole flow and returns the tokens. */
 export async function tokensOf(api: TestApi, client: TestClient, options: AuthorizeOptions): Promise<Answer['body']> {
   const answer = await redeem(api, client, await codeFlow(api, client, options));
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
   return answer.body;
 }
 
-/** Status of a call of the API with a token. */
+/** Status of an API call with a token. */
 export async function statusWith(api: TestApi, token: string): Promise<number> {
   return (await api.call('GET', '/management/v1/orgs/me', undefined, { token })).status;
 }

@@ -1,4 +1,4 @@
-/** A real receiver of webhooks on a free loopback port that keeps what it gets, and answers what it is told to. */
+/** A real receiver of webhooks on a free loopback port, which keeps all messages and responds as instructed. */
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
@@ -8,17 +8,17 @@ export interface CaughtWebhook {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** As it came over the wire. */
+  /** The raw body as received. */
   raw: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into messages as receivers do
+  // biome-ignore lint/suspicious/noExplicitAny: tests read messages as receivers do
   body: any;
 }
 
 export interface Receiver {
   url: string;
-  /** All that came, taken or not, in the order of arrival. */
+  /** All messages, accepted or not, in order of arrival. */
   messages: CaughtWebhook[];
-  /** Answers the next messages with these statuses, one each; `silence` answers nothing, `flood` without an end. */
+  /** Responds to the next messages with these statuses; `silence` sends no response, `flood` one without end. */
   answer(...statuses: Array<number | 'silence' | 'flood'>): void;
   stop(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export async function startReceiver(): Promise<Receiver> {
 function reply(res: ServerResponse, status: number | 'silence' | 'flood'): void {
   if (status === 'silence') return;
   if (status === 'flood') {
-    res.on('error', () => {}); // the other side hangs up, as it should
+    res.on('error', () => {}); // the other side hangs up, as expected
     const timer = setInterval(() => res.write('x'.repeat(65_536)), 1);
     res.on('close', () => clearInterval(timer));
     return;
@@ -63,8 +63,8 @@ function reply(res: ServerResponse, status: number | 'silence' | 'flood'): void 
 }
 
 /**
- * Checks a message as a receiver does, written from the specification and not from our code: the signature is over the
- * very bytes, and the time is now.
+ * Checks a message as a receiver does, implemented from the specification, not from Muster's code: the signature
+ * matches the raw bytes, and the time is current.
  */
 export function isGenuine(secret: string, { headers, raw }: CaughtWebhook): boolean {
   const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signatures } = headers;

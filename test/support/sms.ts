@@ -1,4 +1,7 @@
-/** A real HTTP gateway of text messages on a free loopback port that keeps what it gets, and refuses when it is told to. */
+/**
+ * A real HTTP gateway for text messages on a free loopback port, which keeps all requests and rejects them as
+ * instructed.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,16 +10,16 @@ export interface CaughtText {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** As it came over the wire. */
+  /** The raw body as received. */
   raw: string;
   body: { to: string; text: string };
 }
 
 export interface SmsGateway {
   url: string;
-  /** All that was asked for, taken or not, in the order of arrival. */
+  /** All requests, accepted or not, in order of arrival. */
   requests: CaughtText[];
-  /** Answers the next requests with these statuses, one each; `silence` answers nothing. */
+  /** Responds to the next requests with these statuses, one each; `silence` sends no response. */
   answer(...statuses: Array<number | 'silence'>): void;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A real SMTP server on a free loopback port that keeps what it gets, and refuses when it is told to. */
+/** A real SMTP server on a free loopback port, which keeps all mails and rejects them as instructed. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import PostalMime, { type Email } from 'postal-mime';
@@ -7,9 +7,9 @@ import { SMTPServer } from 'smtp-server';
 export interface CaughtMail {
   from: string;
   to: string[];
-  /** As it came over the wire, dots unstuffed. */
+  /** The raw mail as received, dots unstuffed. */
   raw: Buffer;
-  /** Read when it is asked for: most tests only count. */
+  /** Parsed on first use, as most tests only count mails. */
   parsed(): Promise<Email>;
 }
 
@@ -23,13 +23,13 @@ export interface Refusal {
 
 export interface SmtpCatcher {
   url: string;
-  /** In the order of their arrival. */
+  /** In order of arrival. */
   mails: CaughtMail[];
-  /** Refuses the next `times` mails. */
+  /** Rejects the next `times` mails. */
   refuse(refusal: Refusal): void;
-  /** Takes all mails after the next `count` without an answer, until what is returned is called. */
+  /** Leaves all mails after the next `count` without a reply, until the returned function is called. */
   holdAfter(count: number): () => void;
-  /** Senders that wait for an answer. */
+  /** Number of senders that wait for a reply. */
   readonly held: number;
   stop(): Promise<void>;
 }
@@ -80,7 +80,7 @@ export async function startSmtp(): Promise<SmtpCatcher> {
     gate = { left: Number.POSITIVE_INFINITY, opened: Promise.withResolvers<void>() };
   }
 
-  server.on('error', () => {}); // a client that hangs up in mid-mail is part of the tests
+  server.on('error', () => {}); // clients that hang up during a mail are part of the tests
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
   const { port } = server.server.address() as AddressInfo;

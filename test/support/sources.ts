@@ -1,26 +1,26 @@
-/** The fixtures of the sources: their files, how they are given on the command line, and what must come of them. */
+/** The fixtures of the sources: their files, their command-line options, and the expected result. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export interface SourceFixture {
-  /** As in `--from`. */
+  /** The value for `--from`. */
   source: string;
-  /** Paths of the files, in order of the command line. */
+  /** Paths of the files, in the order of the command line. */
   files: string[];
-  /** Further options of the command line. */
+  /** Other command-line options. */
   args: string[];
-  /** Records that become entries, also those that the service will refuse. */
+  /** Number of records that become entries, including those that the service rejects. */
   users: number;
   skipped: number;
-  /** Ids, or user names where there are no ids, of those whom the service refuses. */
+  /** Ids, or else user names, of the users whom the service rejects. */
   failed: string[];
-  /** Who logs in with the old password; `totp` is the secret of a second factor that came along, in base32. */
+  /** Users who log in with their old password; `totp` is the imported secret of their second factor, in base32. */
   logins: { loginName: string; password: string; totp?: string }[];
 }
 
 const FOLDER = fileURLToPath(new URL('../fixtures/sources/', import.meta.url));
 
-/** Every folder is one fixture: `keycloak`, or `keycloak-old` for a further one of the same source. */
+/** Every folder is one fixture: `keycloak`, or `keycloak-old` for another one of the same source. */
 export function sourceFixtures(): SourceFixture[] {
   return readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

@@ -1,4 +1,4 @@
-/** An authenticator app: RFC 6238 written down again with node:crypto, so that nothing of the product checks itself. */
+/** An authenticator app: RFC 6238 implemented with node:crypto, so that the product's code does not check itself. */
 import { createHmac } from 'node:crypto';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
@@ -19,7 +19,7 @@ function bytesOf(secret: string): Buffer {
 /**
  * The code that an app shows: SHA-1, 6 digits, steps of 30 s.
  * @param secret base32 in upper case, without padding
- * @param at milliseconds since 1970; now unless told
+ * @param at milliseconds since 1970; default: now
  */
 export function codeAt(secret: string, at: number = Date.now()): string {
   const counter = Buffer.alloc(8);
@@ -30,7 +30,7 @@ export function codeAt(secret: string, at: number = Date.now()): string {
   return String(number % 1_000_000).padStart(6, '0');
 }
 
-/** A code that is none of those good now, whichever of the neighbouring steps the check looks at. */
+/** A code that is valid neither now nor in the neighbouring steps. */
 export function wrongCode(secret: string, at: number = Date.now()): string {
   const good = [-2, -1, 0, 1, 2].map((steps) => codeAt(secret, at + steps * STEP_MS));
   const codes = ['000000', '111111', '222222', '333333', '444444', '555555'];

@@ -1,16 +1,16 @@
-/** Waiting for a condition instead of for a time. */
+/** Waits for a condition, not for a fixed time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface WaitOptions {
-  /** A minute unless told: it tells what never comes from what is slow, and is no limit on a slow machine. */
+  /** Default: a minute. Long enough for a slow machine, so only a condition that never becomes true fails. */
   timeoutMs?: number;
-  /** Ends the sentence "Waited … ms in vain for". */
+  /** Completes the sentence "Gave up after … ms waiting for". */
   what: string;
 }
 
 /**
- * Polls until `condition` gives something truthy, and returns that.
- * @throws Error with `what` and the last value or error when the time is over
+ * Polls until `condition` returns a truthy value, and returns that.
+ * @throws Error with `what` and the last value or error when time runs out
  */
 export async function waitFor<T>(condition: () => T | Promise<T>, options: WaitOptions): Promise<NonNullable<T>> {
   const timeoutMs = options.timeoutMs ?? 60_000;
@@ -25,7 +25,7 @@ export async function waitFor<T>(condition: () => T | Promise<T>, options: WaitO
       last = error;
     }
     if (performance.now() > end) {
-      throw new Error(`Waited ${timeoutMs} ms in vain for ${options.what}; last seen: ${String(last)}`, {
+      throw new Error(`Gave up after ${timeoutMs} ms waiting for ${options.what}; last seen: ${String(last)}`, {
         cause: last,
       });
     }

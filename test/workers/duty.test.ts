@@ -1,4 +1,4 @@
-/** A duty whose rounds fail is given up, with and without a database to say so in. */
+/** A process gives up a duty whose rounds fail, with and without access to the database. */
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
 import { pino } from 'pino';
@@ -8,11 +8,11 @@ import { openDuty } from '../../workers/duty.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
-const FAULT = new Error('the queue is away');
+const FAULT = new Error('the queue is unavailable');
 const fails = async () => Promise.reject(FAULT);
 const works = async () => 7;
 
-test('a holder that fails once keeps its duty; after two failures in a row another process has it at once', async (t) => {
+test('a holder keeps its duty after one failure; after two in a row, another process gets it at once', async (t) => {
   const { pool, duty } = await open(t);
   const condition = openCondition();
   const [a, b] = [duty('a', pool, condition), duty('b', pool)];
@@ -31,15 +31,15 @@ test('a holder that fails once keeps its duty; after two failures in a row anoth
   );
 });
 
-test('a lone process that failed takes its duty again after a rest', async (t) => {
+test('a single process that failed takes its duty again after a pause', async (t) => {
   const { pool, duty } = await open(t);
   const a = duty('a', pool);
   for (const _ of [1, 2]) await assert.rejects(a.round(fails), FAULT);
   assert.notEqual(await a.round(works), 7);
-  await waitFor(async () => (await a.round(works)) === 7, { what: 'its rest to be over' });
+  await waitFor(async () => (await a.round(works)) === 7, { what: 'the end of its pause' });
 });
 
-test('a holder that cannot reach the database renews nothing, and another has the duty when the lease is over', async (t) => {
+test('a holder without access to the database cannot renew its lease; another process gets the duty when it expires', async (t) => {
   const { pool, duty } = await open(t);
   let isAway = false;
   const query = (async (...args: [string]) => (isAway ? fails() : pool.query(...args))) as Pool['query'];
@@ -52,7 +52,7 @@ test('a holder that cannot reach the database renews nothing, and another has th
       await a.round(works).catch((fault) => assert.equal(fault, FAULT));
       return (await b.round(works)) === 7;
     },
-    { what: 'the lease to run out', timeoutMs: 20_000 },
+    { what: 'the lease to expire', timeoutMs: 20_000 },
   );
 });
 

@@ -36,13 +36,13 @@ async function withPostgres(run: (url: string, pid: number) => Promise<void>, op
   } finally {
     await postgres.stop();
   }
-  assert.equal(await startedAt(postgres.pid), undefined, 'the postmaster is gone');
+  assert.equal(await startedAt(postgres.pid), undefined, 'the postmaster has ended');
 }
 
-/** Starts the database in another process, which leads a process group of its own. */
+/** Starts the database in another process, which leads its own process group. */
 async function startParent(): Promise<{ parent: ChildProcess; url: string; pid: number }> {
   const parent = fork(new URL('../embedded-parent.ts', import.meta.url), [dataDir], { detached: true, execArgv: [] });
-  const ended = once(parent, 'exit').then(([code]) => assert.fail(`the parent ended with ${code}`));
+  const ended = once(parent, 'exit').then(([code]) => assert.fail(`the parent ended with exit code ${code}`));
   const [{ url, pid }] = await Promise.race([once(parent, 'message'), ended]);
   return { parent, url, pid };
 }
@@ -53,7 +53,7 @@ async function kill(parent: ChildProcess): Promise<void> {
   await gone;
 }
 
-test('the first start makes a UTF8 cluster that no locale of the machine reaches; the second one keeps it', async () => {
+test('the first start creates a UTF8 cluster whatever the locale; the second start keeps it', async () => {
   const { LANG, LC_ALL } = process.env;
   Object.assign(process.env, { LANG: 'C', LC_ALL: 'POSIX' });
   await withPostgres(async (url) => {
@@ -67,7 +67,7 @@ test('the first start makes a UTF8 cluster that no locale of the machine reaches
   await withPostgres(async (url) => assert.deepEqual(await query(url, 'select n from kept'), [{ n: 42 }]));
 });
 
-test('it takes connections over the unix socket and over TCP on the loopback address alone, with the password', async () => {
+test('it accepts connections over the unix socket and over TCP on the loopback address only, with the password', async () => {
   await withPostgres(async (url) => {
     assert.match(url, /\?host=%2F/);
     const overTcp = url.replace(/\?.*/, '');
@@ -87,7 +87,7 @@ test('a folder whose path is too long for a unix socket is served over TCP', asy
   await withPostgres(async (url) => assert.doesNotMatch(url, /host=/), { dataDir: deep, settings: { fsync: 'off' } });
 });
 
-test('the password and the log are for nobody else', async () => {
+test('only the owner can read the password and the log', async () => {
   for (const file of ['postgres.password', 'postgres.log']) {
     assert.equal((await stat(join(dataDir, file))).mode & 0o777, 0o600, file);
   }
@@ -97,7 +97,7 @@ test('the password and the log are for nobody else', async () => {
   });
 });
 
-test('a folder in use is refused in one sentence that names the process', async () => {
+test('a folder in use is rejected in one sentence that names the process', async () => {
   await withPostgres(async (url) => {
     await assert.rejects(startEmbeddedPostgres({ dataDir }), {
       message: `The data folder ${dataDir} is in use by process ${process.pid}: stop that one, or set DATA_DIR to another.`,
@@ -106,7 +106,7 @@ test('a folder in use is refused in one sentence that names the process', async 
   });
 });
 
-test('of many who want the folder at once, one gets it; a dead holder or a re-used process id does not keep it', async () => {
+test('of many concurrent starts, one gets the folder; a dead holder or a reused process id does not keep it', async () => {
   const dir = join(base, 'locks');
   await mkdir(dir, { recursive: true });
   const stale = [`lock-${process.pid}-1-aaaaaaaa`, 'lock-4194303-1-aaaaaaaa', 'lock-4194303-1-aaaaaaaa.held'];
@@ -120,7 +120,7 @@ test('of many who want the folder at once, one gets it; a dead holder or a re-us
   }
 });
 
-test('a folder that PostgreSQL may not enter is named, and nothing is written', async () => {
+test('a folder that PostgreSQL may not enter is named in the message, and nothing is written', async () => {
   const barred = join(base, 'barred');
   await mkdir(join(barred, 'inside'), { recursive: true });
   await chmod(barred, isRoot ? 0o700 : 0o600);
@@ -134,7 +134,7 @@ test('a folder that PostgreSQL may not enter is named, and nothing is written', 
   assert.deepEqual(await readdir(join(barred, 'inside')), []);
 });
 
-test('a signal to our process group does not reach it', async () => {
+test("a signal to its parent's process group does not reach it", async () => {
   const { parent, url, pid } = await startParent();
   const told = once(parent, 'message');
   process.kill(-(parent.pid as number), 'SIGINT');
@@ -146,18 +146,18 @@ test('a signal to our process group does not reach it', async () => {
   });
 });
 
-test('after SIGKILL of the parent the next start stops what it left and has what was committed', async () => {
+test('after SIGKILL of the parent, the next start stops the orphan and has all committed data', async () => {
   const { parent, url, pid } = await startParent();
   await query(url, 'insert into kept values (43)');
   await kill(parent);
   await withPostgres(async (again, newPid) => {
-    assert.equal(await startedAt(pid), undefined, 'the orphan is gone');
+    assert.equal(await startedAt(pid), undefined, 'the orphan has ended');
     assert.notEqual(newPid, pid);
     assert.deepEqual(await query(again, 'select n from kept order by n'), [{ n: 42 }, { n: 43 }]);
   });
 });
 
-test('after SIGKILL of everything, with its process id in use by another program, it recovers', async () => {
+test('after SIGKILL of all processes, it recovers even if another program has its process id', async () => {
   const { parent, url, pid } = await startParent();
   await query(url, 'insert into kept values (44)');
   await kill(parent);
@@ -169,10 +169,10 @@ test('after SIGKILL of everything, with its process id in use by another program
   });
 });
 
-test('a server that dies is started again on the same address', async (t) => {
+test('a server that dies is restarted on the same address', async (t) => {
   const lines: string[] = [];
   const postgres = await startEmbeddedPostgres({ dataDir, log: (line) => lines.push(line) });
-  // Also when the test fails: nobody else would ever stop it.
+  // Also when the test fails: nothing else would stop the server.
   t.after(() => postgres.stop());
   const { pid } = postgres;
   process.kill(pid, 'SIGKILL');
@@ -184,7 +184,7 @@ test('a server that dies is started again on the same address', async (t) => {
   assert.ok(lines.includes('PostgreSQL ended unexpectedly; starting it again'));
 });
 
-test('a set-up that was cut off is thrown away', async () => {
+test('an interrupted set-up is discarded', async () => {
   const cut = join(base, 'cut');
   await mkdir(join(cut, 'postgres.new', 'data'), { recursive: true });
   await writeFile(join(cut, 'postgres.new', 'data', 'PG_VERSION'), '18\n');
@@ -195,7 +195,7 @@ test('a set-up that was cut off is thrown away', async () => {
   assert.ok(!(await readdir(cut)).includes('postgres.new'));
 });
 
-test('a start that fails says why, and leaves nothing that would keep its process alive', async () => {
+test('a failed start says why, and leaves nothing that keeps its process alive', async () => {
   const child = fork(new URL('../embedded-failing.ts', import.meta.url), [join(base, 'failing')], { execArgv: [] });
   const ended = once(child, 'exit', { signal: AbortSignal.timeout(60_000) });
   const [message] = await once(child, 'message');

@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL takes a quarter of the memory, within bounds. */
+/** The embedded PostgreSQL uses a quarter of the memory as buffers, within bounds. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { settingsFor } from '../../../src/db/embedded/settings.ts';
@@ -10,7 +10,7 @@ for (const [gigabytes, buffers] of [
   [2, '512MB'],
   [24, '1024MB'],
 ] as const) {
-  it(`has ${buffers} of buffers where there are ${gigabytes} GB`, () => {
+  it(`has ${buffers} of buffers on a machine with ${gigabytes} GB`, () => {
     assert.equal(settingsFor(gigabytes * GB).shared_buffers, buffers);
   });
 }

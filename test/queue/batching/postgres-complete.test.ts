@@ -1,4 +1,4 @@
-/** The one statement does just what BullMQ's functions do for each job, or nothing. */
+/** The merged statement has exactly the effect of BullMQ's functions for each job, or none. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createPostgresBackend, type JobsOptions, Queue } from 'bullmq';
@@ -41,7 +41,7 @@ describe('completing jobs together', () => {
     await queue.addBulk(ids.map((n) => ({ name: 'j', data: { n }, opts: { ...GONE, jobId: `j${n}` } })));
     return queue;
   }
-  /** Hands out the next `count` jobs under tokens of their own, as workers do. */
+  /** Fetches the next `count` jobs, each with its own token, as workers do. */
   async function take(queue: string, count: number): Promise<void> {
     for (let n = 0; n < count; n++) {
       const values = [queue, `w:${n}`, LOCK_MS, NOW, 'worker', null, null];
@@ -68,7 +68,7 @@ describe('completing jobs together', () => {
     }
     return rows;
   }
-  /** All that BullMQ keeps of a queue, but for what differs between any two. */
+  /** Everything that BullMQ stores for a queue, without values that always differ. */
   async function kept(queue: string): Promise<{ jobs: Row[]; events: Row[] }> {
     const jobs = await pool.query('select * from job where queue = $1 order by seq', [queue]);
     const events = await pool.query('select event, data from event where queue = $1 order by id', [queue]);
@@ -77,7 +77,7 @@ describe('completing jobs together', () => {
   const comparable = (rows: Row[]) =>
     rows.map(({ ord: _ord, queue: _queue, seq: _seq, added_at_ms: _added, ...row }) => row);
 
-  it('leaves jobs and events as BullMQ does, and hands out the same jobs', async () => {
+  it('leaves jobs and events as BullMQ does, and returns the same next jobs', async () => {
     for (const queue of ['ours', 'theirs']) {
       await queueOf(queue, 40);
       await take(queue, 12);
@@ -92,7 +92,7 @@ describe('completing jobs together', () => {
     }
   });
 
-  it('wakes who follows events, and keeps the stream short', async () => {
+  it('notifies listeners of events, and keeps the stream short', async () => {
     await queueOf('events', 2000, 100);
     await take('events', 50);
     const listener = await pool.connect();
@@ -111,14 +111,14 @@ describe('completing jobs together', () => {
   });
 
   const obstacles: Record<string, (queue: Queue, name: string) => Promise<unknown>> = {
-    'a lock that was lost': (_, name) =>
+    'a lost lock': (_, name) =>
       pool.query(`update job set lock_token = 'other' where queue = $1 and id = 'j1'`, [name]),
-    'a job that was taken away': (_, name) => pool.query(`delete from job where queue = $1 and id = 'j1'`, [name]),
-    'a job that is not active any more': (_, name) =>
+    'a deleted job': (_, name) => pool.query(`delete from job where queue = $1 and id = 'j1'`, [name]),
+    'a job that is no longer active': (_, name) =>
       pool.query(`update job set state = 'waiting' where queue = $1 and id = 'j1'`, [name]),
-    'too few that wait': (_, name) => pool.query(`delete from job where queue = $1 and id > 'j14'`, [name]),
+    'too few waiting jobs': (_, name) => pool.query(`delete from job where queue = $1 and id > 'j14'`, [name]),
     'a paused queue': (queue) => queue.pause(),
-    'a limit on jobs at once': (queue) => queue.setGlobalConcurrency(100),
+    'a global concurrency limit': (queue) => queue.setGlobalConcurrency(100),
     'a rate limit': (queue) => queue.setGlobalRateLimit(1000, 1000),
     'a delayed job': (queue) => queue.add('j', {}, { ...GONE, delay: 60_000 }),
     deduplication: (_, name) => pool.query(`update job set dedup_id = 'd' where queue = $1 and id = 'j1'`, [name]),
@@ -132,7 +132,7 @@ describe('completing jobs together', () => {
       ),
   };
   for (const [what, put] of Object.entries(obstacles)) {
-    it(`does nothing at all with ${what}`, async () => {
+    it(`does nothing in the case of ${what}`, async () => {
       const name = `not-${what.replaceAll(' ', '-')}`;
       const queue = await queueOf(name, 20);
       await take(name, 5);
@@ -144,7 +144,7 @@ describe('completing jobs together', () => {
     });
   }
 
-  it('waits for no row that somebody else holds', async () => {
+  it('does not wait for rows that others have locked', async () => {
     await queueOf('held', 20);
     await take('held', 5);
     const other = await pool.connect();

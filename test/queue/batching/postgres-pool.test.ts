@@ -11,7 +11,7 @@ const KEEP_NOTHING: JobsOptions = { removeOnComplete: true, removeOnFail: true }
 describe('completions of BullMQ on PostgreSQL', () => {
   let database: TestDatabase;
   const pools: pg.Pool[] = [];
-  /** Queues and workers of the test that runs; a worker that is left would hold its pool for ever. */
+  /** Queues and workers of the current test; a worker left open would keep its pool forever. */
   const open: Array<Queue | Worker> = [];
   before(async () => {
     database = await testDatabase({ name: 'merge' });
@@ -63,7 +63,7 @@ describe('completions of BullMQ on PostgreSQL', () => {
     return worker;
   }
 
-  it('go together, and every job runs once', async () => {
+  it('are merged, and every job runs once', async () => {
     const queue = await filled('together', 600);
     const { pool, statements } = watchedPool();
     const seen: number[] = [];
@@ -77,7 +77,7 @@ describe('completions of BullMQ on PostgreSQL', () => {
     assert.ok(statements.some((text) => text.includes('unnest')));
   });
 
-  it('of a lone job do not wait', async () => {
+  it('of a single job do not wait', async () => {
     const queue = await filled('lone', 1);
     const { pool, statements } = watchedPool();
     work('lone', pool, async () => 'done');
@@ -88,7 +88,7 @@ describe('completions of BullMQ on PostgreSQL', () => {
     );
   });
 
-  it('of a job whose lock was lost fail alone', async () => {
+  it('of jobs with lost locks fail alone', async () => {
     const queue = await filled('lost', 40);
     const { pool } = watchedPool();
     const errors = new Set<string>();
@@ -117,7 +117,7 @@ describe('completions of BullMQ on PostgreSQL', () => {
     );
   });
 
-  it('do not wait together for a row that somebody else holds', async () => {
+  it('do not all wait for one locked row', async () => {
     const queue = await filled('held', 20);
     const { pool } = watchedPool();
     let release = () => {};
@@ -154,7 +154,7 @@ describe('completions of BullMQ on PostgreSQL', () => {
     }
   });
 
-  it('keep to the limit of the workers', async () => {
+  it("obey the workers' rate limit", async () => {
     await filled('limited', 12);
     const { pool } = watchedPool();
     let ran = 0;

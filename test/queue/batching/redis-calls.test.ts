@@ -30,7 +30,9 @@ function failing(together: string, atWrite: number): string {
   );
 }
 
-describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there is no Redis' }, () => {
+describe('jobs added and completed in merged calls', {
+  skip: redisUrl() ? false : 'this test run has no Redis',
+}, () => {
   const url = redisUrl() as string;
   let redis: Redis;
   const open: Array<Queue | Worker> = [];
@@ -49,7 +51,7 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     redis.disconnect();
   });
 
-  /** Refused: BullMQ's text, which is called for each where nothing was done in common, is an error. */
+  /** Rejected: BullMQ's own scripts, which run for each job when calls are not merged, are replaced by an error. */
   function connect(way: Way): Redis {
     const connection = new Redis(url, { maxRetriesPerRequest: null });
     connections.push(connection);
@@ -90,13 +92,13 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     for (let n = 0; n < count; n++) jobs.push((await worker.getNextJob(`token:${n}`)) as Job);
     return jobs;
   }
-  /** At one moment; answers what BullMQ hands out next, or its refusal. */
+  /** Completes all jobs at once; returns the next job that BullMQ fetches, or its error, for each. */
   async function end(jobs: Job[]): Promise<unknown[]> {
     const ends = jobs.map((job, n) => job.moveToCompleted(n % 2 ? undefined : { n, text: 'é"' }, `token:${n}`, true));
     const answers = await Promise.allSettled(ends);
     return answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : String(answer.reason)));
   }
-  /** All that there is of a queue, but for what differs between any two. */
+  /** Everything stored for a queue, without values that always differ. */
   async function kept(name: string): Promise<Record<string, unknown>> {
     const found: Record<string, unknown> = {};
     for (const key of (await redis.keys(`${PREFIX}:${name}:*`)).sort()) {
@@ -116,9 +118,9 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
   }
   const comparable = (answers: unknown) => JSON.parse(JSON.stringify(answers).replaceAll(/\d{13}/g, '5'));
 
-  it('leave the keys that BullMQ leaves, and hand out the same jobs', async () => {
+  it('leave the same keys as BullMQ, and return the same next jobs', async () => {
     const seen: unknown[][] = [];
-    for (const way of ['as BullMQ', 'in common or refused'] as const) {
+    for (const way of ['as BullMQ', 'merged or rejected'] as const) {
       const name = way === 'as BullMQ' ? 'theirs' : 'ours';
       const queue = queueOf(name, way);
       await queue.waitUntilReady();
@@ -127,10 +129,10 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
       const steps: unknown[] = [await kept(name)];
       const worker = workerOf(name, way, { name: 'worker' });
       let jobs = await take(worker, 12);
-      // Started once before, as after a stall.
+      // The jobs were started before, as after a stall.
       await redis.hset(`${PREFIX}:${name}:j14`, { ats: 4, pb: 'another', processedOn: 5 } as never);
       await redis.sadd(`${PREFIX}:${name}:stalled`, 'j1', 'j2', 'other');
-      // In the fifth round less wait than end, in the last nothing does.
+      // In the fifth round fewer jobs wait than end; in the last round none waits.
       for (let round = 0; round < 6; round++) {
         if (round === 1) await redis.set(`${PREFIX}:${name}:pc`, 1);
         const answers = await end(jobs);
@@ -145,7 +147,7 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
 
   it('keep the event stream short', async () => {
     const streams = { events: { maxLen: 100 } };
-    const connection = connect('in common or refused');
+    const connection = connect('merged or rejected');
     const queue = new Queue('short', { connection, prefix: PREFIX, streams }, createRedisBackend) as Queue;
     open.push(queue);
     await queue.waitUntilReady();
@@ -154,15 +156,15 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
   });
 
   const beforeAnEnd: Record<string, (name: string, queue: Queue) => Promise<unknown>> = {
-    'a lock that was lost': (name) => redis.set(`${PREFIX}:${name}:j3:lock`, 'other'),
-    'a lock that ran out': (name) => redis.del(`${PREFIX}:${name}:j3:lock`),
-    'a job that is gone': (name) => redis.del(`${PREFIX}:${name}:j3`),
-    'a job that is no hash': (name) => redis.set(`${PREFIX}:${name}:j3`, 'x'),
+    'a lost lock': (name) => redis.set(`${PREFIX}:${name}:j3:lock`, 'other'),
+    'an expired lock': (name) => redis.del(`${PREFIX}:${name}:j3:lock`),
+    'a missing job': (name) => redis.del(`${PREFIX}:${name}:j3`),
+    'a job that is not a hash': (name) => redis.set(`${PREFIX}:${name}:j3`, 'x'),
     'a job that is not active': (name) => redis.lrem(`${PREFIX}:${name}:active`, 0, 'j3'),
     'a job with a priority': (_, queue) => queue.add('j', {}, { priority: 5 }),
-    'a next job that is gone': (name) => redis.del(`${PREFIX}:${name}:j6`),
+    'a missing next job': (name) => redis.del(`${PREFIX}:${name}:j6`),
     'a paused queue': (_, queue) => queue.pause(),
-    'a limit on jobs at once': (_, queue) => queue.setGlobalConcurrency(100),
+    'a global concurrency limit': (_, queue) => queue.setGlobalConcurrency(100),
     'a rate limit': (_, queue) => queue.setGlobalRateLimit(1000, 1000),
     'a delayed job': (_, queue) => queue.add('j', {}, { delay: 60_000 }),
     'a parent': (name) => redis.hset(`${PREFIX}:${name}:j3`, { parentKey: 'p:q:1' }),
@@ -171,40 +173,40 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     'logs of a job': (name) => redis.rpush(`${PREFIX}:${name}:j3:logs`, 'c'),
   };
   for (const [what, put] of Object.entries(beforeAnEnd)) {
-    it(`end nothing in common with ${what}`, async () => {
+    it(`are not completed in merged calls in the case of ${what}`, async () => {
       const name = `end-${what.replaceAll(' ', '-')}`;
-      const queue = queueOf(name, 'in common or refused');
+      const queue = queueOf(name, 'merged or rejected');
       await queue.waitUntilReady();
       await add(queue, ids(0, 20));
-      const jobs = await take(workerOf(name, 'in common or refused'), 5);
+      const jobs = await take(workerOf(name, 'merged or rejected'), 5);
       await put(name, queue);
       const before = await kept(name);
       for (const answer of await end(jobs)) assert.match(String(answer), /ALONE/);
       assert.deepEqual(activeSorted(await kept(name)), activeSorted(before));
     });
   }
-  /** Which jobs are active is kept, their order means nothing. */
+  /** The order of active jobs is irrelevant. */
   const activeSorted = (all: Record<string, unknown>) => ({ ...all, active: [...(all.active as string[])].sort() });
 
-  it('end nothing in common where jobs are kept', async () => {
-    const queue = queueOf('kept', 'in common or refused');
+  it('are not completed in merged calls if completed jobs are kept', async () => {
+    const queue = queueOf('kept', 'merged or rejected');
     await queue.waitUntilReady();
     await add(queue, ids(0, 20));
-    const jobs = await take(workerOf('kept', 'in common or refused', { removeOnComplete: { count: 5 } }), 5);
+    const jobs = await take(workerOf('kept', 'merged or rejected', { removeOnComplete: { count: 5 } }), 5);
     for (const answer of await end(jobs)) assert.match(String(answer), /ALONE/);
   });
 
   const beforeAnAdd: Record<string, [(name: string, queue: Queue) => Promise<unknown>, JobsOptions?]> = {
-    'a job that exists': [(name) => redis.hset(`${PREFIX}:${name}:j3`, { name: 'j' })],
+    'an existing job': [(name) => redis.hset(`${PREFIX}:${name}:j3`, { name: 'j' })],
     'a paused queue': [(_, queue) => queue.pause()],
-    'a limit on jobs at once': [(_, queue) => queue.setGlobalConcurrency(100)],
-    'a job that goes first': [async () => {}, { lifo: true }],
+    'a global concurrency limit': [(_, queue) => queue.setGlobalConcurrency(100)],
+    'a LIFO job': [async () => {}, { lifo: true }],
     deduplication: [async () => {}, { deduplication: { id: 'd' } }],
   };
   for (const [what, [put, options]] of Object.entries(beforeAnAdd)) {
-    it(`add nothing in common with ${what}`, async () => {
+    it(`are not added in merged calls in the case of ${what}`, async () => {
       const name = `add-${what.replaceAll(' ', '-')}`;
-      const queue = queueOf(name, 'in common or refused');
+      const queue = queueOf(name, 'merged or rejected');
       await queue.waitUntilReady();
       await put(name, queue);
       const before = await kept(name);
@@ -213,8 +215,8 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     });
   }
 
-  it('add an id once that comes twice', async () => {
-    const queue = queueOf('twice', 'in common');
+  it('are added once if an id is repeated', async () => {
+    const queue = queueOf('twice', 'merged');
     await queue.waitUntilReady();
     await add(queue, ['j0', 'j1', 'j0']);
     assert.deepEqual(await redis.lrange(`${PREFIX}:twice:wait`, 0, -1), ['j1', 'j0']);

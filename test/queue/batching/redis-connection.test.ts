@@ -1,4 +1,4 @@
-/** Calls of BullMQ's scripts that go as one: each job fares as if it had gone by itself. */
+/** Merged calls of BullMQ's scripts have the same effect on each job as single calls. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createRedisBackend, type Job, type JobsOptions, Queue, Worker } from 'bullmq';
@@ -9,10 +9,10 @@ import { waitFor } from '../../support/wait.ts';
 
 const PREFIX = `batch-${process.pid}`;
 
-describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no Redis' }, () => {
+describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'this test run has no Redis' }, () => {
   const url = redisUrl() as string;
   let redis: Redis;
-  /** Of the test that runs. */
+  /** Queues and workers of the current test. */
   const open: Array<Queue | Worker> = [];
   const connections: Redis[] = [];
   before(() => {
@@ -69,7 +69,7 @@ describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no
   }
   const empty = async (queue: Queue) => (await queue.getJobCountByTypes('waiting', 'active')) === 0;
 
-  it('go together, and every job runs once', async () => {
+  it('are merged, and every job runs once', async () => {
     const queue = await filled('together', 600);
     const seen: number[] = [];
     const { calls } = work('together', async (job) => seen.push(job.data.n), { removeOnComplete: { count: 0 } });
@@ -81,7 +81,7 @@ describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no
     assert.ok(calls.length < 300, `${calls.length} calls for 600 jobs`);
   });
 
-  it('leave what BullMQ leaves: jobs, lists and events', async () => {
+  it('leave the same jobs, lists and events as BullMQ', async () => {
     const kept: unknown[] = [];
     for (const batches of [false, true]) {
       const name = `kept-${batches}`;
@@ -108,7 +108,7 @@ describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no
     assert.deepEqual(kept[1], kept[0]);
   });
 
-  it('of a lone job go as they are', async () => {
+  it('of a single job are not merged', async () => {
     const queue = await filled('lone', 1);
     const done: unknown[] = [];
     const { worker } = work('lone', async () => 'result');
@@ -117,7 +117,7 @@ describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no
     assert.equal(await queue.getCompletedCount(), 1);
   });
 
-  it('fail alone where a lock was lost or a job is broken', async () => {
+  it('of jobs with lost locks or broken data fail alone', async () => {
     const queue = await filled('lost', 40);
     const errors = new Set<string>();
     let release = () => {};
@@ -152,7 +152,7 @@ describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no
     }
   });
 
-  it('keep to the limit of the workers', async () => {
+  it("obey the workers' rate limit", async () => {
     await filled('limited', 12);
     let ran = 0;
     const since = performance.now();
@@ -161,7 +161,7 @@ describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'there is no
     assert.ok(performance.now() - since >= 600, 'the third window of 300 ms begins after 600 ms');
   });
 
-  it('are sent again when Redis forgot them', async () => {
+  it('are sent again after Redis lost its scripts', async () => {
     const queue = await filled('flushed', 300);
     let ran = 0;
     work('flushed', async () => {

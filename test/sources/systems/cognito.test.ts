@@ -1,4 +1,4 @@
-/** Users of Amazon Cognito, as its API lists them and as its import jobs take them. */
+/** Users of Amazon Cognito, from its API and in the format of its import jobs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
@@ -18,7 +18,7 @@ const listed = (Username: string, attributes: Record<string, string>, more: Fiel
 });
 
 describe('a user of Cognito', () => {
-  it('is taken with all that has a field, and the other attributes as metadata under their whole names', () => {
+  it('is converted to fields, with all other attributes as metadata under their full names', () => {
     const attributes = {
       sub: SUB,
       email: 'ann@example.com',
@@ -55,7 +55,7 @@ describe('a user of Cognito', () => {
     });
   });
 
-  it('has no id for a user name', () => {
+  it('has no id as user name', () => {
     assert.equal(convert(listed(SUB, { sub: SUB })).userName, undefined);
     assert.equal(convert(listed('abc', { sub: 'abc' })).userName, undefined);
     assert.equal(convert(listed(SUB, { sub: SUB, preferred_username: 'ann' })).userName, 'ann');
@@ -63,7 +63,7 @@ describe('a user of Cognito', () => {
     assert.deepEqual([named.userName, named.metadata], ['ann', { preferred_username: 'annie' }]);
   });
 
-  it('comes in inactive when it was disabled, archived or compromised, and else as it is', () => {
+  it('becomes inactive if it was disabled, archived or compromised, and only then', () => {
     assert.equal(convert(listed('ann', {}, { Enabled: false })).state, 'inactive');
     for (const UserStatus of ['ARCHIVED', 'COMPROMISED']) {
       assert.equal(convert(listed('ann', {}, { UserStatus })).state, 'inactive');
@@ -73,12 +73,12 @@ describe('a user of Cognito', () => {
     }
   });
 
-  it('that did not confirm its sign-up has an address that is not verified', () => {
+  it('that did not confirm its sign-up has an unverified address', () => {
     assert.equal(convert(listed('ann', {}, { UserStatus: 'UNCONFIRMED' })).emailVerified, false);
     assert.equal(convert(listed('ann', {})).emailVerified, undefined);
   });
 
-  it('of an outside provider has a link to its account, and no made-up name', () => {
+  it('of an external provider has a link to its account, and no generated name', () => {
     const identity = { userId: '107', providerName: 'Google', providerType: 'Google', primary: true, dateCreated: 1 };
     const other = { userId: 'ann@corp', providerName: 'Corp-SAML', providerType: 'SAML', primary: false };
     const both = [
@@ -97,13 +97,13 @@ describe('a user of Cognito', () => {
     assert.deepEqual([native.userName, native.links], ['ann', both.slice(0, 1)]);
   });
 
-  it('of an outside provider without a list of identities is told by its name', () => {
+  it('of an external provider without a list of identities is linked by its name', () => {
     const { links } = convert(listed('Google_a_7', {}, { UserStatus: 'EXTERNAL_PROVIDER' }));
     assert.deepEqual(links, [{ provider: 'Google', externalUserId: 'a_7' }]);
     assert.deepEqual(convert(listed('Google_a_7', {})).links, []);
   });
 
-  it('loses a second factor, with a word of it', () => {
+  it('loses a second factor, with a note', () => {
     const sms = [{ DeliveryMedium: 'SMS', AttributeName: 'phone_number' }];
     assert.deepEqual(noteIds(convert(listed('ann', {}, { MFAOptions: sms }))), ['SECOND-FACTOR-LOST']);
     assert.deepEqual(noteIds(convert(listed('ann', {}, { UserMFASettingList: ['SOFTWARE_TOKEN_MFA'] }))), [
@@ -112,7 +112,7 @@ describe('a user of Cognito', () => {
     assert.deepEqual(noteIds(convert(listed('ann', {}, { MFAOptions: [] }))), []);
   });
 
-  it('is taken from admin-get-user too', () => {
+  it('is also converted from admin-get-user', () => {
     const person = convert({
       Username: 'ann',
       UserAttributes: [{ Name: 'email', Value: 'ann@example.com' }],
@@ -121,7 +121,7 @@ describe('a user of Cognito', () => {
     assert.equal(person.email, 'ann@example.com');
   });
 
-  it('of wrong types throws nothing', () => {
+  it('with wrong types does not throw', () => {
     const Attributes = [null, 7, { Name: {} }, { Name: 'email', Value: {} }, { Name: 'identities', Value: '{' }];
     assert.deepEqual(convert({ Username: 7, Attributes, UserStatus: [] }), {
       userName: '7',
@@ -148,7 +148,7 @@ describe('a CSV row of Cognito', () => {
     'custom:plan': 'gold',
   };
 
-  it('is taken as the attributes that it has', () => {
+  it('is converted by its attributes', () => {
     assert.deepEqual(convert(row), {
       userName: 'ann',
       email: 'ann@example.com',
@@ -163,7 +163,7 @@ describe('a CSV row of Cognito', () => {
     });
   });
 
-  it('has an id for its name in pools of addresses, and keeps it as id', () => {
+  it('has an id as its name in pools with addresses, and keeps it as id', () => {
     const { userId, userName } = convert({ ...row, 'cognito:username': SUB });
     assert.deepEqual([userId, userName], [SUB, undefined]);
   });

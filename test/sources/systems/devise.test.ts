@@ -13,7 +13,7 @@ const HASH = bcrypt.hashSync('correct hörse', 4).replace('$2b$', '$2a$');
 const ANN = { id: 1, email: 'ann@example.com', encrypted_password: HASH };
 
 describe('a user of Devise', () => {
-  it('is taken with columns of the application, but for those of Devise and secrets', () => {
+  it('is converted with custom columns, except those of Devise and secrets', () => {
     const person = convert({
       ...ANN,
       username: 'ann',
@@ -51,7 +51,7 @@ describe('a user of Devise', () => {
     assertVerifies(person.hash, 'correct hörse');
   });
 
-  it('says nothing of the address without Confirmable, and that it is not verified where the column is empty', () => {
+  it('has an address of unknown verification without Confirmable, and an unverified one if the column is empty', () => {
     assert.equal(convert(ANN).emailVerified, undefined);
     assert.equal(convert({ ...ANN, confirmed_at: null }).emailVerified, false);
     assert.equal(convert({ ...ANN, confirmed_at: '' }).emailVerified, false);
@@ -59,13 +59,13 @@ describe('a user of Devise', () => {
     assert.equal(convert({ ...ANN, confirmed_at: '2024-03-01 09:00:00' }).emailVerified, true);
   });
 
-  it('keeps the address that is confirmed while another waits', () => {
+  it('keeps the confirmed address while another one is pending', () => {
     const person = convert({ ...ANN, confirmed_at: AT, unconfirmed_email: 'new@example.com' });
     assert.equal(person.email, 'ann@example.com');
     assert.deepEqual(noteIds(person), ['EMAIL-CHANGE-DROPPED']);
   });
 
-  it('is locked, inactive or left out as she was', () => {
+  it('is locked, inactive or skipped as in the application', () => {
     assert.equal(convert({ ...ANN, locked_at: AT }).state, 'locked');
     assert.equal(convert({ ...ANN, locked_at: AT, active: false }).state, 'inactive');
     for (const column of ['deleted_at', 'discarded_at']) {
@@ -74,7 +74,7 @@ describe('a user of Devise', () => {
     }
   });
 
-  it('of OmniAuth has a link and no password; `email` is no provider', () => {
+  it('of OmniAuth has a link and no password; `email` is not a provider', () => {
     const person = convert({ ...ANN, encrypted_password: '', provider: 'google_oauth2', uid: '100' });
     assert.equal(person.hash, undefined);
     assert.deepEqual(person.links, [{ provider: 'google_oauth2', externalUserId: '100' }]);
@@ -85,7 +85,7 @@ describe('a user of Devise', () => {
 describe('a hash of Devise', () => {
   const withConfig = (hashConfig: string) => devise.converter({ hashConfig })(ANN) as Person;
 
-  it('made with a pepper is refused by name, however the pepper is told', () => {
+  it('made with a pepper is rejected by name, however the pepper is configured', () => {
     for (const config of ['pepper: abc\n', "  config.pepper = 'abc'", '{"pepper":"abc"}']) {
       const person = withConfig(config);
       assert.equal(person.hash, '$devise-pepper$');
@@ -94,18 +94,18 @@ describe('a hash of Devise', () => {
     }
   });
 
-  it('needs a pepper where a file for it is given', () => {
+  it('needs a pepper in the given file', () => {
     for (const config of ['', 'pepper:', 'abc']) assert.throws(() => withConfig(config), UsageError);
   });
 
-  it('that is a bare digest is refused by name', () => {
+  it('that is a bare digest is rejected by name', () => {
     assertRefused(convert({ ...ANN, encrypted_password: 'a'.repeat(128), password_salt: 'x' }), '$devise-encryptable$');
     assertRefused(convert({ ...ANN, encrypted_password: 'a'.repeat(32) }), '$devise-encryptable$');
   });
 });
 
 describe('a second factor of Devise', () => {
-  it('is taken when it is on and in clear', () => {
+  it('is imported if it is enabled and in plain text', () => {
     const secret = { otp_secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' };
     assert.equal(convert({ ...ANN, ...secret, otp_required_for_login: true }).totp, secret.otp_secret);
     assert.equal(convert({ ...ANN, ...secret }).totp, secret.otp_secret);
@@ -122,7 +122,7 @@ describe('a second factor of Devise', () => {
 });
 
 describe('recognizing Devise', () => {
-  it('goes by its columns, and leaves to GoTrue what took their names', () => {
+  it('uses its columns, and does not match GoTrue, which has similar ones', () => {
     assert.equal(devise.recognizes({ ...ANN, remember_created_at: null }, 'json'), 0.95);
     assert.equal(devise.recognizes(ANN, 'csv'), 0.6);
     assert.equal(devise.recognizes({ ...ANN, raw_user_meta_data: {} }, 'json'), 0);

@@ -1,4 +1,4 @@
-/** Django's dumps and tables: what becomes of users, what of other models, and which passwords are taken. */
+/** Django's dumps and tables: how users and other models are converted, and which passwords are imported. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { verifyHash } from '../../../src/passwords/registry.ts';
@@ -49,13 +49,13 @@ const EXPECTED_ANN = {
   metadata: { is_superuser: true, groups: [1, 2] },
 };
 
-test('a user of a dump', () => {
+test('a user of a dump is converted', () => {
   const person = convert(dumped(ANN));
   assert.deepEqual(person, EXPECTED_ANN);
   assert.ok('hash' in person && verifyHash(person.hash ?? '', 'correct horse'));
 });
 
-test('a row of the table, with the flags of PostgreSQL', () => {
+test("a row of the table is converted, with PostgreSQL's flags", () => {
   const row = { id: '7', ...ANN, is_superuser: 't', is_staff: 'f', is_active: 't', last_login: '', groups: '' };
   assert.deepEqual(convert(row), { ...EXPECTED_ANN, metadata: { is_superuser: true } });
   assert.deepEqual(convert({ ...row, is_active: 'f' }), {
@@ -65,7 +65,7 @@ test('a row of the table, with the flags of PostgreSQL', () => {
   });
 });
 
-test('a model of the project’s own, with its own fields', () => {
+test('a custom user model is converted with its own fields', () => {
   const fields = {
     password: '',
     email: 'lea@example.com',
@@ -100,7 +100,7 @@ test('a dump with natural keys has no id', () => {
   assert.deepEqual(convert(natural), { ...EXPECTED_ANN, userId: undefined, metadata });
 });
 
-test('other models are passed over, and never fail', () => {
+test('other models are skipped, and never fail', () => {
   const skipped = { skip: 'An object of another model, not a user.' };
   for (const other of [
     dumped({ name: 'editors', permissions: [1] }, 'auth.group'),
@@ -123,14 +123,14 @@ function passwordOf(password: string) {
   return 'skip' in person ? person : { hash: person.hash, notes: person.notes?.map((note) => note.id) };
 }
 
-test('an unusable password is none', () => {
+test('an unusable password is not imported', () => {
   for (const none of ['!', '!dvkMQXnVhzBnGlsuIYBEcDVVWZ3SytYtKcPmBVrN']) {
     assert.deepEqual(passwordOf(none), { hash: undefined, notes: ['PASSWORD-UNUSABLE'] });
   }
   assert.deepEqual(passwordOf(''), { hash: undefined, notes: undefined });
 });
 
-test('a hasher that we lack is named, and nothing of its hash nor of a plain text', () => {
+test('an unsupported hasher is named, without any part of its hash or of plain text', () => {
   const unsupported = (hash: string) => ({ hash, notes: ['HASH-UNSUPPORTED'] });
   assert.deepEqual(passwordOf('crypt$$aaLRqX8yZ0mJ2'), unsupported('$crypt$'));
   assert.deepEqual(passwordOf('our_own_hasher$5$abc$def'), unsupported('$our-own-hasher$'));
@@ -140,7 +140,7 @@ test('a hasher that we lack is named, and nothing of its hash nor of a plain tex
   }
 });
 
-test('is recognized by its dumps and by what its passwords look like', () => {
+test('Django is recognized by its dumps and by the form of its passwords', () => {
   assert.equal(django.recognizes(dumped(ANN), 'json'), 1);
   assert.ok(django.recognizes(dumped({ name: 'editors' }, 'auth.group'), 'json') > 0);
   assert.ok(django.recognizes({ id: '1', ...ANN, password: '' }, 'csv') > 0.9);

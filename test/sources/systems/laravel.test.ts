@@ -1,4 +1,4 @@
-/** Users of Laravel: what is read of its table, as JSON and as CSV. */
+/** Users of Laravel: how its table is converted, from JSON and CSV. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import bcrypt from 'bcryptjs';
@@ -12,7 +12,7 @@ const HASH = bcrypt.hashSync('correct hörse', 4).replace('$2b$', '$2y$');
 const ANN = { id: 1, name: 'Ann Ash', email: 'ann@example.com', email_verified_at: AT, password: HASH };
 
 describe('a user of Laravel', () => {
-  it('is taken with columns of the application, but for secrets', () => {
+  it('is converted with custom columns, except for secrets', () => {
     const person = convert({
       ...ANN,
       remember_token: 'x',
@@ -41,7 +41,7 @@ describe('a user of Laravel', () => {
     assertVerifies(person.hash, 'correct hörse');
   });
 
-  it('has an address verified only by a date, however null is written; without the column nothing is said', () => {
+  it('has a verified address only with a date, however null is written; without the column it is unknown', () => {
     for (const nothing of [null, '', 'NULL', '\\N', '0000-00-00 00:00:00']) {
       assert.equal(convert({ ...ANN, email_verified_at: nothing }).emailVerified, false);
     }
@@ -51,14 +51,14 @@ describe('a user of Laravel', () => {
     assert.equal(convert(without).emailVerified, undefined);
   });
 
-  it('is left out when softly deleted, and only then', () => {
+  it('is skipped if soft-deleted, and only then', () => {
     assert.ok('skip' in laravel.converter({})({ ...ANN, deleted_at: AT }));
     for (const deleted_at of [null, '', 'NULL', '\\N', '0000-00-00 00:00:00']) {
       assert.equal(convert({ ...ANN, deleted_at }).userId, '1');
     }
   });
 
-  it('is inactive where the application says so', () => {
+  it('is inactive if the application says so', () => {
     const flags = [{ is_active: 0 }, { active: 'f' }, { banned_at: AT }, { is_blocked: 1 }, { status: 'Suspended' }];
     for (const flag of flags) assert.equal(convert({ ...ANN, ...flag }).state, 'inactive', JSON.stringify(flag));
     const others = [{ is_active: 1 }, { banned_at: null }, { blocked: '0' }, { status: 'active' }, { status: 3 }];
@@ -73,7 +73,7 @@ describe('a user of Laravel', () => {
     ]);
   });
 
-  it('is noted when her second factor was on, whose secret the key of the application hides', () => {
+  it("is noted if a second factor was enabled, whose secret is encrypted with the application's key", () => {
     const on = { two_factor_secret: 'eyJpdiI6IngifQ==', two_factor_recovery_codes: 'x' };
     assert.deepEqual(noteIds(convert({ ...ANN, ...on })), ['SECOND-FACTOR-LOST']);
     assert.deepEqual(noteIds(convert({ ...ANN, ...on, two_factor_confirmed_at: AT })), ['SECOND-FACTOR-LOST']);
@@ -81,7 +81,7 @@ describe('a user of Laravel', () => {
     assert.equal(convert({ ...ANN, ...on }).totp, undefined);
   });
 
-  it('has names and phone from wherever applications put them', () => {
+  it('has names and phone from any column that applications use', () => {
     const names = {
       username: 'ann',
       first_name: 'Ann',
@@ -100,13 +100,13 @@ describe('a user of Laravel', () => {
 });
 
 describe('a user in a page of API resources', () => {
-  it('has nothing of what stands around it', () => {
+  it('has no metadata from the surrounding page', () => {
     assert.deepEqual(convert({ ...ANN, '@context': { status: 'ok' } }), convert(ANN));
   });
 });
 
 describe('recognizing Laravel', () => {
-  it('goes by the columns of its migration', () => {
+  it('uses the columns of its migration', () => {
     assert.equal(laravel.recognizes({ ...ANN, remember_token: null }, 'json'), 0.95);
     assert.equal(laravel.recognizes(ANN, 'json'), 0.8);
     assert.equal(laravel.recognizes({ id: 1, email: '', password: '', remember_token: '' }, 'csv'), 0.8);

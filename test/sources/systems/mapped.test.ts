@@ -1,4 +1,4 @@
-/** Somebody's own columns: what is found by itself beyond the fixtures. */
+/** Custom columns: automatic mapping, in addition to the fixtures. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { ndjson } from '../../../src/sources/systems/mapped.ts';
@@ -6,7 +6,7 @@ import { personOf } from '../people.ts';
 
 const verified = (value: unknown) => personOf(ndjson, { email: 'ann@example.com', emailVerified: value }).emailVerified;
 
-test('a date in place of a flag is that of the verification', () => {
+test('a date in place of a flag counts as verified', () => {
   for (const date of ['2024-01-15T10:30:00.000Z', '2024-01-15 10:30:00', '2024-01-15'])
     assert.equal(verified(date), true);
   assert.equal(verified(null), undefined);
@@ -15,7 +15,7 @@ test('a date in place of a flag is that of the verification', () => {
   assert.equal(personOf(ndjson, row).emailVerified, true);
 });
 
-test('further usual names, and ids as MongoDB exports them', () => {
+test("other common names and MongoDB's ids are recognized", () => {
   for (const column of ['is_verified', 'Email Address Verified', 'isEmailConfirmed']) {
     assert.equal(personOf(ndjson, { email: 'ann@example.com', [column]: 'yes' }).emailVerified, true, column);
   }
@@ -23,12 +23,12 @@ test('further usual names, and ids as MongoDB exports them', () => {
   assert.equal(personOf(ndjson, { _id: { $oid: id }, email: 'ann@example.com' }).userId, id);
 });
 
-test('what stands around a list of users is no column', () => {
+test('values around a list of users are not columns', () => {
   const record = { email: 'ann@example.com', '@context': { next: 'x' } };
   assert.deepEqual(ndjson.explain?.(record, {}), ['  taken: email=email']);
 });
 
-test('a column of passwords that nobody mapped counts where it holds hashes', () => {
+test('an unmapped password column counts if it holds hashes', () => {
   const hash = '$2b$04$9vWpNCdy8s6A4f6dGKf0kObCK.r6uuK6VNq.Qqh62OG1jc5nkdhsO';
   const row = (password: string, more: object = {}) => ({ email: 'ann@example.com', password, ...more });
   const found = personOf(ndjson, row(hash));
@@ -46,7 +46,7 @@ test('a column of passwords that nobody mapped counts where it holds hashes', ()
   assert.ok('password' in mapped && mapped.password === hash && mapped.hash === undefined);
 });
 
-test('a hash that stands inside of an object is taken where it is clear, and shown', () => {
+test('a hash inside an object is imported if it is clearly the password, and shown', () => {
   const hash = '$2b$04$9vWpNCdy8s6A4f6dGKf0kObCK.r6uuK6VNq.Qqh62OG1jc5nkdhsO';
   const record = (value: unknown, more: object = {}) => ({ email: 'ann@example.com', password: value, ...more });
   const akamai = record({ type: 'password-bcrypt', value: hash });
@@ -61,7 +61,7 @@ test('a hash that stands inside of an object is taken where it is clear, and sho
   assert.deepEqual(personOf(ndjson, record(null)).notes, []);
 });
 
-test('where the caller says which column is the hash, no other one is', () => {
+test('if the caller names the column of hashes, no other column is used', () => {
   const hash = '$2b$04$9vWpNCdy8s6A4f6dGKf0kObCK.r6uuK6VNq.Qqh62OG1jc5nkdhsO';
   const convert = ndjson.converter({ map: { hash: 'other' } });
   const person = convert({ email: 'ann@example.com', password: { value: hash } });

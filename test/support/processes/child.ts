@@ -1,7 +1,7 @@
 /**
- * A process of ours as the tests run it: an entry file with an environment of its own, its output kept.
+ * One of Muster's processes as the tests run it: an entry file with its own environment, whose output is kept.
  *
- * It is told over IPC that we are gone, so it ends by itself should the test be killed.
+ * On crash: if the test is killed, the process notices the closed IPC channel and ends.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,30 +14,30 @@ export interface Exit {
 
 export interface TestProcess {
   pid: number;
-  /** What it said when it was ready: `port` of an API. */
+  /** What it reported when it was ready: `port` of an API. */
   ready: Record<string, unknown>;
-  /** All that it wrote so far, to stdout and stderr. */
+  /** Its output so far, stdout and stderr. */
   output(): string;
   kill(signal: NodeJS.Signals): void;
-  /** Settles when it is gone. */
+  /** Settles when it has ended. */
   exited: Promise<Exit>;
   readonly isOver: boolean;
 }
 
 const ROOT = new URL('../../../', import.meta.url);
 
-/** A process of ours as node knows it. */
+/** One of Muster's processes, as a Node.js child process. */
 export interface Child {
   process: ChildProcess;
-  /** All that it wrote so far, to stdout and stderr. */
+  /** Its output so far, stdout and stderr. */
   output(): string;
-  /** Settles when it is gone. */
+  /** Settles when it has ended. */
   exited: Promise<Exit>;
 }
 
 /**
  * Spawns `file`, a path from the root of the project.
- * @param env all of its environment but PATH and where compiled code is kept
+ * @param env its whole environment, except PATH and the folder of the compile cache
  */
 export function spawnChild(file: string, env: Record<string, string>): Child {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
@@ -54,8 +54,8 @@ export function spawnChild(file: string, env: Record<string, string>): Child {
 }
 
 /**
- * Waits until a child says that it is ready.
- * @returns what it said
+ * Waits until a child reports that it is ready.
+ * @returns what it reported
  * @throws Error with its output when it ends instead
  */
 export async function untilReady(child: Child, name: string): Promise<Record<string, unknown>> {
@@ -66,7 +66,7 @@ export async function untilReady(child: Child, name: string): Promise<Record<str
 
 /**
  * Starts `file`, a path from the root of the project, and waits until it is ready.
- * @param env all of its environment but PATH and where compiled code is kept
+ * @param env its whole environment, except PATH and the folder of the compile cache
  * @throws Error with its output when it ends instead
  */
 export async function startChild(file: string, env: Record<string, string>): Promise<TestProcess> {

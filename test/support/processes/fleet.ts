@@ -1,7 +1,9 @@
 /**
  * API and worker processes of one service, any number of each.
  *
- * Guarantee: `stop` leaves none behind, frozen ones neither; if the test itself dies they end by themselves.
+ * Guarantee: `stop` leaves no process behind, not even frozen ones.
+ *
+ * On crash: if the test itself dies, they end on their own.
  */
 import { setPriority } from 'node:os';
 import { type Exit, startChild, type TestProcess } from './child.ts';
@@ -14,22 +16,22 @@ export interface ApiProcess extends TestProcess {
 export interface Fleet {
   /** Address of the API that was started last. */
   readonly url: string;
-  /** Everything that was started, in order, living or not. */
+  /** All processes that were started, in order, living or not. */
   processes: TestProcess[];
   apis: ApiProcess[];
   startApi(env?: Record<string, string>): Promise<ApiProcess>;
   startWorker(env?: Record<string, string>): Promise<TestProcess>;
-  /** Ends all; @throws Error naming each that did not do so cleanly when it was asked to */
+  /** Ends all processes. @throws Error naming each one that did not end cleanly on request */
   stop(): Promise<void>;
 }
 
-/** Longer than they give themselves, so that they say what they wait for. */
+/** Longer than the processes' own limit, so that they can report what they wait for. */
 const STOP_WITHIN_MS = 75_000;
 
 export interface FleetOptions {
-  /** Settings of all processes; those of one start replace them. */
+  /** Settings of all processes; settings of a single start override them. */
   env: Record<string, string>;
-  /** Processes that were started by the entries, as users start them; else those of hosts.ts. */
+  /** Whether to start processes by their entry files, as users do, and not by hosts.ts. */
   ownProcesses: boolean;
 }
 
@@ -51,7 +53,7 @@ export function openFleet({ env, ownProcesses }: FleetOptions): Fleet {
       return api;
     },
     async startWorker(changes) {
-      // Workers write the links of mails.
+      // Workers write the links in mails.
       const given = { ...env, BASE_URL: fleet.url, ...changes };
       const child = await (ownProcesses ? startChild('workers/all-in-one.ts', given) : startHosted('worker', given));
       if (ownProcesses) haveFairShare(child.pid);
@@ -63,7 +65,9 @@ export function openFleet({ env, ownProcesses }: FleetOptions): Fleet {
   return fleet;
 }
 
-/** Workers let everything else go first, so that others on the machine would stretch all tests; only root can undo it. */
+/**
+ * Workers run at low priority, so other load on the machine would slow down all tests; only root can raise it again.
+ */
 function haveFairShare(pid: number): void {
   if (process.getuid?.() === 0) setPriority(pid, 0);
 }
@@ -80,5 +84,5 @@ async function endAll(processes: TestProcess[]): Promise<void> {
   );
   const unclean = living.filter((_, i) => exits[i]?.code !== 0);
   if (unclean.length === 0) return;
-  throw new Error(`did not stop cleanly:\n${unclean.map((p) => p.output().slice(-2000)).join('\n')}`);
+  throw new Error(`Processes did not stop cleanly:\n${unclean.map((p) => p.output().slice(-2000)).join('\n')}`);
 }

@@ -1,4 +1,4 @@
-/** A process that runs an API or a worker, and the next one when that has stopped; told what to do over IPC (hosts.ts). */
+/** A process that runs an API or a worker, and another one after that has stopped; controlled over IPC (hosts.ts). */
 import type { Logger } from 'pino';
 import { readConfig } from '../../../src/config.ts';
 import { type Running, requireStores, type StoresConfig } from '../../../src/lifecycle.ts';
@@ -7,7 +7,7 @@ import type { Order } from './hosts.ts';
 
 type Start = (config: StoresConfig, logger: Logger, stopping: AbortSignal) => Promise<Running>;
 
-/** Each loads what it needs when it is first asked for. */
+/** Each loads its code when first used. */
 const STARTS: Record<string, () => Promise<Start>> = {
   api: async () => (await import('../../../src/start/api.ts')).startApi,
   worker: async () => (await import('../../../workers/start.ts')).startWorker,
@@ -31,7 +31,7 @@ async function stop(): Promise<void> {
 }
 
 process.on('message', ({ run: name, env = {} }: Order) => {
-  // A failure is that of the process, as it is for the entries.
+  // A failure ends the process, as with the entry files.
   void (name ? run(name, env) : stop());
 });
 process.on('disconnect', () => process.exit(0));

@@ -1,15 +1,16 @@
 /**
- * Processes that run one API or worker after the other, for all services of a test file: to load the code takes longer than
- * most of them live.
+ * Processes that run one API or worker after the other, for all services of a test file, because loading the code takes
+ * longer than most of them live.
  *
- * What runs there is what the entries run. Guarantee: one at a time in each, and none is given out again before it has
- * stopped what it ran. They end with the test's process.
+ * They run the same code as the entry files.
+ * Guarantee: each runs one API or worker at a time, and is reused only after that has stopped. They end with the test's
+ * process.
  */
 import type { Socket } from 'node:net';
 import { type Child, type Exit, spawnChild, type TestProcess, untilReady } from './child.ts';
 
 export type Role = 'api' | 'worker';
-/** To a host: run this, or, without it, stop what runs. */
+/** A message to a host: run this or, without it, stop. */
 export interface Order {
   run?: Role;
   env?: Record<string, string>;
@@ -18,8 +19,8 @@ export interface Order {
 const idle: Record<Role, Child[]> = { api: [], worker: [] };
 
 /**
- * Runs an API or a worker, and waits until it is ready. SIGTERM stops what runs and keeps the process for the
- * next; other signals reach the process.
+ * Runs an API or a worker, and waits until it is ready. SIGTERM stops it and keeps the process for the next one; other
+ * signals reach the process.
  * @param env all of its environment
  * @throws Error with its output when it ends instead
  */
@@ -60,7 +61,7 @@ export async function startHosted(role: Role, env: Record<string, string>): Prom
   };
 }
 
-/** Whether it keeps our process alive. */
+/** Sets whether the host keeps this process alive. */
 function hold({ process: child }: Child, held: boolean): void {
   const method = held ? 'ref' : 'unref';
   for (const handle of [child, child.channel, child.stdout as Socket | null, child.stderr as Socket | null]) {

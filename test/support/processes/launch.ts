@@ -1,4 +1,4 @@
-/** A process of ours that need not get ready: what it says, and how it ends. */
+/** One of Muster's processes that need not become ready: its output, and how it ends. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -6,12 +6,12 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 export interface Launched {
-  /** All that it wrote to stdout so far: its log. */
+  /** Its output to stdout so far: the log. */
   log(): string;
-  /** All that it wrote to stderr so far. */
+  /** Its output to stderr so far. */
   errors(): string;
   kill(signal: NodeJS.Signals): void;
-  /** Settles when it is gone: its status, or the signal. */
+  /** Settles when it has ended: its exit code, or the signal. */
   ended: Promise<number | string>;
 }
 
@@ -35,7 +35,7 @@ export function launch(t: TestContext, file: string, env: Record<string, string>
   return { log: () => texts.log, errors: () => texts.errors, kill: (signal) => void child.kill(signal), ended };
 }
 
-/** A port that somebody listens on. */
+/** A port that is in use. */
 export async function takenPort(t: TestContext): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -43,7 +43,7 @@ export async function takenPort(t: TestContext): Promise<string> {
   return String((server.address() as { port: number }).port);
 }
 
-/** What a log of JSON lines holds at `warn` and above. */
+/** The entries of a JSON log at level `warn` and above. */
 export function warnings(log: string): { level: number; msg: string; repeats?: number }[] {
   const lines = log.split('\n').filter((line) => line.startsWith('{'));
   return lines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 40);

@@ -1,6 +1,6 @@
 /**
- * Muster as it runs in earnest: API and worker processes of their own over a fresh database, a queue of its own on the
- * backend of choice, and a real SMTP server that keeps the mails.
+ * Muster as in production: separate API and worker processes on a new database, a new queue on the chosen backend, and
+ * a real SMTP server that keeps the mails.
  */
 import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
@@ -25,7 +25,7 @@ const BATCHING: 'on' | 'off' = process.env.QUEUE_BATCHING === 'off' ? 'off' : 'o
 /** When the run is on other stores than the usual ones. */
 const STORES = process.env.TEST_STORES_NAME ? `; ${process.env.TEST_STORES_NAME}` : '';
 
-/** One test per queue backend; that on Redis is skipped by name where there is no redis-server. */
+/** One test per queue backend; the one on Redis is reported as skipped where there is no redis-server. */
 export function onBothBackends(name: string, run: (t: TestContext, backend: Backend) => Promise<void>): void {
   for (const backend of BACKENDS) {
     test(`${name} (queue on ${backend}${STORES})`, async (t) => {
@@ -39,15 +39,15 @@ export interface ServiceOptions {
   backend: Backend;
   /** Settings of all processes, as environment variables. */
   env?: Record<string, string>;
-  /** Worker processes to begin with; 1 unless told. */
+  /** Number of worker processes at the start; default: 1. */
   workers?: number;
-  /** Another database than a fresh one of the run's server; it is not removed. */
+  /** A database to use instead of a new one on the run's server; it is not removed. */
   database?: { url: string; pool: Pool };
-  /** Another Redis than the run's. */
+  /** A Redis to use instead of the run's. */
   redisUrl?: string;
-  /** Processes started by the entries and by nothing else: for what signals, exit codes and memory tell. */
+  /** Start processes only by their entry files: for tests of signals, exit codes and memory. */
   ownProcesses?: boolean;
-  /** Runs when all processes have ended: for stores of the test's own. */
+  /** Runs when all processes have ended: for the test's own stores. */
   onStopped?: () => Promise<void>;
 }
 
@@ -64,13 +64,13 @@ export interface Service extends Calls, Omit<Fleet, 'stop'> {
   waitForEnd(importId: string, options?: ServiceCall & { timeoutMs?: number }): Promise<Answer['body']>;
   /** The result of a bulk import that was accepted, once it has ended. */
   imported(body: unknown): Promise<Answer['body']>;
-  /** Jobs that wait or run. */
+  /** Number of jobs that wait or run. */
   depth(queue?: QueueName): Promise<number>;
-  /** Throws away all jobs, as a queue that lost its memory. */
+  /** Removes all jobs, as if the queue had lost its data. */
   loseJobs(queue?: QueueName): Promise<void>;
 }
 
-/** Timings small enough for tests, where something waits for them; limits are generous. Any of them may be replaced. */
+/** Short intervals, so that tests need not wait; limits are generous. All of them can be overridden. */
 const TIMINGS = {
   RESCUE_AFTER_MS: '1000',
   JOB_LOCK_MS: '30000',
@@ -80,7 +80,7 @@ const TIMINGS = {
   HASH_THREADS: '1',
 };
 
-/** Starts a service with one API; it is stopped when the test is over, and every process must do so cleanly. */
+/** Starts a service with one API; it stops at the end of the test, and every process must stop cleanly. */
 export async function startService(t: TestContext, options: ServiceOptions): Promise<Service> {
   const own = options.database ? undefined : await testDatabase();
   const { url: databaseUrl, pool } = (options.database ?? own) as { url: string; pool: Pool };
@@ -144,7 +144,7 @@ async function waitForEnd(
   importId: string,
   { timeoutMs = 180_000, ...given }: ServiceCall & { timeoutMs?: number } = {},
 ): Promise<Answer['body']> {
-  // The row is cheaper to look at than the result, and workers need the processor.
+  // Reading the row is cheaper than reading the result, and workers need the processor.
   const row = async () => (await pool.query('select * from imports where id = $1', [importId])).rows[0];
   const what = `the end of import ${importId}`;
   await waitFor(async () => (await row()).state !== 'running', { what, timeoutMs }).catch(async (error) => {

@@ -1,7 +1,7 @@
 /**
  * `muster` as people and scripts run it: on a pseudo-terminal (util-linux's `script`), or with pipes.
  *
- * It knows nobody's login: its configuration folder is one that does not exist.
+ * It has no stored login: its configuration folder does not exist.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,19 +13,19 @@ import { findProgram } from '../runner/programs.ts';
 import { type WaitOptions, waitFor } from '../wait.ts';
 
 export const MUSTER = fileURLToPath(new URL('../../../src/cli/muster.js', import.meta.url));
-/** Enough for any command here; what hangs is killed, and its exit code tells it. */
+/** Enough for any command here; a command that hangs is killed, which its exit code shows. */
 const MOST_MS = 120_000;
 
 export interface MusterOptions {
-  /** Besides PATH and a few more: MUSTER_URL, MUSTER_TOKEN, XDG_CONFIG_HOME. */
+  /** In addition to PATH and a few others: MUSTER_URL, MUSTER_TOKEN, XDG_CONFIG_HOME. */
   env?: Record<string, string | undefined>;
   cwd?: string;
-  /** All of standard input; without it there is none. */
+  /** The whole standard input; absent: none. */
   input?: string | Uint8Array;
 }
 
 export interface Finished {
-  /** 128 and the signal's number where it died of one, as a shell says it. */
+  /** After a signal, 128 plus its number, as in a shell. */
   code: number;
   stdout: string;
   stderr: string;
@@ -39,7 +39,7 @@ export interface Running {
   finished: Promise<Finished>;
 }
 
-/** Runs `muster` without a terminal to its end. */
+/** Runs `muster` to its end, without a terminal. */
 export function runMuster(args: readonly string[], options: MusterOptions = {}): Promise<Finished> {
   return startMuster(args, options).finished;
 }
@@ -56,9 +56,9 @@ export function runShell(line: string, options: MusterOptions = {}): Promise<Fin
 }
 
 export interface Terminal {
-  /** All that it showed so far, control sequences and all. */
+  /** Its output so far, including control sequences. */
   output(): string;
-  /** The same as text: without control sequences, a line that was drawn over as its last state. */
+  /** The same as text: without control sequences, and with the last state of overwritten lines. */
   text(): string;
   /** Types; `\x03` is Ctrl-C. */
   type(keys: string): void;
@@ -72,7 +72,7 @@ export interface TerminalOptions extends MusterOptions {
   columns?: number;
 }
 
-/** Runs `muster` on a pseudo-terminal of its own; it is hung up when the test is over. */
+/** Runs `muster` on its own pseudo-terminal, which is hung up at the end of the test. */
 export function openTerminal(t: TestContext, args: readonly string[], options: TerminalOptions = {}): Terminal {
   const { columns = 100 } = options;
   const command = [process.execPath, MUSTER, ...args].map(quoted).join(' ');
@@ -84,7 +84,7 @@ export function openTerminal(t: TestContext, args: readonly string[], options: T
   });
   const output = collected(child);
   const ended = endOf(child);
-  child.stdin.on('error', () => {}); // the command has ended, and nobody reads what is typed
+  child.stdin.on('error', () => {}); // the command has ended and reads no more input
   t.after(async () => {
     child.kill('SIGHUP');
     await ended;
@@ -142,7 +142,7 @@ function collected(child: ChildProcess): { stdout(): string; stderr(): string } 
 
 const NUMBERS: Partial<Record<NodeJS.Signals, number>> = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGPIPE: 13, SIGTERM: 15 };
 
-/** When it is gone and all its output is here. */
+/** Resolves when it has ended and all its output has arrived. */
 async function endOf(child: ChildProcess): Promise<number> {
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   return code ?? 128 + (NUMBERS[signal as NodeJS.Signals] ?? 0);
@@ -153,7 +153,7 @@ function quoted(word: string): string {
 }
 
 /** Control sequences of ECMA-48, and the two-letter ones of the VT100. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control sequences
 const SEQUENCES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|[ -/]*[0-~])/g;
 
 function plain(output: string): string {

@@ -1,9 +1,9 @@
-/** What test files need, told by what they import, directly or by what they import. */
+/** Determines what test files need by their direct and indirect imports. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 const support = (name: string) => resolve('test/support', name);
-/** A test that asks for a program may ask for the run's Redis. */
+/** A test that checks for a program may need the run's Redis. */
 const SERVERS = {
   postgres: [support('stores/postgres.ts')],
   redis: [support('stores/redis.ts'), support('runner/programs.ts')],
@@ -17,7 +17,7 @@ const OWN = /from '(?:node:child_process|playwright-core)'|ownProcesses: true/;
 
 /**
  * The servers that the run has to start.
- * @param files relative to the root of the project, where we run
+ * @param files relative to the root of the project, the current folder
  */
 export function needsOf(files: readonly string[]): Set<Server> {
   const texts = readAll(files);
@@ -25,8 +25,8 @@ export function needsOf(files: readonly string[]): Set<Server> {
 }
 
 /**
- * What a test file runs besides itself: `nothing`; `services` and commands, which it mostly waits for; or processes of its
- * `own`, which it kills, measures or drives.
+ * What else a test file runs: `nothing`; `services` and commands, for which it mostly waits; or its `own` processes,
+ * which it kills, measures or controls.
  */
 export function startsOf(file: string): 'nothing' | 'services' | 'own' {
   const texts = readAll([file], [...Object.values(SERVERS).flat(), ...SERVICES]);
@@ -34,7 +34,9 @@ export function startsOf(file: string): 'nothing' | 'services' | 'own' {
   return [...readAll([file]).keys()].some((path) => SERVICES.includes(path)) ? 'services' : 'nothing';
 }
 
-/** The texts of the files and of all that they import, in `test`: the application starts no server of the tests. */
+/**
+ * The texts of the files and of everything they import from `test`; the application starts none of the tests' servers.
+ */
 function readAll(files: readonly string[], without: readonly string[] = []): Map<string, string> {
   const texts = new Map<string, string>();
   const waiting = files.map((file) => resolve(file));

@@ -1,10 +1,10 @@
-/** Programs that some tests need and a machine may lack. */
+/** Programs that some tests need and that a machine may not have. */
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
 
 export const PROGRAMS = {
-  /** Of a distribution, as servers of our own come with the packages. */
+  /** The distribution's server; the embedded one is an npm package. */
   postgres: 'postgres',
   redis: 'redis-server',
   valkey: 'valkey-server',
@@ -13,10 +13,10 @@ export const PROGRAMS = {
   bash: 'bash',
 } as const;
 export type ProgramName = keyof typeof PROGRAMS;
-/** As people call them. */
-export const LABELS: Record<ProgramName, string> = { ...PROGRAMS, postgres: 'PostgreSQL of a distribution' };
+/** Names for people. */
+export const LABELS: Record<ProgramName, string> = { ...PROGRAMS, postgres: 'PostgreSQL of the distribution' };
 
-/** Where the program is on this machine, if it is. */
+/** The path of the program on this machine, if it has one. */
 export function findProgram(name: ProgramName): string | undefined {
   const usual = name === 'postgres' ? debianFolders() : [];
   const folders = [...usual, ...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin'];
@@ -25,7 +25,7 @@ export function findProgram(name: ProgramName): string | undefined {
 
 const DEBIAN = '/usr/lib/postgresql';
 
-/** Where Debian has a PostgreSQL of each major version, the highest first; they are in no PATH. */
+/** Debian's folders of each PostgreSQL major version, the highest first; they are not in PATH. */
 function debianFolders(): string[] {
   let versions: string[];
   try {
@@ -45,14 +45,15 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Programs whose lack is a failure: TEST_REQUIRE=redis,chromium. */
+/** Programs that must not be missing: TEST_REQUIRE=redis,chromium. */
 export function required(): string[] {
   return (process.env.TEST_REQUIRE ?? '').split(',').filter(Boolean);
 }
 
 /**
- * Skips the test by name when the machine lacks the program; `if (!requireOrSkip(t, 'redis')) return;`.
- * @throws Error when it is lacking and TEST_REQUIRE names it
+ * Skips the test, with the program's name as reason, if the machine lacks it: `if (!requireOrSkip(t, 'redis'))
+ * return;`.
+ * @throws Error when the program is missing and TEST_REQUIRE names it
  */
 export function requireOrSkip(t: TestContext, name: ProgramName): boolean {
   const there = name === 'redis' ? Boolean(process.env.TEST_REDIS_URL) : Boolean(findProgram(name));

@@ -1,8 +1,8 @@
 /**
- * Runs test files: so many processes at once, each for at most so many milliseconds, in the order that its arguments list
- * them. TEST_TIMES=1 lists at the end how long each took.
+ * Runs test files in the order of its arguments, with a given number of processes at once and a time limit for each.
+ * TEST_TIMES=1 prints at the end how long each took.
  *
- * Ends with status 1 when a test failed. On a signal the tests that run are ended too.
+ * Exit code 1: a test failed. A signal also ends the running tests.
  */
 import { relative } from 'node:path';
 import { run } from 'node:test';
@@ -34,7 +34,7 @@ events.on('test:summary', ({ file, duration_ms: ms }) => {
   if (file) noteTime(file, ms);
 });
 
-/** One of several files of a process is a suite. */
+/** A file is a suite if its process runs several files. */
 function noteSuite({ name, nesting, details }: { name: string; nesting: number; details: { duration_ms: number } }) {
   if (nesting === 0 && files.includes(name)) noteTime(name, details.duration_ms);
 }

@@ -1,14 +1,14 @@
-/** Node's test runner in a process of its own. */
+/** Node's test runner in a separate process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 export interface RunnerOptions {
-  /** Begun in this order, unless there are options. */
+  /** Started in this order, unless there are options. */
   files: readonly string[];
   /** For `node --test`. */
   options: readonly string[];
-  /** Files that run at the same time. */
+  /** Number of files that run at the same time. */
   atOnce: number;
   env: Record<string, string | undefined>;
 }
@@ -19,15 +19,15 @@ export interface Runner {
   ended: Promise<number>;
 }
 
-/** Every test file and every service under test is a process of its own: what one has compiled the next need not. */
+/** Every test file and every service under test is a separate process; the cache saves compiling the code again. */
 const COMPILE_CACHE = fileURLToPath(new URL('../../../node_modules/.cache/node', import.meta.url));
 const RUN_FILES = fileURLToPath(new URL('./run-files.ts', import.meta.url));
-/** No file takes a tenth of it; what hangs is named and fails instead of holding the run. */
+/** Ten times longer than any file takes; a file that hangs is named and fails, instead of blocking the run. */
 const MOST_MS = 1_200_000;
 
 export function startRunner({ files, options, atOnce, env }: RunnerOptions): Runner {
   const limits = [`--test-concurrency=${atOnce}`, `--test-timeout=${MOST_MS}`];
-  // The command line has every option, the API takes the files in our order.
+  // The command line supports every option; the API keeps the order of the files.
   const args =
     options.length > 0
       ? ['--test', ...limits, ...options, ...files]

@@ -1,21 +1,23 @@
 /**
- * Several test files in one process, which loads the code that they test once: that takes longer than most of them run.
+ * Runs several test files in one process, which loads the tested code once, because loading takes longer than most
+ * files.
  *
- * Guarantee: a file's hooks and tests are a suite of its own, named as the file; the next begins when it is over.
+ * Guarantee: a file's hooks and tests form a separate suite with the file's name; the next one begins when it has
+ * ended.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startsOf } from './needs.ts';
 
-/** Files of a group: few enough that the groups, side by side, end at about the same time. */
+/** Number of files in a group: few enough that parallel groups end at about the same time. */
 const MOST_FILES = { nothing: 10, services: 4, own: 1 };
 const FOLDER = resolve('node_modules/.cache/tests', String(process.pid));
 
 /**
- * What to run instead of the files: groups of those that start the same (needs.ts), each where its first file stood. The
- * groups are removed when this process ends.
- * @param files relative to the root of the project, where we run
+ * Replaces files by groups of files that start the same things (needs.ts), each at the place of its first file. The
+ * files of the groups are removed when this process ends.
+ * @param files relative to the root of the project, the current folder
  */
 export function runTogether(files: readonly string[]): string[] {
   mkdirSync(FOLDER, { recursive: true });
@@ -31,7 +33,7 @@ export function runTogether(files: readonly string[]): string[] {
   });
 }
 
-/** A file that imports others; its name is that of the first and of the last. */
+/** Writes a file that imports others; its name consists of the first and the last one's. */
 function writeGroup(files: readonly string[]): string {
   const nameOf = (file = '') => file.replace(/^test\/|\.test\.ts$/g, '').replaceAll('/', '-');
   const path = resolve(FOLDER, `${nameOf(files[0])}--${nameOf(files.at(-1))}.mjs`);

@@ -1,8 +1,10 @@
 /**
- * The files of the test server, made once for all runs: initdb and the migrations take longer than most tests.
+ * Caches the test server's files for all runs, because initdb and the migrations take longer than most tests.
  *
- * Guarantee: what is in the cache is whole, as it is renamed into its place when the server that made it has ended. Its
- * name holds all that it was made from. If we die here, what was begun stays in the folder for temporary files.
+ * Guarantee: entries of the cache are complete, because they are renamed into place after the server that made them has
+ * ended. The name depends on everything that the content depends on.
+ *
+ * On crash: the unfinished entry stays in the folder for temporary files.
  */
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -19,7 +21,7 @@ const MIGRATIONS = join(ROOT, 'src/db/migrations');
 const MEMORY = '/dev/shm';
 const ENOUGH = 4 * 2 ** 30;
 
-/** Where a test server may have its files: in memory, if there is a lot of it. Removes what runs left that were killed. */
+/** The folder for a test server's files: in memory, if there is plenty. Removes the files of killed runs. */
 export async function newFolder(): Promise<string> {
   const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
   return folderIn(bavail * bsize > ENOUGH ? MEMORY : tmpdir());
@@ -43,7 +45,7 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Puts a data folder of a server that was stopped to `dataDir`.
+ * Puts the data folder of a stopped server at `dataDir`.
  * @param make starts a server in that folder, fills it and stops it
  */
 export async function copyCluster(dataDir: string, make: (dataDir: string) => Promise<void>): Promise<void> {
@@ -52,7 +54,7 @@ export async function copyCluster(dataDir: string, make: (dataDir: string) => Pr
     await make(dataDir);
     await keep(dataDir, cached);
   }
-  // With owners and modes: the files belong to the user of PostgreSQL.
+  // Keeps owners and modes: the files belong to PostgreSQL's user.
   else await copy(cached, dataDir);
 }
 
@@ -60,7 +62,7 @@ async function keep(dataDir: string, cached: string): Promise<void> {
   const draft = `${cached}.${process.pid}`;
   await mkdir(CACHE, { recursive: true });
   await copy(dataDir, draft);
-  // Of two runs that make the same at once, one comes too late.
+  // If two runs make the same entry at once, one comes too late.
   await rename(draft, cached).catch(() => rm(draft, { recursive: true, force: true }));
   for (const other of await readdir(CACHE)) {
     if (!cached.startsWith(join(CACHE, other))) await rm(join(CACHE, other), { recursive: true, force: true });
@@ -72,7 +74,7 @@ async function copy(from: string, to: string): Promise<void> {
   await chmod(to, 0o711);
 }
 
-/** Changes with the schema, with the versions of PostgreSQL and BullMQ, and with what makes a cluster. */
+/** Changes with the schema, with the versions of PostgreSQL and BullMQ, and with the code that creates a cluster. */
 async function nameOf(): Promise<string> {
   const hash = createHash('sha256').update(`${process.platform} ${process.getuid?.()}`);
   const migrations = (await readdir(MIGRATIONS)).sort().map((file) => join(MIGRATIONS, file));

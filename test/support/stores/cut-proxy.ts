@@ -1,15 +1,15 @@
-/** A TCP proxy that breaks connections: each one after so many bytes of answer, as a network does that fails. */
+/** A TCP proxy that breaks each connection after a number of response bytes, like a failing network. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface CutProxy {
   url: string;
-  /** All that was answered so far, headers and all. */
+  /** All response bytes so far, including headers. */
   answers(): string;
   stop(): Promise<void>;
 }
 
-/** @param afterBytes of what comes from `target`, headers and all */
+/** @param afterBytes number of bytes from `target`, including headers */
 export async function startCutProxy(target: string, afterBytes = Number.POSITIVE_INFINITY): Promise<CutProxy> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
@@ -19,7 +19,7 @@ export async function startCutProxy(target: string, afterBytes = Number.POSITIVE
     for (const socket of [client, upstream]) {
       open.add(socket);
       socket.on('close', () => open.delete(socket));
-      socket.on('error', () => {}); // breaking is what it is for
+      socket.on('error', () => {}); // broken connections are its purpose
     }
     client.pipe(upstream);
     let left = afterBytes;

@@ -1,9 +1,10 @@
 /**
- * The PostgreSQL of the machine's distribution as its package starts it: a fresh cluster by its own `initdb`, with every
- * setting as it comes. Only its address is ours.
+ * The PostgreSQL of the machine's distribution as its package starts it: a new cluster, made by its own `initdb` with
+ * default settings, except for the address.
  *
- * A server that ends is started again on its address, as a service manager would. It dies with us: its keeper reads a pipe
- * that we hold.
+ * A server that ends is restarted on its address, as by a service manager.
+ *
+ * On crash: it ends with this process, because its keeper process reads a pipe that this process holds open.
  */
 import { execFile, type StdioOptions, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -23,27 +24,27 @@ import { folderIn } from './cluster-cache.ts';
 
 const run = promisify(execFile);
 const ENV = { PATH: '/usr/local/bin:/usr/bin:/bin' };
-/** Ends with the server, and the server with the pipe. */
+/** The keeper ends with the server, and the server with the pipe. */
 const KEEPER = `exec 3<&0; "$@" & server=$!; echo $server
   { read -r _ <&3; kill -s INT $server; } & reader=$!; wait $server; kill $reader`;
 const RESTART_MS = 200;
-/** The first that the machine knows: that of a language sorts otherwise than by bytes. */
+/** The first locale that the machine has; a language's locale does not sort by bytes. */
 const LOCALES = ['en_US.utf8', 'en_US.UTF-8', 'C.utf8', 'C.UTF-8'];
 
 export interface DistributionServer {
-  /** Of the database `muster`, as its superuser. */
+  /** URL of the database `muster`, for its superuser. */
   url: string;
-  /** As `server_version` says it. */
+  /** The value of `server_version`. */
   version: string;
-  /** Of the postmaster; another one after it ended and was started again. */
+  /** Process id of the postmaster; it changes with a restart. */
   readonly pid: number;
   stop(): Promise<void>;
 }
 
-/** @throws Error where the machine has none, or it does not start */
+/** @throws Error when the machine has none, or when it does not start */
 export async function startDistributionServer(): Promise<DistributionServer> {
   const program = findProgram('postgres');
-  if (!program) throw new Error('This machine has no PostgreSQL of a distribution.');
+  if (!program) throw new Error('The PostgreSQL of the distribution is not on this machine.');
   const dir = await folderIn(tmpdir());
   const account = await postgresAccount(dir);
   await makeOwned(dir, account);
@@ -135,7 +136,7 @@ async function launch(command: string[], dir: string, account: Account | undefin
   return { pid: Number(String(first).split('\n')[0]), exited, end: () => void child.stdin?.end() };
 }
 
-/** Waits until it answers, and makes the database; answers the server's version. */
+/** Waits until the server responds, and creates the database; returns the server's version. */
 async function firstLook(url: string): Promise<string> {
   return waitFor(
     async () => {

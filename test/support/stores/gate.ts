@@ -1,22 +1,22 @@
-/** A TCP address in front of a server that may be away: for those who connect it is shut until it is opened. */
+/** A TCP address in front of a server, which simulates its absence: clients cannot connect until the gate is opened. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** What comes of a connection while the gate is shut: nobody listens, or it is reset, as by a server that dies. */
+/** What happens to connections while the gate is shut: they are refused, or reset as by a dying server. */
 export type Manner = 'refuse' | 'reset';
 
 export interface Gate {
-  /** The address of the server with that of the gate in its place. */
+  /** The server's URL, with the address of the gate. */
   url: string;
-  /** Connections that were refused in the manner `reset`. */
+  /** Number of connections that were reset. */
   readonly resets: number;
   open(): Promise<void>;
-  /** Cuts what is connected. */
+  /** Breaks all open connections. */
   shut(manner: Manner): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param target address of the server, as `redis://` or `postgres://`; its gate is shut */
+/** Starts a gate, which is shut. @param target address of the server, as `redis://` or `postgres://` */
 export async function startGate(target: string, first: Manner = 'refuse'): Promise<Gate> {
   const server = new URL(target);
   const living = new Set<Socket>();
@@ -25,7 +25,7 @@ export async function startGate(target: string, first: Manner = 'refuse'): Promi
   let listening: Server | undefined;
 
   function take(client: Socket): void {
-    client.on('error', () => {}); // breaking is what it is for
+    client.on('error', () => {}); // broken connections are its purpose
     if (manner) {
       resets++;
       client.resetAndDestroy();
@@ -68,7 +68,7 @@ export async function startGate(target: string, first: Manner = 'refuse'): Promi
   await shut(first);
   const url = new URL(target);
   url.host = `127.0.0.1:${port}`;
-  url.searchParams.delete('host'); // a socket would go past the gate
+  url.searchParams.delete('host'); // a unix socket would bypass the gate
   return {
     url: url.toString(),
     get resets() {

@@ -1,7 +1,7 @@
 /**
- * A database whose tables grew under plans that were made when they were small: three connections as the processes have them
- * use prepared statements on tables of a few rows, which are analyzed; then the tables grow, and nobody analyzes them again.
- * That is the first minute of the first large import on every server, as autovacuum looks once a minute.
+ * A database whose tables have outgrown their plans: three connections, like those of the processes, use prepared
+ * statements on tables of a few analyzed rows; then the tables grow without being analyzed again. This happens in the
+ * first minute of the first large import on every server, because autovacuum runs once a minute.
  */
 
 import { tokenHash } from '../../../src/access/random-token.ts';
@@ -13,7 +13,7 @@ import { testDatabase } from './postgres.ts';
 export const TOKEN = 'a'.repeat(40);
 
 export interface Grown {
-  /** One connection each, which stays open. */
+  /** Pools of one connection each, which stays open. */
   pools: Record<'writer' | 'worker' | 'api' | 'observer', Pool>;
   close(): Promise<void>;
 }
@@ -48,14 +48,14 @@ export async function openSmall(name: string): Promise<Grown> {
 }
 
 export interface Planted {
-  /** Of the users' ids and names. */
+  /** Prefix of the users' ids and names. */
   tag: string;
   users: number;
-  /** SQL values over the defaults of a running import. */
+  /** SQL values that override the defaults of a running import. */
   columns?: Record<string, string>;
 }
 
-/** A running import whose users are pending: a mail is due for each, with a metadata key and a link. Answers its id. */
+/** Adds a running import of pending users, each with a mail due, a metadata key and a link. Returns its id. */
 export async function plantImport(db: Pool, { tag, users, columns = {} }: Planted): Promise<string> {
   const all = { kind: `'bulk'`, state: `'running'`, deadline: `now() + interval '1h'`, total: `${users}`, ...columns };
   const { rows } = await db.query(
@@ -78,7 +78,7 @@ export async function plantImport(db: Pool, { tag, users, columns = {} }: Plante
   return rows[0].id;
 }
 
-/** Lets every table that imports write have so many rows more: users with mails that are due, and imports of one user. */
+/** Adds rows to every table that imports write: users with due mails, and imports of one user. */
 export async function grow(db: Pool, rows: number): Promise<void> {
   const id = await plantImport(db, { tag: 'grown', users: rows });
   await db.query(

@@ -1,6 +1,6 @@
 /**
- * What the processes do often, each as it does it, on one connection of the pool that does it there. A step that needs an import
- * has one planted first, which is not part of what is measured.
+ * The frequent steps of the processes, each run as in production, on one connection of the same pool. If a step needs
+ * an import, that is created first, outside the measurement.
  */
 import assert from 'node:assert/strict';
 import { callerOfToken } from '../../../src/identity/authenticate.ts';
@@ -24,15 +24,15 @@ const CODES = { codeTtlMs: 3_600_000 };
 
 export interface Step {
   pool: 'writer' | 'worker' | 'api';
-  /** Makes the import that `run` works on. */
+  /** Creates the import that `run` works on. */
   plant?: () => Promise<string>;
   run(importId: string): Promise<unknown>;
 }
 
 export interface Size {
-  /** Of a batch, and of other things that are done many at a time. */
+  /** Size of a batch, and of other groups. */
   users: number;
-  /** Of the import that a batch belongs to. */
+  /** Size of the import that a batch belongs to. */
   importUsers: number;
 }
 
@@ -44,9 +44,9 @@ let serial = 0;
 
 interface Plan {
   users: number;
-  /** SQL values of the import. */
+  /** SQL values for the import. */
   columns?: Record<string, string>;
-  /** Its users are there already. */
+  /** Whether its users already exist. */
   existing?: boolean;
 }
 
@@ -74,7 +74,7 @@ function batches({ writer, observer }: Grown['pools'], { users, importUsers }: S
   return {
     'a batch of new users': step({}, false, write('optimistic')),
     'a batch of new users after a conflict': step({}, false, write('fail')),
-    'a batch of users who exist': step({}, true, write('fail')),
+    'a batch of existing users': step({}, true, write('fail')),
     'a batch that skips users': step({ on_existing: `'skip'` }, true, (id) => stores.skip.write(id, ordinals)),
     'a batch that updates users': step({ on_existing: `'update'` }, true, (id) => stores.update.write(id, ordinals)),
     'a batch of a dry run': {
@@ -114,8 +114,8 @@ function rounds({ writer, worker, observer }: Grown['pools'], { users, importUse
   const claimAtRate = () => claimDue(worker, users, { handOverMs: 60_000, perImportRate: 100 });
   return {
     'a round of the dispatcher': { pool: 'worker', run: dispatch },
-    'mails that are claimed, sent and recorded': { pool: 'worker', run: sendMails },
-    'mails that are claimed at a rate': { pool: 'worker', run: claimAtRate },
+    'claiming, sending and recording mails': { pool: 'worker', run: sendMails },
+    'claiming mails at a rate': { pool: 'worker', run: claimAtRate },
     'a batch of an undo': { pool: 'worker', plant: plantUndo, run: () => undoRound(worker, users) },
   };
 }
@@ -131,11 +131,11 @@ function reads({ api }: Grown['pools'], { users }: Size): Record<string, Step> {
     assert.ok(progress && (await readItems(api, progress, { pageSize: users, from: 0 })));
   }
   return {
-    'the caller of a token': { pool: 'api', run: () => callerOfToken(api, TOKEN) },
+    'authenticating a token': { pool: 'api', run: () => callerOfToken(api, TOKEN) },
     'a login': { pool: 'api', run: () => findLogin(api, { loginName: 's1-1' }) },
     'a status': { pool: 'api', run: status },
     'a page of users': { pool: 'api', run: page },
     'the list of imports': { pool: 'api', run: list() },
-    'the list of the imports of an organization': { pool: 'api', run: list(['org']) },
+    "the list of an organization's imports": { pool: 'api', run: list(['org']) },
   };
 }

@@ -1,20 +1,20 @@
-/** Stops calls in the middle, before a lock that the test holds, so that they meet in the order that it wants. */
+/** Makes calls wait for a lock that the test holds, so that they meet in the intended order. */
 import type pg from 'pg';
 import type { Pool } from '../../../src/db/pool.ts';
 import { waitFor } from '../wait.ts';
 
 export interface Held {
-  /** The connection of the transaction that holds the lock, for what else is to happen in it. */
+  /** The connection of the transaction that holds the lock, for further statements in it. */
   db: pg.PoolClient;
   /** Idempotent. */
   commit(): Promise<void>;
-  /** Gives the lock up by closing the connection, also when the server has closed it already; harmless after a commit. */
+  /** Releases the lock by closing the connection, even if the server has already closed it; harmless after a commit. */
   abandon(): void;
 }
 
 const held = new Map<Held, Pool>();
 
-/** Runs one statement in a transaction that stays open until it is told to commit. */
+/** Runs one statement in a transaction that stays open until the test commits it. */
 export async function hold(pool: Pool, sql: string, values: unknown[] = []): Promise<Held> {
   const db = await pool.connect();
   db.on('error', ignore);
@@ -43,17 +43,17 @@ export async function hold(pool: Pool, sql: string, values: unknown[] = []): Pro
   return one;
 }
 
-/** The server may go while a test holds a lock: the next statement says so. */
+/** The server may end while a test holds a lock: the next statement reports it. */
 function ignore(): void {}
 
-/** Gives up what a test that failed still holds on the pool: nothing that waits for it could end. */
+/** Releases the locks that a failed test still holds on the pool; otherwise the waiting calls would never end. */
 export function abandonLocks(pool: Pool): void {
   for (const [one, of] of held) if (of === pool) one.abandon();
 }
 
 /**
  * Waits until `count` statements on this database wait for a lock.
- * @param application only those of one kind of process, as pg_stat_activity names it: `muster-api`, `muster-writer`
+ * @param application only statements of this application name in pg_stat_activity: `muster-api`, `muster-writer`
  */
 export function waiters(pool: Pool, count: number, application = ''): Promise<boolean> {
   return waitFor(

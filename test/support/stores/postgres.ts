@@ -1,9 +1,9 @@
 /**
- * A migrated database of its own for each test file or test.
+ * A separate migrated database for each test file or test.
  *
- * `npm test` starts one server for the whole run (TEST_DATABASE_URL); a file that is run alone starts one itself. The
- * schema is made once per server, in a template that databases are cloned from. Nothing here keeps the process alive:
- * pools, the server and what was not dropped go when the tests are over.
+ * `npm test` starts one server for the whole run (TEST_DATABASE_URL); a file that runs alone starts its own. The schema
+ * is created once per server, in a template from which databases are cloned. Nothing here keeps the process alive:
+ * pools, the server and remaining databases are removed when the tests end.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { migrateQueue } from '../../../src/queue/schema.ts';
 import { copyCluster, newFolder } from './cluster-cache.ts';
 import { abandonLocks } from './locks.ts';
 
-/** Tests need no durability, except those that start a server of their own. */
+/** Tests need no durability, except those that start their own server. */
 const SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -25,7 +25,7 @@ const SETTINGS = {
   max_wal_size: '256MB',
 };
 
-/** Starts a server in a folder of its own, which `stop` removes. */
+/** Starts a server in a new folder, which `stop` removes. */
 export async function startTestServer(): Promise<EmbeddedPostgres> {
   const dataDir = await newFolder();
   const removeFolder = () => rm(dataDir, { recursive: true, force: true });
@@ -48,11 +48,11 @@ export async function startTestServer(): Promise<EmbeddedPostgres> {
   };
 }
 
-/** The files of a server that has the template already. */
+/** Creates the files of a server that already has the template. */
 async function makeCluster(dataDir: string): Promise<void> {
   const server = await startEmbeddedPostgres({ dataDir, settings: SETTINGS });
   const pool = new pg.Pool({ connectionString: server.url, max: 1 });
-  pool.on('error', () => {}); // the server stops while it says goodbye
+  pool.on('error', () => {}); // the server stops while the pool closes
   await ensureTemplate(pool, server.url);
   await pool.end();
   await server.stop();
@@ -61,7 +61,7 @@ async function makeCluster(dataDir: string): Promise<void> {
 export interface TestDatabase {
   url: string;
   pool: Pool;
-  /** Ends the pool and removes the database, cutting whoever is still connected. */
+  /** Ends the pool and drops the database, closing all remaining connections. */
   drop(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ let admin: Promise<Pool> | undefined;
 let template: Promise<string> | undefined;
 const cleanups = new Set<() => Promise<void>>();
 
-// Hooks of node:test run in the order of their registration, so ours would run before those of the tests.
+// node:test runs hooks in the order of registration, so one registered here would run before those of the tests.
 process.once('beforeExit', async () => {
   for (const clean of [...cleanups].reverse()) await clean();
 });
@@ -125,7 +125,7 @@ async function openAdmin(): Promise<Pool> {
   return pool;
 }
 
-/** Test files run at once: the first one makes the template, the others wait for it. */
+/** Test files run in parallel: the first one creates the template, the others wait for it. */
 async function ensureTemplate(server: Pool, url: string): Promise<string> {
   const name = `template_${schemaHash()}`;
   const client = await server.connect();
@@ -139,7 +139,7 @@ async function ensureTemplate(server: Pool, url: string): Promise<string> {
   return name;
 }
 
-/** Renamed when complete, so that a template is never half made. */
+/** The template is renamed when complete, so that no test sees a partial one. */
 async function makeTemplate(client: pg.PoolClient, url: string, name: string): Promise<void> {
   const draft = `draft_${randomBytes(5).toString('hex')}`;
   await client.query(`create database ${draft}`);
@@ -153,7 +153,7 @@ async function makeTemplate(client: pg.PoolClient, url: string, name: string): P
   await client.query(`alter database ${draft} rename to ${name}`);
 }
 
-/** A server that runs on, or the cache of another version, may hold the template of an older schema. */
+/** A server that keeps running, or the cache of another version, may have the template of an older schema. */
 function schemaHash(): string {
   const folder = new URL('../../../src/db/migrations/', import.meta.url);
   const hash = createHash('sha256');

@@ -1,4 +1,8 @@
-/** The Redis of the test run; it dies with us, as its keeper reads a pipe that we hold. */
+/**
+ * The Redis of the test run.
+ *
+ * On crash: it ends with this process, because its keeper process reads a pipe that this process holds open.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -8,12 +12,12 @@ import { waitFor } from '../wait.ts';
 
 export { requireOrSkip } from '../runner/programs.ts';
 
-/** Address of the run's Redis; undefined where there is none. Tests keep apart by QUEUE_PREFIX. */
+/** Address of the run's Redis; undefined where there is none. QUEUE_PREFIX separates tests. */
 export function redisUrl(): string | undefined {
   return process.env.TEST_REDIS_URL;
 }
 
-/** For a test that starts one of its own: the program that the run's is of. */
+/** The run's Redis program, for a test that starts its own server. */
 export function redisProgram(): string {
   return findProgram(process.env.TEST_OWN_REDIS === 'valkey' ? 'valkey' : 'redis') as string;
 }
@@ -26,7 +30,7 @@ export interface TestRedis {
 
 const KEEPER = '"$@" & echo $!; read -r _; kill -s TERM $!; wait';
 
-/** Starts a Redis that keeps nothing on disk, on a free port. */
+/** Starts a Redis without persistence on a free port. */
 export async function startRedis(program: string, extra: string[] = []): Promise<TestRedis> {
   const port = await claimPort('127.0.0.1', 0);
   const options = [

@@ -1,17 +1,17 @@
 /**
- * Rows that statements read, by table, as PostgreSQL counts them: what a plan costs, whatever the machine's speed.
+ * Counts the rows that statements read, by table, as PostgreSQL does: the cost of a plan, independent of the machine.
  *
- * Guarantee: only what was read between two looks is counted, as long as nobody uses the database but the two pools, of one
- * connection each.
+ * Guarantee: counts only the rows that `work` reads, as long as only the two pools, of one connection each, use the
+ * database.
  */
 import type { Pool } from '../../../src/db/pool.ts';
 
-// Entries of indexes, and rows that whole-table scans or indexes read.
+// Index entries, and rows that sequential or index scans read.
 const READ = `select t.relname as table, t.seq_tup_read + coalesce(t.idx_tup_fetch, 0) + coalesce((
     select sum(i.idx_tup_read) from pg_stat_user_indexes i where i.relid = t.relid), 0)::float8 as n
   from pg_stat_user_tables t`;
 
-/** How many rows and index entries `work` reads of each table through the one connection of `pool`. */
+/** The number of rows and index entries of each table that `work` reads through the one connection of `pool`. */
 export async function rowsRead(
   pool: Pool,
   observer: Pool,
@@ -24,7 +24,7 @@ export async function rowsRead(
   return Object.fromEntries(read.filter(([, n]) => n > 0));
 }
 
-/** A connection reports what it counted at the end of the statement before which the flush was asked for. */
+/** A connection reports its statistics at the end of the statement that follows the request to flush them. */
 async function look(...pools: [Pool, Pool]): Promise<Map<string, number>> {
   for (const pool of pools) await pool.query('select pg_stat_force_next_flush()');
   const { rows } = await pools[1].query<{ table: string; n: number }>(READ);

@@ -1,23 +1,23 @@
 /**
- * A TCP proxy before PostgreSQL that can fall silent, as a network that loses everything: connections stay open and new ones are
- * taken, and nothing passes in either direction. Or it cuts all of them.
+ * A TCP proxy in front of PostgreSQL that can fall silent, like a network that loses all packets: connections stay
+ * open, new ones are accepted, and no data passes in either direction. It can also break all connections.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface SilentProxy {
-  /** The database by way of the proxy. */
+  /** The URL of the database through the proxy. */
   url: string;
-  /** From now on nothing passes; what is under way stays under way. */
+  /** From now on no data passes; pending requests stay pending. */
   silence(): void;
-  /** New connections pass again; those that were silenced stay so, and those that were taken meanwhile are closed. */
+  /** New connections work again; silenced ones stay silent, and those accepted during the silence are closed. */
   recover(): void;
-  /** Breaks every connection, as a server that dies does. */
+  /** Breaks every connection, like a dying server. */
   cut(): void;
   stop(): Promise<void>;
 }
 
-/** @param databaseUrl with the server's TCP port, also where it names a socket */
+/** @param databaseUrl with the server's TCP port, even if it names a socket */
 export async function startSilentProxy(databaseUrl: string): Promise<SilentProxy> {
   const target = new URL(databaseUrl);
   const open = new Set<Socket>();
@@ -34,7 +34,7 @@ export async function startSilentProxy(databaseUrl: string): Promise<SilentProxy
     client.on('close', () => upstream.destroy());
     upstream.on('close', () => client.destroy());
   });
-  server.listen(0, '127.0.0.1').unref(); // a test that fails need not stop it
+  server.listen(0, '127.0.0.1').unref(); // a failed test need not stop it
   await once(server, 'listening');
   const url = new URL(databaseUrl);
   url.port = String((server.address() as AddressInfo).port);
@@ -63,6 +63,6 @@ export async function startSilentProxy(databaseUrl: string): Promise<SilentProxy
 function keep(socket: Socket, open: Set<Socket>): Socket {
   open.add(socket.unref());
   socket.on('close', () => open.delete(socket));
-  socket.on('error', () => {}); // breaking is what it is for
+  socket.on('error', () => {}); // broken connections are its purpose
   return socket;
 }

@@ -1,4 +1,4 @@
-/** Rows of AspNetUsers, however the database writes them; and what counts as locked out. */
+/** Rows of AspNetUsers in the spellings of various databases, and what counts as locked out. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { verifyHash } from '../../../../src/passwords/registry.ts';
@@ -49,13 +49,13 @@ const EXPECTED_ANN = {
   notes: [],
 };
 
-test('a row of SQL Server', () => {
+test('a row from SQL Server is converted', () => {
   const person = convert(ANN);
   assert.deepEqual(person, EXPECTED_ANN);
   assert.ok(verifyHash(person.hash ?? '', 'Battery_Staple2'));
 });
 
-test('columns in other spellings, and columns of the project', () => {
+test('columns in other spellings and custom columns are converted', () => {
   const snake = Object.entries(ANN).map(([name, value]) => {
     return [name.replace(/(?<=.)([A-Z])/g, '_$1').toLowerCase(), value === 'NULL' ? '' : value];
   });
@@ -84,7 +84,7 @@ test('columns in other spellings, and columns of the project', () => {
   assert.deepEqual(convert(json), { ...EXPECTED_ANN, displayName: 'Ann Arbor', metadata: { Team: { id: 1 } } });
 });
 
-test('nothing in it is nobody, and no failure', () => {
+test('an empty row becomes an empty person without an error', () => {
   const empty = { ...EXPECTED_ANN, userId: undefined, userName: undefined, email: undefined, emailVerified: undefined };
   const nobody = { ...empty, phone: undefined, phoneVerified: undefined, hash: undefined };
   assert.deepEqual(convert({}), nobody);
@@ -98,7 +98,7 @@ function lockout(LockoutEnd: unknown, LockoutEnabled: unknown = '1') {
 
 const soon = new Date(Date.now() + 3_600_000).toISOString();
 
-test('a lockout counts while it lasts, and where it is enabled', () => {
+test('a lockout counts until its end, if lockout is enabled', () => {
   for (const forGood of [
     '9999-12-31 23:59:59.9999999 +00:00',
     '9999-12-31T23:59:59.9999999+00:00',
@@ -121,7 +121,7 @@ test('a lockout counts while it lasts, and where it is enabled', () => {
   assert.deepEqual(lockout('tomorrow'), ['locked', 'LOCKOUT-UNREADABLE']);
 });
 
-test('the moment of a lockout is one of its zone, without one of UTC', () => {
+test('the end of a lockout is in its own time zone, by default in UTC', () => {
   const inHalfAnHour = new Date(Date.now() + 1_800_000).toISOString().slice(0, 19);
   assert.equal(lockout(inHalfAnHour)[0], 'locked');
   assert.equal(lockout(`${inHalfAnHour}.1234567 +00:00`)[0], 'locked');
@@ -129,12 +129,12 @@ test('the moment of a lockout is one of its zone, without one of UTC', () => {
   assert.equal(lockout(`${inHalfAnHour} -01:00`)[0], 'locked');
 });
 
-test('the older table has another column for it', () => {
+test('the older table has another column for the lockout', () => {
   const { LockoutEnd: _, ...old } = ANN;
   assert.equal(convert({ ...old, LockoutEndDateUtc: soon.slice(0, 19).replace('T', ' ') }).state, 'locked');
 });
 
-test('a second factor comes with its key, or is told to be lost', () => {
+test('a second factor is imported with its key, or noted as lost', () => {
   const key = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
   const factor = (more: object) => {
     const { totp, notes } = convert({ ...ANN, ...more });
@@ -142,11 +142,11 @@ test('a second factor comes with its key, or is told to be lost', () => {
   };
   assert.deepEqual(factor({ TwoFactorEnabled: '1', AuthenticatorKey: key }), [key, '']);
   assert.deepEqual(factor({ TwoFactorEnabled: '1' }), [undefined, 'SECOND-FACTOR-LOST']);
-  // Set up, but not switched on.
+  // Set up, but not enabled.
   assert.deepEqual(factor({ TwoFactorEnabled: '0', AuthenticatorKey: key }), [undefined, '']);
 });
 
-test('logins of other tables may stand beside, as objects or as JSON text', () => {
+test('logins may be joined from another table, as objects or as JSON text', () => {
   const logins = [
     { LoginProvider: 'Google', ProviderKey: '1101', ProviderDisplayName: 'Google' },
     { LoginProvider: 'X' },
@@ -156,7 +156,7 @@ test('logins of other tables may stand beside, as objects or as JSON text', () =
   assert.deepEqual(convert({ ...ANN, Logins: JSON.stringify(logins) }), { ...EXPECTED_ANN, links });
 });
 
-test('a hash of something else names what it is and nothing of it', () => {
+test('a hash of another scheme is named, without any part of it', () => {
   const hash = (PasswordHash: string) => convert({ ...ANN, PasswordHash }).hash;
   const v2 = 'ADAxMjM0NTY3ODlhYmNkZWZckVY9iYEeZPnU5vd9xXgYQLLAihQY1zc2QPtrrsbXEQ==';
   assert.equal(hash(v2), v2);
@@ -166,7 +166,7 @@ test('a hash of something else names what it is and nothing of it', () => {
   assert.equal(hash(bcrypt), bcrypt);
 });
 
-test('is recognized by three of its columns', () => {
+test('the table is recognized by three of its columns', () => {
   assert.equal(aspnet.recognizes(ANN, 'csv'), 1);
   assert.equal(
     aspnet.recognizes({ id: 1, lockout_enabled: true, security_stamp: '', email_confirmed: null }, 'json'),

@@ -10,7 +10,7 @@ const hashFile = auth0.hashFile as HashFile;
 const OID = '64f0c0de00000000000000a1';
 
 describe('a profile of Auth0', () => {
-  it('is taken with all that has a field, and the rest as metadata', () => {
+  it('is converted to fields, with all other attributes as metadata', () => {
     const person = convert({
       user_id: `auth0|${OID}`,
       email: 'ann@example.com',
@@ -52,12 +52,12 @@ describe('a profile of Auth0', () => {
     });
   });
 
-  it('says nothing of its address where email_verified is missing', () => {
+  it('has an address of unknown verification if email_verified is missing', () => {
     const person = convert({ user_id: 'auth0|1', email: 'ann@example.com' });
     assert.deepEqual(person, { userId: 'auth0|1', email: 'ann@example.com', metadata: {}, links: [], notes: [] });
   });
 
-  it('that was blocked comes in inactive, one with the address as its name without a name', () => {
+  it('that is blocked becomes inactive; a name that equals the address is dropped', () => {
     const { state, displayName } = convert({
       user_id: 'auth0|1',
       email: 'a@example.com',
@@ -68,7 +68,7 @@ describe('a profile of Auth0', () => {
     assert.equal(displayName, undefined);
   });
 
-  it('has its accounts at outside providers as links, by the name of a company connection', () => {
+  it('has its accounts at external providers as links, by the name of an enterprise connection', () => {
     const google = { provider: 'google-oauth2', user_id: 107, connection: 'google-oauth2', isSocial: true };
     const saml = { provider: 'samlp', user_id: 'acme|ann', connection: 'acme', isSocial: false };
     const passwordless = { provider: 'email', user_id: '64f0', connection: 'email', isSocial: false };
@@ -87,7 +87,7 @@ describe('a profile of Auth0', () => {
     ]);
   });
 
-  it('without a list of identities has a link if its id names an outside provider', () => {
+  it('without a list of identities has a link if its id names an external provider', () => {
     assert.deepEqual(convert({ user_id: 'google-oauth2|107' }).links, [
       { provider: 'google-oauth2', externalUserId: '107' },
     ]);
@@ -96,7 +96,7 @@ describe('a profile of Auth0', () => {
     }
   });
 
-  it('keeps the secret of an app as second factor, and says so where one is lost', () => {
+  it('keeps the secret of an app as second factor, and notes lost factors', () => {
     const totp = { totp: { secret: 'JBSWY3DPEHPK3PXP' } };
     const phone = { phone: { value: '+41791234567' } };
     const withSecret = convert({ email: 'a@example.com', mfa_factors: [totp] });
@@ -108,7 +108,7 @@ describe('a profile of Auth0', () => {
     assert.deepEqual(noteIds(convert({ user_id: 'auth0|1', multifactor: ['guardian'] })), ['SECOND-FACTOR-LOST']);
   });
 
-  it('of wrong types throws nothing', () => {
+  it('with wrong types does not throw', () => {
     const broken = {
       user_id: {},
       email: 7,
@@ -127,7 +127,7 @@ describe('a profile of Auth0', () => {
 });
 
 describe('a CSV row of Auth0', () => {
-  it('loses the apostrophe before each text, and only that one', () => {
+  it('loses the apostrophe at the start of each text, and no other', () => {
     const person = convert({
       user_id: `'auth0|${OID}`,
       email: "'rosa@example.com",
@@ -179,14 +179,14 @@ describe('a CSV row of Auth0', () => {
     assert.equal(auth0.recognizes(row, 'csv'), 1);
   });
 
-  it('has an empty email_verified as if it were not there', () => {
+  it('with an empty email_verified counts as one without it', () => {
     assert.equal(
       convert({ user_id: "'auth0|1", email: "'a@example.com", email_verified: '' }).emailVerified,
       undefined,
     );
   });
 
-  it('leaves users from JSON alone', () => {
+  it('does not affect users from JSON', () => {
     const person = convert({
       user_id: 'auth0|1',
       email: "'a@example.com",
@@ -207,7 +207,7 @@ describe('the file of hashes', () => {
     connection: 'Users',
   };
 
-  it('is told from the file of users', () => {
+  it('is distinguished from the file of users', () => {
     assert.ok(hashFile.recognizes(row));
     assert.ok(hashFile.recognizes({ ...row, _id: undefined, _ID: row._id }));
     assert.ok(hashFile.recognizes({ _id: { $oid: OID }, email: 'a@example.com', passwordHash: '$2b$10$x' }));
@@ -215,7 +215,7 @@ describe('the file of hashes', () => {
     assert.ok(!hashFile.recognizes({ localId: '1', email: 'a@example.com', passwordHash: 'x' }));
   });
 
-  it('is joined by the id of the user, under either name of it', () => {
+  it('is joined by the id of the user, under either of its names', () => {
     assert.deepEqual(hashFile.keysOfHash(row), [`auth0|${OID}`, 'ann@example.com']);
     assert.deepEqual(hashFile.keysOfHash({ _ID: { $oid: OID }, passwordHash: 'x' }), [`auth0|${OID}`]);
     assert.equal(hashFile.keysOfHash({ ...row, alt_id: 'euclid' })[0], 'auth0|euclid');
@@ -230,7 +230,7 @@ describe('the file of hashes', () => {
     assert.deepEqual(hashFile.keysOfUser({ user_id: 'ann', email_verified: true }), ['auth0|ann']);
   });
 
-  it('is joined with a database account that was linked to another one', () => {
+  it('is joined with a database account that is linked to another account', () => {
     const identities = [
       { provider: 'google-oauth2', user_id: '107' },
       { provider: 'auth0', user_id: OID },
@@ -238,7 +238,7 @@ describe('the file of hashes', () => {
     assert.deepEqual(hashFile.keysOfUser({ user_id: 'google-oauth2|107', identities }), [`auth0|${OID}`]);
   });
 
-  it('is joined by the address where a line has no id, within its connection', () => {
+  it('is joined by address if a line has no id, within its connection', () => {
     const byEmail = { email: 'Ann@Example.com', passwordHash: '$2b$10$x', connection: 'Users', tenant: 't' };
     assert.deepEqual(hashFile.keysOfHash(byEmail), ['ann@example.com']);
     const identifiers = [{ type: 'email', value: 'ann@example.com', verified: true }];
@@ -252,7 +252,7 @@ describe('the file of hashes', () => {
     assert.equal(convert(hashFile.join({ user_id: 'auth0|9' }, byEmail)).hash, '$2b$10$x');
   });
 
-  it('is joined by the address where the user has no id, and never with an account of another kind or id', () => {
+  it('is joined by address if the user has no id, and never with an account of another kind or id', () => {
     const hashOf = (user: Fields) => convert(hashFile.join(user, row)).hash;
     assert.deepEqual(hashFile.keysOfUser({ email: row.email, name: 'A' }), ['ann@example.com']);
     assert.equal(hashOf({ email: row.email }), '$2b$10$x');
@@ -260,11 +260,11 @@ describe('the file of hashes', () => {
     assert.equal(hashOf({ user_id: 'auth0|other', email: row.email }), undefined);
   });
 
-  it('leaves out lines without a hash', () => {
+  it('skips lines without a hash', () => {
     assert.deepEqual(hashFile.keysOfHash({ ...row, passwordHash: null }), []);
   });
 
-  it('gives its hash to the user, also to one of a CSV row', () => {
+  it('adds its hash to the user, also from a CSV row', () => {
     assert.equal(convert(hashFile.join({ user_id: `auth0|${OID}` }, row)).hash, '$2b$10$x');
     const joined = convert(hashFile.join({ user_id: `'auth0|${OID}`, 'user_metadata.a': "'b" }, row));
     assert.equal(joined.hash, '$2b$10$x');
@@ -283,7 +283,7 @@ describe('a record of Auth0', () => {
     assert.ok(auth0.recognizes({ email: 'a@example.com', email_verified: true, app_metadata: {} }, 'json') > 0.5);
   });
 
-  it('is not recognized in others', () => {
+  it('is not recognized in records of other systems', () => {
     const records = [
       { id: '1', aud: 'authenticated', email: 'a@example.com', app_metadata: {}, identities: [{ provider: 'email' }] },
       { id: '1', username: 'ann', email: 'a@example.com' },

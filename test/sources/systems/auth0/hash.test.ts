@@ -1,4 +1,4 @@
-/** Hashes that Auth0 exports, and those that its bulk import takes from other systems. */
+/** Hashes that Auth0 exports, and hashes of other systems in the form of its bulk import. */
 import assert from 'node:assert/strict';
 import { argon2Sync, createHmac, hash, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -14,14 +14,14 @@ const custom = (custom_password_hash: Fields) => personOf(auth0, { email: 'a@exa
 const b64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
 describe('a hash of Auth0', () => {
-  it('is taken as it is from password_hash', () => {
+  it('is taken unchanged from password_hash', () => {
     assertVerifies(
       personOf(auth0, { email: 'a@example.com', password_hash: bcrypt.hashSync(PASSWORD, 4) }).hash,
       PASSWORD,
     );
   });
 
-  it('in bcrypt, argon2 or of an LDAP directory is taken as it is', () => {
+  it('in bcrypt, argon2 or of an LDAP directory is taken unchanged', () => {
     const argon2 = argon2Sync('argon2id', {
       message: PASSWORD,
       nonce: SALT,
@@ -41,7 +41,7 @@ describe('a hash of Auth0', () => {
     }
   });
 
-  it('of one digest verifies with a salt before or behind the password, in any encoding', () => {
+  it('of one digest verifies with a salt before or after the password, in any encoding', () => {
     for (const algorithm of ['md5', 'sha1', 'sha256', 'sha512']) {
       for (const position of ['prefix', 'suffix', undefined]) {
         for (const encoding of ['hex', 'base64'] as const) {
@@ -54,7 +54,7 @@ describe('a hash of Auth0', () => {
     }
   });
 
-  it('of one digest verifies without a salt, with one of spaces, and in the base64 of URLs', () => {
+  it('of one digest verifies without a salt, with a salt of spaces, and in base64url', () => {
     const bare = hash('sha256', PASSWORD, 'buffer').toString('hex').toUpperCase();
     assertVerifies(custom({ algorithm: 'sha256', hash: { value: bare, encoding: 'hex' } }).hash, PASSWORD);
     const spaced = hash('sha256', ` a ${PASSWORD}`, 'buffer').toString('base64url');
@@ -70,7 +70,7 @@ describe('a hash of Auth0', () => {
     }
   });
 
-  it('as PBKDF2 verifies under any name of its digest, with the parameters it has or the usual ones', () => {
+  it('as PBKDF2 verifies under any name of its digest, with its parameters or the defaults', () => {
     const value = (name: string, rounds: number, parameters: string, digest: string) =>
       `$pbkdf2-${name}$${parameters}${b64(SALT)}$${b64(pbkdf2Sync(PASSWORD, SALT, rounds, 64, digest))}`;
     const values = [
@@ -82,7 +82,7 @@ describe('a hash of Auth0', () => {
     for (const one of values) assertVerifies(custom({ algorithm: 'pbkdf2', hash: { value: one } }).hash, PASSWORD);
   });
 
-  it('as scrypt verifies with its parameters or the usual ones', () => {
+  it('as scrypt verifies with its parameters or the defaults', () => {
     const usual = scryptSync(PASSWORD, 'abc', 32).toString('base64');
     const salt = { value: 'abc' };
     const of = (value: string, more: Fields) =>
@@ -92,7 +92,7 @@ describe('a hash of Auth0', () => {
     assertVerifies(of(other, { keylen: 24, cost: 1024, blockSize: 4, parallelization: 2 }).hash, PASSWORD);
   });
 
-  it('that cannot be verified refuses its user by name, and shows nothing of it', () => {
+  it('that cannot be verified is rejected by name, without any part of it', () => {
     const hex = { value: 'ab'.repeat(16), encoding: 'hex' };
     const refused: [Fields, string][] = [
       [{ algorithm: 'md4', hash: hex }, '$md4$'],
@@ -113,7 +113,7 @@ describe('a hash of Auth0', () => {
     for (const [custom_password_hash, text] of refused) assertRefused(custom(custom_password_hash), text);
   });
 
-  it('of a password in Latin-1 comes with a word of warning', () => {
+  it('of a password in Latin-1 has a note', () => {
     const value = hash('sha1', 'ascii', 'hex');
     const person = custom({ algorithm: 'sha1', hash: { value, encoding: 'hex' }, password: { encoding: 'latin1' } });
     assertVerifies(person.hash, 'ascii');

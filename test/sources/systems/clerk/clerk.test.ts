@@ -24,7 +24,7 @@ const ROW = {
 };
 
 describe('a CSV row of Clerk', () => {
-  it('is taken with all that has a field', () => {
+  it('is converted to fields', () => {
     const person = convert({
       ...ROW,
       username: 'annie',
@@ -52,7 +52,7 @@ describe('a CSV row of Clerk', () => {
     assert.deepEqual(Object.values(metadata ?? {}), [undefined, undefined, undefined]);
   });
 
-  it('has its primary address, verified only if that very address is', () => {
+  it('has its primary address, verified only if that address itself is', () => {
     const person = convert({
       ...ROW,
       primary_email_address: 'jane.doe@example.com',
@@ -65,7 +65,7 @@ describe('a CSV row of Clerk', () => {
     assert.deepEqual([unverified.emailVerified, noteIds(unverified)], [false, []]);
   });
 
-  it('says nothing of the address where there are no lists', () => {
+  it('has an address of unknown verification if there are no lists', () => {
     const { email, emailVerified, notes } = convert({
       id: 'user_1',
       primary_email_address: 'ann@example.com',
@@ -89,13 +89,13 @@ describe('a CSV row of Clerk', () => {
     ]);
   });
 
-  it('may have its lists as JSON has them', () => {
+  it('may have its lists as in JSON', () => {
     const person = convert({ ...ROW, verified_email_addresses: ['b@example.com', 'ann@example.com', 7] });
     assert.deepEqual([person.email, person.emailVerified], ['ann@example.com', true]);
   });
 });
 
-describe('a user of the API of Clerk', () => {
+describe("a user of Clerk's API", () => {
   const contact = (id: string, key: string, value: string, status: string | undefined) => ({
     id,
     [key]: value,
@@ -122,7 +122,7 @@ describe('a user of the API of Clerk', () => {
     created_at: 1693555200000,
   };
 
-  it('has the primary address of all, its metadata by their names, and no image that Clerk drew', () => {
+  it('has the primary address, its metadata by name, and no generated image', () => {
     const person = convert({
       ...USER,
       locale: 'de-CH',
@@ -149,7 +149,7 @@ describe('a user of the API of Clerk', () => {
     });
   });
 
-  it('has an address that nobody verified as not verified', () => {
+  it('has an unverified address as unverified', () => {
     for (const status of [undefined, 'unverified', 'failed', 'expired']) {
       const email_addresses = [contact('idn_2', 'email_address', 'ben@example.com', status)];
       assert.equal(convert({ ...USER, email_addresses }).emailVerified, false);
@@ -162,13 +162,13 @@ describe('a user of the API of Clerk', () => {
     assert.deepEqual([phone, phoneVerified], ['+41791234567', true]);
   });
 
-  it('that was banned comes in inactive, one that was locked locked', () => {
+  it('that is banned becomes inactive, and a locked one locked', () => {
     assert.equal(convert({ ...USER, banned: true, locked: true }).state, 'inactive');
     assert.equal(convert({ ...USER, locked: true }).state, 'locked');
     assert.equal(convert({ ...USER, has_image: true }).metadata?.image_url, USER.image_url);
   });
 
-  it('has each account at an outside provider once', () => {
+  it('has each account at an external provider once', () => {
     const google = { provider: 'oauth_google', provider_user_id: '107', email_address: 'ben@example.com' };
     const old = { object: 'google_account', provider: 'google', google_id: '108' };
     const saml = { provider: 'saml_okta', provider_user_id: 'ben', email_address: 'ben@corp.example.com' };
@@ -185,13 +185,13 @@ describe('a user of the API of Clerk', () => {
     ]);
   });
 
-  it('loses a second factor whose secret is not there, with a word of it', () => {
+  it('loses a second factor whose secret is missing, with a note', () => {
     assert.deepEqual(noteIds(convert({ ...USER, two_factor_enabled: true })), ['SECOND-FACTOR-LOST']);
     assert.deepEqual(noteIds(convert({ ...USER, passkeys: [{ id: 'p' }] })), ['SECOND-FACTOR-LOST']);
     assert.deepEqual(noteIds(convert({ ...USER, totp_enabled: true, totp_secret: 'JBSWY3DPEHPK3PXP' })), []);
   });
 
-  it('of wrong types throws nothing', () => {
+  it('with wrong types does not throw', () => {
     const broken = {
       id: {},
       email_addresses: [null, 7, {}],
@@ -203,10 +203,10 @@ describe('a user of the API of Clerk', () => {
   });
 });
 
-describe('the columns of Clerk as JSON', () => {
+describe("Clerk's columns as JSON", () => {
   const COLUMNS = { id: 'user_1', primary_email_address: 'ann@example.com', primary_phone_number: null };
 
-  it('may have a bare list of addresses, of which nothing is known but the primary one', () => {
+  it('may have one list of addresses, without their verification', () => {
     const person = convert({ ...COLUMNS, email_addresses: ['a@example.com', 'Ann@example.com'], phone_numbers: null });
     assert.deepEqual([person.email, person.emailVerified], ['Ann@example.com', undefined]);
     assert.deepEqual(person.metadata?.other_email_addresses, [{ value: 'a@example.com', verified: false }]);
@@ -216,7 +216,7 @@ describe('the columns of Clerk as JSON', () => {
     assert.deepEqual(noteIds(apart), []);
   });
 
-  it('may have lists of verified ones beside it, which then say it', () => {
+  it('may have lists of verified addresses in addition, which then decide', () => {
     const email_addresses = ['ann@example.com', 'b@example.com', 'c@example.com'];
     const listed = { ...COLUMNS, email_addresses, verified_email_addresses: ['ann@example.com', 'b@example.com'] };
     const person = convert(listed);
@@ -227,7 +227,7 @@ describe('the columns of Clerk as JSON', () => {
     ]);
   });
 
-  it('may name no primary one, or have no list', () => {
+  it('may name no primary address, or have no list', () => {
     const first = convert({ ...COLUMNS, primary_email_address: null, email_addresses: ['b@example.com'] });
     assert.equal(first.email, 'b@example.com');
     assert.equal(convert({ ...COLUMNS, email_addresses: [] }).email, 'ann@example.com');

@@ -1,4 +1,4 @@
-/** Each of the hashers that Clerk documents, in the form that it documents. */
+/** All hashers that Clerk documents, in the documented form. */
 import assert from 'node:assert/strict';
 import { createCipheriv, hash, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -24,7 +24,7 @@ function firebaseDigest(): string {
 }
 
 describe('a digest of Clerk', () => {
-  it('in bcrypt, bcrypt of Django, LDAP or phpass is taken as it is', () => {
+  it('in bcrypt, bcrypt of Django, LDAP or phpass is taken unchanged', () => {
     assertVerifies(hashed('bcrypt', bcrypt.hashSync(PASSWORD, 4)).hash, PASSWORD);
     assertVerifies(hashed('', bcrypt.hashSync(PASSWORD, 4)).hash, PASSWORD);
     const django = `bcrypt_sha256$${bcrypt.hashSync(hash('sha256', PASSWORD, 'hex'), 4)}`;
@@ -34,8 +34,8 @@ describe('a digest of Clerk', () => {
     assertVerifies(hashed('phpass', '$P$9IQRaTwmfeRo7ud9Fh4E2PdI0S3r.L0').hash, 'test12345');
   });
 
-  it('in argon2 is taken as it is', () => {
-    // The examples of Clerk's documentation, whose passwords it does not say.
+  it('in argon2 is taken unchanged', () => {
+    // Examples in Clerk's documentation, which does not state their passwords.
     const examples = {
       argon2i:
         '$argon2i$v=19$m=4096,t=3,p=1$4t6CL3P7YiHBtwESXawI8Hm20zJj4cs7/4/G3c187e0$m7RQFczcKr5bIR0IIxbpO2P0tyrLjf3eUW3M3QSwnLc',
@@ -44,7 +44,7 @@ describe('a digest of Clerk', () => {
     for (const [hasher, digest] of Object.entries(examples)) assert.equal(hashed(hasher, digest).hash, digest);
   });
 
-  it('of pbkdf2_sha256 has its salt in base64, of pbkdf2_sha256_django as a text, though both begin alike', () => {
+  it('of pbkdf2_sha256 has its salt in base64, of pbkdf2_sha256_django as text, with the same prefix', () => {
     const made = (salt: string | Buffer) => pbkdf2('sha256', salt, 32).toString('base64');
     const text = 'c2Vhc2FsdA==';
     assertVerifies(
@@ -54,21 +54,21 @@ describe('a digest of Clerk', () => {
     assertVerifies(hashed('pbkdf2_sha256_django', `pbkdf2_sha256$1000$${text}$${made(text)}`).hash, PASSWORD);
   });
 
-  it('of pbkdf2_sha512 has its salt as a text, of pbkdf2_sha512_hex in hex', () => {
+  it('of pbkdf2_sha512 has its salt as text, of pbkdf2_sha512_hex in hex', () => {
     const text = `pbkdf2_sha512$1000$sea$alt$${pbkdf2('sha512', 'sea$alt', 64).toString('hex')}`;
     assertVerifies(hashed('pbkdf2_sha512', text).hash, PASSWORD);
     const hex = `pbkdf2_sha512_hex$1000$${SALT.toString('hex')}$${pbkdf2('sha512', SALT, 64).toString('hex')}`;
     assertVerifies(hashed('pbkdf2_sha512_hex', hex).hash, PASSWORD);
   });
 
-  it('of pbkdf2_sha1 has its salt in hex or else as a text, and perhaps the length of the key', () => {
+  it('of pbkdf2_sha1 has its salt in hex or else as text, and optionally the length of the key', () => {
     const made = (salt: string | Buffer, bytes: number) => pbkdf2('sha1', salt, bytes).toString('hex');
     assertVerifies(hashed('pbkdf2_sha1', `pbkdf2_sha1$1000$${SALT.toString('hex')}$${made(SALT, 32)}`).hash, PASSWORD);
     assertVerifies(hashed('pbkdf2_sha1', `pbkdf2_sha1$1000$seasalt$${made('seasalt', 32)}`).hash, PASSWORD);
     assertVerifies(hashed('pbkdf2_sha1', `pbkdf2_sha1$1000$seasalt$${made('seasalt', 20)}$20`).hash, PASSWORD);
   });
 
-  it('of Firebase holds its parameters', () => {
+  it('of Firebase contains its parameters', () => {
     assertVerifies(hashed('scrypt_firebase', firebaseDigest()).hash, PASSWORD);
   });
 
@@ -78,7 +78,7 @@ describe('a digest of Clerk', () => {
     assertVerifies(hashed('scrypt_werkzeug', `$scrypt:1024:8:1$seasalt$${made.toString('base64')}`).hash, PASSWORD);
   });
 
-  it('of MD5 and SHA-256 verifies bare, and salted with a word on the side of the salt', () => {
+  it('of MD5 and SHA-256 verifies without a salt, and with one plus a note about its order', () => {
     assertVerifies(hashed('md5', hash('md5', PASSWORD, 'hex')).hash, PASSWORD);
     assertVerifies(hashed('sha256', hash('sha256', PASSWORD, 'hex')).hash, PASSWORD);
     for (const algorithm of ['md5', 'sha256']) {
@@ -94,7 +94,7 @@ describe('a digest of Clerk', () => {
     assertRefused(hashed('sha512_symfony', `sha512_symfony$5000$seasalt$${made}`), '$sha512-symfony$');
   });
 
-  it('that cannot be verified refuses its user by name', () => {
+  it('that cannot be verified is rejected by name', () => {
     const text = bcrypt.hashSync(PASSWORD, 4);
     const refused = {
       bcrypt_peppered: [`${text}$pepper`, '$bcrypt-peppered$'],
@@ -115,7 +115,7 @@ describe('a digest of Clerk', () => {
     assertRefused(hashed('', 'c2VjcmV0'), '$unknown$');
   });
 
-  it('that is still in Cognito is no password', () => {
+  it('that is still in Cognito gives no password', () => {
     const person = hashed('awscognito', 'awscognito#eu-west-1_x#client#ann');
     assert.equal(person.hash, undefined);
     assert.deepEqual(noteIds(person), ['CLERK-PASSWORD-IN-COGNITO']);

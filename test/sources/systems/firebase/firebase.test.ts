@@ -30,7 +30,7 @@ const SMALL_CONFIG = JSON.stringify({
   },
 });
 
-/** Made here from the description of the algorithm alone. */
+/** Computed from the description of the algorithm alone. */
 function hashedHere(password: string, salt: Buffer): string {
   const key = scryptSync(password, Buffer.concat([salt, Buffer.from([7])]), 32, { N: 2 ** 6, r: 4, p: 1 });
   return createCipheriv('aes-256-ctr', key, Buffer.alloc(16)).update(SIGNER_KEY).toString('base64');
@@ -73,7 +73,7 @@ describe('Firebase: hashes', () => {
     }
   });
 
-  it('fail their user by name, with a note, where they cannot be verified', () => {
+  it('that cannot be verified are rejected by name, with a note', () => {
     const cases: [Fields, string | undefined, string, string][] = [
       [EXAMPLE_USER, undefined, '$firebase-scrypt$', 'HASH-CONFIG-MISSING'],
       [{ ...EXAMPLE_USER, passwordHash: 'UkVEQUNURUQ=' }, EXAMPLE_CONFIG, '$firebase-redacted$', 'HASH-REDACTED'],
@@ -111,7 +111,7 @@ describe('Firebase: the hash config', () => {
     ['nothing', '', /lacks base64_signer_key/],
   ];
   for (const [what, hashConfig, message] of broken) {
-    it(`is refused with ${what}, and says what to do`, () => {
+    it(`is rejected with ${what}, and the message says what to do`, () => {
       assert.throws(
         () => firebase.converter({ hashConfig }),
         (error) => {
@@ -125,7 +125,7 @@ describe('Firebase: the hash config', () => {
     });
   }
 
-  it('may have its names in any case', () => {
+  it('may write its names in any case', () => {
     const hashConfig = '{"signerKey":"jxspr8Ki0RYycVU8","saltSeparator":"Bw==","rounds":8,"memCost":14}';
     assert.match(
       personOf(EXAMPLE_USER, hashConfig).hash ?? '',
@@ -135,7 +135,7 @@ describe('Firebase: the hash config', () => {
 });
 
 describe('Firebase: a user', () => {
-  it('of the JSON export, with all its fields', () => {
+  it('of the JSON export is converted with all its fields', () => {
     const person = converted({
       localId: 'a1',
       email: 'ann@example.com',
@@ -171,7 +171,7 @@ describe('Firebase: a user', () => {
     });
   });
 
-  it('of the CSV export, by the columns of the command line', () => {
+  it("of the CSV export is converted by the command line's columns", () => {
     const cells: Record<number, string> = {
       0: 'a1',
       1: 'ann@example.com',
@@ -205,7 +205,7 @@ describe('Firebase: a user', () => {
     });
   });
 
-  it('as the Admin SDK lists it', () => {
+  it('of the Admin SDK is converted', () => {
     const salt = Buffer.from('salt');
     const record = {
       uid: 'a1',
@@ -233,7 +233,7 @@ describe('Firebase: a user', () => {
     );
   });
 
-  it('without an address has that of a provider, as not verified', () => {
+  it("without an address has the provider's one, as unverified", () => {
     const record = {
       emailVerified: true,
       providerUserInfo: [{ providerId: 'google.com', rawId: '1', email: 'a@example.com' }],
@@ -243,7 +243,7 @@ describe('Firebase: a user', () => {
     assert.deepEqual(notesOf(record), ['EMAIL-OF-PROVIDER']);
   });
 
-  it('who is anonymous is skipped, and nobody else', () => {
+  it('is skipped if anonymous, and only then', () => {
     assert.ok('skip' in firebase.converter({})({ localId: 'a1', createdAt: '1704000000000', providerUserInfo: [] }));
     assert.equal(personOf({ phoneNumber: '+41791234567' }).email, undefined);
     assert.equal(personOf({ displayName: 'Ann' }).displayName, 'Ann');
@@ -260,13 +260,13 @@ describe('Firebase: a user', () => {
     }
   });
 
-  it('of titles over the columns is left out', () => {
+  it('is not made from a row of column titles', () => {
     const titles = { localId: 'UID', email: 'Email', emailVerified: 'Email Verified', displayName: 'Name' };
     assert.ok('skip' in firebase.converter({})(titles));
     assert.ok(!('skip' in firebase.converter({})({ ...titles, email: 'uid@example.com' })));
   });
 
-  it('of another system is not taken for one of Firebase', () => {
+  it("of another system is not recognized as Firebase's", () => {
     const other = Object.fromEntries(FIREBASE_COLUMNS.map((name, i) => [name, `cell ${i}`]));
     assert.equal(firebase.recognizes(other, 'csv'), 0);
     assert.equal(firebase.recognizes({ uid: 'ann', mail: 'ann@example.com' }, 'json'), 0);

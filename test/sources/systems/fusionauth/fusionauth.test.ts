@@ -1,4 +1,4 @@
-/** Users of FusionAuth, but for their hashes. */
+/** Users of FusionAuth, except for their hashes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readTotpSecret } from '../../../../src/identity/totp/secret.ts';
@@ -11,7 +11,7 @@ const SECRET = Buffer.from('12345678901234567890').toString('base64');
 const app = (secret?: string) => ({ method: 'authenticator', authenticator: { algorithm: 'HmacSHA1' }, secret });
 
 describe('a user of FusionAuth', () => {
-  it('is taken with all that is her own', () => {
+  it('is converted with all their own data', () => {
     const person = convert({
       id: 'u-1',
       tenantId: 't-1',
@@ -65,7 +65,7 @@ describe('a user of FusionAuth', () => {
     });
   });
 
-  it('is inactive when she is not active, or has expired; a day to come is noted', () => {
+  it('is inactive if not active or expired; a future expiry date is noted', () => {
     assert.equal(convert({ active: false }).state, 'inactive');
     assert.equal(convert({ active: true, expiry: 1571786483322 }).state, 'inactive');
     assert.equal(convert({}).state, undefined);
@@ -74,7 +74,7 @@ describe('a user of FusionAuth', () => {
     assert.deepEqual(noteIds(later), ['EXPIRY-DROPPED']);
   });
 
-  it('has addresses and phones verified each by itself where identities say so', () => {
+  it('has addresses and phones verified separately if identities say so', () => {
     const identities = [
       { type: 'email', value: 'ann@example.com', verified: true },
       { type: 'phoneNumber', value: '+13035551212', verified: false },
@@ -94,20 +94,20 @@ describe('a user of FusionAuth', () => {
     assert.equal(convert({ email: 'ann@example.com' }).emailVerified, undefined);
   });
 
-  it('without an address of her own has the one that FusionAuth writes to, unverified', () => {
+  it('without a main address has the one in data.email, as unverified', () => {
     const person = convert({ username: 'ann', verified: true, data: { email: 'ann@example.com' } });
     assert.equal(person.email, 'ann@example.com');
     assert.equal(person.emailVerified, undefined);
   });
 
-  it('without a scheme has a plain password, to the last space', () => {
+  it('without a scheme has a plain password, including trailing spaces', () => {
     assert.equal(convert({ password: ' correct horse ' }).password, ' correct horse ');
     assert.equal(convert({ password: '' }).password, undefined);
   });
 });
 
 describe('a second factor of FusionAuth', () => {
-  it('of an authenticator app is taken, in base32', () => {
+  it('of an authenticator app is imported, in base32', () => {
     const { totp, notes } = convert({ twoFactor: { methods: [app(SECRET)] } });
     assert.deepEqual(readTotpSecret(totp ?? ''), { secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ' });
     assert.deepEqual(notes, []);
@@ -115,7 +115,7 @@ describe('a second factor of FusionAuth', () => {
     assert.equal(convert({ twoFactorEnabled: false, twoFactorSecret: SECRET }).totp, undefined);
   });
 
-  it('that is not taken is noted', () => {
+  it('that is not imported is noted', () => {
     const sms = { method: 'sms', mobilePhone: '555-555-5555' };
     for (const methods of [[app()], [sms], [app(SECRET), app(SECRET)], [sms, app(SECRET)], [app('!')]]) {
       assert.deepEqual(noteIds(convert({ twoFactor: { methods } })), ['SECOND-FACTOR-LOST']);
@@ -124,7 +124,7 @@ describe('a second factor of FusionAuth', () => {
 });
 
 describe('recognizing FusionAuth', () => {
-  it('goes by names that only it has', () => {
+  it('uses names that only it has', () => {
     assert.equal(fusionauth.recognizes({ encryptionScheme: 'bcrypt' }, 'json'), 1);
     assert.equal(fusionauth.recognizes({ registrations: [{ applicationId: 'a' }] }, 'json'), 0.9);
     assert.equal(fusionauth.recognizes({ active: true, insertInstant: 1 }, 'json'), 0.8);

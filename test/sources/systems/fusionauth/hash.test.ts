@@ -1,4 +1,4 @@
-/** Every password scheme of FusionAuth, against what its documentation says and vectors that it has published. */
+/** Every password scheme of FusionAuth, checked against its documentation and its published test vectors. */
 import assert from 'node:assert/strict';
 import { createHmac, hash, pbkdf2Sync } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -18,7 +18,7 @@ function made(encryptionScheme: string, password: string, factor: Factor, ofSalt
   return personOf(fusionauth, { encryptionScheme, password, salt: ofSalt, factor });
 }
 
-/** As its documentation has it: the digest is digested until it was done `factor` times. */
+/** As documented: the digest is digested repeatedly, `factor` rounds in all. */
 function digested(algorithm: string, factor: number, ofSalt: Uint8Array): string {
   let bytes: Buffer = Buffer.concat([Buffer.from(PASSWORD), ofSalt]);
   for (let i = 0; i < factor; i++) bytes = hash(algorithm, bytes, 'buffer');
@@ -32,7 +32,7 @@ function phpass(algorithm: string, ofSalt: string, factor: number): Buffer {
 }
 
 describe('a hash of FusionAuth', () => {
-  it('verifies by the vectors that it published', () => {
+  it('verifies by the published test vectors', () => {
     // github.com/FusionAuth/fusionauth-import-scripts, testing/generate_import.rb
     const pbkdf2 = {
       hash: 'jHsm+KgtcleCjG/jyC7SuY088G2n/2eiZyNYYEianwU=',
@@ -44,7 +44,7 @@ describe('a hash of FusionAuth', () => {
     assertVerifies(made('phpass-md5', 'eXJnDarN7..wRMwRKJeZ40', '8192', 'uvd5FQxk').hash, '!?!#?#?#$&@&@!&@');
   });
 
-  it('of bcrypt verifies, its parts together and apart', () => {
+  it('of bcrypt verifies, as one text and in separate parts', () => {
     const text = bcrypt.hashSync(PASSWORD, 5).replace('$2b$', '$2a$');
     assert.equal(made('bcrypt', text.slice(29), 5, text.slice(7, 29)).hash, text);
     assertVerifies(made('bcrypt', text.slice(29), '5', text.slice(7, 29)).hash, PASSWORD);
@@ -65,7 +65,7 @@ describe('a hash of FusionAuth', () => {
     assertVerifies(made('salted-hmac-sha256', digest, undefined).hash, PASSWORD);
   });
 
-  it('of PBKDF2 verifies in all three', () => {
+  it('of PBKDF2 verifies in all three schemes', () => {
     const derived = (algorithm: string, length: number) =>
       pbkdf2Sync(PASSWORD, SALT, 1000, length, algorithm).toString('base64');
     assertVerifies(made('salted-pbkdf2-hmac-sha256', derived('sha256', 32), 1000).hash, PASSWORD);
@@ -83,7 +83,7 @@ describe('a hash of FusionAuth', () => {
     assertVerifies(made('phpass-sha512', long, 256, 'Sal7./xy').hash, PASSWORD);
   });
 
-  it('without one of its parts is refused, and the scheme says why', () => {
+  it('without one of its parts is rejected, with the reason', () => {
     const digest = digested('sha256', 1, SALT);
     const problems = [
       made('salted-sha256', digest, undefined),
@@ -101,7 +101,7 @@ describe('a hash of FusionAuth', () => {
     ]);
   });
 
-  it('is of the scheme that the import names for all, and no plain password', () => {
+  it('has the scheme that the import body names for all users, and is not a plain password', () => {
     const text = bcrypt.hashSync(PASSWORD, 4);
     const [, factor, both = ''] = /^\$2.\$(..)\$(.+)$/.exec(text) ?? [];
     const user = { factor, salt: both.slice(0, 22), password: both.slice(22) };
@@ -110,7 +110,7 @@ describe('a hash of FusionAuth', () => {
     assert.equal(person.password, undefined);
   });
 
-  it('of the plugin for WordPress is the whole text of phpass in base64', () => {
+  it('of the WordPress plugin is the whole phpass text in base64', () => {
     const text = `$P$B12345678${encodeCrypt64(phpass('md5', '12345678', 2 ** 13))}`;
     const { hash } = made('example-wordpress-phpass', Buffer.from(text).toString('base64'), 8);
     assert.equal(hash, text);
@@ -118,7 +118,7 @@ describe('a hash of FusionAuth', () => {
     assertRefused(made('example-wordpress-phpass', 'eA==', 8), '$example-wordpress$');
   });
 
-  it('of phpass with other rounds or another salt, or of a plugin, is refused by name', () => {
+  it('of phpass with invalid rounds or salt, or of a plugin, is rejected by name', () => {
     assertRefused(made('phpass-md5', 'eRo7ud9Fh4E2PdI0S3r.L0', 2000, 'IQRaTwmf'), '$phpass-md5$');
     assertRefused(made('phpass-sha512', 'x', 256, 'short'), '$phpass-sha512$');
     assertRefused(made('acme-hash', 'x', 1), '$acme-hash$');
@@ -126,7 +126,7 @@ describe('a hash of FusionAuth', () => {
     assertRefused(made('toString', 'x', 1), '$tostring$');
   });
 
-  it('is none where there is a scheme and no password, as in the answers of the API', () => {
+  it('is absent with a scheme but no password, as in responses of the API', () => {
     assert.equal(personOf(fusionauth, { encryptionScheme: 'bcrypt', factor: 10 }).hash, undefined);
   });
 });

@@ -11,7 +11,7 @@ const PASSWORD = 'correct horse';
 const SALT = Buffer.from('RaXjs4RiUKgJGkX6kp277w==', 'base64');
 const convert = keycloak.converter({});
 
-/** As JSON has it: without what is undefined. */
+/** As in JSON: without undefined fields. */
 function converted(record: Fields): Record<string, unknown> {
   return JSON.parse(JSON.stringify(convert(record)));
 }
@@ -26,7 +26,7 @@ function notesOf(record: Fields): string[] {
   return (personOf(record).notes ?? []).map(({ id }) => id);
 }
 
-/** Of the current form. */
+/** A credential in the current form. */
 function credential(data: Fields, secret: Fields, more: Fields = {}): Fields {
   return { type: 'password', credentialData: JSON.stringify(data), secretData: JSON.stringify(secret), ...more };
 }
@@ -49,7 +49,7 @@ function assertVerifies(credentials: Fields[], beginning: string): void {
 }
 
 describe('Keycloak: a user', () => {
-  it('of a realm export, with all its fields', () => {
+  it('of a realm export is converted with all its fields', () => {
     const person = converted({
       id: '826731b2-bf17-4bd9-b45c-6a26c76ddaae',
       createdTimestamp: 1693887631918,
@@ -118,23 +118,23 @@ describe('Keycloak: a user', () => {
     assert.equal(personOf({ enabled: undefined }).state, 'inactive');
   });
 
-  it('leaves open what an export does not say', () => {
+  it('has no fields that the export does not contain', () => {
     assert.equal(personOf({ email: 'ann@example.com' }).emailVerified, undefined);
     assert.equal(personOf({ emailVerified: false }).emailVerified, false);
   });
 
-  it('has to change the password after UPDATE_PASSWORD, and other actions are noted', () => {
+  it('must change the password with UPDATE_PASSWORD; other actions are noted', () => {
     assert.equal(personOf({ requiredActions: ['UPDATE_PASSWORD'] }).passwordChangeRequired, true);
     assert.deepEqual(notesOf({ requiredActions: ['UPDATE_PASSWORD', 'VERIFY_EMAIL'] }), []);
     assert.deepEqual(notesOf({ requiredActions: ['CONFIGURE_TOTP', 5] }), ['REQUIRED-ACTION-DROPPED']);
   });
 
-  it('is skipped when it is of a client, or a realm', () => {
+  it('is skipped if it is a service account or a realm', () => {
     assert.ok('skip' in convert({ username: 'service-account-shop', serviceAccountClientId: 'shop', enabled: true }));
     assert.ok('skip' in convert({ realm: 'acme', users: [] }));
   });
 
-  it('whose password is elsewhere, is noted', () => {
+  it('with a password in another system is noted', () => {
     assert.deepEqual(notesOf({ federationLink: 'x', credentials: [] }), ['PASSWORD-NOT-EXPORTED']);
     const password = credential({ algorithm: 'pbkdf2-sha256', hashIterations: 1000 }, pbkdf2('sha256', 32));
     assert.deepEqual(notesOf({ federationLink: 'x', credentials: [password] }), []);
@@ -165,14 +165,14 @@ describe('Keycloak: hashes', () => {
     assert.equal(verifyHash(hash, 'admin'), true);
   });
 
-  it('of PBKDF2 of a short password verify: the zeros that Keycloak adds to it change nothing', () => {
+  it('of PBKDF2 of a short password verify: the zeros that Keycloak appends make no difference', () => {
     const padded = pbkdf2Sync('short\0\0\0\0\0\0\0\0\0', SALT, 1000, 32, 'sha256').toString('base64');
     const secret = { value: padded, salt: SALT.toString('base64') };
     const hash = hashOf([credential({ algorithm: 'pbkdf2-sha256', hashIterations: 1000 }, secret)]);
     assert.equal(verifyHash(hash, 'short'), true);
   });
 
-  it('of argon2 verify, with parameters as lists and bare', () => {
+  it('of argon2 verify, with parameters as lists and as plain values', () => {
     const cost = { memory: 1024, passes: 2, parallelism: 1, tagLength: 32 };
     for (const [type, name] of [
       ['id', 'argon2id'],
@@ -189,7 +189,7 @@ describe('Keycloak: hashes', () => {
     }
   });
 
-  it('of argon2 that cannot be verified are refused by their names', () => {
+  it('of argon2 that cannot be verified are rejected by name', () => {
     const secret = { value: 'AAAAAAAAAAAAAAAAAAAAAA==', salt: SALT.toString('base64') };
     const of = (type: string, version: string) => {
       const additionalParameters = { type: [type], version: [version], memory: ['1024'], parallelism: ['1'] };
@@ -202,21 +202,21 @@ describe('Keycloak: hashes', () => {
     assert.match(of('id', '1.1') ?? '', /"\$argon2-no-cost\$"/);
   });
 
-  it('of extensions that keep a whole Modular Crypt text are taken as they are', () => {
+  it('of extensions that store a complete Modular Crypt text are taken unchanged', () => {
     const value = bcrypt.hashSync(PASSWORD, 4);
     assertVerifies([credential({ algorithm: 'bcrypt', hashIterations: 4 }, { value, salt: '' })], '$2b$04$');
     const text = 'argon2i$v=19$m=16,t=2,p=1$SG5lU1J6bVQwQVdqWnJVVg$D4lhpKP+NECizhGS+9uZiA';
     assert.equal(hashOf([credential({ algorithm: 'argon2' }, { value: text })]), `$${text}`);
   });
 
-  it('of exports before Keycloak 8 verify, also without a named algorithm', () => {
+  it('of exports before Keycloak 8 verify, even without a named algorithm', () => {
     const value = pbkdf2Sync(PASSWORD, SALT, 20, 64, 'sha1').toString('base64');
     const old = { type: 'password', hashedSaltedValue: value, salt: SALT.toString('base64'), hashIterations: 20 };
     assertVerifies([{ ...old, algorithm: 'pbkdf2', counter: 0, digits: 0, config: {} }], '$pbkdf2$20$');
     assertVerifies([old], '$pbkdf2$20$');
   });
 
-  it('without rounds, of unknown algorithms or broken fail this user by name, and are noted', () => {
+  it('without rounds, of unknown algorithms or invalid are rejected by name, and noted', () => {
     const secret = pbkdf2('sha256', 32);
     const cases: [Fields, Fields, string][] = [
       [{ algorithm: 'pbkdf2-sha256', hashIterations: -1 }, secret, '$pbkdf2-no-rounds$'],
@@ -234,7 +234,7 @@ describe('Keycloak: hashes', () => {
     }
   });
 
-  it('are taken of the first password, by number where there are numbers, and never of the history', () => {
+  it('come from the first password, by priority if there is one, and never from the history', () => {
     const of = (rounds: number, more: Fields = {}) =>
       credential({ algorithm: 'pbkdf2-sha256', hashIterations: rounds }, pbkdf2('sha256', 32), more);
     assert.match(hashOf([of(1), of(2)]), /^\$pbkdf2-sha256\$1\$/);
@@ -243,7 +243,7 @@ describe('Keycloak: hashes', () => {
     assert.equal(personOf({ credentials: [of(1, { type: 'password-history' })] }).hash, undefined);
   });
 
-  it('give way to a password written by hand, unless it is a placeholder', () => {
+  it('are replaced by a plain password written by hand, unless it is a placeholder', () => {
     assert.deepEqual(
       converted({ username: 'ann', enabled: true, credentials: [{ type: 'password', value: ' x ', temporary: true }] }),
       {
@@ -267,7 +267,7 @@ describe('Keycloak: second factors', () => {
   const usual = { subType: 'totp', digits: 6, counter: 0, period: 30, algorithm: 'HmacSHA1' };
   const otp = (data: Fields, value: string) => credential(data, { value }, { type: 'otp' });
 
-  it('are the bytes of the text, and base32 only where that is said', () => {
+  it('are the bytes of the text, and base32 only if the export says so', () => {
     assert.equal(
       personOf({ credentials: [otp(usual, 'JBSWY3DPEHPK3PXPAAAA')] }).totp,
       'JJBFGV2ZGNCFARKIKBFTGUCYKBAUCQKB',
@@ -316,14 +316,14 @@ describe('Keycloak: anything else', () => {
     }
   });
 
-  it('is not taken for a user of Keycloak', () => {
+  it('is not recognized as a user of Keycloak', () => {
     assert.equal(keycloak.recognizes({ id: '1', username: 'ann', email: 'ann@example.com' }, 'json'), 0);
     assert.equal(keycloak.recognizes({ id: '1', credentials: { password: {} } }, 'json'), 0);
     assert.equal(keycloak.recognizes({ username: 'ann', enabled: true, requiredActions: [] }, 'json'), 0.8);
     assert.equal(keycloak.recognizes({ username: 'ann', createdTimestamp: 1 }, 'json'), 1);
   });
 
-  it('but is, with no more than a name or an address, where it stands in a realm', () => {
+  it('is recognized inside a realm, even with only a name or an address', () => {
     const inRealm = { '@context': { realm: 'acme' } };
     assert.equal(keycloak.recognizes({ username: 'ann', email: 'ann@example.com', ...inRealm }, 'json'), 0.9);
     assert.equal(keycloak.recognizes({ email: 'ann@example.com', ...inRealm }, 'json'), 0.9);

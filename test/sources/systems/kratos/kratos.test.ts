@@ -51,7 +51,7 @@ function firescrypt(): string {
   return `$firescrypt$ln=6,r=4,p=1$${base64(SALT)}$${base64(hash)}$Bw==$${base64(signerKey)}`;
 }
 
-/** Each as Kratos' own comparators read it. */
+/** Each hash in the form that Kratos' own comparators read. */
 const VERIFIED: [string, string, string][] = [
   ['bcrypt', bcrypt.hashSync(PASSWORD, 4), '$2b$04$'],
   ...(['argon2id', 'argon2i'] as const).map((name): [string, string, string] => {
@@ -109,7 +109,7 @@ describe('Kratos: hashes', () => {
     });
   }
 
-  it('verify: crypt(3) by its published vectors, under the names of Kratos', () => {
+  it('verify: crypt(3) by its published vectors, under the names that Kratos uses', () => {
     const sha512 = '$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1';
     assert.equal(verifyHash(hashOf(`$sha512-crypt${sha512}`), 'Hello world!'), true);
     assert.equal(
@@ -123,7 +123,7 @@ describe('Kratos: hashes', () => {
     ['PBKDF2 of 384 bits, which is SHA-3 in Kratos', '$pbkdf2-sha384$i=100,l=48$c2FsdA$AAAA', '$pbkdf2-sha3-384$'],
     ['PBKDF2 of 224 bits, which is SHA-3 in Kratos', '$pbkdf2-sha224$i=100,l=28$c2FsdA$AAAA', '$pbkdf2-sha3-224$'],
     ['PBKDF2 without rounds', '$pbkdf2-sha256$l=32$c2FsdA$AAAA', '$pbkdf2-sha256$'],
-    ['scrypt whose N is no power of two', '$scrypt$ln=1000,r=8,p=1$c2FsdA==$AAAA', '$scrypt$'],
+    ['scrypt whose N is not a power of two', '$scrypt$ln=1000,r=8,p=1$c2FsdA==$AAAA', '$scrypt$'],
     ['firescrypt without a signer key', '$firescrypt$ln=14,r=8,p=1$c2FsdA==$AAAA$Bw==', '$firescrypt$'],
     ['HMAC of MD4', `$hmac-md4$${base64('00'.repeat(16))}$AAAA`, '$hmac-md4$'],
     ['HMAC that is not hexadecimal', '$hmac-sha256$AAAA$AAAA', '$hmac-sha256$'],
@@ -132,7 +132,7 @@ describe('Kratos: hashes', () => {
     ['a digest without format', '$sha512$c2FsdA==$AAAA', '$sha512$'],
   ];
   for (const [name, text, expected] of unknown) {
-    it(`fail their user by name: ${name}`, () => {
+    it(`are rejected by name: ${name}`, () => {
       assert.equal(hashOf(text), expected);
       assert.notEqual(hashProblem(expected), undefined);
       assert.deepEqual(notesOf(withHash(text)), ['HASH-UNSUPPORTED']);
@@ -143,7 +143,7 @@ describe('Kratos: hashes', () => {
 describe('Kratos: an identity', () => {
   const verifiable = (value: string, via: string, verified: boolean) => ({ value, via, verified, status: 'completed' });
 
-  it('with all its fields', () => {
+  it('is converted with all its fields', () => {
     const person = converted({
       schema_id: 'customer',
       schema_url: 'https://example.com/schemas/x',
@@ -203,7 +203,7 @@ describe('Kratos: an identity', () => {
     assert.deepEqual(notesOf({ credentials: { webauthn: {} } }), ['CREDENTIAL-DROPPED']);
   });
 
-  it('has its address where Kratos keeps it, else among the traits, else among the identifiers', () => {
+  it('has the address that Kratos verifies, else one from the traits, else one from the identifiers', () => {
     const traits = { email: 'trait@example.com' };
     const addresses = { verifiable_addresses: [verifiable('kept@example.com', 'email', false)] };
     const credentials = { password: { identifiers: ['name', 'id@example.com'], config: {} } };
@@ -217,7 +217,7 @@ describe('Kratos: an identity', () => {
     }
   });
 
-  it('logs in by the name that is no address, as only that would be lost', () => {
+  it('logs in with the name that is not an address, which would otherwise be lost', () => {
     const of = (traits: Fields, identifiers: string[]) =>
       personOf({
         traits: { email: 'a@example.com', ...traits },
@@ -236,7 +236,7 @@ describe('Kratos: an identity', () => {
     assert.deepEqual(of({ username: 'Ann' }, ['a@example.com']).metadata?.traits, { username: 'Ann' });
   });
 
-  it('has its names in whatever form the schema gives them, and loses none', () => {
+  it('has its names in any form of the schema, and loses none', () => {
     const names = (traits: Fields) => {
       const { firstName, lastName, displayName, metadata } = personOf({ traits });
       return [firstName, lastName, displayName, metadata?.traits];
@@ -259,7 +259,7 @@ describe('Kratos: an identity', () => {
     ]);
   });
 
-  it('has no password when there is none, and a note when it was not exported', () => {
+  it('has no password if there is none, and a note if it was not exported', () => {
     const password = (more: Fields) => ({
       credentials: { password: { type: 'password', identifiers: ['a'], ...more } },
     });
@@ -270,7 +270,7 @@ describe('Kratos: an identity', () => {
     assert.deepEqual(notesOf({}), []);
   });
 
-  it('has a second factor only when the export holds one of the usual kind', () => {
+  it('has a second factor only if the export contains a supported one', () => {
     const totp = (totp_url?: string) => ({
       credentials: { totp: totp_url === undefined ? {} : { config: { totp_url } } },
     });
@@ -292,7 +292,7 @@ describe('Kratos: an identity', () => {
       hashOf(text);
   });
 
-  it('is told from other systems by its schema', () => {
+  it('is distinguished from other systems by its schema', () => {
     assert.equal(kratos.recognizes({ id: '1', schema_id: 'default', traits: {} }, 'json'), 1);
     assert.equal(kratos.recognizes({ id: '1', traits: 'x' }, 'json'), 0);
   });

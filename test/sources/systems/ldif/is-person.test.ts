@@ -1,4 +1,4 @@
-/** Who is a person in a directory with object classes of its own, and what only looks like one. */
+/** Which entries are persons in a directory with custom object classes, and which only look like persons. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { isPerson } from '../../../../src/sources/systems/ldif/is-person.ts';
@@ -8,8 +8,8 @@ type Case = [what: string, classes: string, attributes: Record<string, string>];
 const ANN = { cn: 'Ann Arbor', sn: 'Arbor', uid: 'ann', mail: 'ann@example.com', userpassword: '{SSHA}x' };
 
 const PERSONS: Case[] = [
-  ['a class of the site', 'acmePerson', ANN],
-  ['a class of the site and others beside it', 'top acmeEmployee extensibleObject hostObject domainRelatedObject', ANN],
+  ['a custom class', 'acmePerson', ANN],
+  ['a custom class among others', 'top acmeEmployee extensibleObject hostObject domainRelatedObject', ANN],
   ['a name like that of a unit', 'acmeOrganizationalPerson', ANN],
   ['no address and no password', 'acmePerson', { cn: 'Ann', sn: 'Arbor', uid: 'ann' }],
   ['a surname alone', 'acmePerson', { cn: 'Ann', sn: 'Arbor' }],
@@ -28,8 +28,8 @@ const OTHERS: Case[] = [
   ['a unit', 'organizationalUnit extensibleObject', { ou: 'people', cn: 'people', sn: 'people' }],
   ['an organization', 'organization extensibleObject', { o: 'Example', cn: 'Example', sn: 'Example' }],
   ['an application', 'applicationProcess simpleSecurityObject', { cn: 'proxy', userpassword: 'x' }],
-  ['an application of a class of the site', 'acmeApplication', { cn: 'shop', uid: 'shop', userpassword: 'x' }],
-  ['a service of a class of the site', 'acmeServiceUser', { cn: 'cron', uid: 'cron', userpassword: 'x' }],
+  ['an application of a custom class', 'acmeApplication', { cn: 'shop', uid: 'shop', userpassword: 'x' }],
+  ['a service of a custom class', 'acmeServiceUser', { cn: 'cron', uid: 'cron', userpassword: 'x' }],
   ['a device', 'acmeDevice', { cn: 'router', uid: 'router', userpassword: 'x' }],
   ['a computer', 'user person computer', ANN],
   ['a place', 'acmeRoom', { cn: 'Room 7', mail: 'room7@example.com' }],
@@ -46,10 +46,10 @@ for (const [what, classes, attributes] of PERSONS) {
 }
 
 for (const [what, classes, attributes] of OTHERS) {
-  test(`no person: ${what}`, () => assert.equal(isPerson(entryOf(classes, attributes)), false));
+  test(`not a person: ${what}`, () => assert.equal(isPerson(entryOf(classes, attributes)), false));
 }
 
-test('without object classes the attributes tell', () => {
+test('without object classes the attributes decide', () => {
   assert.equal(isPerson({ dn: 'uid=ann', uid: ['ann'], cn: ['Ann'] }), true);
   assert.equal(isPerson({ dn: 'ou=people', ou: ['people'] }), false);
   assert.equal(isPerson({ dn: 'cn=staff', cn: ['staff'], mail: ['staff@example.com'], member: ['uid=ann'] }), false);

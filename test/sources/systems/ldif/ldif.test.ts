@@ -1,4 +1,4 @@
-/** Entries of directories: who is a person, what becomes of the attributes, and when an account counts as shut. */
+/** Entries of directories: which are persons, how attributes are converted, and when an account counts as disabled. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Person } from '../../../../src/sources/person.ts';
@@ -43,11 +43,11 @@ const EXPECTED_ANN = {
   notes: undefined,
 };
 
-test('an inetOrgPerson', () => {
+test('an inetOrgPerson is converted', () => {
   assert.deepEqual(personOf(ANN), EXPECTED_ANN);
 });
 
-test('several values: the first is taken, the others are kept', () => {
+test('of several values, the first becomes the field, the others metadata', () => {
   const more = {
     mail: ['ann@example.com', 'a.arbor@example.com'],
     mobile: ['+41791234567'],
@@ -72,7 +72,7 @@ test('several values: the first is taken, the others are kept', () => {
   assert.deepEqual([phone, metadata], ['044 1', { telephonenumber: '044 2' }]);
 });
 
-test('a posixAccount whose common name is the user name', () => {
+test('a posixAccount whose common name is the user name is converted', () => {
   const entry = {
     dn: 'uid=bob,dc=x',
     objectclass: ['account', 'posixAccount'],
@@ -85,7 +85,7 @@ test('a posixAccount whose common name is the user name', () => {
   assert.equal(personOf(entry).displayName, undefined);
 });
 
-test('a user of Active Directory', () => {
+test('a user of Active Directory is converted', () => {
   const guid = Buffer.from('f0e1a8b3c2d4e54f9a0b1c2d3e4f5a6b', 'hex');
   const carl = personOf({
     dn: 'CN=Carl Cech,OU=Staff,DC=corp,DC=example,DC=com',
@@ -117,7 +117,7 @@ test('a user of Active Directory', () => {
   });
 });
 
-test('sixteen bytes are a GUID, whether they read as UTF-8 or not', () => {
+test('sixteen bytes are a GUID, whether they are valid UTF-8 or not', () => {
   const { entryuuid: _, ...ann } = ANN;
   const idOf = (value: string) => personOf({ ...ann, objectguid: [value] }).userId;
   assert.equal(idOf('0123456789abcdef'), '33323130-3534-3736-3839-616263646566');
@@ -126,7 +126,7 @@ test('sixteen bytes are a GUID, whether they read as UTF-8 or not', () => {
   for (const other of ['', 'too short', 'é'.repeat(9), '€'.repeat(16)]) assert.equal(idOf(other), undefined, other);
 });
 
-test('who is no person is passed over', () => {
+test('entries that are not persons are skipped', () => {
   const skip = (entry: Entry) => (convert(entry) as { skip?: string }).skip;
   const no = 'An entry that is not a person, such as a group, a computer or a unit.';
   for (const objectclass of [
@@ -146,11 +146,11 @@ test('who is no person is passed over', () => {
   assert.equal(skip({ ...ANN, isdeleted: ['TRUE'] }), gone);
 });
 
-test('without object classes it is one who has a name to sign in with', () => {
+test('without object classes, an entry with a name to sign in with is a person', () => {
   assert.equal(personOf({ dn: 'uid=ann', uid: ['ann'], cn: ['Ann'] }).userName, 'ann');
 });
 
-test('values of the wrong kind are as if they were absent', () => {
+test('values of the wrong kind count as absent', () => {
   const odd = { ...ANN, mail: 'text', cn: [7, ''], userpassword: [null], entryuuid: [] } as unknown as Entry;
   const { email, displayName, hash, userId } = personOf(odd);
   assert.deepEqual([email, displayName, hash, userId], [undefined, undefined, undefined, undefined]);
@@ -189,17 +189,17 @@ const STATES: Array<[Entry, Person['state']]> = [
   [{ userpassword: ['{CRYPT}!$1$saltsalt$vk1vw.z2SbLyTpnSb9HNs1'] }, 'locked'],
 ];
 
-test('an account that is shut, locked or over there is so here', () => {
+test('a disabled, locked or expired account keeps that state', () => {
   for (const [more, state] of STATES) assert.equal(personOf({ ...ANN, ...more }).state, state, JSON.stringify(more));
 });
 
-test('a password that is to be changed', () => {
+test('a password that must be changed is marked', () => {
   assert.equal(personOf({ ...ANN, pwdreset: ['TRUE'] }).passwordChangeRequired, true);
   assert.equal(personOf({ ...ANN, pwdlastset: ['0'] }).passwordChangeRequired, true);
   assert.equal(personOf({ ...ANN, pwdreset: ['FALSE'], pwdlastset: ['133'] }).passwordChangeRequired, undefined);
 });
 
-test('no secret, nothing binary and no bookkeeping becomes metadata', () => {
+test('secrets, binary values and bookkeeping do not become metadata', () => {
   const left: Entry = {
     unicodepwd: ['x'],
     sambantpassword: ['x'],

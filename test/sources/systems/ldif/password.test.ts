@@ -1,4 +1,4 @@
-/** Passwords of directory entries: which of several is taken, in which text, and what is none. */
+/** Passwords of directory entries: which of several is imported, in which form, and which values are not passwords. */
 import assert from 'node:assert/strict';
 import { pbkdf2Sync } from 'node:crypto';
 import test from 'node:test';
@@ -13,26 +13,26 @@ function read(...userpassword: string[]) {
   return notes === undefined ? rest : { ...rest, notes: notes.map((note) => note.id) };
 }
 
-test('a hash is taken as it is, its name in any case', () => {
+test('a hash is taken unchanged, with its name in any case', () => {
   for (const hash of [SSHA, SSHA.replace('SSHA', 'ssha'), '{ARGON2}$argon2id$x', MD5_CRYPT]) {
     assert.deepEqual(read(hash), { hash });
   }
   assert.deepEqual(read(`{crypt}${MD5_CRYPT}`), { hash: `{CRYPT}${MD5_CRYPT}` });
-  // DES: for the service to refuse, by its name.
+  // DES: the service rejects it by name.
   assert.deepEqual(read('{CRYPT}X5/DBrWPOQQaI'), { hash: '{CRYPT}X5/DBrWPOQQaI' });
 });
 
-test('a password as it is', () => {
+test('a plain password is taken', () => {
   for (const clear of ['{CLEARTEXT}so so', '{clear}so so', '{PLAIN}so so', 'so so']) {
     assert.deepEqual(read(clear), { password: 'so so' });
   }
   assert.deepEqual(read('{CLEARTEXT}'), {});
-  // Not names of schemes.
+  // These are not names of schemes.
   for (const password of ['{', '{}x', '{two words}', 'x{SSHA}x', ' lead'])
     assert.deepEqual(read(password), { password });
 });
 
-test('none, or one that another system knows', () => {
+test('an absent password, or one that another system checks, is not imported', () => {
   assert.deepEqual(read(), {});
   assert.deepEqual(read(''), {});
   for (const other of ['{SASL}ann@EXAMPLE.COM', '{KERBEROS}ann', '{crypt}*', '{CRYPT}!!', '{CRYPT}x', '{CRYPT}*NP*']) {
@@ -40,18 +40,18 @@ test('none, or one that another system knows', () => {
   }
 });
 
-test('the hash behind a lock stays', () => {
+test('a locked hash is kept', () => {
   for (const lock of ['!', '!!', '*LK*']) {
     assert.deepEqual(read(`{CRYPT}${lock}${MD5_CRYPT}`), { hash: `{CRYPT}${MD5_CRYPT}`, isLocked: true });
   }
 });
 
-test('a scheme that we lack is named, and nothing of its hash', () => {
+test('an unsupported scheme is named, without any part of its hash', () => {
   assert.deepEqual(read('{GOST_YESCRYPT}$gy$x'), { hash: '$gost-yescrypt$', notes: ['HASH-UNSUPPORTED'] });
   assert.deepEqual(read('{SHA.HEX}00'), { hash: '$unknown$', notes: ['HASH-UNSUPPORTED'] });
 });
 
-test('of several the first hash that verifies is taken, then a password', () => {
+test('of several values, the first usable hash is taken, else a plain password', () => {
   const second = ['SECOND-PASSWORD-DROPPED'];
   assert.deepEqual(read('plain', '{FOO}x', SSHA), { hash: SSHA, notes: second });
   assert.deepEqual(read('{FOO}x', SSHA), { hash: SSHA });
@@ -59,13 +59,13 @@ test('of several the first hash that verifies is taken, then a password', () => 
   assert.deepEqual(read('{SASL}ann', '{FOO}x'), { notes: ['PASSWORD-ELSEWHERE'] });
 });
 
-test('base64 that was not marked as such', () => {
+test('unmarked base64 is decoded', () => {
   assert.deepEqual(read(Buffer.from(SSHA).toString('base64')), { hash: SSHA });
-  // It decodes to something else: a password that looks like it.
+  // It decodes to other text: a password that looks like base64.
   for (const password of ['e1Nope', 'e1abcdef', 'e2VsZXBoYW50']) assert.deepEqual(read(password), { password });
 });
 
-test('389 Directory Server: the first of eight blocks verifies', () => {
+test('389 Directory Server: the first of eight blocks is enough to verify', () => {
   // The self-test of hashcat's mode 10900; its password is "hashcat".
   const published =
     '{PBKDF2_SHA256}AACkEGhlaiBqZW5z/jtuSox0CrtV9SHiVFjYeHpQ/ki2kwDrQeSqiiTn8LOmpPCw3r6TK/JDfl+ZAXRoc3VidGxldHllIXuxBDl6It' +
@@ -78,7 +78,7 @@ test('389 Directory Server: the first of eight blocks verifies', () => {
   assert.equal(verifyHash(hash, 'Hashcat'), false);
 });
 
-test('389 Directory Server: any rounds, and nothing that is cut', () => {
+test('389 Directory Server: any number of rounds is accepted, truncated hashes are not', () => {
   const salt = Buffer.alloc(64, 7);
   const head = Buffer.from([0, 0, 8, 1]);
   const bytes = Buffer.concat([head, salt, pbkdf2Sync('Pässwörd', salt, 0x801, 256, 'sha256')]);

@@ -1,4 +1,4 @@
-/** Users of Okta: of its API, of CSV files, and the hashes that its API takes. */
+/** Users of Okta: from its API and CSV files, and hashes in the form of its API. */
 import assert from 'node:assert/strict';
 import { hash, pbkdf2Sync } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -16,7 +16,7 @@ const ANN = { login: 'ann@example.com', email: 'ann@example.com', firstName: 'An
 const hashed = (parts: Fields) => convert({ profile: ANN, credentials: { password: { hash: parts } } });
 
 describe('a user of Okta', () => {
-  it('is taken with all that has a field, and the other attributes as metadata', () => {
+  it('is converted to fields, with all other attributes as metadata', () => {
     const person = convert({
       id: '00u1',
       status: 'ACTIVE',
@@ -61,7 +61,7 @@ describe('a user of Okta', () => {
     assert.deepEqual(kept, { primaryPhone: '044', locale: 'de_CH', badgeNumbers: [17, 18] });
   });
 
-  it('never has a verified address, as Okta says VERIFIED of users that it has never seen', () => {
+  it('never has a verified address, because Okta says VERIFIED even for users it has never seen', () => {
     const emails = (status: string) => [{ value: 'Ann@Example.com', status, type: 'PRIMARY' }];
     const verifiedOf = (status: string) =>
       convert({ profile: ANN, credentials: { emails: emails(status) } }).emailVerified;
@@ -71,7 +71,7 @@ describe('a user of Okta', () => {
     assert.equal(convert({ profile: ANN, credentials: { emails: second } }).emailVerified, undefined);
   });
 
-  it('is in the state that its status has here', () => {
+  it('has the state that corresponds to its status', () => {
     const states = {
       ACTIVE: undefined,
       PROVISIONED: undefined,
@@ -96,14 +96,14 @@ describe('a user of Okta', () => {
     assert.deepEqual([person.phone, person.language], ['044 668 18 00', 'fr_FR']);
   });
 
-  it('whose password is elsewhere is told, and by whom it is checked kept', () => {
+  it('with a password in another system has a note, and keeps the provider that checks it', () => {
     const provider = { type: 'ACTIVE_DIRECTORY', name: 'corp.example.com' };
     const person = convert({ profile: ANN, credentials: { provider } });
     assert.deepEqual(noteIds(person), ['OKTA-PASSWORD-ELSEWHERE']);
     assert.deepEqual(person.metadata?.['credentials.provider'], provider);
   });
 
-  it('of wrong types throws nothing', () => {
+  it('with wrong types does not throw', () => {
     const broken = {
       id: [],
       status: 7,
@@ -139,7 +139,7 @@ describe('a CSV row of Okta', () => {
     assert.equal(okta.recognizes(row, 'csv'), 1);
   });
 
-  it('has the paths of the API, and the words of the console', () => {
+  it("may have the API's paths and the console's words", () => {
     const row = {
       id: '00u1',
       status: 'ACTIVE',
@@ -180,7 +180,7 @@ describe('a hash for Okta', () => {
     assertVerifies(hashed({ algorithm: 'BCRYPT', value: text }).hash, PASSWORD);
   });
 
-  it('of one digest verifies with the salt on the side that is said', () => {
+  it('of one digest verifies with the salt in the stated order', () => {
     for (const [algorithm, name] of Object.entries({
       MD5: 'md5',
       'SHA-1': 'sha1',
@@ -204,7 +204,7 @@ describe('a hash for Okta', () => {
     }
   });
 
-  it('that cannot be verified refuses its user by name', () => {
+  it('that cannot be verified is rejected by name', () => {
     const value = 'AAAAAAAAAAAAAAAAAAAAAA==';
     assertRefused(hashed({ algorithm: 'SSHA-3', value }), '$ssha-3$');
     assertRefused(hashed({ algorithm: 'SHA-256', salt: 'c2FsdA==', value }), '$sha-256$');
@@ -214,7 +214,7 @@ describe('a hash for Okta', () => {
     assertRefused(hashed({ algorithm: 'PBKDF2', digestAlgorithm: 'MD5_HMAC', iterationCount: 1, value }), '$pbkdf2$');
   });
 
-  it('is not there where Okta exports a user, and a plain password is one', () => {
+  it('is absent in exports of Okta; a plain password is imported', () => {
     assert.equal(convert({ profile: ANN, credentials: { password: {} } }).hash, undefined);
     const plain = convert({ profile: ANN, credentials: { password: { value: PASSWORD } } });
     assert.deepEqual([plain.hash, plain.password], [undefined, PASSWORD]);

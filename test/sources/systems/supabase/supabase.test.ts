@@ -57,7 +57,7 @@ describe('Supabase: a row of auth.users', () => {
     is_anonymous: 'f',
   };
 
-  it('with all its columns', () => {
+  it('is converted with all its columns', () => {
     assert.deepEqual(converted(row), {
       userId: 'u1',
       email: 'ann@example.com',
@@ -70,7 +70,7 @@ describe('Supabase: a row of auth.users', () => {
       phoneVerified: true,
       state: 'active',
       hash: row.encrypted_password,
-      // The name that became no field is not lost.
+      // The name that did not become a field is not lost.
       metadata: { user_metadata: { name: 'Ann A.', newsletter: true }, app_metadata: { team: 'blue' } },
       links: [],
       notes: [],
@@ -78,7 +78,7 @@ describe('Supabase: a row of auth.users', () => {
     assert.equal(verifyHash(row.encrypted_password, 'correct horse'), true);
   });
 
-  it('is the same with objects in place of texts, and with null in place of nothing', () => {
+  it('gives the same result with objects in place of JSON texts, and with null for absent values', () => {
     const parsed = {
       ...row,
       raw_app_meta_data: JSON.parse(row.raw_app_meta_data),
@@ -92,13 +92,13 @@ describe('Supabase: a row of auth.users', () => {
     }
   });
 
-  it('has columns that were joined to it go first', () => {
+  it('prefers columns that were joined to it', () => {
     const joined = { first_name: 'Jane', raw_user_meta_data: '{"first_name":"J.","last_name":"Doe"}' };
     const { firstName, lastName, metadata } = personOf(joined);
     assert.deepEqual([firstName, lastName, metadata?.user_metadata], ['Jane', 'Doe', { first_name: 'J.' }]);
   });
 
-  it('is skipped when deleted or anonymous', () => {
+  it('is skipped if deleted or anonymous', () => {
     assert.ok('skip' in convert({ ...ROW, deleted_at: AT }));
     assert.ok('skip' in convert({ ...ROW, is_anonymous: 't' }));
     assert.ok('skip' in convert({ ...ROW, is_anonymous: true }));
@@ -112,7 +112,7 @@ describe('Supabase: a row of auth.users', () => {
     }
   });
 
-  it('keeps a role of its own and that it is of a single sign-on', () => {
+  it('keeps a custom role and the mark of single sign-on', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(personOf({ role: 'manager', is_sso_user: 't' }).metadata)), {
       role: 'manager',
       is_sso_user: true,
@@ -121,14 +121,14 @@ describe('Supabase: a row of auth.users', () => {
 });
 
 describe('Supabase: whether the address is verified', () => {
-  it('is said by email_confirmed_at', () => {
+  it('depends on email_confirmed_at', () => {
     assert.equal(personOf({}).emailVerified, true);
     assert.equal(personOf({ email_confirmed_at: '' }).emailVerified, false);
     assert.equal(personOf({ email_confirmed_at: 'null' }).emailVerified, false);
     assert.equal(personOf({ email_confirmed_at: '', confirmed_at: AT, phone_confirmed_at: AT }).emailVerified, false);
   });
 
-  it('is said by confirmed_at only where there is no phone that it could be of', () => {
+  it('depends on confirmed_at only if there is no phone, which it could belong to', () => {
     const { email_confirmed_at: _, ...row } = ROW;
     const verified = (more: Fields) => (convert({ ...row, ...more }) as Person).emailVerified;
     assert.equal(verified({ confirmed_at: AT }), true);
@@ -140,20 +140,20 @@ describe('Supabase: whether the address is verified', () => {
 });
 
 describe('Supabase: hashes', () => {
-  it('of every kind are left as they are, for the service to judge', () => {
+  it('of every kind are passed on unchanged to the service', () => {
     for (const hash of ['$2a$10$x', '$argon2id$v=19$m=16,t=2,p=1$c2FsdHNhbHQ$AAAA', '$fbscrypt$v=1', '{SSHA}x']) {
       assert.equal(personOf({ encrypted_password: hash }).hash, hash);
     }
   });
 
-  it('that the database encrypted fail their user by name', () => {
+  it('that the database encrypted are rejected by name', () => {
     const record = { encrypted_password: '{"key_id":"k","alg":"aes-gcm-hkdf","data":"AAAA","nonce":"AAAA"}' };
     assert.equal(personOf(record).hash, '$gotrue-encrypted$');
     assert.match(hashProblem('$gotrue-encrypted$') ?? '', /^unknown scheme/);
     assert.deepEqual(notesOf(record), ['HASH-ENCRYPTED']);
   });
 
-  it('that are not in the export are noted, and those that a user never had are not', () => {
+  it('that are not in the export are noted, but not those that a user never had', () => {
     assert.deepEqual(notesOf({}), []);
     const { encrypted_password: _, ...row } = ROW;
     assert.deepEqual(
@@ -164,7 +164,7 @@ describe('Supabase: hashes', () => {
 });
 
 describe('Supabase: phones, links and second factors', () => {
-  it('puts the plus sign back, and leaves what is no number as it is', () => {
+  it('restores the plus sign, and leaves other text unchanged', () => {
     assert.equal(personOf({ phone: '41791234567' }).phone, '+41791234567');
     assert.equal(personOf({ phone: '+41791234567' }).phone, '+41791234567');
     assert.equal(personOf({ phone: '079 123' }).phone, '079 123');
@@ -172,7 +172,7 @@ describe('Supabase: phones, links and second factors', () => {
     assert.equal(personOf({ phone: '' }).phone, undefined);
   });
 
-  it('takes identities of the API and of the table, but for those of Supabase itself', () => {
+  it("imports identities from the API and from the table, except Supabase's own", () => {
     const identities = [
       { provider: 'github', id: '4711', identity_data: { sub: '4711', full_name: 'Ann A.' } },
       { provider: 'google', provider_id: '42', id: 'uuid', identity_data: '{"sub":"42","email":"a@example.com"}' },
@@ -187,7 +187,7 @@ describe('Supabase: phones, links and second factors', () => {
     assert.deepEqual(personOf({ identities: JSON.stringify(identities) }).links, links);
   });
 
-  it('finds the only provider in the data of the user, and notes what is missing', () => {
+  it("finds a single provider in the user's data, and notes missing ids", () => {
     const google = { raw_app_meta_data: '{"provider":"google","providers":["google","email"]}' };
     const data = '{"provider_id":"42","sub":"42","name":"Ann"}';
     assert.deepEqual(personOf({ ...google, raw_user_meta_data: data }).links, [
@@ -199,7 +199,7 @@ describe('Supabase: phones, links and second factors', () => {
     assert.deepEqual(notesOf(two), ['LINK-NOT-EXPORTED']);
   });
 
-  it('takes the secret of a verified authenticator app', () => {
+  it('imports the secret of a verified authenticator app', () => {
     const factor = { status: 'verified', factor_type: 'totp', secret: 'JBSWY3DPEHPK3PXPAAAA' };
     assert.equal(personOf({ factors: [factor] }).totp, 'JBSWY3DPEHPK3PXPAAAA');
     assert.deepEqual(notesOf({ factors: [factor] }), []);
@@ -225,7 +225,7 @@ describe('Supabase: anything else', () => {
     for (const key of keys) for (const value of junk) assert.doesNotThrow(() => convert({ ...ROW, [key]: value }));
   });
 
-  it('is not taken for a user of Supabase', () => {
+  it('is not recognized as a user of Supabase', () => {
     assert.equal(
       supabase.recognizes({ id: '1', email: 'a@example.com', encrypted_password: 'x', sign_in_count: '0' }, 'csv'),
       0,

@@ -1,4 +1,4 @@
-/** Users of SuperTokens: their login methods in each of the forms, and the hashes that need a key. */
+/** Users of SuperTokens: their login methods in each form, and the hashes that need a key. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import bcrypt from 'bcryptjs';
@@ -21,7 +21,7 @@ const byPassword = (more: Fields = {}) => ({
 const byGoogle = { recipeId: 'thirdparty', email: 'a@g.example', thirdPartyId: 'google', thirdPartyUserId: '100' };
 
 describe('a user of the bulk import', () => {
-  it('is taken with roles, metadata and authenticator app', () => {
+  it('is converted with roles, metadata and authenticator app', () => {
     const person = convert({
       externalUserId: 'u-1',
       userMetadata: { first_name: 'Ann', last_name: 'Ash', plan: 'gold' },
@@ -48,7 +48,7 @@ describe('a user of the bulk import', () => {
     assertVerifies(person.hash, 'correct horse');
   });
 
-  it('is who its primary method by password says, whatever stands before it', () => {
+  it('is taken from its primary password method, whatever precedes it', () => {
     const person = convert({
       loginMethods: [
         { ...byGoogle, isPrimary: true, isVerified: true },
@@ -67,7 +67,7 @@ describe('a user of the bulk import', () => {
     assert.deepEqual(noteIds(person), ['LOGIN-METHOD-DROPPED']);
   });
 
-  it('may have its id with the method, roles by name alone, and one name', () => {
+  it('may have its id in the method, roles by name alone, and a single name', () => {
     const person = convert({
       userMetadata: { name: 'Ann Ash', nickname: 'annie' },
       roles: ['admin'],
@@ -77,14 +77,14 @@ describe('a user of the bulk import', () => {
     assert.deepEqual(person.metadata?.userRoles, ['admin']);
   });
 
-  it('is the oldest method where none is marked', () => {
+  it('is taken from the oldest method if none is marked', () => {
     const newer = byPassword({ timeJoinedInMSSinceEpoch: 2 });
     const older = byPassword({ email: 'old@example.com', timeJoinedInMSSinceEpoch: 1 });
     assert.equal(convert({ loginMethods: [newer, older] }).email, 'old@example.com');
     assert.equal(convert({ loginMethods: [byPassword(), older] }).email, 'old@example.com');
   });
 
-  it('has a verified address when any method with it says so, and says nothing when none does', () => {
+  it('has a verified address if any of its methods says so; if none does, it is unknown', () => {
     const google = { ...byGoogle, email: 'ANN@example.com', isVerified: true };
     assert.equal(convert({ loginMethods: [byPassword({ isVerified: false }), google] }).emailVerified, true);
     assert.equal(convert({ loginMethods: [byPassword({ isVerified: false })] }).emailVerified, false);
@@ -92,14 +92,14 @@ describe('a user of the bulk import', () => {
     assert.equal(convert({ loginMethods: [byPassword({ isVerified: false }), byGoogle] }).emailVerified, false);
   });
 
-  it('without a password is noted when codes were its only way in', () => {
+  it('is noted if its only login method was codes', () => {
     const byCode = { recipeId: 'passwordless', email: 'ann@example.com', isVerified: true };
     assert.deepEqual(noteIds(convert({ loginMethods: [byCode] })), ['PASSWORDLESS-DROPPED']);
     assert.deepEqual(noteIds(convert({ loginMethods: [byGoogle] })), []);
     assert.deepEqual(noteIds(convert({ loginMethods: [byPassword(), byCode] })), []);
   });
 
-  it('keeps a plain password to the last space, and prefers a hash', () => {
+  it('keeps a plain password including trailing spaces, and prefers a hash', () => {
     const plain = { passwordHash: undefined, plainTextPassword: ' correct horse ' };
     assert.equal(convert({ loginMethods: [byPassword(plain)] }).password, ' correct horse ');
     assert.equal(convert({ loginMethods: [byPassword({ plainTextPassword: 'x' })] }).password, undefined);
@@ -107,7 +107,7 @@ describe('a user of the bulk import', () => {
     assert.equal(convert({ loginMethods: [byPassword(asDocumented)] }).password, 'correct horse');
   });
 
-  it('keeps an app of another period as what it is, so that it does not just go missing', () => {
+  it('keeps an app with another period unchanged, so that it is not lost silently', () => {
     const device = (secretKey: string, period: number) => ({ secretKey, period, skew: 1 });
     const one = convert({ totpDevices: [device('JBSWY3DPEHPK3PXP', 60)], loginMethods: [byPassword()] });
     assert.equal(one.totp, 'otpauth://totp/SuperTokens?secret=JBSWY3DPEHPK3PXP&period=60');
@@ -119,7 +119,7 @@ describe('a user of the bulk import', () => {
 });
 
 describe('a user of the Core', () => {
-  it('is taken from GET /users, which has no hashes', () => {
+  it('is converted from GET /users, which has no hashes', () => {
     const person = convert({
       id: 'u-2',
       isPrimaryUser: true,
@@ -143,7 +143,7 @@ describe('a user of the Core', () => {
     });
   });
 
-  it('is taken from the answers before account linking', () => {
+  it('is converted from responses before account linking', () => {
     const user = { id: 'u-3', email: 'ann@example.com', timeJoined: 1, tenantIds: ['t1'] };
     const person = convert({ recipeId: 'emailpassword', user });
     assert.equal(person.userId, 'u-3');
@@ -152,7 +152,7 @@ describe('a user of the Core', () => {
     assert.deepEqual(person.metadata?.tenantIds, ['t1']);
   });
 
-  it('is taken from rows of the tables', () => {
+  it('is converted from rows of the tables', () => {
     const row = { user_id: 'u-4', email: 'ann@example.com', password_hash: HASH, time_joined: '1700000000000' };
     assert.deepEqual(noteIds(convert(row)), []);
     assert.equal(convert(row).hash, HASH);
@@ -185,7 +185,7 @@ describe("a hash of Firebase's scrypt", () => {
   const withKey = (hashConfig: string | undefined, passwordHash: string) =>
     supertokens.converter({ hashConfig })({ loginMethods: [byPassword({ passwordHash })] }) as Person;
 
-  it('verifies with the signer key, in whichever order its settings stand', () => {
+  it('verifies with the signer key, in any order of its settings', () => {
     const configs = [
       `${KEY}\n`,
       `{"signerKey":"${KEY}"}`,
@@ -195,7 +195,7 @@ describe("a hash of Firebase's scrypt", () => {
     for (const form of FORMS) assertVerifies(withKey(KEY, form).hash, 'user1password');
   });
 
-  it('is refused by name without the key, and when it is broken', () => {
+  it('is rejected by name without the key, or if it is invalid', () => {
     const person = withKey(undefined, FORMS[0] ?? '');
     assert.equal(person.hash, '$firebase-scrypt$');
     assert.deepEqual(noteIds(person), ['HASH-CONFIG-MISSING']);
@@ -204,7 +204,7 @@ describe("a hash of Firebase's scrypt", () => {
     }
   });
 
-  it('needs a key where a file for it is given, and the message does not repeat the file', () => {
+  it('needs a key in the given file, and the message does not repeat the file', () => {
     for (const hashConfig of ['', '{}', '{"signerKey":7', 'not a key!']) {
       assert.throws(
         () => supertokens.converter({ hashConfig }),
@@ -215,7 +215,7 @@ describe("a hash of Firebase's scrypt", () => {
 });
 
 describe('recognizing SuperTokens', () => {
-  it('goes by recipes and the columns of its tables', () => {
+  it('uses recipes and the columns of its tables', () => {
     assert.equal(supertokens.recognizes({ loginMethods: [byPassword()] }, 'json'), 1);
     assert.equal(supertokens.recognizes({ recipeId: 'thirdparty', user: {} }, 'json'), 0.9);
     const row = { user_id: '1', email: '', password_hash: '', time_joined: '1' };

@@ -1,4 +1,4 @@
-/** Users of WordPress: rows of wp_users with and without their metadata, and what WP-CLI lists. */
+/** Users of WordPress: rows of wp_users with and without their metadata, and the output of WP-CLI. */
 import assert from 'node:assert/strict';
 import { createHmac, hash } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -24,7 +24,7 @@ const ROW = {
 };
 
 describe('a user of WordPress', () => {
-  it('is taken with her metadata, but for settings, sessions and secrets', () => {
+  it('is converted with metadata, except for settings, sessions and secrets', () => {
     const meta = metaList({
       nickname: 'annie',
       first_name: 'Ann',
@@ -69,7 +69,7 @@ describe('a user of WordPress', () => {
     });
   });
 
-  it('is taken from what WP-CLI lists, as JSON and as CSV', () => {
+  it('is converted from the output of WP-CLI, as JSON and as CSV', () => {
     const listed = { ID: '7', user_login: 'ann', user_email: 'ann@example.com', first_name: 'Ann', last_name: 'Ash' };
     const person = convert({ ...listed, display_name: '', roles: 'editor, author', user_pass: '' });
     assert.deepEqual(
@@ -81,11 +81,11 @@ describe('a user of WordPress', () => {
     assert.equal(convert({ ...listed, roles: '' }).metadata?.roles, undefined);
   });
 
-  it('says nothing of her address, as WordPress does not know', () => {
+  it('has an address of unknown verification, as WordPress does not store it', () => {
     assert.equal(convert(ROW).emailVerified, undefined);
   });
 
-  it('is inactive as a spammer, and left out when deleted, also in the words of CSV', () => {
+  it('is inactive if marked as spam, and skipped if deleted, also with CSV values', () => {
     assert.equal(convert({ ...ROW, spam: '1' }).state, 'inactive');
     assert.equal(convert({ ...ROW, spam: 0, deleted: '0' }).state, undefined);
     assert.equal(convert({ ...ROW, user_status: '2' }).state, 'inactive');
@@ -97,7 +97,7 @@ describe('a hash of WordPress', () => {
   const PASSWORD = 'correct hörse';
   const of = (user_pass: string) => convert({ ...ROW, user_pass });
 
-  it('verifies in every form that it has had', () => {
+  it('verifies in every form that WordPress has used', () => {
     assertVerifies(of('$P$9IQRaTwmfeRo7ud9Fh4E2PdI0S3r.L0').hash, 'test12345');
     assertVerifies(of(hash('md5', PASSWORD)).hash, PASSWORD);
     assertVerifies(of(bcrypt.hashSync(PASSWORD, 4).replace('$2b$', '$2y$')).hash, PASSWORD);
@@ -105,7 +105,7 @@ describe('a hash of WordPress', () => {
     assertVerifies(of(`$wp${bcrypt.hashSync(digest, 4).replace('$2b$', '$2y$')}`).hash, PASSWORD);
   });
 
-  it('of a key is refused by name, and an empty one is none', () => {
+  it('of a key is rejected by name, and an empty one is ignored', () => {
     assertRefused(of('$generic$abc'), '$generic$');
     assert.equal(of('').hash, undefined);
   });
@@ -115,7 +115,7 @@ describe('a second factor of WordPress', () => {
   const enabled = 'a:1:{i:0;s:15:"Two_Factor_Totp";}';
   const of = (meta: Record<string, string>) => convert({ ...ROW, meta: metaList(meta) });
 
-  it('of the plugin Two Factor is taken when it is on', () => {
+  it('of the plugin Two Factor is imported if enabled', () => {
     const key = { _two_factor_totp_key: 'JBSWY3DPEHPK3PXP' };
     assert.equal(of({ ...key, _two_factor_enabled_providers: enabled }).totp, 'JBSWY3DPEHPK3PXP');
     assert.equal(of(key).totp, undefined);
@@ -136,7 +136,7 @@ describe('a second factor of WordPress', () => {
 });
 
 describe('recognizing WordPress', () => {
-  it('goes by the names of its columns', () => {
+  it('uses the names of its columns', () => {
     assert.equal(wordpress.recognizes(ROW, 'json'), 1);
     assert.equal(wordpress.recognizes({ user_login: 'ann', user_email: 'a@example.com' }, 'csv'), 1);
     assert.equal(wordpress.recognizes({ user_login: 'ann' }, 'csv'), 0.5);

@@ -49,7 +49,7 @@ const PERSON = {
   notes: [],
 };
 
-/** A document of ours as a program would write it that goes by the names of the protocol buffers. */
+/** Converts a document's names to those in the protocol buffers, as some programs write them. */
 function snakeCased(value: unknown): unknown {
   const text = JSON.stringify(value);
   return JSON.parse(
@@ -58,7 +58,7 @@ function snakeCased(value: unknown): unknown {
 }
 
 describe('a user in an import of ZITADEL', () => {
-  it('is taken whole, in both spellings, with the organization around it', () => {
+  it('is converted completely, in both spellings, with the surrounding organization', () => {
     const record = { [CONTEXT]: { orgId: 'o-1' }, userId: 'u-1', user: ANN };
     assert.deepEqual(convert(record), PERSON);
     assert.deepEqual(
@@ -68,7 +68,7 @@ describe('a user in an import of ZITADEL', () => {
     assert.deepEqual(convert({ orgId: 'o-1', userId: 'u-1', user: ANN }), PERSON);
   });
 
-  it('is found wherever imports and the export have people, and nobody else is', () => {
+  it('is found wherever imports and the export have people, and nothing else is', () => {
     const orgs = [
       { orgId: 'o-1', machineUsers: [{ userId: 'm-1', user: {} }], humanUsers: [{ userId: 'u-1', user: ANN }] },
     ];
@@ -83,19 +83,19 @@ describe('a user in an import of ZITADEL', () => {
     }
   });
 
-  it('is not verified where nothing is said, as protocol buffers leave out what is false', () => {
+  it('is unverified by default, because protocol buffers omit false values', () => {
     const person = convert({ user: { ...ANN, email: { email: 'ann@example.com' }, phone: { phone: '+41' } } });
     assert.equal(person.emailVerified, false);
     assert.equal(person.phoneVerified, undefined);
   });
 
-  it('has the language and gender that are named, and none for those that say none', () => {
+  it('has the given language and gender, and none if unspecified', () => {
     const person = convert({ user: { ...ANN, profile: { preferredLanguage: 'und', gender: 'GENDER_UNSPECIFIED' } } });
     assert.equal(person.language, undefined);
     assert.equal(person.gender, undefined);
   });
 
-  it('keeps metadata to the byte: text, bytes that are none, and what is no base64', () => {
+  it('keeps metadata exactly: text, bytes that are not text, and values that are not base64', () => {
     const bytes = Buffer.from([0xff, 0xfe, 0x00]);
     const metadata = [
       { key: 'text', value: b64('☂') },
@@ -111,13 +111,13 @@ describe('a user in an import of ZITADEL', () => {
     assert.equal(kept.odd, 'not base64');
   });
 
-  it('keeps a plain password to the last space, also beside a hash, for the service to refuse', () => {
+  it('keeps a plain password including trailing spaces, even next to a hash, which the service rejects', () => {
     const person = convert({ user: { ...ANN, password: ' x ' } });
     assert.equal(person.password, ' x ');
     assert.equal(person.hash, '$2a$04$x');
   });
 
-  it('is told of a passkey that was to be registered', () => {
+  it('has a note about a requested passkey registration', () => {
     assert.deepEqual(noteIds(convert({ user: { ...ANN, requestPasswordlessRegistration: true } })), [
       'PASSKEY-REGISTRATION-DROPPED',
     ]);
@@ -130,13 +130,13 @@ describe('a user in an import of ZITADEL', () => {
     assert.deepEqual([orgId, userId], ['o-1', 'u-1']);
   });
 
-  it('may be nested without end', () => {
+  it('may be nested without limit', () => {
     const deep = JSON.parse(`${'{"user":'.repeat(50_000)}{}${'}'.repeat(50_000)}`);
     assert.equal(convert({ userId: 'u-1', user: deep }).userId, 'u-1');
     assert.equal(zitadel.recognizes({ user: deep }, 'json'), 0);
   });
 
-  it('comes in with her state; who is deleted does not', () => {
+  it('keeps its state, and is skipped if deleted', () => {
     const stateOf = (state: string) => convert({ state, user: ANN }).state;
     assert.equal(stateOf('USER_STATE_INACTIVE'), 'inactive');
     assert.equal(stateOf('USER_STATE_SUSPEND'), 'inactive');
@@ -147,7 +147,7 @@ describe('a user in an import of ZITADEL', () => {
 });
 
 describe('a user in a search of ZITADEL', () => {
-  it('of version 2 is taken, without a hash', () => {
+  it('of version 2 is converted, without a hash', () => {
     const person = convert({
       userId: 'u-2',
       details: { sequence: '2', resourceOwner: 'o-2' },
@@ -177,7 +177,7 @@ describe('a user in a search of ZITADEL', () => {
     });
   });
 
-  it('of version 1 is taken as well', () => {
+  it('of version 1 is converted too', () => {
     const human = {
       profile: { firstName: 'Cat', lastName: 'Coe' },
       email: { email: 'cat@example.com', isEmailVerified: true },
@@ -189,7 +189,7 @@ describe('a user in a search of ZITADEL', () => {
     );
   });
 
-  it('that is a machine is left out', () => {
+  it('that is a machine is skipped', () => {
     const machine = { userId: 'm-1', loginNames: ['bot@acme'], machine: { name: 'Bot' } };
     assert.ok('skip' in zitadel.converter({})(machine));
     assert.equal(zitadel.recognizes(machine, 'json'), 0.9);
@@ -207,7 +207,7 @@ describe('a body of version 2 that creates a user', () => {
     totpSecret: 'JBSWY3DPEHPK3PXP',
   };
 
-  it('is taken with its organization, hash, link and second factor', () => {
+  it('is converted with its organization, hash, link and second factor', () => {
     const hash = '$2b$04$x';
     const person = convert({ ...BODY, hashedPassword: { hash, changeRequired: true } });
     assert.deepEqual(person, {
@@ -234,7 +234,7 @@ describe('a body of version 2 that creates a user', () => {
 });
 
 describe('recognizing ZITADEL', () => {
-  it('goes by how a user is built', () => {
+  it("uses a user's structure", () => {
     assert.equal(zitadel.recognizes({ user: ANN }, 'json'), 1);
     assert.equal(zitadel.recognizes(snakeCased({ user: ANN }) as Fields, 'json'), 1);
     assert.equal(zitadel.recognizes({ human: { profile: {} } }, 'json'), 1);
