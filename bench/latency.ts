@@ -3,9 +3,9 @@
  * and 4 worker processes; and the same with BullMQ's PostgreSQL backend and one worker.
  *
  * The milliseconds are the round-trip time that a proxy (testbed/proxy.ts) adds to all connections of all processes; at
- * 0 there is no proxy. Each measurement has its own stores. The clock starts with the request. Ceiling: the same number
- * of workers without the proxy. In addition: how many jobs lost their locks, how many batches were retried, and the
- * longest time without progress, from the workers' logs and the list of imports.
+ * 0 there is no proxy. Each measurement has its own stores. The clock starts with the request.
+ * Ceiling: the same number of workers without the proxy. In addition: how many jobs lost their locks, how many batches
+ * were retried, and the longest time without progress, from the workers' logs and the list of imports.
  */
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

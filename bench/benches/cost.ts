@@ -3,8 +3,9 @@
  *
  * Runs two imports on fresh stores, both on the Redis queue. The first, undisturbed, measures how much time each
  * process takes. The second, with V8's profiler and with PostgreSQL's and Redis' own statistics, divides that time into
- * steps. Ceiling: a BullMQ job that does nothing, in the same run at concurrency 200 in one process, plus 60 µs. The
- * ratio is the time per user divided by that, so less is better.
+ * steps.
+ * Ceiling: a BullMQ job that does nothing, in the same run at concurrency 200 in one process, plus 60 µs. The ratio is
+ * the time per user divided by that, so less is better.
  *
  * KEEP_PROFILES=dir keeps the import's profiles there as cost-api.cpuprofile and cost-worker.cpuprofile (for further
  * workers cost-worker-2.cpuprofile …), for measure/flame.ts and for the profiler in Chrome's DevTools.

@@ -4,8 +4,8 @@
  *
  * The body is generated while it is sent, so no process holds it. Each size has its own stores and service. Redis keeps
  * an append-only file: while it rewrites the file, a forked child holds copies of the pages that change, which are not
- * part of Redis' own peak; the notes say when that happened. Ceiling: the memory that such a process may use, whatever
- * the size of the import.
+ * part of Redis' own peak; the notes say when that happened.
+ * Ceiling: the memory that such a process may use, whatever the size of the import.
  */
 import { type Context, type Result, rounded, Skipped } from '../bench.ts';
 import { counted } from '../format.ts';

@@ -4,7 +4,8 @@
  *
  * The body is generated while it is sent, so no process holds it; the time to generate it is part of the figure. No
  * user is written before the 202, so the upload slows no tenth; PostgreSQL's checkpoints after it may slow the first
- * one. Ceiling of `million`: 120 s for a million users; of `growth`: the users per second of the first tenth.
+ * one.
+ * Ceiling of `million`: 120 s for a million users; of `growth`: the users per second of the first tenth.
  */
 import { type Context, percentile, type Result, rounded, Skipped } from '../bench.ts';
 import { counted, shares } from '../format.ts';

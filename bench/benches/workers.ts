@@ -5,9 +5,9 @@
  *
  * Everything shares one machine. To show the effect of more workers, each worker gets a tenth of a core and each store
  * three tenths (machine/cpu-share.ts), as if they ran on small machines. The dispatcher is a separate process, so that
- * it does not wait for a worker's share. The clock starts at the 202. Ceiling: the rate of one worker process times the
- * number of workers; the ratio says how much an additional worker adds. In addition to the rates: how much of its share
- * each role used, and thus what the limit is.
+ * it does not wait for a worker's share. The clock starts at the 202.
+ * Ceiling: the rate of one worker process times the number of workers; the ratio says how much an additional worker
+ * adds. In addition to the rates: how much of its share each role used, and thus what the limit is.
  */
 import { type Context, perSecond, type Result, rounded, Skipped } from '../bench.ts';
 import { counted, shares } from '../format.ts';

@@ -21,7 +21,7 @@ export function hasProc(): boolean {
 
 /**
  * Processor time so far of each role's processes and all their descendants.
- * @throws Error when a root process is gone
+ * @throws Error when a root process has ended
  */
 export function cpuTime(roles: Roles): CpuTime {
   const processes = readProcesses();

@@ -28,7 +28,7 @@ export interface Reading {
   busy: number;
 }
 
-/** @throws Error when a root process is gone */
+/** @throws Error when a root process has ended */
 export function readUse(roles: Roles): Reading {
   const { user, system } = process.cpuUsage();
   const busy = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);

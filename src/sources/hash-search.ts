@@ -27,7 +27,7 @@ const MENTION = /\$|pass|pwd|hash|credential/i;
 /** The hashes of a record, in its order. */
 export function hashesIn(record: Fields): FoundHash[] {
   const search = new Search();
-  search.look(record, NO_FIELDS);
+  search.visit(record, NO_FIELDS);
   return search.found;
 }
 
@@ -39,29 +39,29 @@ class Search {
   private readonly path: string[] = [];
 
   /** @param around the object that holds the value */
-  look(value: unknown, around: Fields): void {
-    if (typeof value === 'string') this.lookAtText(value, around);
+  visit(value: unknown, around: Fields): void {
+    if (typeof value === 'string') this.visitText(value, around);
     else if (Array.isArray(value)) {
       this.path.push(ELEMENT);
-      for (const element of value) this.look(element, around);
+      for (const element of value) this.visit(element, around);
       this.path.pop();
     } else if (isFields(value)) {
       for (const name of Object.keys(value)) {
         if (name === CONTEXT) continue;
         this.path.push(name);
-        this.look(value[name], this.path.length > 1 ? value : NO_FIELDS);
+        this.visit(value[name], this.path.length > 1 ? value : NO_FIELDS);
         this.path.pop();
       }
     }
   }
 
-  private lookAtText(value: string, around: Fields): void {
+  private visitText(value: string, around: Fields): void {
     const text = value.trim();
     const scheme = hashAt(text, this.path, () => Object.values(around).some(isSchemeName));
     if (scheme !== undefined) this.found.push({ text, scheme, path: [...this.path] });
     else if ((text.startsWith('{') || text.startsWith('[')) && MENTION.test(text)) {
       const inner = parseJson(text);
-      if (typeof inner === 'object') this.look(inner, NO_FIELDS);
+      if (typeof inner === 'object') this.visit(inner, NO_FIELDS);
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Notes the password hashes of a record that are not imported: the first sign must not be users who cannot log in.
+ * Notes the password hashes of a record that are not imported; otherwise the first sign would be failed logins.
  *
  * A source may write a hash in another form than the export (`$pbkdf2…` built from its parts). The hash it used is the
  * one that shares its last characters with the result, or else the first one in a password field.

@@ -16,7 +16,7 @@ const LISTS: readonly JsonPath[] = [
 ];
 
 /** How many of the first records are examined. */
-const LOOK_AT = 20;
+const SAMPLE_RECORDS = 20;
 
 export interface Layout {
   paths: readonly JsonPath[];
@@ -115,7 +115,7 @@ async function firstRecords(file: ExportFile, layout: Layout): Promise<Fields[]>
 async function firstValues(file: ExportFile, { paths, columns }: Layout): Promise<unknown[]> {
   const read = readerOf(file.format, paths, { delimiter: file.delimiter, columns, isSample: true });
   // Rows of other tables may precede those of the users.
-  const most = paths[0] === ROWS ? Number.POSITIVE_INFINITY : LOOK_AT;
+  const most = paths[0] === ROWS ? Number.POSITIVE_INFINITY : SAMPLE_RECORDS;
   const values: unknown[] = [];
   try {
     for await (const group of read(once(file.head))) {

@@ -47,7 +47,7 @@ test('things that are still starting when the scope closes end too, and nothing 
       async () => 'late',
       async () => log.push('late'),
     ),
-    /being ended/,
+    /is ending/,
   );
   opened.resolve('slow');
   await Promise.all([starting, closed]);

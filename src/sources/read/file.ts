@@ -63,7 +63,7 @@ export async function openExport(
   let file: FileHandle | undefined;
   try {
     file = name === STDIN ? await spooled(stdin) : await open(name);
-    return await look(name, file, options);
+    return await inspect(name, file, options);
   } catch (error) {
     await file?.close();
     if (error instanceof FileError) throw new FileError(placed(name, error), error.line);
@@ -81,7 +81,7 @@ const REASONS: Record<string, string> = {
   Z_BUF_ERROR: 'its gzip data is cut off',
 };
 
-async function look(name: string, file: FileHandle, options: FileOptions): Promise<ExportFile> {
+async function inspect(name: string, file: FileHandle, options: FileOptions): Promise<ExportFile> {
   const { size } = await file.stat();
   const isGzip = await beginsAsGzip(file);
   const raw = await beginningOf(bytesOf(file, isGzip));

@@ -51,8 +51,7 @@ export function required(): string[] {
 }
 
 /**
- * Skips the test, with the program's name as reason, if the machine lacks it: `if (!requireOrSkip(t, 'redis'))
- * return;`.
+ * Skips the test by name if the machine lacks the program: `if (!requireOrSkip(t, 'redis')) return;`.
  * @throws Error when the program is missing and TEST_REQUIRE names it
  */
 export function requireOrSkip(t: TestContext, name: ProgramName): boolean {

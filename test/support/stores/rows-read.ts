@@ -17,15 +17,15 @@ export async function rowsRead(
   observer: Pool,
   work: () => Promise<unknown>,
 ): Promise<Record<string, number>> {
-  const before = await look(pool, observer);
+  const before = await snapshot(pool, observer);
   await work();
-  const after = await look(pool, observer);
+  const after = await snapshot(pool, observer);
   const read = [...after].map(([table, n]) => [table, n - (before.get(table) ?? 0)] as const);
   return Object.fromEntries(read.filter(([, n]) => n > 0));
 }
 
 /** A connection reports its statistics at the end of the statement that follows the request to flush them. */
-async function look(...pools: [Pool, Pool]): Promise<Map<string, number>> {
+async function snapshot(...pools: [Pool, Pool]): Promise<Map<string, number>> {
   for (const pool of pools) await pool.query('select pg_stat_force_next_flush()');
   const { rows } = await pools[1].query<{ table: string; n: number }>(READ);
   return new Map(rows.map(({ table, n }) => [table, n]));

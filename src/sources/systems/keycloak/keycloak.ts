@@ -19,7 +19,7 @@ const ACTION_DROPPED: Note = {
   message: 'Required actions other than UPDATE_PASSWORD and VERIFY_EMAIL have no counterpart here; they are dropped.',
 };
 
-/** VERIFY_EMAIL needs no field of its own: every unverified address gets a verification mail. */
+/** Actions with a counterpart: a required password change, and the mail that every unverified address gets. */
 const UPDATE_PASSWORD = 'UPDATE_PASSWORD';
 const MATCHED_ACTIONS = [UPDATE_PASSWORD, 'VERIFY_EMAIL'];
 

@@ -107,7 +107,7 @@ describe('Firebase: the hash config', () => {
     ['too many rounds', EXAMPLE_CONFIG.replace('rounds: 8', 'rounds: 9'), /rounds that is not 1 to 8/],
     ['too much memory', EXAMPLE_CONFIG.replace('mem_cost: 14', 'mem_cost: 15'), /mem_cost that is not 1 to 14/],
     ['no number', EXAMPLE_CONFIG.replace('rounds: 8', 'rounds: many'), /rounds that is not 1 to 8/],
-    ['another algorithm', EXAMPLE_CONFIG.replace('SCRYPT', 'BCRYPT'), /not of the algorithm SCRYPT/],
+    ['another algorithm', EXAMPLE_CONFIG.replace('SCRYPT', 'BCRYPT'), /not for the algorithm SCRYPT/],
     ['nothing', '', /lacks base64_signer_key/],
   ];
   for (const [what, hashConfig, message] of broken) {
