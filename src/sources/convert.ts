@@ -58,9 +58,7 @@ export async function openConversion(
   const convert = job.source.converter(job.options);
   const users = job.files.filter((file) => !file.isHashes);
   if (users.length === 0) {
-    throw new UsageError(
-      'Only a file of hashes is given: add the file of the users, which names them and their addresses.',
-    );
+    throw new UsageError('Only hashes are given. Add the file of the users, which holds their names and addresses.');
   }
   const hashes = await readHashes(job, onRead);
   return {

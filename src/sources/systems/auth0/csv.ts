@@ -7,7 +7,7 @@
  */
 import type { Fields } from '../../source.ts';
 
-/** Titles of columns where the export names none. */
+/** Auth0's default column titles, for exports without chosen names. */
 const TITLES: Readonly<Record<string, string>> = {
   Id: 'user_id',
   'User Id': 'user_id',

@@ -61,7 +61,7 @@ function isBlocked(record: Fields): boolean {
   return boolAt(record, 'spam') === true || BUDDYPRESS_BLOCKED.includes(numberAt(record, 'user_status') ?? 0);
 }
 
-/** WordPress hashes keys and application passwords as `$generic$`; nobody logs in with them. */
+/** `$generic$` hashes are of keys and application passwords, not of a password that a user types. */
 function hashOf(record: Fields): HashText {
   const text = textAt(record, 'user_pass');
   if (text === undefined) return {};
