@@ -16,7 +16,7 @@ export interface ChildOptions {
   /** Path of its entry file. */
   file: string;
   /** Options of its Node.js. */
-  execArgv?: string[];
+  execArgv?: readonly string[];
   env: Record<string, string | undefined>;
   logger: Logger;
   /** Milliseconds that it may take to drain. */
@@ -90,7 +90,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
 }
 
 function spawnChild({ file, env, output, execArgv = [] }: ChildOptions): ChildProcess {
-  return fork(file, [], { env: env as NodeJS.ProcessEnv, execArgv, stdio: ['ignore', output, output, 'ipc'] });
+  return fork(file, [], { env: env as NodeJS.ProcessEnv, execArgv: [...execArgv], stdio: ['ignore', output, output, 'ipc'] });
 }
 
 async function untilReady(child: ChildProcess, name: string): Promise<void> {

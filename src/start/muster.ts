@@ -17,21 +17,10 @@ import { claimPort } from './address.ts';
 import { type Child, startChild } from './child.ts';
 import { prepareDatabase } from './database.ts';
 import { keptEncryptionKey } from './encryption-key.ts';
+import { API_OPTIONS, WORKER_OPTIONS } from './v8-options.ts';
 
 const API = fileURLToPath(new URL('../api.ts', import.meta.url));
-/**
- * A long upload makes much garbage and keeps little. Left alone, V8's heap grows with the length of the
- * upload; with these, and one arena of malloc (../config.ts), a million users take up to a fifth more memory than a hundred thousand,
- * at the same speed. Also in package.json, docker-compose.yml and the Dockerfile.
- */
-const API_OPTIONS = ['--max-semi-space-size=4', '--heap-growing-percent=10'];
 const WORKER = fileURLToPath(new URL('../../workers/all-in-one.ts', import.meta.url));
-/**
- * Jobs live for some tenths of a second, too long for a small young generation: what it hands to the old one is garbage
- * soon after. A larger young and a tighter old generation take 235 MB instead of 390, for 10 µs more a user. Also in
- * package.json and docker-compose.yml.
- */
-const WORKER_OPTIONS = ['--max-semi-space-size=32', '--heap-growing-percent=60'];
 
 export interface StartOptions {
   logger?: Logger;

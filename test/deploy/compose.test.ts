@@ -4,6 +4,7 @@ import test from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { readConfig } from '../../src/config.ts';
 import { requireStores } from '../../src/lifecycle.ts';
+import { API_OPTIONS, WORKER_OPTIONS } from '../../src/start/v8-options.ts';
 import { composeFile, ENV_EXAMPLE, environmentOf, read, type Service, scripts } from './compose.ts';
 
 const SECRETS = {
@@ -35,6 +36,8 @@ test('api and worker run what the npm scripts run', () => {
     const service = services[name] as Service;
     const allocator = `MALLOC_ARENA_MAX=${environmentOf(service).MALLOC_ARENA_MAX}`;
     assert.equal(['env', allocator, ...(service.command ?? [])].join(' '), scripts()[name]);
+    const options = name === 'api' ? API_OPTIONS : WORKER_OPTIONS;
+    assert.deepEqual(service.command?.slice(1, -1), options, 'as `npm start` runs it');
   }
   const cmd = /^CMD (.*)$/m.exec(read('Dockerfile'))?.[1] as string;
   assert.deepEqual(JSON.parse(cmd), services.api?.command);

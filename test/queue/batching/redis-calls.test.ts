@@ -30,9 +30,7 @@ function failing(together: string, atWrite: number): string {
   );
 }
 
-describe('jobs added and completed in merged calls', {
-  skip: redisUrl() ? false : 'this test run has no Redis',
-}, () => {
+describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there is no Redis' }, () => {
   const url = redisUrl() as string;
   let redis: Redis;
   const open: Array<Queue | Worker> = [];
@@ -51,7 +49,7 @@ describe('jobs added and completed in merged calls', {
     redis.disconnect();
   });
 
-  /** Rejected: BullMQ's own scripts, which run for each job when calls are not merged, are replaced by an error. */
+  /** Refused: BullMQ's text, which is called for each where nothing was done in common, is an error. */
   function connect(way: Way): Redis {
     const connection = new Redis(url, { maxRetriesPerRequest: null });
     connections.push(connection);
@@ -92,13 +90,13 @@ describe('jobs added and completed in merged calls', {
     for (let n = 0; n < count; n++) jobs.push((await worker.getNextJob(`token:${n}`)) as Job);
     return jobs;
   }
-  /** Completes all jobs at once; returns the next job that BullMQ fetches, or its error, for each. */
+  /** At one moment; answers what BullMQ hands out next, or its refusal. */
   async function end(jobs: Job[]): Promise<unknown[]> {
     const ends = jobs.map((job, n) => job.moveToCompleted(n % 2 ? undefined : { n, text: 'é"' }, `token:${n}`, true));
     const answers = await Promise.allSettled(ends);
     return answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : String(answer.reason)));
   }
-  /** Everything stored for a queue, without values that always differ. */
+  /** All that there is of a queue, but for what differs between any two. */
   async function kept(name: string): Promise<Record<string, unknown>> {
     const found: Record<string, unknown> = {};
     for (const key of (await redis.keys(`${PREFIX}:${name}:*`)).sort()) {
@@ -118,9 +116,9 @@ describe('jobs added and completed in merged calls', {
   }
   const comparable = (answers: unknown) => JSON.parse(JSON.stringify(answers).replaceAll(/\d{13}/g, '5'));
 
-  it('leave the same keys as BullMQ, and return the same next jobs', async () => {
+  it('leave the keys that BullMQ leaves, and hand out the same jobs', async () => {
     const seen: unknown[][] = [];
-    for (const way of ['as BullMQ', 'merged or rejected'] as const) {
+    for (const way of ['as BullMQ', 'in common or refused'] as const) {
       const name = way === 'as BullMQ' ? 'theirs' : 'ours';
       const queue = queueOf(name, way);
       await queue.waitUntilReady();
@@ -129,10 +127,10 @@ describe('jobs added and completed in merged calls', {
       const steps: unknown[] = [await kept(name)];
       const worker = workerOf(name, way, { name: 'worker' });
       let jobs = await take(worker, 12);
-      // The jobs were started before, as after a stall.
+      // Started once before, as after a stall.
       await redis.hset(`${PREFIX}:${name}:j14`, { ats: 4, pb: 'another', processedOn: 5 } as never);
       await redis.sadd(`${PREFIX}:${name}:stalled`, 'j1', 'j2', 'other');
-      // In the fifth round fewer jobs wait than end; in the last round none waits.
+      // In the fifth round less wait than end, in the last nothing does.
       for (let round = 0; round < 6; round++) {
         if (round === 1) await redis.set(`${PREFIX}:${name}:pc`, 1);
         const answers = await end(jobs);
@@ -147,7 +145,7 @@ describe('jobs added and completed in merged calls', {
 
   it('keep the event stream short', async () => {
     const streams = { events: { maxLen: 100 } };
-    const connection = connect('merged or rejected');
+    const connection = connect('in common or refused');
     const queue = new Queue('short', { connection, prefix: PREFIX, streams }, createRedisBackend) as Queue;
     open.push(queue);
     await queue.waitUntilReady();
@@ -156,15 +154,15 @@ describe('jobs added and completed in merged calls', {
   });
 
   const beforeAnEnd: Record<string, (name: string, queue: Queue) => Promise<unknown>> = {
-    'a lost lock': (name) => redis.set(`${PREFIX}:${name}:j3:lock`, 'other'),
-    'an expired lock': (name) => redis.del(`${PREFIX}:${name}:j3:lock`),
-    'a missing job': (name) => redis.del(`${PREFIX}:${name}:j3`),
-    'a job that is not a hash': (name) => redis.set(`${PREFIX}:${name}:j3`, 'x'),
+    'a lock that was lost': (name) => redis.set(`${PREFIX}:${name}:j3:lock`, 'other'),
+    'a lock that ran out': (name) => redis.del(`${PREFIX}:${name}:j3:lock`),
+    'a job that is gone': (name) => redis.del(`${PREFIX}:${name}:j3`),
+    'a job that is no hash': (name) => redis.set(`${PREFIX}:${name}:j3`, 'x'),
     'a job that is not active': (name) => redis.lrem(`${PREFIX}:${name}:active`, 0, 'j3'),
     'a job with a priority': (_, queue) => queue.add('j', {}, { priority: 5 }),
-    'a missing next job': (name) => redis.del(`${PREFIX}:${name}:j6`),
+    'a next job that is gone': (name) => redis.del(`${PREFIX}:${name}:j6`),
     'a paused queue': (_, queue) => queue.pause(),
-    'a global concurrency limit': (_, queue) => queue.setGlobalConcurrency(100),
+    'a limit on jobs at once': (_, queue) => queue.setGlobalConcurrency(100),
     'a rate limit': (_, queue) => queue.setGlobalRateLimit(1000, 1000),
     'a delayed job': (_, queue) => queue.add('j', {}, { delay: 60_000 }),
     'a parent': (name) => redis.hset(`${PREFIX}:${name}:j3`, { parentKey: 'p:q:1' }),
@@ -173,40 +171,40 @@ describe('jobs added and completed in merged calls', {
     'logs of a job': (name) => redis.rpush(`${PREFIX}:${name}:j3:logs`, 'c'),
   };
   for (const [what, put] of Object.entries(beforeAnEnd)) {
-    it(`are not completed in merged calls in the case of ${what}`, async () => {
+    it(`end nothing in common with ${what}`, async () => {
       const name = `end-${what.replaceAll(' ', '-')}`;
-      const queue = queueOf(name, 'merged or rejected');
+      const queue = queueOf(name, 'in common or refused');
       await queue.waitUntilReady();
       await add(queue, ids(0, 20));
-      const jobs = await take(workerOf(name, 'merged or rejected'), 5);
+      const jobs = await take(workerOf(name, 'in common or refused'), 5);
       await put(name, queue);
       const before = await kept(name);
       for (const answer of await end(jobs)) assert.match(String(answer), /ALONE/);
       assert.deepEqual(activeSorted(await kept(name)), activeSorted(before));
     });
   }
-  /** The order of active jobs is irrelevant. */
+  /** Which jobs are active is kept, their order means nothing. */
   const activeSorted = (all: Record<string, unknown>) => ({ ...all, active: [...(all.active as string[])].sort() });
 
-  it('are not completed in merged calls if completed jobs are kept', async () => {
-    const queue = queueOf('kept', 'merged or rejected');
+  it('end nothing in common where jobs are kept', async () => {
+    const queue = queueOf('kept', 'in common or refused');
     await queue.waitUntilReady();
     await add(queue, ids(0, 20));
-    const jobs = await take(workerOf('kept', 'merged or rejected', { removeOnComplete: { count: 5 } }), 5);
+    const jobs = await take(workerOf('kept', 'in common or refused', { removeOnComplete: { count: 5 } }), 5);
     for (const answer of await end(jobs)) assert.match(String(answer), /ALONE/);
   });
 
   const beforeAnAdd: Record<string, [(name: string, queue: Queue) => Promise<unknown>, JobsOptions?]> = {
-    'an existing job': [(name) => redis.hset(`${PREFIX}:${name}:j3`, { name: 'j' })],
+    'a job that exists': [(name) => redis.hset(`${PREFIX}:${name}:j3`, { name: 'j' })],
     'a paused queue': [(_, queue) => queue.pause()],
-    'a global concurrency limit': [(_, queue) => queue.setGlobalConcurrency(100)],
-    'a LIFO job': [async () => {}, { lifo: true }],
+    'a limit on jobs at once': [(_, queue) => queue.setGlobalConcurrency(100)],
+    'a job that goes first': [async () => {}, { lifo: true }],
     deduplication: [async () => {}, { deduplication: { id: 'd' } }],
   };
   for (const [what, [put, options]] of Object.entries(beforeAnAdd)) {
-    it(`are not added in merged calls in the case of ${what}`, async () => {
+    it(`add nothing in common with ${what}`, async () => {
       const name = `add-${what.replaceAll(' ', '-')}`;
-      const queue = queueOf(name, 'merged or rejected');
+      const queue = queueOf(name, 'in common or refused');
       await queue.waitUntilReady();
       await put(name, queue);
       const before = await kept(name);
@@ -215,8 +213,8 @@ describe('jobs added and completed in merged calls', {
     });
   }
 
-  it('are added once if an id is repeated', async () => {
-    const queue = queueOf('twice', 'merged');
+  it('add an id once that comes twice', async () => {
+    const queue = queueOf('twice', 'in common');
     await queue.waitUntilReady();
     await add(queue, ['j0', 'j1', 'j0']);
     assert.deepEqual(await redis.lrange(`${PREFIX}:twice:wait`, 0, -1), ['j1', 'j0']);
