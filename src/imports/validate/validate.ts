@@ -92,7 +92,7 @@ function failed(entry: unknown, violations: FieldViolation[], secrets: Secrets):
     error: errorBody(
       'INVALID_ARGUMENT',
       'IMPORT-USER-INVALID',
-      `The user has invalid fields: ${names.slice(0, 500)}.`,
+      `The user has invalid fields: ${names.slice(0, 500).toWellFormed()}.`,
       shown,
     ),
     entrySealed: sealEntry(entry, secrets),

@@ -193,4 +193,12 @@ describe('field names', () => {
     const { problems: missing } = judge(entry('a', { profile: null, email: { email: null } }));
     assert.deepEqual(missing, ['user.profile: is required', 'user.email.email: is required']);
   });
+
+  it('that are too many to be named are cut to text that PostgreSQL can store', () => {
+    for (const first of ['a', 'ab']) {
+      const { item } = judge({ [first + '😀'.repeat(148)]: 1, ['😀'.repeat(148)]: 1, ...entry('a') }, true);
+      const { message } = item.error as { message: string };
+      assert.ok(message.isWellFormed(), JSON.stringify(message));
+    }
+  });
 });
