@@ -1,32 +1,32 @@
 /**
  * Reads the JSON body of one request.
  *
- * Guarantee: what comes out is JSON from valid UTF-8 of bounded size; everything else is an error of contract section 2.
- * Nothing is read before a handler asks for it, so authentication and roles are checked first and a route that reads
- * its stream itself is not disturbed.
+ * Guarantee: the result is JSON from valid UTF-8 of bounded size; everything else is an error of contract section 2.
+ * Nothing is read before a handler asks for it. So authentication and roles are checked first, and a route can read its
+ * stream itself.
  */
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { ApiError } from '../errors.ts';
 import { wrongMediaType } from './body-error.ts';
 
-/** After inflating. */
+/** After decompression. */
 export const MAX_JSON_BYTES = 16 * 2 ** 20;
-/** How long a caller may take to send a body: 16 MiB at half a megabit a second. */
+/** Time limit for sending a body: 16 MiB at half a megabit per second. */
 const MAX_MS = 300_000;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
 const collectUsual = collector(MAX_JSON_BYTES);
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Middleware for routers that would rather find the parsed body in `req.body`; mount it after the role check. */
+/** Middleware that puts the parsed body into `req.body`; mount it after the role check. */
 export const jsonBody: RequestHandler = async (req, res, next) => {
   req.body = await readJson(req, res);
   next();
 };
 
 /**
- * The parsed body; an absent one reads as `{}`.
- * @param maxBytes after inflating; for calls that anybody may make, less than usual
+ * The parsed body; an absent one is read as `{}`.
+ * @param maxBytes after decompression; lower for calls that need no authentication
  * @throws ApiError 400 (not JSON, not UTF-8), 413 (too large), 415 (not `application/json`)
  */
 export async function readJson(req: Request, res: Response, maxBytes: number = MAX_JSON_BYTES): Promise<unknown> {
@@ -57,7 +57,7 @@ function decode(bytes: Buffer): string {
   try {
     return utf8.decode(bytes);
   } catch (cause) {
-    throw new ApiError('INVALID_ARGUMENT', 'REQUEST-UTF8', 'The body is not valid UTF-8.', { cause });
+    throw new ApiError('INVALID_ARGUMENT', 'REQUEST-JSON', 'The body is not valid JSON: it is not UTF-8.', { cause });
   }
 }
 

@@ -35,7 +35,7 @@ onBothBackends('an upload with limits', async (t, backend) => {
       await service.waitForEnd(taken.body.importId);
       await assertEachOnce(service, taken.body.importId, { users: 200 });
       const refused = await send(Buffer.concat(padded(MAX_BYTES + 1)), format, GZIP);
-      assert.deepEqual([refused.status, errorId(refused)], [413, 'IMPORT-BYTES']);
+      assert.deepEqual([refused.status, errorId(refused)], [413, 'REQUEST-TOO-LARGE']);
     }
   });
 

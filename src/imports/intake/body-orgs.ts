@@ -32,7 +32,7 @@ export function bodyOrgs(db: Db, caller: Caller): BodyOrgs {
     if (allowed.has(orgId)) return;
     if (!may(caller, 'importUsers', orgId)) throw permissionDenied();
     const { rowCount } = await db.query('select from organizations where id = $1', [orgId]);
-    if (rowCount === 0) throw new ApiError('NOT_FOUND', 'IMPORT-ORG', `${where}: the organization does not exist.`);
+    if (rowCount === 0) throw new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', `${where}: the organization does not exist.`);
     allowed.add(orgId);
   }
 

@@ -17,7 +17,7 @@ export function formatOf(req: Request): BodyFormat {
   if (req.is('application/json')) return 'json';
   if (req.is('application/x-ndjson')) return 'ndjson';
   const message = 'Content-Type must be application/json or application/x-ndjson.';
-  throw new ApiError('INVALID_ARGUMENT', 'HTTP-MEDIA-TYPE', message, { http: 415 });
+  throw new ApiError('INVALID_ARGUMENT', 'REQUEST-MEDIA-TYPE', message, { http: 415 });
 }
 
 /** The query without what belongs to the format: NDJSON takes `timeout` from the query, `dataOrgs` from the body. */
@@ -64,7 +64,7 @@ function isGzip(req: Request): boolean {
 export function readBody(req: Request): AsyncIterable<Buffer> {
   if (isGzip(req)) return inflated(req);
   if (/^(?:identity)?$/i.test(req.get('content-encoding') ?? '')) return req.iterator({ destroyOnReturn: false });
-  throw new ApiError('INVALID_ARGUMENT', 'HTTP-ENCODING', 'Content-Encoding must be gzip or absent.', { http: 415 });
+  throw new ApiError('INVALID_ARGUMENT', 'REQUEST-ENCODING', 'Content-Encoding must be gzip or absent.', { http: 415 });
 }
 
 /** Inflates only as far as the reader reads. */
@@ -75,6 +75,6 @@ async function* inflated(req: Request): AsyncIterable<Buffer> {
     yield* req.pipe(gunzip);
   } catch (error) {
     if (!String((error as { code?: unknown }).code).startsWith('Z_')) throw error;
-    throw invalidArgument('IMPORT-GZIP', 'The body is not valid gzip.');
+    throw invalidArgument('REQUEST-BODY', 'The body is not valid gzip.');
   }
 }

@@ -101,7 +101,7 @@ export class JsonWindow {
 
   /** @param at position in `buffer` */
   notJson(at: number, what: string): ParseError {
-    return new ParseError('IMPORT-JSON', `The body is not valid JSON: ${what} at or after byte ${this.offset + at}.`);
+    return new ParseError('REQUEST-JSON', `The body is not valid JSON: ${what} at or after byte ${this.offset + at}.`);
   }
 
   unexpected(): ParseError {

@@ -127,7 +127,7 @@ export class NdjsonParser implements BodyParser {
   }
 
   private notJson(what: string): ParseError {
-    return new ParseError('IMPORT-JSON', `Line ${this.line} ${what}.`);
+    return new ParseError('REQUEST-JSON', `Line ${this.line} ${what}.`);
   }
 }
 

@@ -203,7 +203,7 @@ describe('the import of a key', () => {
     it('is not reserved by an upload that stalls, is interrupted or is refused', async () => {
       const stuck = Promise.withResolvers<void>();
       const first = send(body('ann'), () => stuck.promise);
-      await assert.rejects(send(body('ann').slice(0, -1)), { id: 'IMPORT-JSON' });
+      await assert.rejects(send(body('ann').slice(0, -1)), { id: 'REQUEST-JSON' });
       await assert.rejects(
         send(body('ann'), () => Promise.reject(new Error('the connection broke'))),
         /the connection broke/,

@@ -121,7 +121,7 @@ describe('an NDJSON body', () => {
       'an orgId with NUL': { body: lines([{ orgId: 'mi\0ne' }]), id: 'IMPORT-BODY', message: /^Line 1: orgId / },
       'an organization that does not exist': {
         body: lines([...mine, { orgId: 'nowhere' }]),
-        id: 'IMPORT-ORG',
+        id: 'ORG-NOT-FOUND',
         message: /^Line 51: /,
       },
       'the same, for a caller who is not an IAM_OWNER': {
@@ -138,7 +138,7 @@ describe('an NDJSON body', () => {
         body: lines([...mine, { orgId: 'mine', x: JSON.parse('['.repeat(70) + ']'.repeat(70)) }]),
         id: 'IMPORT-DEPTH',
       },
-      'too large': { body: lines(mine), id: 'IMPORT-BYTES', env: { MAX_IMPORT_BYTES: '9000' } },
+      'too large': { body: lines(mine), id: 'REQUEST-TOO-LARGE', env: { MAX_IMPORT_BYTES: '9000' } },
       ...Object.fromEntries(
         [null, 7, '', '0s', '-1s', '25h', 'soon', ['1h', '2h'], {}].map((timeout) => [
           `timeout ${JSON.stringify(timeout)}`,

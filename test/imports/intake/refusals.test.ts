@@ -61,7 +61,7 @@ const REFUSALS: Record<string, Refusal> = {
   'an org that does not exist': { body: body(org('nowhere')), id: 'IMPORT-ORG', status: 'NOT_FOUND', http: 404 },
   'an org that does not exist, known after its users': {
     body: body(`{"humanUsers":${users},"orgId":"nowhere"}`),
-    id: 'IMPORT-ORG',
+    id: 'ORG-NOT-FOUND',
     status: 'NOT_FOUND',
   },
   'an org of another owner': {
@@ -109,7 +109,7 @@ const REFUSALS: Record<string, Refusal> = {
   'too deep': { body: body(org('mine', `[${'['.repeat(60)}${']'.repeat(60)}]`)), id: 'IMPORT-DEPTH' },
   'too large': {
     body: body(org('mine', JSON.stringify(entries(10)))),
-    id: 'IMPORT-BYTES',
+    id: 'REQUEST-TOO-LARGE',
     status: 'RESOURCE_EXHAUSTED',
     http: 413,
     env: { MAX_IMPORT_BYTES: '1024' },
@@ -160,8 +160,8 @@ describe('a refused import', () => {
   it('is refused for the first fatal problem of the body, whatever comes later', async () => {
     const cases: [string, string][] = [
       [`{"timeout":"0s","dataOrgs":{"orgs":[${org('nowhere')},{]`, 'IMPORT-TIMEOUT'],
-      [`{"dataOrgs":{"orgs":[${org('nowhere')}]},"timeout":"0s"}`, 'IMPORT-ORG'],
-      [`{"dataOrgs":{"orgs":[${org('mine', '[1,{]')},"timeout":"0s"}`, 'IMPORT-JSON'],
+      [`{"dataOrgs":{"orgs":[${org('nowhere')}]},"timeout":"0s"}`, 'ORG-NOT-FOUND'],
+      [`{"dataOrgs":{"orgs":[${org('mine', '[1,{]')},"timeout":"0s"}`, 'REQUEST-JSON'],
       [`{"dataOrgs":{"orgs":[{"humanUsers":[]},${org('nowhere')}]}}`, 'IMPORT-BODY'],
     ];
     for (const [text, id] of cases) {

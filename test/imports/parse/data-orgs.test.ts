@@ -49,7 +49,7 @@ describe('text that is not JSON', () => {
     '{"x":\u00a01}',
   ];
   for (const body of BODIES)
-    it(`is refused: ${JSON.stringify(body)}`, () => assert.equal(refusedAs(body), 'IMPORT-JSON'));
+    it(`is refused: ${JSON.stringify(body)}`, () => assert.equal(refusedAs(body), 'REQUEST-JSON'));
 
   it('includes invalid UTF-8, in the frame and in entries', () => {
     for (const bad of ['ff', 'c3', 'c0af', 'eda080', 'f4908080', '80', 'e28', 'f09f98'].map((hex) =>
@@ -57,12 +57,12 @@ describe('text that is not JSON', () => {
     )) {
       const inText = ([before, after]: string[]) =>
         Buffer.concat([Buffer.from(before ?? ''), bad, Buffer.from(after ?? '')]);
-      assert.equal(refusedAs(inText(around('[{"a":"#"}]').split('#'))), 'IMPORT-JSON');
-      assert.equal(refusedAs(inText(around('[#]').split('#'))), 'IMPORT-JSON');
-      assert.equal(refusedAs(inText('{"x#":1}'.split('#'))), 'IMPORT-JSON');
-      assert.equal(refusedAs(inText('{"x":"#"}'.split('#'))), 'IMPORT-JSON');
-      assert.equal(refusedAs(inText('{"x":#}'.split('#'))), 'IMPORT-JSON');
-      assert.equal(refusedAs(inText([around('[]'), ''])), 'IMPORT-JSON');
+      assert.equal(refusedAs(inText(around('[{"a":"#"}]').split('#'))), 'REQUEST-JSON');
+      assert.equal(refusedAs(inText(around('[#]').split('#'))), 'REQUEST-JSON');
+      assert.equal(refusedAs(inText('{"x#":1}'.split('#'))), 'REQUEST-JSON');
+      assert.equal(refusedAs(inText('{"x":"#"}'.split('#'))), 'REQUEST-JSON');
+      assert.equal(refusedAs(inText('{"x":#}'.split('#'))), 'REQUEST-JSON');
+      assert.equal(refusedAs(inText([around('[]'), ''])), 'REQUEST-JSON');
     }
   });
 });
@@ -79,7 +79,7 @@ describe('valid JSON', () => {
       around(`[${bom}1]`),
       around('[1]') + bom,
     ]) {
-      assert.equal(refusedAs(body), 'IMPORT-JSON', JSON.stringify(body));
+      assert.equal(refusedAs(body), 'REQUEST-JSON', JSON.stringify(body));
     }
   });
 

@@ -55,9 +55,9 @@ describe('the first fatal problem in body order', () => {
   it('is the problem that is reported', () => {
     assert.equal(refusedAs(around(`[1,${bad},${deep}]`)), 'IMPORT-JSON');
     assert.equal(refusedAs(around(`[1,${deep},${bad}]`)), 'IMPORT-DEPTH');
-    assert.equal(refusedAs(around(`[1,{]},${deep}]`)), 'IMPORT-JSON');
+    assert.equal(refusedAs(around(`[1,{]},${deep}]`)), 'REQUEST-JSON');
     assert.equal(refusedAs(`{"x":${deep}${bad}`), 'IMPORT-DEPTH');
-    assert.equal(refusedAs(around(`[${bad}]`).replace('}}', ',"orgId":"o"}}')), 'IMPORT-JSON');
+    assert.equal(refusedAs(around(`[${bad}]`).replace('}}', ',"orgId":"o"}}')), 'REQUEST-JSON');
     assert.equal(refusedAs(around(`[{}],"orgId":"o","humanUsers":[${bad}]`)), 'IMPORT-DUPLICATE-KEY');
   });
 

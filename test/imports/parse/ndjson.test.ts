@@ -82,17 +82,17 @@ describe('NDJSON lines', () => {
 describe('an NDJSON body is refused with the number of the line', () => {
   const good = JSON.stringify(a);
   const BROKEN: [line: string, id: string][] = [
-    ['{', 'IMPORT-JSON'],
-    [`${good}}`, 'IMPORT-JSON'],
-    [`${good},`, 'IMPORT-JSON'],
-    [`${good} ${good}`, 'IMPORT-JSON'],
-    [`${good},${good}`, 'IMPORT-JSON'],
-    ['{"orgId":"a","user":{"x":"\\', 'IMPORT-JSON'],
-    ['{"orgId":"a","user":{"x":"', 'IMPORT-JSON'],
-    ['\u00a0', 'IMPORT-JSON'],
-    ['\ufeff\ufeff', 'IMPORT-JSON'],
-    ['\0', 'IMPORT-JSON'],
-    ['nul', 'IMPORT-JSON'],
+    ['{', 'REQUEST-JSON'],
+    [`${good}}`, 'REQUEST-JSON'],
+    [`${good},`, 'REQUEST-JSON'],
+    [`${good} ${good}`, 'REQUEST-JSON'],
+    [`${good},${good}`, 'REQUEST-JSON'],
+    ['{"orgId":"a","user":{"x":"\\', 'REQUEST-JSON'],
+    ['{"orgId":"a","user":{"x":"', 'REQUEST-JSON'],
+    ['\u00a0', 'REQUEST-JSON'],
+    ['\ufeff\ufeff', 'REQUEST-JSON'],
+    ['\0', 'REQUEST-JSON'],
+    ['nul', 'REQUEST-JSON'],
     ['null', 'IMPORT-BODY'],
     ['7', 'IMPORT-BODY'],
     ['"a"', 'IMPORT-BODY'],
@@ -117,7 +117,7 @@ describe('an NDJSON body is refused with the number of the line', () => {
   it('when its bytes are not UTF-8', () => {
     for (const bad of ['ff', 'c3', 'c0af', 'eda080', '80', 'f09f98']) {
       const bytes = Buffer.concat([Buffer.from(`${good}\n{"orgId":"`), Buffer.from(bad, 'hex'), Buffer.from(`"}\n{`)]);
-      assert.deepEqual([lineError(bytes).id, lineError(bytes).message], ['IMPORT-JSON', 'Line 2 is not valid UTF-8.']);
+      assert.deepEqual([lineError(bytes).id, lineError(bytes).message], ['REQUEST-JSON', 'Line 2 is not valid UTF-8.']);
     }
   });
 
