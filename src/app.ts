@@ -1,8 +1,8 @@
 /**
- * The HTTP application: the list of everything that is mounted, in order.
+ * The HTTP application: everything that is mounted, in order.
  *
- * Guarantee: under `/admin`, `/management` and `/v2beta` nothing is answered without a caller, except what
- * `passwordRoutes` lets somebody do who holds a code.
+ * Guarantee: every request under `/admin`, `/management` and `/v2beta` needs an authenticated caller. The one exception
+ * is in `passwordRoutes`, where a valid code is enough.
  */
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
@@ -49,7 +49,7 @@ export interface AppDeps {
   logger: Logger;
 }
 
-/** Builds the application; it listens to nothing yet. */
+/** Builds the application; it does not listen yet. */
 export function buildApp(deps: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', deps.config.TRUST_PROXY);
@@ -60,7 +60,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(accessLog(deps.logger));
   app.use(noStore);
 
-  // Without the queue users log in all the same, and an import is accepted and waits.
+  // Without the queue, users can still log in, and imports are accepted and wait.
   app.use(healthRoutes({ ...deps, optional: ['queue'] }));
   app.use(metrics.routes);
   app.use(rateLimits(deps, isAttempt));
@@ -87,7 +87,7 @@ export function buildApp(deps: AppDeps): Express {
   return app;
 }
 
-/** Answers hold tokens and personal data: no cache may keep them. */
+/** Responses contain tokens and personal data, so no cache may store them. */
 const noStore: RequestHandler = (_req, res, next) => {
   res.set('Cache-Control', 'no-store');
   next();

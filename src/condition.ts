@@ -1,8 +1,8 @@
 /**
- * Which parts of this process cannot do their work right now, and since when; `/readyz` shows it.
+ * The parts of this process that currently fail, and since when; `/readyz` shows them.
  *
- * Guarantee: it holds names and times, nothing of an error. Each part reports for itself; what was never reported works.
- * On crash: nothing is lost, as the next process finds out by itself.
+ * Guarantee: it contains names and times, nothing from an error. Each part reports its own state; a part that never
+ * reported is working. On crash: nothing is lost, as the next process detects failures again.
  */
 
 export interface Failure {
@@ -12,10 +12,10 @@ export interface Failure {
 }
 
 export interface Condition {
-  /** The part cannot work; the time of its first failure in a row is kept. Answers whether this is the first. */
+  /** Reports a failure; the time of the first failure in a row is kept. Returns whether this is the first. */
   failing(part: string): boolean;
   working(part: string): void;
-  /** Parts that fail, those that failed first before the others. */
+  /** The failing parts, in the order in which they began to fail. */
   failures(): Failure[];
 }
 

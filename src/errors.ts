@@ -1,11 +1,11 @@
 /**
- * The one error that may reach a caller.
+ * The only error that a caller may see.
  *
  * Duty: carry the gRPC code, a stable id and a public message; the private cause stays in the log.
- * Everything else that is thrown is an INTERNAL error, and its text is never shown.
+ * Any other error that is thrown is an INTERNAL error, and its text is never shown.
  */
 
-/** gRPC codes by name, with the HTTP status each one is answered with (contract section 2). */
+/** gRPC codes by name, each with its HTTP status (contract section 2). */
 export const STATUS = {
   INVALID_ARGUMENT: { code: 3, http: 400 },
   DEADLINE_EXCEEDED: { code: 4, http: 504 },
@@ -23,20 +23,20 @@ export const STATUS = {
 
 export type StatusName = keyof typeof STATUS;
 
-/** One bad field: `field` is a path such as `user.email.email`, `description` says what is wrong with it. */
+/** One invalid field: `field` is a path such as `user.email.email`, `description` says what is wrong with it. */
 export interface FieldViolation {
   field: string;
   description: string;
 }
 
-/** The JSON body of every error answer, also stored as the error of a failed import item. */
+/** The JSON body of every error response, also stored as the error of a failed import item. */
 export interface ErrorBody {
   code: number;
   message: string;
   details: Array<Record<string, unknown> & { '@type': string }>;
 }
 
-/** An error with a public face. `id` is stable (`IMPORT-TIMEOUT`) and is what programs may match on. */
+/** An error that is shown to callers. `id` is stable, such as `IMPORT-TIMEOUT`; programs can match on it. */
 export class ApiError extends Error {
   readonly status: StatusName;
   readonly id: string;
@@ -63,7 +63,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Builds the error body of contract section 2 without throwing, as failed import items need it. */
+/** Builds the error body of contract section 2 without throwing, for failed import items. */
 export function errorBody(
   status: StatusName,
   id: string,
@@ -77,7 +77,7 @@ export function errorBody(
   return { code: STATUS[status].code, message, details };
 }
 
-/** 400 that names every bad field. */
+/** 400 that names every invalid field. */
 export function invalidArgument(id: string, message: string, violations: FieldViolation[] = []): ApiError {
   return new ApiError('INVALID_ARGUMENT', id, message, { violations });
 }

@@ -1,11 +1,11 @@
 /**
  * HTML from template literals.
  *
- * Guarantee: every value put into an `html` template is escaped for text and for quoted attributes, unless it is itself
- * the result of one.
+ * Guarantee: every value in an `html` template is escaped for text and for quoted attributes, unless the value is
+ * itself the result of an `html` template.
  */
 
-/** Markup that is safe to put into a page as it stands. */
+/** Markup that is safe to put into a page unchanged. */
 export interface Html {
   readonly markup: string;
 }
@@ -14,14 +14,14 @@ type Value = Html | string | number | undefined | Value[];
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** Builds markup; arrays are joined, undefined is nothing. */
+/** Builds markup; arrays are joined, undefined is empty. */
 export function html(parts: TemplateStringsArray, ...values: Value[]): Html {
   let markup = parts[0] as string;
   for (const [i, value] of values.entries()) markup += toMarkup(value) + parts[i + 1];
   return { markup };
 }
 
-/** Text for between tags or inside a quoted attribute. */
+/** Escapes text for use between tags or inside a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (c) => ENTITIES[c] as string);
 }

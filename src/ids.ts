@@ -1,4 +1,4 @@
-/** Ids that we make: UUIDv7 (RFC 9562 section 5.7), so that new rows land at the end of their index. */
+/** Generated ids: UUIDv7 (RFC 9562 section 5.7), so that new rows are inserted at the end of their index. */
 import { randomFillSync } from 'node:crypto';
 
 const POOL = Buffer.alloc(8 * 1024);
@@ -13,7 +13,7 @@ function randomHex(bytes: number): string {
   return POOL.toString('hex', used - bytes, used);
 }
 
-/** A fresh id, ordered by time to the millisecond. */
+/** A new id, ordered by time to the millisecond. */
 export function newId(now: number = Date.now()): string {
   const time = now.toString(16).padStart(12, '0');
   const random = randomHex(10);

@@ -1,9 +1,9 @@
 /**
- * How every process of ours begins and ends.
+ * How every process starts and stops.
  *
- * Guarantees: settings are checked before anything starts; the first SIGTERM, SIGINT or SIGHUP drains, a second one and a drain
- * that takes too long end the process with status 1; a child whose parent is gone stops like one that was told to.
- * If we die here nothing is lost: draining only saves others the waiting.
+ * Guarantees: settings are checked before anything starts. The first SIGTERM, SIGINT or SIGHUP drains the process; a
+ * second one, or a drain that takes too long, ends it with status 1. A child whose parent is gone drains too.
+ * On crash: nothing is lost; draining only saves other processes the wait for a timeout.
  */
 import type { Logger } from 'pino';
 import { type Config, ConfigError, readConfig } from './config.ts';
@@ -12,11 +12,11 @@ import { StartError } from './start-error.ts';
 
 /** What a process runs until it is stopped. */
 export interface Running {
-  /** Drains: takes nothing new, finishes what is in progress, closes. */
+  /** Drains: takes no new work, finishes work in progress, closes. */
   stop(): Promise<void>;
   /** Called right before a forced exit; must not wait for anything. */
   force?(): void;
-  /** Sent along when a parent process is told that we are ready. */
+  /** Sent to the parent process together with the message that this process is ready. */
   ready?: Record<string, unknown>;
 }
 
@@ -25,17 +25,17 @@ export interface ProcessOptions {
   logger: Logger;
   /** Milliseconds that `stop` may take. */
   stopAfterMs: number;
-  /** @param stopping aborted when the process is told to stop, also before it is ready */
+  /** @param stopping aborted when the process is asked to stop, possibly before it is ready */
   start: (stopping: AbortSignal) => Promise<Running>;
 }
 
 /**
- * A signal this soon after the first is the same one: on Ctrl-C a process gets it from the terminal, and again from
- * the npm that started it.
+ * A signal this soon after the first counts as the same one: on Ctrl-C, a process gets it from the terminal and again
+ * from npm.
  */
 const SAME_SIGNAL_MS = 300;
 
-/** Starts, reports ready (to the log and, over IPC, to the parent), and ends the process when it is told to stop. */
+/** Starts, reports ready (to the log and, over IPC, to the parent), and ends the process when it is asked to stop. */
 export function runProcess({ name, logger, stopAfterMs, start }: ProcessOptions): void {
   let running: Running | undefined;
   let stoppingSince: number | undefined;
@@ -81,7 +81,7 @@ export function runProcess({ name, logger, stopAfterMs, start }: ProcessOptions)
     },
     (error) => {
       if (!isForPeople(error)) return fail(error);
-      // Ctrl-C in mid-start also ended what was being waited for.
+      // Ctrl-C during the start also ended the processes that the start was waiting for.
       if (stoppingSince !== undefined) process.exit(0);
       console.error(error.message);
       process.exit(1);
@@ -89,10 +89,10 @@ export function runProcess({ name, logger, stopAfterMs, start }: ProcessOptions)
   );
 }
 
-/** A message that cannot be sent: the parent is gone, and `disconnect` says so too. */
+/** The message could not be sent because the parent is gone; `disconnect` reports that too. */
 function orphaned(): void {}
 
-/** The parent asks over IPC, as a signal would come on top of the one that the whole group got. */
+/** The parent uses IPC, as the process already gets the signals of its group; one more would be a second signal. */
 function listenToParent(stop: (reason: string) => void): void {
   if (!process.send) return;
   process.on('message', (message) => {
@@ -101,39 +101,39 @@ function listenToParent(stop: (reason: string) => void): void {
   process.on('disconnect', () => stop('parent is gone'));
 }
 
-/** Errors whose message is a sentence for the one who starts the program, rather than a defect of it. */
+/** Errors with a message for the person who starts the program, as opposed to bugs. */
 function isForPeople(error: unknown): error is Error {
   return error instanceof StartError || error instanceof ConfigError;
 }
 
-/** Settings of a process that brings no stores of its own. */
+/** Settings of a process without embedded stores. */
 export type StoresConfig = Config & { DATABASE_URL: string; ENCRYPTION_KEY: string };
 
 /** @throws ConfigError in one sentence */
 export function requireStores(config: Config): StoresConfig {
   const { DATABASE_URL, ENCRYPTION_KEY } = config;
   if (DATABASE_URL && ENCRYPTION_KEY) return { ...config, DATABASE_URL, ENCRYPTION_KEY };
-  const missing = [DATABASE_URL ? '' : 'DATABASE_URL', ENCRYPTION_KEY ? '' : 'ENCRYPTION_KEY (32 bytes, base64)'];
+  const missing = [DATABASE_URL ? '' : 'DATABASE_URL', ENCRYPTION_KEY ? '' : 'ENCRYPTION_KEY (32 bytes in base64)'];
   const names = missing.filter(Boolean).join(' and ');
-  throw new ConfigError(`Set ${names}; only "npm start" with its embedded database does without.`);
+  throw new ConfigError(`Set ${names}; only "npm start" with its embedded database does not need them.`);
 }
 
 /** @throws StartError when this Node.js does not run the program */
 export function requireNode(version: string = process.versions.node): void {
   if (Number.parseInt(version, 10) >= 24) return;
   throw new StartError(
-    `This needs Node.js 24 and runs on ${version}: use the npm scripts ("npm start"), after "npm ci".`,
+    `Muster needs Node.js 24 and runs on ${version}: use the npm scripts ("npm start") after "npm ci".`,
   );
 }
 
 type Start<C> = (config: C, logger: Logger, stopping: AbortSignal) => Promise<Running>;
 
-/** A process entry that works with the stores it is given: checks, log, start, stop. */
+/** The entry point of a process that needs external stores: checks settings, opens the log, starts, stops. */
 export function runEntry(name: string, start: Start<StoresConfig>): void {
   runWith(name, () => requireStores(readConfig()), start);
 }
 
-/** The same with other settings; `marginMs` is granted for stopping on top of STOP_AFTER_MS. */
+/** The same with other settings; the process may take `marginMs` longer than STOP_AFTER_MS to stop. */
 export function runWith<C extends Config>(name: string, read: () => C, start: Start<C>, marginMs = 0): void {
   try {
     requireNode();

@@ -1,9 +1,9 @@
 /**
  * The log: JSON lines on stdout.
  *
- * Guarantee: of an error only its type, message, SQLSTATE and stack are written. The objects that drivers hang on their
- * errors (connections, parameters, rows) may hold passwords and personal data and never get here. A fault that repeats is
- * written once in some seconds, with how often it came (repeats.ts).
+ * Guarantee: the log contains only the type, message, SQLSTATE and stack of an error. The objects that drivers attach
+ * to their errors (connections, parameters, rows) may contain passwords and personal data; they are never logged. A
+ * repeated error is logged once in several seconds, with the number of repeats (repeats.ts).
  */
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { limitRepeats } from './repeats.ts';

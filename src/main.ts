@@ -5,7 +5,7 @@ import { type Config, readConfig } from './config.ts';
 import { runWith } from './lifecycle.ts';
 import { type Muster, mailboxOf, startMuster } from './start/muster.ts';
 
-/** API and workers drain one after the other, then PostgreSQL writes what it holds. */
+/** The API drains, then the workers, then PostgreSQL shuts down. */
 const STOP_MARGIN_MS = 120_000;
 
 runWith(
@@ -20,7 +20,7 @@ runWith(
 );
 
 function printToken(token: string): void {
-  console.log(`\nToken of the first administrator, shown this once:\n  ${token}\n`);
+  console.log(`\nToken of the first administrator, shown only once:\n  ${token}\n`);
 }
 
 function printBanner(config: Config, muster: Muster): void {
@@ -28,7 +28,7 @@ function printBanner(config: Config, muster: Muster): void {
     `\nMuster is ready: ${muster.baseUrl}`,
     `  database  ${config.DATABASE_URL ? 'PostgreSQL of DATABASE_URL' : `embedded PostgreSQL in ${config.DATA_DIR}`}`,
     `  queue     ${config.REDIS_URL ? 'BullMQ on Redis' : 'BullMQ on PostgreSQL (REDIS_URL is not set)'}`,
-    `  mails     ${config.SMTP_URL ? `by SMTP to ${new URL(config.SMTP_URL).host}` : `kept as files in ${mailboxOf(config)}`}`,
+    `  mails     ${config.SMTP_URL ? `SMTP to ${new URL(config.SMTP_URL).host}` : `files in ${mailboxOf(config)} (SMTP_URL is not set)`}`,
     `  workers   ${config.WORKERS}\n`,
   ];
   console.log(lines.join('\n'));

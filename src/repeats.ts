@@ -1,22 +1,22 @@
 /**
- * Keeps a fault that repeats from filling the log: a store that is away fails thousands of calls a second.
+ * Keeps repeated errors from filling the log: a store that is down fails thousands of calls per second.
  *
- * Guarantee: of warnings that hold an error and say the same, the first is written at once, then one every `everyMs` with
- * how many were left out (`repeats`); at most `most` different ones in that time, the others as one. All else is written.
- * On crash: the counts since the last line are lost.
+ * Guarantee: warnings with the same text and the same error are grouped. The first is written at once, then one every
+ * `everyMs` with the number of those left out (`repeats`). At most `most` groups are kept at a time; further warnings
+ * share one group. All other lines are written. On crash: the counts since the last line are lost.
  */
 import type { LogFn, Logger, pino } from 'pino';
 
 export interface RepeatOptions {
-  /** Milliseconds between two lines that say the same. */
+  /** Milliseconds between two lines of one group. */
   everyMs?: number;
-  /** Different lines in that time. */
+  /** Number of different groups at a time. */
   most?: number;
 }
 
 const OTHERS = 'others';
 
-/** A hook of one logger, which counts for all of its children too. */
+/** A hook of one logger; its child loggers share the counts. */
 export function limitRepeats({
   everyMs = 10_000,
   most = 50,
@@ -59,7 +59,7 @@ function faultOf([first]: unknown[]): Fault | undefined {
   return 'err' in first || 'reason' in first ? (first as Fault) : undefined;
 }
 
-/** What the line says, and its error without ids and counts. */
+/** The text of the line, and its error without ids and numbers. */
 function keyOf({ err, reason, loop }: Fault, text: unknown): string {
   const { name, code, message } = (err ?? {}) as { name?: unknown; code?: unknown; message?: unknown };
   const said = `${reason}|${message}`.replace(/[\da-f-]*\d[\da-f-]*/gi, '#');

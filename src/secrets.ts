@@ -1,19 +1,19 @@
 /**
  * The instance's secret keys, all derived from ENCRYPTION_KEY.
  *
- * Guarantee: sealed text opens only with the key and for the purpose it was sealed with (AES-256-GCM, purpose as
- * additional data); a code is an HMAC and is stored nowhere.
+ * Guarantee: sealed text can be decrypted only with the same key and for the same purpose (AES-256-GCM with the purpose
+ * as additional data). A code is an HMAC and is never stored.
  */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 
 export interface Secrets {
-  /** Seals text for storage: base64 of iv (12 bytes), tag (16 bytes), ciphertext. */
+  /** Encrypts text for storage: base64 of iv (12 bytes), tag (16 bytes), ciphertext. */
   seal(plain: string, purpose: string): string;
-  /** @throws Error when the key, the purpose or the text does not fit */
+  /** @throws Error when the key, the purpose or the text does not match */
   unseal(sealed: string, purpose: string): string;
   /** The code of row `codeId` in its `generation`: 12 characters, the same each time. */
   code(codeId: string, generation: number): string;
-  /** 32 bytes for one purpose, the same on every process. */
+  /** 32 bytes for one purpose, the same in every process. */
   key(purpose: string): Buffer;
 }
 
@@ -21,7 +21,7 @@ export interface Secrets {
 export function openSecrets(encryptionKey: string): Secrets {
   const root = Buffer.from(encryptionKey, 'base64');
   const derive = (info: string) => Buffer.from(hkdfSync('sha256', root, '', `muster:${info}`, 32));
-  // Key objects: of plain bytes each cipher would make one anew, which takes longer than sealing.
+  // Key objects: from plain bytes, each cipher would create one again, which takes longer than the encryption.
   const sealKey = createSecretKey(derive('seal'));
   const codeKey = createSecretKey(derive('code'));
   return {
@@ -47,7 +47,7 @@ export function openSecrets(encryptionKey: string): Secrets {
 
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 
-/** No I, O, 0, 1: people type these. */
+/** Without I, O, 0 and 1, as people type these codes. */
 function base32(bytes: Buffer): string {
   let out = '';
   for (const b of bytes) out += ALPHABET[b & 31];

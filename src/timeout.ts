@@ -1,6 +1,6 @@
-/** An end to waiting for what has no time limit of its own. Holds no state; on crash nothing is left. */
+/** A time limit for operations that have none of their own. On crash: nothing is left, as it has no state. */
 
-/** What was waited for did not come in time; it may still happen. The code is that of a connection that timed out. */
+/** The operation did not finish in time; it may still finish later. The code is that of a connection timeout. */
 export class TimedOut extends Error {
   readonly code = 'ETIMEDOUT';
   constructor(what: string, ms: number) {
@@ -10,8 +10,8 @@ export class TimedOut extends Error {
 }
 
 /**
- * The value of `work` if it comes within `ms` milliseconds. What it comes to later is ignored.
- * @param what begins the message: "the queue"
+ * The value of `work` if it is ready within `ms` milliseconds. A later result is ignored.
+ * @param what subject of the error message, such as "the queue"
  * @throws TimedOut, or what `work` throws
  */
 export async function withTimeout<T>(work: Promise<T>, ms: number, what: string): Promise<T> {

@@ -1,8 +1,8 @@
 /**
- * A look from the machine that the service runs on, or is to run on, with its settings: for `muster doctor --local`.
+ * Diagnostics for `muster doctor --local`, from the machine that the service runs on or will run on, with its settings.
  *
- * Guarantee: nothing is changed, made or started. Unlike what the service tells over HTTP, the reasons hold addresses, as
- * whoever looks has the settings; they hold no password.
+ * Guarantee: nothing is changed, created or started. Unlike the HTTP diagnostics, the reasons contain addresses, as the
+ * caller has the settings; they contain no password.
  */
 import { access, constants, readFile, stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -16,16 +16,16 @@ import { openSecrets } from '../secrets.ts';
 import { withTimeout } from '../timeout.ts';
 import { type PostgresFacts, postgresFacts } from './postgres.ts';
 
-/** What a look at something gave, or why it gave nothing. */
+/** The facts that were read, or the reason why they could not be read. */
 export type Look<T> = { facts: T } | { reason: string };
 
 export interface LocalFacts {
   postgres: 'embedded, not made yet' | 'embedded, not running' | Look<PostgresFacts>;
-  /** Absent where it cannot be tried: without a key, or on a database of another version. */
+  /** Whether the encryption key matches the database. Absent without a key, or if the schema has another version. */
   keyFits?: boolean;
-  /** Absent where the jobs are in PostgreSQL. */
+  /** Absent if the queue is in PostgreSQL. */
   redis?: Look<RedisFacts>;
-  /** Absent where mails are kept as files. */
+  /** Absent if mails are kept as files. */
   smtp?: SmtpAnswer;
   dataDir: { path: string; isWritable: boolean; freeBytes: number };
 }
@@ -80,12 +80,12 @@ async function tryKey(pool: Pool, config: Config): Promise<{ keyFits?: boolean }
   return key ? { keyFits: await canOpenKeys({ pool, secrets: openSecrets(key) }) } : {};
 }
 
-/** As `npm start` keeps it beside the embedded database. */
+/** The key that `npm start` keeps next to the embedded database. */
 async function keptKey(dataDir: string): Promise<string | undefined> {
   return (await readFile(join(resolve(dataDir), 'encryption.key'), 'utf8').catch(() => '')).trim() || undefined;
 }
 
-/** Of a folder that is not there yet, the next one above counts: it would be made in that. */
+/** If the folder does not exist yet, checks its nearest existing parent, in which it would be created. */
 async function lookAtFolder(path: string): Promise<LocalFacts['dataDir']> {
   let there = path;
   while (!(await stat(there).catch(() => undefined)) && dirname(there) !== there) there = dirname(there);

@@ -1,4 +1,4 @@
-/** Mails: where they go as this process is configured, and how many wait or could not be delivered. */
+/** Mails: how this process sends them, and how many are pending or failed. */
 import type { Db } from '../db/pool.ts';
 import { type SmtpAnswer, verifySmtp } from '../mail/verify-smtp.ts';
 
@@ -6,12 +6,12 @@ export interface MailFacts {
   transport: 'smtp' | 'files';
   /** Absent when mails are kept as files. */
   smtp?: SmtpAnswer;
-  /** Of either, at most MOST are counted. */
+  /** Pending and failed mails are each counted up to MOST. */
   pending: number;
   failedLastWeek: number;
 }
 
-/** Counting stops here: beyond it the figure says no more than "very many". */
+/** Counting stops here: a larger number would say no more than "very many". */
 const MOST = 100_000;
 
 export async function mailFacts(db: Db, smtpUrl: string | undefined): Promise<MailFacts> {

@@ -1,7 +1,7 @@
 /**
- * Settings of a PostgreSQL server, role or database that hurt an import service, as one of our own sessions sees them.
+ * Settings of a PostgreSQL server, role or database that harm an import service, as a session of the service sees them.
  *
- * Guarantee: nothing is changed; two connections are held for some milliseconds.
+ * Guarantee: nothing is changed; two connections are used for some milliseconds.
  * On crash: nothing is left.
  */
 import type { Pool } from '../db/pool.ts';
@@ -10,18 +10,18 @@ import { EVERY_SESSION } from '../db/session.ts';
 export interface ServerFacts {
   /** `UTF8` */
   encoding: string;
-  /** Settings of our sessions that the options of DATABASE_URL, or a pooler in front, keep from us: `jit=on`. */
+  /** Session settings of the service that the options of DATABASE_URL or a pooler override, such as `jit=on`. */
   overridden: string[];
-  /** Time limits that a role, the database or the server sets and our sessions do not, in milliseconds; 0: none. */
+  /** Timeouts that a role, the database or the server sets, but the service does not, in milliseconds; 0: none. */
   timeouts: Record<TimeLimit, number>;
   autovacuum: boolean;
   sharedBuffersBytes: number;
   maxWalBytes: number;
-  /** A pooler in front hands our session to others between two transactions. */
+  /** Whether a pooler in front gives the session to other clients between two transactions. */
   sharesSessions: boolean;
 }
 
-/** `transaction_timeout` is there from PostgreSQL 17 on. */
+/** `transaction_timeout` exists since PostgreSQL 17. */
 const TIME_LIMITS = ['statement_timeout', 'transaction_timeout', 'idle_session_timeout'] as const;
 export type TimeLimit = (typeof TIME_LIMITS)[number];
 
@@ -38,7 +38,7 @@ interface Row extends Pick<ServerFacts, 'encoding' | 'autovacuum' | 'sharedBuffe
   ours: Record<string, string>;
 }
 
-/** @param pool of two connections at least */
+/** @param pool of at least two connections */
 export async function serverFacts(pool: Pool): Promise<ServerFacts> {
   const { rows } = await pool.query<Row>(FACTS, [TIME_LIMITS, Object.keys(EVERY_SESSION)]);
   const { encoding, autovacuum, sharedBuffersBytes, maxWalBytes, timeouts, ours } = rows[0] as Row;
@@ -56,10 +56,10 @@ export async function serverFacts(pool: Pool): Promise<ServerFacts> {
 }
 
 const TRIES = 3;
-/** What PgBouncer says to `begin` when it pools statement by statement. */
+/** PgBouncer's answer to `begin` in statement pooling mode. */
 const NO_TRANSACTIONS = /statement pooling/i;
 
-/** Whether one connection gets the server process of another one that is open but idle. A pooler takes the one used last. */
+/** Whether one connection gets the server process of another open but idle one. A pooler reuses the last one first. */
 async function sharesSessions(pool: Pool): Promise<boolean> {
   const [idle, busy] = [await pool.connect(), await pool.connect()];
   try {

@@ -1,4 +1,4 @@
-/** What the database says of itself that matters to us: how much it can take, and whether "committed" means durable. */
+/** Facts about the database that matter to the service: its capacity, and whether "committed" means durable. */
 import { migrationState } from '../db/migrate.ts';
 import type { Pool } from '../db/pool.ts';
 import { type ServerFacts, serverFacts } from './postgres-server.ts';
@@ -6,7 +6,7 @@ import { type ServerFacts, serverFacts } from './postgres-server.ts';
 export interface PostgresFacts {
   /** `18.4` */
   version: string;
-  /** `max` without those that only a superuser gets. */
+  /** `max` excludes connections that are reserved for superusers. */
   connections: { used: number; max: number };
   settings: { fsync: boolean; fullPageWrites: boolean; synchronousCommit: string };
   databaseBytes: number;
@@ -28,7 +28,7 @@ type Row = Omit<PostgresFacts, 'connections' | 'settings' | 'migrations' | 'serv
 export async function postgresFacts(db: Pool): Promise<PostgresFacts> {
   const { rows } = await db.query<Row>(FACTS);
   const { version, used, max, databaseBytes, ...settings } = rows[0] as Row;
-  // `18.4 (Debian 18.4-1)`: where it was built is of no interest.
+  // `18.4 (Debian 18.4-1)`: the build is irrelevant.
   const [number = version] = version.split(' ');
   return {
     version: number,

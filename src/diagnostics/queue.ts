@@ -1,21 +1,21 @@
-/** The queue as it stands: what waits, who works, and whether what holds it can be relied on. */
+/** The current state of the queue: its jobs, its workers, and whether its store is reliable. */
 import type { Db } from '../db/pool.ts';
 import type { QueueName, Queues } from '../queue/queues.ts';
 import { type RedisFacts, readRedisFacts } from '../queue/redis-facts.ts';
 import { withTimeout } from '../timeout.ts';
 
-/** For one answer of the store, in milliseconds. */
+/** Time limit for one read from the store, in milliseconds. */
 const PATIENCE_MS = 4000;
 
 export interface QueueFacts {
   backend: Queues['kind'];
-  /** Whether what holds the jobs answers. */
+  /** Whether the store of the queue responds. */
   answers: boolean;
-  /** Jobs that wait or run. */
+  /** Waiting and running jobs. */
   jobs?: Record<QueueName, number>;
-  /** Worker processes that take such jobs. */
+  /** Worker processes of each queue. */
   workers?: Record<QueueName, number>;
-  /** Whether some worker hands out the users of imports; without one the queue stays empty. */
+  /** Whether a worker dispatches the users of imports; without one, the queue stays empty. */
   dispatching: boolean;
   redis?: RedisFacts;
 }
@@ -44,7 +44,7 @@ export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Prom
   };
 }
 
-/** The value, or undefined when the store fails or takes too long: the other facts are worth an answer without it. */
+/** The value, or undefined if the store fails or takes too long, as the other facts are useful without it. */
 function ifItAnswers<T>(read: Promise<T>): Promise<T | undefined> {
   return withTimeout(read, PATIENCE_MS, 'the queue').catch(() => undefined);
 }

@@ -1,9 +1,9 @@
 /**
- * `GET /admin/v1/diagnostics`: what an operator would look at first, for `muster doctor`. It says how things are; what is
- * wrong with that, the doctor says.
+ * `GET /admin/v1/diagnostics`: the facts that an operator checks first, for `muster doctor`. This file reports them;
+ * `muster doctor` evaluates them.
  *
- * Guarantee: no secret, no address of a store or a mail server, nothing of any user. A store that is away is told as such
- * and holds the answer up for some seconds at most.
+ * Guarantee: the response contains no secret, no address of a store or mail server, and no user data. A Redis or mail
+ * server that is down is reported as such, and delays the response for a few seconds at most.
  */
 import { Router } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };

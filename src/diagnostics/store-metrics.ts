@@ -1,12 +1,12 @@
 /**
- * What `/metrics` tells of the stores: work that waits, and imports in progress. Each is a look at a partial index or at
- * a few rows, however large the tables are.
+ * The store metrics in `/metrics`: pending work, and imports in progress. Each read uses a partial index or a few rows,
+ * however large the tables are.
  */
 import type { Pool } from '../db/pool.ts';
 import type { Measure } from '../http/metrics.ts';
 import type { QueueName, Queues } from '../queue/queues.ts';
 
-/** Counting stops here: beyond it the figure says no more than "very many". */
+/** Counting stops here: a larger number would say no more than "very many". */
 const MOST_MAILS = 100_000;
 const QUEUES: QueueName[] = ['imports', 'mails'];
 
@@ -14,7 +14,7 @@ export function storeMetrics({ pool, queues }: { pool: Pool; queues: Pick<Queues
   return [
     {
       name: 'muster_queue_jobs',
-      help: 'Jobs that wait or run, by queue.',
+      help: 'Waiting and running jobs, by queue.',
       label: 'queue',
       read: async () =>
         Object.fromEntries(await Promise.all(QUEUES.map(async (queue) => [queue, await queues.depth(queue)] as const))),
@@ -26,13 +26,13 @@ export function storeMetrics({ pool, queues }: { pool: Pool; queues: Pick<Queues
     },
     {
       name: 'muster_imports_open',
-      help: 'Imports that receive their body, run, or are being undone, by state.',
+      help: 'Imports that are uploading, running or being undone, by state.',
       label: 'state',
       read: () => openImports(pool),
     },
     {
       name: 'muster_import_items_pending',
-      help: 'Users of running imports that have not been written yet.',
+      help: 'Users of running imports that are not written yet.',
       read: () => pendingItems(pool),
     },
   ];
@@ -51,7 +51,7 @@ async function openImports(pool: Pool): Promise<Record<string, number>> {
   return { ...none, ...Object.fromEntries(rows.map(({ state, n }) => [state, n])) };
 }
 
-/** A timed-out import reads as `running` until it is looked at; its items are not waiting for anything. */
+/** A timed-out import stays `running` in the table until it is read; its items are no longer pending. */
 async function pendingItems(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ n: number }>(
     `select coalesce(sum(total - succeeded - skipped - failed - undone), 0)::float8 as n

@@ -1,6 +1,6 @@
 /**
- * One log line a request, written when the answer is out or the caller has gone.
- * Guarantee: neither headers nor bodies nor query strings are logged, as tokens, passwords and codes travel there.
+ * One log line per request, written when the response is sent or the caller has disconnected.
+ * Guarantee: headers, bodies and query strings are never logged, as they can contain tokens, passwords and codes.
  */
 import type { Request, RequestHandler } from 'express';
 import type { Logger } from 'pino';
@@ -8,7 +8,7 @@ import { requestIdOf } from './request-id.ts';
 
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
-/** Logs method, path, status and milliseconds. What machines ask for all the time (`PROBES`) only at level debug. */
+/** Logs method, path, status and milliseconds. Frequent requests of machines (`PROBES`) are logged at level debug. */
 export function accessLog(logger: Logger): RequestHandler {
   return (req, res, next) => {
     const started = performance.now();
@@ -31,7 +31,7 @@ export function accessLog(logger: Logger): RequestHandler {
   };
 }
 
-/** The path of a request as it came, without its query. */
+/** The original path of a request, without its query. */
 export function pathOf(req: Request): string {
   return req.originalUrl.split('?', 1)[0] as string;
 }

@@ -1,6 +1,6 @@
-/** Which methods a path takes, read off the mounted routes, so that no second list of them has to be kept. */
+/** The methods that a path supports, read from the mounted routes, so that there is no second list to maintain. */
 
-/** What Express keeps of a router: layers that are a route, another router or plain middleware. */
+/** A router as Express stores it: layers that are a route, another router or plain middleware. */
 interface Routed {
   stack?: Layer[];
 }
@@ -10,7 +10,7 @@ interface Layer {
   match(path: string): unknown;
 }
 
-/** Upper-case methods of all routes for `path`, sorted; empty when there is none. Routers must be mounted at `/`. */
+/** Upper-case methods of all routes for `path`, sorted; empty without a route. Routers must be mounted at `/`. */
 export function allowedMethods(router: unknown, path: string): string[] {
   const found = new Set<string>();
   collect(router as Routed, path, found);
@@ -32,6 +32,6 @@ function matches(layer: Layer, path: string): boolean {
   try {
     return Boolean(layer.match(path));
   } catch {
-    return false; // a broken percent-encoding is no path of ours
+    return false; // a path with an invalid percent-encoding has no route
   }
 }

@@ -1,8 +1,8 @@
 /**
- * `GET /docs`: the OpenAPI document to look at, in Swagger UI.
+ * `GET /docs`: the OpenAPI document in Swagger UI.
  *
- * Guarantee: everything comes from this service; a policy forbids the page any other place, and scripts and styles that are
- * not files of ours.
+ * Guarantee: the page loads everything from this service. Its Content-Security-Policy forbids other origins, and inline
+ * scripts and styles.
  */
 import { fileURLToPath } from 'node:url';
 import { type Response, Router } from 'express';
@@ -35,7 +35,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Swagger UI would have its own service judge the document unless it is told not to. */
+/** Without `validatorUrl: null`, Swagger UI sends the document to a validation service of its own. */
 const START = `window.ui = SwaggerUIBundle({
   url: '/openapi.json', dom_id: '#docs', deepLinking: true, docExpansion: 'list', filter: true, validatorUrl: null,
   defaultModelsExpandDepth: 0, tryItOutEnabled: false, persistAuthorization: false,
@@ -55,7 +55,7 @@ export function docsRoutes(): Router {
   });
   for (const file of FILES) {
     const path = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${file}`));
-    // The folder may be a dotted one somewhere above.
+    // A parent folder may begin with a dot.
     router.get(`/docs/${file}`, (_req, res) => {
       mayBeKept(res).sendFile(path, { cacheControl: false, dotfiles: 'allow' });
     });
@@ -63,7 +63,7 @@ export function docsRoutes(): Router {
   return router;
 }
 
-/** For a day: they change with a release. */
+/** Allows caching for a day, as these files change only with a release. */
 function mayBeKept(res: Response): Response {
   return res.set({ 'Cache-Control': 'public, max-age=86400', 'X-Content-Type-Options': 'nosniff' });
 }

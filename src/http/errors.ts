@@ -1,8 +1,8 @@
 /**
- * The one place where an error becomes an answer.
+ * The one place where an error becomes a response.
  *
- * Guarantee: only the text of an ApiError reaches a caller; anything else reads as a fixed sentence and goes to the log
- * with the request's id. No row content is logged: a PostgreSQL error's `detail` can hold one.
+ * Guarantee: a caller sees the text of an ApiError only. For any other error they get a fixed sentence, and the error
+ * goes to the log with the request's id. Row contents are never logged: a PostgreSQL error's `detail` can contain them.
  */
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
@@ -13,13 +13,14 @@ import { bodyError } from './body-error.ts';
 import { requestIdOf } from './request-id.ts';
 import { isUnavailable } from './unavailable.ts';
 
-/** Answers what no route took: 405 with `Allow` on a known path, else 404. Mount it after all routes. */
+/** Answers requests that match no route: 405 with `Allow` on a known path, else 404. Mount it after all routes. */
 export function noSuchOperation(routes: () => unknown): RequestHandler {
   return (req, res) => {
     const allowed = allowedMethods(routes(), pathOf(req));
-    if (allowed.length === 0) throw new ApiError('NOT_FOUND', 'REQUEST-PATH', 'There is no such path.');
+    if (allowed.length === 0) throw new ApiError('NOT_FOUND', 'REQUEST-PATH', 'This path does not exist.');
     res.set('Allow', allowed.join(', '));
-    throw new ApiError('UNIMPLEMENTED', 'REQUEST-METHOD', 'The path does not take this method.', { http: 405 });
+    const message = `This path supports only the methods ${allowed.join(', ')}.`;
+    throw new ApiError('UNIMPLEMENTED', 'REQUEST-METHOD', message, { http: 405 });
   };
 }
 
@@ -31,7 +32,7 @@ export function renderErrors(logger: Logger): ErrorRequestHandler {
       const line = { requestId: requestIdOf(res), method: req.method, path: pathOf(req), err: loggable(error) };
       logger.error(line, 'request failed');
     }
-    // Half an answer is out: only cutting the connection tells the caller that it is not whole.
+    // Part of the response is sent: only a closed connection tells the caller that it is incomplete.
     if (res.headersSent) res.destroy();
     else sendError(res, shown);
   };
@@ -43,21 +44,21 @@ function sendError(res: Response, error: ApiError): void {
   res.status(error.http).json(error.toBody());
 }
 
-/** What of `error` may be told to a caller. */
+/** The part of `error` that a caller may see. */
 export function publicError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const ofBody = bodyError(error ?? {});
   if (ofBody) return ofBody;
   if (isUnavailable(error)) {
-    return new ApiError('UNAVAILABLE', 'SERVICE-UNAVAILABLE', 'The service is not available right now; try again.');
+    return new ApiError('UNAVAILABLE', 'SERVICE-UNAVAILABLE', 'The service is temporarily unavailable. Try again.');
   }
-  // Express itself throws these, for a path with a broken percent-encoding.
+  // Express throws these for a path with an invalid percent-encoding.
   if (error instanceof URIError)
-    return new ApiError('INVALID_ARGUMENT', 'REQUEST-PATH', 'The path is not well encoded.');
+    return new ApiError('INVALID_ARGUMENT', 'REQUEST-PATH', 'The path must use valid percent-encoding.');
   return new ApiError('INTERNAL', 'INTERNAL', 'An internal error occurred.');
 }
 
-/** What of `error` may be logged. */
+/** The part of `error` that may be logged. */
 export function loggable(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: `thrown: ${typeof error}` };
   const { code, constraint, table } = error as Error & { code?: string; constraint?: string; table?: string };

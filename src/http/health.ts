@@ -1,8 +1,8 @@
 /**
- * `/healthz`: this process answers. `/readyz`: it can do its work; if not, which parts cannot, and since when.
+ * `/healthz`: this process responds. `/readyz`: it is ready to work; if not, which parts fail, and since when.
  *
- * Guarantee: an answer within ANSWER_MS and a little, of names and times alone: no error, address or statement is shown.
- * Why a part fails is logged once, when it begins to.
+ * Guarantee: a response within little more than ANSWER_MS. It contains names and times only: no error, address or
+ * statement. The reason of a failure is logged once, when the part starts to fail.
  */
 import { type Response, Router } from 'express';
 import type { Logger } from 'pino';
@@ -15,14 +15,14 @@ const ANSWER_MS = 2000;
 export interface HealthDeps {
   pool: { query(text: string): Promise<unknown> };
   queues?: { check(): Promise<void> };
-  /** What the parts of this process report of themselves. */
+  /** The state that the parts of this process report. */
   condition?: Condition;
   logger?: Pick<Logger, 'warn'>;
-  /** Parts without which it can do its work all the same; they are shown with 200. */
+  /** Parts that the process can work without; their failure is shown with 200. */
   optional?: string[];
 }
 
-/** Asks the database and the queue at each `/readyz`. */
+/** Checks the database and the queue at each `/readyz`. */
 export function healthRoutes(deps: HealthDeps): Router {
   const { pool, queues, condition = openCondition(), logger, optional = [] } = deps;
   const isFailing = (part: string) => condition.failures().some((failure) => failure.part === part);
@@ -41,7 +41,7 @@ export function healthRoutes(deps: HealthDeps): Router {
     res.json({ status: 'ok' });
   });
   router.get('/readyz', async (_req, res) => {
-    const isAsked = queues && !isFailing('schema'); // which holds the queue's tables
+    const isAsked = queues && !isFailing('schema'); // the schema contains the tables of the queue
     await Promise.all([check('database', pool.query('select 1')), isAsked && check('queue', queues.check())]);
     const failing = condition.failures();
     if (failing.some(({ part }) => !optional.includes(part))) sendNotReady(res, failing);

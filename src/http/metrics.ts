@@ -1,9 +1,9 @@
 /**
- * `GET /metrics` in the text format of Prometheus, without a token, as `/healthz`: figures of this process, of the requests
- * it answered, and what the caller wants measured besides.
+ * `GET /metrics` in the text format of Prometheus, without a token, like `/healthz`: metrics of this process, of its
+ * requests, and the measures that the caller adds.
  *
- * Guarantee: labels come from what is mounted and never from a raw path. A measure that fails or takes over 2 seconds is
- * left out of the answer and counted in `metrics_failed_reads_total`; it is read at most once in 5 seconds.
+ * Guarantee: labels come from mounted routes, never from a raw path. A measure that fails or takes over 2 seconds is
+ * omitted from the response and counted in `metrics_failed_reads_total`. A measure is read at most once in 5 seconds.
  */
 
 import { type Request, type RequestHandler, type Response, Router } from 'express';
@@ -12,31 +12,31 @@ import { withTimeout } from '../timeout.ts';
 import { pathOf } from './access-log.ts';
 import { routePattern } from './route-pattern.ts';
 
-/** A figure that is read when it is asked for. */
+/** A metric that is read on request. */
 export interface Measure {
-  /** As Prometheus wants it: `muster_mails_pending`. */
+  /** A Prometheus name, such as `muster_mails_pending`. */
   name: string;
   help: string;
-  /** Name of the label that tells several values of one read apart. */
+  /** Name of the label that distinguishes several values of one read. */
   label?: string;
-  /** It only grows while the process lives: a counter, not a gauge. */
+  /** The value only grows while the process lives: a counter, not a gauge. */
   counts?: true;
-  /** One value; or several, by the value of the label. */
+  /** One value; or several, by label value. */
   read(): Promise<number | Record<string, number>>;
 }
 
 export interface Metrics {
-  /** Counts and times every request; mount it before everything that answers. */
+  /** Counts and times every request; mount it before all routes. */
   observe: RequestHandler;
   routes: Router;
 }
 
 const FRESH_MS = 5_000;
 const READ_MS = 2_000;
-/** Seconds; long ones are uploads and waits. */
+/** Seconds; the long ones are for uploads and `Prefer: wait`. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Each call has a registry of its own, so that several applications may live in one process. */
+/** Each call creates its own registry, so that one process can run several applications. */
 export function openMetrics(measures: Measure[]): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -64,7 +64,7 @@ function requestMetrics(registry: Registry): RequestHandler {
   const duration = new Histogram({
     ...about,
     name: 'http_request_duration_seconds',
-    help: 'Time from the head of a request to the end of its answer.',
+    help: 'Time from the head of a request to the end of its response.',
     buckets: BUCKETS,
   });
   return (req, res, next) => {
@@ -78,17 +78,17 @@ function requestMetrics(registry: Registry): RequestHandler {
   };
 }
 
-/** `none` where no route took the request. */
+/** `none` if no route matched the request. */
 function routeOf(req: Request): string {
   return req.route ? routePattern(req.route.path, pathOf(req)) : 'none';
 }
 
-/** `2xx` and so on; `aborted` when the caller had gone before the answer was out. */
+/** `2xx` and so on; `aborted` if the caller disconnected before the response was sent. */
 function statusClass(res: Response): string {
   return res.writableFinished ? `${Math.floor(res.statusCode / 100)}xx` : 'aborted';
 }
 
-/** Reads one measure into its metric. Never throws: the other figures are worth an answer without this one. */
+/** Reads one measure into its metric. Never throws, as the other metrics are useful without this one. */
 function readerOf(registry: Registry, measure: Measure, failures: Counter): () => Promise<void> {
   const { name, help, label, counts } = measure;
   const metric = new (counts ? Counter : Gauge)({
@@ -100,7 +100,7 @@ function readerOf(registry: Registry, measure: Measure, failures: Counter): () =
   return async () => {
     try {
       const value = await withTimeout(measure.read(), READ_MS, name);
-      // Both begin at 0, so adding the value sets it.
+      // Counters and gauges start at 0 after a reset, so adding the value sets it.
       metric.reset();
       if (typeof value === 'number') metric.inc(value);
       else for (const [key, n] of Object.entries(value)) metric.inc({ [label ?? '']: key }, n);
@@ -112,7 +112,7 @@ function readerOf(registry: Registry, measure: Measure, failures: Counter): () =
   };
 }
 
-/** Runs all of `work`, unless that was begun less than `ms` ago: then it waits for that. */
+/** Runs all of `work`, unless the last run started less than `ms` ago; then it waits for that run. */
 function atMostEvery(ms: number, work: (() => Promise<void>)[]): () => Promise<unknown> {
   let begun = Number.NEGATIVE_INFINITY;
   let last: Promise<unknown> = Promise.resolve();

@@ -1,12 +1,12 @@
 /**
- * `OPTIONS`, with the methods of a path over all routers: Express lets the first router that knows the path answer, with its
- * own methods alone.
+ * `OPTIONS` with the methods of a path in all routers. By default in Express, the first router that knows the path
+ * responds, with its own methods only.
  */
 import type { RequestHandler } from 'express';
 import { pathOf } from './access-log.ts';
 import { allowedMethods } from './allowed-methods.ts';
 
-/** Mount it before the routers, and after those that have routes for `OPTIONS` themselves. */
+/** Mount it before the routers, and after those that have their own routes for `OPTIONS`. */
 export function answerOptions(routes: () => unknown): RequestHandler {
   return (req, res, next) => {
     const allowed = req.method === 'OPTIONS' ? allowedMethods(routes(), pathOf(req)) : [];

@@ -1,4 +1,4 @@
-/** Paging of searches: `query {offset, limit, asc}`, numbers or strings of digits, as published clients send both. */
+/** Paging of searches: `query {offset, limit, asc}`; numbers or strings of digits, as existing clients send both. */
 import { z } from 'zod';
 
 const DEFAULT_LIMIT = 100;
@@ -22,7 +22,7 @@ function count(max: number) {
     .meta({ type: ['integer', 'string'], minimum: 0, maximum: max, pattern: '^\\d{1,15}$' });
 }
 
-/** The schema of `query`; absent reads as the first 100, and so does a limit of 0. Ascending unless `asc` is false. */
+/** The schema of `query`. Default: the first 100; the same for a limit of 0. Ascending unless `asc` is false. */
 export function paging() {
   return z
     .object({ offset: count(2 ** 53 - 1).optional(), limit: count(MAX_LIMIT).optional(), asc: z.boolean().optional() })
@@ -30,7 +30,7 @@ export function paging() {
     .transform((q): Page => ({ offset: q?.offset ?? 0, limit: q?.limit || DEFAULT_LIMIT, asc: q?.asc ?? true }));
 }
 
-/** The answer of a search. */
+/** The response of a search. */
 export function searchResult<T>(
   total: number | string,
   result: T[],

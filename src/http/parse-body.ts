@@ -1,17 +1,17 @@
 /**
- * From parsed JSON to the value of a schema.
+ * Converts parsed JSON to the value of a schema.
  *
- * Guarantee: a refusal names every bad field, in the camelCase form of its path. Keys are taken in snake_case too, a null
- * member counts as absent, and no string with NUL or a lone surrogate gets through, known field or not.
+ * Guarantee: the error names every invalid field by its camelCase path. Keys can also be in snake_case. A null member
+ * is treated as absent. A string with NUL or a lone surrogate is refused, also in an unknown field.
  */
 import type { z } from 'zod';
 import { type ApiError, type FieldViolation, invalidArgument } from '../errors.ts';
 
 const MAX_DEPTH = 64;
-/** Each value of a body costs, a bad one most: this many are looked at within a second or two. */
+/** Each value of a body costs time, an invalid one most: checking this many takes a second or two. */
 const MAX_VALUES = 100_000;
 
-/** By field and description: two checks may find the same fault. */
+/** By field and description, as two checks may find the same error. */
 type Violations = Map<string, FieldViolation>;
 
 interface Normalizing {
@@ -22,7 +22,7 @@ interface Normalizing {
 
 /**
  * @param id stable id of the error, such as `ORG-SETUP`
- * @throws ApiError 400 with a violation for every bad field, or for a body of more values than any good one has
+ * @throws ApiError 400 with a violation for every invalid field; 400 for a body of over MAX_VALUES values
  */
 export function parseBody<S extends z.ZodType>(schema: S, body: unknown, id: string): z.output<S> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -36,11 +36,11 @@ export function parseBody<S extends z.ZodType>(schema: S, body: unknown, id: str
   throw badFields(id, [...violations.values()]);
 }
 
-/** 400 that names every bad field, in its message too. */
+/** 400 that names every invalid field; the message names the first ten. */
 export function badFields(id: string, violations: FieldViolation[]): ApiError {
-  const names = violations.slice(0, 10).map((v) => (v.field === '' ? v.description : `${v.field} ${v.description}`));
+  const names = violations.slice(0, 10).map((v) => `${v.field || 'The body'} ${v.description}`);
   const more = violations.length > 10 ? `; and ${violations.length - 10} more` : '';
-  return invalidArgument(id, `Invalid fields: ${names.join('; ')}${more}`, violations);
+  return invalidArgument(id, `${`${names.join('; ')}${more}`.replace(/\.$/, '')}.`, violations);
 }
 
 /** `queries[0].inUserIdsQuery.userIds` */
@@ -51,7 +51,7 @@ export function fieldPath(path: readonly PropertyKey[]): string {
   return out;
 }
 
-/** `user_name` to `userName`; leading underscores stay. */
+/** `user_name` becomes `userName`; leading underscores stay. */
 export function camelCase(key: string): string {
   return key.replace(/(?<=[A-Za-z0-9])_+([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -82,11 +82,11 @@ function normalizeObject(value: object, path: string, depth: number, state: Norm
   for (const [key, member] of Object.entries(value)) {
     if (member === null) continue;
     const name = camelCase(key);
-    // ExtraColumns each other, the camelCase spelling wins, whatever their order.
+    // If both spellings are present, camelCase wins, whatever their order.
     if (name !== key && Object.hasOwn(value, name)) continue;
     members.set(name, normalize(member, path === '' ? name : `${path}.${name}`, depth + 1, state));
   }
-  // fromEntries defines own properties, so a key `__proto__` stays a key.
+  // fromEntries defines own properties, so a key `__proto__` stays an ordinary key.
   return Object.fromEntries(members);
 }
 
@@ -100,7 +100,7 @@ function add(violations: Violations, field: string, description: string): void {
   violations.set(`${field}\0${description}`, { field, description });
 }
 
-/** For schemas that bring no message of their own. */
+/** For schemas without their own message. */
 function defaultMessage(code: string | undefined, input: unknown, expected: unknown): string | undefined {
   if (code !== 'invalid_type') return undefined;
   if (input === undefined) return 'is required';

@@ -1,9 +1,9 @@
 /**
- * Bounds what one address may ask for: requests a second, and tries of passwords and codes a minute.
+ * Limits each IP address: requests per second, and password and code attempts per minute.
  *
- * Guarantee: nothing of a request but its head is looked at, unless its handler calls `countTry`. Counts are kept in memory, by process and address (an IPv6
- * one by its /56); behind proxies that TRUST_PROXY does not count, all their callers are one address.
- * If we die here the counts start anew.
+ * Guarantee: only the head of a request is read, unless its handler calls `countTry`. Counts are kept in memory, per
+ * process and address (IPv6: per /56). All callers behind a proxy that TRUST_PROXY does not count share one address.
+ * On crash: the counts start at 0.
  */
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { rateLimit } from 'express-rate-limit';
@@ -14,16 +14,19 @@ import { pathOf } from './access-log.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-/** These answer errors as RFC 6749 says. */
+/** These paths return errors in the format of RFC 6749. */
 const PROTOCOL = /^\/(?:oauth|oidc)\//i;
-const SENTENCE = 'Too many requests from this address; try again later.';
+const SENTENCE = 'Too many requests from this IP address. Try again later.';
 
 export interface RateLimitDeps {
   config: Pick<Config, 'RATE_LIMIT_REQUESTS' | 'RATE_LIMIT_LOGINS'>;
   logger: Logger;
 }
 
-/** Mount it before what it guards and after what probes ask for. @param isLogin whether the request tries a secret */
+/**
+ * Mount it after the health routes and before the routes it protects.
+ * @param isLogin whether the request tries a secret
+ */
 export function rateLimits({ config, logger }: RateLimitDeps, isLogin: (req: Request) => boolean): Router {
   const limits = Router();
   if (config.RATE_LIMIT_REQUESTS > 0) limits.use(limiter(config.RATE_LIMIT_REQUESTS, SECOND, logger));
@@ -39,7 +42,7 @@ export function rateLimits({ config, logger }: RateLimitDeps, isLogin: (req: Req
 }
 
 /**
- * Counts a request among the tries after all, for a handler that learns from the body only that it is one.
+ * Counts a request as an attempt, for a handler that can tell only from the body that it is one.
  * @throws ApiError 429
  */
 export async function countTry(req: Request, res: Response): Promise<void> {
@@ -54,18 +57,18 @@ function limiter(limit: number, windowMs: number, logger: Logger): RequestHandle
   return rateLimit({
     limit,
     windowMs,
-    // They cost every answer and tell nobody anything who keeps below the limit.
+    // These headers cost every response and are useless below the limit.
     standardHeaders: false,
     legacyHeaders: false,
-    // An address is missing when the connection broke meanwhile, which is no fault.
+    // The address is missing if the connection has closed in the meantime, which is not an error.
     validate: { ip: false },
     handler: (req, res) => refuse(req, res, windowMs),
-    // Hints about a proxy that TRUST_PROXY does not know; each comes once.
+    // Hints about a proxy that TRUST_PROXY does not count; each is logged once.
     logger: { error: (err) => logger.warn({ err }, 'rate limit'), warn: (err) => logger.warn({ err }, 'rate limit') },
   });
 }
 
-/** @throws ApiError 429, where no other form of answer is due */
+/** @throws ApiError 429, except on paths that return errors in the format of RFC 6749 */
 function refuse(req: Request, res: Response, windowMs: number): void {
   const { resetTime } = (req as Request & { rateLimit?: { resetTime?: Date } }).rateLimit ?? {};
   const ms = resetTime ? resetTime.getTime() - Date.now() : windowMs;

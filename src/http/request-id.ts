@@ -1,6 +1,6 @@
 /**
- * Gives every request an id, which every answer carries as `x-request-id` and every log line names.
- * A caller's own id is kept when it is short and plain, so that one id can be followed through several services.
+ * Gives every request an id; the response has it as `x-request-id`, and every log line names it.
+ * A short and plain id from the caller is kept, so that you can follow one id through several services.
  */
 import type { RequestHandler, Response } from 'express';
 import { newId } from '../ids.ts';
@@ -18,7 +18,7 @@ export function requestId(): RequestHandler {
   };
 }
 
-/** The id that the middleware gave this request. */
+/** The id of this request, set by the middleware. */
 export function requestIdOf(res: Response): string {
   return res.locals.requestId as string;
 }

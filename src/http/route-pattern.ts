@@ -1,8 +1,8 @@
-/** The pattern of a mounted route as text: what may be a label where a raw path, of which there is no end, may not. */
+/** The pattern of a mounted route as text: a label of bounded cardinality, unlike a raw path. */
 
 /**
- * `/admin/v1/orgs/:orgId`; a regular expression with its named groups in the same form.
- * @param path as Express keeps it of a route: of several patterns, the one that fits `asked`, or all with a `|` between
+ * `/admin/v1/orgs/:orgId`; the named groups of a regular expression become the same form.
+ * @param path the path of an Express route; of several patterns, the one that matches `asked`, or all joined with `|`
  */
 export function routePattern(path: unknown, asked = ''): string {
   if (Array.isArray(path)) {

@@ -1,37 +1,37 @@
 /**
- * The listening socket and its patience.
+ * The listening socket and its timeouts.
  *
- * Guarantee: a caller who falls silent in the middle of a request or an answer is cut off, one who waits for us is not.
- * `stop` lets every request in progress finish for as long as it is allowed to, then cuts the rest.
- * If we die here callers see a closed connection and know that they have no answer.
+ * Guarantee: a client that goes silent in the middle of a request or a response is disconnected; a client that waits
+ * for the service is not. `stop` lets requests in progress finish within its grace period, then closes connections.
+ * On crash: clients see a closed connection, and so know that there is no response.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** To send the head of a request. */
+/** Time to send the head of a request. */
 const HEADERS_MS = 30_000;
-/** Longer than the 60 seconds after which usual proxies drop an idle connection, so that they never race with us. */
+/** Over the 60 seconds after which common proxies close an idle connection, so that the proxy always closes first. */
 const KEEP_ALIVE_MS = 65_000;
-/** Without a byte in either direction, while it is the caller's turn. */
+/** Time without a byte in either direction, while the service waits for the client. */
 const SILENCE_MS = 120_000;
 const SWEEP_MS = 50;
 
 export interface ListenOptions {
   host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   port: number;
   silenceMs?: number;
 }
 
 export interface Listening {
   port: number;
-  /** Takes no further connection, finishes what runs, and after `graceMs` cuts what still does. */
+  /** Accepts no new connections, finishes requests in progress, closes the remaining connections after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
 /**
- * Starts to listen.
+ * Starts listening.
  * @throws Error EADDRINUSE and the like
  */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listening> {
@@ -39,7 +39,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     { keepAlive: true, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_MS },
     handler,
   );
-  // An import may upload for hours as long as it moves; bodies of other requests have a limit of their own.
+  // An import may upload for hours if it makes progress; bodies of other requests have their own limit.
   server.requestTimeout = 0;
   cutSilence(server, options.silenceMs ?? SILENCE_MS);
   server.listen(options.port, options.host);
@@ -48,7 +48,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   return { port, stop: (graceMs) => stop(server, graceMs) };
 }
 
-/** Some answers take minutes to begin (`Prefer: wait`) or to go on (a stream of events): those are our turn. */
+/** A response may take minutes to start (`Prefer: wait`) or continue (an event stream): then the client waits. */
 function cutSilence(server: Server, silenceMs: number): void {
   const current = new WeakMap<Socket, { req: IncomingMessage; res: ServerResponse }>();
   server.prependListener('request', (req, res) => current.set(req.socket, { req, res }));
@@ -62,7 +62,7 @@ function cutSilence(server: Server, silenceMs: number): void {
 async function stop(server: Server, graceMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
-  // A connection that was busy stays open for its caller's next request, which will not come to be answered.
+  // A connection that was busy stays open for the next request of its client, which would not be answered.
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
   const cut = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;

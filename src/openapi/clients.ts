@@ -31,7 +31,8 @@ export const clientOperations: Operations = {
   'POST /admin/v1/clients': {
     id: 'addClient',
     summary: 'Register an OAuth client',
-    description: 'A client with the method `none` gets no secret. A secret is shown this once.',
+    description:
+      'The client secret is shown only once, in this response. A client with `authMethod` `none` gets no secret.',
     body: {
       schema: newClient,
       examples: {

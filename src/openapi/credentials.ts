@@ -5,25 +5,28 @@ import { passwordBody, passwordResetBody } from '../accounts/password-schema.ts'
 import type { Operations } from './operation.ts';
 import { changed, details, exampleDetails } from './shapes.ts';
 
-/** A change, with a code when that was to be returned. */
+/** The response to a change; it contains the code if the request has `returnCode`. */
 const withCode = {
   200: {
     schema: z
-      .object({ details, verificationCode: z.string().optional().meta({ description: 'When it was to be returned.' }) })
+      .object({
+        details,
+        verificationCode: z.string().optional().meta({ description: 'Present if the request has `returnCode`.' }),
+      })
       .meta({ id: 'ChangedWithCode' }),
     example: { details: exampleDetails, verificationCode: 'K7XM4Q' },
   },
 };
-const NOT_HUMAN = 'EMAIL-NOT-HUMAN, PHONE-NOT-HUMAN, PASSWORD-NOT-HUMAN: only a human user has one.';
-const WRONG_CODE = 'CODE-INVALID: the code is wrong, used or expired.';
+const notHuman = (area: 'EMAIL' | 'PHONE' | 'PASSWORD') => `${area}-NOT-HUMAN: the user is not a human user.`;
+const WRONG_CODE = 'CODE-INVALID: the code is wrong, already used or expired.';
 const aCode = { schema: codeBody, examples: { 'a code': { verificationCode: 'K7XM4Q' } } };
-const VOUCHING = 'Users may not say of themselves that it is verified, nor be told the code.';
+const VOUCHING = 'Users who call this for themselves cannot use `isVerified: true` or `returnCode`.';
 
 export const credentialOperations: Operations = {
   'POST /v2beta/users/{userId}/email': {
     id: 'setEmail',
     summary: 'Set the email address',
-    description: `A verification mail is sent unless the body says otherwise. ${VOUCHING}`,
+    description: `Sends a verification email unless the address is verified or the body has \`returnCode\`. ${VOUCHING}`,
     body: {
       schema: emailInput,
       examples: {
@@ -32,14 +35,14 @@ export const credentialOperations: Operations = {
       },
     },
     answers: withCode,
-    errors: { 400: NOT_HUMAN },
+    errors: { 400: notHuman('EMAIL') },
   },
   'POST /v2beta/users/{userId}/email/resend': {
     id: 'resendEmailCode',
-    summary: 'Send the code for the email address again',
+    summary: 'Resend the verification code for the email address',
     body: { schema: emailResend, examples: { 'code returned': { returnCode: {} } } },
     answers: withCode,
-    errors: { 400: `EMAIL-VERIFIED: it is verified already. ${NOT_HUMAN}` },
+    errors: { 400: `EMAIL-VERIFIED: the address is already verified. ${notHuman('EMAIL')}` },
   },
   'POST /v2beta/users/{userId}/email/verify': {
     id: 'verifyEmail',
@@ -51,7 +54,7 @@ export const credentialOperations: Operations = {
   'POST /v2beta/users/{userId}/phone': {
     id: 'setPhone',
     summary: 'Set the phone number',
-    description: `A code is sent unless the body says otherwise. ${VOUCHING}`,
+    description: `Sends a code by text message unless the number is verified or the body has \`returnCode\`. ${VOUCHING}`,
     body: {
       schema: phoneInput,
       examples: {
@@ -60,14 +63,14 @@ export const credentialOperations: Operations = {
       },
     },
     answers: withCode,
-    errors: { 400: NOT_HUMAN },
+    errors: { 400: notHuman('PHONE') },
   },
   'POST /v2beta/users/{userId}/phone/resend': {
     id: 'resendPhoneCode',
-    summary: 'Send the code for the phone number again',
+    summary: 'Resend the verification code for the phone number',
     body: { schema: phoneResend, examples: { 'code returned': { returnCode: {} } } },
     answers: withCode,
-    errors: { 400: `PHONE-VERIFIED: it is verified already. ${NOT_HUMAN}` },
+    errors: { 400: `PHONE-VERIFIED: the number is already verified. ${notHuman('PHONE')}` },
   },
   'POST /v2beta/users/{userId}/phone/verify': {
     id: 'verifyPhone',
@@ -80,13 +83,14 @@ export const credentialOperations: Operations = {
     id: 'removePhone',
     summary: 'Remove the phone number',
     answers: { 200: changed },
-    errors: { 400: NOT_HUMAN },
+    errors: { 400: notHuman('PHONE') },
   },
   'POST /v2beta/users/{userId}/password': {
     id: 'setPassword',
     summary: 'Set the password',
     description:
-      'With the current password, with a code of a mail (then without a bearer token too), or with neither by whoever manages the user.',
+      'Users set their own password with their current one. A code from a password email replaces both the current ' +
+      'password and the bearer token. Callers with a required role need neither to set the password of another user.',
     body: {
       schema: passwordBody,
       examples: {
@@ -99,17 +103,17 @@ export const credentialOperations: Operations = {
     },
     answers: { 200: changed },
     errors: {
-      400: `PASSWORD-INVALID: bad fields. PASSWORD-CURRENT: the current one is wrong. ${WRONG_CODE} ${NOT_HUMAN}`,
+      400: `PASSWORD-INVALID: invalid fields. PASSWORD-CURRENT: the current password is wrong. ${WRONG_CODE} ${notHuman('PASSWORD')}`,
     },
   },
   'POST /v2beta/users/{userId}/password_reset': {
     id: 'resetPassword',
-    summary: 'Send or return a code that sets a new password',
+    summary: 'Send or return a password reset code',
     body: {
       schema: passwordResetBody,
       examples: { 'link sent': { sendLink: {} }, 'code returned': { returnCode: {} } },
     },
     answers: withCode,
-    errors: { 400: `PASSWORD-RESET-INACTIVE: the user is deactivated. ${NOT_HUMAN}` },
+    errors: { 400: `PASSWORD-RESET-INACTIVE: the user is deactivated. ${notHuman('PASSWORD')}` },
   },
 };

@@ -1,4 +1,4 @@
-/** What `muster doctor` asks the service, in the OpenAPI document. */
+/** The diagnostics that `muster doctor` reads, in the OpenAPI document. */
 import { z } from 'zod';
 import type { Operations } from './operation.ts';
 
@@ -8,20 +8,23 @@ const perQueue = z.object({ imports: count(), mails: count() });
 const server = z.object({
   encoding: z.string(),
   overridden: z.array(z.string()).meta({
-    description: 'Settings of our sessions that the options of `DATABASE_URL` or a pooler keep from us: `jit=on`.',
+    description:
+      'Session settings of the service that the options of `DATABASE_URL` or a pooler override, such as `jit=on`.',
   }),
   timeouts: z
     .object({ statement_timeout: count(), transaction_timeout: count(), idle_session_timeout: count() })
-    .meta({ description: 'What a role, the database or the server sets, in milliseconds; 0: none.' }),
+    .meta({ description: 'Timeouts set for the role, the database or the server, in milliseconds; 0: no timeout.' }),
   autovacuum: z.boolean(),
   sharedBuffersBytes: count(),
   maxWalBytes: count(),
-  sharesSessions: z.boolean().meta({ description: 'A pooler in front hands a session on after each transaction.' }),
+  sharesSessions: z.boolean().meta({ description: 'Whether a pooler with transaction pooling is in front.' }),
 });
 
 const postgres = z.object({
   version: z.string(),
-  connections: z.object({ used: count(), max: count() }).meta({ description: '`max` without those of superusers.' }),
+  connections: z
+    .object({ used: count(), max: count() })
+    .meta({ description: '`max` excludes connections that are reserved for superusers.' }),
   settings: z.object({ fsync: z.boolean(), fullPageWrites: z.boolean(), synchronousCommit: z.string() }),
   databaseBytes: count(),
   migrations: z.object({ applied: count(), known: count() }),
@@ -39,9 +42,9 @@ const redis = z.object({
 const queue = z.object({
   backend: z.enum(['redis', 'postgres']),
   answers: z.boolean(),
-  jobs: perQueue.optional().meta({ description: 'Jobs that wait or run.' }),
-  workers: perQueue.optional().meta({ description: 'Worker processes that take such jobs.' }),
-  dispatching: z.boolean().meta({ description: 'Whether a worker hands out the users of imports.' }),
+  jobs: perQueue.optional().meta({ description: 'Waiting and running jobs, by queue.' }),
+  workers: perQueue.optional().meta({ description: 'Worker processes, by queue.' }),
+  dispatching: z.boolean().meta({ description: 'Whether a worker dispatches the users of imports.' }),
   redis: redis.optional(),
 });
 
@@ -55,7 +58,7 @@ const mail = z.object({
 const limits = z.object({
   maxImportBytes: count(),
   maxImportTimeout: z.string(),
-  backlog: count().meta({ description: 'Users that running and paused imports have still to write.' }),
+  backlog: count().meta({ description: 'Pending users of running and paused imports.' }),
   maxBacklog: count(),
   requestsPerSecond: count(),
   loginsPerMinute: count(),
@@ -69,7 +72,7 @@ const diagnostics = z
     queue,
     mail,
     encryptionKey: z.object({ opensSigningKeys: z.boolean() }),
-    limits: limits.meta({ description: 'A limit of 0 is none.' }),
+    limits: limits.meta({ description: '0: no limit.' }),
   })
   .meta({ id: 'Diagnostics' });
 
@@ -121,9 +124,10 @@ const example: z.input<typeof diagnostics> = {
 export const diagnosticsOperations: Operations = {
   'GET /admin/v1/diagnostics': {
     id: 'getDiagnostics',
-    summary: 'How the service and its stores are doing',
+    summary: 'Get diagnostics of the service and its stores',
     description:
-      'What `muster doctor` judges. The mail server is asked whether it would take a mail; what does not answer within some seconds is left out.',
+      '`muster doctor` evaluates this report. The service also checks that the mail server accepts mail. Values that ' +
+      'cannot be read within a few seconds are omitted.',
     answers: { 200: { schema: diagnostics, example } },
   },
 };

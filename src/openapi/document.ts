@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document, made of the very schemas that validate requests.
- * Guarantee: an operation's name, its roles and its security come from the table of permissions, not from a second list.
+ * The OpenAPI document, built from the schemas that validate requests.
+ * Guarantee: an operation's name, roles and security come from the table of permissions, not from a second list.
  */
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { id } from '../fields/fields.ts';
@@ -36,13 +36,13 @@ const FEATURES: [tag: string, Operations][] = [
   ['Diagnostics', diagnosticsOperations],
 ];
 
-const DESCRIPTION = `Errors have the body \`Error\`; its \`details[0].id\` is stable. A known path answers 405 with \`Allow\` to a method that is
-not listed here, an unknown path 404. Every answer carries \`x-request-id\`. Bodies are taken in camelCase and in
-snake_case; a member that is null counts as absent.`;
+const DESCRIPTION = `Errors have the body \`Error\`. Match on \`details[0].id\`: it is stable. An unknown path returns 404. A method that a
+path does not support returns 405 with an \`Allow\` header. Every response has an \`x-request-id\` header. Request bodies
+can use camelCase or snake_case names. A field that is null is treated as absent.`;
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
-/** @param of the version of the service, and its public address without a trailing slash */
+/** @param of version of the service, and its public URL without a trailing slash */
 export function openApiDocument({ version, baseUrl }: { version: string; baseUrl: string }) {
   return createDocument(
     {
@@ -58,7 +58,7 @@ export function openApiDocument({ version, baseUrl }: { version: string; baseUrl
         securitySchemes: securitySchemes(baseUrl),
       },
     },
-    // Made of fields that say themselves what they look like, by their meta.
+    // Custom fields have an empty schema; their `meta` describes them.
     { allowEmptySchema: { custom: true } },
   );
 }
@@ -78,7 +78,7 @@ const ORG_HEADER = {
   name: 'x-service-orgid',
   in: 'header',
   description:
-    'The organization to act on, if not that of the caller, who needs the role there. `x-zitadel-orgid` is another name of it.',
+    'The organization to act on. Default: the organization of the caller. The caller needs the role in this organization. `x-zitadel-orgid` is an alias.',
   schema: { type: 'string' },
 } as const;
 
@@ -90,10 +90,10 @@ function pathParameters() {
   );
 }
 
-/** The two of interface.md. */
+/** The two scopes of interface.md. */
 const SCOPES = {
-  openid: 'Who the user is.',
-  'urn:service:iam:org:project:id:service:aud': 'Access to this API.',
+  openid: 'Identify the user.',
+  'urn:service:iam:org:project:id:service:aud': 'Call this API.',
 };
 
 function securitySchemes(baseUrl: string) {
@@ -106,7 +106,7 @@ function securitySchemes(baseUrl: string) {
     bearer: {
       type: 'http',
       scheme: 'bearer',
-      description: 'A personal access token, or an access token of this service.',
+      description: 'A personal access token, or an OAuth access token issued by this service.',
     },
     oauth2: { type: 'oauth2', flows: { authorizationCode } },
   } as const;

@@ -1,4 +1,4 @@
-/** The shared error answers of the document. */
+/** The error responses that operations share. */
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { errorBody, type FieldViolation, type StatusName } from '../errors.ts';
 import { ERROR_ANSWERS, type ErrorStatus } from './operation.ts';
@@ -13,39 +13,46 @@ const BAD_FIELDS: FieldViolation[] = [
 
 const SAMPLES: Record<ErrorStatus, { description: string; sample: Sample }> = {
   400: {
-    description: 'The request is not valid, or does not fit the state of things. Every bad field is named.',
-    sample: ['INVALID_ARGUMENT', 'ORG-SETUP', 'Invalid fields: human.profile.firstName is required; …', BAD_FIELDS],
+    description:
+      'The request is invalid, or the state of the resource does not allow it. The error names every invalid field.',
+    sample: [
+      'INVALID_ARGUMENT',
+      'ORG-SETUP',
+      'human.profile.firstName is required; human.email.email must be an email address such as ann@example.com.',
+      BAD_FIELDS,
+    ],
   },
   401: {
-    description: 'No valid bearer token came with the request.',
+    description: 'The request has no valid bearer token.',
     sample: ['UNAUTHENTICATED', 'AUTH-TOKEN', 'A valid bearer token is needed.'],
   },
   403: {
-    description: 'The caller holds no sufficient role; to such a caller what exists and what does not look alike.',
+    description: 'The caller does not have a required role. The response does not reveal whether the resource exists.',
     sample: ['PERMISSION_DENIED', 'AUTH-PERMISSION', 'No permission to access the resource.'],
   },
   404: {
-    description: 'It does not exist.',
+    description: 'The resource does not exist.',
     sample: ['NOT_FOUND', 'USER-NOT-FOUND', 'The user does not exist.'],
   },
   409: {
-    description: 'It exists already.',
+    description: 'The resource already exists.',
     sample: ['ALREADY_EXISTS', 'USER-ID-TAKEN', 'The user id is taken.'],
   },
   413: {
     description: 'The body is too large.',
-    sample: ['RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', 'The body is too large.'],
+    sample: ['RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', 'The body must not be larger than 16777216 bytes.'],
   },
   415: {
-    description: 'The body is not JSON in UTF-8, or has an encoding that is not taken.',
-    sample: ['INVALID_ARGUMENT', 'REQUEST-MEDIA-TYPE', 'The body must be application/json in UTF-8.'],
+    description:
+      'REQUEST-MEDIA-TYPE: the `Content-Type` is not supported. REQUEST-ENCODING: the `Content-Encoding` is not supported.',
+    sample: ['INVALID_ARGUMENT', 'REQUEST-MEDIA-TYPE', 'Content-Type must be application/json in UTF-8.'],
   },
   429: {
-    description: 'Too many requests; `Retry-After` says when to go on.',
-    sample: ['RESOURCE_EXHAUSTED', 'RATE-LIMIT', 'Too many requests; try again later.'],
+    description: 'Too many requests. Wait for the number of seconds in `Retry-After`, then try again.',
+    sample: ['RESOURCE_EXHAUSTED', 'RATE-LIMIT', 'Too many requests from this IP address. Try again later.'],
   },
   504: {
-    description: 'It could not be done in time, and will not be done later.',
+    description: 'The operation did not finish in time. It will not be performed later.',
     sample: ['DEADLINE_EXCEEDED', 'IMPORT-TIMEOUT', 'The user was not imported in time, and will not be.'],
   },
 };
@@ -56,10 +63,10 @@ export function errorAnswers(): Record<string, ZodOpenApiResponseObject> {
     const { description, sample } = SAMPLES[status];
     return [ERROR_ANSWERS[status], answer(description, sample)];
   });
-  const unexpected = answer('Any other status is an unexpected error: 500 INTERNAL, 503 UNAVAILABLE.', [
+  const unexpected = answer('An unexpected error, such as 500 INTERNAL or 503 UNAVAILABLE.', [
     'UNAVAILABLE',
     'SERVICE-UNAVAILABLE',
-    'The service is not available right now; try again.',
+    'The service is temporarily unavailable. Try again.',
   ]);
   return { ...Object.fromEntries(named), Unexpected: unexpected };
 }

@@ -5,18 +5,19 @@ import type { Operations } from './operation.ts';
 import { details, exampleDetails } from './shapes.ts';
 
 const codes = {
-  emailCode: z.string().optional().meta({ description: 'When it was to be returned.' }),
-  phoneCode: z.string().optional().meta({ description: 'When it was to be returned.' }),
+  emailCode: z.string().optional().meta({ description: 'Present if `email` has `returnCode`.' }),
+  phoneCode: z.string().optional().meta({ description: 'Present if `phone` has `returnCode`.' }),
 };
-const TAKEN = 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has it.';
+const TAKEN = 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name.';
 
 export const humanOperations: Operations = {
   'POST /v2beta/users/human': {
     id: 'createHumanUser',
     summary: 'Create a human user',
     description:
-      'In the organization of the body, else in that of `x-service-orgid`, else in the own. A verification mail is sent unless the address ' +
-      'is marked as verified or its code is returned; a missing password alone sends nothing.',
+      'Creates the user in the organization that the body names; otherwise in that of `x-service-orgid`; otherwise in ' +
+      'that of the caller. Sends a verification email unless the address is marked as verified or `returnCode` is set. ' +
+      'A missing password does not cause an email.',
     onOrg: true,
     body: {
       schema: newHuman,
@@ -65,8 +66,8 @@ export const humanOperations: Operations = {
   },
   'PUT /v2beta/users/human/{userId}': {
     id: 'updateHumanUser',
-    summary: 'Change a human user',
-    description: 'What is absent stays as it is.',
+    summary: 'Update a human user',
+    description: 'Fields that are absent keep their values.',
     body: {
       schema: humanChange,
       examples: { 'name and language': { username: 'bob', profile: { givenName: 'Robert', preferredLanguage: 'en' } } },

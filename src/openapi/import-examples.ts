@@ -1,4 +1,4 @@
-/** Examples of imports for the OpenAPI document: two users of which one gets a mail, and what becomes of them. */
+/** Examples of imports for the OpenAPI document: two users, one of whom gets a mail, and their results. */
 import { exampleCreated } from './shapes.ts';
 
 const hashed = { value: '$2b$10$R.YLNKkiLoMNjYefcfi0cuDW0XunlD/4OjY7fOFO5M9lLs5MerRaC' };
@@ -50,7 +50,7 @@ export const exampleResult = {
 };
 export const exampleEvent = `data: ${JSON.stringify(exampleProgress)}\n\n`;
 
-/** The body of `exampleBody`, one user a line. */
+/** The users of `exampleBody`, one per line. */
 export const exampleBodyLines = users.map((user) => `${JSON.stringify({ orgId: 'acme', ...user })}\n`).join('');
 
 const exampleItem = {

@@ -1,4 +1,4 @@
-/** Bodies and answers of imports in the OpenAPI document (contract section 4). */
+/** Request and response bodies of imports in the OpenAPI document (contract section 4). */
 import { z } from 'zod';
 import { id } from '../fields/fields.ts';
 import { KEPT } from '../imports/control/undo.ts';
@@ -7,7 +7,7 @@ import { importEntry, importUser, MAX_ELEMENTS } from '../imports/validate/schem
 import { createdDetails, digits, error, timestamp } from './shapes.ts';
 
 const { metadata, idps } = importUser.shape;
-/** The service counts the elements before it looks at any; here they are shown with their shape. */
+/** The service counts the elements before it reads them; the document shows their shape. */
 export const shownUser = importUser
   .extend({
     metadata: metadata.unwrap().out.meta({ maxItems: MAX_ELEMENTS }).optional(),
@@ -15,7 +15,7 @@ export const shownUser = importUser
   })
   .meta({ id: 'ImportUser' });
 
-/** Read as a stream, so this is written out here; the users in it are validated by the schema that is shown. */
+/** Written out here, as the service reads the body as a stream; the schema shown for users also validates them. */
 export const importBody = z
   .object({
     dataOrgs: z.object({
@@ -33,7 +33,8 @@ export const keyHeaders = z.object({
     .regex(/^[ -~]{1,255}$/)
     .optional()
     .meta({
-      description: 'For 24 hours the same request of this caller with the same key is the same import.',
+      description:
+        'Makes the request safe to repeat: for 24 hours, the same request with the same key returns the same import.',
       examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
     }),
 });
@@ -42,12 +43,12 @@ export const bulkHeaders = keyHeaders.extend({
     .string()
     .optional()
     .meta({
-      description: '`wait=N` (RFC 7240): answer with the result if it is there in N seconds.',
+      description: '`wait=N` (RFC 7240): wait up to N seconds, and return the final result if it is ready by then.',
       examples: ['wait=30'],
     }),
 });
 export const bulkAnswerHeaders = z.object({
-  Location: z.string().optional().meta({ description: 'Address of the import.' }),
+  Location: z.string().optional().meta({ description: 'URL of the import.' }),
   'Preference-Applied': z.string().optional(),
 });
 
@@ -72,7 +73,7 @@ const counts = z
     cancelled: count,
     undone: count,
   })
-  .meta({ id: 'ImportCounts', description: 'All but `total` sum to `total`.' });
+  .meta({ id: 'ImportCounts', description: 'The other counts add up to `total`.' });
 
 const STATES = [
   'RUNNING',
@@ -101,27 +102,27 @@ const progressShape = {
   eta: timestamp().nullable(),
   orgs: z.array(z.object({ orgId: z.string(), counts })),
 };
-/** Without errors, success and warnings: as the list and the events show it. */
+/** The result without errors, success and warnings, as the list and the events show it. */
 export const progress = z.object(progressShape).meta({ id: 'ImportProgress' });
 
 export const result = z
   .object({
     ...progressShape,
-    warnings: warnings.meta({ description: 'Unknown fields, at most 100.' }),
+    warnings: warnings.meta({ description: 'Unknown fields of the body, at most 100.' }),
     errors: z
       .array(z.object({ type: z.literal('human_user'), id: z.string(), message: z.string() }))
-      .meta({ description: 'The first 100.' }),
+      .meta({ description: 'The first 100 failed users.' }),
     success: z
       .object({ orgs: z.array(z.object({ orgId: z.string(), humanUserIds: z.array(z.string()) })) })
-      .meta({ description: 'The first 1000.' }),
+      .meta({ description: 'The first 1000 imported users.' }),
     hashes: z
       .array(z.object({ scheme: z.string(), users: count, verifiable: z.boolean() }))
       .optional()
-      .meta({ description: 'Of a dry run: password hashes by scheme, and whether they will verify.' }),
+      .meta({ description: 'Dry runs only: password hashes by scheme, and whether the service can verify them.' }),
     mailKinds: z
       .object({ verification: count, initialisation: count })
       .optional()
-      .meta({ description: 'Of a dry run: the mails that would go out, which stand in `mails.pending`.' }),
+      .meta({ description: 'Dry runs only: the mails that would be sent, counted in `mails.pending` too.' }),
     webhook: z
       .object({
         state: z.enum(['WEBHOOK_STATE_PENDING', 'WEBHOOK_STATE_SENT', 'WEBHOOK_STATE_FAILED']),
@@ -129,7 +130,7 @@ export const result = z
         lastError: z.string().optional(),
       })
       .optional()
-      .meta({ description: 'The message of the last end, where one was asked for.' }),
+      .meta({ description: 'Delivery of the webhook for the last end of the import, if the import has a webhook.' }),
   })
   .meta({ id: 'ImportResult' });
 
@@ -142,10 +143,10 @@ export const item = z
     userName: z.string(),
     state: itemState,
     error: error.optional(),
-    kept: z.enum(KEPT).optional().meta({ description: 'Why an undo left the user alone.' }),
+    kept: z.enum(KEPT).optional().meta({ description: 'Why an undo did not remove the user.' }),
     changed: z
       .array(z.string())
       .optional()
-      .meta({ description: 'What an update of a user who existed changed.', examples: [['profile.firstName']] }),
+      .meta({ description: 'Fields that the import changed in an existing user.', examples: [['profile.firstName']] }),
   })
   .meta({ id: 'ImportItem' });

@@ -30,34 +30,39 @@ import {
 import type { Operations } from './operation.ts';
 import { details, exampleDetails } from './shapes.ts';
 
-const ofLines = { timeout: duration().optional().meta({ description: 'Of a body of lines, and required there.' }) };
+const ofLines = {
+  timeout: duration()
+    .optional()
+    .meta({ description: 'Time limit of the import. Required for NDJSON; a JSON body contains its own.' }),
+};
 const importLines = {
-  schema: z
-    .string()
-    .meta({ description: 'A line is `{"orgId", "userId", "state", "user"}`, in any order of organizations.' }),
+  schema: z.string().meta({
+    description: 'One user per line: `{"orgId", "userId", "state", "user"}`. Organizations can come in any order.',
+  }),
   example: exampleBodyLines,
 };
-const KEY_REUSED = 'IMPORT-KEY-REUSED: the key stands for another request.';
-const STATE_DOES_NOT_FIT = 'The import is in a state that this does not fit.';
-const RUN_AGAIN = `IMPORT-TIMEOUT: bad or missing timeout. IMPORT-ERASED: the data of who is left is gone. ${STATE_DOES_NOT_FIT}`;
+const KEY_REUSED = 'IMPORT-KEY-REUSED: the `Idempotency-Key` was used for a different request.';
+const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this action.';
+const RUN_AGAIN = `IMPORT-TIMEOUT: the timeout is invalid or missing. IMPORT-ERASED: the data of the remaining users has been erased. ${STATE_DOES_NOT_FIT}`;
+const IDEMPOTENT = 'Idempotent: repeating the call has no further effect.';
 const newTimeout = {
   schema: resumeBody.extend({ timeout: duration().optional() }),
   examples: { 'half an hour': { timeout: '30m0s' } },
 };
-/** Entries come back as they were sent, with whatever is wrong with them. */
+/** Entries as they were sent, errors included. */
 const mendable = z.object({
   dataOrgs: z.object({ orgs: z.array(z.object({ orgId: z.string(), humanUsers: z.array(z.unknown()) })) }),
   timeout: z.string(),
 });
-const isDone = { 200: { schema: result, example: exampleResult, description: 'The result in its new state.' } };
+const isDone = { 200: { schema: result, example: exampleResult, description: 'The import in its new state.' } };
 
 export const importOperations: Operations = {
   'POST /management/v1/users/human/_import': {
     id: 'importHumanUser',
     summary: 'Import a human user',
     description:
-      'Answers when the user is written, or after the timeout of the service. A mail is sent when the address is not ' +
-      'marked as verified or no password is set, and never otherwise.',
+      'Responds when the user is written, or when the time limit of the service is over. Sends an email if the address ' +
+      'is not marked as verified or no password is set, and not otherwise.',
     onOrg: true,
     headers: keyHeaders,
     body: { schema: shownUser, examples: { 'with a hash': exampleUser } },
@@ -70,17 +75,19 @@ export const importOperations: Operations = {
     },
     errors: {
       404: 'ORG-NOT-FOUND: the organization does not exist.',
-      409: `USER-ID-TAKEN, USER-NAME-TAKEN: another user has it. ${KEY_REUSED}`,
-      504: 'IMPORT-TIMEOUT: the user was not imported in time, and will not be.',
+      409: `USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name. ${KEY_REUSED}`,
+      504: 'IMPORT-TIMEOUT: the user was not imported in time. It will not be imported later.',
     },
   },
   'POST /admin/v1/import': {
     id: 'importUsers',
     summary: 'Import many human users',
     description:
-      'Acceptance is all or nothing; an invalid user is a failed item and does not keep the others. The body may be gzipped. The caller ' +
-      'needs the role on every organization of the body. `dryRun` answers the whole report and writes nobody. The message to ' +
-      '`webhook` is the ImportProgress with `type` import.ended and `timestamp`, signed as Standard Webhooks describes. As NDJSON a line is one user with its `orgId`, and the timeout stands in the query.',
+      'Acceptance is all or nothing. An invalid user becomes a failed item; the others are still imported. The ' +
+      'body can be gzip-compressed. The caller needs the role in every organization of the body. With `dryRun`, the ' +
+      'service checks every user and reports the outcome, but writes no user. In NDJSON, each line is one user with ' +
+      'their `orgId`, and the query contains the timeout. The service calls `webhook` with the ImportProgress plus ' +
+      '`type` (`import.ended`) and `timestamp`, signed according to Standard Webhooks.',
     query: importQuery.extend(ofLines),
     headers: bulkHeaders,
     body: {
@@ -92,28 +99,28 @@ export const importOperations: Operations = {
       200: {
         schema: result,
         example: exampleResult,
-        description: 'It is over already, as `Prefer: wait` asked for.',
+        description: 'The import finished within the time of `Prefer: wait`.',
         headers: bulkAnswerHeaders,
       },
       202: {
         schema: accepted,
         example: exampleAccepted,
-        description: 'Every user of the body is durable.',
+        description: 'The import is accepted: every user of the body is stored durably.',
         headers: bulkAnswerHeaders,
       },
     },
     errors: {
-      400: 'The first fatal problem of the body, in its order: IMPORT-BODY, IMPORT-JSON, IMPORT-DEPTH, IMPORT-ENTRY-SIZE, IMPORT-DUPLICATE-KEY, IMPORT-TIMEOUT, IMPORT-GZIP; or IMPORT-QUERY, IMPORT-KEY, IMPORT-WEBHOOK-SECRET: the organization that signs has no webhook secret.',
-      404: 'IMPORT-ORG: an organization does not exist.',
-      409: `IMPORT-ABORTED: the upload stood still for too long; nothing of it was kept. ${KEY_REUSED}`,
-      413: 'IMPORT-BYTES: the body is too large, or inflates too far.',
-      415: 'HTTP-MEDIA-TYPE, HTTP-ENCODING: the body is neither JSON nor NDJSON, or is compressed in another way than gzip.',
-      429: 'IMPORT-BACKLOG: too many users wait to be imported. RATE-LIMIT. `Retry-After` says when to go on.',
+      400: 'The first fatal error in body order: REQUEST-JSON (not valid JSON in UTF-8), REQUEST-BODY (not valid gzip), IMPORT-BODY, IMPORT-DEPTH, IMPORT-ENTRY-SIZE, IMPORT-DUPLICATE-KEY, IMPORT-TIMEOUT. IMPORT-QUERY: the query is invalid. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret.',
+      404: 'ORG-NOT-FOUND: an organization of the body does not exist.',
+      409: `IMPORT-ABORTED: the upload stalled for too long; nothing was imported. ${KEY_REUSED}`,
+      413: 'REQUEST-TOO-LARGE: the body is too large, before or after decompression.',
+      415: 'REQUEST-MEDIA-TYPE: the body must be JSON or NDJSON. REQUEST-ENCODING: the body must be uncompressed or use gzip.',
+      429: 'IMPORT-BACKLOG: too many users are waiting to be imported. RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.',
     },
   },
   'GET /admin/v1/imports': {
     id: 'listImports',
-    summary: 'List imports, the newest first',
+    summary: 'List imports, newest first',
     query: listQuery,
     answers: {
       200: {
@@ -122,11 +129,15 @@ export const importOperations: Operations = {
       },
     },
   },
-  'GET /admin/v1/imports/{importId}': { id: 'getImport', summary: 'Get the result of an import', answers: isDone },
+  'GET /admin/v1/imports/{importId}': {
+    id: 'getImport',
+    summary: 'Get the result of an import',
+    answers: { 200: { ...isDone[200], description: 'The current result of the import.' } },
+  },
   'GET /admin/v1/imports/{importId}/items': {
     id: 'listImportItems',
     summary: 'List the users of an import',
-    description: 'In the order of the body.',
+    description: 'Returns the users in the order of the body.',
     query: itemsQuery.extend({ state: itemState.optional() }),
     answers: {
       200: {
@@ -143,16 +154,16 @@ export const importOperations: Operations = {
     id: 'streamImportEvents',
     summary: 'Follow an import',
     description:
-      'Server-Sent Events: ImportProgress on each change, at most four a second. The stream ends with the import.',
+      'Sends an ImportProgress on each change, at most four per second, as Server-Sent Events. The stream ends when the import ends.',
     answers: { 200: { schema: z.string(), example: exampleEvent, mediaType: 'text/event-stream' } },
   },
   'GET /admin/v1/imports/{importId}/report': {
     id: 'getImportReport',
     summary: 'Download all users of an import',
     description:
-      '`ndjson`: a line each, as `items` shows them. `csv`: one record each; a cell that a spreadsheet would compute begins ' +
-      'with an apostrophe. `dataorgs`: a body to mend and send again, of the users who are left; a plain password stands ' +
-      'in it as a hash made from it, any other secret has to be given again.',
+      '`ndjson`: one item per line, as in `items`. `csv`: one record per item; a cell that a spreadsheet would run as a ' +
+      'formula begins with an apostrophe. `dataorgs`: the users who are not imported, as a body that you can correct ' +
+      'and send again; a plain password appears as a hash of it, and you must add every other secret again.',
     query: reportQuery.extend({ state: itemState.optional() }),
     answers: {
       200: {
@@ -170,51 +181,52 @@ export const importOperations: Operations = {
   'POST /admin/v1/imports/{importId}/_cancel': {
     id: 'cancelImport',
     summary: 'Cancel an import',
-    description: 'No user of it is written after the answer. Twice is as once.',
+    description: `After the response, no user of the import is written. ${IDEMPOTENT}`,
     answers: isDone,
     errors: { 400: STATE_DOES_NOT_FIT },
   },
   'POST /admin/v1/imports/{importId}/_pause': {
     id: 'pauseImport',
     summary: 'Pause an import',
-    description: 'No user of it is written after the answer, and its clock stands until `_resume`. Twice is as once.',
+    description: `After the response, no user of the import is written, and its time limit stops running until \`_resume\`. ${IDEMPOTENT}`,
     answers: isDone,
     errors: { 400: STATE_DOES_NOT_FIT },
   },
   'POST /admin/v1/imports/{importId}/_resume': {
     id: 'resumeImport',
-    summary: 'Go on with a paused, timed-out or cancelled import',
-    description: 'Exactly the users that are left are imported. The timeout is needed when the deadline has passed.',
+    summary: 'Resume a paused, timed-out or cancelled import',
+    description: 'Imports exactly the remaining users. The timeout is required if the deadline has passed.',
     body: newTimeout,
     answers: isDone,
     errors: { 400: RUN_AGAIN },
   },
   'POST /admin/v1/imports/{importId}/_retry': {
     id: 'retryImport',
-    summary: 'Try failed users again',
+    summary: 'Retry failed users',
     description:
-      'Those who failed at the database, for a conflict or a refusal; an entry that was invalid stays failed. Who is pending ' +
-      'besides goes on with them. The timeout is needed when the deadline has passed. Twice is as once.',
+      'Retries users who failed when they were written, because of a conflict or a database error. Invalid entries stay ' +
+      `failed. Items that are still pending are processed too. The timeout is required if the deadline has passed. ${IDEMPOTENT}`,
     body: newTimeout,
     answers: isDone,
     errors: { 400: RUN_AGAIN },
   },
   'POST /admin/v1/imports/{importId}/_send_mails': {
     id: 'sendImportMails',
-    summary: 'Send the mails of an import that held them',
+    summary: 'Send the mails that an import holds',
     description:
-      'Of an import with `mails=none`: to users who still need one; those who are still to be written get theirs as they ' +
-      'come. When none are held nothing changes. Twice is as once.',
+      'Sends the mails of an import with `mails=none` to the users who still need one. Users who are still pending get ' +
+      `theirs when they are written. If the import holds no mails, nothing changes. ${IDEMPOTENT}`,
     answers: isDone,
-    errors: { 400: `IMPORT-DRY-RUN: a dry run has none. ${STATE_DOES_NOT_FIT}` },
+    errors: { 400: `IMPORT-DRY-RUN: a dry run has no mails. ${STATE_DOES_NOT_FIT}` },
   },
   'POST /admin/v1/imports/{importId}/_undo': {
     id: 'undoImport',
-    summary: 'Undo an import that does not run',
+    summary: 'Undo an import that is not running',
     description:
-      'Removes exactly the users that it created and who have neither signed in nor been changed since. The others stay ' +
-      'ITEM_STATE_SUCCEEDED with the reason in `kept`. Goes on by itself after the answer. Twice is as once.',
+      'Removes exactly the users created by the import who have neither signed in nor been changed since. The ' +
+      'others stay ITEM_STATE_SUCCEEDED, with the reason in `kept`. The work continues after the response. ' +
+      IDEMPOTENT,
     answers: isDone,
-    errors: { 400: STATE_DOES_NOT_FIT },
+    errors: { 400: `IMPORT-DRY-RUN: a dry run has nothing to undo. ${STATE_DOES_NOT_FIT}` },
   },
 };

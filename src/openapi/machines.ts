@@ -49,13 +49,13 @@ export const machineOperations: Operations = {
     },
     errors: {
       404: 'ORG-NOT-FOUND: the organization does not exist.',
-      409: 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has it.',
+      409: 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name.',
     },
   },
   'POST /management/v1/users/{userId}/pats': {
     id: 'addPat',
     summary: 'Add a personal access token',
-    description: 'The token is shown this once.',
+    description: 'The token is shown only once, in this response.',
     body: { schema: newPat, examples: { ending: { expirationDate: ENDS } } },
     answers: {
       200: {
@@ -66,7 +66,7 @@ export const machineOperations: Operations = {
   },
   'GET /management/v1/users/{userId}/pats': {
     id: 'listPats',
-    summary: 'List the personal access tokens',
+    summary: 'List the personal access tokens of a machine user',
     answers: {
       200: {
         schema: searchAnswer(pat),
@@ -77,15 +77,16 @@ export const machineOperations: Operations = {
   'DELETE /management/v1/users/{userId}/pats/{tokenId}': {
     id: 'removePat',
     summary: 'Remove a personal access token',
-    description: 'From the next call on it is not accepted.',
+    description: 'The token stops working immediately.',
     answers: { 200: changed },
   },
   'POST /management/v1/users/{userId}/keys': {
     id: 'addKey',
     summary: 'Add a key',
     description:
-      '`keyDetails` is the base64 of `{"type":"serviceaccount","keyId","key","expirationDate","userId"}`; `key` is the private key in PEM, shown this once. ' +
-      'With it the machine user signs the assertions of the JWT bearer grant (RFC 7523).',
+      '`keyDetails` is `{"type":"serviceaccount","keyId","key","expirationDate","userId"}` in base64. `key` is the ' +
+      'private key in PEM format; it is shown only once, in this response. With it, the machine user signs assertions ' +
+      'for the JWT bearer grant (RFC 7523).',
     body: { schema: newKey, examples: { ending: { type: 'KEY_TYPE_JSON', expirationDate: ENDS } } },
     answers: {
       200: {
@@ -100,7 +101,7 @@ export const machineOperations: Operations = {
   },
   'GET /management/v1/users/{userId}/keys': {
     id: 'listKeys',
-    summary: 'List the keys',
+    summary: 'List the keys of a machine user',
     answers: {
       200: {
         schema: searchAnswer(key),
@@ -120,8 +121,9 @@ export const machineOperations: Operations = {
   },
   'PUT /management/v1/users/{userId}/secret': {
     id: 'setSecret',
-    summary: 'Make a client secret, in place of any before',
-    description: 'For the client credentials grant. The secret is shown this once.',
+    summary: 'Create or replace the client secret',
+    description:
+      'The secret is for the client credentials grant. It is shown only once, in this response. A previous secret stops working.',
     answers: {
       200: {
         schema: z.object({ clientId: z.string(), clientSecret: z.string(), details }),

@@ -15,14 +15,14 @@ const found = (role: string) => ({
   },
 });
 const search = { schema: memberSearch, examples: { 'first ten': { query: { limit: 10 } } } };
-const EXISTS = 'MEMBER-EXISTS: the user is a member already.';
+const EXISTS = 'MEMBER-EXISTS: the user is already a member.';
 const MISSING_USER = 'USER-NOT-FOUND: the user does not exist.';
 
 export const memberOperations: Operations = {
   'POST /management/v1/orgs/me/members': {
     id: 'addOrgMember',
-    summary: 'Make a user a member of the organization',
-    description: 'The user may belong to another organization, if the caller can read it.',
+    summary: 'Add a member to the organization',
+    description: 'The user can belong to another organization if the caller is allowed to read the user.',
     onOrg: true,
     body: { schema: orgMember, examples: { owner: { userId: 'importer', roles: ['ORG_OWNER'] } } },
     answers: { 200: created },
@@ -38,7 +38,7 @@ export const memberOperations: Operations = {
   },
   'DELETE /management/v1/orgs/me/members/{userId}': {
     id: 'removeOrgMember',
-    summary: 'Remove a member of the organization',
+    summary: 'Remove a member from the organization',
     onOrg: true,
     answers: { 200: changed },
   },
@@ -57,8 +57,8 @@ export const memberOperations: Operations = {
   },
   'DELETE /admin/v1/members/{userId}': {
     id: 'removeInstanceMember',
-    summary: 'Remove a member of the instance',
-    description: 'The last IAM_OWNER stays.',
+    summary: 'Remove a member from the instance',
+    description: 'The last active IAM_OWNER cannot be removed.',
     answers: { 200: changed },
   },
 };

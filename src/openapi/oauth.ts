@@ -1,4 +1,4 @@
-/** OAuth 2.0 and OpenID Connect in the OpenAPI document, in short: they have documents of their own, and discovery. */
+/** OAuth 2.0 and OpenID Connect in the OpenAPI document, in short: they have their own standards, and discovery. */
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 
@@ -12,22 +12,22 @@ const json = (description: string, schema: z.ZodType = z.object({}).catchall(z.u
   content: { 'application/json': { schema } },
 });
 const refused = (description: string) => json(description, error);
-/** For whoever asks for HTML; programs get the error as JSON. */
+/** HTML for browsers; clients that do not accept HTML get errors as JSON. */
 const page = (description: string) => ({
   description,
   content: { 'text/html': { schema: z.string() }, 'application/json': { schema: error } },
 });
 
-const unexpected = { 429: refused('Too many requests.'), default: refused('Any other status is an unexpected error.') };
+const unexpected = { 429: refused('Too many requests.'), default: refused('An unexpected error.') };
 const ofProgram = {
-  400: refused('The request is refused.'),
-  401: refused('The client or the token is not valid.'),
+  400: refused('The request is invalid.'),
+  401: refused('The client or the token is invalid.'),
   ...unexpected,
 };
 const ofBrowser = {
-  200: page('A page for people.'),
-  303: { description: 'The browser goes on: to the login, or back to the application.' },
-  400: page('The request is refused.'),
+  200: page('A page for the user.'),
+  303: { description: 'Redirects the browser to the login page or back to the application.' },
+  400: page('The request is invalid.'),
   ...unexpected,
 };
 
@@ -42,7 +42,7 @@ const AUTHORIZE = [
 ];
 const END_SESSION = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'];
 
-/** Which of the fields are needed depends on the values of others. */
+/** All fields are optional here, as the values of some decide which others are required. */
 function form(fields: string[]) {
   const schema = z.object(Object.fromEntries(fields.map((field) => [field, z.string().optional()])));
   return { requestBody: { content: { 'application/x-www-form-urlencoded': { schema } } } };
@@ -63,22 +63,30 @@ function operation(
   return { operationId, tags: ['OAuth'], summary, security: [], responses, ...rest };
 }
 
-const claims = { 200: json('The claims.'), ...ofProgram, 403: refused('The token has not the scope.') };
+const claims = {
+  200: json('The claims of the user.'),
+  ...ofProgram,
+  403: refused('The token does not have the required scope.'),
+};
 const byToken = { security: [{ oauth2: ['openid'] }] };
 const keys = {
   description: 'A JWK set.',
   content: { 'application/jwk-set+json': { schema: z.object({ keys: z.array(z.object({}).catchall(z.unknown())) }) } },
 };
-const metadata = { 200: json('The metadata.'), ...unexpected };
+const metadata = { 200: json('The metadata of the server.'), ...unexpected };
 
 export const oauthPaths: ZodOpenApiPathsObject = {
-  '/.well-known/openid-configuration': { get: operation('getDiscovery', 'OpenID Connect discovery', metadata) },
-  '/.well-known/oauth-authorization-server': {
-    get: operation('getServerMetadata', 'The same (RFC 8414)', metadata),
+  '/.well-known/openid-configuration': {
+    get: operation('getDiscovery', 'Get the OpenID Connect discovery document', metadata),
   },
-  '/oauth/v2/keys': { get: operation('getKeys', 'Public keys of tokens', { 200: keys, ...unexpected }) },
+  '/.well-known/oauth-authorization-server': {
+    get: operation('getServerMetadata', 'Get the OAuth 2.0 server metadata (RFC 8414)', metadata),
+  },
+  '/oauth/v2/keys': {
+    get: operation('getKeys', 'Get the public keys that verify tokens', { 200: keys, ...unexpected }),
+  },
   '/oauth/v2/authorize': {
-    get: operation('authorize', 'Begin a login (RFC 6749, RFC 7636)', ofBrowser, query(AUTHORIZE)),
+    get: operation('authorize', 'Start a login (RFC 6749, RFC 7636)', ofBrowser, query(AUTHORIZE)),
   },
   '/oauth/v2/token': {
     post: operation(
@@ -91,16 +99,16 @@ export const oauthPaths: ZodOpenApiPathsObject = {
   '/oauth/v2/device_authorization': {
     post: operation(
       'authorizeDevice',
-      'Begin a login on a device without a browser (RFC 8628)',
-      { 200: json('The codes, and the page on which a person types one of them.'), ...ofProgram },
+      'Start a login on a device without a browser (RFC 8628)',
+      { 200: json('The device code, the user code, and the page where the user enters the user code.'), ...ofProgram },
       form(['scope', ...CLIENT]),
     ),
   },
   '/oauth/v2/introspect': {
     post: operation(
       'introspect',
-      'Look at a token (RFC 7662)',
-      { 200: json('Whether it is active, and what it is.'), ...ofProgram },
+      'Introspect a token (RFC 7662)',
+      { 200: json('Whether the token is active, and its claims.'), ...ofProgram },
       form([...TOKEN, ...CLIENT]),
     ),
   },
@@ -108,13 +116,13 @@ export const oauthPaths: ZodOpenApiPathsObject = {
     post: operation(
       'revoke',
       'Revoke a token (RFC 7009)',
-      { 200: { description: 'It is not valid any more.' }, ...ofProgram },
+      { 200: { description: 'The token is no longer valid.' }, ...ofProgram },
       form([...TOKEN, ...CLIENT]),
     ),
   },
   '/oidc/v1/userinfo': {
-    get: operation('getUserInfo', 'Who the user is', claims, byToken),
-    post: operation('postUserInfo', 'Who the user is', claims, byToken),
+    get: operation('getUserInfo', 'Get claims about the user', claims, byToken),
+    post: operation('postUserInfo', 'Get claims about the user, with POST', claims, byToken),
   },
   '/oidc/v1/end_session': { get: operation('endSession', 'Sign out', ofBrowser, query(END_SESSION)) },
 };

@@ -1,4 +1,4 @@
-/** How an operation is written down in the files beside, and what of it follows by itself: parameters, errors, who may. */
+/** The form in which the other files describe operations, and what is derived from it: parameters, errors, roles. */
 import type { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type OperationId, PERMISSIONS } from '../access/permissions.ts';
@@ -15,7 +15,7 @@ export interface Operation {
   body?: Body;
   /** By HTTP status. */
   answers: Record<number, Answer>;
-  /** What an error status means here, where the general sentence says too little; without it 409 and 504 do not occur. */
+  /** Meaning of an error status where the shared description is too general. 409 and 504 occur only if listed here. */
   errors?: Partial<Record<ErrorStatus, string>>;
 }
 
@@ -25,7 +25,7 @@ export type Operations = Record<`${Uppercase<string>} /${string}`, Operation>;
 export interface Body {
   schema: z.ZodType;
   examples: Record<string, unknown>;
-  /** By media type: the same in other forms. */
+  /** The same body in other formats, by media type. */
   others?: Record<string, { schema: z.ZodType; example: unknown }>;
 }
 
@@ -34,14 +34,14 @@ export interface Answer {
   example: unknown;
   description?: string;
   mediaType?: string;
-  /** By media type: the same in other forms. */
+  /** The same response in other formats, by media type. */
   others?: Record<string, { schema: z.ZodType; example: unknown }>;
   headers?: z.ZodObject;
 }
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 504;
 
-/** Names of the shared answers in `components.responses`. */
+/** Names of the shared responses in `components.responses`. */
 export const ERROR_ANSWERS: Record<ErrorStatus, string> = {
   400: 'BadRequest',
   401: 'Unauthenticated',
@@ -62,7 +62,7 @@ export function operationObject(operation: Operation, path: string, tag: string)
     operationId: id,
     tags: [tag],
     summary,
-    description: [description, whoMay(id)].filter(Boolean).join('\n\n'),
+    description: [description, requiredRole(id)].filter(Boolean).join('\n\n'),
     ...(PERMISSIONS[id].code ? { security: [{ bearer: [] }, {}] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(query || headers
@@ -77,11 +77,14 @@ export function operationObject(operation: Operation, path: string, tag: string)
   };
 }
 
-/** From the table of permissions, for people. */
-export function whoMay(id: OperationId): string {
+/** The sentences on roles, from the table of permissions. */
+function requiredRole(id: OperationId): string {
   const { roles, self, code } = PERMISSIONS[id];
-  const all = ['IAM_OWNER', ...roles, ...(self ? ['the user itself'] : []), ...(code ? ['whoever holds a code'] : [])];
-  return `Who may: ${all.join(', ')}.`;
+  return [
+    `Required role: ${['IAM_OWNER', ...roles].join(', ')}.`,
+    ...(self ? ['Users need no role to call it for themselves.'] : []),
+    ...(code ? ['A caller with a valid code needs no token.'] : []),
+  ].join(' ');
 }
 
 function parameterRefs(path: string, onOrg: true | undefined) {
@@ -89,7 +92,7 @@ function parameterRefs(path: string, onOrg: true | undefined) {
   return [...names, ...(onOrg ? ['orgHeader'] : [])].map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-/** An absent body reads as an empty object. */
+/** An absent body is read as an empty object. */
 function requestBody({ schema, examples, others }: Body) {
   const named = Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
   const content = { 'application/json': { schema, examples: named }, ...others };
@@ -98,7 +101,7 @@ function requestBody({ schema, examples, others }: Body) {
 
 function answerObject({ schema, example, description, mediaType, others, headers }: Answer): ZodOpenApiResponseObject {
   return {
-    description: description ?? 'Done.',
+    description: description ?? 'OK.',
     ...(headers ? { headers } : {}),
     content: { [mediaType ?? 'application/json']: { schema, example }, ...others },
   };

@@ -10,7 +10,7 @@ const org = z
     details: createdDetails,
     state: z.literal('ORG_STATE_ACTIVE'),
     name: z.string(),
-    primaryDomain: z.string().meta({ description: 'Ends the login names of its users.' }),
+    primaryDomain: z.string().meta({ description: 'The part after the `@` in the login names of its users.' }),
   })
   .meta({ id: 'Organization' });
 
@@ -22,7 +22,7 @@ const exampleOrg = {
   primaryDomain: 'acme.example',
 };
 const oneOrg = { 200: { schema: z.object({ org }).meta({ id: 'OneOrganization' }), example: { org: exampleOrg } } };
-const TAKEN = 'ORG-ID-TAKEN, ORG-DOMAIN-TAKEN: another organization has it.';
+const TAKEN = 'ORG-ID-TAKEN, ORG-DOMAIN-TAKEN: another organization has this id or domain.';
 const MISSING = 'ORG-NOT-FOUND: the organization does not exist.';
 
 export const orgOperations: Operations = {
@@ -30,8 +30,8 @@ export const orgOperations: Operations = {
     id: 'setUpOrg',
     summary: 'Set up an organization with its first user',
     description:
-      'The user becomes a member with `roles`, ORG_OWNER unless they say otherwise. A domain is made from the name when none is given. ' +
-      'A verification mail goes to an address that is not marked as verified.',
+      'The user becomes a member with `roles` (default: ORG_OWNER). Without a domain in the body, the service makes one ' +
+      'from the name. It sends a verification email if the address is not marked as verified.',
     body: {
       schema: orgSetUp,
       examples: {
@@ -68,7 +68,7 @@ export const orgOperations: Operations = {
       200: {
         schema: z.object({ details: createdDetails, orgId: z.string(), userId: z.string() }),
         example: { details: exampleCreated, orgId: 'acme', userId: '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11' },
-        description: 'Organization, user and membership are created.',
+        description: 'The organization, the user and the membership are created.',
       },
     },
     errors: { 409: TAKEN },
@@ -87,17 +87,18 @@ export const orgOperations: Operations = {
   },
   'GET /management/v1/orgs/me': {
     id: 'getMyOrg',
-    summary: 'Get the own organization',
+    summary: "Get the caller's organization",
     onOrg: true,
     answers: oneOrg,
     errors: { 404: MISSING },
   },
   'PUT /management/v1/orgs/me/webhook_secret': {
     id: 'setWebhookSecret',
-    summary: 'Make a new secret that signs the webhooks of the organization',
+    summary: 'Create or replace the secret that signs webhooks of the organization',
     description:
-      'It is told this once. The one before it signs nothing any more. Messages are signed as Standard Webhooks 1.0.0 ' +
-      'describes: `webhook-id`, `webhook-timestamp`, and `webhook-signature` with an HMAC-SHA256 over id, time and body.',
+      'The secret is shown only once, in this response. The previous secret is no longer used. Messages are signed ' +
+      'according to Standard Webhooks 1.0.0: they have the headers `webhook-id`, `webhook-timestamp` and ' +
+      '`webhook-signature`, which is an HMAC-SHA256 of id, timestamp and body.',
     onOrg: true,
     answers: {
       200: {
@@ -111,7 +112,8 @@ export const orgOperations: Operations = {
   'POST /admin/v1/orgs/_search': {
     id: 'searchOrgs',
     summary: 'Search organizations',
-    description: 'All queries must hold; without any, every organization is found, in the order of the ids.',
+    description:
+      'Returns the organizations that match all queries, ordered by id. Without queries, returns all organizations.',
     body: {
       schema: orgSearch,
       examples: {

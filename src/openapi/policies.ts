@@ -7,9 +7,9 @@ import { created, createdDetails, exampleCreated } from './shapes.ts';
 const policy = z
   .object({
     details: createdDetails,
-    maxAgeDays: z.int().meta({ minimum: 0, description: '0: passwords do not get old.' }),
+    maxAgeDays: z.int().meta({ minimum: 0, description: '0: passwords do not expire.' }),
     expireWarnDays: z.int().meta({ minimum: 0 }),
-    isDefault: z.boolean().meta({ description: 'Whether it is the policy of the instance.' }),
+    isDefault: z.boolean().meta({ description: 'Whether this is the policy of the instance.' }),
   })
   .meta({ id: 'PasswordAgePolicy' });
 
@@ -32,19 +32,19 @@ export const policyOperations: Operations = {
   },
   'POST /management/v1/policies/password/age': {
     id: 'addPasswordAgePolicy',
-    summary: 'Give the organization a password-age policy',
+    summary: 'Add a password-age policy to the organization',
     onOrg: true,
     body,
     answers: { 200: created },
-    errors: { 404: NO_ORG, 409: 'POLICY-AGE-EXISTS: the organization has one already.' },
+    errors: { 404: NO_ORG, 409: 'POLICY-AGE-EXISTS: the organization already has its own policy.' },
   },
   'PUT /management/v1/policies/password/age': {
     id: 'updatePasswordAgePolicy',
-    summary: 'Change the password-age policy of the organization',
+    summary: 'Update the password-age policy of the organization',
     onOrg: true,
     body,
     answers: { 200: created },
-    errors: { 404: `POLICY-AGE-NOT-FOUND: the organization has none of its own. ${NO_ORG}` },
+    errors: { 404: `POLICY-AGE-NOT-FOUND: the organization does not have its own policy. ${NO_ORG}` },
   },
   'DELETE /management/v1/policies/password/age': {
     id: 'resetPasswordAgePolicy',
@@ -63,12 +63,12 @@ export const policyOperations: Operations = {
   'GET /admin/v1/policies/password/age': {
     id: 'getInstancePasswordAgePolicy',
     summary: 'Get the password-age policy of the instance',
-    description: 'Asks for a role on the instance, that is IAM_OWNER.',
+    description: 'The role must be on the instance; a role in an organization is not enough.',
     answers: onePolicy,
   },
   'PUT /admin/v1/policies/password/age': {
     id: 'updateDefaultPasswordAgePolicy',
-    summary: 'Change the password-age policy of the instance',
+    summary: 'Update the password-age policy of the instance',
     body,
     answers: { 200: created },
   },

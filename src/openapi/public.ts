@@ -1,17 +1,17 @@
-/** What tells of this process and of the service itself, in the OpenAPI document; it needs no token. */
+/** Health, metrics and documentation in the OpenAPI document; these paths need no token. */
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi';
 
 const status = z.object({ status: z.literal('ok') });
-const fine = { description: 'It is.', content: { 'application/json': { schema: status, example: { status: 'ok' } } } };
+const fine = { description: 'OK.', content: { 'application/json': { schema: status, example: { status: 'ok' } } } };
 const failing = z.array(z.object({ part: z.string(), since: z.iso.datetime() })).optional();
 const ready = {
-  description: 'It can. `failing` lists the parts that do not work and are not needed for that, and since when.',
+  description: 'Ready. `failing` lists optional parts that do not work, and since when.',
   content: { 'application/json': { schema: status.extend({ failing }), example: { status: 'ok' } } },
 };
-const text = (mediaType: string) => ({ description: 'Done.', content: { [mediaType]: { schema: z.string() } } });
+const text = (mediaType: string) => ({ description: 'OK.', content: { [mediaType]: { schema: z.string() } } });
 const document = {
-  description: 'OpenAPI 3.1.',
+  description: 'An OpenAPI 3.1 document.',
   content: { 'application/json': { schema: z.object({ openapi: z.string() }).catchall(z.unknown()) } },
 };
 const unexpected = { $ref: '#/components/responses/Unexpected' };
@@ -22,9 +22,9 @@ function get(operationId: string, summary: string, answer: ZodOpenApiResponseObj
 }
 
 export const publicPaths: ZodOpenApiPathsObject = {
-  '/healthz': { get: get('isAlive', 'Whether this process answers', fine) },
-  '/readyz': { get: get('isReady', 'Whether it can do its work', ready) },
-  '/metrics': { get: get('getMetrics', 'Figures for Prometheus', text('text/plain')) },
-  '/openapi.json': { get: get('getOpenApi', 'This document', document) },
-  '/docs': { get: get('getDocs', 'This document to look at', text('text/html')) },
+  '/healthz': { get: get('isAlive', 'Check that the process responds', fine) },
+  '/readyz': { get: get('isReady', 'Check that the process is ready to work', ready) },
+  '/metrics': { get: get('getMetrics', 'Get metrics for Prometheus', text('text/plain')) },
+  '/openapi.json': { get: get('getOpenApi', 'Get this document', document) },
+  '/docs': { get: get('getDocs', 'Read this document in the browser', text('text/html')) },
 };

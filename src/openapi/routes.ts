@@ -1,4 +1,4 @@
-/** `GET /openapi.json`. Made when it is first asked for: of the processes that serve the API few ever are. */
+/** `GET /openapi.json`. Built on the first request, as few API processes ever serve it. */
 import { Router } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
 import { openApiDocument } from './document.ts';

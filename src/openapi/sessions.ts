@@ -49,8 +49,8 @@ export const sessionOperations: Operations = {
     id: 'createSession',
     summary: 'Check a password and, where the user has one, a second factor',
     description:
-      'An unknown user, a wrong password and a name that fits several users are one and the same error. The token tells ' +
-      'the session; it is not a bearer token.',
+      'An unknown user, a wrong password and an ambiguous login name return the same error. `sessionToken` ' +
+      'identifies the session; it is not a bearer token.',
     body: {
       schema: newSession,
       examples: {
@@ -68,17 +68,20 @@ export const sessionOperations: Operations = {
           details,
           sessionId: z.string(),
           sessionToken: z.string(),
-          passwordChangeRequired: z.literal(true).optional().meta({ description: 'The user must set a new one.' }),
+          passwordChangeRequired: z
+            .literal(true)
+            .optional()
+            .meta({ description: 'The user must change the password.' }),
         }),
         example: { details: exampleDetails, sessionId: SESSION_ID, sessionToken: 'bm90IGEgdG9rZW4gb2YgYW55Ym9keQ' },
-        description: 'The password is right.',
+        description: 'The password is correct.',
       },
     },
     errors: {
       400:
-        'SESSION-INVALID: bad fields. SESSION-CREDENTIALS: the user or the password is wrong. Only after a right password: ' +
-        'SESSION-USER-LOCKED, SESSION-USER-INACTIVE, SESSION-USER-INITIAL, SESSION-TOTP-REQUIRED, SESSION-TOTP (a wrong code), ' +
-        'SESSION-PASSWORD-EXPIRED.',
+        'SESSION-INVALID: invalid fields. SESSION-CREDENTIALS: the user or the password is wrong. Only after a correct ' +
+        'password: SESSION-USER-LOCKED, SESSION-USER-INACTIVE, SESSION-USER-INITIAL, SESSION-TOTP-REQUIRED (the code is ' +
+        'missing), SESSION-TOTP (the code is wrong), SESSION-PASSWORD-EXPIRED.',
     },
   },
   'GET /v2beta/sessions/{sessionId}': {

@@ -1,34 +1,34 @@
-/** Shapes that many answers share; strict, so that an answer which grows a field is noticed. */
+/** Shapes that many responses share; strict, so that tests notice a response with a new field. */
 import { z } from 'zod';
 
 export const timestamp = () => z.string().meta({ format: 'date-time', examples: [AT] });
 /** A 64-bit number as a string (contract section 1). */
 export const digits = () => z.string().meta({ pattern: '^\\d+$', examples: ['4711'] });
 
-/** The moment in which all examples play. */
+/** The time used in all examples. */
 export const AT = '2026-01-31T12:00:00.000Z';
 
 const touched = { sequence: digits(), changeDate: timestamp(), resourceOwner: z.string() };
 
 export const details = z.object(touched).meta({
   id: 'Details',
-  description: 'Number and time of the last change of the object, and the organization (or `instance`) it belongs to.',
+  description: 'Number and time of the last change of the object, and the organization (or `instance`) that owns it.',
 });
 export const createdDetails = z.object({ ...touched, creationDate: timestamp() }).meta({
   id: 'CreatedDetails',
-  description: 'As Details, with the time of creation.',
+  description: 'Details with the time of creation.',
 });
 
 export const exampleDetails = { sequence: '4711', changeDate: AT, resourceOwner: 'acme' };
 export const exampleCreated = { ...exampleDetails, creationDate: AT };
 
-/** What a change answers with that has nothing else to tell. */
+/** The response to a change that returns no other data. */
 export const changed = {
   schema: z.object({ details }).meta({ id: 'Changed' }),
   example: { details: exampleDetails },
 };
 
-/** The same where the document lists a time of creation. */
+/** The same response with a time of creation. */
 export const created = {
   schema: z.object({ details: createdDetails }).meta({ id: 'Created' }),
   example: { details: exampleCreated },
@@ -44,7 +44,10 @@ export function exampleSearch(...result: unknown[]) {
 const errorDetail = z
   .object({
     '@type': z.literal('type.googleapis.com/service.v1.ErrorDetail'),
-    id: z.string().meta({ description: 'Stable; what programs may match on.', pattern: '^[A-Z0-9]+(-[A-Z0-9]+)*$' }),
+    id: z.string().meta({
+      description: 'Stable id of the error. Programs can match on it.',
+      pattern: '^[A-Z0-9]+(-[A-Z0-9]+)*$',
+    }),
     message: z.string(),
   })
   .meta({ id: 'ErrorDetail' });
@@ -65,5 +68,5 @@ export const error = z
   .meta({
     id: 'Error',
     description:
-      'The body of every error. Its first detail holds the id; that of a validation error has a second one, which names every bad field.',
+      'The body of every error. The first detail contains the id. A validation error has a second detail, which names every invalid field.',
   });

@@ -7,13 +7,14 @@ import { changed, details, exampleDetails } from './shapes.ts';
 export const totpOperations: Operations = {
   'POST /v2beta/users/{userId}/totp': {
     id: 'addTotp',
-    summary: 'Begin to add a second factor',
-    description: 'It is asked for once a code of it was verified. The secret is shown this once.',
+    summary: 'Start adding a second factor (TOTP)',
+    description:
+      'The secret is shown only once, in this response. Logins require the second factor after a code of it is verified.',
     answers: {
       200: {
         schema: z.object({
           details,
-          uri: z.string().meta({ description: 'An otpauth address, to be shown as a QR code.' }),
+          uri: z.string().meta({ description: 'An `otpauth://` URI to show as a QR code.' }),
           secret: z.string().meta({ description: 'Base32.', pattern: '^[A-Z2-7]+$' }),
         }),
         example: {
@@ -23,14 +24,18 @@ export const totpOperations: Operations = {
         },
       },
     },
-    errors: { 400: 'TOTP-NOT-HUMAN, or TOTP-ACTIVE: the user has one already.' },
+    errors: {
+      400: 'TOTP-NOT-HUMAN: the user is not a human user. TOTP-ACTIVE: the user already has a second factor.',
+    },
   },
   'POST /v2beta/users/{userId}/totp/verify': {
     id: 'verifyTotp',
-    summary: 'Show that the second factor works',
+    summary: 'Verify the second factor',
     body: { schema: verifyTotpBody, examples: { 'a code': { code: '123456' } } },
     answers: { 200: changed },
-    errors: { 400: 'TOTP-VERIFY: bad fields. TOTP-CODE: the code is wrong. TOTP-ACTIVE: it is verified already.' },
+    errors: {
+      400: 'TOTP-VERIFY: invalid fields. TOTP-CODE: the code is wrong. TOTP-ACTIVE: the second factor is already verified.',
+    },
   },
   'DELETE /v2beta/users/{userId}/totp': {
     id: 'removeTotp',

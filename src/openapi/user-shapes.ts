@@ -47,7 +47,7 @@ export const user = z
   .object({ ...names, human: human.optional(), machine: machine.optional() })
   .meta({ id: 'User', description: 'Either a human or a machine user.', ...ONE_KIND });
 
-/** As a search finds it: with its details beside. */
+/** A user in a search result, with its details in the same object. */
 export const foundUser = z
   .object({ details, ...names, human: human.optional(), machine: machine.optional() })
   .meta({ id: 'FoundUser', ...ONE_KIND });

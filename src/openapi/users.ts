@@ -1,4 +1,4 @@
-/** Users in the OpenAPI document: reading and searching them, and what becomes of them. */
+/** Users in the OpenAPI document: reading and searching them, changing their state. */
 import { z } from 'zod';
 import { INSTANCE_ROLES, type OperationId, ORG_ROLES } from '../access/permissions.ts';
 import { userSearch } from '../users/schema.ts';
@@ -16,7 +16,7 @@ function state(id: OperationId, summary: string, description = ''): Operation {
     summary,
     description,
     answers,
-    errors: { 400: 'USER-STATE-…: the user is in a state that this does not fit.' },
+    errors: { 400: 'USER-STATE-…: the state of the user does not allow this action.' },
   };
 }
 
@@ -30,8 +30,8 @@ const membership = z.object({
 export const userOperations: Operations = {
   'GET /management/v1/me': {
     id: 'getMe',
-    summary: 'Get the calling user and its roles',
-    description: 'Whose token it is, and on which organizations it has which roles.',
+    summary: 'Get the calling user and their roles',
+    description: 'Returns the user whom the token belongs to, and their roles in each organization.',
     answers: {
       200: {
         schema: z
@@ -77,7 +77,8 @@ export const userOperations: Operations = {
     id: 'searchUsers',
     summary: 'Search users',
     description:
-      'All queries must hold. Found are the users of the organizations on which the caller has a role, in the order of the user names.',
+      'Returns the users who match all queries, ordered by user name. The search covers the organizations in which the ' +
+      'caller has a role.',
     body: {
       schema: userSearch,
       examples: {
@@ -96,15 +97,19 @@ export const userOperations: Operations = {
   'POST /v2beta/users/{userId}/deactivate': state(
     'deactivateUser',
     'Deactivate a user',
-    'It ends the sessions of the user.',
+    'Ends the sessions of the user.',
   ),
   'POST /v2beta/users/{userId}/reactivate': state('reactivateUser', 'Reactivate a deactivated user'),
-  'POST /v2beta/users/{userId}/lock': state('lockUser', 'Lock a user', 'It ends the sessions of the user.'),
-  'POST /v2beta/users/{userId}/unlock': state('unlockUser', 'Unlock a locked user', 'Failures are forgotten.'),
+  'POST /v2beta/users/{userId}/lock': state('lockUser', 'Lock a user', 'Ends the sessions of the user.'),
+  'POST /v2beta/users/{userId}/unlock': state(
+    'unlockUser',
+    'Unlock a locked user',
+    'Resets the count of failed logins.',
+  ),
   'DELETE /v2beta/users/{userId}': {
     id: 'deleteUser',
     summary: 'Delete a user',
-    description: 'Its id and names are free at once. The last IAM_OWNER stays.',
+    description: 'The id and names of the user become free immediately. The last IAM_OWNER cannot be deleted.',
     answers: { 200: changed },
   },
 };

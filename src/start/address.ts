@@ -1,6 +1,6 @@
 /**
- * The address that the API is going to listen on, tried out before anything is written.
- * Somebody may still take the port in the moment between; the API then says the same.
+ * Checks the address that the API will listen on before anything is written.
+ * Another program may still take the port in between; the API then fails with the same message.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -8,7 +8,7 @@ import { StartError } from '../start-error.ts';
 
 /**
  * @returns the port to listen on: `port`, or a free one for 0
- * @throws StartError when nobody can listen there
+ * @throws StartError when it is not possible to listen on this address
  */
 export async function claimPort(host: string, port: number): Promise<number> {
   const server = createServer().listen({ host, port, exclusive: true });
@@ -30,14 +30,14 @@ export interface Address {
   setting: 'PORT' | 'HEALTH_PORT';
 }
 
-/** What to tell whoever starts a process that could not listen there. */
+/** The message for the person who starts a process that cannot listen on its address. */
 export function listenError({ host, port, setting }: Address, error: NodeJS.ErrnoException): StartError {
   if (error.code === 'EADDRINUSE') {
     return new StartError(
-      `Port ${port} on ${host} is in use by another program: stop that one, or set ${setting} to another.`,
+      `Port ${port} on ${host} is in use by another program: stop that program, or set ${setting} to another port.`,
     );
   }
   return new StartError(
-    `Nobody can listen on ${host}, port ${port} (${error.code}): set HOST and ${setting} to an address of this machine.`,
+    `Cannot listen on ${host}, port ${port} (${error.code}): set HOST and ${setting} to an address of this machine.`,
   );
 }

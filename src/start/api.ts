@@ -1,8 +1,8 @@
 /**
- * The API: HTTP in front of the database and the queues.
+ * The API process: HTTP in front of the database and the queues.
  *
- * Guarantee: it answers only once the database is migrated and holds an instance. Stopping answers what is in progress;
- * whatever is cut or dies here can be asked for again, as nothing lives in this process alone.
+ * Guarantee: it answers only after the database is migrated and contains an instance. Stopping finishes requests in
+ * progress. On crash: callers can repeat their requests, as no state lives in this process only.
  */
 import type { Logger } from 'pino';
 import { buildApp } from '../app.ts';
@@ -17,16 +17,16 @@ import { openSecrets } from '../secrets.ts';
 import { listenError } from './address.ts';
 import { prepareDatabase } from './database.ts';
 
-/** Streams of progress and slow uploads would not end by themselves; both can be begun again elsewhere. */
+/** Event streams and slow uploads do not end in time on their own; clients can start both again on another process. */
 const CUT_AFTER_MS = 5000;
-/** Of the time to stop, what is left for closing when requests had to be cut. */
+/** The part of the stop time that remains for closing after requests were cut. */
 const CLOSING_MS = 2000;
 
-/** @throws StartError when the database cannot be used, or nobody can listen there */
+/** @throws StartError when the database cannot be used, or it is not possible to listen on the address */
 export async function startApi(config: StoresConfig, logger: Logger): Promise<Running> {
   const { token } = await prepareDatabase(config.DATABASE_URL, config);
-  // To the terminal and not to the log, which others read.
-  if (token) console.error(`\nToken of the first administrator, shown this once:\n  ${token}\n`);
+  // To the terminal and not to the log, which other people can read.
+  if (token) console.error(`\nToken of the first administrator, shown only once:\n  ${token}\n`);
   const pool = openPool(config.DATABASE_URL, { max: 20, name: 'muster-api', statementMs: config.DATABASE_TIMEOUT_MS });
   const hasher = openHasher({ threads: config.HASH_THREADS });
   const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });

@@ -1,9 +1,9 @@
 /**
- * One child process that is kept running: started, awaited, started again when it dies, and stopped.
+ * Supervises one child process: starts it, waits until it is ready, restarts it when it dies, and stops it.
  *
- * Guarantees: it stays in our process group and gets the group's signals itself, so it is asked to stop over IPC and
- * not with a second signal; it is killed only after its deadline. If we die here it notices the closed channel and
- * drains.
+ * Guarantees: the child stays in the parent's process group and gets the group's signals itself. So the parent asks it
+ * to stop over IPC, not with a second signal, and kills it only after its deadline.
+ * On crash: the child notices the closed channel and drains.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,30 +21,30 @@ export interface ChildOptions {
   logger: Logger;
   /** Milliseconds that it may take to drain. */
   stopAfterMs: number;
-  /** Where its output goes; a number is an open file. */
+  /** Destination of its output; a number is an open file. */
   output: 'inherit' | 'ignore' | number;
 }
 
 export interface Child {
   readonly pid: number | undefined;
-  /** It may end from now on without being started again: everything is about to stop. */
+  /** From now on it is not restarted when it ends, as everything is about to stop. */
   letGo(): void;
-  /** Drains it; resolves when it is gone. */
+  /** Drains it; resolves when it has ended. */
   stop(): Promise<void>;
   /** Kills it at once. */
   kill(): void;
 }
 
 const READY_WITHIN_MS = 60_000;
-/** Beyond its own deadline, for the exit itself. */
+/** Time for the exit itself, after the child's own deadline. */
 const GRACE_MS = 2000;
 const PAUSE_MS = { first: 200, most: 10_000 };
-/** One that ran this long did not die of its start. */
+/** A child that ran this long did not fail at its start. */
 const HEALTHY_AFTER_MS = 60_000;
 
 /**
- * Resolves when the child said that it is ready.
- * @throws StartError when it ends before; its own output says why
+ * Resolves when the child reports that it is ready.
+ * @throws StartError when it ends before that; its own output says why
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const { name, logger } = options;
@@ -61,7 +61,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       const pause = Math.min(PAUSE_MS.first * 2 ** (deaths - 1), PAUSE_MS.most);
       logger.error(
         { child: name, code: child.exitCode, signal: child.signalCode },
-        `a process died; again in ${pause} ms`,
+        `a process died; restart in ${pause} ms`,
       );
       await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {});
       if (stopping.signal.aborted) return;
@@ -104,15 +104,17 @@ async function untilReady(child: ChildProcess, name: string): Promise<void> {
   const isReady = await Promise.race([ready, ended(child), late]);
   patience.abort();
   if (isReady) return;
-  const what = isOver(child) ? `ended (status ${child.exitCode ?? child.signalCode}) before` : 'took too long until';
+  const what = isOver(child)
+    ? `ended with status ${child.exitCode ?? child.signalCode} before it was ready; its output says why`
+    : `was not ready within ${READY_WITHIN_MS / 1000} seconds`;
   child.kill('SIGKILL');
-  throw new StartError(`The ${name} process ${what} it was ready.`);
+  throw new StartError(`The ${name} process ${what}.`);
 }
 
 async function stopChild(child: ChildProcess, withinMs: number): Promise<void> {
   if (isOver(child)) return;
   const deadline = setTimeout(() => child.kill('SIGKILL'), withinMs);
-  // An error here means that it is ending already; it is awaited either way.
+  // An error here means that the child is already ending; the next line waits for that.
   if (child.connected) child.send({ stop: true }, () => {});
   await ended(child);
   clearTimeout(deadline);

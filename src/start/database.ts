@@ -1,6 +1,6 @@
 /**
- * What the database must be before a process of ours works with it: reachable, new enough, migrated, and holding an
- * instance. Any number of processes may do this at once.
+ * Prepares the database before a process uses it: it must be reachable, new enough, migrated, and contain an instance.
+ * Any number of processes may do this at once.
  */
 import type { Config } from '../config.ts';
 import { MIGRATION_MS } from '../db/limits.ts';
@@ -14,7 +14,7 @@ import { StartError } from '../start-error.ts';
 const OLDEST = 15;
 
 /**
- * @returns the token of the first administrator when it was made now
+ * @returns the token of the first administrator if this call created it
  * @throws StartError when the database does not answer or is too old
  */
 export async function prepareDatabase(url: string, config: Config): Promise<Bootstrapped> {
@@ -33,7 +33,7 @@ export async function prepareDatabase(url: string, config: Config): Promise<Boot
 
 async function requireServer(pool: Pool): Promise<void> {
   const version = await serverVersion(pool).catch((error: NodeJS.ErrnoException) => {
-    throw new StartError(`The database of DATABASE_URL does not answer (${error.message || error.code}).`);
+    throw new StartError(`The database of DATABASE_URL does not respond (${error.message || error.code}).`);
   });
   if (version >= OLDEST) return;
   throw new StartError(`The database of DATABASE_URL is PostgreSQL ${version}; it must be ${OLDEST} or newer.`);

@@ -1,9 +1,9 @@
 /**
  * All of Muster under one parent: stores, API and workers, started and stopped in order.
  *
- * Guarantees: what cannot work is refused in one sentence before anything is written; whatever was started is stopped
- * again when a later part fails. Stopping drains the API, then the workers, then ends the embedded database. If we die
- * here the children drain by themselves, and the database follows them.
+ * Guarantees: settings that cannot work are refused with one sentence before anything is written. If a part fails to
+ * start, the parts before it are stopped. Stopping drains the API, then the workers, then ends the embedded database.
+ * On crash: the children drain on their own, and the database stops after them.
  */
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,20 +24,20 @@ const WORKER = fileURLToPath(new URL('../../workers/all-in-one.ts', import.meta.
 
 export interface StartOptions {
   logger?: Logger;
-  /** Where the children's logs go. */
+  /** Destination of the children's logs. */
   output?: 'inherit' | 'ignore';
-  /** Told the first administrator's token the moment it is made: nothing keeps it, even if the start fails later. */
+  /** Called with the first administrator's token as soon as it exists, as it is not stored, even if the start fails. */
   onToken?: (token: string) => void;
-  /** Entry files, for tests of the start itself. */
+  /** Entry files, for tests of this file. */
   files?: { api: string; worker: string };
 }
 
 export interface Muster {
-  /** Public address of the API. */
+  /** Public URL of the API. */
   baseUrl: string;
-  /** Token of the first administrator, when it was made by this start. */
+  /** Token of the first administrator, if this start created it. */
   token?: string;
-  /** Of the database, embedded or not. */
+  /** URL of the database, embedded or not. */
   databaseUrl: string;
   readonly pids: { api: number | undefined; workers: (number | undefined)[]; postgres: number | undefined };
   /** Drains and ends everything. Idempotent. */
@@ -48,7 +48,7 @@ export interface Muster {
 
 /**
  * Starts everything. PORT 0 takes a free port.
- * @throws StartError, ConfigError with a sentence for the one who starts it
+ * @throws StartError, ConfigError with a message for the person who starts it
  */
 export async function startMuster(given: Config, options: StartOptions = {}): Promise<Muster> {
   if (given.DATABASE_URL) requireStores(given);
@@ -68,7 +68,7 @@ export async function startMuster(given: Config, options: StartOptions = {}): Pr
   }
 }
 
-/** Makes the port known before anybody is told the address. */
+/** Determines the port before the address is shown to anyone. */
 async function withAddress(config: Config): Promise<Config> {
   const port = await claimPort(config.HOST, config.PORT);
   if (port === config.PORT || config.BASE_URL) return { ...config, PORT: port };
@@ -106,7 +106,7 @@ async function startChildren(config: Config, logger: Logger, options: StartOptio
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-/** The settings as a child reads them again. Workers on one machine need a health port each. */
+/** The settings as environment variables for a child. Each worker on one machine needs its own health port. */
 function envOf(config: Config, index: number): Record<string, string | undefined> {
   const settings = Object.entries(config).filter(([name]) => name === name.toUpperCase());
   const texts = settings.map(([name, value]) => [name, value === undefined ? undefined : String(value)]);
@@ -140,15 +140,15 @@ function running(
   };
 }
 
-/** The API first: requests in progress may wait for what a worker does. */
+/** The API first, as requests in progress may wait for a worker. */
 async function stopAll([api, ...workers]: Child[], postgres: EmbeddedPostgres | undefined): Promise<void> {
-  for (const child of [api, ...workers]) child?.letGo(); // a signal to the group ends the workers meanwhile
+  for (const child of [api, ...workers]) child?.letGo(); // a signal to the group also ends the workers
   await api?.stop();
   await Promise.all(workers.map((worker) => worker.stop()));
   await postgres?.stop();
 }
 
-/** Where mails are kept when there is no SMTP_URL. */
+/** The folder for mails when SMTP_URL is not set. */
 export function mailboxOf(config: Config): string {
   return join(resolve(config.DATA_DIR), 'mailbox');
 }

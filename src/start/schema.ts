@@ -1,9 +1,9 @@
 /**
- * What a worker waits for before it does anything: a database that answers, with the schema that this program needs.
- * The API brings the schema (database.ts); workers may be started before it, and before the database.
+ * Waits until the database responds and has the schema that this program needs; a worker does nothing before that.
+ * The API creates the schema (database.ts). Workers can start before the API, and before the database.
  *
- * Guarantee: nothing is read but the numbers of the schema, and nothing is written. One line is logged, and one more when the
- * database is there and the schema is not. On crash: nothing was begun.
+ * Guarantee: only the schema versions are read, and nothing is written. One line is logged for a database that does not
+ * respond, and one for a missing schema. On crash: nothing has started.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -19,15 +19,15 @@ const ANSWER_MS = 10_000;
 
 export interface SchemaWait {
   pool: Pool;
-  /** Whether BullMQ's tables are in the database too. */
+  /** Whether the database also contains the tables of BullMQ. */
   withQueue: boolean;
   logger: Logger;
   condition: Condition;
-  /** Ends the waiting. */
+  /** Ends the wait. */
   stopping: AbortSignal;
 }
 
-/** @throws StartError when it is told to stop before the schema is there */
+/** @throws StartError when it is asked to stop before the schema is ready */
 export async function waitForSchema({ pool, withQueue, logger, condition, stopping }: SchemaWait): Promise<void> {
   let logged: string | undefined;
   for (;;) {
@@ -55,16 +55,16 @@ async function lacking(pool: Pool, withQueue: boolean): Promise<Lack> {
 
 async function schemaLack(pool: Pool, withQueue: boolean): Promise<Lack> {
   const { applied, known } = await migrationState(pool);
-  const bring = 'Start the API of this version ("npm run api"), which brings the schema.';
+  const bring = 'Start the API of this version ("npm run api"); it updates the schema.';
   if (applied === 0) return { part: 'schema', text: `The database has no schema yet. ${bring}` };
   if (applied < known) {
-    return { part: 'schema', text: `The database has schema ${applied}, this program needs ${known}. ${bring}` };
+    return { part: 'schema', text: `The database has schema ${applied}; this program needs ${known}. ${bring}` };
   }
   if (!withQueue) return {};
   const queue = await queueSchemaState(pool);
   if (queue.applied >= queue.known) return {};
   return {
     part: 'schema',
-    text: `The queue's tables have version ${queue.applied}, this program needs ${queue.known}. ${bring}`,
+    text: `The tables of the queue have version ${queue.applied}; this program needs ${queue.known}. ${bring}`,
   };
 }

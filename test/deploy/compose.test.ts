@@ -13,15 +13,19 @@ const SECRETS = {
   BOOTSTRAP_TOKEN: 'b'.repeat(40),
 };
 
-test('docker-compose.yml is what the Compose Specification allows', () => {
+test('docker-compose.yml matches the Compose Specification', () => {
   const schema = JSON.parse(read('test/deploy/compose-spec.json'));
   const validate = new Ajv2020({ strict: false, validateFormats: false, allErrors: true }).compile(schema);
   const { file } = composeFile(SECRETS);
   assert.ok(validate(file), JSON.stringify(validate.errors, null, 1));
-  assert.equal(validate({ ...file, services: { api: { imag: 'muster' } } }), false, 'the schema does refuse');
+  assert.equal(
+    validate({ ...file, services: { api: { imag: 'muster' } } }),
+    false,
+    'the schema refuses an unknown key',
+  );
 });
 
-test('each secret is asked for by name, and the example names all there is to set', () => {
+test('each secret is required by name, and the example names every setting', () => {
   for (const name of Object.keys(SECRETS)) {
     const others = { ...SECRETS, [name]: undefined };
     assert.throws(() => composeFile(others), { message: `${name}: set it in .env, see deploy/env.example` });
@@ -30,7 +34,7 @@ test('each secret is asked for by name, and the example names all there is to se
   assert.deepEqual([...names].sort(), [...read(ENV_EXAMPLE).matchAll(/^([A-Z_]+)=/gm)].map((m) => m[1]).sort());
 });
 
-test('api and worker run what the npm scripts run', () => {
+test('api and worker run the same commands as the npm scripts', () => {
   const { services } = composeFile(SECRETS).file;
   for (const name of ['api', 'worker'] as const) {
     const service = services[name] as Service;
@@ -43,7 +47,7 @@ test('api and worker run what the npm scripts run', () => {
   assert.deepEqual(JSON.parse(cmd), services.api?.command);
 });
 
-test('their settings are settings', () => {
+test('their settings are valid', () => {
   const { services } = composeFile(SECRETS).file;
   for (const name of ['api', 'worker'] as const) {
     const config = requireStores(readConfig(environmentOf(services[name] as Service)));
@@ -66,7 +70,7 @@ test('every service has a health check, and api and worker wait for healthy stor
   assert.match(String(services.postgres?.image), /^postgres:18/);
 });
 
-test('the image is built from files that exist, runs as another user than root, and holds nothing else', () => {
+test('the image is built from existing files, does not run as root, and contains nothing else', () => {
   const dockerfile = read('Dockerfile');
   const allowed = read('.dockerignore')
     .split('\n')

@@ -1,4 +1,4 @@
-/** docker-compose.yml as Compose reads it: variables filled in, merge keys resolved. */
+/** docker-compose.yml as Compose reads it, with variables and merge keys resolved. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
@@ -42,7 +42,7 @@ export function composeFile(env: Record<string, string | undefined>): {
   return { file: parse(text, { merge: true }), names };
 }
 
-/** What a container of the service finds in its environment: the image's variables and the service's. */
+/** The environment of a container: the variables of the image and of the service. */
 export function environmentOf(service: Service): Record<string, string> {
   const line = /^ENV (.*)$/m.exec(read('Dockerfile'))?.[1] ?? '';
   const image = Object.fromEntries(line.split(' ').map((pair) => pair.split('=') as [string, string]));

@@ -1,4 +1,4 @@
-/** The containers' commands, settings and health checks as processes of this machine. */
+/** Runs the containers' commands, settings and health checks as local processes. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -30,7 +30,7 @@ async function status(child: ChildProcess): Promise<number | null> {
   return child.exitCode;
 }
 
-test('api and worker of docker-compose.yml get healthy, answer, and stop with status 0', async (t) => {
+test('api and worker of docker-compose.yml become healthy, respond, and stop with status 0', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const db = await testDatabase(t);
   const { services } = composeFile(SECRETS).file;

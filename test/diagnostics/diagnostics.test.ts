@@ -1,4 +1,4 @@
-/** `GET /admin/v1/diagnostics`: it says how the stores are, also when one of them is away, and never where they are. */
+/** `GET /admin/v1/diagnostics` reports the state of the stores, also if one is down, and never their addresses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openFaults } from '../../workers/faults.ts';
@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait.ts';
 const read = async (api: TestApi) => (await api.call('GET', '/admin/v1/diagnostics')).body;
 
 for (const backend of BACKENDS) {
-  test(`says how the queue on ${backend} is, and who works`, async (t) => {
+  test(`reports the queue on ${backend} and its workers`, async (t) => {
     if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
     const env: Record<string, string> = backend === 'redis' ? { REDIS_URL: process.env.TEST_REDIS_URL as string } : {};
     const api = await startApi({ env });
@@ -32,18 +32,20 @@ for (const backend of BACKENDS) {
       const { imports, mails } = (await read(api)).queue.workers;
       return imports === 1 && mails === 1;
     };
-    await waitFor(seen, { what: 'the workers to be seen' }).finally(() => Promise.all([worker.stop(), mailer.stop()]));
+    await waitFor(seen, { what: 'the workers to be reported' }).finally(() =>
+      Promise.all([worker.stop(), mailer.stop()]),
+    );
   });
 }
 
-test('says how the database, the key and the limits are', async (t) => {
+test('reports the database, the key and the limits', async (t) => {
   const api = await startApi({ env: { MAX_BACKLOG: '7', RATE_LIMIT_LOGINS: '5' } });
   t.after(() => api.stop());
   const { version, node, postgres, encryptionKey, limits, mail } = await read(api);
   assert.match(version, /^\d+\.\d+\.\d+$/);
   assert.equal(node, process.versions.node);
   assert.match(postgres.version, /^\d+\.\d+$/);
-  // The server of the tests keeps nothing safe.
+  // The test server runs without durability.
   assert.deepEqual(postgres.settings, { fsync: false, fullPageWrites: false, synchronousCommit: 'off' });
   assert.equal(postgres.migrations.applied, postgres.migrations.known);
   assert.ok(postgres.connections.used > 0 && postgres.connections.max > 400 && postgres.databaseBytes > 1_000_000);
@@ -57,7 +59,7 @@ test('says how the database, the key and the limits are', async (t) => {
   assert.deepEqual([worse.postgres.migrations.applied, worse.encryptionKey.opensSigningKeys], [3, false]);
 });
 
-test('counts mails, and asks the mail server', async (t) => {
+test('counts mails, and checks the mail server', async (t) => {
   const smtp = await startSmtp();
   const api = await startApi({ env: { SMTP_URL: smtp.url } });
   t.after(() => api.stop());
@@ -78,7 +80,7 @@ test('counts mails, and asks the mail server', async (t) => {
   assert.deepEqual((await read(api)).mail.smtp, { answers: false, reason: 'ECONNREFUSED' });
 });
 
-test('a mail server that is not known, or that wants another log-in, is told in a word', async (t) => {
+test('an unreachable mail server is reported by its error code, without its address', async (t) => {
   for (const [url, reason] of [
     ['smtp://mail.invalid:2525', /^(?:ENOTFOUND|EAI_AGAIN|EDNS)$/],
     ['smtp://user:hunter2@127.0.0.1:1', /^ECONNREFUSED$/],
@@ -91,7 +93,7 @@ test('a mail server that is not known, or that wants another log-in, is told in 
   }
 });
 
-test('a Redis that is away is told within seconds, and everything else all the same', async (t) => {
+test('a Redis that is down is reported within seconds, and everything else too', async (t) => {
   const program = findProgram('redis');
   if (!requireOrSkip(t, 'redis') || !program) return;
   const redis = await startRedis(program);
@@ -107,7 +109,7 @@ test('a Redis that is away is told within seconds, and everything else all the s
   assert.doesNotMatch(JSON.stringify(body), /redis:|127\.0\.0\.1/);
 });
 
-test('tells nobody where anything is', async (t) => {
+test('contains no address of any store', async (t) => {
   const api = await startApi();
   t.after(() => api.stop());
   const text = JSON.stringify(await read(api));

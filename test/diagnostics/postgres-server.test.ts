@@ -1,4 +1,4 @@
-/** What hurts is seen where it is set: by a role, by the database, in DATABASE_URL, or by a pooler in front. */
+/** Harmful settings are found wherever they are set: by a role, the database, DATABASE_URL or a pooler. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openPool, type Pool } from '../../src/db/pool.ts';
@@ -21,7 +21,7 @@ describe('the settings of a server', () => {
     }
   }
 
-  it('of a server in good order', async () => {
+  it('of a server with good settings', async () => {
     const { encoding, overridden, timeouts, autovacuum, sharedBuffersBytes, sharesSessions, maxWalBytes } =
       await read();
     assert.deepEqual([encoding, overridden, autovacuum, sharesSessions], ['UTF8', [], true, false]);
@@ -29,7 +29,7 @@ describe('the settings of a server', () => {
     assert.ok(sharedBuffersBytes >= 2 ** 27 && maxWalBytes > 0);
   });
 
-  it('of the database, as far as our sessions do not set them', async () => {
+  it('of the database, unless the service sets them', async () => {
     const name = new URL(db.url).pathname.slice(1);
     await db.pool.query(`alter database ${name} set idle_session_timeout = '2s'`);
     await db.pool.query(`alter database ${name} set jit = on`);
@@ -38,14 +38,14 @@ describe('the settings of a server', () => {
     assert.deepEqual(overridden, []);
   });
 
-  it('of DATABASE_URL, which take precedence over those of our sessions', async () => {
+  it('of DATABASE_URL, which override those of the service', async () => {
     const url = new URL(db.url);
     url.searchParams.set('options', '-c jit=on -c enable_seqscan=on');
     assert.deepEqual((await read(url.toString())).overridden.sort(), ['enable_seqscan=on', 'jit=on']);
   });
 
-  it('that a pooler by transaction does not keep', async () => {
-    // All connections are one session, as they are when each is idle between its transactions.
+  it('that a pooler with transaction pooling does not keep', async () => {
+    // All connections share one session, as they do when each is idle between its transactions.
     const shared = (pool: Pool): Pool => {
       const session = pool.connect();
       pool.once('remove', () => {});

@@ -16,7 +16,7 @@ interface Throwing {
   log(): Record<string, unknown>[];
 }
 
-/** An application whose routes throw what they are told to. */
+/** An application whose routes throw the given errors. */
 async function throwing(t: test.TestContext, errors: Record<string, unknown>): Promise<Throwing> {
   const lines = new PassThrough();
   const logger = pino(lines);
@@ -50,7 +50,7 @@ async function throwing(t: test.TestContext, errors: Record<string, unknown>): P
 
 const pgError = (code: string, more = {}) => Object.assign(new Error('relation "users" is broken'), { code, ...more });
 
-test('whatever is not an ApiError is a 500 that tells nothing, and the log tells it with the request id', async (t) => {
+test('an error other than an ApiError is a 500 without details; the log has them with the request id', async (t) => {
   const detail = 'Failing row contains (ann, $2a$10$secrethash)';
   const app = await throwing(t, {
     '/pg': pgError('23514', { detail, constraint: 'users_check' }),
@@ -67,7 +67,7 @@ test('whatever is not an ApiError is a 500 that tells nothing, and the log tells
   assert.equal((await app.get('/text')).status, 500);
 });
 
-test('a database that is away, out of resources, in a deadlock or too slow is 503 code 14', async (t) => {
+test('a database that is down, out of resources, in a deadlock or too slow is 503 code 14', async (t) => {
   const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' });
   const cases: Record<string, unknown> = {
     '/53300': pgError('53300'),
@@ -91,7 +91,7 @@ test('a database that is away, out of resources, in a deadlock or too slow is 50
   }
 });
 
-test('other errors of the database and the disk stay 500', async (t) => {
+test('other errors of the database and the disk are 500', async (t) => {
   const file = Object.assign(new Error('open ENOENT'), { code: 'ENOENT', syscall: 'open' });
   const cases: Record<string, unknown> = { '/22012': pgError('22012'), '/42601': pgError('42601'), '/file': file };
   const app = await throwing(t, cases);
@@ -116,7 +116,7 @@ test('an ApiError shows its body and is not logged as a failure', async (t) => {
   );
 });
 
-test('an error after half an answer cuts the connection', async (t) => {
+test('an error in the middle of a response closes the connection', async (t) => {
   const app = await throwing(t, {});
   await assert.rejects(app.get('/half'));
 });
@@ -130,7 +130,7 @@ test('the access log has method, path, status and id, and no query', async (t) =
   assert(!JSON.stringify(line).includes('SECRETCODE'));
 });
 
-test('/readyz is 503 within its patience when the database is away, /healthz stays 200', async (t) => {
+test('/readyz is 503 within its time limit when the database is down, /healthz stays 200', async (t) => {
   const pool = openPool('postgres://nobody@127.0.0.1:1/none');
   t.after(() => pool.end());
   const app = express().use(requestId(), healthRoutes({ pool }), renderErrors(pino({ level: 'silent' })));

@@ -21,7 +21,7 @@ function assertError(answer: Answer, http: number, code: number, id: string): vo
   assert(answer.headers.get('x-request-id'));
 }
 
-test('every answer carries a request id: the caller’s own when it is sane', async () => {
+test('every response has a request id: the id of the caller if it is valid', async () => {
   const given = await api.call('GET', '/healthz', undefined, { headers: { 'x-request-id': 'abc-123' } });
   assert.equal(given.headers.get('x-request-id'), 'abc-123');
   for (const bad of ['a b', 'x'.repeat(129), '<script>']) {
@@ -30,23 +30,23 @@ test('every answer carries a request id: the caller’s own when it is sane', as
   }
 });
 
-test('no answer names the framework or may be cached', async () => {
+test('responses do not name the framework and cannot be cached', async () => {
   const { headers } = await api.call('GET', '/management/v1/orgs/me');
   assert.equal(headers.get('x-powered-by'), null);
   assert.equal(headers.get('cache-control'), 'no-store');
 });
 
-test('malformed JSON is 400, and the answer does not quote it', async () => {
+test('malformed JSON is 400, and the response does not quote it', async () => {
   const answer = await api.call('POST', SETUP, '{"password": "hunter2"');
   assertError(answer, 400, 3, 'REQUEST-JSON');
   assert(!JSON.stringify(answer.body).includes('hunter2'));
 });
 
-test('a body that is no object is 400', async () => {
+test('a body that is not an object is 400', async () => {
   for (const body of ['[]', '7', '"x"', 'null']) assertError(await api.call('POST', SETUP, body), 400, 3, 'ORG-SETUP');
 });
 
-test('an absent body reads as an empty object', async () => {
+test('an absent body is read as an empty object', async () => {
   const answer = await api.call('POST', '/v2beta/users');
   assert.equal(answer.status, 200);
 });
@@ -65,14 +65,14 @@ test('a wrong media type, charset or encoding is 415 code 3', async () => {
   assertError(await api.call('POST', SETUP, '{}', { headers: spelled }), 400, 3, 'ORG-SETUP');
 });
 
-test('a body over 16 MiB is 413 code 8, inflated too', async () => {
+test('a body over 16 MiB is 413 code 8, also after decompression', async () => {
   const large = JSON.stringify({ x: 'x'.repeat(17 * 2 ** 20) });
   assertError(await api.call('POST', SETUP, large), 413, 8, 'REQUEST-TOO-LARGE');
   const headers = { 'content-encoding': 'gzip' };
   assertError(await api.call('POST', SETUP, gzipSync(large), { headers }), 413, 8, 'REQUEST-TOO-LARGE');
 });
 
-test('a gzipped body is read, a broken one is 400', async () => {
+test('a gzip body is read, an invalid one is 400', async () => {
   const headers = { 'content-encoding': 'gzip' };
   const answer = await api.call('POST', '/v2beta/users', gzipSync('{"queries":[]}'), { headers });
   assert.equal(answer.status, 200);
@@ -95,7 +95,7 @@ test('an unknown path is 404 code 5', async () => {
   }
 });
 
-test('a wrong method on a known path is 405 code 12 and names the right ones', async () => {
+test('a wrong method on a known path is 405 code 12 with the supported methods', async () => {
   const one = await api.call('GET', SETUP);
   assertError(one, 405, 12, 'REQUEST-METHOD');
   assert.equal(one.headers.get('allow'), 'POST');
@@ -105,7 +105,7 @@ test('a wrong method on a known path is 405 code 12 and names the right ones', a
   assertError(await api.call('POST', '/healthz', {}, { token: null }), 405, 12, 'REQUEST-METHOD');
 });
 
-test('without a good token everything under the API’s prefixes is 401, before the path and the body are looked at', async () => {
+test('without a valid token everything under the API’s prefixes is 401, before the path and the body are checked', async () => {
   for (const [method, path, body] of [
     ['POST', SETUP, '{'],
     ['GET', '/v2beta/nowhere', undefined],
@@ -119,13 +119,13 @@ test('without a good token everything under the API’s prefixes is 401, before 
   }
 });
 
-test('a broken percent-encoding in the path is 400, a broken id too', async () => {
+test('an invalid percent-encoding or id in the path is 400', async () => {
   assertError(await rawGet('/v2beta/users/%ZZ'), 400, 3, 'REQUEST-PATH');
   assertError(await api.call('GET', '/v2beta/users/a%00b'), 400, 3, 'REQUEST-ID');
   assertError(await api.call('GET', `/v2beta/users/${'x'.repeat(201)}`), 400, 3, 'REQUEST-ID');
 });
 
-/** fetch would mend the path. */
+/** Sends the path unchanged; fetch would correct it. */
 function rawGet(path: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${api.token}` };
   return new Promise((resolve, reject) => {

@@ -26,7 +26,7 @@ async function value(start: string): Promise<number> {
   return Number(line.split(' ').at(-1));
 }
 
-test('metrics need no token and come in the text format, with those of the process', async () => {
+test('metrics need no token, use the text format, and include those of the process', async () => {
   const answer = await api.call('GET', '/metrics', undefined, { token: null });
   assert.equal(answer.status, 200);
   assert.match(answer.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
@@ -34,7 +34,7 @@ test('metrics need no token and come in the text format, with those of the proce
   assert.match(answer.body, /^nodejs_eventloop_lag_seconds /m);
 });
 
-test('requests are counted and timed by the pattern of their route, never by their path', async () => {
+test('requests are counted and timed by route pattern, never by path', async () => {
   await api.call('GET', '/v2beta/users/somebody-special');
   await api.call('GET', '/v2beta/users/somebody-special', undefined, { token: null });
   await api.call('GET', '/admin/v1/orgs/muster');
@@ -53,7 +53,7 @@ test('requests are counted and timed by the pattern of their route, never by the
   assert(!/somebody-special|nowhere/.test(all));
 });
 
-test('figures of the stores are read: queues, mails, imports', async () => {
+test('metrics of the stores are read: queues, mails, imports', async () => {
   assert.deepEqual((await lines('muster_')).sort(), [
     'muster_import_items_pending 0',
     'muster_imports_open{state="receiving"} 0',
@@ -73,7 +73,7 @@ async function served(t: { after(fn: () => void): void }, measures: Measure[]): 
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('a measure that fails or never comes is left out, the others are there', async (t) => {
+test('a measure that fails or never responds is left out; the others are present', async (t) => {
   const help = 'A figure.';
   const url = await served(t, [
     { name: 'good', help, read: async () => 7 },
@@ -90,14 +90,14 @@ test('a measure that fails or never comes is left out, the others are there', as
   ]);
 });
 
-test('a measure is read once for scrapes that come together', async (t) => {
+test('concurrent scrapes read a measure once', async (t) => {
   let reads = 0;
   const url = await served(t, [{ name: 'reads', help: 'Reads.', read: async () => ++reads }]);
   const answers = await Promise.all([lines('reads', url), lines('reads', url), lines('reads', url)]);
   assert.deepEqual([answers.flat(), reads], [['reads 1', 'reads 1', 'reads 1'], 1]);
 });
 
-test('patterns of routes read alike, however they are written', () => {
+test('route patterns have one form, however they are written', () => {
   assert.equal(routePattern('/v2beta/users/:userId'), '/v2beta/users/:userId');
   assert.equal(routePattern(['/a', '/b']), '/a|/b');
   assert.equal(routePattern(['/a', '/b/:id', '/b/c/d'], '/b/7/'), '/b/:id');

@@ -25,7 +25,7 @@ function violationsOf(body: unknown): string[] {
   return [];
 }
 
-test('every bad field is named by its camelCase path', () => {
+test('every invalid field is named by its camelCase path', () => {
   assert.deepEqual(
     violationsOf({ user_name: 'too long', human: { email: {} }, queries: [{ in_user_ids_query: {} }] }),
     [
@@ -36,14 +36,14 @@ test('every bad field is named by its camelCase path', () => {
   );
 });
 
-test('a value of the wrong kind is named with the kind it must have', () => {
+test('a value of the wrong type is named with the required type', () => {
   assert.deepEqual(violationsOf({ ...good, human: 7, queries: 'x' }), [
     'human: must be an object',
     'queries: must be an array',
   ]);
 });
 
-test('snake_case keys are taken, also deep inside', () => {
+test('snake_case keys are accepted at any depth', () => {
   const value = parseBody(
     schema,
     { user_name: 'ann', human: good.human, queries: [{ in_user_ids_query: { user_ids: ['1'] } }] },
@@ -52,12 +52,12 @@ test('snake_case keys are taken, also deep inside', () => {
   assert.deepEqual(value, { ...good, queries: [{ inUserIdsQuery: { userIds: ['1'] } }] });
 });
 
-test('beside each other the camelCase spelling wins, whatever their order', () => {
+test('if both spellings are present, camelCase wins, whatever their order', () => {
   assert.equal(parseBody(schema, { ...good, user_name: 'snake' }, 'TEST').userName, 'ann');
   assert.equal(parseBody(schema, { user_name: 'snake', ...good }, 'TEST').userName, 'ann');
 });
 
-test('an unknown field is ignored, a null member counts as absent', () => {
+test('an unknown field is ignored, a null member is treated as absent', () => {
   assert.deepEqual(parseBody(schema, { ...good, other: 1, queries: null }, 'TEST'), { ...good, queries: [] });
   assert.deepEqual(violationsOf({ ...good, userName: null }), ['userName: is required']);
 });
@@ -69,7 +69,7 @@ test('NUL and lone surrogates are refused in every string, each named once', () 
   ]);
 });
 
-test('a body that is no object is refused, and so is one too deep', () => {
+test('a body that is not an object or too deep is refused', () => {
   for (const body of [null, 1, 'x', []]) assert.throws(() => parseBody(schema, body, 'TEST'), /must be a JSON object/);
   const deep = JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`);
   assert.match(violationsOf({ ...good, deep })[0] as string, /must not be nested over 64 levels$/);
@@ -77,24 +77,28 @@ test('a body that is no object is refused, and so is one too deep', () => {
   assert.equal(violationsOf({ ...good, deepArray }).length, 1);
 });
 
-test('a body of more values than any good one has is refused before each of them is looked at', () => {
+test('a body with too many values is refused before all of them are checked', () => {
   for (const rest of [{ x: Array(200_000).fill(1) }, { queries: Array(2_000_000).fill({}) }]) {
     const ms = cpuMs(() => {
       assert.throws(() => parseBody(schema, { ...good, ...rest }, 'TEST'), /must not hold more than 100000 values/);
     });
     assert(ms < 2000, `it takes ${ms} ms`);
   }
-  assert.equal(violationsOf({ ...good, x: Array(90_000).fill('\0') }).length, 90_000, 'every bad field of the others');
+  assert.equal(
+    violationsOf({ ...good, x: Array(90_000).fill('\0') }).length,
+    90_000,
+    'every invalid field of an allowed body',
+  );
 });
 
-test('a key __proto__ reaches no prototype', () => {
+test('a key __proto__ does not change a prototype', () => {
   const open = z.looseObject({});
   const value = parseBody(open, JSON.parse('{"__proto__":{"admin":true}}'), 'TEST');
   assert.equal((value as { admin?: boolean }).admin, undefined);
   assert.equal(Object.getPrototypeOf({}).admin, undefined);
 });
 
-test('key and path spellings', () => {
+test('spellings of keys and paths', () => {
   assert.equal(camelCase('in_user_ids_query'), 'inUserIdsQuery');
   assert.equal(camelCase('userName'), 'userName');
   assert.equal(camelCase('_private'), '_private');

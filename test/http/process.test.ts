@@ -46,14 +46,14 @@ async function startProcess(t: TestContext, env: Record<string, string>): Promis
   return { child, url, errors: () => errors, log: () => log };
 }
 
-test('the API makes the instance, shows its token once, answers, and ends with status 0 on SIGTERM', async (t) => {
+test('the API creates the instance, shows its token once, responds, and ends with status 0 on SIGTERM', async (t) => {
   const database = await testDatabase(t);
   t.after(() => database.drop());
   const first = await startProcess(t, { DATABASE_URL: database.url });
   const [token] = /[\w-]{43}/.exec(first.errors()) ?? [];
   const me = await fetch(`${first.url}/management/v1/orgs/me`, { headers: { authorization: `Bearer ${token}` } });
   assert.equal(me.status, 200);
-  assert(!first.log().includes(token as string), 'the log must not hold the token');
+  assert(!first.log().includes(token as string), 'the log must not contain the token');
   const second = await startProcess(t, { DATABASE_URL: database.url });
   assert.equal(second.errors(), '');
   for (const { child } of [first, second]) {
@@ -62,13 +62,13 @@ test('the API makes the instance, shows its token once, answers, and ends with s
   }
 });
 
-test('without its stores it says so in one sentence and ends', async (t) => {
+test('without its stores it prints one sentence and ends', async (t) => {
   const { child, errors } = await startProcess(t, { DATABASE_URL: '', ENCRYPTION_KEY: '' });
   assert.equal(child.exitCode, 1);
   assert.match(errors(), /^Set DATABASE_URL and ENCRYPTION_KEY[^\n]*\n$/);
 });
 
-test('with another key than the database was made with it says so in one sentence and ends', async (t) => {
+test('with a key that does not match the database it prints one sentence and ends', async (t) => {
   const database = await testDatabase(t);
   t.after(() => database.drop());
   await startProcess(t, { DATABASE_URL: database.url });

@@ -1,4 +1,4 @@
-/** What one address may ask for. */
+/** The limits per IP address. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { type Answer, type ApiOptions, errorId, startApi, type TestApi } from '../support/api.ts';
@@ -15,7 +15,7 @@ describe('rate limits', () => {
   const SESSION = { checks: { user: { userId: 'missing' }, password: { password: 'x' } } };
   const me = (api: TestApi, headers = {}) => api.call('GET', '/management/v1/orgs/me', undefined, { headers });
 
-  it('refuse what is too much of one address in the forms that are due, and let probes pass', async () => {
+  it('refuse too many requests of one address, each in its error format, and let probes pass', async () => {
     const api = await start({ RATE_LIMIT_REQUESTS: '3' });
     const answers = await Promise.all(Array.from({ length: 20 }, () => me(api)));
     assert(answers.some((a) => a.status === 200));
@@ -29,7 +29,7 @@ describe('rate limits', () => {
     }
   });
 
-  it('count tries of passwords and codes by the minute, and nothing else with them', async () => {
+  it('count only password and code attempts per minute', async () => {
     const api = await start({ RATE_LIMIT_LOGINS: '3' });
     for (let i = 0; i < 3; i++) assert.equal((await api.call('POST', '/v2beta/sessions', SESSION)).status, 400);
     const refused = await api.call('POST', '/v2beta/sessions', SESSION);
@@ -48,7 +48,7 @@ describe('rate limits', () => {
     }
   });
 
-  it('count changes of a user that try a secret or have something sent, and no others', async () => {
+  it('count user changes that try a secret or send a message, and no others', async () => {
     const limited = async (make: (api: TestApi, userId: string) => () => Promise<Answer>) => {
       const api = await start({ RATE_LIMIT_LOGINS: '2', LOGIN_DELAY_MS: '0' });
       const userId = await addHuman(api, (await api.setupOrg()).orgId, 'right');
@@ -78,13 +78,13 @@ describe('rate limits', () => {
     }
   });
 
-  it('do not read the body of what they refuse', async () => {
+  it('do not read the body of a refused request', async () => {
     const api = await start({ RATE_LIMIT_LOGINS: '1' });
     await api.call('POST', '/v2beta/sessions', SESSION);
     assert.equal((await api.call('POST', '/v2beta/sessions', '{')).status, 429);
   });
 
-  it('tell callers apart behind a proxy that is known, an IPv6 network being one', async () => {
+  it('distinguish callers behind a known proxy; an IPv6 network counts as one caller', async () => {
     const api = await start({ RATE_LIMIT_LOGINS: '1', TRUST_PROXY: '1' });
     const from = async (address: string) =>
       (await api.call('POST', '/v2beta/sessions', SESSION, { headers: { 'x-forwarded-for': address } })).status;
@@ -100,7 +100,7 @@ describe('rate limits', () => {
     assert.deepEqual((await Promise.all(answers)).map((a) => a.status).sort(), [400, 429]);
   });
 
-  it('by default let through what the contract promises, and more', async () => {
+  it('by default allow what the contract promises, and more', async () => {
     const api = await start();
     const logins = Array.from({ length: 110 }, () => api.call('POST', '/v2beta/sessions', {}));
     const reads = Array.from({ length: 200 }, () => me(api));

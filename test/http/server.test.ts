@@ -6,7 +6,7 @@ import { listen } from '../../src/http/server.ts';
 
 const here = { host: '127.0.0.1', port: 0 };
 
-/** Sends `text` on a connection of its own; gives what came back once the server has closed it. */
+/** Sends `text` on a new connection; returns the response once the server has closed it. */
 async function raw(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let received = '';
@@ -18,7 +18,7 @@ async function raw(port: number, text: string): Promise<string> {
   return received;
 }
 
-test('a stopping server finishes what runs, and does not wait for the connection to be used again', async () => {
+test('a stopping server finishes requests in progress, and does not wait for further ones', async () => {
   const started = Promise.withResolvers<void>();
   const finish = Promise.withResolvers<void>();
   const server = await listen(async (_req, res) => {
@@ -33,12 +33,12 @@ test('a stopping server finishes what runs, and does not wait for the connection
   finish.resolve();
   assert.match(await running, /done/);
   await stopped;
-  // The connection would be kept for 65 s.
+  // The connection would be kept open for 65 s.
   assert(performance.now() - begun < 30_000);
   await assert.rejects(fetch(`http://127.0.0.1:${server.port}`));
 });
 
-test('a caller who falls silent in mid-request is cut off, one who waits for the answer is not', async (t) => {
+test('a client that goes silent during a request is disconnected, one that waits for the response is not', async (t) => {
   const silent = Promise.withResolvers<void>();
   const server = await listen(
     async (req, res) => {
@@ -52,14 +52,14 @@ test('a caller who falls silent in mid-request is cut off, one who waits for the
   t.after(() => server.stop(1000));
   const waiting = raw(server.port, 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
   const upload = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf of it';
-  // The second is cut only after it, so the first one's silence has lasted long enough by then.
+  // The second one is cut later, so by then the first one has been silent for long enough.
   assert.equal(await raw(server.port, upload), '');
   assert.equal(await raw(server.port, upload), '');
   silent.resolve();
   assert.match(await waiting, /at last/);
 });
 
-test('a stopping server cuts what does not finish in time', async () => {
+test('a stopping server closes connections that do not finish in time', async () => {
   const started = Promise.withResolvers<void>();
   const server = await listen(() => started.resolve(), here);
   const running = fetch(`http://127.0.0.1:${server.port}`);

@@ -9,9 +9,9 @@ import { STORY } from './story.ts';
 import { examplesOf, fill, openWorld, strangerToken, takesOrgHeader, type World } from './world.ts';
 
 const MAX_IMPORT_BYTES = 2 ** 20;
-/** More than any operation takes, once it is inflated. */
+/** Larger than any operation accepts, after decompression. */
 const TOO_LARGE = gzipSync(Buffer.alloc(MAX_JSON_BYTES + 1, ' '));
-describe('the answers of every operation', () => {
+describe('the responses of every operation', () => {
   let world: World;
   let stranger: string;
   let judged: Judged;
@@ -23,7 +23,7 @@ describe('the answers of every operation', () => {
   });
   after(() => world.stop());
 
-  it('are as documented when each is called with its examples', async () => {
+  it('match the document when each is called with its examples', async () => {
     await judged.tell();
     const told = new Set(STORY.map(({ id }) => id));
     assert.deepEqual(
@@ -35,7 +35,7 @@ describe('the answers of every operation', () => {
     );
   });
 
-  it('are 401 without a token and with a bad one', async () => {
+  it('are 401 without a token and with an invalid one', async () => {
     for (const operation of judged.ofApi()) {
       const [[, body]] = examplesOf(operation) as [[string, Json]];
       if (!PERMISSIONS[operation.id as keyof typeof PERMISSIONS]?.code) {
@@ -49,9 +49,9 @@ describe('the answers of every operation', () => {
     }
   });
 
-  it('are 403 to somebody without a role, whether the thing exists or not', async () => {
+  it('are 403 to a caller without a role, whether the resource exists or not', async () => {
     const missing = Object.fromEntries(Object.keys(judged.known).map((name) => [name, '999999']));
-    // Whoever it is may ask who it is.
+    // Every caller may read itself.
     for (const operation of judged.ofApi().filter(({ id }) => id !== 'getMe')) {
       const [[, body]] = examplesOf(operation) as [[string, Json]];
       for (const values of [judged.known, missing]) {
@@ -61,7 +61,7 @@ describe('the answers of every operation', () => {
     }
   });
 
-  it('are 404 to an IAM_OWNER when the thing is missing, and 400 when its id can be none', async () => {
+  it('are 404 to an IAM_OWNER if the resource is missing, and 400 if the id is invalid', async () => {
     const missing = Object.fromEntries(Object.keys(judged.known).map((name) => [name, '999999']));
     const odd = Object.fromEntries(Object.keys(judged.known).map((name) => [name, '\u0001']));
     for (const operation of judged.ofApi().filter(({ path }) => path.includes('{'))) {
@@ -75,7 +75,7 @@ describe('the answers of every operation', () => {
     }
   });
 
-  it('are 400, 413 or 415 for a body that is none', async () => {
+  it('are 400, 413 or 415 for an invalid body', async () => {
     for (const operation of judged.ofApi().filter(({ object }) => object.requestBody)) {
       const sent = judged.requestOf(operation, undefined);
       for (const body of ['[]', '{', '"text"', Buffer.from([0x7b, 0xff, 0x7d])]) {
@@ -84,7 +84,7 @@ describe('the answers of every operation', () => {
       const asText = { ...sent, body: '{}', headers: { ...sent.headers, 'content-type': 'text/plain' } };
       assert.equal((await judged.call(operation, asText)).status, 415, operation.id);
     }
-    // One of each way in which bodies are read: inflating so much takes its time.
+    // One operation per way of reading bodies, as decompressing this much takes time.
     for (const id of ['setUpOrg', 'setPassword', 'importUsers']) {
       const sent = judged.requestOf(world.operation(id), TOO_LARGE);
       sent.headers = { ...sent.headers, 'content-encoding': 'gzip' };
@@ -92,7 +92,7 @@ describe('the answers of every operation', () => {
     }
   });
 
-  it('are 405 with Allow for a method that is not listed, and 404 for a path that is not', async () => {
+  it('are 405 with Allow for an undocumented method, and 404 for an unknown path', async () => {
     for (const path of Object.keys(world.document.paths)) {
       const answer = await judged.call({ path }, { method: 'PATCH', path: fill(path, judged.known) });
       assert.equal(answer.status, 405, path);
@@ -104,7 +104,7 @@ describe('the answers of every operation', () => {
     assert.equal((await judged.call({ path: '/nothing' }, { method: 'GET', path: '/nothing' })).status, 404);
   });
 
-  it('are 409 where the same exists already', async () => {
+  it('are 409 if the resource already exists', async () => {
     const taking = judged
       .ofApi()
       .filter(({ id, object }) => object.responses[409] && !['importUsers', 'updateHumanUser'].includes(id));
@@ -116,7 +116,7 @@ describe('the answers of every operation', () => {
     }
   });
 
-  it('are 404 for an organization that is not there', async () => {
+  it('are 404 for an organization that does not exist', async () => {
     const missing = { 'x-service-orgid': 'no-such-organization' };
     for (const operation of judged.ofApi().filter(takesOrgHeader)) {
       const [[, body]] = examplesOf(operation) as [[string, Json]];
@@ -126,7 +126,7 @@ describe('the answers of every operation', () => {
     }
   });
 
-  it('are 400 for a query that is not known', async () => {
+  it('are 400 for an unknown query parameter', async () => {
     for (const id of ['listImports', 'listImportItems', 'importUsers']) {
       const operation = world.operation(id);
       const sent = judged.requestOf(operation, id === 'importUsers' ? {} : undefined);
@@ -134,7 +134,7 @@ describe('the answers of every operation', () => {
     }
   });
 
-  it('tell the methods of a path to OPTIONS', async () => {
+  it('list the methods of a path for OPTIONS', async () => {
     for (const path of new Set(judged.ofApi().map((operation) => operation.path))) {
       const { status, headers } = await world.api.call('OPTIONS', fill(path, judged.known));
       const documented = world.judge.operations.filter((o) => o.path === path).map(({ method }) => method);
@@ -148,7 +148,7 @@ describe('the answers of every operation', () => {
     }
   });
 
-  it('were asked for in this many kinds', (t) => {
+  it('were exercised with this many statuses', (t) => {
     const kinds = [...judged.exercised.values()].reduce((sum, statuses) => sum + statuses.size, 0);
     t.diagnostic(`${judged.exercised.size} operations, ${kinds} operations × statuses`);
     for (const [id, statuses] of judged.exercised) t.diagnostic(`${id}: ${[...statuses].sort().join(' ')}`);

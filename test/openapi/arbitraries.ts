@@ -1,8 +1,8 @@
-/** Values by a JSON Schema of the document. */
+/** Random values that match a JSON Schema of the document. */
 import fc from 'fast-check';
 import type { Json } from './judge.ts';
 
-/** A value that the schema allows; rules that it does not tell, such as between two fields, may be broken. */
+/** A value that the schema allows; it may break rules outside the schema, such as between two fields. */
 export function fitting(schema: Json, document: Json): fc.Arbitrary<Json> {
   if (schema.$ref) return fitting(resolve(schema.$ref, document), document);
   if (schema.const !== undefined) return fc.constant(schema.const);
@@ -65,7 +65,7 @@ function stringOf(schema: Json): fc.Arbitrary<string> {
   return fc.oneof(...shown);
 }
 
-/** Patterns that look ahead cannot be turned round. */
+/** Values cannot be generated from patterns with a lookahead. */
 function matching(pattern: string, maxLength: number): fc.Arbitrary<string> {
   const expression = new RegExp(pattern);
   if (pattern.includes('(?!')) return textOf(1, maxLength).filter((s) => expression.test(s));
@@ -82,7 +82,7 @@ function textOf(minLength: number, maxLength: number): fc.Arbitrary<string> {
   );
 }
 
-/** An example with some of its values replaced by others that fit, and some left out: what most often gets through. */
+/** An example with some values replaced by other valid ones, and some left out: most of these are accepted. */
 export function varied(example: Json, schema: Json, document: Json): fc.Arbitrary<Json> {
   const coins = fc.array(fc.boolean(), { minLength: 50, maxLength: 50 });
   return fc.tuple(fitting(schema, document), coins).map(([other, list]) => {

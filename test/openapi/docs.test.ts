@@ -17,7 +17,7 @@ describe('the documentation in a browser', () => {
     await api.stop();
   });
 
-  it('shows every operation, from this service alone, without a complaint', async (t) => {
+  it('shows every operation, loads from this service only, and reports no error', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await (browser as TestBrowser).openPage(t, { viewport: { width: 1200, height: 1000 } });
     const elsewhere: string[] = [];
@@ -39,7 +39,7 @@ describe('the documentation in a browser', () => {
     assert.deepEqual(elsewhere, []);
   });
 
-  it('tries an operation out with a token', async (t) => {
+  it('sends a request with a token by Try it out', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await (browser as TestBrowser).openPage(t, { viewport: { width: 1200, height: 1000 } });
     await page.goto(`${api.url}/docs`);
@@ -56,7 +56,7 @@ describe('the documentation in a browser', () => {
     await screenshot(page, 'docs-tried');
   });
 
-  it('sends a policy that lets no other place and no script in the page take part', async () => {
+  it('sends a Content-Security-Policy that forbids other origins and inline scripts', async () => {
     const { headers } = await api.call('GET', '/docs', undefined, { token: null });
     const policy = headers.get('content-security-policy') ?? '';
     assert.match(policy, /default-src 'none'/);
@@ -64,7 +64,7 @@ describe('the documentation in a browser', () => {
     assert.doesNotMatch(policy, /https?:|unsafe-eval/);
   });
 
-  it('lets its files be kept, and answers 404 for any other', async () => {
+  it('lets browsers cache its files, and answers 404 for any other file', async () => {
     for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'start.js']) {
       const { status, headers } = await api.call('GET', `/docs/${file}`, undefined, { token: null });
       assert.equal(status, 200, file);

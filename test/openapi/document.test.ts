@@ -7,7 +7,7 @@ import { startApi, type TestApi } from '../support/api.ts';
 import { type Json, type Judge, openJudge } from './judge.ts';
 import { routesOf } from './routes.ts';
 
-/** Pages for people with the steps of a browser between them, and what browsers ask for by themselves. */
+/** Pages for people, the requests between them, and files that browsers request on their own. */
 const PAGES = [
   /^\w+ \/(?:ui|docs)\//,
   /^OPTIONS /,
@@ -36,29 +36,32 @@ describe('the OpenAPI document', () => {
     assert.match(document.info.version, /^\d+\.\d+\.\d+/);
   });
 
-  it('holds every mounted route, and none besides', () => {
+  it('lists exactly the mounted routes', () => {
     const mounted = new Set(routesOf(buildApp(api.deps).router));
     const documented = judge.operations.map(({ method, path }) => `${method} ${path}`);
     assert.deepEqual(documented.sort(), [...mounted].filter((route) => !PAGES.some((page) => page.test(route))).sort());
   });
 
-  it('names operations as the table of permissions does, each once', () => {
+  it('names each operation once, as in the table of permissions', () => {
     const ids = judge.operations.map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length);
     const missing = Object.keys(PERMISSIONS).filter((id) => !ids.includes(id));
     assert.deepEqual(missing, []);
   });
 
-  it('says who may call each operation', () => {
+  it('names the required role of each operation', () => {
     const described = (id: string) => judge.operations.find((o) => o.id === id)?.object;
-    assert.match(described('lockUser').description, /Who may: IAM_OWNER, ORG_OWNER, ORG_USER_MANAGER\.$/);
-    assert.match(described('setUpOrg').description, /Who may: IAM_OWNER\.$/);
-    assert.match(described('setPassword').description, /the user itself, whoever holds a code\.$/);
+    assert.match(described('lockUser').description, /Required role: IAM_OWNER, ORG_OWNER, ORG_USER_MANAGER\.$/);
+    assert.match(described('setUpOrg').description, /Required role: IAM_OWNER\.$/);
+    assert.match(
+      described('setPassword').description,
+      / Users need no role to call it for themselves\. A caller with a valid code needs no token\.$/,
+    );
     assert.deepEqual(described('setPassword').security, [{ bearer: [] }, {}]);
     assert.deepEqual(Object.keys(document.components.securitySchemes).sort(), ['bearer', 'oauth2']);
   });
 
-  it('gives examples that fit their own schemas', () => {
+  it('has examples that match their schemas', () => {
     const problems = judge.operations.flatMap(({ id, path, method, object }) => {
       const at = ['paths', path, method.toLowerCase()];
       return [
@@ -74,7 +77,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(problems, []);
   });
 
-  it('has an example for every body and every answer of JSON', () => {
+  it('has an example for every JSON body, request and response', () => {
     const calls = judge.operations.filter(({ id }) => Object.hasOwn(PERMISSIONS, id));
     const lacking = calls.filter(({ object }) => {
       const media = [object.requestBody, ...Object.values<Json>(object.responses)].flatMap((part) =>
@@ -85,7 +88,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(lacking, []);
   });
 
-  it('shows the limits that are checked in code', () => {
+  it('shows the limits that the code checks', () => {
     const setUp = document.paths['/admin/v1/orgs/_setup'].post.requestBody.content['application/json'].schema;
     const { human, org } = setUp.properties;
     assert.equal(org.properties.name.maxLength, 200);

@@ -1,4 +1,4 @@
-/** What a fuzzer found, each kind of it once, with the shortest request that showed it. */
+/** The problems that a fuzzer found, each kind once, with the shortest request that shows it. */
 import type { Draft } from './requests.ts';
 import type { Sent } from './send.ts';
 

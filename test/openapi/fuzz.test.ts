@@ -12,12 +12,12 @@ import type { Sent } from './send.ts';
 import { openStock, type Stock } from './stock.ts';
 import { examplesOf, openWorld, type World } from './world.ts';
 
-/** Requests of one run, of which no more than TIME_MS are sent; more by FUZZ_RUNS, without that limit. */
+/** Requests of one run, sent for at most TIME_MS. FUZZ_RUNS sets another number, without the time limit. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 1500);
-/** So many are sent on the slowest machine, as fewer show too little. */
+/** The minimum, even on the slowest machine, as fewer requests show too little. */
 const LEAST = 300;
 const TIME_MS = process.env.FUZZ_RUNS ? Number.POSITIVE_INFINITY : 15_000;
-/** The same requests each time, unless told; a failure names it. */
+/** The same requests each time unless FUZZ_SEED is set; a failure prints it. */
 const SEED = Number(process.env.FUZZ_SEED ?? 20_260_131);
 const AT_ONCE = 8;
 const REFILL_EVERY = 50;
@@ -29,13 +29,13 @@ describe('random requests', () => {
   const answered = new Map<string, number>();
 
   before(async () => {
-    // Nobody works imports off here, so single ones answer 504.
+    // No worker runs here, so imports of one user answer 504.
     world = await openWorld({ workers: false, env: { SINGLE_IMPORT_TIMEOUT_MS: '60', LOGIN_DELAY_MS: '0' } });
     stock = await openStock(world);
   });
   after(() => world.stop());
 
-  it('get no answer but documented ones', { timeout: TIME_MS + 600_000 }, async (t) => {
+  it('get only documented responses', { timeout: TIME_MS + 600_000 }, async (t) => {
     const operations = [...world.judge.operations, ...pages()];
     const arbitrary = drafts(operations, world.document);
     const until = Date.now() + TIME_MS;
@@ -51,12 +51,12 @@ describe('random requests', () => {
     t.diagnostic(`${sent} requests with seed ${SEED}, ${answered.size} operations × statuses`);
     for (const [kind, times] of [...answered].sort()) t.diagnostic(`${kind}: ${times}`);
     assert.deepEqual(findings.list(), []);
-    // A run that is refused everything has shown nothing.
+    // A run in which every request is refused shows nothing.
     const succeeded = [...answered.keys()].filter((kind) => / 20\d$/.test(kind)).length;
     assert.ok(succeeded > operations.length / 3, `only ${succeeded} operations ever succeeded`);
   });
 
-  it('get none either for a value of each wrong kind in each field', async (t) => {
+  it('get only documented responses for a value of each wrong type in each field', async (t) => {
     const before = findings.list().length;
     let sent = 0;
     for (const operation of world.judge.operations.filter(({ object }) => object.requestBody)) {
@@ -72,14 +72,14 @@ describe('random requests', () => {
     assert.deepEqual(findings.list().slice(before), []);
   });
 
-  it('leave the service in working order', async () => {
+  it('leave the service working', async () => {
     assert.equal((await world.api.call('GET', '/readyz')).status, 200);
     assert.equal((await world.api.setupOrg()).orgId.length > 0, true);
   });
 
   const sizeOf = (body: Json) => JSON.stringify(body ?? '').length;
 
-  /** Pages for people are no part of the document; theirs is only not to break. */
+  /** Pages for people are not in the document; they only must not fail. */
   function pages(): Operation[] {
     const names = ['userId', 'code', 'password', 'again', 'loginName', 'login', 'totp', 'csrf', 'step'];
     const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
@@ -138,7 +138,7 @@ describe('random requests', () => {
     return encoded.replaceAll(encodeURIComponent(KNOWN_CLIENT), stock.ids.clientId?.at(-1) ?? '');
   }
 
-  /** A known id by its number, text as a path may hold it, or what no path should hold as it is. */
+  /** A known id by its number, encoded text, or raw text that is invalid in a path. */
   function segmentOf(name: string, value: Segment): string {
     if (typeof value === 'object') return value.raw;
     const known = stock.ids[name] ?? [];

@@ -1,8 +1,8 @@
-/** Values with something wrong in them. */
+/** Invalid values. */
 import fc from 'fast-check';
 import type { Json } from './judge.ts';
 
-/** Texts that have broken services before. */
+/** Texts that are known to break services. */
 export const HOSTILE_TEXTS = [
   '',
   ' ',
@@ -42,7 +42,7 @@ export const HOSTILE_TEXTS = [
   '$argon2id$v=19$m=4294967296,t=99,p=99$AAAA$AAAA',
 ];
 
-/** One of them, or any text. */
+/** One of these texts, or any text. */
 export const hostileText = fc.oneof(
   { arbitrary: fc.constantFrom(...HOSTILE_TEXTS).map((s) => s.slice(0, 2000)), weight: 2 },
   { arbitrary: fc.string({ unit: 'binary', maxLength: 30 }), weight: 1 },
@@ -63,7 +63,7 @@ const HOSTILE: fc.Arbitrary<Json> = fc.oneof(
 
 const CHANGE = fc.record({ at: fc.nat(), how: fc.constantFrom('replace', 'remove', 'add', 'snake'), value: HOSTILE });
 
-/** The same with one to three changes somewhere inside. */
+/** The value with one to three changes anywhere inside. */
 export function broken(value: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
   const changes = fc.array(CHANGE, { minLength: 1, maxLength: 3 });
   return fc
@@ -87,12 +87,12 @@ function change(root: Json, { at, how, value }: { at: number; how: string; value
   return root;
 }
 
-/** An own property, also when it is called `__proto__`. */
+/** Defines an own property, even one named `__proto__`. */
 function define(holder: Json, key: string, value: Json): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Every place in a value, as what holds it and its key there. */
+/** Every place in a value, as its parent and key. */
 function holdersIn(value: Json): [holder: Json, key: string][] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.keys(value)
@@ -100,10 +100,10 @@ function holdersIn(value: Json): [holder: Json, key: string][] {
     .flatMap((key) => [[value, key] as [Json, string], ...holdersIn(value[key])]);
 }
 
-/** One value of each kind, and those that checks forget. */
+/** One value of each type, and values that checks often miss. */
 const KINDS: Json[] = [null, true, -1, '', '\0', [null], {}];
 
-/** The value with one of its parts replaced by a value of another kind, for every part and every kind. */
+/** The value with one part replaced by a value of another type, for every part and every type. */
 export function* wrongKinds(value: Json): Generator<Json> {
   const places = holdersIn(value).length;
   for (let at = 0; at < places; at++) {

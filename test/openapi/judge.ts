@@ -1,4 +1,4 @@
-/** Judges answers by the OpenAPI document: its statuses and shapes, the request's id, and that nothing internal shows. */
+/** Checks responses against the OpenAPI document: status, shape, request id, and that no internals leak. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
@@ -27,18 +27,18 @@ export interface Given {
 
 export interface Judge {
   operations: Operation[];
-  /** What is wrong with an answer to an operation, or to what is none: a method or a path that is not there. */
+  /** Problems of a response to an operation, or to a method or path that does not exist. */
   problems(to: Operation | Nowhere, answer: Given): string[];
-  /** What is wrong with a value, by a schema somewhere in the document. */
+  /** Problems of a value, by a schema in the document. */
   shapeProblems(pointer: string[], value: unknown): string[];
 }
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'];
 const ERROR = ['components', 'schemas', 'Error'];
 const OAUTH_ERROR = ['components', 'schemas', 'OAuthError'];
-/** These answer errors as RFC 6749 says. */
+/** These paths return errors in the format of RFC 6749. */
 const PROTOCOL = /^\/(?:oauth|oidc)\//;
-/** Words that only the inside of the service has. */
+/** Words that occur only in internals of the service. */
 const INTERNAL =
   /\bat \S+:\d+:\d+|node_modules|\/src\/|postgres|pg_|sqlstate|syntax error|violates|constraint|relation "|ECONN|TypeError|undefined|\[object/i;
 
@@ -81,7 +81,7 @@ export function openJudge(document: Json): Judge {
   };
 
   function bodyProblems(content: Json, pointer: string[], { status, body, headers }: Given): string[] {
-    // A redirect may say in words where it leads.
+    // A redirect may have a text that says where it leads.
     if (!content) return body === '' || status === 303 ? [] : ['a body where none is documented'];
     const type = headers.get('content-type')?.split(';')[0] ?? 'none';
     if (!content[type]) return [`media type ${type} is not documented`];
@@ -109,16 +109,17 @@ function headProblems({ status, headers }: Given, isProtocol: boolean): string[]
   ];
 }
 
-/** Texts of ours hold what callers sent, in the names of fields only. */
+/** Error texts may repeat what callers sent only in the names of fields. */
 function leaks({ status, body }: Given): string[] {
   if (status < 400) return [];
   const { message, error_description, details } = body as {
     message?: string;
     error_description?: string;
-    details?: { fieldViolations?: { description: string }[] }[];
+    details?: { fieldViolations?: { field: string; description: string }[] }[];
   };
   const violations = (details ?? []).flatMap((detail) => detail.fieldViolations ?? []);
-  const texts = [message?.split(':')[0], error_description, ...violations.map(({ description }) => description)];
+  const withoutFields = violations.reduce((text, { field }) => text?.replaceAll(field, ''), message);
+  const texts = [withoutFields?.split(':')[0], error_description, ...violations.map(({ description }) => description)];
   return texts
     .filter((text) => text !== undefined && INTERNAL.test(text))
     .map((text) => `something internal shows: ${text}`);

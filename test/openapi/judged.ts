@@ -1,4 +1,4 @@
-/** Calls whose answers are judged as they come, and what is known from them. */
+/** Calls operations, checks each response against the document, and collects ids from the responses. */
 import assert from 'node:assert/strict';
 import { PERMISSIONS } from '../../src/access/permissions.ts';
 import type { Given, Json, Nowhere, Operation } from './judge.ts';
@@ -7,20 +7,20 @@ import { STORY, type Step } from './story.ts';
 import { examplesOf, fill, takesOrgHeader, type World } from './world.ts';
 
 export interface Judged {
-  /** Ids and codes that answers told, by the name of their parameter. */
+  /** Ids and codes from responses, by the name of their parameter. */
   known: Record<string, string>;
-  /** Statuses that were answered, by operation. */
+  /** The statuses received, by operation. */
   exercised: Map<string, Set<number>>;
-  /** Sends a request, and fails unless the answer is as the document says. The administrator's token unless told. */
+  /** Sends a request, and fails unless the response matches the document. Default: the administrator's token. */
   call(to: Operation | Nowhere, sent: Sent, token?: string | null): Promise<Given>;
   requestOf(operation: Operation, body: unknown, values?: Record<string, string>): Sent;
-  /** The operations that ask for a role. */
+  /** The operations that require a role. */
   ofApi(): Operation[];
   /** Calls each operation with its examples; fails unless all succeed. */
   tell(): Promise<void>;
 }
 
-/** Members of answers that later steps need. */
+/** Members of responses that later steps need. */
 const TOLD = ['importId', 'tokenId', 'keyId', 'sessionId', 'clientId', 'verificationCode', 'secret'];
 
 export function openJudged(world: World): Judged {

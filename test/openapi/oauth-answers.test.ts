@@ -7,7 +7,7 @@ import { openWorld, type World } from './world.ts';
 const GRANT = { grant_type: 'client_credentials', scope: 'openid urn:service:iam:org:project:id:service:aud' };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
-describe('the answers of the authorization server', () => {
+describe('the responses of the authorization server', () => {
   let world: World;
   let judged: Judged;
   let client: string;
@@ -47,7 +47,7 @@ describe('the answers of the authorization server', () => {
     return answer.body;
   }
 
-  it('are as documented from a token to its end', async () => {
+  it('match the document from the issue of a token to its revocation', async () => {
     const { access_token: token } = await post('token', GRANT, 200);
     assert.equal((await post('introspect', { token }, 200)).active, true);
     await post('revoke', { token }, 200);
@@ -55,7 +55,7 @@ describe('the answers of the authorization server', () => {
     await get('getUserInfo', 401, token);
   });
 
-  it('are as documented for what needs no client', async () => {
+  it('match the document for requests without a client', async () => {
     assert.equal((await get('getDiscovery', 200)).issuer, world.api.url);
     assert.equal((await get('getServerMetadata', 200)).issuer, world.api.url);
     assert.ok((await get('getKeys', 200)).keys.length > 0);
@@ -64,7 +64,7 @@ describe('the answers of the authorization server', () => {
     assert.equal(device.verification_uri, `${world.api.url}/ui/device`);
   });
 
-  it('are as documented when they refuse', async () => {
+  it('match the document for refused requests', async () => {
     await post('token', { grant_type: 'magic' }, 400);
     await post('token', GRANT, 401, 'Basic bm8tc3VjaDpjbGllbnQ=');
     await post('introspect', {}, 400);

@@ -1,8 +1,8 @@
-/** Parts of requests that no program would send. */
+/** Parts of requests that no client would send. */
 import fc from 'fast-check';
 import type { Json } from './judge.ts';
 
-/** Pieces of a path that are put there as they are. */
+/** Path segments that are sent without encoding. */
 export const RAW_SEGMENTS = fc.constantFrom(
   '%',
   '%zz',
@@ -17,7 +17,7 @@ export const RAW_SEGMENTS = fc.constantFrom(
   ':userId',
 );
 
-/** Bodies that are no JSON, or JSON that no program would write. */
+/** Bodies that are not JSON, or JSON that no client would write. */
 export const RAW_BODIES: fc.Arbitrary<Json> = fc.oneof(
   fc.constantFrom<Json>(
     '',
@@ -40,7 +40,7 @@ export const RAW_BODIES: fc.Arbitrary<Json> = fc.oneof(
   fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes)),
 );
 
-/** Besides `Authorization`; none as a rule. */
+/** Headers in addition to `Authorization`; usually none. */
 export const ODD_HEADERS: fc.Arbitrary<Record<string, string>> = fc.oneof(
   { arbitrary: fc.constant({}), weight: 12 },
   {

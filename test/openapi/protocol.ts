@@ -1,4 +1,4 @@
-/** Fields and parameters of OAuth, with values that lead deeper into it than any random one. */
+/** Fields and parameters of OAuth, with values that get further than random ones. */
 import fc from 'fast-check';
 import { hostileText } from './hostile.ts';
 
@@ -8,10 +8,10 @@ const JWTS = [
   'eyJhbGciOiJSUzI1NiJ9.bm90IGpzb24.AAAA',
   'a.b.c',
 ];
-/** Stands for the id of a client that is registered. */
+/** Placeholder for the id of a registered client. */
 export const KNOWN_CLIENT = '{clientId}';
 const CALLBACKS = ['https://portal.acme.example/callback', 'http://127.0.0.1/callback', 'javascript:alert(1)'];
-/** By field and parameter. */
+/** Values by field or parameter. */
 const PROTOCOL_VALUES: Record<string, string[]> = {
   grant_type: [
     'client_credentials',
@@ -37,7 +37,7 @@ const PROTOCOL_VALUES: Record<string, string[]> = {
   post_logout_redirect_uri: CALLBACKS,
 };
 
-/** Most of the fields, and at times one of them twice. */
+/** Most of the fields, sometimes with one of them repeated. */
 export function protocolPairs(names: string[]): fc.Arbitrary<[string, string][]> {
   const pairOf = (name: string) => fc.tuple(fc.constant(name), protocolValue(name));
   const most = fc.oneof(fc.constant(names), fc.subarray(names));
@@ -49,7 +49,7 @@ export function protocolPairs(names: string[]): fc.Arbitrary<[string, string][]>
     );
 }
 
-/** Of a field or parameter of OAuth: mostly one that leads on. */
+/** A value of a field or parameter of OAuth, mostly a plausible one. */
 function protocolValue(field: string): fc.Arbitrary<string> {
   const good = PROTOCOL_VALUES[field];
   return fc.oneof(

@@ -1,4 +1,4 @@
-/** Requests to the operations of the document, good ones and bad ones in about equal parts. */
+/** Requests to the operations of the document: about as many valid as invalid ones. */
 import fc from 'fast-check';
 import { fitting, varied } from './arbitraries.ts';
 import { broken, hostileText } from './hostile.ts';
@@ -6,20 +6,20 @@ import type { Json, Operation } from './judge.ts';
 import { ODD_HEADERS, RAW_BODIES, RAW_SEGMENTS } from './odd-parts.ts';
 import { isProtocol, protocolPairs } from './protocol.ts';
 
-/** Who sends it: `client` with its secret, `oauth` with an access token, `junk` with one of nobody. */
+/** The sender: `client` with its secret, `oauth` with an access token, `junk` with an invalid token. */
 export const SENDERS = ['admin', 'owner', 'viewer', 'stranger', 'client', 'oauth', 'junk', 'none'] as const;
 
-/** An id, the number of a thing that is known, or a piece of path as it is. */
+/** An id, the number of a known resource, or a raw path segment. */
 export type Segment = string | number | { raw: string };
 
-/** A request whose ids are names of things still to be filled in, so that it reads the same in each run. */
+/** A request with placeholders instead of ids, so that it is the same in each run. */
 export interface Draft {
   operation: Operation;
   sender: (typeof SENDERS)[number];
   path: Record<string, Segment>;
   query: [name: string, value: string][];
   headers: Record<string, string>;
-  /** JSON; bytes and text as they are; undefined for none. */
+  /** JSON; bytes and text are sent unchanged; undefined: no body. */
   body: Json;
 }
 
@@ -72,7 +72,7 @@ function bodyOf({ schema, examples }: Json, document: Json): fc.Arbitrary<Json> 
   );
 }
 
-/** Of OAuth; text, so that it goes out as it is. */
+/** Form bodies of OAuth, as text, so that they are sent unchanged. */
 function formOf(requestBody: Json, document: Json): fc.Arbitrary<Json> {
   const schema = requestBody?.content['application/x-www-form-urlencoded']?.schema;
   if (!schema) return fc.oneof({ arbitrary: fc.constant(undefined), weight: 9 }, { arbitrary: RAW_BODIES, weight: 1 });
@@ -99,7 +99,7 @@ function queryOf(parameters: Json[], document: Json): fc.Arbitrary<[string, stri
   return fc.array(fc.oneof(...pairs, ...pairs, unknown), { maxLength: 8 });
 }
 
-/** As a query and a form are written; lone surrogates, which no encoding has, become U+FFFD. */
+/** Encoding of queries and forms. Lone surrogates, which cannot be encoded, become U+FFFD. */
 export function encode(pairs: [string, string][]): string {
   return pairs.map((pair) => pair.map((s) => encodeURIComponent(s.toWellFormed())).join('=')).join('&');
 }

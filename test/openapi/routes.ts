@@ -1,4 +1,4 @@
-/** What Express has mounted, as the document would write it. */
+/** The routes mounted in Express, in the document's notation. */
 import { routePattern } from '../../src/http/route-pattern.ts';
 
 interface Layer {
@@ -6,7 +6,7 @@ interface Layer {
   handle: { stack?: Layer[] };
 }
 
-/** `GET /v2beta/users/{userId}`, of every route however deep it is mounted. */
+/** `GET /v2beta/users/{userId}`, for every route at any depth. */
 export function routesOf(router: unknown): string[] {
   return ((router as { stack?: Layer[] }).stack ?? []).flatMap(({ route, handle }) => {
     if (!route) return routesOf(handle);

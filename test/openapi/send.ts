@@ -1,13 +1,13 @@
-/** Requests as they are written down: a path is sent as it is, where fetch would tidy it up first. */
+/** Sends requests unchanged: fetch would normalize the path. */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { Given } from './judge.ts';
 
 export interface Sent {
   method: string;
-  /** With its query, percent-encoded. */
+  /** The path with its query, percent-encoded. */
   path: string;
   headers?: Record<string, string> | undefined;
-  /** JSON, unless it is text or bytes. */
+  /** Sent as JSON, unless it is text or bytes. */
   body?: unknown;
 }
 
@@ -16,7 +16,7 @@ export interface Sender {
   close(): void;
 }
 
-/** @param timeoutMs an answer that takes longer fails the test */
+/** @param timeoutMs a slower response fails the test */
 export function openSender(url: string, timeoutMs = 30_000): Sender {
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const { hostname, port } = new URL(url);
@@ -50,7 +50,7 @@ async function read(res: IncomingMessage): Promise<Given> {
   res.setEncoding('utf8');
   for await (const chunk of res) {
     text += chunk;
-    // Goes on for as long as an import runs.
+    // This stream lasts as long as the import runs.
     if (type.includes('event-stream')) break;
   }
   return { status: res.statusCode ?? 0, headers, body: type.match(/[/+]json\b/) ? JSON.parse(text) : text };

@@ -1,6 +1,6 @@
 /**
- * The things that a fuzzer's requests are about, made anew again and again, as requests delete and change them; and
- * callers of every kind, whom no request can name.
+ * The resources that a fuzzer's requests use, created again when requests delete or change them; and callers of every
+ * kind, which no request can affect.
  */
 import type { Json } from './judge.ts';
 import type { SENDERS } from './requests.ts';
@@ -11,15 +11,15 @@ export interface Stock {
   ids: Record<string, string[]>;
   /** The `Authorization` header of each kind of caller. */
   callers: Record<(typeof SENDERS)[number], string | undefined>;
-  /** Makes what is missing. */
+  /** Creates the missing resources. */
   fill(): Promise<void>;
 }
 
 const API_SCOPE = 'openid urn:service:iam:org:project:id:service:aud';
 const MACHINE = { userId: 'importer' };
-/** Known by the examples, and made again whenever they are gone. */
+/** Resources that the examples name, created again whenever they are missing. */
 const ALWAYS = { orgId: ['acme', 'globex'], userId: ['bob', 'bob', 'importer', 'importer'] };
-/** Of every other kind, the newest are kept. */
+/** Of every other kind, the newest ids are kept. */
 const KEPT = 4;
 
 export async function openStock(world: World): Promise<Stock> {
@@ -56,7 +56,7 @@ async function make(world: World, id: string, at: Record<string, string> = {}): 
   return (await world.api.call(operation.method, fill(operation.path, at), body, { orgId: 'acme' })).body;
 }
 
-/** What is there already stays as it is. */
+/** Existing resources stay unchanged. */
 async function fillUsers(world: World): Promise<void> {
   await make(world, 'setUpOrg');
   await make(world, 'createOrg');

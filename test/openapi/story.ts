@@ -1,4 +1,4 @@
-/** Every operation of the document, in an order in which its examples can be called. */
+/** All operations of the document, in an order in which their examples succeed. */
 import { setImport } from '../support/imports/imports.ts';
 import { codeAt } from '../support/totp.ts';
 import type { Json } from './judge.ts';
@@ -6,21 +6,21 @@ import type { World } from './world.ts';
 
 export interface Context {
   world: World;
-  /** Ids and codes that answers told, by the name of their parameter. */
+  /** Ids and codes from responses, by the name of their parameter. */
   known: Record<string, string>;
 }
 
 export interface Step {
   id: string;
-  /** Values of parameters over those that are known. */
+  /** Values of parameters that override the known ones. */
   at?: Record<string, string>;
   headers?: Record<string, string>;
-  /** With this example only. */
+  /** Only this example. */
   example?: string;
-  /** Null: without one. */
+  /** Null: no token. */
   token?: null;
   before?: (context: Context) => Promise<unknown>;
-  /** Changes the example where it needs something that is known only now. */
+  /** Changes the example if it needs a value that is only known now. */
   body?: (example: Json, context: Context) => unknown;
 }
 

@@ -1,4 +1,4 @@
-/** A service in which the things exist that the document's examples name, and callers with and without roles. */
+/** A service with the resources that the document's examples name, and callers with and without roles. */
 import { startDispatcher } from '../../workers/dispatcher.ts';
 import { openFaults } from '../../workers/faults.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
@@ -11,12 +11,12 @@ export interface World {
   document: Json;
   judge: Judge;
   sender: Sender;
-  /** The operation with an id. */
+  /** The operation with this id. */
   operation(id: string): Operation;
   stop(): Promise<void>;
 }
 
-/** @param workers whether imports are worked off */
+/** @param workers whether workers run the imports */
 export async function openWorld({
   env = {},
   workers,
@@ -52,7 +52,7 @@ export function fill(path: string, values: Record<string, string>): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? name));
 }
 
-/** The examples of an operation's body; one of nothing when it takes none. */
+/** The examples of an operation's body; one empty example if it has no body. */
 export function examplesOf(operation: Operation): [name: string, body: Json][] {
   const examples = operation.object.requestBody?.content['application/json']?.examples;
   if (!examples) return [['', undefined]];
@@ -63,7 +63,7 @@ export function takesOrgHeader({ object }: Operation): boolean {
   return (object.parameters ?? []).some((p: Json) => p.$ref === '#/components/parameters/orgHeader');
 }
 
-/** A token of a machine user that may call, but holds no role anywhere. */
+/** A token of a machine user that is authenticated but has no role. */
 export async function strangerToken(api: TestApi): Promise<string> {
   const { body } = await api.call('POST', '/management/v1/orgs', { name: unique('Elsewhere') });
   return (await api.machine(body.id)).token;

@@ -31,11 +31,11 @@ async function startReady(manner: string): Promise<Process> {
   return started;
 }
 
-/** Past the time in which a second signal counts as the same one. */
+/** Waits until a second signal no longer counts as the first one. */
 async function pastTheFirstSignal({ output }: Process): Promise<void> {
   await waitFor(() => output().includes('stand-in stops'), { what: 'the first signal' });
   const at = performance.now();
-  await waitFor(() => performance.now() - at > 350, { what: 'the time in which signals are doubled' });
+  await waitFor(() => performance.now() - at > 350, { what: 'the time in which a signal counts as repeated' });
 }
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
@@ -47,7 +47,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   });
 }
 
-test('a parent may ask over IPC, on top of the signal that the group got', async () => {
+test('a parent may ask over IPC in addition to the signal to the group', async () => {
   const p = await startReady('drains');
   p.child.kill('SIGTERM');
   p.child.send({ stop: true }, () => {});
@@ -57,14 +57,14 @@ test('a parent may ask over IPC, on top of the signal that the group got', async
   assert.equal(await asked.ended, 0);
 });
 
-test('a parent that is gone is as good as a signal', async () => {
+test('the loss of the parent stops the process like a signal', async () => {
   const p = await startReady('drains');
   const exited = once(p.child, 'exit');
   p.child.disconnect();
   assert.deepEqual(await exited, [0, null]);
 });
 
-test('the same signal passed on twice does not force; a second one does, at once and with status 1', async () => {
+test('a repeated first signal does not force the exit; a second one does, at once and with status 1', async () => {
   const p = await startReady('hangs');
   p.child.kill('SIGINT');
   p.child.kill('SIGINT');
@@ -75,7 +75,7 @@ test('the same signal passed on twice does not force; a second one does, at once
   assert.match(p.output(), /got a second SIGINT[\s\S]*forced/);
 });
 
-test('who does not stop in time is ended with status 1', async () => {
+test('a process that does not stop in time is ended with status 1', async () => {
   const p = await startReady('late');
   p.child.kill('SIGTERM');
   assert.equal(await p.ended, 1);
@@ -89,7 +89,7 @@ test('an uncaught error is logged and ends the process with status 1', async () 
   assert.match(p.output(), /out of the blue/);
 });
 
-test('what keeps it from starting is one sentence, a defect has its stack; status 1 both', async () => {
+test('a start error is one sentence, a bug is logged with its stack; both end with status 1', async () => {
   const refused = start('refuses');
   assert.equal(await refused.ended, 1);
   assert.equal(refused.output(), 'It cannot start: do something about it.\n');
@@ -98,7 +98,7 @@ test('what keeps it from starting is one sentence, a defect has its stack; statu
   assert.match(defect.output(), /"type":"TypeError","message":"a defect","stack":/);
 });
 
-test('an older Node.js is refused with what to do about it', () => {
+test('an older Node.js is refused with advice', () => {
   requireNode('24.0.0');
   requireNode('25.1.0');
   assert.throws(() => requireNode('22.18.0'), {
@@ -106,7 +106,7 @@ test('an older Node.js is refused with what to do about it', () => {
   });
 });
 
-test('entries without stores of their own name every setting that is missing', () => {
+test('entry points that need external stores name every missing setting', () => {
   const key = Buffer.alloc(32).toString('base64');
   assert.throws(() => requireStores(readConfig({})), { message: /^Set DATABASE_URL and ENCRYPTION_KEY/ });
   assert.throws(() => requireStores(readConfig({ ENCRYPTION_KEY: key })), { message: /^Set DATABASE_URL;/ });

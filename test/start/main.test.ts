@@ -1,4 +1,4 @@
-/** `npm start` as a person runs it: a real process group, real API and worker. */
+/** `npm start` in a real process group, with a real API and worker. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -30,7 +30,7 @@ interface Main {
   ended: Promise<number | string>;
 }
 
-/** Leads a process group, as a shell would start it. */
+/** Leads a process group, as if a shell had started it. */
 function start(env: Record<string, string> = {}): Main {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const settings = { PATH, NODE_COMPILE_CACHE, DATA_DIR: join(base, 'data'), PORT, BOOTSTRAP_TOKEN, LOG_LEVEL: 'info' };
@@ -62,11 +62,11 @@ async function answer(): Promise<number> {
   return response.status;
 }
 
-test('it says where it is; a second start on its port or its data folder says what is wrong; Ctrl-C ends it', async () => {
+test('it prints its URL; a second start on its port or data folder prints what is wrong; Ctrl-C ends it', async () => {
   const main = await startReady();
   assert.match(main.output(), new RegExp(`Muster is ready: ${url}`));
   assert.match(main.output(), /embedded PostgreSQL in/);
-  assert.ok(!main.output().includes(BOOTSTRAP_TOKEN), 'a token that was given is not shown');
+  assert.ok(!main.output().includes(BOOTSTRAP_TOKEN), 'a configured token is not shown');
   assert.equal(await answer(), 200);
 
   const elsewhere = join(base, 'elsewhere');
@@ -74,7 +74,7 @@ test('it says where it is; a second start on its port or its data folder says wh
   assert.equal(await samePort.ended, 1);
   assert.equal(
     samePort.output(),
-    `Port ${PORT} on 127.0.0.1 is in use by another program: stop that one, or set PORT to another.\n`,
+    `Port ${PORT} on 127.0.0.1 is in use by another program: stop that program, or set PORT to another port.\n`,
   );
   await assert.rejects(stat(elsewhere), { code: 'ENOENT' });
 
@@ -93,7 +93,7 @@ test('it says where it is; a second start on its port or its data folder says wh
 test('after SIGKILL it starts again at once, and SIGTERM to the parent alone ends everything', async () => {
   const killed = await startReady();
   process.kill(killed.pid, 'SIGKILL');
-  // Its API drains when it sees the closed channel; until then the port is its.
+  // The old API drains when it notices the closed channel; until then it holds the port.
   await waitFor(
     () =>
       fetch(url).then(
@@ -108,9 +108,9 @@ test('after SIGKILL it starts again at once, and SIGTERM to the parent alone end
   assert.equal(await main.ended, 0, main.output());
 });
 
-test('a bad setting is named and nothing is started', async () => {
+test('an invalid setting is named and nothing is started', async () => {
   const main = start({ PORT: 'eighty', DATA_DIR: join(base, 'none') });
   assert.equal(await main.ended, 1);
-  assert.match(main.output(), /^The configuration has 1 problem\(s\):\n {2}PORT: /);
+  assert.match(main.output(), /^The configuration has 1 problem:\n {2}PORT: /);
   await assert.rejects(stat(join(base, 'none')), { code: 'ENOENT' });
 });

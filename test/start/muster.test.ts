@@ -44,7 +44,7 @@ function exists(name: string): Promise<boolean> {
   );
 }
 
-test('it starts on a free port, tells children where everything is, and drains them before the database', async () => {
+test('it starts on a free port, passes the addresses to its children, and drains them before the database', async () => {
   const tokens: string[] = [];
   let key = '';
   await withMuster(
@@ -68,59 +68,61 @@ test('it starts on a free port, tells children where everything is, and drains t
   assert.equal(await readFile(join(DATA_DIR, 'stopped'), 'utf8'), 'api 1\nworker 2\nworker 2\n');
 });
 
-test('the second start keeps the key and makes no token; a child that dies is started again', async () => {
+test('the second start keeps the key and creates no token; a child that dies is restarted', async () => {
   await withMuster(configOf(), async (muster) => {
     assert.equal(muster.token, undefined);
     const first = await ask(muster);
     assert.equal(first.ENCRYPTION_KEY, (await readFile(join(DATA_DIR, 'encryption.key'), 'utf8')).trim());
     process.kill(first.pid as number, 'SIGKILL');
-    const second = await waitFor(() => ask(muster), { what: 'the API again' });
+    const second = await waitFor(() => ask(muster), { what: 'the restarted API' });
     assert.notEqual(second.pid, first.pid);
     assert.equal(muster.pids.api, second.pid);
   });
 });
 
-test('a key that is gone is not replaced', async () => {
+test('a missing key is not replaced', async () => {
   const file = join(DATA_DIR, 'encryption.key');
   await rename(file, `${file}.kept`);
   await assert.rejects(startMuster(configOf(), { files }), (error) => {
     assert.ok(error instanceof StartError);
     assert.match(
       error.message,
-      /^The key .*encryption\.key is gone, and this database was sealed with it: put it back/,
+      /^The encryption key .*encryption\.key is missing, but this database uses it: restore it from a backup/,
     );
     return true;
   });
   assert.equal(await exists(file), false);
   await writeFile(file, 'c2hvcnQ=');
-  await assert.rejects(startMuster(configOf(), { files }), { message: `The key in ${file} is damaged: put it back.` });
+  await assert.rejects(startMuster(configOf(), { files }), {
+    message: `The encryption key in ${file} is damaged; it must be 32 bytes in base64. Restore it from a backup.`,
+  });
   await rename(`${file}.kept`, file);
   await withMuster(configOf(), async (muster) => assert.equal((await ask(muster)).pid, muster.pids.api));
 });
 
-test('a used port is refused in one sentence, with nothing written', async () => {
+test('a port in use is refused in one sentence, with nothing written', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   const elsewhere = join(base, 'never');
   await assert.rejects(startMuster(configOf({ PORT: String(port), DATA_DIR: elsewhere }), { files }), {
-    message: `Port ${port} on 127.0.0.1 is in use by another program: stop that one, or set PORT to another.`,
+    message: `Port ${port} on 127.0.0.1 is in use by another program: stop that program, or set PORT to another port.`,
   });
   server.close();
   assert.equal(await exists(elsewhere), false);
 });
 
-test('a child that cannot start ends the start, and everything that ran by then', async () => {
+test('a child that cannot start ends the start and everything started before', async () => {
   const missing = { ...files, worker: path('./no-such-file.ts') };
   await assert.rejects(startMuster(configOf(), { files: missing, output: 'ignore' }), {
-    message: 'The worker 1 process ended (status 1) before it was ready.',
+    message: 'The worker 1 process ended with status 1 before it was ready; its output says why.',
   });
   const left = (await readdir(DATA_DIR)).filter((name) => name.startsWith('lock'));
   assert.deepEqual(left, []);
   assert.equal(await exists(join(DATA_DIR, 'postgres', 'postmaster.pid')), false);
 });
 
-test('with DATABASE_URL nothing is embedded, and ENCRYPTION_KEY is asked for', async (t) => {
+test('with DATABASE_URL nothing is embedded, and ENCRYPTION_KEY is required', async (t) => {
   const { url, drop } = await testDatabase(t);
   const elsewhere = join(base, 'unused');
   const env = { DATABASE_URL: url, DATA_DIR: elsewhere, WORKERS: '0' };
@@ -141,12 +143,12 @@ test('with DATABASE_URL nothing is embedded, and ENCRYPTION_KEY is asked for', a
   await drop();
 });
 
-test('a database that does not answer is a sentence', async () => {
+test('a database that does not respond is reported in one sentence', async () => {
   const ENCRYPTION_KEY = randomBytes(32).toString('base64');
   const config = configOf({ DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/none', ENCRYPTION_KEY });
   await assert.rejects(startMuster(config, { files }), (error) => {
     assert.ok(error instanceof StartError);
-    assert.match(error.message, /^The database of DATABASE_URL does not answer \(.*ECONNREFUSED.*\)\.$/);
+    assert.match(error.message, /^The database of DATABASE_URL does not respond \(.*ECONNREFUSED.*\)\.$/);
     assert.doesNotMatch(error.message, /secret/);
     return true;
   });

@@ -1,4 +1,4 @@
-/** A port that is taken is one sentence, whatever process wants it. */
+/** A port in use is reported in one sentence, by every process. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test from 'node:test';
@@ -9,7 +9,7 @@ for (const [file, setting] of [
   ['src/api.ts', 'PORT'],
   ['workers/all-in-one.ts', 'HEALTH_PORT'],
 ] as const) {
-  test(`${file} says in one sentence that its ${setting} is taken, and ends with status 1`, async (t) => {
+  test(`${file} reports in one sentence that its ${setting} is in use, and ends with status 1`, async (t) => {
     const database = await testDatabase(t);
     t.after(() => database.drop());
     const port = await takenPort(t);
@@ -21,7 +21,7 @@ for (const [file, setting] of [
     };
     const started = launch(t, file, env);
     assert.equal(await started.ended, 1);
-    const sentence = `Port ${port} on 127.0.0.1 is in use by another program: stop that one, or set ${setting} to another.\n`;
+    const sentence = `Port ${port} on 127.0.0.1 is in use by another program: stop that program, or set ${setting} to another port.\n`;
     assert.deepEqual([started.errors(), started.log()], [sentence, '']);
   });
 }

@@ -1,4 +1,4 @@
-/** Warnings that say the same are counted instead of written; nothing else is left out. */
+/** Repeated warnings are counted instead of written; all other lines are written. */
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import test, { type TestContext } from 'node:test';
@@ -24,7 +24,7 @@ function opened(t: TestContext) {
 
 const away = (job: number) => new Error(`could not renew lock for job i12-0-${job}`);
 
-test('a fault that comes ten thousand times is written once, then once in ten seconds with how often it came', (t) => {
+test('an error that occurs ten thousand times is written once, then every ten seconds with its count', (t) => {
   const { logger, written } = opened(t);
   for (let i = 0; i < 10_000; i++) logger.child({ loop: 1 }).warn({ err: away(i) }, 'queue');
   const [first, ...more] = written();
@@ -46,7 +46,7 @@ test('a fault that comes ten thousand times is written once, then once in ten se
   assert.equal(written()[0]?.repeats, undefined);
 });
 
-test('different faults are written each, a flood of different ones is not', (t) => {
+test('different errors are all written, but not a flood of them', (t) => {
   const { logger, written } = opened(t);
   logger.warn({ err: Object.assign(new Error('broken'), { code: '57P01' }) }, 'queue');
   logger.warn({ err: Object.assign(new Error('broken'), { code: '57P02' }) }, 'queue');
@@ -64,7 +64,7 @@ test('different faults are written each, a flood of different ones is not', (t) 
   );
 });
 
-test('errors, and warnings without a fault, are all written', (t) => {
+test('lines at level error, and warnings without an error, are all written', (t) => {
   const { logger, written } = opened(t);
   for (let i = 0; i < 100; i++) {
     logger.error({ err: new Error('failed') }, 'request failed');

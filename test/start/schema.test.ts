@@ -1,4 +1,4 @@
-/** A worker that is started before the database, or before its schema, waits for them and says so once. */
+/** A worker that starts before the database or its schema waits for them and logs it once. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
@@ -16,11 +16,11 @@ const PATIENT = { timeoutMs: 60_000 };
 const ENCRYPTION_KEY = randomBytes(32).toString('base64');
 
 interface Waiting extends Launched {
-  /** Status of `/readyz`, and the parts that it names. */
+  /** Status of `/readyz`, and the parts in it. */
   ready(): Promise<{ status: number; parts: string[]; text: string }>;
 }
 
-test('a worker on an empty database waits with one line, and begins when the API has brought the schema', async (t) => {
+test('a worker on an empty database logs one line, waits, and starts when the API has created the schema', async (t) => {
   const database = await emptyDatabase(t);
   const worker = await startWorker(t, database.url);
   const unready = await untilItWaits(worker, /no schema yet/);
@@ -35,14 +35,14 @@ test('a worker on an empty database waits with one line, and begins when the API
   assert.equal(waits(worker).length, 1, worker.log());
 });
 
-test('a worker does not run on an older schema, ours or that of the queue, and ends cleanly while it waits', async (t) => {
+test('a worker does not run on an older schema, of Muster or the queue, and stops cleanly while it waits', async (t) => {
   const database = await testDatabase(t);
   t.after(() => database.drop());
   const { known } = await migrationState(database.pool);
   await database.pool.query('delete from migrations where id = $1', [known]);
   await database.pool.query('drop schema bullmq cascade');
   const worker = await startWorker(t, database.url);
-  await untilItWaits(worker, new RegExp(`has schema ${known - 1}, this program needs ${known}`));
+  await untilItWaits(worker, new RegExp(`has schema ${known - 1}; this program needs ${known}`));
   await database.pool.query('insert into migrations (id) values ($1)', [known]);
   assert.doesNotMatch(worker.log(), /is ready/);
   const other = await startWorker(t, database.url);
@@ -58,7 +58,7 @@ test('a worker does not run on an older schema, ours or that of the queue, and e
   assert.equal(await late.ended, 0);
 });
 
-test('a worker that is started while the database is away waits with one line, tells no address, and begins', async (t) => {
+test('a worker that starts while the database is down logs one line without an address, waits, and starts', async (t) => {
   const database = await testDatabase(t);
   t.after(() => database.drop());
   const gate = await startGate(database.url, 'reset');

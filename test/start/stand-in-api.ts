@@ -1,4 +1,4 @@
-/** Stands in for the API: an HTTP server that says who it is and notes in the data folder when it stopped. */
+/** A stand-in for the API: an HTTP server that returns its identity and notes in the data folder when it stops. */
 import { appendFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';

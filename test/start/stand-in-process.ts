@@ -1,4 +1,4 @@
-/** A process run by `runProcess` that behaves as its first argument says. */
+/** A process run by `runProcess`; its first argument selects its behaviour. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runProcess } from '../../src/lifecycle.ts';
 import { openLogger } from '../../src/logger.ts';

@@ -1,4 +1,4 @@
-/** Stands in for a worker: notes in the data folder when it stopped, and that the database still answered then. */
+/** A stand-in for a worker: notes in the data folder when it stops, and that the database still responds then. */
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openPool } from '../../src/db/pool.ts';
