@@ -1,4 +1,4 @@
-/** Validates a query string of the import API against its schema. */
+/** Validates the query strings of the import API by their schemas. */
 import type { z } from 'zod';
 import { type ApiError, type FieldViolation, invalidArgument } from '../errors.ts';
 
@@ -11,6 +11,14 @@ export function queryOf<T>(schema: z.ZodType<T>, req: { query: unknown }): T {
       ? i.keys.map((field) => ({ field, description: 'is not supported here' }))
       : [{ field: i.path.join('.'), description: i.message }],
   );
-  const message = violations.map((v) => `${v.field} ${v.description}.`).join(' ');
-  throw invalidArgument('IMPORT-QUERY', message, violations);
+  throw badQuery(violations);
+}
+
+/** For schemas without their own message. A parameter that is repeated is an array, not a string. */
+const DEFAULT_MESSAGES: Partial<Record<string, string>> = { invalid_type: 'must be given once, as a string' };
+
+/** 400; the message is one sentence per parameter. */
+function badQuery(violations: FieldViolation[]): ApiError {
+  const sentences = violations.map(({ field, description }) => `The query parameter ${field} ${description}.`);
+  return invalidArgument('IMPORT-QUERY', sentences.join(' '), violations);
 }
