@@ -1,15 +1,15 @@
-# One image for the API and the workers; which of them it is, is the command. The stores are other containers.
+# One image for the API and the workers; the command selects which one runs. The stores run in other containers.
 
 FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Left out: tools of development, the embedded database, and install scripts, which nothing of the rest needs.
+# Without development tools, the embedded database and install scripts; the image needs none of them.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
 
 FROM node:24-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data MALLOC_ARENA_MAX=1
 WORKDIR /app
-# For mails kept as files where there is no SMTP_URL.
+# Holds mails as files if SMTP_URL is not set.
 RUN install --directory --owner=node --group=node --mode=0700 /data
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json LICENSE ./
