@@ -90,7 +90,11 @@ export async function startChild(options: ChildOptions): Promise<Child> {
 }
 
 function spawnChild({ file, env, output, execArgv = [] }: ChildOptions): ChildProcess {
-  return fork(file, [], { env: env as NodeJS.ProcessEnv, execArgv: [...execArgv], stdio: ['ignore', output, output, 'ipc'] });
+  return fork(file, [], {
+    env: env as NodeJS.ProcessEnv,
+    execArgv: [...execArgv],
+    stdio: ['ignore', output, output, 'ipc'],
+  });
 }
 
 async function untilReady(child: ChildProcess, name: string): Promise<void> {

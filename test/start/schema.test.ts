@@ -46,7 +46,7 @@ test('a worker does not run on an older schema, of Muster or the queue, and stop
   await database.pool.query('insert into migrations (id) values ($1)', [known]);
   assert.doesNotMatch(worker.log(), /is ready/);
   const other = await startWorker(t, database.url);
-  await untilItWaits(other, /The queue's tables have version 0, this program needs/);
+  await untilItWaits(other, /The tables of the queue have version 0; this program needs/);
   for (const each of [worker, other]) assert.equal(waits(each).length, 1, each.log());
 
   await migrateQueue(database.pool);
