@@ -13,7 +13,7 @@ export function openLogger(options: { level: string; name: string }, destination
     {
       level: options.level,
       name: options.name,
-      serializers: { err: describeError },
+      serializers: { err: (error: unknown) => (error instanceof Error ? loggable(error) : error) },
       base: { pid: process.pid },
       hooks: { logMethod: limitRepeats() },
     },
@@ -21,9 +21,17 @@ export function openLogger(options: { level: string; name: string }, destination
   );
 }
 
-function describeError(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const { name, message, stack } = error;
-  const code = (error as { code?: unknown }).code;
-  return { type: name, message, ...(typeof code === 'string' ? { code } : {}), stack };
+/** The part of `error` that may be logged. */
+export function loggable(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: `thrown: ${typeof error}` };
+  const { code, constraint, table } = error as Error & { code?: string; constraint?: string; table?: string };
+  return {
+    type: error.name,
+    message: error.message,
+    stack: error.stack,
+    ...(code ? { code } : {}),
+    ...(constraint ? { constraint } : {}),
+    ...(table ? { table } : {}),
+    ...(error.cause ? { cause: loggable(error.cause) } : {}),
+  };
 }

@@ -4,9 +4,11 @@
  * Guarantee: a caller sees the text of an ApiError only. For any other error they get a fixed sentence, and the error
  * goes to the log with the request's id. Row contents are never logged: a PostgreSQL error's `detail` can contain them.
  */
+
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { ApiError } from '../errors.ts';
+import { loggable } from '../logger.ts';
 import { pathOf } from './access-log.ts';
 import { allowedMethods } from './allowed-methods.ts';
 import { bodyError } from './body-error.ts';
@@ -56,19 +58,4 @@ export function publicError(error: unknown): ApiError {
   if (error instanceof URIError)
     return new ApiError('INVALID_ARGUMENT', 'REQUEST-PATH', 'The path must use valid percent-encoding.');
   return new ApiError('INTERNAL', 'INTERNAL', 'An internal error occurred.');
-}
-
-/** The part of `error` that may be logged. */
-export function loggable(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { message: `thrown: ${typeof error}` };
-  const { code, constraint, table } = error as Error & { code?: string; constraint?: string; table?: string };
-  return {
-    type: error.name,
-    message: error.message,
-    stack: error.stack,
-    ...(code ? { code } : {}),
-    ...(constraint ? { constraint } : {}),
-    ...(table ? { table } : {}),
-    ...(error.cause ? { cause: loggable(error.cause) } : {}),
-  };
 }

@@ -4,8 +4,10 @@
  * Guarantee: the error names every invalid field by its camelCase path. Keys can also be in snake_case. A null member
  * is treated as absent. A string with NUL or a lone surrogate is refused, also in an unknown field.
  */
+
 import type { z } from 'zod';
 import { type ApiError, type FieldViolation, invalidArgument } from '../errors.ts';
+import { camelCase, fieldPath } from '../fields/names.ts';
 
 const MAX_DEPTH = 64;
 /** Each value of a body costs time, an invalid one most: checking this many takes a second or two. */
@@ -41,19 +43,6 @@ export function badFields(id: string, violations: FieldViolation[]): ApiError {
   const names = violations.slice(0, 10).map((v) => `${v.field || 'The body'} ${v.description}`);
   const more = violations.length > 10 ? `; and ${violations.length - 10} more` : '';
   return invalidArgument(id, `${`${names.join('; ')}${more}`.replace(/\.$/, '')}.`, violations);
-}
-
-/** `queries[0].inUserIdsQuery.userIds` */
-export function fieldPath(path: readonly PropertyKey[]): string {
-  let out = '';
-  for (const part of path)
-    out += typeof part === 'number' ? `[${part}]` : out === '' ? String(part) : `.${String(part)}`;
-  return out;
-}
-
-/** `user_name` becomes `userName`; leading underscores stay. */
-export function camelCase(key: string): string {
-  return key.replace(/(?<=[A-Za-z0-9])_+([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function normalize(value: unknown, path: string, depth: number, state: Normalizing): unknown {

@@ -2,9 +2,9 @@
  * Chooses the transports. Emails go to a mail server (SMTP_URL) or to files in DATA_DIR/mailbox; text messages go to a
  * gateway (SMS_URL) or to files in the same folder.
  */
-import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { openMailbox, openTextMailbox } from './mailbox.ts';
+import { mailboxFolder } from './mailbox-folder.ts';
 import { openSmsGateway } from './sms-gateway.ts';
 import { openSmtp } from './smtp.ts';
 import type { TextTransport, Transport } from './transport.ts';
@@ -17,9 +17,4 @@ export function openTransport(config: Pick<Config, 'SMTP_URL' | 'DATA_DIR'>): Tr
 /** The same for text messages. */
 export function openTextTransport(config: Pick<Config, 'SMS_URL' | 'DATA_DIR'>): TextTransport {
   return config.SMS_URL ? openSmsGateway(config.SMS_URL) : openTextMailbox(mailboxFolder(config));
-}
-
-/** The folder of the local mailbox. */
-export function mailboxFolder(config: Pick<Config, 'DATA_DIR'>): string {
-  return join(config.DATA_DIR, 'mailbox');
 }

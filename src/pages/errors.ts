@@ -5,8 +5,9 @@
  */
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { loggable, publicError } from '../http/errors.ts';
+import { publicError } from '../http/errors.ts';
 import { requestIdOf } from '../http/request-id.ts';
+import { loggable } from '../logger.ts';
 import { type Page, sendPage } from './layout.ts';
 import { problemPage } from './parts.ts';
 

@@ -5,7 +5,7 @@
  * start, the parts before it are stopped. Stopping drains the API, then the workers, then ends the embedded database.
  * On crash: the children drain on their own, and the database stops after them.
  */
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { type Config, childEnv } from '../config.ts';
@@ -13,6 +13,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/emb
 import { openPool } from '../db/pool.ts';
 import { requireStores } from '../lifecycle.ts';
 import { openLogger } from '../logger.ts';
+import { mailboxFolder } from '../mail/mailbox-folder.ts';
 import { claimPort } from './address.ts';
 import { type Child, startChild } from './child.ts';
 import { prepareDatabase } from './database.ts';
@@ -150,5 +151,5 @@ async function stopAll([api, ...workers]: Child[], postgres: EmbeddedPostgres | 
 
 /** The folder for mails when SMTP_URL is not set. */
 export function mailboxOf(config: Config): string {
-  return join(resolve(config.DATA_DIR), 'mailbox');
+  return resolve(mailboxFolder(config));
 }

@@ -57,7 +57,7 @@ test('api and worker of docker-compose.yml become healthy, respond, and stop wit
     assert.equal(kind, 'CMD');
     const command = check.map((word) => word.replace(name === 'api' ? ':8080/' : ':8081/', `:${ports[name]}/`));
     assert.notDeepEqual(command, check);
-    return waitFor(async () => (await status(run(command))) === 0, { what: `a healthy ${name}` });
+    return waitFor(async () => (await status(run(command))) === 0, { what: `a healthy ${name}`, timeoutMs: 180_000 });
   };
 
   const api = start('api');

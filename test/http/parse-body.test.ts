@@ -3,7 +3,8 @@ import test from 'node:test';
 import { z } from 'zod';
 import { ApiError } from '../../src/errors.ts';
 import { requiredText } from '../../src/fields/fields.ts';
-import { camelCase, fieldPath, parseBody } from '../../src/http/parse-body.ts';
+import { camelCase, fieldPath } from '../../src/fields/names.ts';
+import { parseBody } from '../../src/http/parse-body.ts';
 import { cpuMs } from '../support/cpu.ts';
 
 const schema = z.object({

@@ -3,7 +3,8 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { mailboxFolder, openTextTransport, openTransport } from '../../src/mail/open-transport.ts';
+import { mailboxFolder } from '../../src/mail/mailbox-folder.ts';
+import { openTextTransport, openTransport } from '../../src/mail/open-transport.ts';
 
 describe('the local mailbox', () => {
   let dataDir: string;

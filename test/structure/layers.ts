@@ -29,7 +29,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/db': [],
   // The stores and HTTP serve every feature and depend on none.
   'src/queue': ['src/db'],
-  'src/http': ['src/db'],
+  'src/http': ['src/db', 'src/fields'],
   'src/mail': ['src/db'],
   'src/access': ['src/db', 'src/fields', 'src/http'],
   'src/users': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/mail', 'src/passwords'],
@@ -59,7 +59,10 @@ export const LAYERS: Record<string, readonly string[]> = {
     ...['src/accounts', 'src/db', 'src/diagnostics', 'src/http', 'src/identity', 'src/imports', 'src/openapi'],
     ...['src/orgs', 'src/pages', 'src/passwords', 'src/policies', 'src/queue', 'src/webhooks'],
   ],
-  'src/start': ['src/app.ts', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/passwords', 'src/queue'],
+  'src/start': [
+    ...['src/app.ts', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/passwords'],
+    'src/queue',
+  ],
   'src/api.ts': ['src/start'],
   'src/main.ts': ['src/start'],
   // Converts the records of other systems to users: it imports only the parsers of hashes, fields and lines.

@@ -2,7 +2,7 @@
  * Checks the password of a login, and replaces an outdated hash after the first successful login.
  * On crash: before the new hash is stored, the next successful login creates it.
  */
-import { loggable } from '../../http/errors.ts';
+import { loggable } from '../../logger.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { LoginDeps } from './deps.ts';
 import { type Login, replaceHash } from './store.ts';

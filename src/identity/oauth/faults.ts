@@ -9,9 +9,9 @@ import type { EventEmitter } from 'node:events';
 import type { Response } from 'express';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
-import { loggable } from '../../http/errors.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { isUnavailable } from '../../http/unavailable.ts';
+import { loggable } from '../../logger.ts';
 import { FAULT, UNAVAILABLE } from './answers.ts';
 
 const CALLERS_ERRORS = [

@@ -8,8 +8,9 @@ import { type ErrorRequestHandler, type RequestHandler, type Response, Router } 
 import type { Logger } from 'pino';
 import { pathOf } from '../../http/access-log.ts';
 import { allowedMethods } from '../../http/allowed-methods.ts';
-import { loggable, publicError } from '../../http/errors.ts';
+import { publicError } from '../../http/errors.ts';
 import { requestIdOf } from '../../http/request-id.ts';
+import { loggable } from '../../logger.ts';
 import { FAULT, UNAVAILABLE } from './answers.ts';
 import { ROUTES } from './configuration.ts';
 import type { LiveProvider } from './provider.ts';

@@ -7,6 +7,7 @@
  */
 
 import { textProblem } from '../../fields/fields.ts';
+import { camelCase } from '../../fields/names.ts';
 import type { Secrets } from '../../secrets.ts';
 
 const ENTRY_SEAL = 'import-entry';
@@ -66,7 +67,7 @@ function isSecret(name: string): boolean {
 
 function isSecondSpelling(object: Record<string, unknown>, name: string): boolean {
   if (!name.includes('_')) return false;
-  const camel = name.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
+  const camel = camelCase(name);
   return (
     camel !== name && Object.hasOwn(object, camel) && JSON.stringify(object[camel]) === JSON.stringify(object[name])
   );

@@ -3,7 +3,9 @@
  * reported, never dropped silently (contract section 1). An entry in camelCase without nulls and unknown fields is not
  * changed.
  */
+
 import { z } from 'zod';
+import { camelCase } from '../../fields/names.ts';
 
 /** The known fields of an object; `true` for a value, a shape for an object or the objects of an array. */
 export type Shape = Map<string, Shape | true>;
@@ -45,7 +47,7 @@ export function renameFields(
 
 function rename(object: Record<string, unknown>, key: string, shape: Shape): string | undefined {
   if (!key.includes('_')) return undefined;
-  const camel = key.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
+  const camel = camelCase(key);
   // If both spellings are given, the camelCase one counts, and the other is an unknown field.
   if (!shape.has(camel) || Object.hasOwn(object, camel)) return undefined;
   object[camel] = object[key];

@@ -4,8 +4,10 @@
  * Guarantee: never throws, whatever the entry is; an invalid entry becomes a failed item that names every invalid
  * field; a plain password and the secret of a second factor are encrypted in the item.
  */
+
 import { errorBody, type FieldViolation } from '../../errors.ts';
 import { displayNameOf, GENDERS, nameKey } from '../../fields/fields.ts';
+import { fieldPath } from '../../fields/names.ts';
 import { TOTP_SEAL } from '../../identity/totp/secret.ts';
 import { newId } from '../../ids.ts';
 import type { Secrets } from '../../secrets.ts';
@@ -39,18 +41,10 @@ export function judgedItem(entry: unknown, secrets: Secrets, warnings: Warnings,
   });
   const parsed = importEntry.safeParse(entry);
   for (const { path, message } of parsed.error?.issues ?? []) {
-    violations.push({ field: fieldOf(path), description: message });
+    violations.push({ field: fieldPath(path) || 'humanUsers[]', description: message });
   }
   violations.push(...crossProblems(entry));
   return parsed.success && violations.length === 0 ? pending(parsed.data, secrets) : failed(entry, violations, secrets);
-}
-
-/** `['user', 'metadata', 1, 'key']` → `user.metadata[1].key`; an empty path, the entry itself, is `humanUsers[]`. */
-function fieldOf(path: PropertyKey[]): string {
-  let field = '';
-  for (const part of path)
-    field += typeof part === 'number' ? `[${part}]` : field === '' ? String(part) : `.${String(part)}`;
-  return field === '' ? 'humanUsers[]' : field;
 }
 
 function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {

@@ -1,4 +1,5 @@
 /** ZITADEL's field names: programs send `user_name` as well as `userName`, and its API accepts both. */
+import { camelCase } from '../../../fields/names.ts';
 import { CONTEXT } from '../../read/json.ts';
 import type { Fields } from '../../source.ts';
 import { isFields } from '../../values.ts';
@@ -14,7 +15,7 @@ export function camelCased(record: Fields, levels = LEVELS): Fields {
   const inner = (value: unknown) => (levels > 1 && isFields(value) ? camelCased(value, levels - 1) : value);
   return Object.fromEntries(
     Object.entries(record).map(([name, value]) => [
-      name === CONTEXT ? name : name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
+      name === CONTEXT ? name : camelCase(name),
       Array.isArray(value) ? value.map(inner) : inner(value),
     ]),
   );
