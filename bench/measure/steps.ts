@@ -6,7 +6,7 @@
  */
 import type { Call, Frame } from './profile.ts';
 
-/** The first match counts. */
+/** The first match counts. A stage of the pipeline is a folder; what matches nothing is counted as `other`. */
 const STEPS: [step: string, where: RegExp][] = [
   ['garbage collector', /^\(garbage collector\)$/],
   ['event loop', /^\(program\)$/],
@@ -14,14 +14,14 @@ const STEPS: [step: string, where: RegExp][] = [
   ['msgpackr (BullMQ)', /\/node_modules\/msgpackr/],
   ['Redis client', /\/node_modules\/(@?ioredis|denque|debug|standard-as-callback|cluster-key-slot)\//],
   ['PostgreSQL client', /\/node_modules\/(pg|pg-[\w-]+|postgres-[\w-]+)\/|\/src\/db\//],
-  ['parsing', /\/src\/imports\/(body|json-window|lines|ndjson|parse|parse-error|user-array)\.ts/],
-  ['judging', /\/src\/imports\/(cross-problems|field-names|schema|usual|validate|warnings)\.ts/],
-  ['judging', /\/src\/(users|passwords)\/|\/src\/ids\.ts|\/node_modules\/(zod|libphonenumber-js)\//],
-  ['duplicates', /\/src\/imports\/duplicates\.ts/],
-  ['lines for COPY', /\/src\/imports\/(accept|copy|intake|items)\.ts/],
-  ['our batches', /\/src\/imports\/(batch-writer|process|turns|write-batch)\.ts|\/workers\/import-users\.ts/],
-  ['our dispatcher', /\/src\/imports\/dispatch\.ts|\/src\/queue\/|\/workers\/dispatcher\.ts/],
-  ['our other loops', /\/src\/(mail|webhooks)\/|\/src\/imports\/(deadline|rescue|retention|undo)\.ts|\/workers\//],
+  ['parsing', /\/src\/imports\/parse\//],
+  ['judging', /\/src\/imports\/validate\//],
+  ['judging', /\/src\/(users|accounts|fields|passwords)\/|\/src\/ids\.ts|\/node_modules\/(zod|libphonenumber-js)\//],
+  ['duplicates', /\/src\/imports\/intake\/(settle-)?duplicates\.ts/],
+  ['lines for COPY', /\/src\/imports\/intake\/|\/src\/imports\/items\.ts/],
+  ['our dispatcher', /\/src\/imports\/run\/dispatch\.ts|\/src\/queue\/|\/workers\/dispatcher\.ts/],
+  ['our batches', /\/src\/imports\/run\/|\/workers\/import-users\.ts/],
+  ['our other loops', /\/src\/(mail|webhooks)\/|\/src\/imports\/(control|maintenance)\/|\/workers\//],
   ['HTTP and status calls', /^node:_http|^node:(internal\/)?(http|url|querystring)/],
   [
     'HTTP and status calls',
@@ -31,8 +31,12 @@ const STEPS: [step: string, where: RegExp][] = [
     'HTTP and status calls',
     /\/node_modules\/(accepts|content-type|etag|fresh|negotiator|on-finished|parseurl|send|type-is)\//,
   ],
-  ['HTTP and status calls', /\/src\/(http|identity|imports|orgs|openapi)\/|\/src\/app\.ts/],
-  ['logs and measures', /\/node_modules\/(pino|prom-client|sonic-boom|thread-stream)|\/src\/(logger|measures)\.ts/],
+  ['HTTP and status calls', /\/src\/imports\/(http|report|single|status)\//],
+  ['HTTP and status calls', /\/src\/(access|http|identity|orgs|openapi|policies)\/|\/src\/app\.ts/],
+  [
+    'logs and measures',
+    /\/node_modules\/(pino|prom-client|sonic-boom|thread-stream)|\/src\/(logger|repeats)\.ts|\/src\/diagnostics\//,
+  ],
   [
     'promises and timers',
     /^node:(timers|async_hooks|internal\/(async|process\/|priority_queue|promise|timers|linkedlist))/,

@@ -1,5 +1,6 @@
 /** The pure functions of the bench `cost`: evaluating a profile, and showing it. */
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
 import test from 'node:test';
 import { listed } from '../../bench/benches/cost.ts';
 import { boxesOf, flameGraph } from '../../bench/measure/flame.ts';
@@ -48,7 +49,7 @@ test('cutting a profile gives a profile of that period', () => {
 });
 
 test('a function belongs to the step of its file, a helper to the step of its caller', () => {
-  assert.equal(stepOf(frame('add', 'file:///srv/src/imports/duplicates.ts'), OTHER), 'duplicates');
+  assert.equal(stepOf(frame('add', 'file:///srv/src/imports/intake/duplicates.ts'), OTHER), 'duplicates');
   assert.equal(
     stepOf(frame('write', 'file:///srv/node_modules/pg-protocol/dist/parser.js'), OTHER),
     'PostgreSQL client',
@@ -56,6 +57,7 @@ test('a function belongs to the step of its file, a helper to the step of its ca
   assert.equal(stepOf(frame('writev'), 'sockets and streams'), 'sockets and streams');
   assert.equal(stepOf(frame('from', 'node:buffer'), 'parsing'), 'parsing');
   assert.equal(stepOf(frame('end', 'node:net'), 'parsing'), 'sockets and streams');
+  assert.equal(stepOf(frame('write', 'file:///srv/src/imports/run/write-batch.ts'), OTHER), 'our batches');
   assert.equal(stepOf(frame('odd', 'file:///srv/odd.js'), 'parsing'), OTHER);
 });
 
@@ -124,4 +126,12 @@ test("Redis' command statistics are parsed, and a script's runs count by their m
 test('steps are listed largest first, and small ones are summed up', () => {
   assert.equal(listed({ a: 0.3, b: 2, c: 10.04, d: 0.4 }), 'c 10.0, b 2.0, all else 0.7');
   assert.equal(listed({ a: 0.3 }), '');
+});
+
+test('every file of the import engine and of the workers belongs to a step, and to no other by its name', () => {
+  for (const file of globSync('{src/imports,workers}/**/*.ts')) {
+    const step = stepOf(frame('work', `file:///srv/${file}`), OTHER);
+    const isShared = /^src\/imports\/[^/]+\.ts$/.test(file) && !file.endsWith('/items.ts');
+    assert.equal(step === OTHER, isShared, `${file} counts as ${step}`);
+  }
 });
