@@ -5,7 +5,7 @@
  * Any other error that is thrown is an INTERNAL error, and its text is never shown.
  */
 
-/** gRPC codes by name, each with its HTTP status (contract section 2). */
+/** gRPC codes by name, each with its HTTP status. */
 export const STATUS = {
   INVALID_ARGUMENT: { code: 3, http: 400 },
   DEADLINE_EXCEEDED: { code: 4, http: 504 },
@@ -57,13 +57,13 @@ export class ApiError extends Error {
     this.http = options.http ?? STATUS[status].http;
   }
 
-  /** The error body of contract section 2. */
+  /** The error body. */
   toBody(): ErrorBody {
     return errorBody(this.status, this.id, this.message, this.violations);
   }
 }
 
-/** Builds the error body of contract section 2 without throwing, for failed import items. */
+/** Builds the error body without throwing, for failed import items. */
 export function errorBody(
   status: StatusName,
   id: string,

@@ -1,7 +1,7 @@
 /**
  * `npm test`: one PostgreSQL and one Redis for the whole run, then node's test runner.
  *
- * `npm test -- test/mail` runs a folder, `npm test -- test/mail/rule.test.ts` a file; options go to the runner.
+ * `npm test -- test/mail` runs a folder, `npm test -- test/mail/relay.test.ts` a file; options go to the runner.
  * `npm run test:stores` runs the pipeline's tests on the stores of the machine's distribution, with its settings:
  * PostgreSQL and, where it is packaged, Valkey.
  *

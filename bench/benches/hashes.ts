@@ -31,7 +31,7 @@ function djangoScrypt(cost: string): string {
 interface Case {
   make: (cost: string) => string;
   usual: string;
-  /** At the upper bounds of contract section 5; absent: the scheme has only one cost. */
+  /** At the upper bounds of docs/passwords.md; absent: the scheme has only one cost. */
   dearest?: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The table of all operations and who may call them (contract section 3).
+ * The table of all operations and who may call them.
  *
  * An IAM_OWNER may call everything. All other callers need one of `roles` on the organization that the call acts on;
  * where `roles` is empty, only an IAM_OWNER may call.

@@ -30,7 +30,7 @@ export const emailInput = z
   .check(notWith('returnCode', 'isVerified'))
   .check(notWith('returnCode', 'sendCode'));
 
-/** Up to 200 characters in user creation (interface.md, Limits); stored as E.164. */
+/** Up to 200 characters in user creation; stored as E.164. */
 export const phoneInput = z
   .object({ phone: mobileNumber(200), isVerified: bool().optional(), sendCode: plainCode, returnCode: plainCode })
   .check(notWith('sendCode', 'isVerified'))

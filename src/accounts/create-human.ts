@@ -1,5 +1,5 @@
 /**
- * Creates a human user (interface.md 4.3) with all fields of the request, their codes and the verification mail, or
+ * Creates a human user with all fields of the request, their codes and the verification mail, or
  * nothing.
  *
  * Guarantee: a verification mail is due exactly when the address is not marked verified and its code is not returned; a
@@ -81,7 +81,7 @@ function newUser(orgId: string, body: NewHuman, passwordHash: string | undefined
   };
 }
 
-/** Sends a text message only if the request asks for it: interface.md requires only the email. */
+/** Sends a text message only if the request asks for it: the API requires only the email. */
 async function makeCodes(deps: ContactDeps, id: string, { email, phone }: NewHuman) {
   const user = { id, state: 'active' } as const;
   const emailCode = email.isVerified ? undefined : await makeEmailCode(deps, user, email);

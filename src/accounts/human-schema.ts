@@ -1,4 +1,4 @@
-/** Request bodies to create and change a human user (interface.md 4.3, contract section 3). */
+/** Request bodies to create and change a human user. */
 import { z } from 'zod';
 import { notWith } from '../fields/cross-fields.ts';
 import { bool, gender, id, language, requiredText, text } from '../fields/fields.ts';

@@ -1,5 +1,5 @@
 /**
- * `…/password` and `…/password_reset` (contract section 3).
+ * `…/password` and `…/password_reset`.
  *
  * A bearer token is optional for the first one, as a valid code of the user is enough to set a password. Every other
  * call needs a caller; without one it is refused, and its body is read at most to look for a code.

@@ -1,5 +1,5 @@
 /**
- * `…/email` and `…/phone` (contract section 3): set, resend the code, verify.
+ * `…/email` and `…/phone`: set, resend the code, verify.
  *
  * Each call checks the caller's access to the user before it reads the body, and again with the user's row locked.
  */

@@ -1,6 +1,6 @@
 /**
  * The audit trail: each change of an organization, user or policy appends one event.
- * `sequence` in every `details` object is the number of the last event of that object (interface.md, Details object).
+ * `sequence` in every `details` object is the number of the last event of that object.
  */
 import type { Db } from './pool.ts';
 
@@ -33,7 +33,7 @@ export async function appendEvent(db: Db, event: NewEvent): Promise<AppendedEven
   return { sequence: row.sequence, createdAt: row.created_at };
 }
 
-/** The details object of interface.md; `creationDate` only where the document lists it. */
+/** The `details` object of a response; `creationDate` only where an operation has it. */
 export interface Details {
   sequence: string;
   creationDate?: string;

@@ -1,6 +1,6 @@
 /**
  * The fields of a user, each validated in one place, for single calls and imports.
- * Limits count Unicode code points; NUL and lone surrogates are refused (contract section 1).
+ * Limits count Unicode code points; NUL and lone surrogates are refused.
  */
 import { z } from 'zod';
 
@@ -82,7 +82,7 @@ const QUOTED = '"(?:[\\x20\\x21\\x23-\\x5b\\x5d-\\x7e\\u0080-\\u{10ffff}]|\\\\[\
 const LITERAL = '\\[[\\x21-\\x5a\\x5e-\\x7e]*\\]';
 const ADDR_SPEC = new RegExp(`^(?:${DOT_ATOM}|${QUOTED})@(?:${DOT_ATOM}|${LITERAL})$`, 'u');
 
-/** Whether `s` is an addr-spec (contract section 1): `a@localhost` is one, `Ann <a@b.c>` is not. */
+/** Whether `s` is an addr-spec: `a@localhost` is one, `Ann <a@b.c>` is not. */
 export function isEmailAddress(s: string): boolean {
   return ADDR_SPEC.test(s);
 }

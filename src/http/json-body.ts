@@ -1,7 +1,7 @@
 /**
  * Reads the JSON body of one request.
  *
- * Guarantee: the result is JSON from valid UTF-8 of bounded size; everything else is an error of contract section 2.
+ * Guarantee: the result is JSON from valid UTF-8 of bounded size; everything else is an API error (../errors.ts).
  * Nothing is read before a handler asks for it. So authentication and roles are checked first, and a route can read its
  * stream itself.
  */

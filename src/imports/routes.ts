@@ -1,5 +1,5 @@
 /**
- * The HTTP routes of imports (contract sections 3 and 4): the import of one user, and the bulk import with its actions.
+ * The HTTP routes of imports: the import of one user, and the bulk import with its actions.
  */
 import { Router } from 'express';
 import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';

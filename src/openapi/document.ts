@@ -90,7 +90,7 @@ function pathParameters() {
   );
 }
 
-/** The two scopes of interface.md. */
+/** The two scopes of the API. */
 const SCOPES = {
   openid: 'Identify the user.',
   'urn:service:iam:org:project:id:service:aud': 'Call this API.',

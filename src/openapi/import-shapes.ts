@@ -1,4 +1,4 @@
-/** Request and response bodies of imports in the OpenAPI document (contract section 4). */
+/** Request and response bodies of imports in the OpenAPI document. */
 import { z } from 'zod';
 import { id } from '../fields/fields.ts';
 import { KEPT } from '../imports/control/undo.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 
 export const timestamp = () => z.string().meta({ format: 'date-time', examples: [AT] });
-/** A 64-bit number as a string (contract section 1). */
+/** A 64-bit number as a string. */
 export const digits = () => z.string().meta({ pattern: '^\\d+$', examples: ['4711'] });
 
 /** The time used in all examples. */

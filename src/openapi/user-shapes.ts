@@ -1,4 +1,4 @@
-/** The user object of interface.md in the OpenAPI document. */
+/** The user object in the OpenAPI document. */
 import { z } from 'zod';
 import { GENDERS } from '../fields/fields.ts';
 import { ACCESS_TOKEN_TYPES } from '../users/view.ts';

@@ -1,4 +1,4 @@
-/** Request bodies of the organization calls (interface.md 4.1, contract section 3). */
+/** Request bodies of the organization calls. */
 import { z } from 'zod';
 import { orgRoleList } from '../access/member-schema.ts';
 import { bool, emailAddress, gender, id, language, requiredText, text } from '../fields/fields.ts';

@@ -1,5 +1,5 @@
 /**
- * Creates an organization, its first user and that user's membership, all or nothing (interface.md 4.1).
+ * Creates an organization, its first user and that user's membership, all or nothing.
  * On crash: before the commit nothing exists; after it the verification mail is already in the outbox.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Routes for the password-age policy of an organization and of the instance (interface.md 4.4).
+ * Routes for the password-age policy of an organization and of the instance.
  *
  * For the reset, the document specifies only that it returns `details`: it does so even if there was nothing to reset.
  */

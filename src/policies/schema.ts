@@ -1,4 +1,4 @@
-/** Request body of the password-age policy (interface.md 4.4, contract section 3). */
+/** Request body of the password-age policy. */
 import { z } from 'zod';
 
 const MAX_DAYS = 36_500;

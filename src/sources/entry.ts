@@ -9,7 +9,7 @@ import { e164 } from '../fields/phone.ts';
 import { eachOnce } from './links.ts';
 import type { Note, Person, ProviderLink } from './person.ts';
 
-/** A line of an NDJSON body (contract, section 4). */
+/** A line of an NDJSON body. */
 export interface Entry {
   orgId: string;
   userId?: string;

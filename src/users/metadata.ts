@@ -1,4 +1,4 @@
-/** Users' metadata: entries that programs store with them. Values are bytes, base64 in JSON (interface.md 4.3). */
+/** Users' metadata: entries that programs store with them. Values are bytes, base64 in JSON. */
 import { z } from 'zod';
 import type { Db } from '../db/pool.ts';
 import { eachOnce } from '../fields/cross-fields.ts';

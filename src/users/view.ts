@@ -1,4 +1,4 @@
-/** The user object of interface.md ("User (as returned by get user)"): all documented scalars, also false and empty. */
+/** The user object of get and search: all documented scalars, also false and empty. */
 import { type Details, details } from '../db/events.ts';
 import { GENDERS } from '../fields/fields.ts';
 import { loginNames } from './login-names.ts';
@@ -25,7 +25,7 @@ export function userView(user: User): Record<string, unknown> {
     : { ...common, machine: machineView(user) };
 }
 
-/** The details in get user and search: without `creationDate` (interface.md, Details object). */
+/** The details in get user and search: without `creationDate`. */
 export function userDetails(user: User): Details {
   return details({ sequence: user.sequence, changedAt: user.changedAt, resourceOwner: user.orgId });
 }

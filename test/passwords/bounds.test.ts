@@ -1,4 +1,4 @@
-/** Every bound of contract section 5: accepted at the bound, rejected beyond it with the scheme and the number. */
+/** Every bound of docs/passwords.md: accepted at the bound, rejected beyond it with the scheme and the number. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hashProblem, SCHEMES, schemeOf } from '../../src/passwords/registry.ts';

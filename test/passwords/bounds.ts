@@ -1,4 +1,4 @@
-/** Every bound of contract section 5 that is a single number, with hashes at it and beyond it. */
+/** Every bound of docs/passwords.md that is a single number, with hashes at it and beyond it. */
 const SALT = 'c2FsdHNhbHRzYWx0';
 const B32 = 'A'.repeat(43);
 const dots = (length: number) => '.'.repeat(length);

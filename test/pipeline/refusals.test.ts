@@ -34,7 +34,7 @@ const BAD_QUERIES = [
 interface Refusal {
   name: string;
   status: number;
-  /** gRPC code of contract section 2. */
+  /** gRPC code. */
   code: number;
   body?: unknown;
   options?: ServiceCall & { query?: string };
@@ -200,7 +200,7 @@ onBothBackends('a refused import', async (t, backend) => {
   });
 });
 
-/** The error body of contract section 2. */
+/** The error body. */
 function assertError(
   answer: Answer,
   { status, code, field, id }: Pick<Refusal, 'status' | 'code' | 'field' | 'id'>,

@@ -1,4 +1,4 @@
-/** The password-age policy of an organization and of the instance (interface.md 4.4). */
+/** The password-age policy of an organization and of the instance. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { badFieldsOf, errorId, startApi, type TestApi } from '../support/api.ts';

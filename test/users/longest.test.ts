@@ -1,4 +1,4 @@
-/** The longest values that the limits of interface.md allow can be stored, found and read. */
+/** The longest values that the limits of the API allow can be stored, found and read. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { nameKey } from '../../src/fields/fields.ts';

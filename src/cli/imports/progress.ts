@@ -1,4 +1,4 @@
-/** The progress of an import, as each event of the service reports it (contract section 4). */
+/** The progress of an import, as each event of the service reports it. */
 
 export interface Counts {
   total: number;

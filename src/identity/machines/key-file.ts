@@ -26,7 +26,7 @@ export async function makeKeyPair(keyId: string): Promise<KeyPair> {
 }
 
 /**
- * `keyDetails` of contract section 3: base64 of `{type, keyId, key, expirationDate, userId}`, the private key as PEM of
+ * `keyDetails`: base64 of `{type, keyId, key, expirationDate, userId}`, the private key as PEM of
  * PKCS #1 ("RSA PRIVATE KEY", RFC 8017 appendix A.1.2), the format that published clients read.
  */
 export function keyDetails(of: {

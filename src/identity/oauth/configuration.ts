@@ -20,7 +20,7 @@ export interface ConfigurationDeps {
   config: Pick<Config, 'baseUrl'>;
 }
 
-/** Relative to the issuer (contract section 3). */
+/** Relative to the issuer. */
 export const ROUTES = {
   authorization: '/oauth/v2/authorize',
   token: '/oauth/v2/token',

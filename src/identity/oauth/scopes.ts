@@ -1,6 +1,6 @@
 /** The scopes that a client may request (RFC 6749 section 3.3, OpenID Connect Core 1.0 section 5.4). */
 
-/** The API accepts only access tokens with this scope (interface.md, Authentication). */
+/** The API accepts only access tokens with this scope. */
 export const API_SCOPE = 'urn:service:iam:org:project:id:service:aud';
 
 /** Claims by the scope that includes them; `acr`, `iss` and so on are the library's own. */

@@ -13,7 +13,7 @@ import type { OrgTally } from './accept.ts';
 export interface BodyOrgs {
   /** By their number in the body. */
   tallies: OrgTally[];
-  /** @throws ApiError 400 when the value is not an id; 403 or 404 as contract section 2 says */
+  /** @throws ApiError 400 when the value is not an id; 403 or 404 by the rule for organizations of others */
   take(step: Extract<Step, { type: 'orgId' }>): Promise<void>;
   /** The counts of an organization; its id may come later in the body. */
   tally(org: number): OrgTally;

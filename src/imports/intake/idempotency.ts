@@ -1,5 +1,5 @@
 /**
- * `Idempotency-Key`: a request that is sent again is not executed again (contract section 4).
+ * `Idempotency-Key`: a request that is sent again is not executed again.
  *
  * The transaction that accepts an import records its key; nothing is reserved before. So a request that was interrupted
  * or refused blocks no other, and when equal requests arrive at once, the first to be accepted is the import of all of

@@ -24,7 +24,7 @@ interface Frame {
   seen: Set<string>;
 }
 
-/** Input may be camelCase or snake_case (contract section 1). */
+/** Input may be camelCase or snake_case. */
 const FRAME_KEYS: Partial<Record<Kind, Record<string, string>>> = {
   root: { dataOrgs: 'dataOrgs', data_orgs: 'dataOrgs', timeout: 'timeout' },
   dataOrgs: { orgs: 'orgs' },

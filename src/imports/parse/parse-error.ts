@@ -9,6 +9,6 @@ export class ParseError extends Error {
   }
 }
 
-/** How deep objects and arrays may nest, including the body itself (contract section 4). */
+/** How deep objects and arrays may nest, including the body itself. */
 export const MAX_DEPTH = 64;
 export const IMPORT_DEPTH_MESSAGE = `The body must not nest objects and arrays deeper than ${MAX_DEPTH} levels.`;

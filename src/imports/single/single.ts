@@ -1,5 +1,5 @@
 /**
- * Import of one user (interface.md 4.5): an import with a single item, through the same queue and the same writer.
+ * Import of one user: an import with a single item, through the same queue and the same writer.
  *
  * Guarantee: answers 200 when the user is written and readable from every process; 504 at the server's timeout only if
  * they are not written, and then they never will be, as every batch checks the import's deadline before it commits.

@@ -1,6 +1,6 @@
 /**
  * Normalises the field names of an entry: snake_case becomes camelCase, null becomes absent, and unknown fields are
- * reported, never dropped silently (contract section 1). An entry in camelCase without nulls and unknown fields is not
+ * reported, never dropped silently. An entry in camelCase without nulls and unknown fields is not
  * changed.
  */
 

@@ -1,4 +1,4 @@
-/** Addresses are addr-specs of RFC 2822 section 3.4.1, as contract section 1 narrows and widens it. */
+/** Addresses are addr-specs of RFC 2822 section 3.4.1. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cpuMs } from '../../support/cpu.ts';
