@@ -92,7 +92,7 @@ onBothBackends('an NDJSON bulk import', async (t, backend) => {
       [whole.slice(0, -9), '?timeout=5m', 400, 'REQUEST-JSON', /^Line 400 /],
       [lines([...users, entry('no400')]), '?timeout=5m', 400, 'IMPORT-BODY', /^Line 401: orgId/],
       [lines([...users, null]), '?timeout=5m', 400, 'IMPORT-BODY', /^Line 401 must be an object/],
-      [lines([...users, { orgId: 'nowhere' }]), '?timeout=5m', 404, 'IMPORT-ORG', /^Line 401/],
+      [lines([...users, { orgId: 'nowhere' }]), '?timeout=5m', 404, 'ORG-NOT-FOUND', /^Line 401/],
       ['', '?timeout=5m', 400, 'IMPORT-BODY', /at least one line/],
       ['\n\n', '?timeout=5m', 400, 'IMPORT-BODY', /at least one line/],
       [whole, '', 400, 'IMPORT-TIMEOUT', /timeout is required/],

@@ -45,8 +45,8 @@ onBothBackends('an upload with limits', async (t, backend) => {
     if (before === undefined) return t.skip('no /proc here');
     const rows = await rowCounts(service.pool);
     const shapes: ['json' | 'ndjson', Buffer, number, string][] = [
-      ['json', whole('bomb', 2000), 413, 'IMPORT-BYTES'],
-      ['ndjson', inLines('bomb', 2000), 413, 'IMPORT-BYTES'],
+      ['json', whole('bomb', 2000), 413, 'REQUEST-TOO-LARGE'],
+      ['ndjson', inLines('bomb', 2000), 413, 'REQUEST-TOO-LARGE'],
       // Inside one user, where nothing may be that large.
       ['json', Buffer.from(whole('bomb', 2000).toString().slice(0, -40)), 400, 'IMPORT-ENTRY-SIZE'],
       ['ndjson', Buffer.from(`${inLines('bomb', 2000)}{"orgId":"`), 400, 'IMPORT-ENTRY-SIZE'],

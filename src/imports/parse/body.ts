@@ -39,7 +39,9 @@ export function refuseTooLarge(req: Request, max: number): void {
 }
 
 function tooLarge(max: number): ApiError {
-  return new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-BYTES', `The body must be at most ${max} bytes.`, { http: 413 });
+  return new ApiError('RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', `The body must be at most ${max} bytes.`, {
+    http: 413,
+  });
 }
 
 /** The same chunks. @throws ApiError 413 as soon as they exceed `max` bytes in all */

@@ -106,8 +106,8 @@ describe('an NDJSON body', () => {
     }
     const REFUSALS: Record<string, Refusal> = {
       'no line': { body: '\r\n', id: 'IMPORT-BODY', message: /at least one line/ },
-      'a broken line at the end': { body: `${lines(mine)}{`, id: 'IMPORT-JSON', message: /^Line 51 / },
-      'a truncated line': { body: lines(mine).slice(0, -20), id: 'IMPORT-JSON', message: /^Line 50 / },
+      'a broken line at the end': { body: `${lines(mine)}{`, id: 'REQUEST-JSON', message: /^Line 51 / },
+      'a truncated line': { body: lines(mine).slice(0, -20), id: 'REQUEST-JSON', message: /^Line 50 / },
       'a line without orgId': {
         body: lines([...mine, users[0]]),
         id: 'IMPORT-BODY',

@@ -33,10 +33,10 @@ interface Refusal {
 }
 
 const REFUSALS: Record<string, Refusal> = {
-  'not JSON': { body: '', id: 'IMPORT-JSON' },
-  'broken JSON after users': { body: body(org('mine')).slice(0, -1), id: 'IMPORT-JSON' },
-  'another document': { body: `${body(org('mine'))}{}`, id: 'IMPORT-JSON' },
-  'an unterminated string in the frame': { body: `${body(org('mine'))}"`, id: 'IMPORT-JSON' },
+  'not JSON': { body: '', id: 'REQUEST-JSON' },
+  'broken JSON after users': { body: body(org('mine')).slice(0, -1), id: 'REQUEST-JSON' },
+  'another document': { body: `${body(org('mine'))}{}`, id: 'REQUEST-JSON' },
+  'an unterminated string in the frame': { body: `${body(org('mine'))}"`, id: 'REQUEST-JSON' },
   'not an object': { body: '[]', id: 'IMPORT-BODY' },
   'no dataOrgs': { body: '{"timeout":"1h"}', id: 'IMPORT-BODY', field: 'dataOrgs' },
   'no orgs': { body: '{"dataOrgs":{},"timeout":"1h"}', id: 'IMPORT-BODY', field: 'dataOrgs.orgs' },
@@ -58,7 +58,7 @@ const REFUSALS: Record<string, Refusal> = {
     field: 'dataOrgs.orgs[0].orgId',
   },
   'an org that is not an object': { body: body(`${org('mine')},null`), id: 'IMPORT-BODY', field: 'orgs[1]' },
-  'an org that does not exist': { body: body(org('nowhere')), id: 'IMPORT-ORG', status: 'NOT_FOUND', http: 404 },
+  'an org that does not exist': { body: body(org('nowhere')), id: 'ORG-NOT-FOUND', status: 'NOT_FOUND', http: 404 },
   'an org that does not exist, known after its users': {
     body: body(`{"humanUsers":${users},"orgId":"nowhere"}`),
     id: 'ORG-NOT-FOUND',

@@ -101,7 +101,7 @@ test('damaged bytes are refused if and only if they are not JSON, however they a
       const json = parseWhole(bytes);
       const id = refusal(got);
       if (!json) assert.notEqual(id, undefined, 'text that is not JSON is refused');
-      else assert.notEqual(id, 'IMPORT-JSON', 'valid JSON is not refused as invalid JSON');
+      else assert.notEqual(id, 'REQUEST-JSON', 'valid JSON is not refused as invalid JSON');
       if (id === undefined)
         assert.deepEqual(JSON.stringify(usersOf(got)), JSON.stringify(usersOf(expected(json?.value as Json))));
       assert.equal(refusal(steps(...cutAt(bytes, at))), id);

@@ -53,7 +53,7 @@ describe('the first fatal problem in body order', () => {
   const deep = nested(MAX_DEPTH);
 
   it('is the problem that is reported', () => {
-    assert.equal(refusedAs(around(`[1,${bad},${deep}]`)), 'IMPORT-JSON');
+    assert.equal(refusedAs(around(`[1,${bad},${deep}]`)), 'REQUEST-JSON');
     assert.equal(refusedAs(around(`[1,${deep},${bad}]`)), 'IMPORT-DEPTH');
     assert.equal(refusedAs(around(`[1,{]},${deep}]`)), 'REQUEST-JSON');
     assert.equal(refusedAs(`{"x":${deep}${bad}`), 'IMPORT-DEPTH');
