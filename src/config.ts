@@ -19,8 +19,7 @@ function int(min: number, max: number) {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-export const WORKER_ROLE_NAMES = ['import', 'dispatch', 'rescue', 'maintenance', 'mail', 'webhooks'] as const;
-export type WorkerRole = (typeof WORKER_ROLE_NAMES)[number];
+const WORKER_ROLE_NAMES = ['import', 'dispatch', 'rescue', 'maintenance', 'mail', 'webhooks'] as const;
 
 const roles = z
   .string()

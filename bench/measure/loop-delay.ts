@@ -9,7 +9,7 @@ import process from 'node:process';
 import { isMainThread } from 'node:worker_threads';
 
 /** The interval between two samples, which the histogram counts as delay. */
-export const RESOLUTION_MS = 10;
+const RESOLUTION_MS = 10;
 
 /** Milliseconds. */
 export interface LoopDelay {

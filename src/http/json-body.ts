@@ -18,12 +18,6 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?ut
 const collectUsual = collector(MAX_JSON_BYTES);
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Middleware that puts the parsed body into `req.body`; mount it after the role check. */
-export const jsonBody: RequestHandler = async (req, res, next) => {
-  req.body = await readJson(req, res);
-  next();
-};
-
 /**
  * The parsed body; an absent one is read as `{}`.
  * @param maxBytes after decompression; lower for calls that need no authentication

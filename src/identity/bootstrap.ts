@@ -19,7 +19,7 @@ import { insertUser } from '../users/store.ts';
 import { addPat } from './tokens/store.ts';
 
 /** Id of the instance's own organization; its row marks the instance as set up. */
-export const INSTANCE_ORG = 'muster';
+const INSTANCE_ORG = 'muster';
 /** "BOOT" as bytes. */
 const LOCK = 0x424f4f54;
 const EDITOR = 'system';

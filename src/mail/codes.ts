@@ -15,7 +15,7 @@ import type { MailKind } from './links.ts';
 import { dropUnsentMails, enqueueMail, type NewMail } from './outbox.ts';
 
 /** Attempts, right or wrong, after which a code is void. */
-export const MAX_TRIES = 5;
+const MAX_TRIES = 5;
 
 export interface Code {
   id: string;

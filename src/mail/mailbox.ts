@@ -26,11 +26,11 @@ export function openTextMailbox(folder: string): TextTransport {
 }
 
 /** The file name of a mail; names sort in the order of the outbox. */
-export function mailFileName(outboxId: string): string {
+function mailFileName(outboxId: string): string {
   return `mail-${outboxId.padStart(8, '0')}.eml`;
 }
 
-export function textFileName(outboxId: string): string {
+function textFileName(outboxId: string): string {
   return `sms-${outboxId.padStart(8, '0')}.txt`;
 }
 

@@ -14,7 +14,7 @@ export interface HashText {
 
 export type Encoding = 'base64' | 'hex' | 'utf8';
 
-export const HASH_UNSUPPORTED: Note = {
+const HASH_UNSUPPORTED: Note = {
   id: 'HASH-UNSUPPORTED',
   message:
     'The password hash has a form that cannot be verified here; the service will reject the user and name the scheme.',

@@ -7,7 +7,7 @@ import type { User, UserState } from './store.ts';
 export const ACCESS_TOKEN_TYPES = ['ACCESS_TOKEN_TYPE_BEARER', 'ACCESS_TOKEN_TYPE_JWT'] as const;
 
 /** Turns `active` into `USER_STATE_ACTIVE`. */
-export function stateName(state: UserState): string {
+function stateName(state: UserState): string {
   return `USER_STATE_${state.toUpperCase()}`;
 }
 

@@ -62,7 +62,7 @@ const userFields = {
 
 export const importUser = z.object(userFields, required('an object'));
 
-export const USER_STATES = ['USER_STATE_ACTIVE', 'USER_STATE_INACTIVE', 'USER_STATE_LOCKED'] as const;
+const USER_STATES = ['USER_STATE_ACTIVE', 'USER_STATE_INACTIVE', 'USER_STATE_LOCKED'] as const;
 
 /** One entry of `humanUsers`. */
 export const importEntry = z.object(

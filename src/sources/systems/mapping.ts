@@ -39,7 +39,7 @@ const USUAL = {
 
 export type MappedField = keyof typeof USUAL;
 
-export const MAPPED_FIELDS = Object.keys(USUAL) as MappedField[];
+const MAPPED_FIELDS = Object.keys(USUAL) as MappedField[];
 const METADATA = 'metadata.';
 
 export interface Mapping {
