@@ -9,6 +9,7 @@
  */
 import pg from 'pg';
 import { CONNECT_MS, KEEP_ALIVE_MS, STATEMENT_MS, silenceMs, statementMsOn } from './limits.ts';
+import { socketOf } from './pg-socket.ts';
 
 export interface TimedOptions extends pg.ClientConfig {
   /** How long the server may take for a statement, in milliseconds; the client waits a little longer. */
@@ -75,9 +76,4 @@ class SilentServer extends Error {
     super(`PostgreSQL did not answer within ${Math.round(ms)} ms`);
     this.name = 'SilentServer';
   }
-}
-
-/** That of TLS once there is one. */
-function socketOf(client: pg.Client): { destroy(error: Error): void } {
-  return (client as unknown as { connection: { stream: { destroy(error: Error): void } } }).connection.stream;
 }

@@ -13,6 +13,7 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams';
 import { STATEMENT_MS } from '../../db/limits.ts';
+import { socketOf } from '../../db/pg-socket.ts';
 import type { Pool } from '../../db/pool.ts';
 import { COLUMNS } from '../items.ts';
 
@@ -115,7 +116,7 @@ async function startCopy(pool: Pool): Promise<Copy> {
     },
   );
   done.catch(() => {}); // the next write or flush reports the error
-  const { stream: socket } = (client as unknown as { connection: { stream: Writable } }).connection;
+  const socket = socketOf(client);
   const copy: Copy = { stream, socket, done, bytes: 0, since: Date.now() };
   stream.on('error', (error) => {
     copy.fault ??= error;
