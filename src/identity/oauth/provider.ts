@@ -10,11 +10,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Provider from 'oidc-provider';
 import type { Logger } from 'pino';
 
-import { secretMatches } from './clients.ts';
 import { type ConfigurationDeps, configuration } from './configuration.ts';
 import { answerFaults } from './faults.ts';
 import { addGrants } from './grants.ts';
-import { adaptParams } from './params.ts';
+import { compareStoredSecrets } from './patches/client-secret.ts';
+import { useIssuerAddress } from './patches/issuer-address.ts';
+import { adaptParams } from './patches/params.ts';
+import { storeBeforeRemoving } from './patches/session-save.ts';
 import { currentKeys, type KeySet, type SigningKeyDeps } from './signing-keys.ts';
 
 /** How long the signing keys are cached before a request reads them again. */
@@ -64,37 +66,9 @@ function setUp(deps: ProviderDeps, { keys, version }: KeySet) {
   const provider = new Provider(deps.config.baseUrl, configuration(deps, keys));
   useIssuerAddress(provider);
   storeBeforeRemoving(provider);
-  provider.Client.prototype.compareClientSecret = function compareClientSecret(shown: string) {
-    return secretMatches(this.clientSecret, shown);
-  };
+  compareStoredSecrets(provider);
   adaptParams(provider);
   addGrants(provider, { db: deps.pool, signingKey });
   answerFaults(provider, deps.logger);
   return { provider, version, answer: provider.callback() };
-}
-
-/** Behind a proxy, a request may have a host, scheme and path other than the public ones. */
-function useIssuerAddress(provider: Provider): void {
-  const { protocol, host, pathname } = new URL(provider.issuer);
-  Object.defineProperties(provider.request, {
-    protocol: { get: () => protocol.slice(0, -1) },
-    host: { get: () => host },
-  });
-  Object.assign(provider.context, { mountPath: pathname === '/' ? '' : pathname });
-}
-
-/**
- * A login gives its session a new id, and the library removes the old row before it stores the new one. In between, a
- * token bound to the session would be refused.
- */
-function storeBeforeRemoving(provider: Provider): void {
-  const { prototype } = provider.Session;
-  const { save } = prototype;
-  prototype.save = async function saveFirst(this: InstanceType<Provider['Session']> & { oldId?: string }, ttl) {
-    const { oldId } = this;
-    delete this.oldId;
-    const id = await save.call(this, ttl);
-    if (oldId) await this.adapter.destroy(oldId);
-    return id;
-  };
 }

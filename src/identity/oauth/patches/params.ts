@@ -13,8 +13,8 @@
  */
 import { decodeProtectedHeader } from 'jose';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { JWT_BEARER, SERVICE_USER_CLIENT } from './clients.ts';
-import { isRowHandle, jwtHandle } from './token-key.ts';
+import { JWT_BEARER, SERVICE_USER_CLIENT } from '../clients.ts';
+import { isRowHandle, jwtHandle } from '../token-key.ts';
 
 type Params = Record<string, string | string[] | undefined>;
 
