@@ -131,7 +131,7 @@ describe('duplicates in one body', () => {
           flat.map((_, i) => (ids[i] ? 'USER-ID-TAKEN' : names[i] ? 'USER-NAME-TAKEN' : 'pending')),
         );
       }),
-      { numRuns: 25 },
+      { numRuns: 25, endOnFailure: true },
     );
   });
 

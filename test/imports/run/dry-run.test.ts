@@ -211,7 +211,7 @@ describe('a dry run', () => {
           );
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 25, endOnFailure: true },
     );
   });
 
