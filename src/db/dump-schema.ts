@@ -1,4 +1,4 @@
-/** `npm run schema`: writes schema.sql from a database made for it. */
+/** `npm run schema`: writes schema.sql from a temporary database. */
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
  * The audit trail: each change of an organization, user or policy appends one event.
- * `sequence` in every `details` object is the number of the last event of that object.
+ * `sequence` in a `details` object is the number of the object's last event.
  */
 import type { Db } from './pool.ts';
 
@@ -13,7 +13,7 @@ export interface NewEvent {
   type: string;
   /** User id of the caller, or `system`. */
   editor: string;
-  /** Never a secret, never a hash. */
+  /** Must never contain a secret or a hash. */
   payload?: Record<string, unknown>;
 }
 
@@ -22,7 +22,7 @@ export interface AppendedEvent {
   createdAt: Date;
 }
 
-/** Appends one event; call it in the transaction of the change itself. */
+/** Appends one event. Call it in the transaction that makes the change. */
 export async function appendEvent(db: Db, event: NewEvent): Promise<AppendedEvent> {
   const { rows } = await db.query<{ sequence: string; created_at: Date }>(
     `insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
@@ -33,7 +33,7 @@ export async function appendEvent(db: Db, event: NewEvent): Promise<AppendedEven
   return { sequence: row.sequence, createdAt: row.created_at };
 }
 
-/** The `details` object of a response; `creationDate` only where an operation has it. */
+/** The `details` object of a response; only some operations return `creationDate`. */
 export interface Details {
   sequence: string;
   creationDate?: string;

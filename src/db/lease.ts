@@ -1,12 +1,12 @@
 /**
  * One holder per duty at a time.
  *
- * Guarantee: whoever stops renewing, dead or frozen, loses the duty when its lease runs out. The duties themselves must
- * bear two holders for a moment; a lease only saves work.
+ * Guarantee: a holder that stops renewing, because it is dead or frozen, loses the duty when its lease expires. Each
+ * duty must tolerate two holders for a moment; a lease only saves work.
  */
 import type { Db } from './pool.ts';
 
-/** Takes or renews the lease; answers whether `holder` has it for the next `ttlMs` milliseconds. */
+/** Takes or renews the lease. Returns whether `holder` has it for the next `ttlMs` milliseconds. */
 export async function holdLease(db: Db, name: string, holder: string, ttlMs: number): Promise<boolean> {
   const { rowCount } = await db.query(
     `insert into leases as l (name, holder, expires_at) values ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
@@ -17,7 +17,7 @@ export async function holdLease(db: Db, name: string, holder: string, ttlMs: num
   return rowCount === 1;
 }
 
-/** Gives the lease back, so that the next holder need not wait for its end. */
+/** Releases the lease, so that the next holder need not wait until it expires. */
 export async function releaseLease(db: Db, name: string, holder: string): Promise<void> {
   await db.query('delete from leases where name = $1 and holder = $2', [name, holder]);
 }

@@ -1,10 +1,10 @@
 /**
- * How long PostgreSQL may take: for a statement, a lock, a transaction that does nothing.
+ * Time limits of PostgreSQL: for a statement, for a lock, for an idle transaction.
  *
- * All follow from the time of one statement (DATABASE_TIMEOUT_MS). The server ends what takes too long and the connection
- * stays usable; a server that is not heard of at all is given up a little later by the client (timed-client.ts). A
- * transaction that stands idle loses its locks before those who wait for them give up.
- * Holds no state of ours. On crash: the server ends our transactions by the same limits.
+ * All are derived from the limit of one statement (DATABASE_TIMEOUT_MS). The server ends what takes too long, and the
+ * connection stays usable. If the server is silent, the client gives it up a little later (timed-client.ts). An idle
+ * transaction loses its locks before the sessions that wait for them time out.
+ * Holds no state. On crash: the server ends our transactions by the same limits.
  */
 import type pg from 'pg';
 import type { SessionSettings } from './session.ts';
@@ -12,18 +12,18 @@ import type { SessionSettings } from './session.ts';
 /** The one connection of a transaction. */
 type Connection = Pick<pg.ClientBase, 'query'>;
 
-/** One statement, unless configured. */
+/** The default for one statement. */
 export const STATEMENT_MS = 30_000;
-/** One statement over all users of an import, such as removing an upload that was refused. */
+/** For a statement over all users of an import, such as removing a rejected upload. */
 const LONG_STATEMENT_MS = 600_000;
-/** Migrations may build indexes of large tables, and wait while another process does. */
+/** Migrations may build indexes of large tables, or wait while another process does so. */
 export const MIGRATION_MS = 3_600_000;
-/** To establish a connection; never longer than a statement may take. */
+/** For establishing a connection; never longer than a statement may take. */
 export const CONNECT_MS = 10_000;
-/** An idle connection is probed after this time; it is lost some 20 seconds later. */
+/** An idle connection is probed after this time; without an answer it counts as lost about 20 seconds later. */
 export const KEEP_ALIVE_MS = 10_000;
 
-/** The settings of a session (session.ts); without a unit they are milliseconds. */
+/** The settings of a session (session.ts); values without a unit are milliseconds. */
 export function sessionLimits(statementMs: number): SessionSettings {
   return {
     statement_timeout: `${statementMs}`,
@@ -33,16 +33,16 @@ export function sessionLimits(statementMs: number): SessionSettings {
 }
 
 /**
- * After how many milliseconds the client takes the connection for lost: the server's own limit comes first, and its
- * answer has some time to arrive.
+ * After how many milliseconds the client considers the connection lost: later than the server's own limit, so that the
+ * server's answer has time to arrive.
  */
 export function silenceMs(statementMs: number): number {
   return statementMs + Math.min(5000, Math.max(500, statementMs / 4));
 }
 
 /**
- * How the server notices that a client is gone without a word, in place of the two hours of most systems. PostgreSQL ignores
- * them on a unix socket.
+ * TCP settings by which the server notices that a client vanished; most systems need two hours by default. PostgreSQL
+ * ignores them on a Unix socket.
  */
 export const SERVER_KEEP_ALIVE: SessionSettings = {
   tcp_keepalives_idle: '30',
@@ -51,29 +51,29 @@ export const SERVER_KEEP_ALIVE: SessionSettings = {
   tcp_user_timeout: '60000',
 };
 
-/** Transactions that were allowed more, by their connection. */
+/** Connections whose current transaction has the longer limit. */
 const long = new WeakSet<Connection>();
 
-// A server on Windows refuses every interval but 0.
+// A server on Windows rejects every interval except 0.
 const ALLOW_LONG = `select set_config('statement_timeout', '${LONG_STATEMENT_MS}', true),
   set_config('client_connection_check_interval',
     case when version() ~* 'visual c|msvc|mingw' then '0' else '5s' end, true)`;
 
 /**
- * Lets the statements of a transaction take up to ten minutes each, for work that grows with an import. The server ends them
- * when it notices that the client is gone. Locks are waited for no longer than else.
+ * Lets each statement of a transaction take up to ten minutes, for work that grows with an import. The server ends them
+ * when it notices that the client is gone. The lock timeout does not change.
  */
 export async function allowLong(db: Connection): Promise<void> {
   await db.query(ALLOW_LONG);
   long.add(db);
 }
 
-/** The transaction is over. */
+/** Call it when the transaction is over. */
 export function endLong(db: Connection): void {
   long.delete(db);
 }
 
-/** How long a statement on this connection may take now. */
+/** How long a statement on this connection may currently take. */
 export function statementMsOn(db: Connection, usualMs: number): number {
   return long.has(db) ? Math.max(usualMs, LONG_STATEMENT_MS) : usualMs;
 }

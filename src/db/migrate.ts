@@ -1,10 +1,10 @@
 /**
  * Brings the database to the newest schema.
  *
- * Duty: apply `migrations/NNN_name.sql` in order, forward only, all in one transaction under an advisory lock. A file that
- * was applied must never change; its checksum is kept, and an edited file is refused. There is no 007: it was withdrawn
- * before any release, and numbers are not used again.
- * On crash: nothing was changed. A second process waits for the lock and then finds nothing to do.
+ * Duty: apply `migrations/NNN_name.sql` in order, forward only, all in one transaction under an advisory lock. A file
+ * must never change after it was applied: its checksum is stored, and an edited file is rejected. There is no 007: it
+ * was withdrawn before any release, and numbers are not reused.
+ * On crash: nothing is changed. A second process waits for the lock and then finds nothing to do.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const FOLDER = new URL('./migrations/', import.meta.url);
 const LOCK = 0x4d555354;
 
 /**
- * Applies what is missing; any number of processes may call it at once.
+ * Applies the missing migrations; any number of processes may call it at once.
  * @throws Error when the database is newer than this program or is not UTF8, or a file was edited after it was applied
  */
 export async function migrate(pool: Pool): Promise<void> {
@@ -25,7 +25,7 @@ export async function migrate(pool: Pool): Promise<void> {
     await db.query(
       'create table if not exists migrations (id integer primary key, applied_at timestamptz not null default now())',
     );
-    // The column is as new as migration 016.
+    // The column `checksum` exists only since migration 016.
     const { rows } = await db.query<Applied>(`select id, to_jsonb(m) ->> 'checksum' as checksum from migrations m`);
     const files = await readMigrations();
     refuseNewer(files, rows);
@@ -34,7 +34,7 @@ export async function migrate(pool: Pool): Promise<void> {
   });
 }
 
-/** The newest migration that was applied, 0 in an empty database, and the newest that there is. */
+/** The newest applied migration (0 in an empty database), and the newest one that this program has. */
 export async function migrationState(db: Db): Promise<{ applied: number; known: number }> {
   const known = Math.max(...(await migrationFiles()).map(numberOf));
   const { rows: tables } = await db.query<{ oid: string | null }>(`select to_regclass('migrations') as oid`);
@@ -72,7 +72,7 @@ async function readMigrations(): Promise<Migration[]> {
   );
 }
 
-/** Of the text with Unix line ends, as a checkout may have others. */
+/** Uses Unix line ends, as a checkout may have others. */
 function checksumOf(text: string): string {
   return createHash('sha256').update(text.replaceAll('\r\n', '\n')).digest('hex');
 }
@@ -81,7 +81,9 @@ function refuseNewer(files: Migration[], applied: Applied[]): void {
   const newest = Math.max(...files.map(({ id }) => id));
   const unknown = applied.find(({ id }) => id > newest);
   if (unknown) {
-    throw new Error(`The database has migration ${unknown.id}, this program knows ${newest}: start the newer program.`);
+    throw new Error(
+      `The database has migration ${unknown.id}, but this program knows only up to ${newest}: start the newer program.`,
+    );
   }
 }
 

@@ -1,9 +1,9 @@
 /**
  * Connections to PostgreSQL.
  *
- * Guarantee: nothing waits for the database for ever (limits.ts): neither a statement, nor a lock, nor a connection. A
- * connection that a stopped process left inside a transaction is ended by the server, so a frozen worker cannot hold its
- * locks for long.
+ * Guarantee: nothing waits for the database forever (limits.ts): no statement, no lock, no connection. If a frozen
+ * process leaves a transaction open, the server ends its connection, so that a frozen worker cannot hold locks for
+ * long.
  */
 import pg from 'pg';
 import { endLong, SERVER_KEEP_ALIVE, STATEMENT_MS, sessionLimits } from './limits.ts';
@@ -15,22 +15,22 @@ export type Pool = pg.Pool;
 export type Db = Pick<pg.ClientBase, 'query'>;
 
 export interface PoolOptions {
-  /** Most connections at once. */
+  /** Maximum number of connections. */
   max?: number;
-  /** Seen in pg_stat_activity. */
+  /** Shown in pg_stat_activity. */
   name?: string;
-  /** Settings of each session, over those of session.ts and limits.ts. */
+  /** Settings of each session; they override those of session.ts and limits.ts. */
   settings?: SessionSettings;
-  /** How long a statement may take, in milliseconds; 30 seconds unless told. */
+  /** How long a statement may take, in milliseconds; 30 seconds by default. */
   statementMs?: number;
 }
 
-/** To get a connection, a free one or a new one. */
+/** How long a caller waits for a free or a new connection. */
 const WAIT_MS = 30_000;
 
 /**
- * Opens a pool. Errors of connections are swallowed here, idle or not, as the query under way or the next one meets
- * them anyway; a connection in use that nobody listens to would end the process.
+ * Opens a pool. Errors of connections, idle or in use, are ignored here: the current or the next query fails with them
+ * anyway, and an `error` event without a listener would end the process.
  */
 export function openPool(url: string, options: PoolOptions = {}): Pool {
   const { statementMs = STATEMENT_MS } = options;
@@ -41,7 +41,7 @@ export function openPool(url: string, options: PoolOptions = {}): Pool {
     onConnect: prepareSession({ ...SERVER_KEEP_ALIVE, ...sessionLimits(statementMs), ...options.settings }),
     connectionTimeoutMillis: WAIT_MS,
     Client: TimedClient,
-    statementMs, // for the client
+    statementMs, // for TimedClient
   };
   const pool = new pg.Pool(config);
   pool.on('error', () => {});

@@ -1,36 +1,37 @@
 /**
- * The settings of our sessions: what every statement of ours needs, whatever the server's own settings are.
+ * The settings of our sessions: what our statements need, whatever the server's own settings are.
  *
- * They are set by a statement when a connection opens, not by the startup parameter `options`: connection poolers such as
- * PgBouncer, RDS Proxy and Neon's refuse it, and `?options=…` in DATABASE_URL would replace ours as a whole. PgBouncer has to
- * pool by session; with transaction or statement pooling no setting of a session holds (`muster doctor` detects that).
+ * A statement sets them when a connection opens, not the startup parameter `options`: connection poolers such as
+ * PgBouncer, RDS Proxy and Neon's reject it, and `?options=…` in DATABASE_URL would replace all of ours. PgBouncer must
+ * use session pooling; with transaction or statement pooling no session setting lasts (`muster doctor` detects that).
  *
- * Guarantee: a pool hands out no connection before its settings hold. What the operator passes as `-c` options in DATABASE_URL
- * or PGOPTIONS wins over ours, except for what our statements cannot run without.
+ * Guarantee: a pool hands out no connection before its settings apply. What the operator passes as `-c` options in
+ * DATABASE_URL or PGOPTIONS overrides ours, except for the settings that our statements cannot run without.
  * On crash: nothing is left; the settings end with the connection.
  */
 import type pg from 'pg';
 
-/** Names and values, as `set name = 'value'` takes them. */
+/** Names and values, as in `set name = 'value'`. */
 export type SessionSettings = Record<string, string>;
 
-/** Of every pool. */
+/** The settings of every pool. */
 export const EVERY_SESSION: Readonly<SessionSettings> = {
-  // Our statements take milliseconds. Compiling one takes up to seconds, and the server does it for each execution whose plan
-  // it believes to be dear, which is every plan with a step that the session disables.
+  // Our statements take milliseconds. JIT compilation takes up to seconds, and the server does it for each execution of
+  // a plan with a high estimated cost, which is every plan with a step that the session disables.
   jit: 'off',
-  // Prepared statements and checks of foreign keys keep the plan that was made when they were first used. If a table had a few
-  // rows then, that plan reads all of it, for each row that is written, and keeps doing so while the table grows to millions,
-  // until autovacuum looks at it again. All that we read often has an index.
+  // Prepared statements and foreign-key checks keep the plan that was made at their first use. If the table had only a
+  // few rows then, that plan scans the whole table for each row that is written, and keeps doing so while the table
+  // grows to millions, until autovacuum analyzes it again. Everything that we read often has an index.
   enable_seqscan: 'off',
-  // A bitmap holds all rows that fit before the first one is read. The dispatcher and pages want the first few, in the order of an
-  // index; where the planner believes that few are left, it would read the whole rest of the import for each slice.
+  // A bitmap scan collects all matching rows before it returns the first. The dispatcher and pages need only the first
+  // few, in index order; where the planner expects few rows, it would read the whole rest of the import for each slice.
   enable_bitmapscan: 'off',
-  // As the embedded server has it, so that plans are the same: with disks of today and pages in memory, a look-up is cheap.
+  // The embedded server's value, so that plans are the same: on solid-state disks and for cached pages, random reads
+  // are cheap.
   random_page_cost: '1.1',
 };
 
-/** Without it, names would mean other tables. */
+/** The settings that always apply: with another search_path, names would refer to other tables. */
 const REQUIRED = ['search_path'];
 
 const SET = `select set_config(wanted.name, wanted.value, false)
@@ -38,8 +39,8 @@ const SET = `select set_config(wanted.name, wanted.value, false)
   where now.source is distinct from 'client' or wanted.name = any($3::text[])`;
 
 /**
- * What makes a new connection ready: for the `onConnect` of a pool, which waits for it.
- * @param settings those of this pool, over those of every session
+ * Returns a function that prepares a new connection, for the `onConnect` of a pool, which waits for it.
+ * @param settings those of this pool; they override those of every session
  */
 export function prepareSession(settings: SessionSettings = {}): (client: pg.ClientBase) => Promise<void> {
   const wanted = { ...EVERY_SESSION, ...settings };

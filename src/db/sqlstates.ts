@@ -1,14 +1,14 @@
 /**
- * What an error of PostgreSQL means for who must go on (PostgreSQL, Appendix A, "PostgreSQL Error Codes").
- * A table and not a test of messages, so that what is tried again can be read here.
+ * How to react to a PostgreSQL error (PostgreSQL, Appendix A, "PostgreSQL Error Codes").
+ * The decision is a table of codes rather than a match on messages, so that you can read here what is retried.
  */
 
-/** Classes (first two characters) of which a retry may succeed: connection, resources, shutdown, rollback, lock. */
+/** Classes (first two characters) for which a retry may succeed: connection, resources, shutdown, rollback, lock. */
 const RETRYABLE_CLASSES = new Set(['08', '53', '57', '40', '55', '25', '58']);
-/** Classes that blame the data itself: the same rows would fail again. */
+/** Classes that mean an error in the data: the same rows would fail again. */
 const DATA_CLASSES = new Set(['22', '23', '21', '54']);
 
-/** What Node.js says of a socket; of a file, ENOENT says nothing about the server. */
+/** Node.js error codes of a socket. ENOENT counts only for a socket: for a file it says nothing about the server. */
 const SOCKET = new Set([
   'EAI_AGAIN',
   'EBUSY',
@@ -25,16 +25,16 @@ const SOCKET = new Set([
   'EPIPE',
   'ETIMEDOUT',
 ]);
-/** TLS, from Node.js and from OpenSSL's check of a certificate (`CERT_HAS_EXPIRED`). */
+/** TLS error codes of Node.js, and of OpenSSL's certificate verification (`CERT_HAS_EXPIRED`). */
 const TLS = /^ERR_(?:SSL|TLS)_|CERT|SIGNATURE/;
-/** What node-postgres says without a code: its pool ran out, or the server did not take the connection, or hung up. */
+/** Messages of node-postgres without a code: its pool is exhausted, or the server rejected or closed the connection. */
 const WORDS =
   /^(?:timeout exceeded when trying to connect|timeout expired|Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|The server does not support SSL)/;
 
-/** `data`: the same rows would fail again. `other`: neither the server nor the rows are known to be at fault; maybe we are. */
+/** `data`: the same rows would fail again. `other`: no known fault of the server or the rows; perhaps a bug of ours. */
 export type FaultKind = 'retry' | 'data' | 'other';
 
-/** Sorts an error thrown by `pg`, or by the code around it. */
+/** Classifies an error thrown by `pg` or by the code around it. */
 export function faultKind(error: unknown): FaultKind {
   const code = sqlState(error);
   if (code === undefined) return isConnectionFault(error) ? 'retry' : 'other';
@@ -51,7 +51,7 @@ export function isConnectionFault(error: unknown): boolean {
   return (typeof code === 'string' && TLS.test(code)) || (typeof message === 'string' && WORDS.test(message));
 }
 
-/** The five characters of SQLSTATE, if the error came from the server. Each holds a digit, unlike `EPIPE` of a socket. */
+/** The five-character SQLSTATE, if the error came from the server. It contains a digit, unlike a socket's `EPIPE`. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;

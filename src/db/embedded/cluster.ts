@@ -1,8 +1,9 @@
 /**
- * The files of the embedded database: made once, by initdb.
+ * The files of the embedded database, which initdb creates once.
  *
- * Guarantee: `<dataDir>/postgres` exists only when it is complete and its password is known; initdb works in
- * `postgres.new`, which is renamed at the end. If we die here the next start throws `postgres.new` away.
+ * Guarantee: `<dataDir>/postgres` exists only when it is complete and its password is stored; initdb works in
+ * `postgres.new`, and the finished cluster is renamed at the end.
+ * On crash: the next start deletes `postgres.new`.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -11,10 +12,10 @@ import { dirname, join } from 'node:path';
 import { StartError } from '../../start-error.ts';
 import type { Account, Programs } from './access.ts';
 
-/** The database's superuser, and the name of the database. */
+/** The name of the superuser, and of the database. */
 export const NAME = 'muster';
 
-/** Environment of PostgreSQL's programs: nothing of ours, and no locale of the machine. */
+/** Environment of PostgreSQL's programs: without our variables and without the machine's locale. */
 export const ENV = { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' };
 
 export interface Cluster {
@@ -23,9 +24,9 @@ export interface Cluster {
 }
 
 /**
- * Opens the cluster of a data folder, making it on the first start.
- * @param sync whether initdb waits for the disk
- * @throws StartError when the password file of an existing cluster is gone
+ * Opens the cluster of a data folder, and creates it on the first start.
+ * @param sync whether initdb waits until its files are on disk
+ * @throws StartError when the password file of an existing cluster cannot be read
  */
 export async function ensureCluster(
   dataDir: string,
@@ -38,7 +39,7 @@ export async function ensureCluster(
   if (!(await stat(dir).catch(() => undefined))) await createCluster(dir, passwordFile, programs, account, sync);
   const password = await readFile(passwordFile, 'utf8').catch(() => {
     throw new StartError(
-      `${passwordFile} cannot be read, and the database in ${dir} opens with nothing else: put it back.`,
+      `The password file ${passwordFile} cannot be read, and the database in ${dir} cannot be opened without it: restore the file.`,
     );
   });
   return { dir, password: password.trim() };
@@ -55,7 +56,7 @@ async function createCluster(
   const password = randomBytes(24).toString('base64url');
   await rm(staging, { recursive: true, force: true });
   await makeOwned(staging, account);
-  // initdb reads it as the other user, who may not read ours.
+  // initdb reads it as the other user, which may not read our file.
   await writeFile(join(staging, 'password'), password, { mode: 0o600 });
   if (account) await chown(join(staging, 'password'), account.uid, account.gid);
   await initdb(programs.initdb, staging, account, sync);
@@ -64,7 +65,7 @@ async function createCluster(
   await rm(staging, { recursive: true });
 }
 
-/** An empty folder that only the user of PostgreSQL gets into. */
+/** Creates an empty folder that only the user that PostgreSQL runs as can enter. */
 export async function makeOwned(path: string, account: Account | undefined): Promise<void> {
   await mkdir(path, { mode: 0o700 });
   if (account) await chown(path, account.uid, account.gid);
@@ -77,7 +78,7 @@ function initdb(program: string, staging: string, account: Account | undefined, 
     `--pwfile=${join(staging, 'password')}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
-    // PostgreSQL's own tables of Unicode: the same on every machine, and lower('Ž') works whatever LANG says.
+    // PostgreSQL's built-in Unicode tables: the same on every machine, and lower('Ž') works whatever LANG is.
     '--locale=C',
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',

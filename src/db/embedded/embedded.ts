@@ -1,9 +1,10 @@
 /**
- * The embedded PostgreSQL: a database server of our own in the data folder, for those who have none.
+ * The embedded PostgreSQL: a database server in the data folder, for installations that have no server.
  *
- * Guarantees: one process has a data folder at a time; the server stops when told to and not by a signal to our
- * process group; a server that dies is started again on the same address. If we die here, the server stops by itself
- * seconds later, and the next start takes the folder over and PostgreSQL recovers what was committed.
+ * Guarantees: only one process has a data folder at a time; the server stops only when told to, not on a signal to our
+ * process group; a server that dies is restarted on the same address.
+ * On crash: the server stops seconds later. The next start takes over the folder, and PostgreSQL recovers what was
+ * committed.
  */
 import { rm } from 'node:fs/promises';
 import { totalmem } from 'node:os';
@@ -19,33 +20,33 @@ import { supervise } from './supervise.ts';
 export interface EmbeddedOptions {
   /** The cluster is `<dataDir>/postgres`. */
   dataDir: string;
-  /** TCP port on 127.0.0.1; absent: any free one. */
+  /** TCP port on 127.0.0.1; absent: any free port. */
   port?: number;
-  /** Told in one line each what happens to the server. */
+  /** Called with one line for each event of the server. */
   log?: (line: string) => void;
-  /** PostgreSQL settings that differ from ours. */
+  /** PostgreSQL settings that override ours. */
   settings?: Record<string, string>;
-  /** The server does not keep our process alive, and ends soon after it. */
+  /** The server does not keep our process alive, and stops soon after it. */
   background?: boolean;
 }
 
 export interface EmbeddedPostgres {
-  /** Of the database `muster`, as its superuser. */
+  /** URL of the database `muster`, with its superuser. */
   url: string;
-  /** Absent where the folder's path is too long for a unix socket. */
+  /** Absent where the folder's path is too long for a Unix socket. */
   socketDir?: string;
-  /** Of the postmaster; another one after it died and was started again. */
+  /** Process id of the postmaster; it changes when the server is restarted. */
   readonly pid: number;
-  /** Fast shutdown; resolves when the process is gone and the folder free. */
+  /** Fast shutdown; resolves when the process is gone and the folder is unlocked. */
   stop(): Promise<void>;
 }
 
-/** `create database` copies a template; a server that is ready answers all else at once. */
+/** Generous because `create database` copies a template; a ready server answers everything else at once. */
 const LIMITS = { connectionTimeoutMillis: 30_000, query_timeout: 60_000 };
 
 /**
- * Starts the server, making the cluster on the first start.
- * @throws StartError when the folder is in use, barred to PostgreSQL's user, or the server does not start
+ * Starts the server, and creates the cluster on the first start.
+ * @throws StartError when the folder is in use, PostgreSQL's user cannot enter it, or the server does not start
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);
@@ -94,12 +95,12 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 }
 
-/** Bytes that we may use. */
+/** Bytes of memory that this process may use. */
 function memory(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
-/** A fresh folder for the socket, unless sun_path (unix(7): 108 bytes with its end, 104 on BSD) cannot hold its path. */
+/** A new folder for the socket, unless its path is too long for sun_path (unix(7): 108 bytes with NUL, 104 on BSD). */
 async function prepareSocketDir(dataDir: string, account: Account | undefined): Promise<string | undefined> {
   const dir = join(dataDir, 'run');
   const longest = process.platform === 'linux' ? 107 : 103;
@@ -109,7 +110,7 @@ async function prepareSocketDir(dataDir: string, account: Account | undefined): 
   return dir;
 }
 
-/** The unix socket, as it costs less than TCP. The port is in both forms: it is part of the socket's name. */
+/** Prefers the Unix socket, as it is cheaper than TCP. Both forms have the port: it is part of the socket's name. */
 function urlOf(cluster: Cluster, port: number, socketDir: string | undefined, database: string): string {
   const base = `postgres://${NAME}:${cluster.password}@127.0.0.1:${port}/${database}`;
   return socketDir ? `${base}?host=${encodeURIComponent(socketDir)}` : base;

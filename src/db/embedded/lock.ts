@@ -1,9 +1,10 @@
 /**
  * One process at a time in a data folder.
  *
- * Each process that wants the folder first leaves a file named after itself and then looks who else did. Guarantee: of
- * two, the one that wrote later sees the other, so both can never have the folder; of those that come at once the first
- * by name gets it. If we die here our file stays and is removed by the next one: no living process bears its name.
+ * Each process that wants the folder first creates a file named after itself and then lists the files of the others.
+ * Guarantee: of two processes, the one that wrote later sees the other's file, so they can never both have the folder;
+ * of several that start at once, the first by name gets it.
+ * On crash: our file stays, and the next process removes it, because no living process has its name.
  */
 import { randomBytes } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
@@ -17,12 +18,12 @@ export interface FolderLock {
 }
 
 const HELD = '.held';
-/** lock-PID-START-RANDOM; process ids are used again, start times with them are not. */
+/** lock-PID-START-RANDOM; a process id may be reused, but not together with its start time. */
 const PATTERN = /^lock-(\d+)-(\w+)-[0-9a-f]{8}(\.held)?$/;
 
 /**
- * Takes the folder.
- * @throws StartError naming the process that has it
+ * Locks the folder.
+ * @throws StartError naming the process that holds it
  */
 export async function lockFolder(dir: string): Promise<FolderLock> {
   const me = `lock-${process.pid}-${await startWord(process.pid)}-${randomBytes(4).toString('hex')}`;
@@ -52,12 +53,12 @@ async function untilAlone(dir: string, me: string): Promise<void> {
         `The data folder ${dir} is in use by process ${pid}: stop that one, or set DATA_DIR to another.`,
       );
     }
-    // They came later and go again, or have the folder and are about to say so.
+    // The others started later and will give up, or have the folder and are about to create their `.held` file.
     await sleep(5);
   }
 }
 
-/** Files of living processes; those of dead ones are removed. */
+/** The files of living processes; files of dead ones are removed. */
 async function living(dir: string): Promise<string[]> {
   const found: string[] = [];
   for (const name of await readdir(dir)) {

@@ -1,7 +1,7 @@
 /**
- * Questions about processes that another run may have left behind.
+ * Checks on processes that another run may have left behind.
  *
- * Guarantee: a process id alone is never trusted; ids are used again, so start time or working directory decide.
+ * Guarantee: a process id alone is never trusted, because ids are reused; the start time or working directory decides.
  */
 import { execFile } from 'node:child_process';
 import { readFile, readlink, realpath } from 'node:fs/promises';
@@ -11,13 +11,13 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /**
- * When the process started, as a text to compare; undefined when there is no such process, or only its zombie.
+ * When the process started, as text to compare; undefined when there is no such process, or only a zombie.
  * Linux: proc(5), field 22 of /proc/PID/stat; elsewhere: ps.
  */
 export async function startedAt(pid: number): Promise<string | undefined> {
   if (process.platform !== 'linux') return ps(pid, 'lstart=');
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  // The name in parentheses may hold spaces and parentheses.
+  // The name in parentheses may itself contain spaces and parentheses.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields && !/[ZX]/.test(fields[0] ?? 'X') ? fields[19] : undefined;
 }
@@ -31,7 +31,7 @@ export async function isPostmasterOf(pid: number, clusterDir: string): Promise<b
   return cwd === dir;
 }
 
-/** Waits until the process is gone. @returns whether it is, after at most `timeoutMs` */
+/** Waits at most `timeoutMs` until the process is gone. @returns whether it is gone */
 export async function waitUntilGone(pid: number, timeoutMs: number): Promise<boolean> {
   const end = Date.now() + timeoutMs;
   while (await startedAt(pid)) {

@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL as another process finds it: for a look, not to start or stop anything. */
+/** The state of the embedded PostgreSQL as another process sees it. Read-only: starts and stops nothing. */
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { NAME } from './cluster.ts';
@@ -7,14 +7,14 @@ import { isPostmasterOf } from './process.ts';
 
 export type EmbeddedState =
   | { state: 'absent' | 'stopped' }
-  /** Without an address when its password may not be read. */
+  /** Without a URL when this user may not read its password. */
   | { state: 'running'; url: string | undefined };
 
-/** What there is in a data folder. */
+/** The state of the embedded PostgreSQL in a data folder. */
 export async function embeddedState(dataDir: string): Promise<EmbeddedState> {
   const clusterDir = join(resolve(dataDir), 'postgres');
   const isThere = await readFile(join(clusterDir, 'PG_VERSION'), 'utf8').catch((error: NodeJS.ErrnoException) =>
-    // It belongs to the user that the server runs as.
+    // The folder belongs to the user that the server runs as.
     error.code === 'EACCES' ? '?' : undefined,
   );
   if (isThere === undefined) return { state: 'absent' };

@@ -1,9 +1,11 @@
 /**
  * One run of the program `postgres` on a cluster, from spawn to exit.
  *
- * Guarantees: a signal to our process group does not reach it, so it outlives everyone who is still draining; a
- * watchdog stops it when we die, because the pipe we hold closes then. Should the watchdog die too, the next start on
- * the folder stops what it finds (postmaster.ts). PostgreSQL recovers from `kill -9` of everything by itself.
+ * Guarantee: a signal to our process group does not reach the server, so it outlives the processes that are still
+ * draining.
+ * On crash: the pipe that this process holds closes, and a watchdog stops the server. If the watchdog dies too, the
+ * next start on the folder stops the server that it finds (postmaster.ts). PostgreSQL recovers from `kill -9` of
+ * everything.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,11 +24,11 @@ export interface LaunchOptions {
   clusterDir: string;
   logFile: string;
   port: number;
-  /** Absent: no unix socket. */
+  /** Absent: no Unix socket. */
   socketDir?: string;
   settings: Record<string, string>;
   account?: Account;
-  /** The server does not keep our process alive; the watchdog stops it after our end. */
+  /** The server does not keep our process alive; the watchdog stops it after our process ends. */
   background?: boolean;
 }
 
@@ -34,7 +36,7 @@ export interface Running {
   pid: number;
   /** Resolves when the process is gone. */
   exited: Promise<void>;
-  /** Keeps our process alive until it is gone, background or not. */
+  /** Keeps our process alive until the server is gone, even with `background`. */
   hold(): void;
 }
 
@@ -42,14 +44,14 @@ export interface Running {
 const READY_WITHIN_MS = 10 * 60_000;
 
 /**
- * After our death: time for workers and API to finish what they hold, then a fast shutdown, of this very process only
- * ($2 is postmaster.pid, whose first line is the process id).
+ * When this process dies: waits so that workers and the API can finish their work, then requests a fast shutdown, only
+ * if the postmaster is still the same process ($2 is postmaster.pid, whose first line is the process id).
  */
 const WATCHDOG = 'read -r _; sleep 3; read -r pid < "$2"; [ "$pid" = "$1" ] && kill -s INT "$1"';
 
 /**
- * Starts `postgres` and waits until it takes connections.
- * @throws StartError with the last line of its log when it ends instead
+ * Starts `postgres` and waits until it accepts connections.
+ * @throws StartError with the last error in its log when it exits instead
  */
 export async function launch(options: LaunchOptions): Promise<Running> {
   await rename(options.logFile, `${options.logFile}.1`).catch(() => {});
@@ -76,16 +78,16 @@ async function spawnPostgres(o: LaunchOptions): Promise<{ child: ChildProcess; e
       unix_socket_directories: o.socketDir ?? '',
     };
     const child = spawn(o.program, ['-D', o.clusterDir, ...asArguments(settings)], {
-      // A session of its own: Ctrl-C reaches the group of the terminal, not this.
+      // A separate session: Ctrl-C reaches only the terminal's process group.
       detached: true,
       stdio: ['ignore', log.fd, log.fd],
       cwd: '/',
       env: ENV,
       ...(o.account ? { uid: o.account.uid, gid: o.account.gid } : {}),
     });
-    // Listened to from the first moment on: a program that ends at once would otherwise be waited for for ever.
+    // Listen from the start: otherwise we would wait forever for a program that exits at once.
     const exited = once(child, 'exit').then(() => {});
-    exited.catch(() => {}); // one that cannot be spawned says so below
+    exited.catch(() => {}); // a failed spawn is reported below
     await once(child, 'spawn');
     return { child, exited };
   } finally {
@@ -101,14 +103,14 @@ function spawnWatchdog(pid: number, clusterDir: string): ChildProcess {
     cwd: '/',
     env: ENV,
   });
-  // It is killed while the pipe is open; a write error would say no more than that.
+  // The watchdog is killed while the pipe is open; a write error means only that.
   child.stdin?.on('error', () => child.stdin?.destroy());
   return child;
 }
 
 /**
- * Polls the status line of postmaster.pid, as `pg_ctl -w` does: a connection would only fill the log. Ends with the child:
- * a look that went on would keep our process alive.
+ * Polls the status line of postmaster.pid, as `pg_ctl -w` does: connection attempts would only fill the log. Ends when
+ * the child exits, because further polling would keep our process alive.
  */
 async function untilReady(child: ChildProcess, clusterDir: string): Promise<boolean> {
   const end = Date.now() + READY_WITHIN_MS;
@@ -135,7 +137,7 @@ async function launchError(o: LaunchOptions, child: ChildProcess): Promise<Start
   });
 }
 
-/** Whether `launch` may succeed when it is tried again: a port just taken, or old backends still ending. */
+/** Whether a retry of `launch` may succeed: the port was just taken, or old backends are still exiting. */
 export function isPassing(error: unknown): boolean {
   return (error as { passing?: boolean }).passing === true;
 }

@@ -1,20 +1,21 @@
 /**
- * How the embedded PostgreSQL is set up: an import service's database on a small machine shared with its workers.
- * Each setting differs from PostgreSQL's default for the reason beside it.
+ * The settings of the embedded PostgreSQL: the database of an import service, on a small machine shared with its
+ * workers. The comment on each setting says why it differs from PostgreSQL's default.
  */
 const SETTINGS: Record<string, string> = {
   listen_addresses: '127.0.0.1',
   unix_socket_permissions: '0700',
-  // Several workers and APIs with a pool each, and room for a psql.
+  // Several worker and API processes with a pool each, and room for a psql session.
   max_connections: '200',
-  // Lists and reports sort a few thousand rows; building an index after an upgrade sorts them all.
+  // Lists and reports sort a few thousand rows; building an index after an upgrade sorts all rows.
   work_mem: '16MB',
   maintenance_work_mem: '128MB',
-  // Nobody replicates from here, so the log need not carry what only a replica reads.
+  // Nothing replicates from this server, so the write-ahead log need not contain what only a replica reads.
   wal_level: 'minimal',
   max_wal_senders: '0',
   max_logical_replication_workers: '0',
-  // After each checkpoint the first change of a page logs all of it (8 kB a row with random keys): rare checkpoints.
+  // After a checkpoint, the first change of a page logs the whole page (8 kB per row with random keys): rare
+  // checkpoints.
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',
   wal_buffers: '16MB',
@@ -22,16 +23,16 @@ const SETTINGS: Record<string, string> = {
   synchronous_commit: 'on',
   // Solid-state disks: a random read costs about what a sequential one does.
   random_page_cost: '1.1',
-  // Compiling or splitting statements of a few milliseconds takes longer than running them.
+  // Compiling or parallelizing statements of a few milliseconds takes longer than running them.
   jit: 'off',
   max_parallel_workers_per_gather: '0',
-  // The queue's tables turn over completely every few seconds.
+  // All rows of the queue's tables are replaced every few seconds.
   autovacuum_naptime: '20s',
-  // Neither locale nor clock of the machine shows in an answer.
+  // Neither the machine's locale nor its time zone affects results.
   timezone: 'UTC',
   log_timezone: 'UTC',
   lc_messages: 'C',
-  // Details and statements of errors hold personal data; they stay out of the log.
+  // Details and statements of errors contain personal data; they stay out of the log.
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',
   log_checkpoints: 'off',
@@ -41,9 +42,9 @@ const MB = 2 ** 20;
 const [LEAST_BUFFERS, MOST_BUFFERS] = [128, 1024];
 
 /**
- * For a machine, or a container, with so many bytes of memory. Tables and indexes of a running import should stay in PostgreSQL's own: a page
- * that is evicted dirty is checked, written and read again many times. Its documentation recommends a quarter of the memory;
- * what is not needed is never touched.
+ * The settings for a machine or container with `memory` bytes. Tables and indexes of a running import should stay in
+ * shared buffers: a page that is evicted dirty is checksummed, written and read again many times. PostgreSQL's
+ * documentation recommends a quarter of the memory; buffers that are not needed are never touched.
  */
 export function settingsFor(memory: number): Record<string, string> {
   const buffers = Math.min(MOST_BUFFERS, Math.max(LEAST_BUFFERS, Math.floor(memory / MB / 4)));

@@ -1,8 +1,8 @@
 /**
  * Keeps the server running on one address until it is told to stop.
  *
- * Guarantee: whoever is connected finds it again where it was. If it cannot be started again, the process fails with
- * the reason, as nothing of ours works without a database.
+ * Guarantee: clients can reconnect to the same address. If the server cannot be restarted, the process fails with the
+ * reason, as nothing works without a database.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -38,7 +38,7 @@ export async function supervise(
         () => launch({ ...options, port }),
         () => stopping,
       );
-      // Told to stop in the meantime: what was stopped then was the one that had died already.
+      // `stop` was called in the meantime: it stopped the process that had already died.
       if (stopping) await stopPostmaster(running.pid);
     }
   };
@@ -55,7 +55,7 @@ export async function supervise(
   };
 }
 
-/** Tries again while the reason for the failure passes by itself: about 20 seconds. */
+/** Retries while the reason for the failure is transient, for about 20 seconds. */
 async function persist(attempt: () => Promise<Running>, stopping = () => false): Promise<Running> {
   for (let tries = 1; ; tries++) {
     try {
@@ -67,7 +67,7 @@ async function persist(attempt: () => Promise<Running>, stopping = () => false):
   }
 }
 
-/** A TCP port of 127.0.0.1 that nobody listens on. */
+/** A free TCP port on 127.0.0.1. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
