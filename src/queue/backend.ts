@@ -1,4 +1,4 @@
-/** Where BullMQ keeps its jobs: Redis when REDIS_URL is set, else its PostgreSQL backend. This file alone chooses. */
+/** Where BullMQ keeps its jobs: Redis when REDIS_URL is set, else its PostgreSQL backend. Only this file chooses. */
 import {
   type BackendFactory,
   createPostgresBackend,
@@ -14,13 +14,13 @@ import { batchCalls } from './batching/redis-connection.ts';
 
 export interface Backend {
   kind: 'redis' | 'postgres';
-  /** BullMQ's options with what makes the connection of a queue, or of a worker. */
+  /** Creates BullMQ's backend from a connection of `producer` or `worker`. */
   factory: BackendFactory<IQueueBackend, unknown>;
   producer(): unknown;
   worker(): unknown;
-  /** Closes a connection that was made here. Idempotent. */
+  /** Closes a connection that this backend opened. Idempotent. */
   disconnect(connection: unknown): Promise<void>;
-  /** Said with each job. */
+  /** Options that are added to each job. */
   jobOptions: JobsOptions;
 }
 
@@ -30,7 +30,7 @@ export interface BackendSettings {
   DATABASE_TIMEOUT_MS?: number | undefined;
   /** `off` sends every call of BullMQ as BullMQ sends it. */
   QUEUE_BATCHING?: 'on' | 'off' | undefined;
-  /** Is told why calls are not batched. */
+  /** Called with the reason when calls are not batched. */
   onWarning?: ((reason: string) => void) | undefined;
 }
 
@@ -41,7 +41,7 @@ export function chooseBackend(settings: BackendSettings): Backend {
   return settings.REDIS_URL ? redisBackend(settings.REDIS_URL, batching) : postgresBackend(settings, batching);
 }
 
-/** The same reason is told once, however many connections meet it. */
+/** Reports the same reason only once, however many connections run into it. */
 function once(tell: (reason: string) => void = () => {}): (reason: string) => void {
   const told = new Set<string>();
   return (reason) => {
@@ -52,17 +52,17 @@ function once(tell: (reason: string) => void = () => {}): (reason: string) => vo
 }
 
 /**
- * A connection to Redis that is owed an answer and hears nothing for this long is replaced. BullMQ's blocking command takes up
- * to 10 seconds by itself, and has this limit as well; `commandTimeout` would fail it each time.
+ * A connection to Redis is replaced when it waits this long for an answer and receives nothing. The limit also covers
+ * BullMQ's blocking command, which waits up to 10 seconds; `commandTimeout` would fail it each time.
  */
 const SILENCE_MS = 30_000;
 const LIMITS = { connectTimeout: 10_000, keepAlive: 10_000, socketTimeout: SILENCE_MS };
 
-/** Producers fail soon when Redis is away, workers wait for it (BullMQ, "Going to production"). */
+/** When Redis is unavailable, producers fail fast and workers wait (BullMQ, "Going to production"). */
 function redisBackend(url: string, batching: Batching): Backend {
   const connect = (maxRetriesPerRequest: number | null) => {
     const redis = new Redis(url, { maxRetriesPerRequest, reconnectOnError: isReplica, ...LIMITS });
-    redis.on('error', () => {}); // BullMQ listens too, and says it to the log
+    redis.on('error', () => {}); // BullMQ also listens, and its error events are logged
     return batching ? batchCalls(redis, batching.warn) : redis;
   };
   return {
@@ -75,7 +75,7 @@ function redisBackend(url: string, batching: Batching): Backend {
   };
 }
 
-/** After a failover the address leads to another server, once it is looked up again. */
+/** After a failover, reconnecting resolves the address again and reaches the new primary. */
 function isReplica({ message }: Error): boolean {
   return message.includes('READONLY');
 }
@@ -83,7 +83,7 @@ function isReplica({ message }: Error): boolean {
 function postgresBackend(settings: BackendSettings, batching: Batching): Backend {
   const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = settings;
   const connect = (max: number) => {
-    // Safe for the queue alone: a job that a crash forgets is handed out again from the database.
+    // Safe only for the queue: a job that is lost in a crash is dispatched again from the database.
     const settings = { synchronous_commit: 'off', search_path: 'bullmq' };
     return openPool(url, { max, name: 'muster-queue', settings, ...(statementMs ? { statementMs } : {}) });
   };
@@ -92,7 +92,7 @@ function postgresBackend(settings: BackendSettings, batching: Batching): Backend
     factory: createPostgresBackend as Backend['factory'],
     producer: () => connect(3),
     worker: () => (batching ? batchCompletions(connect(9), batching.warn) : connect(9)),
-    // Said with the job, this backend deletes the row in the statement that completes it.
+    // With these options on the job, this backend deletes the row in the statement that completes it.
     jobOptions: { removeOnComplete: true, removeOnFail: true },
     async disconnect(connection) {
       const pool = connection as pg.Pool;

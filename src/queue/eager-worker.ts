@@ -1,40 +1,40 @@
 /**
  * A BullMQ worker that fetches many jobs at once and starts each when it arrives.
  *
- * BullMQ's own loop asks for a worker's jobs one after the other, and starts the first when it has all that it may run
- * at once: with 400 of them and a store 40 ms away that takes 16 seconds, in which nobody renews the locks of the first.
- * This loop asks for one job, then, as long as jobs come, for twice as many as before, all in one round trip. A job's end
- * still fetches the next job in the same call. All else is BullMQ's: locks, stalled jobs, retries, ends, the wait for a job.
- * Not provided for, as no queue of ours has them: a limiter, and `pause` that does not wait.
+ * BullMQ's own loop fetches a worker's jobs one after the other, and starts the first only when it has as many as it
+ * may run at once: with 400 jobs and a store 40 ms away that takes 16 seconds, in which the first jobs' locks are not
+ * renewed. This loop fetches one job, then, while jobs arrive, twice as many as before, all in one round trip.
+ * Completing a job still fetches the next one in the same call. The rest is BullMQ's: locks, stalled jobs, retries,
+ * completion, waiting. Not supported, as no queue of ours uses them: a rate limiter, and `pause` that does not wait.
  *
- * Guarantee: never more jobs in progress than `concurrency`, which may change while it runs. A job whose lock was lost is
- * somebody else's and is dropped; how many there were is told once a second at most, as one `LostLocks`. After a fault of
- * the store it waits for `runRetryDelay` before it asks again.
- * On crash: the locks of its jobs run out, and BullMQ gives them to another worker.
+ * Guarantee: never more jobs in progress than `concurrency`, which may change while it runs. A job whose lock was lost
+ * belongs to another worker and is dropped; the number of such jobs is reported at most once a second, as one
+ * `LostLocks`. After a store error it waits for `runRetryDelay` before the next fetch.
+ * On crash: the locks of its jobs expire, and BullMQ gives the jobs to another worker.
  */
 import { type IQueueBackend, type Job, type JobProgress, Worker } from 'bullmq';
 import { countLost, isLost } from './lost-locks.ts';
 
 type AnyWorker<Data> = Worker<Data, unknown, string, IQueueBackend, JobProgress, unknown>;
 type AnyJob<Data> = Job<Data, unknown, string>;
-/** As BullMQ declares it, which leaves out that there may be none. */
+/** BullMQ's declared type, which omits that there may be no next job. */
 type Next<Data> = Promise<AnyJob<Data>>;
 
 export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBackend, JobProgress, unknown> {
   /**
-   * Fetches in one round. More than the connections of a pool would wait there, while the time of their locks, which BullMQ
-   * counts from the call on, runs off.
+   * Fetches in one round. More than the pool has connections would wait there, while their locks, which BullMQ counts
+   * from the call, run down.
    */
   mostFetches = 4;
-  /** Jobs that run, and fetches that may bring one. */
+  /** Running jobs, and fetches in progress that may return one. */
   private taken = 0;
   private tokens = 0;
   private underWay = new Set<Promise<void>>();
   private oneLost = countLost((lost) => this.emit('error', lost));
-  /** Called whenever there may be room for a job. */
+  /** Called when there may be room for another job. */
   private wake = () => {};
 
-  /** BullMQ calls this from its constructor: nothing of ours is touched before the first `await`. */
+  /** BullMQ calls this from its constructor: our own fields must not be used before the first `await`. */
   override async run(): Promise<void> {
     if (this.running) throw new Error('Worker is already running.');
     this.running = true;
@@ -42,7 +42,7 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
       if (this.closing || this.paused) return;
       await this.startStalledCheckTimer();
       this.lockManager.start();
-      // `close` and `pause` wait for it.
+      // `close` and `pause` wait for this promise.
       this.mainLoopRunning = this.keepFull();
       await this.mainLoopRunning;
     } finally {
@@ -61,14 +61,14 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
         continue;
       }
       const count = Math.min(atOnce, room, this.mostFetches);
-      // Only a lone fetch waits for a job to come.
+      // Only a single fetch blocks until a job arrives.
       const found = await Promise.all(Array.from({ length: count }, () => this.fetch(count === 1)));
       atOnce = found.every(Boolean) ? count * 2 : 1;
     }
     while (this.underWay.size > 0) await Promise.all(this.underWay);
   }
 
-  /** Starts the next job, if there is one; answers whether there was. */
+  /** Starts the next job, if there is one. Returns whether there was. */
   private async fetch(block: boolean): Promise<boolean> {
     const token = `${this.id}:${this.tokens++}`;
     this.taken++;
@@ -100,7 +100,7 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
     });
   }
 
-  /** The job, then the one that its end brought, and so on. */
+  /** Runs the job, then the job that its completion returned, and so on. */
   private async runFrom(job: AnyJob<Data>, token: string): Promise<void> {
     let next: AnyJob<Data> | undefined = job;
     while (next) {
@@ -109,7 +109,7 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
     }
   }
 
-  /** After a fault of the store; a worker that is closed does not wait. */
+  /** Waits after a store error; ends early when the worker is closed. */
   private rest(): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -124,7 +124,7 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
 
   override async extendJobLocks(jobIds: string[], tokens: string[], duration: number): Promise<string[]> {
     await super.extendJobLocks(jobIds, tokens, duration);
-    return []; // those that could not be renewed are told when they end, together
+    return []; // locks that could not be renewed are reported together when their jobs end
   }
 
   protected override handleCompleted(...args: Parameters<AnyWorker<Data>['handleCompleted']>): Next<Data> {
@@ -135,7 +135,7 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
     return this.unlessLost(super.handleFailed(...args));
   }
 
-  /** Who has a job now ends it too. */
+  /** A job whose lock was lost is completed by the worker that has it now. */
   private async unlessLost(ended: Next<Data>): Next<Data> {
     try {
       return await ended;

@@ -1,19 +1,20 @@
 /**
- * Stands between a worker of BullMQ and what holds its jobs, and keeps both calm while that cannot be used.
+ * Wraps the calls of a BullMQ worker to the store of its jobs, and prevents busy retries while the store is
+ * unavailable.
  *
- * BullMQ 6.7 waits and tries again for ECONNREFUSED alone. After every other error it asks for the next job at once, as
- * often as the processor allows, and a job whose end could not be recorded counts as failed.
- * Guarantee: after a failed fetch the next one comes a second later; the end of a job is tried again until it is recorded
- * or its lock is lost. A worker looks for jobs at least every LONGEST_WAIT_S, also when its wake-up was lost. It can be closed
- * while the store is away: each call is then given up after STOP_MS.
- * On crash: nothing is held here; the jobs' locks run out.
+ * BullMQ 6.7 waits and retries only for ECONNREFUSED. After every other error it fetches the next job at once, as fast
+ * as the processor allows, and a job whose outcome could not be recorded counts as failed.
+ * Guarantee: after a failed fetch the next one follows a second later; the outcome of a job is retried until it is
+ * recorded or the job's lock is lost. A worker fetches at least every LONGEST_WAIT_S seconds, even if its notification
+ * was lost. It can be closed while the store is unavailable: each call is then given up after STOP_MS.
+ * On crash: no state is lost here; the jobs' locks expire.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 import { limitAfter } from './stop-limit.ts';
 import { isStoreFault } from './store-faults.ts';
 
-/** Is told whether the store can be used, as often as it is. */
+/** Called after each use of the store with whether it works. */
 export interface Watch {
   working(): void;
   failing(error: Error): void;
@@ -21,7 +22,7 @@ export interface Watch {
 
 const PAUSE_MS = 1000;
 const STOP_MS = 2000;
-/** BullMQ may wait an hour for a notification of PostgreSQL after an error; seconds, as long as its usual wait. */
+/** In seconds, BullMQ's usual wait; after an error BullMQ may wait an hour for a notification of PostgreSQL. */
 const LONGEST_WAIT_S = 5;
 
 type Call = (...args: never[]) => Promise<unknown>;
@@ -32,8 +33,8 @@ type Calls = Record<'moveToActive' | 'moveToCompleted' | 'moveToFailed', Call> &
 };
 
 /**
- * A factory of the same backends, guarded.
- * @param stopping aborted when the worker closes: what fails from then on is no fault
+ * Returns a factory of the same backends with guarded calls.
+ * @param stopping aborted when the worker closes; later failures are not reported
  */
 export function guarded(
   factory: BackendFactory<IQueueBackend, unknown>,
@@ -86,17 +87,18 @@ function guard(backend: IQueueBackend, watch: Watch, stopping: AbortSignal): IQu
     };
   calls.moveToCompleted = recorded(moveToCompleted);
   calls.moveToFailed = recorded(moveToFailed);
-  // A connection that is away neither ends nor answers a farewell (ioredis, "reconnecting"); ours are of use to nobody else.
+  // A connection that is reconnecting neither closes nor answers QUIT (ioredis, "reconnecting"); nothing else uses
+  // ours.
   calls.disconnectBlocking = (wait) => limited(disconnectBlocking.call(backend, wait)).catch(report);
   calls.close = () => limited(close.call(backend, true)).catch(report);
   return backend;
 }
 
-/** The one error after which BullMQ waits (`runRetryDelay`) and tries the same again. */
+/** The only error after which BullMQ waits (`runRetryDelay`) and retries the call. */
 class StoreAway extends Error {
   readonly code = 'ECONNREFUSED';
 
   constructor(cause: unknown) {
-    super('What holds the queue cannot be used.', { cause });
+    super('The store of the queue is unavailable.', { cause });
   }
 }

@@ -1,49 +1,51 @@
 /**
- * Keeps a worker and a producer of BullMQ usable whatever becomes of their store.
+ * Keeps a worker and a producer of BullMQ usable when their store fails.
  *
- * BullMQ remembers that its first look at the store failed, and fails with that for as long as it exists. So a worker runs
- * only once it is ready, and is made again, on a connection of its own, when it does not get ready or its run ends by itself; a
- * producer is made again at its next use. Later losses of the store are the guard's (guard.ts).
- * On crash: the jobs' locks run out, as they do without us.
+ * If the first access to the store fails, a BullMQ object remembers the error and fails with it for its whole life. So
+ * a worker runs only once it is ready, and is recreated on a new connection when it does not become ready or its run
+ * ends unexpectedly; a producer is recreated at its next use. The guard handles later losses of the store (guard.ts).
+ * On crash: the jobs' locks expire, as they do without this module.
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withTimeout } from '../timeout.ts';
 
-/** What is used of a worker of BullMQ. */
+/** The part of a BullMQ worker that is used here. */
 export interface KeptWorker {
   concurrency: number;
   waitUntilReady(): Promise<void>;
-  /** Resolves when it was closed. */
+  /** Resolves when the worker is closed. */
   run(): Promise<void>;
   close(force?: boolean): Promise<void>;
 }
 
-/** Something of BullMQ's with the connection that was opened for it. */
+/** A BullMQ object with the connection that was opened for it. */
 export interface Made<T> {
   part: T;
   disconnect(): Promise<void>;
 }
 
 export interface RunningWorker {
-  /** From now on this many jobs are in progress at once, instead of `concurrency`; those that are more end first. */
+  /**
+   * From now on at most `jobs` are in progress at once, instead of `concurrency`; jobs above the limit still finish.
+   */
   limit(jobs: number): void;
-  /** Takes no further job and waits for those in progress. */
+  /** Takes no more jobs and waits for those in progress. */
   stop(): Promise<void>;
 }
 
 const READY_MS = 30_000;
-/** For callers, who rather try again than wait. */
+/** Shorter, because callers of a producer would rather retry than wait. */
 const PRODUCER_READY_MS = 5000;
-/** What a caller waits for one command; the command itself ends when its connection does (backend.ts). */
+/** How long a caller waits for one command; the command itself ends when its connection ends (backend.ts). */
 const COMMAND_MS = 10_000;
 const CLOSE_MS = 5000;
 const PAUSE_MS = { first: 100, most: 5000 };
 
 /**
  * Starts a worker and keeps it running.
- * @param make is given what is aborted when the worker is told to stop
- * @param failing is told why a worker did not get ready, or ended by itself
+ * @param make gets a signal that is aborted when the worker is told to stop
+ * @param failing is called with the reason why a worker did not become ready, or ended unexpectedly
  */
 export function keepWorking(
   make: (stopping: AbortSignal) => Made<KeptWorker>,
@@ -62,7 +64,7 @@ export function keepWorking(
         if (signal.aborted) return;
         pause = PAUSE_MS.first;
         await made.part.run();
-        throw new Error('The worker ended by itself.');
+        throw new Error('The worker ended unexpectedly.');
       } catch (error) {
         if (signal.aborted) return;
         failing(error as Error);
@@ -90,7 +92,7 @@ export function keepWorking(
   };
 }
 
-/** What is used of a queue of BullMQ by whoever keeps it. */
+/** The part of a BullMQ queue that is used here. */
 interface KeptProducer {
   waitUntilReady(): Promise<unknown>;
   close(): Promise<void>;
@@ -98,14 +100,14 @@ interface KeptProducer {
 
 export interface Producer<T> {
   /**
-   * @throws Error when the store cannot be used: that of `work`, or TimedOut when the store is silent for some seconds; what
-   *   was asked of it may still be done
+   * @throws Error when the store is unavailable: the error of `work`, or TimedOut when the store is silent for some
+   * seconds; the operation may still be carried out
    */
   use<R>(work: (part: T) => Promise<R>): Promise<R>;
   close(): Promise<void>;
 }
 
-/** A producer that is made at its first use, and again after it could not be made ready. */
+/** A producer that is created at its first use, and recreated after it did not become ready. */
 export function keepProducer<T extends KeptProducer>(make: () => Made<T>): Producer<T> {
   let made: Made<T> | undefined;
   return {
@@ -127,8 +129,8 @@ export function keepProducer<T extends KeptProducer>(make: () => Made<T>): Produ
   };
 }
 
-/** Lets go of a part, within a limit and whatever its store says. */
+/** Closes a part and its connection within a time limit, and ignores errors of its store. */
 async function end({ part, disconnect }: Made<{ close(force?: boolean): Promise<void> }>): Promise<void> {
-  await withTimeout(part.close(true), CLOSE_MS, 'the queue').catch(() => {}); // a store that is away needs no good-bye
+  await withTimeout(part.close(true), CLOSE_MS, 'the queue').catch(() => {}); // the store may be unavailable
   await disconnect().catch(() => {}); // as above
 }

@@ -1,8 +1,8 @@
 /**
- * Jobs that took longer than their locks: BullMQ gives them to another worker, which ends them.
+ * Jobs that took longer than their locks: BullMQ gives them to another worker, which completes them.
  *
- * Guarantee: however many there are, they are told once a second at most, as a number.
- * On crash: what was not told yet never is; the jobs are the other worker's.
+ * Guarantee: however many there are, they are reported at most once a second, as a number.
+ * On crash: locks that were not reported yet never are; the jobs belong to the other worker.
  */
 import { ErrorCode } from 'bullmq';
 
@@ -14,10 +14,10 @@ export class LostLocks extends Error {
   }
 }
 
-/** They are told this long after the first of them, together with those that follow. */
+/** The first lost lock is reported after this time, together with those that follow it. */
 const TELL_AFTER_MS = 1000;
 
-/** What BullMQ answers about a job that is not ours any more. */
+/** BullMQ's error codes for a job that is no longer ours. */
 const NOT_OURS: unknown[] = [
   ErrorCode.JobNotExist,
   ErrorCode.JobLockNotExist,
@@ -25,12 +25,12 @@ const NOT_OURS: unknown[] = [
   ErrorCode.JobLockMismatch,
 ];
 
-/** Whether an end of a job was refused because the job is another worker's by now, or gone. */
+/** Whether a job could not be completed because it now belongs to another worker, or no longer exists. */
 export function isLost(error: unknown): boolean {
   return NOT_OURS.includes((error as { code?: unknown } | null)?.code);
 }
 
-/** Answers a function that counts one lost lock; `tell` hears of all together. */
+/** Returns a function that counts one lost lock; `tell` is called with all of them together. */
 export function countLost(tell: (lost: LostLocks) => void): () => void {
   let jobs = 0;
   return () => {

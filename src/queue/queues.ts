@@ -1,9 +1,9 @@
 /**
- * The queues, whatever backend holds them.
+ * The queues, on either backend.
  *
- * Guarantee: a job is a pointer to rows of the database; whoever loses the whole queue loses no work, as the
- * dispatcher and the relay hand everything unsettled out again.
- * On crash: a job's lock runs out and BullMQ gives the job to another worker.
+ * Guarantee: a job is only a pointer to rows of the database. If the whole queue is lost, no work is lost, because the
+ * dispatcher and the mail relay enqueue everything unsettled again.
+ * On crash: a job's lock expires, and BullMQ gives the job to another worker.
  */
 import { Queue } from 'bullmq';
 import type { Condition } from '../condition.ts';
@@ -15,39 +15,42 @@ export type { RunningWorker } from './keep-alive.ts';
 
 export type QueueName = 'imports' | 'mails';
 
-/** What a processor sees of a job. */
+/** The part of a job that a processor gets. */
 export interface JobPointer<T> {
   id?: string;
   data: T;
 }
 
 export interface JobToAdd<T> {
-  /** Same id, same job: adding it again while it exists changes nothing. Neither all digits nor with a colon. */
+  /** Adding the same id again while the job exists changes nothing. It must not be all digits or contain a colon. */
   id: string;
   data: T;
-  /** Goes before everything that waits. */
+  /** Runs before all waiting jobs. */
   urgent?: boolean;
 }
 
 export interface WorkerSettings {
   /** Jobs in progress at once in this process. */
   concurrency: number;
-  /** How long a job stays with a worker that went silent, in milliseconds. */
+  /** How long a job stays with an unresponsive worker, in milliseconds. */
   lockMs?: number;
   onError?: (error: Error) => void;
 }
 
 export interface Queues {
   kind: 'redis' | 'postgres';
-  /** Adds jobs in chunks of at most 1,000. @throws TimedOut, as the next two do, when the queue is silent for 10 seconds */
+  /**
+   * Adds jobs in chunks of at most 1,000.
+   * @throws TimedOut when the queue is silent for 10 seconds; so do `depth` and `workers`
+   */
   add<T>(queue: QueueName, jobs: JobToAdd<T>[]): Promise<void>;
-  /** Jobs that wait or run, for tests and `status`. */
+  /** The number of jobs that wait or run. */
   depth(queue: QueueName): Promise<number>;
-  /** Worker processes that take jobs of the queue. */
+  /** The number of worker processes that take jobs from the queue. */
   workers(queue: QueueName): Promise<number>;
-  /** @throws Error when jobs cannot be added right now */
+  /** @throws Error when jobs cannot currently be added */
   check(): Promise<void>;
-  /** Throws all jobs away, for tests: what the dispatcher must survive. */
+  /** Deletes all jobs. For tests: the dispatcher must survive it. */
   drop(queue: QueueName): Promise<void>;
   work<T>(
     queue: QueueName,
@@ -60,13 +63,13 @@ export interface Queues {
 export interface QueueSettings extends BackendSettings {
   QUEUE_PREFIX: string;
   onError?: (error: Error) => void;
-  /** Is told of workers whose jobs cannot be fetched, as `imports queue` and `mails queue`. */
+  /** Gets whether workers can fetch jobs, under the names `imports queue` and `mails queue`. */
   condition?: Condition;
 }
 
 const ADD_CHUNK = 1000;
 
-/** What is used of a BullMQ queue, whose own type depends on its backend. */
+/** The part of a BullMQ queue that is used here; its full type depends on its backend. */
 type JobSink = Pick<
   Queue,
   'addBulk' | 'getJobCounts' | 'getWorkersCount' | 'isPaused' | 'obliterate' | 'waitUntilReady' | 'close'
@@ -91,7 +94,7 @@ export function openQueues(settings: QueueSettings): Queues {
       {
         connection,
         prefix: settings.QUEUE_PREFIX,
-        // A job's life is followed in the database; the event stream is only BullMQ's own.
+        // The database tracks the state of jobs; only BullMQ itself uses the event stream.
         streams: { events: { maxLen: 100 } },
       },
       backend.factory,

@@ -1,7 +1,7 @@
 /**
- * What a Redis or Valkey says of itself that matters to a queue: a job must neither be evicted nor, at best, lost.
+ * The settings of a Redis or Valkey server that matter to a queue: jobs must not be evicted, and should not be lost.
  *
- * Guarantee: a connection of its own, gone when the answer is there or TIMEOUT_MS are over; nothing is written.
+ * Guarantee: uses its own connection, which is closed after the answer or after TIMEOUT_MS; writes nothing.
  */
 import { Redis } from 'ioredis';
 
@@ -10,16 +10,16 @@ export interface RedisFacts {
   version: string;
   /** Whether changes are logged to disk (`appendonly`). */
   appendOnly: boolean;
-  /** What happens when its memory is full: `noeviction` refuses to write, everything else throws keys away. */
+  /** What happens when its memory is full: `noeviction` rejects writes, every other policy evicts keys. */
   maxmemoryPolicy: string;
-  /** Bytes; 0: no limit. */
+  /** In bytes; 0: no limit. */
   maxmemory: number;
   usedMemory: number;
 }
 
 const TIMEOUT_MS = 3000;
 
-/** @throws Error when it does not answer, or refuses us; its `code` is that of the socket */
+/** @throws Error when the server does not answer or rejects the connection; its `code` is that of the socket error */
 export async function readRedisFacts(url: string): Promise<RedisFacts> {
   const redis = new Redis(url, {
     lazyConnect: true,
@@ -29,7 +29,7 @@ export async function readRedisFacts(url: string): Promise<RedisFacts> {
     retryStrategy: () => null,
   });
   let fault: Error | undefined;
-  // What happened to the connection; the command that waits for it hears only that it is closed.
+  // The cause of the connection failure; the waiting command fails only with "Connection is closed".
   redis.on('error', (error: Error) => {
     fault ??= error;
   });

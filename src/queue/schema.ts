@@ -1,4 +1,4 @@
-/** The tables of BullMQ's PostgreSQL backend, in schema `bullmq`; kept by BullMQ, applied by us at start. */
+/** The tables of BullMQ's PostgreSQL backend, in schema `bullmq`. BullMQ defines them; Muster applies them at start. */
 import { LATEST_SCHEMA_VERSION, runMigrations } from 'bullmq';
 import type { Db, Pool } from '../db/pool.ts';
 
@@ -12,7 +12,7 @@ export async function migrateQueue(pool: Pool): Promise<void> {
   }
 }
 
-/** The newest version of BullMQ's schema that was applied, 0 without one, and the newest that there is. */
+/** The newest applied version of BullMQ's schema (0 if there is none), and the newest one that this BullMQ has. */
 export async function queueSchemaState(db: Db): Promise<{ applied: number; known: number }> {
   const { rows: tables } = await db.query<{ oid: string | null }>(`select to_regclass('bullmq.migration') as oid`);
   if (!tables[0]?.oid) return { applied: 0, known: LATEST_SCHEMA_VERSION };

@@ -1,13 +1,14 @@
 /**
- * A limit for calls to a store from the moment that a worker is told to stop: one that is away would hold the stop for ever.
+ * A time limit for calls to a store once a worker is told to stop: an unavailable store would delay the stop forever.
  *
- * Guarantee: before the stop a call takes as long as it takes. On crash: nothing is held here.
+ * Guarantee: before the stop, calls have no limit.
+ * On crash: nothing is left; this module holds no state.
  */
 import { TimedOut, withTimeout } from '../timeout.ts';
 
 const WHAT = 'the queue';
 
-/** Answers what waits for a call until the worker was stopped `ms` milliseconds ago. */
+/** Returns a function that waits for a call until `ms` milliseconds after the worker was told to stop. */
 export function limitAfter(stopping: AbortSignal, ms: number): <T>(call: Promise<T>) => Promise<T> {
   const waiting = new Set<(reason: Error) => void>();
   const giveUp = () => {

@@ -1,13 +1,18 @@
-/** Which errors blame what holds the queue, so that the same call may succeed later, and which blame the call. */
+/** Which errors are faults of the queue's store, so that the same call may succeed later, and which are the call's. */
 import { faultKind, sqlState } from '../db/sqlstates.ts';
 
-/** Redis, "Error replies": what a server answers that loads, fails over, is full or does not let us in. */
+/**
+ * Redis, "Error replies": the replies of a server that is loading, failing over or full, or that rejects the client.
+ */
 const REDIS_REPLIES =
   /\b(?:LOADING|READONLY|MASTERDOWN|NOAUTH|NOPERM|WRONGPASS|MISCONF|OOM|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS)\b|max number of clients/;
-/** What `pg` and `ioredis` say of a connection, without a code. */
+/** Connection error messages of `pg` and `ioredis` that have no code. */
 const CONNECTION = /connection|connect\b|timeout|timed out|terminated|retries per request/i;
 
-/** Whether the store is away, full or not yet ready. BullMQ's own errors, such as a lost lock, have a number as code. */
+/**
+ * Whether the store is unavailable, full or not yet ready. BullMQ's own errors, such as a lost lock, have a numeric
+ * code.
+ */
 export function isStoreFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as { code?: unknown };

@@ -1,6 +1,6 @@
 /**
- * A worker of BullMQ as ours run: what is set, what is reported, and what keeps it at work (guard.ts, keep-alive.ts).
- * On crash: the locks of its jobs run out, and BullMQ gives them to another worker.
+ * A BullMQ worker with our settings and error reports, kept running by guard.ts and keep-alive.ts.
+ * On crash: the locks of its jobs expire, and BullMQ gives the jobs to another worker.
  */
 import type { Job } from 'bullmq';
 import type { Backend } from './backend.ts';
@@ -10,22 +10,22 @@ import { keepWorking, type RunningWorker } from './keep-alive.ts';
 import { isStoreFault } from './store-faults.ts';
 
 export interface WorkOptions {
-  /** As BullMQ knows it. */
+  /** The queue's name in BullMQ. */
   queue: string;
   prefix: string;
   /** Jobs in progress at once. */
   concurrency: number;
-  /** How long a job stays with a worker that went silent, in milliseconds. */
+  /** How long a job stays with an unresponsive worker, in milliseconds. */
   lockMs: number;
   watch: Watch;
-  /** Is told what a job met, or BullMQ itself. */
+  /** Called with errors of jobs and of BullMQ itself. */
   onError(error: Error): void;
 }
 
-/** When a store broke a connection: it is mostly back at once. BullMQ's own 15 seconds would be a pause of all imports. */
+/** After a broken connection, which mostly recovers at once. BullMQ's default of 15 seconds would pause all imports. */
 const STORE_RETRY_MS = 1000;
 
-/** Starts to take jobs as soon as the store can be used. */
+/** Starts to take jobs as soon as the store is available. */
 export function startWork<T>(
   backend: Backend,
   processor: (job: { id?: string; data: T }) => Promise<unknown>,
@@ -39,7 +39,7 @@ export function startWork<T>(
     stalledInterval: Math.max(500, lockMs / 2),
     maxStalledCount: 1000,
     runRetryDelay: STORE_RETRY_MS,
-    // Kept nowhere after their end: outcomes live in the database.
+    // Jobs are deleted when they end: outcomes are in the database.
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
   };
@@ -51,7 +51,8 @@ export function startWork<T>(
       { ...options, connection },
       guarded(backend.factory, watch, stopping),
     );
-    // One connection to Redis takes them all at once; it does nothing else meanwhile, for a millisecond or two.
+    // One connection to Redis takes all fetches at once; Redis does nothing else in the meantime, for a millisecond or
+    // two.
     if (backend.kind === 'redis') worker.mostFetches = 100;
     worker.on('error', (error) => (isStoreFault(error) && !stopping.aborted ? watch.failing(error) : onError(error)));
     worker.on('failed', (_job, error) => onError(error));

@@ -1,8 +1,8 @@
 /**
- * The scripts of BullMQ that the batched calls stand in for, and the digests of the versions that they were written for.
+ * The BullMQ scripts that the batched calls replace, and the digests of the versions that they were written for.
  *
- * Calls are batched only while the script or function that is really loaded has a digest of this list. After an upgrade of
- * BullMQ the tests of this folder fail and workers log one warning and stop batching: compare the new text with
+ * Calls are batched only if the script or function that is actually loaded has a digest of this list. After an upgrade
+ * of BullMQ the tests of this folder fail and workers log one warning and stop batching: compare the new text with
  * redis-add.lua, redis-finish.lua or postgres-complete.sql, adapt these, and put the new digest here.
  */
 import { createHash } from 'node:crypto';
@@ -28,7 +28,7 @@ const FUNCTIONS = [
   'requeue_dedup_next',
 ];
 
-/** @param name `moveToFinished` or `addStandardJob`, with or without BullMQ's version behind it */
+/** @param name `moveToFinished` or `addStandardJob`, with or without BullMQ's version suffix */
 export function isKnownScript(name: string, text: string): boolean {
   const digest = new Map<string, string>(Object.entries(DIGESTS)).get(name.split(':')[0] as string);
   return digest === digestOf(text);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 
 const TEXT = readFileSync(new URL('postgres-complete.sql', import.meta.url), 'utf8');
 
-/** A completed job, and the lock that it ran under. */
+/** A completed job, and the token of its lock. */
 export interface Ending {
   id: string;
   token: string;
@@ -19,7 +19,7 @@ export interface Together {
   workerName: unknown;
 }
 
-/** It returns a row for each job, in their order, or none when it did nothing. */
+/** The statement returns one row for each job, in their order, or no rows when it did nothing. */
 export function completeTogether({ queue, lockMs, now, workerName }: Together, endings: Ending[]) {
   const ids = endings.map(({ id }) => id);
   const tokens = endings.map(({ token }) => token);

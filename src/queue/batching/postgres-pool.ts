@@ -1,16 +1,16 @@
 /**
  * A pool for BullMQ's PostgreSQL backend that completes jobs in batches.
  *
- * BullMQ completes each job by a statement and a commit of its own, `move_to_completed_fetch`, which also hands out the next
- * job. Completions that arrive while an earlier one is in progress wait for it, and then share one statement. Locks, stalls,
- * retries, limits and events stay BullMQ's.
+ * BullMQ completes each job by a statement and a commit of its own, `move_to_completed_fetch`, which also hands out the
+ * next job. Completions that arrive while an earlier one is in progress wait for it, and then share one statement.
+ * Locks, stalls, retries, limits and events stay BullMQ's.
  *
  * Patches `query` of one pool of pg 8.23, and recognises the statement by its text: BullMQ has no interface for batched
- * completions. The tests of this folder fail when BullMQ stops sending it so.
+ * completions. The tests of this folder fail when BullMQ no longer sends this statement.
  * Guarantee: a single completion is sent at once. Where the shared statement does not apply (postgres-complete.sql),
- * BullMQ's function is called for each job, all in one commit; where it refuses one of them (its lock was lost), or another
- * transaction holds one of the rows, that is rolled back too and each job is completed separately: one bad job fails alone.
- * Functions that Muster does not know are never batched (bullmq-scripts.ts).
+ * BullMQ's function is called for each job, all in one commit. If it rejects a job (its lock was lost), or another
+ * transaction holds one of the rows, that is rolled back too, and each job is completed separately: one bad job fails
+ * alone. Functions that Muster does not know are never batched (bullmq-scripts.ts).
  * On crash: the jobs' locks expire, as they do without batching.
  */
 import type pg from 'pg';
@@ -21,7 +21,7 @@ import { completeTogether } from './postgres-complete.ts';
 const MOST_AT_ONCE = 200;
 /** BullMQ's claim skips the rows that its own transaction claimed before, so more calls cost more than they save. */
 const MOST_CALLS = 32;
-/** Statements in progress: one works while the other commits. */
+/** Maximum number of statements in progress: one executes while the other commits. */
 const STATEMENTS = 2;
 
 const CALL = 'move_to_completed_fetch(';
@@ -36,7 +36,7 @@ from ready, unnest($1::text[], $2::text[], $3::text[], $4::jsonb[], $5::bigint[]
   lateral move_to_completed_fetch(
     case when ready.jobs >= 0 then c.a end, c.b, c.c, c.d, c.e, c.f, c.g, c.h, c.i, c.j, c.k, c.l, c.m) as j`;
 const PARAMETERS = 13;
-/** Places among the parameters: see move_to_completed_fetch.sql in BullMQ. */
+/** Positions of the parameters: see move_to_completed_fetch.sql in BullMQ. */
 const [QUEUE, ID, TOKEN, RESULT, REMOVE_ALL, LOCK_MS, NOW, WORKER, LIMITER_MAX] = [
   0, 1, 2, 3, 5, 8, 9, 10, 11,
 ] as const;
@@ -52,14 +52,14 @@ type Row = Record<string, unknown>;
 type RunQuery = (query: unknown, values?: readonly unknown[]) => Promise<{ rows: Row[] }>;
 
 /**
- * Makes `pool` batch completions; it is the same pool, and the caller ends it.
- * @param warn is told once when the functions of the database are not those that Muster batches
+ * Makes `pool` batch completions. Returns the same pool; the caller ends it.
+ * @param warn is called once when the functions of the database are not those that Muster batches
  */
 export function batchCompletions(pool: pg.Pool, warn: (reason: string) => void): pg.Pool {
   const run = pool.query.bind(pool) as unknown as RunQuery;
   const waiting: Completion[] = [];
   let underWay = 0;
-  /** Unknown until the first completion was checked; nothing is batched before. */
+  /** Undefined until the check that the first completion starts is done; nothing is batched before. */
   let isKnown: boolean | undefined;
   let checking = false;
 
@@ -75,7 +75,7 @@ export function batchCompletions(pool: pg.Pool, warn: (reason: string) => void):
           );
         }
       })
-      .catch(() => {}) // the pool's own statements tell it; the next completion checks again
+      .catch(() => {}) // the pool's own statements report the error; the next completion checks again
       .finally(() => {
         checking = false;
       });
@@ -113,7 +113,7 @@ async function complete(run: RunQuery, completions: Completion[]): Promise<void>
   }
 }
 
-/** Whether the one statement may do them: of one queue without a limiter, and removed when they end. */
+/** Whether one statement may complete all: same queue, no rate limiter, and the jobs are removed when they end. */
 function isAlike(completions: Completion[]): boolean {
   const [first] = completions as [Completion];
   return completions.every(
@@ -138,13 +138,13 @@ async function together(run: RunQuery, completions: Completion[]): Promise<boole
     token: values[TOKEN] as string,
     result: values[RESULT],
   }));
-  // Rolled back as a whole, whatever is wrong: the separate calls report it.
+  // On any error everything is rolled back, and the separate calls report it.
   const { rows } = await run(completeTogether(common, endings)).catch(() => ({ rows: [] }));
   for (const [i, row] of rows.entries()) completions[i]?.resolve({ rows: [withoutOrder(row)] });
   return rows.length > 0;
 }
 
-/** BullMQ's function for each, in one statement. */
+/** Calls BullMQ's function for each job, in one statement. */
 async function oneByOne(run: RunQuery, completions: Completion[]): Promise<void> {
   try {
     const { rows } = await run(CALLS, columns(completions));
@@ -154,7 +154,7 @@ async function oneByOne(run: RunQuery, completions: Completion[]): Promise<void>
       resolve({ rows: job ? [job] : [] });
     }
   } catch {
-    // Rolled back as a whole: the separate calls report what is wrong.
+    // Everything was rolled back: the separate calls report what is wrong.
     await Promise.all(completions.map((completion) => alone(run, completion)));
   }
 }
@@ -167,7 +167,7 @@ function withoutOrder({ ord, ...job }: Row): Row {
   return job;
 }
 
-/** One array a parameter, with a value for each completion. */
+/** One array per parameter, with a value for each completion. */
 function columns(completions: Completion[]): unknown[][] {
   return Array.from({ length: PARAMETERS }, (_, p) => completions.map(({ values }) => values[p] ?? null));
 }

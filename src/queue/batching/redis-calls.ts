@@ -1,14 +1,14 @@
 /**
  * Many calls of one BullMQ script as one call: the batched script, its arguments, and which calls may share it.
  *
- * The batched script first tries what can be done for all jobs at once (redis-add.lua, redis-finish.lua). Where that does
- * not apply, or fails, it calls BullMQ's script, unchanged, for each job with its own arguments.
+ * The batched script first tries what can be done for all jobs at once (redis-add.lua, redis-finish.lua). Where that
+ * does not apply, or fails, it calls BullMQ's script, unchanged, for each job with its own arguments.
  */
 import { readFileSync } from 'node:fs';
 
 export type Arg = string | number | Buffer | undefined;
 
-/** A BullMQ script. All places are counted from 1, as in BullMQ's comments. */
+/** A BullMQ script. All positions are counted from 1, as in BullMQ's comments. */
 export interface Kind {
   /** Lua: `local function together(KEYS, shared, own)`. */
   together: string;
@@ -18,7 +18,10 @@ export interface Kind {
   own: readonly number[];
   /** The argument that is taken from the latest call. */
   latest?: number;
-  /** The key that is the job's: the prefix, an argument, and then the first of its own. */
+  /**
+   * The position of the job's key, and of the argument that is its prefix; the first of the job's own arguments
+   * follows.
+   */
   jobKey?: { key: number; prefix: number };
 }
 
@@ -43,8 +46,8 @@ export function kindOf(name: string): Kind | undefined {
 }
 
 /**
- * The batched script. KEYS are those of one call; ARGV are the arguments of one call, then the own arguments of each. It
- * returns what each call would have returned; behind that an error message, where the calls were not batched because of it.
+ * The batched script. KEYS are those of one call; ARGV are the arguments of one call, then the own arguments of each.
+ * It returns the result of each call, followed by an error message if that error prevented batching.
  */
 export function batchedScript(lua: string, { together, arguments: length, own, jobKey }: Kind): string {
   return `local function one(KEYS, ARGV)
@@ -68,7 +71,7 @@ if not done then results[#own + 1] = type(all) == 'table' and all.err or tostrin
 return results`;
 }
 
-/** Whether the calls differ in nothing but what is each one's own. */
+/** Whether the calls differ only in the arguments that are each job's own. */
 export function areAlike(kind: Kind, calls: Arg[][]): boolean {
   const [first] = calls as [Arg[]];
   const { jobKey } = kind;
@@ -84,7 +87,7 @@ export function areAlike(kind: Kind, calls: Arg[][]): boolean {
   );
 }
 
-/** What the merged script is called with. */
+/** The keys and arguments of the batched script. */
 export function joined(kind: Kind, calls: Arg[][]): Arg[] {
   const all = [...(calls.at(-1) as Arg[])];
   for (const call of calls) for (const place of kind.own) all.push(argumentOf(kind, call, place));

@@ -1,14 +1,16 @@
 /**
  * A Redis connection for BullMQ that sends many calls of one script as one call.
  *
- * BullMQ adds and completes each job by a script call of its own. Most of its cost is sending, parsing and starting the call,
- * and reading what is the same for all jobs. Completions that happen at the same moment, and jobs that are added together,
- * go as one call (redis-calls.ts). All other commands pass through.
+ * BullMQ adds and completes each job by a separate script call. Most of its cost is sending, parsing and starting the
+ * call, and reading data that is the same for all jobs. Completions that happen at the same moment, and jobs that are
+ * added together, are sent as one call (redis-calls.ts). All other commands pass through.
  *
- * Patches ioredis 6.0: `defineCommand`, by which BullMQ loads its scripts, and `pipeline`, by which it adds many jobs. BullMQ
- * has no interface for batched completions. The tests of this folder fail when either library stops using these methods.
- * Guarantee: a single completion is sent at once, as BullMQ sends it. One that BullMQ refuses fails alone: each call gets
- * the answer that its own call would have got. A script that Muster does not know is never batched (bullmq-scripts.ts).
+ * Patches ioredis 6.0: `defineCommand`, by which BullMQ loads its scripts, and `pipeline`, by which it adds many jobs.
+ * BullMQ has no interface for batched completions. The tests of this folder fail when either library stops using these
+ * methods.
+ * Guarantee: a single completion is sent at once, as BullMQ sends it. If BullMQ rejects one job, it fails alone: each
+ * call gets the answer that a separate call would have got. A script that Muster does not know is never batched
+ * (bullmq-scripts.ts).
  * On crash: each call was carried out or not, as without batching.
  */
 import process from 'node:process';
@@ -16,7 +18,7 @@ import type { ChainableCommander, Redis } from 'ioredis';
 import { isKnownScript } from './bullmq-scripts.ts';
 import { ADD, type Arg, areAlike, batchedScript, FINISH, joined, kindOf } from './redis-calls.ts';
 
-/** Redis does nothing else in the meantime: two or three milliseconds. */
+/** Redis does nothing else during such a call: two or three milliseconds. */
 const MOST_AT_ONCE = 100;
 
 type Run = (args: Arg[]) => Promise<unknown>;
@@ -26,7 +28,7 @@ type Result = [error: Error | null, result?: unknown];
 
 /**
  * Makes `redis` batch calls; the caller closes it. Call it before BullMQ uses the connection.
- * @param warn is told, once for each script, why its calls are not batched
+ * @param warn is called with the reason when a script's calls are not batched
  */
 export function batchCalls(redis: Redis, warn: (reason: string) => void): Redis {
   const define = redis.defineCommand.bind(redis);
@@ -56,7 +58,7 @@ export function batchCalls(redis: Redis, warn: (reason: string) => void): Redis 
   return redis;
 }
 
-/** Completions of the same moment share a call where they differ in nothing but the job. */
+/** Completions of the same moment share a call if they differ only in the job. */
 function batchCompletions(redis: Redis, name: string, run: RunAll): void {
   const commands = redis as unknown as Record<string, Run>;
   const plain = commands[name] as Run;
@@ -85,18 +87,18 @@ function batchCompletions(redis: Redis, name: string, run: RunAll): void {
     }
   }
 
-  // In a transaction that BullMQ opened, `this` is the transaction.
+  // Inside a transaction that BullMQ opened, `this` is the transaction.
   commands[name] = function (this: unknown, args: Arg[]): Promise<unknown> {
     if (this !== redis) return plain.call(this as Redis, args);
     return new Promise((resolve, reject) => {
-      // After all callbacks that are due: the jobs of one batch end at the same moment.
+      // Sent after all callbacks that are due: the jobs of one batch end at the same moment.
       if (waiting.length === 0) process.nextTick(send);
       waiting.push({ args, resolve, reject });
     });
   };
 }
 
-/** A pipeline that holds additions only is sent as calls of many jobs each. */
+/** A pipeline that contains only additions is sent as calls of many jobs each. */
 function batchAdditions(redis: Redis, name: string, run: RunAll): void {
   const open = redis.pipeline.bind(redis) as (...args: unknown[]) => ChainableCommander;
   redis.pipeline = (...options: unknown[]) => {
