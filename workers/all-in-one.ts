@@ -3,6 +3,7 @@ import { constants, setPriority } from 'node:os';
 import { runEntry } from '../src/lifecycle.ts';
 import { startWorker } from './start.ts';
 
-// On a machine that all share, whoever logs in or looks on goes before a mass import. Threads that start later inherit it.
+// On a shared machine, interactive requests take priority over bulk imports. Threads that start later inherit the
+// priority.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 runEntry('worker', startWorker);

@@ -1,4 +1,4 @@
-/** Keeps the queue filled, one process at a time; see src/imports/run/dispatch.ts. */
+/** Keeps the queue filled; one process at a time does it. See src/imports/run/dispatch.ts. */
 import type { Logger } from 'pino';
 import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
@@ -9,7 +9,7 @@ import { openDuty } from './duty.ts';
 import { startLoop } from './loop.ts';
 
 const BUSY_MS = 10;
-/** When no import had room for more jobs: about as long as a worker takes for a few hundred. */
+/** The pause when no import has room for more jobs: about as long as a worker takes for a few hundred jobs. */
 const FULL_MS = 30;
 const IDLE_MS = 100;
 const SLICE = 1000;

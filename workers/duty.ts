@@ -1,9 +1,10 @@
 /**
- * A duty that one process does at a time, under a lease.
+ * A duty that one process performs at a time, under a lease.
  *
- * Guarantee: a process whose rounds fail gives the duty up after FAULTS of them and leaves it to the others for REST_MS; it
- * then tries again, as there may be no other. It does not renew the lease meanwhile, so that giving up needs no database.
- * On crash: the lease runs out within LEASE_MS, and another process takes the duty.
+ * Guarantee: after FAULTS failed rounds, a process gives up the duty and leaves it to the others for REST_MS. It then
+ * tries again, as there may be no other process. It does not renew the lease in the meantime, so giving up needs no
+ * database.
+ * On crash: the lease expires within LEASE_MS, and another process takes the duty.
  */
 import { hostname } from 'node:os';
 import process from 'node:process';
@@ -15,27 +16,30 @@ import { withTimeout } from '../src/timeout.ts';
 
 const LEASE_MS = 5000;
 const RENEW_MS = 1500;
-/** One may be an accident that is over a moment later. */
+/** A single failure may be transient. */
 const FAULTS = 2;
-/** Others ask every RENEW_MS. */
+/** The other processes try to take the lease every RENEW_MS. */
 const REST_MS = 2 * RENEW_MS;
 const RELEASE_MS = 2000;
 
 export interface Duty {
-  /** Does a round if the duty is ours; answers after how many milliseconds to come again. @throws what the round throws */
+  /**
+   * Runs a round if this process holds the duty. Returns the milliseconds until the next call.
+   * @throws what `work` throws, and errors of the database
+   */
   round(work: () => Promise<number>): Promise<number>;
-  /** Leaves the duty to the others at once. */
+  /** Releases the duty at once, so that another process can take it. */
   giveUp(): Promise<void>;
 }
 
 export interface DutyDeps {
   pool: Pool;
   logger: Logger;
-  /** Is told whether the rounds of this name succeed; that of somebody else are not ours to fail. */
+  /** Gets whether the rounds of this duty succeed in this process. */
   condition?: Condition | undefined;
 }
 
-/** @param holder names this process among all */
+/** @param holder identifies this process among all processes */
 export function openDuty(
   name: string,
   { pool, logger, condition }: DutyDeps,
@@ -57,7 +61,7 @@ export function openDuty(
     heldUntil = 0;
     restUntil = Date.now() + REST_MS;
     await withTimeout(releaseLease(pool, name, holder), RELEASE_MS, 'the database').catch((err) =>
-      logger.warn({ err, duty: name }, 'the lease runs out by itself'),
+      logger.warn({ err, duty: name }, 'the lease was not released; it will expire'),
     );
   }
 

@@ -1,4 +1,4 @@
-/** Counts what kept users from being written, for `/metrics` of a worker. Since the start of the process; gone with it. */
+/** Counts failed attempts to write users since the start of the process, for `/metrics` of a worker. */
 import type { Measure } from '../src/http/metrics.ts';
 import type { FaultOfBatch } from '../src/imports/run/batch-writer.ts';
 

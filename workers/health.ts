@@ -1,4 +1,4 @@
-/** `/healthz`, `/readyz` and `/metrics` of a worker process, on HEALTH_PORT, for whatever watches over it. */
+/** `/healthz`, `/readyz` and `/metrics` of a worker process, on HEALTH_PORT, for monitoring. */
 import express from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
@@ -10,7 +10,7 @@ import { listenError } from '../src/start/address.ts';
 
 /**
  * Listens on HEALTH_PORT.
- * @throws StartError when nobody can listen there
+ * @throws StartError when it cannot listen on that port
  */
 export async function startHealthServer(
   config: Config,

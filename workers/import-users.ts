@@ -1,4 +1,4 @@
-/** The worker that writes users: BullMQ's jobs of the queue `imports`, gathered into batches. */
+/** The worker that writes users: it takes the jobs of the queue `imports` and collects them into batches. */
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { openPool } from '../src/db/pool.ts';
@@ -33,7 +33,10 @@ const MAX_FLUSHES = 6;
 const FILL_MS = 2;
 const SHARE_MS = 2000;
 
-/** Starts taking jobs. `stop` takes no further job, lets those in progress be written, then closes its connections. */
+/**
+ * Starts to take jobs. `stop` takes no more jobs, waits until those in progress are written, and closes the
+ * connections.
+ */
 export function startImportWorker({ config, secrets, hasher, queues, logger, faults }: ImportWorkerDeps): {
   stop(): Promise<void>;
 } {
@@ -43,7 +46,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger, fau
     settings: WRITER_SESSION,
     statementMs: config.DATABASE_TIMEOUT_MS,
   });
-  const heard = (what: string) => (fault: BatchFault) => {
+  const reportAs = (what: string) => (fault: BatchFault) => {
     faults.note(fault.kind);
     logger.warn({ kind: fault.kind, err: fault.cause }, what);
   };
@@ -53,7 +56,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger, fau
     maxFlushesPerImport: 1,
     fill: { items: config.WORKER_CONCURRENCY / 4, ms: FILL_MS },
     retryMs: { first: 50, last: 2000 },
-    onFault: heard('a batch was not written'),
+    onFault: reportAs('a batch was not written'),
   };
   const codes = { codeTtlMs: config.CODE_TTL_MS };
   const share = openShare(config.WORKER_CONCURRENCY, (jobs) => worker.limit(jobs));
@@ -61,8 +64,8 @@ export function startImportWorker({ config, secrets, hasher, queues, logger, fau
   const writer = writerOf(batchStore(writerPool, codes));
   const stores = specialStores(writerPool, codes);
   const special = { skip: writerOf(stores.skip), update: writerOf(stores.update), dry: writerOf(stores.dry) };
-  const slots = createFairSlots(2 * config.HASH_THREADS); // one at work, one at hand for each thread
-  const deps = { writerPool, secrets, hasher, slots, writer, special, onFault: heard('a password was not hashed') };
+  const slots = createFairSlots(2 * config.HASH_THREADS); // for each thread, one in progress and one ready
+  const deps = { writerPool, secrets, hasher, slots, writer, special, onFault: reportAs('a password was not hashed') };
   const worker = queues.work<ItemPointer>('imports', (job) => processItem(deps, job.data), {
     concurrency: config.WORKER_CONCURRENCY,
     lockMs: config.JOB_LOCK_MS,

@@ -1,20 +1,22 @@
-/** Runs a round again and again: soon while there is work, seldom when there is none, never twice at once. */
+/** Runs a round repeatedly: often while there is work, rarely when there is none, and never two at once. */
 import type { Logger } from 'pino';
 import type { Condition } from '../src/condition.ts';
 
 export interface Loop {
-  /** Resolves when the round under way is over; no further one starts. */
+  /** Starts no further round; resolves when the current one is over. */
   stop(): Promise<void>;
 }
 
 export interface LoopOptions {
-  /** Milliseconds from a fault to the next round; 1000 unless told. */
+  /** Milliseconds from a failed round to the next one; 1000 by default. */
   afterFaultMs?: number;
-  /** Is told whether the rounds of this name succeed. */
+  /** Gets whether the rounds of this loop succeed. */
   condition?: Condition | undefined;
 }
 
-/** @param round answers after how many milliseconds to come again; a fault is logged and the round comes again */
+/**
+ * @param round returns the milliseconds until the next round; if it throws, the error is logged and the loop continues
+ */
 export function startLoop(
   name: string,
   logger: Logger,

@@ -1,8 +1,9 @@
 /**
- * Sends mails: relays the outbox into the queue and works the queue off. Any number of processes may run it.
+ * Sends mails: relays the outbox into the queue and processes the queue. Any number of processes may run it.
  *
- * Guarantee: MAIL_RATE holds over all of them. Stopping takes no further mail, finishes and records those in progress,
- * and then closes the connections. What dies with a process is handed over again; see src/mail/relay.ts.
+ * Guarantee: MAIL_RATE applies to all processes together. Stopping takes no more mails, finishes and records those in
+ * progress, and then closes the connections.
+ * On crash: the mails of the process are queued again; see src/mail/relay.ts.
  */
 import type { Logger } from 'pino';
 import type { Condition } from '../src/condition.ts';
@@ -25,13 +26,13 @@ import { startLoop } from './loop.ts';
 /** Mails in progress in one process: more than SMTP connections, so that none waits for a commit. */
 const CONCURRENCY = 32;
 const WINDOW = 1000;
-/** With a rate limit, the queue holds what goes out in this many seconds. */
+/** With a rate limit, the queue holds the mails of this many seconds. */
 const WINDOW_SECONDS = 60;
 const IDLE_MS = 250;
-/** Where an import has a rate: mails are handed over little by little. */
+/** With a rate per import, mails are queued a few at a time. */
 const RATED_MS = 50;
 const FAULT_MS = 2000;
-/** How long a database may be away before a mail in progress waits for its hand-over to run out. */
+/** How long to retry while the database is unavailable; after that a mail in progress waits until its claim expires. */
 const PATIENCE_MS = 60_000;
 
 export interface MailerDeps {
@@ -41,7 +42,7 @@ export interface MailerDeps {
   queues: Queues;
   logger: Logger;
   condition?: Condition;
-  /** For tests: another way out, other pauses. */
+  /** For tests: another transport, other delays. */
   transport?: Transport;
   retryDelaysMs?: readonly number[];
 }
@@ -56,12 +57,12 @@ export function startMailer(deps: MailerDeps): Mailer {
   const transport = deps.transport ?? openTransport(config);
   let stopped: Promise<void> | undefined;
   const patience = { ms: PATIENCE_MS, isStopping: () => stopped !== undefined };
-  // In two places: what was sent is recorded late rather than sent again.
-  const settler = openBatchCommitter((group) => retryWhileUnavailable(() => settleMails(pool, group), patience));
-  const delivery = { ...deps, transport, texts: openTextTransport(config), settler };
-  const pace = config.MAIL_RATE > 0 ? openRateLimiter(pool, config.MAIL_RATE) : undefined;
+  // Retried here and in `deliver`: better to record a sent mail late than to send it again.
+  const committer = openBatchCommitter((group) => retryWhileUnavailable(() => settleMails(pool, group), patience));
+  const delivery = { ...deps, transport, texts: openTextTransport(config), settler: committer };
+  const rateLimiter = config.MAIL_RATE > 0 ? openRateLimiter(pool, config.MAIL_RATE) : undefined;
   async function deliver(pointer: MailPointer): Promise<void> {
-    const may = !pace || (await retryWhileUnavailable(() => pace.turn(), patience));
+    const may = !rateLimiter || (await retryWhileUnavailable(() => rateLimiter.turn(), patience));
     if (may) await retryWhileUnavailable(() => deliverMail(delivery, pointer), patience);
     else await retryWhileUnavailable(() => releaseClaim(pool, [pointer.id]), patience);
   }
@@ -80,7 +81,7 @@ export function startMailer(deps: MailerDeps): Mailer {
 
   async function stop(): Promise<void> {
     await relay.stop();
-    pace?.stop();
+    rateLimiter?.stop();
     await worker.stop();
     transport.close();
   }
@@ -92,7 +93,9 @@ export function startMailer(deps: MailerDeps): Mailer {
   };
 }
 
-/** Those that wait for their moment count: few, so that little is reserved, but as many as may be sent at once. */
+/**
+ * Mails that wait for the rate limiter count too: few, so that little is reserved, but as many as may be sent at once.
+ */
 function concurrencyOf({ MAIL_RATE }: Config): number {
   return MAIL_RATE > 0 ? Math.min(CONCURRENCY, Math.max(SMTP_CONNECTIONS, MAIL_RATE)) : CONCURRENCY;
 }

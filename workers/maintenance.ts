@@ -1,6 +1,6 @@
 /**
- * The role `maintenance`: removes what is past its time: failed logins, expired sessions and tokens, idempotency keys, and the
- * payload of imports (see src/imports/maintenance/retention.ts). Any number of processes may run it.
+ * The role `maintenance`: removes expired data: failed logins, sessions and tokens, idempotency keys, and the payload
+ * of imports (see src/imports/maintenance/retention.ts). Any number of processes may run it.
  */
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
@@ -15,7 +15,7 @@ import { startLoop } from './loop.ts';
 const SWEEP_EVERY_MS = 60_000;
 /** A short IMPORT_PAYLOAD_TTL is checked more often, but not more often than this. */
 const LEAST_INTERVAL_MS = 500;
-/** Each removes what is past its time; nothing depends on when. */
+/** Each removes expired data; nothing depends on when it runs. */
 const SWEEPS: ((db: Db) => Promise<unknown>)[] = [sweepFailures, sweepExpired, sweepKeys];
 
 export interface MaintenanceDeps {

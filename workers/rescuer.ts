@@ -1,5 +1,5 @@
 /**
- * The role `rescue`: ends imports at their deadline, restarts stuck ones, and removes uploads that were cut off. See
+ * The role `rescue`: ends imports at their deadline, restarts stuck ones, and removes interrupted uploads. See
  * src/imports/maintenance/rescue.ts. Any number of processes may run it.
  */
 import type { Logger } from 'pino';
@@ -12,7 +12,7 @@ import { withTimeout } from '../src/timeout.ts';
 import { startLoop } from './loop.ts';
 
 const MAX_INTERVAL_MS = 500;
-/** Deadlines wait no longer for a queue that does not answer. */
+/** The longest wait for a queue that does not answer, so that deadlines are not delayed. */
 const DEPTH_MS = 2000;
 
 export interface RescuerDeps {
@@ -36,7 +36,7 @@ export function startRescuer({ pool, config, queues, logger, condition }: Rescue
   async function rescue(): Promise<number> {
     const { redispatched, swept } = await rescueRound(pool, settings);
     if (redispatched.length > 0) logger.warn({ imports: redispatched }, 'stuck imports are dispatched again');
-    if (swept > 0) logger.info({ swept }, 'uploads that were cut off are removed');
+    if (swept > 0) logger.info({ swept }, 'interrupted uploads are removed');
     return interval;
   }
   return startLoop('rescuer', logger, rescue, { condition });

@@ -1,20 +1,21 @@
 /**
- * How many jobs a worker process has in progress: its share of the queue, and one at a time while it cannot write.
+ * How many jobs a worker process has in progress: its share of the queue, or one at a time while it cannot write.
  *
- * Guarantee: a process whose database is away takes no job that another one could do; those that it holds are handed out
- * again by the rescuer. It goes back to its share with the first batch that reaches the database.
- * Holds no state that matters. On crash: the locks of its jobs run out.
+ * Guarantee: a process that cannot reach the database takes one job at a time and leaves the rest to other processes;
+ * the rescuer dispatches the jobs that it holds again. It returns to its share with the first batch that reaches the
+ * database.
+ * On crash: the locks of its jobs expire; this module holds no other state.
  */
 import { BatchFault, type BatchStore } from '../src/imports/run/batch-writer.ts';
 
 export interface Share {
-  /** So many processes take jobs of the queue. */
+  /** Sets how many processes take jobs from the queue. */
   among(processes: number): void;
-  /** The same store; from now on its outcomes count. */
+  /** Returns the same store, whose outcomes from now on decide whether the database is unavailable. */
   watch(store: BatchStore): BatchStore;
 }
 
-/** Fewer would make small batches. */
+/** With fewer jobs, batches would be too small. */
 const LEAST = 100;
 
 /** @param limit sets how many jobs are in progress at once */
@@ -22,7 +23,7 @@ export function openShare(concurrency: number, limit: (jobs: number) => void): S
   let share = concurrency;
   let isAway = false;
 
-  function heard(away: boolean): void {
+  function setAway(away: boolean): void {
     if (away === isAway) return;
     isAway = away;
     limit(isAway ? 1 : share);
@@ -37,11 +38,11 @@ export function openShare(concurrency: number, limit: (jobs: number) => void): S
       async write(importId, ordinals) {
         try {
           const sealed = await store.write(importId, ordinals);
-          heard(false);
+          setAway(false);
           return sealed;
         } catch (error) {
-          // The others are what the database says of this import, or of its rows, and errors of ours.
-          heard(error instanceof BatchFault && error.kind === 'retry');
+          // Other errors come from a database that answers, about this import or its rows, or are bugs of ours.
+          setAway(error instanceof BatchFault && error.kind === 'retry');
           throw error;
         }
       },
@@ -50,8 +51,8 @@ export function openShare(concurrency: number, limit: (jobs: number) => void): S
 }
 
 /**
- * How many jobs one of several processes has in progress. Together they have about what one would have alone: many that may
- * each take as much empty the queue, and batches get smaller the more of them wait for the next jobs.
+ * How many jobs one of several processes has in progress. Together they have about as many as one would have alone: if
+ * each took that many, they would empty the queue, and batches would shrink as more processes wait for the next jobs.
  */
 export function shareOf(concurrency: number, processes: number): number {
   return Math.min(concurrency, Math.max(LEAST, Math.ceil(concurrency / Math.max(1, processes))));

@@ -1,4 +1,4 @@
-/** A worker: does all that WORKER_ROLES names. */
+/** A worker: performs the roles in WORKER_ROLES. */
 import type { Logger } from 'pino';
 import { openCondition } from '../src/condition.ts';
 import { openPool } from '../src/db/pool.ts';
@@ -16,7 +16,7 @@ import { startRescuer } from './rescuer.ts';
 import { startUndoer } from './undoer.ts';
 import { startWebhookSender } from './webhooks.ts';
 
-/** @throws StartError when nobody can listen on HEALTH_PORT */
+/** @throws StartError when it cannot listen on HEALTH_PORT */
 export async function startWorker(config: StoresConfig, logger: Logger, stopping: AbortSignal): Promise<Running> {
   const condition = openCondition();
   const pool = openPool(config.DATABASE_URL, {
@@ -29,7 +29,7 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
   const queues = openQueues({ ...config, condition, onError: (err) => logger.warn({ err }, 'queue') });
   const faults = openFaults();
   const deps = { pool, config, secrets, hasher, queues, logger, condition, faults };
-  // Most workers listen nowhere, and start sooner without what it takes.
+  // Loaded only on demand: most workers do not listen, and start faster without it.
   const health = config.HEALTH_PORT > 0 ? await import('./health.ts') : undefined;
   const server = await health?.startHealthServer(config, deps, logger, [faults.measure]);
   await waitForSchema({ ...deps, withQueue: queues.kind === 'postgres', stopping });

@@ -1,4 +1,4 @@
-/** Undoes imports, one process at a time; see src/imports/control/undo.ts. */
+/** Undoes imports; one process at a time does it. See src/imports/control/undo.ts. */
 import type { Logger } from 'pino';
 import type { Condition } from '../src/condition.ts';
 import type { Pool } from '../src/db/pool.ts';

@@ -15,11 +15,11 @@ export interface WebhookSenderDeps {
   config: Pick<Config, 'WEBHOOK_ALLOW_PRIVATE'>;
   secrets: Secrets;
   logger: Logger;
-  /** For tests: other pauses. */
+  /** For tests: other delays. */
   retryDelaysMs?: readonly number[];
 }
 
-/** `stop` waits for no receiver: what it cuts off is due again at once, elsewhere. */
+/** `stop` does not wait for receivers: an aborted webhook is due again at once, in another process. */
 export function startWebhookSender({ config, ...deps }: WebhookSenderDeps): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const sending = {

@@ -1,6 +1,6 @@
 /**
- * An item: the row of one user of an import, as a parameter list and as a line of COPY. Both are made from one table of
- * columns, `columnsOf`. A closure for each column would be neater, and makes a line of COPY take 1.8 times as long.
+ * An item: the row of one user of an import, as a parameter list and as a line of COPY. Both are built from one table
+ * of columns, `columnsOf`. A closure for each column would be neater, but makes a line of COPY take 1.8 times as long.
  */
 import type { ErrorBody } from '../errors.ts';
 
@@ -39,16 +39,16 @@ export interface FailedItem {
   userId: string | null;
   userName: string | null;
   error: ErrorBody;
-  /** The whole entry as it was sent, so that it can be corrected and sent again; a dry run keeps none. */
+  /** The whole entry as it was sent, encrypted, so that it can be corrected and sent again; a dry run keeps none. */
   entrySealed: string | null;
 }
 
 export type Item = PendingItem | FailedItem;
 
 /**
- * The table of columns: their names and order, and the values of an item. An insert and a line of COPY are both made from it.
- * @param text writes a string of the caller's
- * @param plain writes a value that never needs an escape
+ * The table of columns: their names and order, and the values of an item, for inserts and for lines of COPY.
+ * @param text writes a string that the caller sent
+ * @param plain writes a value that never needs escaping
  */
 function columnsOf<T>(item: PendingItem, text: (value: string | null) => T, plain: (value: string | null) => T) {
   return {
@@ -74,16 +74,16 @@ function columnsOf<T>(item: PendingItem, text: (value: string | null) => T, plai
     totp_sealed: plain(item.totpSealed),
     password_change_required: plain(item.passwordChangeRequired ? 't' : 'f'),
     extras: item.extras === null ? plain(null) : text(JSON.stringify(item.extras)),
-    // Only a failed item has one.
+    // Only a failed item has an encrypted entry.
     entry_sealed: plain(null),
   };
 }
 
 const NAMES = Object.keys(columnsOf({} as PendingItem, String, String));
-/** What of an item is kept when its payload is erased: its outcome, id and name. */
+/** The columns that are kept when the payload of an item is erased: its outcome, id and name. */
 const KEPT = ['state', 'user_id', 'user_name', 'error'];
 
-/** What is erased when it is no longer needed. */
+/** The columns that are erased when they are no longer needed. */
 export const PAYLOAD: readonly string[] = NAMES.filter((name) => !KEPT.includes(name));
 /** The columns that `itemValues` fills. */
 export const ITEM_COLUMNS: readonly string[] = ['maybe_duplicate', ...NAMES];
@@ -114,7 +114,8 @@ function unescaped(s: string | null): string {
 
 /**
  * One line of COPY's text format, newline included (PostgreSQL, COPY, "Text Format").
- * @param plain no string of the entry was written with an escape, so none contains a character that COPY needs one for
+ * @param plain whether no string of the entry's JSON used an escape, so that none contains a character that COPY
+ * escapes
  */
 export function copyLine(
   importId: string,

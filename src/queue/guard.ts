@@ -87,8 +87,8 @@ function guard(backend: IQueueBackend, watch: Watch, stopping: AbortSignal): IQu
     };
   calls.moveToCompleted = recorded(moveToCompleted);
   calls.moveToFailed = recorded(moveToFailed);
-  // A connection that is reconnecting neither closes nor answers QUIT (ioredis, "reconnecting"); nothing else uses
-  // ours.
+  // A connection that is reconnecting neither closes nor answers QUIT (ioredis, "reconnecting"). Only this
+  // worker uses it.
   calls.disconnectBlocking = (wait) => limited(disconnectBlocking.call(backend, wait)).catch(report);
   calls.close = () => limited(close.call(backend, true)).catch(report);
   return backend;

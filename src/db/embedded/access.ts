@@ -1,8 +1,9 @@
 /**
  * Which user the embedded PostgreSQL runs as, and whether that user can access its files.
  *
- * PostgreSQL refuses to run as root, so root starts it as another user. Guarantee: if that user cannot enter a folder,
- * the error names it before anything is written. On crash: at most empty folders were created.
+ * PostgreSQL refuses to run as root, so root starts it as another user.
+ * Guarantee: if that user cannot enter a folder, the error names it before anything is written.
+ * On crash: at most empty folders were created.
  */
 import { execFile } from 'node:child_process';
 import { access, chmod, constants, mkdir, readFile, realpath, stat } from 'node:fs/promises';

@@ -1,15 +1,15 @@
 /**
- * The parts of the batch statement (write-batch.ts) that depend on what happens to items whose user exists: imports with
- * `onExisting` fail, skip or update. An import that fails them pays nothing for the other two. The rendered statements are in
- * `src/db/batch-statements.sql`.
+ * The parts of the batch statement (write-batch.ts) that depend on what happens to items whose user exists: imports
+ * with `onExisting` fail, skip or update. An import with `fail` pays no cost for the other two. The rendered statements
+ * are in `src/db/batch-statements.sql`.
  */
 import { PAYLOAD } from '../items.ts';
 import type { ExistingRule } from '../options.ts';
 
 export interface ConflictRule {
-  /** Condition: which pending items are taken. None of them needs hashing, unless its user exists. */
+  /** The condition for taking a pending item. A taken item needs hashing only if its user exists. */
   picked: string;
-  /** Which of these are inserted as users, and what happens on a conflict. */
+  /** Which of these items are inserted as users, and what happens on a conflict. */
   creatable: string;
   /** Joins the inserted users to `picked p`. */
   created: string;
@@ -17,7 +17,7 @@ export interface ConflictRule {
   conflicted: string;
   /** The columns of an item that is settled. */
   outcome: string;
-  /** Joins to `picked p` what `outcome` needs. */
+  /** The joins to `picked p` that `outcome` needs. */
   joined: string;
   /** Further counts of an organization. */
   counts: string;
@@ -29,12 +29,12 @@ export interface ConflictRule {
   settle: string;
 }
 
-/** Keeps `i.x` where `kept` holds, and erases it elsewhere. */
+/** Keeps each column where `kept` is true, and erases it elsewhere. */
 function payload(columns: readonly string[], kept: string): string {
   return columns.map((column) => `${column} = case when ${kept} then i.${column} end`).join(',\n    ');
 }
 
-/** Items that are taken have no sealed password, and valid items no sealed entry. */
+/** Taken items have no encrypted password, and valid items have no encrypted entry. */
 const UNSEALED = PAYLOAD.filter((column) => column !== 'password_sealed' && column !== 'entry_sealed');
 
 const CREATED = 'join created c on c.sequence = p.sequence';
@@ -70,7 +70,7 @@ const WITH_SKIPPED = {
   settle: 'settle_outcomes($1, succeeded, skipped, failed, mails, orgs, org_succeeded, org_skipped, org_failed)',
 };
 
-/** An existing user needs no hash. An item that was sent without an id gets that of the user with its name. */
+/** An existing user needs no hash. An item that was sent without an id gets the id of the user with its name. */
 const skip: ConflictRule = {
   ...WITH_SKIPPED,
   picked: `(i.password_sealed is null or existing_human(o.org_id, i.user_id, i.user_name_key) is not null)`,
@@ -89,7 +89,7 @@ const skip: ConflictRule = {
       else $7::jsonb end,
     user_id = case when p.extras -> 'unsaid' ? 'userId' then coalesce(x.existing, i.user_id) else i.user_id end,
     ${payload(PAYLOAD, 'c.id is null and x.existing is null')}`,
-  // A sealed item whose user was deleted in this moment stays pending, and is hashed by its next run.
+  // An item with an encrypted password whose user was just deleted stays pending; its next run hashes the password.
   joined: `left join created c on c.sequence = p.sequence
     join conflicted x on x.sequence = p.sequence and (p.password_sealed is null or x.existing is not null)`,
 };
@@ -106,8 +106,9 @@ const update: ConflictRule = {
 };
 
 /**
- * Assumes that no user exists; where one does, the whole statement fails. PostgreSQL then checks no index before it inserts,
- * and has no speculative insertion to confirm (src/backend/executor/README in its source).
+ * Assumes that none of the users exists; if one does, the whole statement fails. Without `on conflict`, PostgreSQL
+ * checks no index before it inserts, and has no speculative insertion to confirm (src/backend/executor/README in its
+ * source).
  */
 const optimistic: ConflictRule = {
   ...fail,

@@ -2,24 +2,24 @@
  * The statement that writes a batch of users: users, events, metadata, links, second factors, codes, mails, item states
  * and counts. The rendered statements are in `src/db/batch-statements.sql`.
  *
- * Guarantee: all or nothing, and nothing once the import does not run: as its last act the statement calls settle_batch,
- * which raises MU001 then, and keeps the import's row locked until the commit. An item that is not pending is left alone, so
- * a late, repeated or frozen worker changes nothing. As it is one statement, nothing of this process can happen between
- * the check and the commit.
+ * Guarantee: all or nothing, and nothing once the import is not running: as its last step the statement calls
+ * settle_batch, which then raises MU001, and otherwise keeps the import's row locked until the commit. An item that is
+ * not pending is not touched, so a late, repeated or frozen worker changes nothing. As it is one statement, this
+ * process can do nothing between the check and the commit.
  */
 import type { Pool } from '../../db/pool.ts';
 import { itemsOfBatch, withinBatch } from '../batch-items.ts';
 import { ERRORS } from './conflict-errors.ts';
 import { type BatchRule, CONFLICT_RULES, type ConflictRule } from './conflict-rules.ts';
 
-/** SQLSTATE of settle_batch when the import is at its deadline, paused, cancelled or done. */
+/** SQLSTATE of settle_batch when the import is past its deadline, paused, cancelled or done. */
 export const NOT_RUNNING = 'MU001';
 
 const ID_TAKEN = JSON.stringify(ERRORS.idTaken);
 const NAME_TAKEN = JSON.stringify(ERRORS.nameTaken);
 
-// Names are NFC and lower-cased by intake. `written` reads all that was inserted: a data-modifying WITH runs to its end when
-// its result is read, so every row exists before the batch is settled.
+// Intake has normalized names to NFC and lower case. `written` reads the results of all inserts: a data-modifying WITH
+// runs to completion when its result is read, so every row exists before the batch is settled.
 function statement(rule: ConflictRule): string {
   return `
 with picked as materialized (
@@ -114,7 +114,9 @@ select ${rule.settled} as settled, case when ${rule.settled} > 0 then ${rule.set
 from done, written`;
 }
 
-/** The rendered statements by their names, for review: `npm run schema` writes them to `src/db/batch-statements.sql`. */
+/**
+ * The rendered statements by their names, for review: `npm run schema` writes them to `src/db/batch-statements.sql`.
+ */
 export function batchStatements(): { name: string; text: string }[] {
   return Object.values(STATEMENTS);
 }
@@ -133,12 +135,13 @@ export interface BatchSettings {
 
 /**
  * Writes the items of one import that are pending and need no hashing.
- * @param ordinals ascending, each once
- * @param rule what happens to users who exist: `optimistic` assumes that there are none, `update` leaves them pending, for
- *   existing/update-batch.ts
- * @returns how many were settled: the others were not pending, or still hold a sealed password
- * @throws pg.DatabaseError with code MU001 when the import does not run, or 23505 when a user of an optimistic batch exists;
- *   nothing is written then
+ * @param ordinals in ascending order, without duplicates
+ * @param rule what happens to existing users: `optimistic` assumes that there are none, `update` leaves their items
+ * pending for existing/update-batch.ts
+ * @returns how many were settled: the others were not pending, still hold an encrypted password, or were left to
+ * `update`
+ * @throws pg.DatabaseError with code MU001 when the import is not running, or 23505 when a user of an optimistic batch
+ *   exists; nothing is written then
  */
 export async function writeBatch(
   pool: Pool,
@@ -154,7 +157,7 @@ export async function writeBatch(
 }
 
 /**
- * The pool of the batch writers. The size of a batch is unknown to a prepared plan, which would then join by nested
- * loops, quadratic in the batch: hash joins are right for a batch of any size.
+ * Session settings of the batch writers' pool. A generic plan does not know the size of a batch and would join by
+ * nested loops, quadratic in the batch size: hash joins suit a batch of any size.
  */
 export const WRITER_SESSION = { enable_nestloop: 'off', plan_cache_mode: 'force_generic_plan' };

@@ -1,8 +1,8 @@
 /**
- * Writes the differences of users who exist: one event each with the names of what changed, the row, and what a changed
- * address, password or state ends. Works in the caller's transaction, with the users' rows locked.
+ * Writes the differences of existing users: for each user one event with the names of the changed fields, and the row;
+ * and ends the codes and logins that a changed address, password or state makes invalid. Works in the caller's
+ * transaction, with the users' rows locked.
  */
-
 import { clearFailures, revokeLogins } from '../../../access/revocation.ts';
 import type { Db } from '../../../db/pool.ts';
 import { revokeCodes } from '../../../mail/codes.ts';
@@ -13,11 +13,11 @@ export interface UpdateContext {
   importId: string;
   /** User id of the import's caller. */
   editor: string;
-  /** How long the codes of mails are good for, in milliseconds. */
+  /** How long the codes of mails are valid, in milliseconds. */
   codeTtlMs: number;
 }
 
-/** @param differences each with something that changed; of different users */
+/** @param differences at most one for each user, each with at least one changed field */
 export async function applyDifferences(context: UpdateContext, differences: Difference[]): Promise<void> {
   if (differences.length === 0) return;
   const { db } = context;
@@ -42,7 +42,7 @@ function idsOf(differences: Difference[]): string[] {
   return differences.map(({ user }) => user.id);
 }
 
-/** Number of the event, by user. */
+/** The number of the event, by user. */
 async function addEvents(
   { db, importId, editor }: UpdateContext,
   differences: Difference[],
@@ -94,7 +94,7 @@ async function updateRows(db: Db, differences: Difference[], sequences: Map<stri
   );
 }
 
-/** As the mail rule of imports has it; older codes of the purpose have ended. */
+/** Follows the mail rule of imports; older codes of the same purpose are already revoked. */
 async function addMails({ db, importId, codeTtlMs }: UpdateContext, differences: Difference[]): Promise<void> {
   const due = differences.filter(({ mail }) => mail !== undefined);
   if (due.length === 0) return;

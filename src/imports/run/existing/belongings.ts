@@ -1,12 +1,12 @@
 /**
- * Metadata, links to identity providers and second factors that entries bring to users who exist: what of them is new,
- * and putting it there. What an entry does not name stays; a second factor that a user has stays too.
- * Values are compared in the database, as they may be half a megabyte each.
+ * Metadata, identity provider links and second factors that entries add to existing users: finds what is new, and
+ * writes it. What an entry omits is kept, and so is a second factor that the user already has. Values are compared in
+ * the database, as each may be half a megabyte.
  */
 import type { Db } from '../../../db/pool.ts';
 import { withinBatch } from '../../batch-items.ts';
 
-/** An item, and the user whom it is about. */
+/** An item and its target user. */
 export interface Pair {
   ordinal: number;
   userId: string;
@@ -23,7 +23,7 @@ const LINKS = `${OF_PAIRS}
   cross join lateral jsonb_to_recordset(i.extras -> 'idps')
     as l ("configId" text, "externalUserId" text, "displayName" text)`;
 
-/** By the name of the import's field: which pairs bring something new, and how it is put there. */
+/** By the name of the import's field: the query for pairs with something new, and the statement that writes it. */
 const BELONGINGS = {
   metadata: {
     differs: `select p.ordinal ${METADATA}
@@ -56,7 +56,7 @@ const BELONGINGS = {
 type Belonging = keyof typeof BELONGINGS;
 const NAMES = Object.keys(BELONGINGS) as Belonging[];
 
-/** Names of the fields that bring something new, by item. */
+/** The names of the fields with something new, by item. */
 export async function newBelongings(db: Db, importId: string, pairs: Pair[]): Promise<Map<number, Belonging[]>> {
   const found = new Map<number, Belonging[]>();
   for (const name of NAMES) {
@@ -68,7 +68,7 @@ export async function newBelongings(db: Db, importId: string, pairs: Pair[]): Pr
   return found;
 }
 
-/** Puts what `newBelongings` found where it belongs; the users' rows are locked. */
+/** Writes what `newBelongings` found; the caller has locked the users' rows. */
 export async function putBelongings(
   db: Db,
   importId: string,

@@ -1,8 +1,8 @@
 /**
- * Pending items beside the users they are about: what `judge.ts` decides from.
+ * Pending items and their target users: the input of `judge.ts`.
  *
- * Guarantee: with `lock` the items and the users stay as they were read until the transaction ends. By index alone: what
- * the planner believes of freshly copied rows would make it read whole tables for a few of them.
+ * Guarantee: what `lock` names stays as it was read until the transaction ends. Rows are read only by index: the
+ * planner's wrong estimates for freshly copied rows would make it scan whole tables for a few of them.
  */
 import type { Db } from '../../../db/pool.ts';
 import type { UserState } from '../../../users/store.ts';
@@ -10,7 +10,7 @@ import { itemsOfBatch } from '../../batch-items.ts';
 import type { ExistingRule } from '../../options.ts';
 import type { OmittedField } from '../../validate/omitted-fields.ts';
 
-/** What an item and a user have in common, in the names of their columns. */
+/** The columns that items and users have in common. */
 export interface Columns {
   user_name: string;
   user_name_key: string;
@@ -36,7 +36,7 @@ export interface CandidateItem extends Columns {
   user_id: string;
   user_state: 'active' | 'inactive' | 'locked';
   unsaid: OmittedField[];
-  /** Holds a plain password, sealed. */
+  /** Whether it contains an encrypted plain password. */
   is_sealed: boolean;
   has_totp: boolean;
 }
@@ -46,11 +46,11 @@ export interface CandidateUser extends Columns {
   org_id: string;
   kind: 'human' | 'machine';
   state: UserState;
-  /** SHA-256 of the imported hash that the present one was made from. */
+  /** SHA-256 of the imported hash that the current one replaced at a login. */
   rehashed_from: Buffer | null;
 }
 
-/** The options of the import that matter here. */
+/** The options of the import that are relevant here. */
 export interface ImportRules {
   rule: ExistingRule;
   createdBy: string;
@@ -59,9 +59,9 @@ export interface ImportRules {
 export interface Candidates extends ImportRules {
   /** In the order of the body. */
   items: CandidateItem[];
-  /** Users with an id of the items, or a name of theirs where none was sent; by id. */
+  /** The target users by id: those with an item's id or, where no id was sent, with its name. */
   users: Map<string, CandidateUser>;
-  /** Who has the items' names, in any organization: see `nameOf`. */
+  /** The users that have the items' names, in any organization; for the keys see `nameOf`. */
   names: Map<string, NameHolder>;
 }
 
@@ -70,13 +70,13 @@ export type NameHolder = Pick<CandidateUser, 'id' | 'kind'>;
 /** What stays as it was read until the transaction ends. */
 export type CandidateLock = 'items' | 'items and users';
 
-/** For the rest of the transaction: every table is read by a list of keys, and what was read is joined by hash. */
+/** For the rest of the transaction: every table is read by a list of keys, and the results are joined by hash. */
 const BY_INDEX = 'set local enable_seqscan = off; set local enable_nestloop = off';
 
 const COMMON = `user_name, user_name_key, given_name, family_name, nick_name, display_name, preferred_language, gender,
   email, email_key, email_verified, phone, phone_verified, password_hash, password_change_required`;
 
-/** The items that are pending, whether or not they still hold a sealed password. Call it in a transaction. */
+/** Loads the pending items, with and without an encrypted password. Call it in a transaction. */
 export async function loadCandidates(
   db: Db,
   importId: string,
@@ -99,12 +99,12 @@ export async function loadCandidates(
   return { ...rules, items, names, users: await loadUsers(db, ids, lock === 'items and users') };
 }
 
-/** Key of a name in an organization. */
+/** The key of a user name in an organization. */
 export function nameOf(orgId: string, userNameKey: string): string {
   return `${orgId}\0${userNameKey}`;
 }
 
-/** Who the item is about: the one whose id was sent or, where none was, who has the name. */
+/** The id of the item's target user: the id that was sent or, without one, that of the user with the item's name. */
 export function targetId(item: CandidateItem, names: ReadonlyMap<string, NameHolder>): string | undefined {
   return item.unsaid.includes('userId') ? names.get(nameOf(item.org_id, item.user_name_key))?.id : item.user_id;
 }

@@ -1,8 +1,8 @@
 /**
- * In what a user who exists differs from an entry of an import that updates, and what follows from that.
+ * How an existing user differs from an entry of an updating import, and what follows from the difference.
  *
- * Pure. What the entry leaves open stays as it is; a password is set when one was sent and it is another one, and never
- * taken away.
+ * Pure functions. Fields that the entry omits keep their values. A password is set if the entry has one and it is a
+ * different one; it is never removed.
  */
 import { createHash } from 'node:crypto';
 import { PASSWORD_CODES } from '../../../accounts/set-password.ts';
@@ -13,15 +13,15 @@ import type { CandidateItem, CandidateUser, Columns } from './candidates.ts';
 export interface Difference {
   user: CandidateUser;
   next: Columns & { state: UserState };
-  /** Names of the import's fields that change, as they stand in an entry below `user`. */
+  /** Names of the import's fields that change, as paths below `user` in an entry. */
   changed: string[];
   setsPassword: boolean;
-  /** Purposes of codes that are no longer good. */
+  /** Purposes of the codes that become invalid. */
   endsCodes: MailKind[];
-  /** Sessions and grants end. */
+  /** Whether sessions and grants end. */
   endsLogins: boolean;
   clearsFailures: boolean;
-  /** The mail that is due for it. */
+  /** The mail to send because of the change. */
   mail: 'verify_email' | 'initialise' | undefined;
 }
 
@@ -53,7 +53,7 @@ export function difference(item: CandidateItem, user: CandidateUser): Difference
 }
 
 function nextColumns(item: CandidateItem, user: CandidateUser): Columns {
-  /** Where each column comes from: the entry when it says so, else the user. */
+  /** The source of a column: the entry if it has the field, else the user. */
   const from = (field: CandidateItem['unsaid'][number]): Columns => (item.unsaid.includes(field) ? user : item);
   return {
     user_name: from('userName').user_name,
@@ -82,18 +82,18 @@ function nextPhone(item: CandidateItem, user: CandidateUser): Pick<Columns, 'pho
   return { phone: item.phone, phone_verified };
 }
 
-/** Then it follows the names; else somebody chose it. */
+/** If true, the display name follows the names; otherwise somebody chose it. */
 function isMadeOfNames(user: CandidateUser): boolean {
   return (user.display_name ?? '') === `${user.given_name} ${user.family_name}`;
 }
 
-/** A hash that was made anew from the one that was sent, at a login, is the same password. */
+/** A hash that replaced the sent one at a login (rehashing) is the same password. */
 function isNewPassword({ password_hash: sent }: CandidateItem, user: CandidateUser): boolean {
   if (sent === null || sent === user.password_hash) return false;
   return !user.rehashed_from?.equals(createHash('sha256').update(sent).digest());
 }
 
-/** A first password makes an INITIAL user active; who is let in again without one is INITIAL. */
+/** A first password makes an INITIAL user active; a user that is reactivated without a password becomes INITIAL. */
 function nextState(item: CandidateItem, user: CandidateUser, hash: string | null): UserState {
   const isStopped = STOPPED.includes(user.state);
   if (!item.unsaid.includes('state')) {
@@ -128,7 +128,7 @@ function consequences(user: CandidateUser, next: Difference['next'], setsPasswor
   };
 }
 
-/** What is left to do for the user, if anything. */
+/** The mail for the step that the user still has to take, if any. */
 function mailFor(next: Difference['next']): Difference['mail'] {
   if (next.state === 'initial') return 'initialise';
   return next.state === 'active' && !next.email_verified ? 'verify_email' : undefined;

@@ -1,8 +1,9 @@
 /**
- * A batch of a dry run: judged as the import itself would be, and nothing written but states and counts.
+ * A batch of a dry run: judged like a batch of a real import, but only states and counts are written.
  *
- * Guarantee: one transaction with the guard that every batch has. What was sent is erased with the judgement; no password
- * is hashed for it. If we die before the commit nothing has happened.
+ * Guarantee: one transaction with the guard that every batch has. The payload is erased when the item is judged, and no
+ * password is hashed for it.
+ * On crash: before the commit, nothing has happened.
  */
 import { type Db, type Pool, transaction } from '../../../db/pool.ts';
 import { newBelongings } from './belongings.ts';
@@ -13,8 +14,8 @@ import { type Settled, settleItems } from './settle.ts';
 import { pairsOf, settledOf } from './update-batch.ts';
 
 /**
- * @returns items whose password must be compared with that of a user who exists before they can be judged
- * @throws pg.DatabaseError with code MU001 when the import does not run
+ * @returns items whose password must be compared with that of an existing user before they can be judged
+ * @throws pg.DatabaseError with code MU001 when the import is not running
  */
 export async function dryBatch(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
   return transaction(pool, async (db) => {
@@ -42,7 +43,7 @@ async function addBelongings(db: Db, importId: string, judged: Verdict[]): Promi
   for (const { item, difference } of updates) difference.changed.push(...(found.get(item.ordinal) ?? []));
 }
 
-/** The mail that would go out; as ../write-batch.ts decides for new users. */
+/** The mail that would be sent; the same rule as in ../write-batch.ts for new users. */
 function mailOf(verdict: Verdict): 'verify_email' | 'initialise' | undefined {
   if (verdict.state === 'update') return verdict.difference.mail;
   const { item, state } = verdict;

@@ -1,6 +1,6 @@
 /**
- * What becomes of each item of a batch, by the import's rule for users who exist. Decides and writes nothing, so that a
- * dry run says what the import itself would do.
+ * Decides the outcome of each item of a batch by the import's rule for existing users. Writes nothing, so that a dry
+ * run reports what the import itself would do.
  */
 import type { ErrorBody } from '../../../errors.ts';
 import { ERRORS } from '../conflict-errors.ts';
@@ -15,7 +15,7 @@ export type Verdict = { item: CandidateItem } & (
   | { state: 'failed'; error: ErrorBody }
 );
 
-/** @param reach of the users, for an import that updates them */
+/** @param reach the rights of the users, for an import that updates them */
 export function judge(candidates: Candidates, reach: Reach): Verdict[] {
   const updated = new Set<string>();
   return candidates.items.map((item): Verdict => {
@@ -33,7 +33,7 @@ export function judge(candidates: Candidates, reach: Reach): Verdict[] {
 
 type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { state: 'failed'; error: ErrorBody };
 
-/** The id is taken in the whole instance, the name in the organization; who is skipped is a human of the organization. */
+/** Ids are unique in the instance, names in the organization; only a human user of the organization can be skipped. */
 function withoutUpdate({ rule, names }: Candidates, item: CandidateItem, user: CandidateUser | undefined): Decision {
   const sentId = !item.unsaid.includes('userId');
   if (sentId && user) {
@@ -51,7 +51,7 @@ function failed(error: ErrorBody): Decision {
   return { state: 'failed', error };
 }
 
-/** Why the user is none that the item can be about. */
+/** Why this user is not a valid target for the item. */
 function refusal(item: CandidateItem, user: CandidateUser): ErrorBody | undefined {
   if (user.org_id === item.org_id && user.kind === 'human') return undefined;
   return item.unsaid.includes('userId') ? ERRORS.nameTaken : ERRORS.idTaken;

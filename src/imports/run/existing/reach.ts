@@ -1,8 +1,7 @@
 /**
- * Whom the caller of an import may not change: those who may do more than the caller, by the roles of both at the time
- * of the change. An import with `onExisting=update` is no way to their rights.
+ * Which users the caller of an import may not change: those with more rights than the caller, by the roles of both at
+ * the time of the change. So an import with `onExisting=update` cannot be used to gain their rights.
  */
-
 import { covers } from '../../../access/caller.ts';
 import { rightsOf } from '../../../access/members.ts';
 import type { Db } from '../../../db/pool.ts';

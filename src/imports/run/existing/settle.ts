@@ -1,4 +1,4 @@
-/** The last act of a batch that was judged one by one: states of the items, and counts, if the import still runs. */
+/** The last step of a batch whose items were judged one by one: writes states and counts, if the import still runs. */
 import type { Db } from '../../../db/pool.ts';
 import type { ErrorBody } from '../../../errors.ts';
 import { withinBatch } from '../../batch-items.ts';
@@ -7,15 +7,15 @@ import { PAYLOAD } from '../../items.ts';
 export interface Settled {
   ordinal: number;
   state: 'succeeded' | 'skipped' | 'failed';
-  /** Of the user who exists, where the item is shown with it. */
+  /** The id of the existing user, if the item is shown with it. */
   userId?: string;
   error?: ErrorBody;
   changed?: string[];
 }
 
 /**
- * @param erase the payload of failed items too; it goes with success in any case
- * @throws pg.DatabaseError with code MU001 when the import does not run; the transaction is void then
+ * @param erase whether to erase the payload of failed items too; that of all others is always erased
+ * @throws pg.DatabaseError with code MU001 when the import is not running; the transaction is aborted then
  */
 export async function settleItems(
   db: Db,

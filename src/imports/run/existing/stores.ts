@@ -1,7 +1,8 @@
 /**
- * The batch writer's stores of imports with options of their own.
+ * The batch writer's stores for imports that skip or update existing users, and for dry runs.
  *
- * Guarantee: a write settles every item that it can; what it leaves holds a sealed password and is named.
+ * Guarantee: a write settles every item that it can; it returns the items that it leaves, which hold an encrypted
+ * password.
  */
 import type { Pool } from '../../../db/pool.ts';
 import type { Special } from '../../job.ts';
@@ -11,7 +12,7 @@ import { writeBatch } from '../write-batch.ts';
 import { dryBatch } from './dry-batch.ts';
 import { updateBatch } from './update-batch.ts';
 
-/** A user may come or go between the two halves of an update so many times before the batch is tried again as a whole. */
+/** How often users may be created or deleted between the two halves of an update before the whole batch is retried. */
 const MAX_ROUNDS = 5;
 
 export function specialStores(pool: Pool, settings: { codeTtlMs: number }): Record<Special, BatchStore> {
@@ -22,7 +23,7 @@ export function specialStores(pool: Pool, settings: { codeTtlMs: number }): Reco
   };
 }
 
-/** New users by the statement that writes all others, and then whoever was there already. */
+/** Writes new users by the usual statement, and then updates the existing ones. */
 async function createOrUpdate(
   pool: Pool,
   importId: string,
@@ -35,5 +36,5 @@ async function createOrUpdate(
     const { sealed, missing } = await updateBatch(pool, importId, ordinals, settings);
     if (missing === 0) return sealed;
   }
-  throw new Error('users of the batch came and went again and again');
+  throw new Error('Users of the batch were repeatedly created and deleted during the update.');
 }

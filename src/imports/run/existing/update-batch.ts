@@ -1,10 +1,11 @@
 /**
- * Brings users who exist in line with the items of a batch: the second half of `onExisting=update`, for whom write-batch
- * left pending.
+ * Updates existing users from the items of a batch: the second half of `onExisting=update`, for the items that
+ * write-batch left pending.
  *
- * Guarantee: one transaction, whose last act is the guard that every batch has, so nothing of it is left once the import
- * does not run. Only what differs is changed; a user of another organization, a machine user, and one who may do more
- * than the import's caller is never touched. If we die before the commit nothing has happened.
+ * Guarantee: one transaction, whose last step is the guard that every batch has, so that nothing is written once the
+ * import is not running. Only what differs is changed. A user of another organization, a machine user, and a user with
+ * more rights than the import's caller are never changed.
+ * On crash: before the commit, nothing has happened.
  */
 import { type Pool, transaction } from '../../../db/pool.ts';
 import { applyDifferences } from './apply.ts';
@@ -15,13 +16,13 @@ import { loadReach } from './reach.ts';
 import { type Settled, settleItems } from './settle.ts';
 
 export interface UpdateRest {
-  /** Items that hold a sealed password. */
+  /** Items that hold an encrypted password. */
   sealed: number[];
-  /** Items whose user does not exist any more, or not yet: to be written as new ones. */
+  /** The number of items whose user does not exist: they must be written as new users. */
   missing: number;
 }
 
-/** @throws pg.DatabaseError with code MU001 when the import does not run */
+/** @throws pg.DatabaseError with code MU001 when the import is not running */
 export async function updateBatch(
   pool: Pool,
   importId: string,
@@ -52,7 +53,7 @@ export function pairsOf(updates: Extract<Verdict, { state: 'update' }>[]) {
   return updates.map(({ item, difference }) => ({ ordinal: item.ordinal, userId: difference.user.id }));
 }
 
-/** How items are settled; who is to be created is not, here. An update that changes nothing skips its user. */
+/** How items are settled; items of new users are not settled here. An update that changes nothing is a skip. */
 export function settledOf(verdicts: Verdict[]): Settled[] {
   return verdicts.flatMap((verdict) => (verdict.state === 'create' ? [] : [settlementOf(verdict)]));
 }
