@@ -78,8 +78,3 @@ class SilentServer extends Error {
     this.name = 'SilentServer';
   }
 }
-
-/** The TLS socket once there is one. */
-function socketOf(client: pg.Client): { destroy(error: Error): void } {
-  return (client as unknown as { connection: { stream: { destroy(error: Error): void } } }).connection.stream;
-}
