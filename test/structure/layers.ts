@@ -24,6 +24,8 @@ export const BASE = [
 /** From the bottom up. In addition, every folder may import BASE. */
 export const LAYERS: Record<string, readonly string[]> = {
   'src/fields': [],
+  // Reads text of any size in chunks.
+  'src/streaming': [],
   // Arithmetic: no store and no feature.
   'src/passwords': [],
   'src/db': [],
@@ -48,7 +50,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   ],
   'src/imports': [
     ...['src/access', 'src/accounts', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],
-    ...['src/passwords', 'src/queue', 'src/users', 'src/webhooks'],
+    ...['src/passwords', 'src/queue', 'src/streaming', 'src/users', 'src/webhooks'],
   ],
   'src/diagnostics': ['src/access', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],
   'src/openapi': [
@@ -65,8 +67,8 @@ export const LAYERS: Record<string, readonly string[]> = {
   ],
   'src/api.ts': ['src/start'],
   'src/main.ts': ['src/start'],
-  // Converts the records of other systems to users: it imports only the parsers of hashes, fields and lines.
-  'src/sources': ['src/fields', 'src/identity/totp/secret.ts', 'src/imports/parse/lines.ts', 'src/passwords'],
+  // Converts the records of other systems to users: it imports only the parsers of hashes, fields and text.
+  'src/sources': ['src/fields', 'src/identity/totp/secret.ts', 'src/passwords', 'src/streaming'],
   // A client of the service, over HTTP like every other client.
   'src/cli': ['src/diagnostics', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/sources'],
   workers: [

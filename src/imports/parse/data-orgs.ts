@@ -1,24 +1,21 @@
 /**
  * Parses `{"dataOrgs":{"orgs":[{"orgId","humanUsers":[…]}]},"timeout"}` from a byte stream, with keys in any order.
  *
- * Duty: parses everything around the users (the frame) token by token. For the users, user-array.ts finds where entries
+ * Duty: parses everything around the users (the frame) part by part. For the users, nesting.ts finds where entries
  * end, and JSON.parse reads runs of whole entries. Guarantee: memory is bounded by one chunk plus one entry; invalid
  * JSON is refused wherever it is; a problem comes in body order, as the last step after all that precedes it.
  */
-import { JsonWindow, type Token } from './json-window.ts';
+import { JsonStructure } from '../../streaming/json-structure.ts';
+import { CLOSE_ARRAY } from '../../streaming/json-window.ts';
+import { advance, nestsDeeper, type Scan, shift, startScan } from '../../streaming/nesting.ts';
+import { BodyWindow } from './body-window.ts';
 import { LastComma } from './last-comma.ts';
 import { IMPORT_DEPTH_MESSAGE, MAX_DEPTH, ParseError } from './parse-error.ts';
 import { type BodyParser, MAX_ENTRY_BYTES, type Step } from './step.ts';
-import { advance, nestsDeeper, type Scan, startScan } from './user-array.ts';
-
-/** The scanner stops at `]` and at `}`. */
-const CLOSE_ARRAY = ']'.charCodeAt(0);
 
 type Kind = 'root' | 'dataOrgs' | 'orgs' | 'org' | 'skip';
-type Expect = 'value' | 'firstValue' | 'key' | 'firstKey' | 'colon' | 'comma' | 'done';
 interface Frame {
   kind: Kind;
-  isArray: boolean;
   /** The known key whose value comes next; empty for an unknown one. */
   key: string;
   seen: Set<string>;
@@ -40,10 +37,12 @@ const CONTAINERS: Record<string, { kind: Kind | 'users'; mark: string; text: str
 
 export class DataOrgsParser implements BodyParser {
   readonly entryPath = 'orgs[].humanUsers[].';
-  private readonly window = new JsonWindow();
+  private readonly window = new BodyWindow();
+  private readonly structure = new JsonStructure();
   private readonly frames: Frame[] = [];
   private readonly rootKeys = new Set<string>();
-  private expect: Expect = 'value';
+  /** The body's object has ended. */
+  private ended = false;
   private org = -1;
   private hasOrgs = false;
   private users: { scan: Scan; start: number; afterComma: boolean } | undefined;
@@ -55,8 +54,7 @@ export class DataOrgsParser implements BodyParser {
     const moved = this.window.append(chunk);
     if (this.users) {
       this.users.start -= moved;
-      this.users.scan.position -= moved;
-      this.users.scan.lastComma -= moved;
+      shift(this.users.scan, moved);
     }
     return this.run();
   }
@@ -82,20 +80,23 @@ export class DataOrgsParser implements BodyParser {
 
   private read(): void {
     for (;;) {
-      if (this.users) {
-        if (!this.readUsers()) return;
-        continue;
-      }
-      const token = this.window.token();
-      if (token === undefined) return;
-      this.accept(token);
+      if (!(this.users ? this.readUsers() : this.readPart())) return;
     }
+  }
+
+  /** Reads a part of the frame; false when it has not arrived as a whole. */
+  private readPart(): boolean {
+    const part = this.structure.next(this.window);
+    if (part === undefined) return false;
+    if (this.ended) throw this.window.invalid('syntax');
+    if (part === 'key') return this.key();
+    return part === 'value' ? this.value() : this.close();
   }
 
   private finish(): void {
     const { window, rootKeys, hasOrgs } = this;
     // Bytes left over belong to a token without an end, inside the body or after it.
-    const complete = this.expect === 'done' && window.position >= window.buffer.length;
+    const complete = this.ended && window.position >= window.buffer.length;
     if (!complete) throw window.notJson(window.buffer.length, 'it ends before it is complete');
     this.steps.push({
       type: 'end',
@@ -115,13 +116,14 @@ export class DataOrgsParser implements BodyParser {
       users.afterComma = true;
     }
     const { scan } = users;
-    advance(scan, window.buffer, this.frames.length + 1);
+    advance(scan, window.buffer, this.room);
     if (scan.end >= 0) {
       this.emitUsers(users.start, scan.end, users.afterComma);
-      if (window.buffer[scan.end] !== CLOSE_ARRAY) throw window.notJson(scan.end, 'there is a syntax error');
+      // The scanner also stops at `}`.
+      if (window.buffer[scan.end] !== CLOSE_ARRAY) throw window.invalid('syntax', scan.end);
       this.users = undefined;
       window.position = scan.position;
-      this.expect = 'comma';
+      this.structure.passValue();
       return true;
     }
     if (scan.lastComma >= users.start) {
@@ -138,6 +140,11 @@ export class DataOrgsParser implements BodyParser {
     return false;
   }
 
+  /** How deep an entry may nest. */
+  private get room(): number {
+    return MAX_DEPTH - this.frames.length - 1;
+  }
+
   /** Emits the entries up to the guessed last comma. Returns false, and emits nothing, without a right guess. */
   private emitGuessed(from: number): boolean {
     const { window, lastComma } = this;
@@ -145,8 +152,7 @@ export class DataOrgsParser implements BodyParser {
     if (comma < 0) return false;
     const text = window.textIfUtf8(from, comma);
     const entries = text === undefined ? undefined : entriesOf(text);
-    const room = MAX_DEPTH - this.frames.length - 1;
-    if (!text || !entries || entries.length === 0 || entries.some((entry) => nestsDeeper(entry, room))) {
+    if (!text || !entries || entries.length === 0 || entries.some((entry) => nestsDeeper(entry, this.room))) {
       lastComma.miss();
       return false;
     }
@@ -164,90 +170,67 @@ export class DataOrgsParser implements BodyParser {
     else if (mustHold) throw window.notJson(to, 'an entry of humanUsers is missing before or after a comma');
   }
 
-  private accept(token: Token): void {
-    const { mark } = token;
-    const isArray = this.frames.at(-1)?.isArray ?? false;
-    switch (this.expect) {
-      case 'firstValue':
-        if (mark === ']') this.close();
-        else this.value(token);
-        break;
-      case 'value':
-        this.value(token);
-        break;
-      case 'firstKey':
-        if (mark === '}') this.close();
-        else this.key(token);
-        break;
-      case 'key':
-        this.key(token);
-        break;
-      case 'colon':
-        if (mark !== ':') throw this.window.unexpected();
-        this.expect = 'value';
-        break;
-      case 'comma':
-        if (mark === (isArray ? ']' : '}')) this.close();
-        else if (mark === ',') this.expect = isArray ? 'value' : 'key';
-        else throw this.window.unexpected();
-        break;
-      case 'done':
-        throw this.window.unexpected();
-    }
-  }
-
-  private key(token: Token): void {
-    if (!('value' in token) || typeof token.value !== 'string') throw this.window.unexpected();
+  private key(): boolean {
+    const name = this.window.scalar()?.value as string | undefined;
+    if (name === undefined) return false;
+    this.structure.passKey();
     const frame = this.frames.at(-1) as Frame;
     const known = FRAME_KEYS[frame.kind];
-    this.expect = 'colon';
-    frame.key = known && Object.hasOwn(known, token.value) ? (known[token.value] as string) : '';
-    if (!known) return;
-    if (frame.key === '') this.steps.push({ type: 'unknown', path: `${PATH[frame.kind]}${token.value}` });
+    frame.key = known && Object.hasOwn(known, name) ? (known[name] as string) : '';
+    if (!known) return true;
+    if (frame.key === '') this.steps.push({ type: 'unknown', path: `${PATH[frame.kind]}${name}` });
     else if (frame.seen.has(frame.key)) {
       throw new ParseError('IMPORT-DUPLICATE-KEY', `"${frame.key}" must be given only once.`, frame.key);
     } else frame.seen.add(frame.key);
+    return true;
   }
 
-  private value(token: Token): void {
-    const { mark } = token;
-    if (mark !== '' && mark !== '{' && mark !== '[') throw this.window.unexpected();
+  private value(): boolean {
+    const bracket = this.window.bracket();
+    const scalar = bracket ? { value: null } : this.window.scalar();
+    if (!scalar) return false;
+    const kind = this.kindOf(bracket, scalar.value);
+    if (bracket) this.open(kind, bracket);
+    else this.structure.passValue();
+    return true;
+  }
+
+  /** What an array or object at this place holds. @throws ParseError when the value has the wrong type */
+  private kindOf(bracket: '[' | '{' | undefined, value: unknown): Kind | 'users' {
     const frame = this.frames.at(-1);
-    const container = frame ? CONTAINERS[frame.key] : undefined;
-    const scalar = 'value' in token ? token.value : null;
     if (!frame) {
-      if (mark !== '{') throw wrongType('', 'an object');
-      this.open('root', mark);
-    } else if (container) {
-      if (mark !== container.mark) throw wrongType(frame.key, container.text);
-      this.open(container.kind, mark);
-    } else {
-      if (frame.kind === 'orgs' && mark !== '{') throw wrongType(`orgs[${this.org + 1}]`, 'an object');
-      if (frame.key === 'timeout') this.steps.push({ type: 'timeout', value: scalar });
-      if (frame.key === 'orgId') this.steps.push({ type: 'orgId', org: this.org, value: scalar });
-      if (mark === '') this.expect = 'comma';
-      else this.open(frame.kind === 'orgs' ? 'org' : 'skip', mark);
+      if (bracket !== '{') throw wrongType('', 'an object');
+      return 'root';
     }
+    const container = CONTAINERS[frame.key];
+    if (container) {
+      if (bracket !== container.mark) throw wrongType(frame.key, container.text);
+      return container.kind;
+    }
+    if (frame.kind === 'orgs' && bracket !== '{') throw wrongType(`orgs[${this.org + 1}]`, 'an object');
+    if (frame.key === 'timeout') this.steps.push({ type: 'timeout', value });
+    if (frame.key === 'orgId') this.steps.push({ type: 'orgId', org: this.org, value });
+    return frame.kind === 'orgs' ? 'org' : 'skip';
   }
 
-  private open(kind: Kind | 'users', mark: string): void {
+  private open(kind: Kind | 'users', bracket: '[' | '{'): void {
     if (this.frames.length >= MAX_DEPTH) throw new ParseError('IMPORT-DEPTH', IMPORT_DEPTH_MESSAGE);
     if (kind === 'users') {
-      const { position } = this.window;
-      this.users = { scan: startScan(position), start: position, afterComma: false };
+      const start = ++this.window.position;
+      this.users = { scan: startScan(start), start, afterComma: false };
       return;
     }
     if (kind === 'org') this.org++;
     if (kind === 'orgs') this.hasOrgs = true;
-    const seen = kind === 'root' ? this.rootKeys : new Set<string>();
-    this.frames.push({ kind, isArray: mark === '[', key: '', seen });
-    this.expect = mark === '[' ? 'firstValue' : 'firstKey';
+    this.frames.push({ kind, key: '', seen: kind === 'root' ? this.rootKeys : new Set<string>() });
+    this.structure.enter(this.window, bracket === '[');
   }
 
-  private close(): void {
+  private close(): boolean {
     const frame = this.frames.pop() as Frame;
     if (frame.kind === 'org') this.steps.push({ type: 'orgEnd', org: this.org, hasId: frame.seen.has('orgId') });
-    this.expect = this.frames.length === 0 ? 'done' : 'comma';
+    this.ended = this.frames.length === 0;
+    return true;
   }
 }
 

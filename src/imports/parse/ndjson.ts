@@ -6,10 +6,10 @@
  * message names it.
  */
 import { isUtf8 } from 'node:buffer';
-import { Lines } from './lines.ts';
-import { IMPORT_DEPTH_MESSAGE, ParseError } from './parse-error.ts';
+import { Lines } from '../../streaming/lines.ts';
+import { advance, startScan } from '../../streaming/nesting.ts';
+import { IMPORT_DEPTH_MESSAGE, MAX_DEPTH, ParseError } from './parse-error.ts';
 import { type BodyParser, MAX_ENTRY_BYTES, type Step } from './step.ts';
-import { advance, startScan } from './user-array.ts';
 
 type Users = Extract<Step, { type: 'users' }>;
 
@@ -83,7 +83,7 @@ export class NdjsonParser implements BodyParser {
     if (bytes.length > MAX_ENTRY_BYTES) throw tooLong(this.line);
     if (!isUtf8(bytes)) throw this.notJson('is not valid UTF-8');
     const scan = startScan(0);
-    advance(scan, bytes, 0);
+    advance(scan, bytes, MAX_DEPTH);
     if (scan.tooDeep) throw new ParseError('IMPORT-DEPTH', `Line ${this.line}: ${IMPORT_DEPTH_MESSAGE}`);
     return bytes.toString('utf8');
   }

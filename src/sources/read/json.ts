@@ -5,20 +5,17 @@
  * skipped. A file may hold several documents, such as the concatenated pages of an API. A syntax error ends the file,
  * because the position of everything after it is uncertain.
  */
+import { JsonStructure } from '../../streaming/json-structure.ts';
+import { NEWLINE, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../streaming/json-window.ts';
+import { advance, type Scan, shift, startScan } from '../../streaming/nesting.ts';
 import type { JsonPath } from '../source.ts';
-import { BACKSLASH, JsonCursor, NEWLINE, QUOTE } from './json-cursor.ts';
+import { FileWindow } from './file-window.ts';
 import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
 
 /** The key under which a record gets the strings that precede its array in the enclosing object. */
 export const CONTEXT = '@context';
 
 const LONGEST_CONTEXT = 1000;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 
 /** An array or object on the path to the records. */
 interface Frame {
@@ -27,22 +24,19 @@ interface Frame {
   context: Record<string, string> | undefined;
 }
 
-/** A value that is being skipped. */
+/** A value that is being passed over: a record, or one that is skipped. */
 interface Passed {
   /** Where the buffered part of it begins. */
   from: number;
   line: number;
-  depth: number;
-  inString: boolean;
-  /** Where the unfinished string began; negative when its beginning was dropped. */
-  textFrom: number;
+  /** Of an array or object. */
+  scan: Scan | undefined;
+  /** Number of bytes of the unfinished string in a skipped array or object. */
+  stringBytes: number;
   isRecord: boolean;
   /** Its beginning was dropped, as it is not needed. */
   isCut: boolean;
 }
-
-/** What the next byte after white space should begin. */
-type Expect = 'value' | 'first' | 'key' | 'colon' | 'next';
 
 export async function* jsonRecords(chunks: AsyncIterable<Buffer>, paths: readonly JsonPath[]): Records {
   const scanner = new JsonScanner(paths);
@@ -56,11 +50,11 @@ export async function* jsonRecords(chunks: AsyncIterable<Buffer>, paths: readonl
 
 export class JsonScanner {
   private readonly paths: readonly JsonPath[];
-  private readonly cursor = new JsonCursor();
+  private readonly window = new FileWindow();
+  private readonly structure = new JsonStructure();
   private readonly frames: Frame[] = [];
   /** Names of the keys, and `*`, from the root to the current position. */
   private readonly path: string[] = [];
-  private expect: Expect = 'value';
   private value: Passed | undefined;
   private found: FileRecord[] = [];
   /** What is wrong with the document; nothing comes after it. */
@@ -72,8 +66,9 @@ export class JsonScanner {
 
   /** The records that end in `chunk`: no group or one. */
   push(chunk: Buffer): FileRecord[][] {
-    this.cursor.append(chunk, this.value?.from ?? this.cursor.at);
+    const moved = this.window.append(chunk, this.value?.from);
     if (this.value) this.value.from = 0;
+    if (this.value?.scan) shift(this.value.scan, moved);
     return this.take(false);
   }
 
@@ -91,7 +86,7 @@ export class JsonScanner {
   private attempt(final: boolean): void {
     try {
       this.run(final);
-      if (final && (this.value || this.frames.length > 0)) throw this.cursor.cutOff();
+      if (final && (this.value || this.frames.length > 0)) throw this.window.cutOff();
     } catch (error) {
       if (!(error instanceof FileError)) throw error;
       this.problem = error;
@@ -102,65 +97,53 @@ export class JsonScanner {
     while (this.value ? this.passOver(final) : this.step(final));
   }
 
-  /** Consumes one token; false when no complete token has arrived. */
+  /** Reads one part of an array or object on the path; false when it has not arrived as a whole. */
   private step(final: boolean): boolean {
-    const byte = this.cursor.skipSpace();
-    if (byte === undefined) return false;
-    switch (this.expect) {
+    switch (this.structure.next(this.window)) {
       case 'key':
-      case 'first':
-        if (byte === CLOSE_OBJECT && this.expect === 'first' && !this.top()?.isArray) return this.close();
-        if (byte === CLOSE_ARRAY && this.expect === 'first' && this.top()?.isArray) return this.close();
-        return this.top()?.isArray ? this.begin(byte) : this.key(byte, final);
-      case 'colon':
-        if (byte !== COLON) throw this.cursor.broken();
-        return this.pass('value');
+        return this.key(final);
       case 'value':
-        return this.begin(byte);
-      case 'next':
-        return this.next(byte);
+        return this.begin();
+      case 'end':
+        return this.leave();
+      case undefined:
+        return false;
     }
-  }
-
-  private next(byte: number): boolean {
-    const top = this.top() as Frame;
-    if (!top.isArray) this.path.pop();
-    if (byte === COMMA) return this.pass(top.isArray ? 'value' : 'key');
-    if (byte === (top.isArray ? CLOSE_ARRAY : CLOSE_OBJECT)) return this.close();
-    throw this.cursor.broken();
-  }
-
-  private pass(expect: Expect): boolean {
-    this.cursor.at++;
-    this.expect = expect;
-    return true;
   }
 
   private top(): Frame | undefined {
     return this.frames.at(-1);
   }
 
-  private close(): boolean {
+  private leave(): boolean {
     if (this.frames.pop()?.isArray) this.path.pop();
-    return this.pass(this.frames.length === 0 ? 'value' : 'next');
+    return this.passValue();
   }
 
-  private key(byte: number, final: boolean): boolean {
-    if (byte !== QUOTE) throw this.cursor.broken();
-    const end = this.cursor.endOfString(this.cursor.at + 1);
-    if (end < 0) return this.cursor.needMore(this.cursor.at, final);
-    this.path.push(this.cursor.parse(this.cursor.at, end) as string);
-    this.cursor.at = end;
-    this.expect = 'colon';
+  /** The path ends with a key only while its value is read. */
+  private passValue(): boolean {
+    if (this.top()?.isArray === false) this.path.pop();
+    return true;
+  }
+
+  private key(final: boolean): boolean {
+    const { position } = this.window;
+    const end = this.window.endOfString();
+    if (end < 0) return this.window.needMore(position, final);
+    this.path.push(this.window.value(position, end) as string);
+    this.window.position = end;
+    this.structure.passKey();
     return true;
   }
 
   /** Begins a value: enters it if it is on the path to the records; any other is skipped or is a record. */
-  private begin(byte: number): boolean {
+  private begin(): boolean {
+    const byte = this.window.buffer[this.window.position];
     const isRecord = this.paths.some((path) => path.length === this.path.length && this.isBegun(path));
     if (!isRecord && (byte === OPEN_ARRAY || byte === OPEN_OBJECT) && this.enter(byte === OPEN_ARRAY)) return true;
-    const { at: from, line } = this.cursor;
-    this.value = { from, line, depth: 0, inString: false, textFrom: from, isRecord, isCut: false };
+    const { position: from, line } = this.window;
+    const scan = byte === OPEN_ARRAY || byte === OPEN_OBJECT ? startScan(from + 1) : undefined;
+    this.value = { from, line, scan, stringBytes: 0, isRecord, isCut: false };
     return true;
   }
 
@@ -170,7 +153,8 @@ export class JsonScanner {
     if (!this.paths.some(leads)) return false;
     this.frames.push({ isArray, context: undefined });
     if (isArray) this.path.push('*');
-    return this.pass('first');
+    this.structure.enter(this.window, isArray);
+    return true;
   }
 
   private isBegun(path: JsonPath): boolean {
@@ -180,55 +164,59 @@ export class JsonScanner {
   /** Continues to the end of the current value; false when that has not arrived yet. */
   private passOver(final: boolean): boolean {
     const value = this.value as Passed;
-    const { buffer } = this.cursor;
-    let i = this.cursor.at;
-    for (; i < buffer.length; i++) {
-      const c = buffer[i] as number;
-      if (value.inString) {
-        if (c === QUOTE) {
-          value.inString = false;
-          if (value.depth === 0) return this.finish(i + 1);
-        } else if (c === BACKSLASH) i++;
-        else if (c === NEWLINE) this.cursor.line++;
-      } else if (c === QUOTE) {
-        value.inString = true;
-        value.textFrom = i;
-      } else if (c === OPEN_OBJECT || c === OPEN_ARRAY) value.depth++;
-      else if (c === CLOSE_OBJECT || c === CLOSE_ARRAY) {
-        // A number or literal ends where its container does.
-        if (value.depth === 0) return this.finish(i);
-        if (--value.depth === 0) return this.finish(i + 1);
-      } else if (value.depth === 0 && (c === COMMA || c <= 0x20)) return this.finish(i);
-      else if (c === NEWLINE) this.cursor.line++;
-    }
-    this.cursor.at = i;
-    if (final && value.depth === 0 && !value.inString) return this.finish(buffer.length);
-    if (!value.isRecord) this.letGo(value, i);
-    return this.cursor.needMore(value.from, final);
+    const end = value.scan ? this.endOfContainer(value.scan) : this.endOfScalar(final);
+    if (end >= 0) return this.finish(value, end);
+    if (value.scan && !value.isRecord) this.letGo(value, value.scan);
+    return this.window.needMore(value.from, final);
+  }
+
+  private endOfContainer(scan: Scan): number {
+    advance(scan, this.window.buffer, Number.POSITIVE_INFINITY);
+    return scan.end < 0 ? -1 : scan.end + 1;
+  }
+
+  private endOfScalar(final: boolean): number {
+    const { window } = this;
+    if (window.buffer[window.position] === QUOTE) return window.endOfString();
+    const end = window.endOfScalar();
+    return end < window.buffer.length || final ? end : -1;
   }
 
   /**
-   * Drops the buffered part of a skipped value.
+   * Drops the buffered part of a skipped array or object.
    * @throws FileError when one of its strings is longer than a record may be
    */
-  private letGo(value: Passed, at: number): void {
-    if (value.inString && at - value.textFrom > MAX_RECORD_BYTES) {
+  private letGo(value: Passed, scan: Scan): void {
+    const { buffer } = this.window;
+    const quote = buffer.subarray(value.from).lastIndexOf(QUOTE);
+    if (!scan.inString) value.stringBytes = 0;
+    else if (quote < 0) value.stringBytes += buffer.length - value.from;
+    else value.stringBytes = buffer.length - value.from - quote;
+    if (value.stringBytes > MAX_RECORD_BYTES) {
       throw new FileError(`A string is longer than ${MAX_RECORD_BYTES} bytes.`, value.line);
     }
-    value.from = Math.min(at, this.cursor.buffer.length);
-    value.textFrom -= value.from;
+    this.moveTo(value, buffer.length);
     value.isCut = true;
   }
 
-  private finish(end: number): boolean {
-    const { from, line, isRecord, isCut } = this.value as Passed;
+  /** Continues at `end`. */
+  private moveTo(value: Passed, end: number): void {
+    const { window } = this;
+    const passed = window.buffer.subarray(value.from, end);
+    for (let at = passed.indexOf(NEWLINE); at >= 0; at = passed.indexOf(NEWLINE, at + 1)) window.line++;
+    value.from = end;
+    window.position = end;
+  }
+
+  private finish(value: Passed, end: number): boolean {
+    const { from, line, isRecord, isCut } = value;
     this.value = undefined;
-    if (end === from && !isCut) throw this.cursor.broken();
-    if (isRecord) this.found.push({ line, value: this.withContext(this.cursor.parse(from, end)) });
+    if (end === from && !isCut) throw this.window.invalid('syntax');
+    if (isRecord) this.found.push({ line, value: this.withContext(this.window.value(from, end)) });
     else if (!isCut) this.remember(from, end);
-    this.cursor.at = end;
-    this.expect = this.frames.length === 0 ? 'value' : 'next';
-    return true;
+    this.moveTo(value, end);
+    this.structure.passValue();
+    return this.passValue();
   }
 
   private withContext(value: unknown): unknown {
@@ -240,7 +228,7 @@ export class JsonScanner {
   /** Keeps a string of an entered object for the records in it. */
   private remember(from: number, end: number): void {
     const top = this.top();
-    if (!top || top.isArray || this.cursor.buffer[from] !== QUOTE || end - from > LONGEST_CONTEXT) return;
-    top.context = { ...top.context, [this.path.at(-1) as string]: this.cursor.parse(from, end) as string };
+    if (!top || top.isArray || this.window.buffer[from] !== QUOTE || end - from > LONGEST_CONTEXT) return;
+    top.context = { ...top.context, [this.path.at(-1) as string]: this.window.value(from, end) as string };
   }
 }

@@ -1,6 +1,6 @@
 /** Reads one JSON value per line. A broken line is a broken record; reading continues with the next one. */
 import { isUtf8 } from 'node:buffer';
-import { Lines } from '../../imports/parse/lines.ts';
+import { Lines } from '../../streaming/lines.ts';
 import { parseJson } from '../values.ts';
 import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
 

@@ -1,13 +1,10 @@
 /**
- * Finds the byte positions where the entries of `humanUsers` end, so that JSON.parse can read runs of whole entries.
+ * Finds where arrays and objects end, and the commas between their elements, without parsing them.
  *
- * Guarantee: reads each byte once, however the body is split into chunks; holds no text. JSON.parse validates the text
- * between two boundaries, so this scanner has to recognise only strings and nesting.
+ * Guarantee: reads each byte once, however the text is split into chunks; holds no text. It recognises only strings and
+ * nesting, because JSON.parse validates the text between two boundaries.
  */
-import { MAX_DEPTH } from './parse-error.ts';
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+import { BACKSLASH, QUOTE } from './json-window.ts';
 
 /** 1: quote, 2: opening bracket, 3: closing bracket, 4: comma, 0: anything else. */
 const CLASS = new Uint8Array(256);
@@ -18,32 +15,38 @@ CLASS['}'.charCodeAt(0)] = 3;
 CLASS[']'.charCodeAt(0)] = 3;
 CLASS[','.charCodeAt(0)] = 4;
 
+/** A scan of the elements of one array or object. */
 export interface Scan {
   /** Where to continue in the buffer; may lie past its end when an escape is split between chunks. */
   position: number;
-  /** Containers open inside the array. */
+  /** Arrays and objects that are open inside it. */
   depth: number;
   inString: boolean;
-  /** Position of the last comma between two entries, or -1. */
+  /** Position of the last comma between two elements, or -1. */
   lastComma: number;
-  /** Position of the `]` that ends the array, or -1. */
+  /** Position of the `]` or `}` that ends it, or -1. */
   end: number;
-  /** The entry after `lastComma` nests deeper than 64 levels; the scan is over. */
+  /** The element after `lastComma` nests deeper than allowed; the scan is over. */
   tooDeep: boolean;
 }
 
-/** A scan that starts right after the array's `[`. */
+/** A scan that starts right after the opening bracket. */
 export function startScan(position: number): Scan {
   return { position, depth: 0, inString: false, lastComma: -1, end: -1, tooDeep: false };
 }
 
+/** Follows the buffer's bytes, which have moved down by `moved`. */
+export function shift(scan: Scan, moved: number): void {
+  scan.position -= moved;
+  scan.lastComma -= moved;
+}
+
 /**
- * Advances `scan` to the end of the buffer, to the end of the array, or to a value nested too deep.
- * @param outer containers open around and including the array
+ * Advances `scan` to the end of the buffer, to the end of the array or object, or to a value nested too deep.
+ * @param room how deep its elements may nest
  */
-export function advance(scan: Scan, buffer: Uint8Array, outer: number): void {
+export function advance(scan: Scan, buffer: Uint8Array, room: number): void {
   const length = buffer.length;
-  const room = MAX_DEPTH - outer;
   let { position: i, depth, inString, lastComma } = scan;
   while (i < length) {
     // Most bytes are in strings, so they have a loop of their own.
