@@ -16,6 +16,8 @@ import { EXIT, Failure } from './terminal/failure.ts';
 const WIDEST = 110;
 /** Options for which `-` means standard output. */
 const TO_STDOUT = new Set(['-o', '--output']);
+/** Options before the command whose value is the next argument. */
+const TAKE_VALUES = new Set(['--url', '--token-file']);
 const SCRIPT = 'print a shell completion script: muster completion >> ~/.bashrc';
 
 process.exitCode = await run(withStdin(hideBin(process.argv)));
@@ -71,7 +73,7 @@ function withStdin(args: string[]): string[] {
 
 /** The command line is wrong: the message of yargs, and which help to read. */
 function misused(message: string, args: readonly string[]): Failure {
-  const named = args.find((arg) => !arg.startsWith('-'));
+  const named = args.find((arg, i) => !arg.startsWith('-') && !TAKE_VALUES.has(args[i - 1] ?? ''));
   const isCommand = usageOf(named) !== undefined;
   const about = isCommand ? `muster ${named} --help` : 'muster --help';
   const text = named && !isCommand ? `Unknown command "${named}". ${message}` : message;

@@ -127,7 +127,7 @@ test('an ended import: retry, undo', async (t) => {
       ['\x03', 130],
     ] as const) {
       const terminal = openTerminal(t, ['undo', importId], { env });
-      await terminal.shows(/Undo import \d+: remove its 3 users.*\? \[y\/N\] $/);
+      await terminal.shows(/Undo import \d+ of 3 users: remove those it created.*\? \[y\/N\] $/);
       terminal.type(keys);
       assert.equal(await terminal.ended, code, JSON.stringify(keys));
       assert.match(terminal.text(), /Nothing was done\./);

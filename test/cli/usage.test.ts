@@ -51,6 +51,7 @@ test('wrong usage is exit code 2, with what is wrong and which help to read, and
     [['statsu'], /Unknown command "statsu"\. Did you mean status\?/, 'muster --help'],
     [['status', '17', '--wach'], /Unknown argument: wach/, 'muster status --help'],
     [['status', 'x'], /"x" is not the number of an import/, 'muster status --help'],
+    [['--url', 'http://127.0.0.1:1', 'status', '--wach'], /^(muster: )?Unknown argument: wach/, 'muster status --help'],
     [['pause'], /Not enough non-option arguments/, 'muster pause --help'],
     [['pause', '1', '2'], /Unknown argument: 2/, 'muster pause --help'],
     [['items', '1', '--state', 'gone'], /Given: "gone", Choices: "pending"/, 'muster items --help'],

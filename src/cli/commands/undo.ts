@@ -1,7 +1,7 @@
 import type { Argv, CommandModule } from 'yargs';
 import { type ActionOptions, act, conclude } from '../imports/action.ts';
 import type { ImportResult } from '../imports/import-result.ts';
-import { number } from '../imports/progress.ts';
+import { counted } from '../imports/progress.ts';
 import { importOption, WATCH } from '../options.ts';
 import { type CommonOptions, openSession } from '../service/session.ts';
 import { confirm } from '../terminal/confirm.ts';
@@ -36,6 +36,7 @@ function removesUsers({ dryRun, state }: ImportResult): boolean {
 }
 
 function question({ importId, counts }: ImportResult): string {
-  const users = counts.succeeded === 1 ? '1 user' : `${number(counts.succeeded)} users`;
-  return `Undo import ${importId}: remove its ${users}, except those who have signed in or been changed since?`;
+  // An import that updates users also counts them as succeeded.
+  const users = counted(counts.succeeded, 'user');
+  return `Undo import ${importId} of ${users}: remove those it created, unless they have signed in or been changed since?`;
 }

@@ -3,9 +3,12 @@
  */
 import { type Api, Unreachable } from '../service/api.ts';
 import { type OutageOptions, openOutage, PATIENCE, type Patience } from '../service/outage.ts';
+import { Stranger } from '../service/refusal.ts';
 import { eventData } from '../service/server-events.ts';
 import type { ImportResult } from './import-result.ts';
 import { type ImportProgress, isEnded } from './progress.ts';
+
+const EVENT_STREAM = 'text/event-stream';
 
 export interface FollowOptions {
   /** Stops following; its reason is thrown. */
@@ -53,12 +56,14 @@ async function* progressOf(
   const timer = setTimeout(tooQuiet, silenceMs);
   try {
     const response = await api.open('GET', `${path}/events`, { signal: AbortSignal.any([signal, silence.signal]) });
+    if (!response.headers.get('content-type')?.startsWith(EVENT_STREAM)) throw new Stranger(api.url);
     for await (const data of eventData(heard(response.body as ReadableStream<Uint8Array>, timer))) {
       yield JSON.parse(data) as ImportProgress;
     }
   } catch (fault) {
     if (signal.aborted) throw signal.reason;
     if (silence.signal.aborted) throw silence.signal.reason;
+    if (fault instanceof SyntaxError) throw new Stranger(api.url);
     throw fault instanceof TypeError ? new Unreachable(api.url, fault) : fault;
   } finally {
     clearTimeout(timer);

@@ -4,7 +4,7 @@
 import { EXIT, type ExitCode } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { nextSteps } from './next-steps.ts';
-import { countsText, type ImportProgress, number, remainingText, stateText } from './progress.ts';
+import { counted, countsText, type ImportProgress, number, remainingText, stateText } from './progress.ts';
 
 export interface ImportResult extends ImportProgress {
   warnings: { path: string; count: number; message: string }[];
@@ -72,7 +72,7 @@ function mailsText({ mails, mailKinds }: ImportResult): string {
 
 function webhookText({ state, attempts, lastError }: NonNullable<ImportResult['webhook']>): string {
   const how = state.replace('WEBHOOK_STATE_', '').toLowerCase();
-  return `${how} after ${attempts} attempts${lastError ? `: ${lastError}` : ''}`;
+  return `${how} after ${counted(attempts, 'attempt')}${lastError ? `: ${lastError}` : ''}`;
 }
 
 function orgText({ orgId, counts }: ImportResult['orgs'][number]): string {
@@ -80,11 +80,11 @@ function orgText({ orgId, counts }: ImportResult['orgs'][number]): string {
 }
 
 function hashText({ scheme, users, verifiable }: NonNullable<ImportResult['hashes']>[number]): string {
-  return `${scheme}  ${number(users)} users: ${verifiable ? 'will verify' : 'will NOT verify'}`;
+  return `${scheme}  ${counted(users, 'user')}: ${verifiable ? 'will verify' : 'will NOT verify'}`;
 }
 
 function warningText({ path, count }: ImportResult['warnings'][number]): string {
-  return `${path}  ${number(count)} times`;
+  return `${path}  ${counted(count, 'time')}`;
 }
 
 function errorText({ id, message }: ImportResult['errors'][number]): string {

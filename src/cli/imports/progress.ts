@@ -43,6 +43,11 @@ export function number(n: number): string {
   return n.toLocaleString('en-US');
 }
 
+/** `1 user`, `10,000 users` */
+export function counted(n: number, what: string): string {
+  return `${number(n)} ${what}${n === 1 ? '' : 's'}`;
+}
+
 /** `10,000: 9,987 succeeded, 13 failed`, without the counts that are zero. */
 export function countsText({ total, timedOut, ...others }: Counts): string {
   const parts = Object.entries({ ...others, 'timed out': timedOut }).filter(([, n]) => n > 0);

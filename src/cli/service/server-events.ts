@@ -7,7 +7,7 @@
 /** Longer than any event that the service sends; a stream with a longer line is not an event stream. */
 const MOST_CHARS = 4 * 1024 * 1024;
 
-/** @throws Error when the stream breaks, or is not an event stream */
+/** @throws SyntaxError when it is not an event stream; otherwise the error of the stream */
 export async function* eventData(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let data: string[] = [];
   for await (const line of linesOf(bytes)) {
@@ -29,7 +29,7 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
     // A `\r` at the end may be the first half of a `\r\n`.
     const lines = rest.split(/\r\n|\n|\r(?=.)/s);
     rest = lines.pop() as string;
-    if (rest.length > MOST_CHARS) throw new Error('The response is not an event stream.');
+    if (rest.length > MOST_CHARS) throw new SyntaxError('The response is not an event stream.');
     yield* lines;
   }
 }

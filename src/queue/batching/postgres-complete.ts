@@ -12,7 +12,7 @@ export interface Ending {
 }
 
 /** What is the same for all jobs of one statement. */
-export interface Together {
+export interface BatchOptions {
   queue: string;
   lockMs: unknown;
   now: number;
@@ -20,9 +20,9 @@ export interface Together {
 }
 
 /** The statement returns one row for each job, in their order, or no rows when it did nothing. */
-export function completeTogether({ queue, lockMs, now, workerName }: Together, endings: Ending[]) {
+export function completeBatch({ queue, lockMs, now, workerName }: BatchOptions, endings: Ending[]) {
   const ids = endings.map(({ id }) => id);
   const tokens = endings.map(({ token }) => token);
   const results = endings.map(({ result }) => result ?? 'null');
-  return { name: 'complete-together', text: TEXT, values: [queue, ids, tokens, results, now, lockMs, workerName] };
+  return { name: 'complete-batch', text: TEXT, values: [queue, ids, tokens, results, now, lockMs, workerName] };
 }

@@ -16,7 +16,7 @@
 import type pg from 'pg';
 import type { Db } from '../../db/pool.ts';
 import { hasKnownFunctions } from './bullmq-scripts.ts';
-import { completeTogether } from './postgres-complete.ts';
+import { completeBatch } from './postgres-complete.ts';
 
 const MOST_AT_ONCE = 200;
 /** BullMQ's claim skips the rows that its own transaction claimed before, so more calls cost more than they save. */
@@ -107,7 +107,7 @@ export function batchCompletions(pool: pg.Pool, warn: (reason: string) => void):
 
 async function complete(run: RunQuery, completions: Completion[]): Promise<void> {
   if (completions.length === 1) return alone(run, completions[0] as Completion);
-  if (isAlike(completions) && (await together(run, completions))) return;
+  if (isAlike(completions) && (await completeInBatch(run, completions))) return;
   for (let from = 0; from < completions.length; from += MOST_CALLS) {
     await oneByOne(run, completions.slice(from, from + MOST_CALLS));
   }
@@ -125,7 +125,7 @@ function isAlike(completions: Completion[]): boolean {
 }
 
 /** Returns whether the shared statement completed them. */
-async function together(run: RunQuery, completions: Completion[]): Promise<boolean> {
+async function completeInBatch(run: RunQuery, completions: Completion[]): Promise<boolean> {
   const [{ values: first }] = completions as [Completion];
   const common = {
     queue: first[QUEUE] as string,
@@ -139,7 +139,7 @@ async function together(run: RunQuery, completions: Completion[]): Promise<boole
     result: values[RESULT],
   }));
   // On any error everything is rolled back, and the separate calls report it.
-  const { rows } = await run(completeTogether(common, endings)).catch(() => ({ rows: [] }));
+  const { rows } = await run(completeBatch(common, endings)).catch(() => ({ rows: [] }));
   for (const [i, row] of rows.entries()) completions[i]?.resolve({ rows: [withoutOrder(row)] });
   return rows.length > 0;
 }

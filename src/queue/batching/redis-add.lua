@@ -8,7 +8,7 @@
 -- which is the last write; an error before it removes the jobs again, so that BullMQ's script can add each of them.
 --
 -- KEYS are those of BullMQ's script; `own` holds BullMQ's arguments of each job. Returns the ids of the jobs.
-local function together(KEYS, shared, own)
+local function batch(KEYS, shared, own)
   local call = redis.call
   local events, n = KEYS[8], #own
   local meta = call('HMGET', KEYS[3], 'paused', 'concurrency', 'opts.maxLenEvents')

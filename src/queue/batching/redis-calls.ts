@@ -10,8 +10,8 @@ export type Arg = string | number | Buffer | undefined;
 
 /** A BullMQ script. All positions are counted from 1, as in BullMQ's comments. */
 export interface Kind {
-  /** Lua: `local function together(KEYS, shared, own)`. */
-  together: string;
+  /** Lua: `local function batch(KEYS, shared, own)`. */
+  batch: string;
   keys: number;
   arguments: number;
   /** The arguments that differ from job to job. */
@@ -25,9 +25,9 @@ export interface Kind {
   jobKey?: { key: number; prefix: number };
 }
 
-export const ADD: Kind = { together: luaOf('redis-add.lua'), keys: 9, arguments: 3, own: [1, 2, 3] };
+export const ADD: Kind = { batch: luaOf('redis-add.lua'), keys: 9, arguments: 3, own: [1, 2, 3] };
 export const FINISH: Kind = {
-  together: luaOf('redis-finish.lua'),
+  batch: luaOf('redis-finish.lua'),
   keys: 14,
   arguments: 9,
   own: [1, 4, 8],
@@ -49,15 +49,15 @@ export function kindOf(name: string): Kind | undefined {
  * The batched script. KEYS are those of one call; ARGV are the arguments of one call, then the own arguments of each.
  * It returns the result of each call, followed by an error message if that error prevented batching.
  */
-export function batchedScript(lua: string, { together, arguments: length, own, jobKey }: Kind): string {
+export function batchedScript(lua: string, { batch, arguments: length, own, jobKey }: Kind): string {
   return `local function one(KEYS, ARGV)
 ${lua}
 end
-${together}
+${batch}
 local args, own, keys, results = {}, {}, {}, {}
 for a = 1, ${length} do args[a] = ARGV[a] end
 for a = ${length + 1}, #ARGV, ${own.length} do own[#own + 1] = {unpack(ARGV, a, a + ${own.length - 1})} end
-local done, all = pcall(together, KEYS, args, own)
+local done, all = pcall(batch, KEYS, args, own)
 if done and all then return all end
 for k = 1, #KEYS do keys[k] = KEYS[k] end
 for i = 1, #own do

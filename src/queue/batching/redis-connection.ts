@@ -67,10 +67,11 @@ function batchCompletions(redis: Redis, name: string, run: RunAll): void {
   function send(): void {
     const ends = waiting;
     waiting = [];
-    for (let from = 0; from < ends.length; from += MOST_AT_ONCE) void together(ends.slice(from, from + MOST_AT_ONCE));
+    for (let from = 0; from < ends.length; from += MOST_AT_ONCE)
+      void finishBatch(ends.slice(from, from + MOST_AT_ONCE));
   }
 
-  async function together(ends: typeof waiting): Promise<void> {
+  async function finishBatch(ends: typeof waiting): Promise<void> {
     const calls = ends.map(({ args }) => args);
     if (ends.length === 1 || !areAlike(FINISH, calls)) {
       for (const { args, resolve, reject } of ends) plain.call(redis, args).then(resolve, reject);
@@ -112,7 +113,7 @@ function batchAdditions(redis: Redis, name: string, run: RunAll): void {
       return pipeline;
     };
     own.exec = async (): Promise<Result[] | null> => {
-      if (adds.length > 1 && own.length === 0 && areAlike(ADD, adds)) return addTogether(run, adds);
+      if (adds.length > 1 && own.length === 0 && areAlike(ADD, adds)) return addBatch(run, adds);
       for (const args of adds) plain(args);
       return exec() as Promise<Result[] | null>;
     };
@@ -120,7 +121,7 @@ function batchAdditions(redis: Redis, name: string, run: RunAll): void {
   };
 }
 
-async function addTogether(run: RunAll, adds: Arg[][]): Promise<Result[]> {
+async function addBatch(run: RunAll, adds: Arg[][]): Promise<Result[]> {
   const calls = [];
   for (let from = 0; from < adds.length; from += MOST_AT_ONCE) {
     calls.push(run(adds.slice(from, from + MOST_AT_ONCE)));

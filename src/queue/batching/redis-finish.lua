@@ -13,7 +13,7 @@
 --
 -- KEYS are those of BullMQ's script; `shared` are its arguments; `own` of each job are those that differ: id, result and
 -- options. Returns what BullMQ's script would return for each job.
-local function together(KEYS, shared, own)
+local function batch(KEYS, shared, own)
   local call = redis.call
   local wait, active, events, stalled = KEYS[1], KEYS[2], KEYS[4], KEYS[5]
   local now, prefix, n = shared[2], shared[7], #own

@@ -97,6 +97,19 @@ test('a silent connection is opened again', async (t) => {
   assert.match(seen.losses[0] as string, /no data arrived for too long/);
 });
 
+test('an answer that is not an event stream is that of another server, which may go away', async (t) => {
+  const streamOf = (text: string): RequestListener => {
+    return (_req, res) => res.writeHead(200, { 'content-type': 'text/event-stream' }).end(text);
+  };
+  const answers = [status(200, '<html>'), streamOf('data: <html>\n\n'), streamOf('x'.repeat(5 * 2 ** 20))];
+  for (const answer of answers) {
+    const seen = start(await service(t, answer, events(['SUCCEEDED']), result));
+    assert.equal((await seen.end).state, 'IMPORT_STATE_SUCCEEDED');
+    assert.equal(seen.losses.length, 1);
+    assert.match(seen.losses[0] as string, /is not Muster/);
+  }
+});
+
 test('a comment is a sign of life', async (t) => {
   const url = await service(
     t,

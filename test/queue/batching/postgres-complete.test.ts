@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { createPostgresBackend, type JobsOptions, Queue } from 'bullmq';
 import pg from 'pg';
 import { hasKnownFunctions } from '../../../src/queue/batching/bullmq-scripts.ts';
-import { completeTogether } from '../../../src/queue/batching/postgres-complete.ts';
+import { completeBatch } from '../../../src/queue/batching/postgres-complete.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
 const NOW = 1_800_000_000_000;
@@ -18,12 +18,12 @@ interface Ending {
 }
 type Row = Record<string, unknown>;
 
-describe('completing jobs together', () => {
+describe('completing jobs in a batch', () => {
   let database: TestDatabase;
   let pool: pg.Pool;
   const open: { close(): Promise<void> }[] = [];
   before(async () => {
-    database = await testDatabase({ name: 'together' });
+    database = await testDatabase({ name: 'batch' });
     pool = new pg.Pool({ connectionString: database.url, max: 4, options: '-c search_path=bullmq' });
   });
   after(async () => {
@@ -55,9 +55,9 @@ describe('completing jobs together', () => {
     );
     return rows.map((row, n) => ({ ...row, result: JSON.stringify(n % 2 ? null : { n, text: 'é"' }) }));
   }
-  async function together(queue: string, endings: Ending[]): Promise<Row[]> {
+  async function complete(queue: string, endings: Ending[]): Promise<Row[]> {
     const common = { queue, lockMs: LOCK_MS, now: NOW + 5, workerName: 'worker' };
-    return (await pool.query(completeTogether(common, endings))).rows;
+    return (await pool.query(completeBatch(common, endings))).rows;
   }
   async function oneByOne(queue: string, endings: Ending[]): Promise<Row[]> {
     const rows: Row[] = [];
@@ -85,7 +85,7 @@ describe('completing jobs together', () => {
     for (const round of ['first', 'second']) {
       const endings = await running('ours');
       assert.deepEqual(endings, await running('theirs'));
-      const next = await together('ours', endings);
+      const next = await complete('ours', endings);
       assert.equal(next.length, 12, round);
       assert.deepEqual(comparable(next), comparable(await oneByOne('theirs', endings)));
       assert.deepEqual(await kept('ours'), await kept('theirs'));
@@ -102,7 +102,7 @@ describe('completing jobs together', () => {
     });
     await listener.query('listen bullmq_events');
     for (let round = 0; round < 12; round++)
-      assert.equal((await together('events', await running('events'))).length, 50);
+      assert.equal((await complete('events', await running('events'))).length, 50);
     await listener.query('unlisten *');
     listener.release();
     assert.ok(told > 0);
@@ -139,7 +139,7 @@ describe('completing jobs together', () => {
       const endings = await running(name);
       await put(queue, name);
       const before = await kept(name);
-      assert.deepEqual(await together(name, endings), []);
+      assert.deepEqual(await complete(name, endings), []);
       assert.deepEqual(await kept(name), before);
     });
   }
@@ -150,10 +150,10 @@ describe('completing jobs together', () => {
     const other = await pool.connect();
     await other.query('begin');
     await other.query(`select from job where queue = 'held' and id = 'j2' for update`);
-    await assert.rejects(async () => together('held', await running('held')), { code: '55P03' });
+    await assert.rejects(async () => complete('held', await running('held')), { code: '55P03' });
     await other.query('rollback');
     other.release();
-    assert.equal((await together('held', await running('held'))).length, 5);
+    assert.equal((await complete('held', await running('held'))).length, 5);
   });
 
   it('is written for the functions that BullMQ brings', async () => {

@@ -64,10 +64,10 @@ describe('completions of BullMQ on PostgreSQL', () => {
   }
 
   it('are merged, and every job runs once', async () => {
-    const queue = await filled('together', 600);
+    const queue = await filled('batched', 600);
     const { pool, statements } = watchedPool();
     const seen: number[] = [];
-    work('together', pool, async (job) => seen.push(job.data.n));
+    work('batched', pool, async (job) => seen.push(job.data.n));
     await waitFor(async () => (await queue.getJobCountByTypes('waiting', 'active')) === 0, { what: 'an empty queue' });
     assert.deepEqual(
       seen.sort((a, b) => a - b),

@@ -16,10 +16,10 @@ type Way = 'as BullMQ' | 'in common' | 'in common or refused' | { failingAtWrite
 const WRITES = ['DEL', 'HSET', 'INCRBY', 'LPUSH', 'LREM', 'LTRIM', 'RPUSH', 'SET', 'SREM', 'XADD', 'XTRIM', 'ZADD'];
 
 /** The same function, which throws an error in place of its n-th write. */
-function failing(together: string, atWrite: number): string {
-  assert.match(together, /local call = redis\.call\n/);
+function failing(batch: string, atWrite: number): string {
+  assert.match(batch, /local call = redis\.call\n/);
   const isWrite = WRITES.map((name) => `${name} = true`).join(', ');
-  return together.replace(
+  return batch.replace(
     'local call = redis.call',
     `local isWrite, writes = {${isWrite}}, 0
     local function call(name, ...)
@@ -65,7 +65,7 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
         const lua =
           way === 'in common or refused'
             ? batchedScript(REFUSE, kind)
-            : batchedScript(theirs, { ...kind, together: failing(kind.together, way.failingAtWrite) });
+            : batchedScript(theirs, { ...kind, batch: failing(kind.batch, way.failingAtWrite) });
         define(name, { ...script, lua });
       };
     }

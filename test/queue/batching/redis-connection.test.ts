@@ -70,9 +70,9 @@ describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'this test r
   const empty = async (queue: Queue) => (await queue.getJobCountByTypes('waiting', 'active')) === 0;
 
   it('are merged, and every job runs once', async () => {
-    const queue = await filled('together', 600);
+    const queue = await filled('batched', 600);
     const seen: number[] = [];
-    const { calls } = work('together', async (job) => seen.push(job.data.n), { removeOnComplete: { count: 0 } });
+    const { calls } = work('batched', async (job) => seen.push(job.data.n), { removeOnComplete: { count: 0 } });
     await waitFor(() => empty(queue), { what: 'an empty queue' });
     assert.deepEqual(
       seen.sort((a, b) => a - b),
