@@ -2,8 +2,9 @@
  * `npm test`: one PostgreSQL and one Redis for the whole run, then node's test runner.
  *
  * `npm test -- test/mail` runs a folder, `npm test -- test/mail/relay.test.ts` a file; options go to the runner.
- * `npm run test:stores` runs the pipeline's tests on the stores of the machine's distribution, with its settings:
- * PostgreSQL and, where it is packaged, Valkey.
+ * Without a path, the pipeline's tests run with the queue on Redis only, if there is one, and benches do not run.
+ * `npm run test:stores` runs the pipeline's tests with both queues, on the stores of the machine's distribution and with
+ * its settings: PostgreSQL and, where it is packaged, Valkey.
  *
  * Guarantee: missing programs are named, and fail the run if TEST_REQUIRE names them.
  *
@@ -19,20 +20,10 @@ import { startDistributionServer } from './support/stores/distribution.ts';
 import { startTestServer } from './support/stores/postgres.ts';
 import { startRedis, type TestRedis } from './support/stores/redis.ts';
 
+/** Whole benches with few users, for `npm run test:bench`. */
+const BENCHES = 'test/bench/runs/';
 /** The slowest tests, the slowest first, so that no long test starts at the end. */
-const LONG = [
-  'bench/bench',
-  'crash/',
-  'queue/',
-  'browser/',
-  'pipeline/',
-  'cli/',
-  'bench/',
-  'db/',
-  'start/',
-  'openapi/',
-  'mail/',
-];
+const LONG = ['crash/', 'queue/', 'browser/', 'pipeline/', 'cli/', 'bench/', 'db/', 'start/', 'openapi/', 'mail/'];
 /** The tests that also run on a distribution's stores: the pipeline, and the plans of its statements. */
 const PIPELINE = ['test/pipeline', 'test/crash', 'test/db/plans.test.ts'];
 /** Most tests spend most of their time waiting: for a process to start, for a lock to expire. */
@@ -44,7 +35,10 @@ const DISTRIBUTION = '--distribution';
 const args = process.argv.slice(2);
 const onDistribution = args.includes(DISTRIBUTION);
 const options = args.filter((arg) => arg.startsWith('-') && arg !== DISTRIBUTION);
-const files = filesOf(args.filter((arg) => !arg.startsWith('-')));
+const paths = args.filter((arg) => !arg.startsWith('-'));
+/** No path is given. */
+const isWhole = paths.length === 0;
+const files = filesOf(isWhole ? (onDistribution ? PIPELINE : ['test']) : paths);
 const needs = needsOf(files);
 
 const names = Object.keys(PROGRAMS) as ProgramName[];
@@ -57,10 +51,11 @@ if (demanded.length > 0) {
   process.exit(1);
 }
 
-function filesOf(paths: string[]): string[] {
-  const patterns = paths.length > 0 ? paths : onDistribution ? PIPELINE : ['test'];
+function filesOf(patterns: string[]): string[] {
   const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory();
-  const found = patterns.flatMap((path) => globSync(isFolder(path) ? `${path}/**/*.test.ts` : path));
+  const found = patterns
+    .flatMap((path) => globSync(isFolder(path) ? `${path}/**/*.test.ts` : path))
+    .filter((file) => !isWhole || !file.startsWith(BENCHES));
   const rank = (file: string) =>
     (LONG.findIndex((part) => file.startsWith(`test/${part}`)) + LONG.length + 1) % (LONG.length + 1);
   return [...new Set(found.map((file) => relative('.', resolve(file))))].sort(
@@ -92,14 +87,17 @@ async function startStores(): Promise<Record<string, string | undefined>> {
     started(needs.has('postgres'), startTestServer),
     ofProgram(findProgram('redis')),
   ]);
-  return { TEST_DATABASE_URL: postgres?.url, TEST_REDIS_URL: redis?.url };
+  return {
+    TEST_DATABASE_URL: postgres?.url,
+    TEST_REDIS_URL: redis?.url,
+    ...(isWhole && redis ? { TEST_BACKENDS: 'redis' } : {}),
+  };
 }
 
-/** The same with the distribution's stores, or Muster's own for a missing one. Undefined when both are missing. */
-async function startDistribution(): Promise<Record<string, string | undefined> | undefined> {
+/** The same with the distribution's stores; the usual ones replace those that the machine lacks. */
+async function startDistribution(): Promise<Record<string, string | undefined>> {
   const valkeyServer = findProgram('valkey');
   const postgres = await started(findProgram('postgres'), startDistributionServer);
-  if (!postgres && !valkeyServer) return undefined;
   const [embedded, redis] = await Promise.all([
     started(!postgres, startTestServer),
     ofProgram(valkeyServer ?? findProgram('redis')),
@@ -108,7 +106,7 @@ async function startDistribution(): Promise<Record<string, string | undefined> |
   return {
     TEST_DATABASE_URL: (postgres ?? embedded)?.url,
     TEST_REDIS_URL: redis?.url,
-    TEST_STORES_NAME: names.filter(Boolean).join(', '),
+    TEST_STORES_NAME: names.filter(Boolean).join(', ') || 'usual stores',
     ...(postgres ? { TEST_OWN_POSTGRES: 'distribution' } : {}),
     ...(valkeyServer ? { TEST_OWN_REDIS: 'valkey' } : {}),
   };
@@ -120,7 +118,6 @@ async function runAll(): Promise<number> {
     return 1;
   }
   const env = await (onDistribution ? startDistribution() : startStores());
-  if (!env) return 0;
   if (interrupted) return 130;
   runner = startRunner({ files, options, atOnce: onDistribution ? AT_ONCE_ON_DISTRIBUTION : AT_ONCE, env });
   return runner.ended;

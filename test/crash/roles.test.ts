@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { bulk, unverified } from '../support/imports/bodies.ts';
 import { assertEachOnce } from '../support/imports/outcome.ts';
-import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 400;
 
-onBothBackends('a process with one role', async (t, backend) => {
+onEachBackend('a process with one role', async (t, backend) => {
   const env = { JOB_LOCK_MS: '3000', RESCUE_AFTER_MS: '1000' };
   const service = await startService(t, { ownProcesses: true, backend, workers: 0, env });
   const org = await service.newOrg();

@@ -6,14 +6,14 @@ import assert from 'node:assert/strict';
 import { bulk, people } from '../support/imports/bodies.ts';
 import { holdImport, waitingBatches } from '../support/imports/hold.ts';
 import { assertEachOnce } from '../support/imports/outcome.ts';
-import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { startSilentProxy } from '../support/stores/silent-proxy.ts';
 
 const USERS = 100;
 const FAST_RESCUE = { JOB_LOCK_MS: '1000', RESCUE_AFTER_MS: '1000' };
 const IMPORT_ONLY = { WORKER_ROLES: 'import' };
 
-onBothBackends('a worker whose PostgreSQL falls silent', async (t, backend) => {
+onEachBackend('a worker whose PostgreSQL falls silent', async (t, backend) => {
   const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: FAST_RESCUE });
   const proxy = await startSilentProxy(service.databaseUrl);
   t.after(() => proxy.stop());

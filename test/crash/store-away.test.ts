@@ -16,7 +16,7 @@ import { waitingBatches } from '../support/imports/hold.ts';
 import { assertEachOnce } from '../support/imports/outcome.ts';
 import type { TestProcess } from '../support/processes/child.ts';
 import { warnings } from '../support/processes/launch.ts';
-import { must, onBothBackends, type Service, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
 import { startGate } from '../support/stores/gate.ts';
 import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
@@ -26,7 +26,7 @@ const ENV = { JOB_LOCK_MS: '1000', RESCUE_AFTER_MS: '1000', WORKER_CONCURRENCY: 
 /** A busy loop would log as many lines in a few milliseconds. */
 const MOST_LINES = 150;
 
-onBothBackends('a worker that is started while its queue is unavailable', async (t, backend) => {
+onEachBackend('a worker that is started while its queue is unavailable', async (t, backend) => {
   const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: ENV });
   const { orgId } = await service.newOrg();
   const gate = await startGate(backend === 'redis' ? (redisUrl() as string) : urlOf(service.pool), 'reset');
@@ -40,7 +40,7 @@ onBothBackends('a worker that is started while its queue is unavailable', async 
   await assertEachOnce(service, importId, { users: USERS, mails: USERS });
 });
 
-onBothBackends('a worker all of whose connections to PostgreSQL are ended', async (t, backend) => {
+onEachBackend('a worker all of whose connections to PostgreSQL are ended', async (t, backend) => {
   const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: ENV });
   const { orgId } = await service.newOrg();
   const worker = await service.startWorker();
@@ -60,7 +60,7 @@ onBothBackends('a worker all of whose connections to PostgreSQL are ended', asyn
   assertShortLog(worker);
 });
 
-onBothBackends('a PostgreSQL that is killed during an import', async (t, backend) => {
+onEachBackend('a PostgreSQL that is killed during an import', async (t, backend) => {
   const { server, pool, options } = await ownPostgres();
   const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: ENV, ...options });
   const { orgId } = await service.newOrg();

@@ -11,7 +11,7 @@ import type { Pool } from '../../src/db/pool.ts';
 import { bulk, unverified } from '../support/imports/bodies.ts';
 import { beginHeld, moreUsers, waitingBatches } from '../support/imports/hold.ts';
 import { assertEachOnce, mailsByAddress } from '../support/imports/outcome.ts';
-import { must, onBothBackends, type Service, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
 import { startDistributionServer } from '../support/stores/distribution.ts';
 import { redisProgram, startRedis } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
@@ -19,7 +19,7 @@ import { waitFor } from '../support/wait.ts';
 const USERS = 600;
 const SLOW = { WORKER_CONCURRENCY: '3', RESCUE_AFTER_MS: '1000', JOB_LOCK_MS: '3000' };
 
-onBothBackends('a queue that forgets everything', async (t, backend) => {
+onEachBackend('a queue that forgets everything', async (t, backend) => {
   const own = backend === 'redis' ? await ownRedis() : undefined;
   const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: SLOW, ...own?.options });
   const org = await service.newOrg();
@@ -48,7 +48,7 @@ onBothBackends('a queue that forgets everything', async (t, backend) => {
   });
 });
 
-onBothBackends('a PostgreSQL', async (t, backend) => {
+onEachBackend('a PostgreSQL', async (t, backend) => {
   const { server, pool, options } = await ownPostgres();
   const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: SLOW, ...options });
   const org = await service.newOrg();

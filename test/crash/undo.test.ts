@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import type { Pool } from '../../src/db/pool.ts';
 import { bulk, unverified } from '../support/imports/bodies.ts';
 import { assertSums, usersOf } from '../support/imports/outcome.ts';
-import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 1100;
 
-onBothBackends('a worker that undoes', async (t, backend) => {
+onEachBackend('a worker that undoes', async (t, backend) => {
   const service = await startService(t, { ownProcesses: true, backend, workers: 0 });
   const others = await service.startWorker({ WORKER_ROLES: 'import,dispatch' });
   const { orgId } = await service.newOrg();

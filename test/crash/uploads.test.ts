@@ -5,12 +5,12 @@ import { bulk, people } from '../support/imports/bodies.ts';
 import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
 import { assertEachOnce, rowCounts } from '../support/imports/outcome.ts';
 import { startUpload } from '../support/imports/upload.ts';
-import { must, onBothBackends, type Service, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = people('up', 1000);
 
-onBothBackends('an upload', async (t, backend) => {
+onEachBackend('an upload', async (t, backend) => {
   const service = await startService(t, { ownProcesses: true, backend });
   const org = await service.newOrg();
   const text = JSON.stringify(bulk(org.orgId, USERS));

@@ -9,14 +9,14 @@ import { beginHeld, holdWriting, moreUsers, waitingBatches } from '../support/im
 import { jobsInProgress } from '../support/imports/in-progress.ts';
 import { assertEachOnce, mailsByAddress, usersOf } from '../support/imports/outcome.ts';
 import type { TestProcess } from '../support/processes/child.ts';
-import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 400;
 const FAST_RESCUE = { JOB_LOCK_MS: '3000', RESCUE_AFTER_MS: '1000' };
 const IMPORT_ONLY = { WORKER_ROLES: 'import' };
 
-onBothBackends('a worker', async (t, backend) => {
+onEachBackend('a worker', async (t, backend) => {
   const service = await startService(t, { ownProcesses: true, backend, workers: 0, env: FAST_RESCUE });
   // Does everything but writing users. A mail job whose lock expires sends twice, which is not under test here.
   await service.startWorker({ WORKER_ROLES: 'dispatch,rescue,mail', JOB_LOCK_MS: '60000' });

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { claimPort } from '../../src/start/address.ts';
+import { baseEnv } from '../support/processes/base-env.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
@@ -21,8 +22,7 @@ const SECRETS = {
 
 function run([program, ...args]: string[], env: Record<string, string> = {}): ChildProcess {
   assert.equal(program, 'node');
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
-  return spawn(process.execPath, args, { cwd: ROOT, env: { PATH, NODE_COMPILE_CACHE, ...env }, stdio: 'ignore' });
+  return spawn(process.execPath, args, { cwd: ROOT, env: { ...baseEnv(), ...env }, stdio: 'ignore' });
 }
 
 async function status(child: ChildProcess): Promise<number | null> {

@@ -4,13 +4,13 @@ import type { Answer } from '../support/answers.ts';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
 import { beginHeld, holdImport, holdWriting, moreUsers, waitingBatches } from '../support/imports/hold.ts';
 import { assertEachOnce, assertSums, usersOf } from '../support/imports/outcome.ts';
-import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { waiters } from '../support/stores/locks.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 500;
 
-onBothBackends('a cancelled import', async (t, backend) => {
+onEachBackend('a cancelled import', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0 });
   const slow = await service.startWorker({ WORKER_CONCURRENCY: '2' });
   const org = await service.newOrg();

@@ -4,10 +4,10 @@ import { bulk, people, unverified } from '../support/imports/bodies.ts';
 import { beginHeld, holdImport, moreUsers, waitingBatches } from '../support/imports/hold.ts';
 import { setImport } from '../support/imports/imports.ts';
 import { assertEachOnce, assertSums, rowCounts, usersOf } from '../support/imports/outcome.ts';
-import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
-onBothBackends('a deadline with no worker alive', async (t, backend) => {
+onEachBackend('a deadline with no worker alive', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0 });
   const org = await service.newOrg();
   let importId = '';
@@ -70,7 +70,7 @@ onBothBackends('a deadline with no worker alive', async (t, backend) => {
 
 const USERS = 500;
 
-onBothBackends('a deadline in mid-drain', async (t, backend) => {
+onEachBackend('a deadline in mid-drain', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0 });
   await service.startWorker({ WORKER_CONCURRENCY: '2' });
   const org = await service.newOrg();

@@ -4,7 +4,7 @@ import { openScope } from '../../bench/scope.ts';
 import { startProxy } from '../../bench/testbed/proxy.ts';
 import { bulk, people } from '../support/imports/bodies.ts';
 import { assertEachOnce } from '../support/imports/outcome.ts';
-import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { redisUrl } from '../support/stores/redis.ts';
 
@@ -13,7 +13,7 @@ const DELAY_MS = 40;
 /** Fetched one by one, 400 jobs take 16 s. The lock is long enough for a busy machine. */
 const FAR = { WORKER_CONCURRENCY: '400', JOB_LOCK_MS: '6000', RESCUE_AFTER_MS: '60000' };
 
-onBothBackends('stores 40 ms away from API and workers', async (t, backend) => {
+onEachBackend('stores 40 ms away from API and workers', async (t, backend) => {
   const scope = openScope();
   const db = await testDatabase();
   const { databaseUrl, redisUrl: farRedis } = await startProxy(

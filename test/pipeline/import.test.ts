@@ -6,12 +6,12 @@ import assert from 'node:assert/strict';
 import { bulk, OLD_PASSWORD, people } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
 import { assertEachOnce, assertSums } from '../support/imports/outcome.ts';
-import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const NO_COUNTS = { pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 };
 
-onBothBackends('a bulk import', async (t, backend) => {
+onEachBackend('a bulk import', async (t, backend) => {
   const service = await startService(t, { backend });
   const org = await service.newOrg();
   const other = await service.newOrg();

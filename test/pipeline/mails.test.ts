@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { bulk, OLD_PASSWORD } from '../support/imports/bodies.ts';
 import { entry, HASH } from '../support/imports/imports.ts';
 import { assertEachOnce, mailsByAddress } from '../support/imports/outcome.ts';
-import { must, onBothBackends, type Service, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
 import { urlsIn } from '../support/smtp.ts';
 
 const PLAIN = 'plain enough';
@@ -58,7 +58,7 @@ function pathOf(name: string): string {
   return `/v2beta/users/${encodeURIComponent(idOf(name))}`;
 }
 
-onBothBackends('the mails of an import', async (t, backend) => {
+onEachBackend('the mails of an import', async (t, backend) => {
   const service = await startService(t, { backend });
   const org = await service.newOrg();
   const due = CASES.filter(mailOf);

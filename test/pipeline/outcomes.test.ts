@@ -5,14 +5,14 @@ import { bulk, OLD_PASSWORD, people, unverified } from '../support/imports/bodie
 import { holdImport, holdWriting, waitingBatches } from '../support/imports/hold.ts';
 import { entry, tableCounts } from '../support/imports/imports.ts';
 import { mailsSettled } from '../support/imports/outcome.ts';
-import { must, onBothBackends, type Service, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
 import { isGenuine, startReceiver } from '../support/receiver.ts';
 import { waiters } from '../support/stores/locks.ts';
 import { waitFor } from '../support/wait.ts';
 
 const PLAIN = 'correct horse';
 
-onBothBackends('an import with options', async (t, backend) => {
+onEachBackend('an import with options', async (t, backend) => {
   const receiver = await startReceiver();
   const service = await startService(t, {
     backend,

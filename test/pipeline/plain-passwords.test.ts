@@ -8,7 +8,7 @@ import type { Pool } from '../../src/db/pool.ts';
 import { errorId } from '../support/answers.ts';
 import { bulk, OLD_PASSWORD } from '../support/imports/bodies.ts';
 import { entry, HASH } from '../support/imports/imports.ts';
-import { must, onBothBackends, type Service, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
 import { urlsIn } from '../support/smtp.ts';
 import { codeAt, wrongCode } from '../support/totp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -36,7 +36,7 @@ const BAD = [
 ];
 const UNKNOWN_FIELDS = entry('unknown', { passwort: SHORT, hashedPassword: { value: HASH, plain: LONG } });
 
-onBothBackends('plain passwords', async (t, backend) => {
+onEachBackend('plain passwords', async (t, backend) => {
   // Without an import worker, everything stays in place for the checks below.
   const service = await startService(t, { backend, workers: 0, env: { LOG_LEVEL: 'trace' } });
   const dispatcher = await service.startWorker({ WORKER_ROLES: 'dispatch' });

@@ -4,11 +4,11 @@ import type { Answer } from '../support/answers.ts';
 import { bulk, people } from '../support/imports/bodies.ts';
 import { beginHeld, holdItems } from '../support/imports/hold.ts';
 import { assertEachOnce, assertSums } from '../support/imports/outcome.ts';
-import { must, onBothBackends, type Service, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
 
 const SLOW = { WORKER_CONCURRENCY: '2' };
 
-onBothBackends('the progress of an import', async (t, backend) => {
+onEachBackend('the progress of an import', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0 });
   const [a, b] = [await service.newOrg(), await service.newOrg()];
 

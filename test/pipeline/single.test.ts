@@ -5,13 +5,13 @@ import { bulk, OLD_PASSWORD, people } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
 import { rowCounts } from '../support/imports/outcome.ts';
 import type { TestProcess } from '../support/processes/child.ts';
-import { must, onBothBackends, type ServiceCall, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, type ServiceCall, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const PATH = '/management/v1/users/human/_import';
 const TIMEOUT_MS = 700;
 
-onBothBackends('a single import', async (t, backend) => {
+onEachBackend('a single import', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0, env: { SINGLE_IMPORT_TIMEOUT_MS: String(TIMEOUT_MS) } });
   const first = service.url;
   const org = await service.newOrg();

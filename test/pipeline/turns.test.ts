@@ -8,13 +8,13 @@ import assert from 'node:assert/strict';
 import { bulk, people } from '../support/imports/bodies.ts';
 import { beginHeld, waitingBatches } from '../support/imports/hold.ts';
 import { usersOf } from '../support/imports/outcome.ts';
-import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const BIG = 2000;
 const BEGUN = 200;
 
-onBothBackends('a small import', async (t, backend) => {
+onEachBackend('a small import', async (t, backend) => {
   // Every job of the big import fits into the queue, and waits there before all later jobs.
   const env = { WORKER_CONCURRENCY: '4', DISPATCH_WINDOW: '4000' };
   const service = await startService(t, { backend, env });

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { bulk, OLD_PASSWORD, people, unverified } from '../support/imports/bodies.ts';
 import { beginHeld } from '../support/imports/hold.ts';
 import { assertEachOnce, assertSums, usersOf } from '../support/imports/outcome.ts';
-import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
-onBothBackends('an undo', async (t, backend) => {
+onEachBackend('an undo', async (t, backend) => {
   const service = await startService(t, { backend, workers: 2 });
   const org = await service.newOrg();
   const act = (id: string, action: string) => service.call('POST', `/admin/v1/imports/${id}/${action}`, {});

@@ -4,12 +4,12 @@ import { claimPort } from '../../src/start/address.ts';
 import type { Answer } from '../support/answers.ts';
 import { bulk, people } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
-import { must, onBothBackends, startService } from '../support/processes/service.ts';
+import { must, onEachBackend, startService } from '../support/processes/service.ts';
 
 const USERS = 300;
 const BAD = ['p7', 'p8', 'p250'];
 
-onBothBackends('an unknown fault', async (t, backend) => {
+onEachBackend('an unknown fault', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0 });
   const { orgId } = await service.newOrg();
   const { pool } = service;

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { claimPort } from '../../src/start/address.ts';
+import { baseEnv } from '../support/processes/base-env.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -32,8 +33,7 @@ interface Main {
 
 /** Leads a process group, as if a shell had started it. */
 function start(env: Record<string, string> = {}): Main {
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const settings = { PATH, NODE_COMPILE_CACHE, DATA_DIR: join(base, 'data'), PORT, BOOTSTRAP_TOKEN, LOG_LEVEL: 'info' };
+  const settings = { ...baseEnv(), DATA_DIR: join(base, 'data'), PORT, BOOTSTRAP_TOKEN, LOG_LEVEL: 'info' };
   const child = spawn(process.execPath, [MAIN], { env: { ...settings, ...env }, detached: true });
   started.add(child);
   let output = '';

@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { baseEnv } from './base-env.ts';
 
 export interface Exit {
   code: number | null;
@@ -40,10 +41,9 @@ export interface Child {
  * @param env its whole environment, except PATH and the folder of the compile cache
  */
 export function spawnChild(file: string, env: Record<string, string>): Child {
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [fileURLToPath(new URL(file, ROOT))], {
     cwd: fileURLToPath(ROOT),
-    env: { PATH, NODE_COMPILE_CACHE, ...env },
+    env: { ...baseEnv(), ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const chunks: string[] = [];

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { baseEnv } from './base-env.ts';
 
 export interface Launched {
   /** Its output to stdout so far: the log. */
@@ -18,8 +19,7 @@ export interface Launched {
 /** Starts `file`, a path from the root of the project; it is killed when the test is over. */
 export function launch(t: TestContext, file: string, env: Record<string, string>): Launched {
   const entry = fileURLToPath(new URL(`../../../${file}`, import.meta.url));
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, [entry], { env: { PATH, NODE_COMPILE_CACHE, ...env }, stdio: 'pipe' });
+  const child = spawn(process.execPath, [entry], { env: { ...baseEnv(), ...env }, stdio: 'pipe' });
   const texts = { log: '', errors: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     texts.log += text;

@@ -19,15 +19,17 @@ export { must, type ServiceCall } from '../calls.ts';
 
 export const BACKENDS = ['redis', 'postgres'] as const;
 export type Backend = (typeof BACKENDS)[number];
+/** `npm test` leaves the other backend to `npm run test:stores`. */
+const CHOSEN = BACKENDS.filter((name) => (process.env.TEST_BACKENDS ?? name).split(',').includes(name));
 
 /** `npm run test:unbatched` sends BullMQ's calls one by one. */
 const BATCHING: 'on' | 'off' = process.env.QUEUE_BATCHING === 'off' ? 'off' : 'on';
 /** When the run is on other stores than the usual ones. */
 const STORES = process.env.TEST_STORES_NAME ? `; ${process.env.TEST_STORES_NAME}` : '';
 
-/** One test per queue backend; the one on Redis is reported as skipped where there is no redis-server. */
-export function onBothBackends(name: string, run: (t: TestContext, backend: Backend) => Promise<void>): void {
-  for (const backend of BACKENDS) {
+/** One test per queue backend of this run; the one on Redis is reported as skipped where there is no redis-server. */
+export function onEachBackend(name: string, run: (t: TestContext, backend: Backend) => Promise<void>): void {
+  for (const backend of CHOSEN) {
     test(`${name} (queue on ${backend}${STORES})`, async (t) => {
       if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
       await run(t, backend);

@@ -11,6 +11,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '../runner/programs.ts';
 import { type WaitOptions, waitFor } from '../wait.ts';
+import { baseEnv } from './base-env.ts';
 
 export const MUSTER = fileURLToPath(new URL('../../../src/cli/muster.js', import.meta.url));
 /** Enough for any command here; a command that hangs is killed, which its exit code shows. */
@@ -126,8 +127,7 @@ function start(program: string, args: readonly string[], options: MusterOptions)
 }
 
 function environment({ env }: MusterOptions): NodeJS.ProcessEnv {
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
-  return { PATH, NODE_COMPILE_CACHE, XDG_CONFIG_HOME: join(tmpdir(), 'muster-nobody'), ...env };
+  return { ...baseEnv(), XDG_CONFIG_HOME: join(tmpdir(), 'muster-nobody'), ...env };
 }
 
 function collected(child: ChildProcess): { stdout(): string; stderr(): string } {

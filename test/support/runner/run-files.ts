@@ -21,6 +21,7 @@ const times: [file: string, seconds: number][] = [];
 const events = run({
   files: runTogether(files),
   concurrency: Number(atOnce),
+  execArgv: process.env.TEST_NODE_OPTIONS ? [process.env.TEST_NODE_OPTIONS] : [],
   timeout: Number(mostMs),
   signal: interruption.signal,
 });

@@ -1,6 +1,8 @@
 /** Node's test runner in a separate process. */
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export interface RunnerOptions {
@@ -21,6 +23,9 @@ export interface Runner {
 
 /** Every test file and every service under test is a separate process; the cache saves compiling the code again. */
 const COMPILE_CACHE = fileURLToPath(new URL('../../../node_modules/.cache/node', import.meta.url));
+/** Changes with the versions of packages. */
+const LOCK = createHash('sha256').update(readFileSync(new URL('../../../package-lock.json', import.meta.url)));
+const RESOLVE_CACHE = `--import=${new URL(`./resolve-cache.ts?-${LOCK.digest('hex').slice(0, 12)}`, import.meta.url)}`;
 const RUN_FILES = fileURLToPath(new URL('./run-files.ts', import.meta.url));
 /** Ten times longer than any file takes; a file that hangs is named and fails, instead of blocking the run. */
 const MOST_MS = 1_200_000;
@@ -34,7 +39,7 @@ export function startRunner({ files, options, atOnce, env }: RunnerOptions): Run
       : [RUN_FILES, String(atOnce), String(MOST_MS), ...files];
   const child = spawn(process.execPath, args, {
     stdio: 'inherit',
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env, ...env },
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, TEST_NODE_OPTIONS: RESOLVE_CACHE, ...process.env, ...env },
   });
   const ended = once(child, 'close').then(([code]) => (code as number | null) ?? 130);
   return { kill: (signal) => void child.kill(signal), ended };

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import test from 'node:test';
-import { requireOrSkip } from '../support/runner/programs.ts';
-import { waitFor } from '../support/wait.ts';
+import { requireOrSkip } from '../../support/runner/programs.ts';
+import { waitFor } from '../../support/wait.ts';
 import { assertMeasured, type Line, run, runJson, start } from './command.ts';
 
 test('accept and single print one line of JSON per figure, even without Redis', async (t) => {

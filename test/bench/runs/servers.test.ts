@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { distributionPrograms } from '../../bench/distribution.ts';
-import { requireOrSkip } from '../support/runner/programs.ts';
+import { distributionPrograms } from '../../../bench/distribution.ts';
+import { requireOrSkip } from '../../support/runner/programs.ts';
 
 const run = promisify(execFile);
-const MAIN = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../bench/main.ts', import.meta.url));
 
 async function bench(t: TestContext, env: Record<string, string> = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'muster-bench-test-'));

@@ -1,7 +1,7 @@
 /** Benches that measure during an import. A worker with one job at a time makes it slow enough on any machine. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { requireOrSkip } from '../support/runner/programs.ts';
+import { requireOrSkip } from '../../support/runner/programs.ts';
 import { assertMeasured, type Line, run, runJson } from './command.ts';
 
 /** One commit per user, so that there is time for calls with pauses between them. */

@@ -1,7 +1,7 @@
 /** Benches of whole imports with few users: their output. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { requireOrSkip } from '../support/runner/programs.ts';
+import { requireOrSkip } from '../../support/runner/programs.ts';
 import { assertMeasured, type Line, runJson } from './command.ts';
 
 test('memory prints the peak of each process for both sizes', async (t) => {

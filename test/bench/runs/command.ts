@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../bench/main.ts', import.meta.url));
 
 export interface Started {
   child: ChildProcess;

@@ -1,0 +1,5 @@
+/** What the environment of every process under test has, in addition to its settings. */
+export function baseEnv(): Record<string, string | undefined> {
+  const { PATH, NODE_COMPILE_CACHE, TEST_NODE_OPTIONS: NODE_OPTIONS } = process.env;
+  return { PATH, NODE_COMPILE_CACHE, ...(NODE_OPTIONS ? { NODE_OPTIONS } : {}) };
+}
