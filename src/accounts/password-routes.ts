@@ -78,11 +78,11 @@ interface Body {
 }
 
 /** Low, as this body is read for unauthenticated clients too. */
-const MAX_BYTES = 64 * 1024;
+const MAX_CODE_BODY_BYTES = 64 * 1024;
 
 async function readForCode(req: Request, res: Response): Promise<Body> {
   try {
-    const value = await readJson(req, res, MAX_BYTES);
+    const value = await readJson(req, res, MAX_CODE_BODY_BYTES);
     const { verificationCode, verification_code: alias } = (value ?? {}) as Record<string, unknown>;
     return { value, holdsCode: (verificationCode ?? alias ?? undefined) !== undefined };
   } catch (problem) {

@@ -9,9 +9,9 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import { ApiError } from '../errors.ts';
 import { wrongMediaType } from './body-error.ts';
 
-/** After decompression. */
+/** After decompression. A user with several metadata values of the largest size must fit. */
 export const MAX_JSON_BYTES = 16 * 2 ** 20;
-/** Time limit for sending a body: 16 MiB at half a megabit per second. */
+/** Time limit for sending a body: `MAX_JSON_BYTES` at half a megabit per second. */
 const MAX_MS = 300_000;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 

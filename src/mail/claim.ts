@@ -99,13 +99,21 @@ ${HAND_OVER}`;
 // `mails_free_at` is when the mails handed over so far are used up at the rate; one mail and a tenth of a second's
 // worth may go ahead of it. Both ends of the calculation use now(): with two clocks, a microsecond's difference could
 // cost a mail.
+//
+// Single imports are removed after a day, and `import_dispatch` with them: their mails have no rate any more.
 const TURNS_RATED = `${OPEN},
-turn as materialized (
+rated as materialized (
   select open.id, open.released, least(share.n, greatest(0, floor(
     1.001 + $3::float8 * (0.1 + extract(epoch from now() - greatest(d.mails_free_at, now()))))))::int as n
   from import_dispatch d join open on open.id = d.import_id cross join share
   where d.import_id = any(array(select id from open))
   order by random() for update of d skip locked
+),
+turn as materialized (
+  select id, released, n from rated
+  union all
+  select open.id, open.released, share.n from open cross join share
+  where not exists (select from import_dispatch d where d.import_id = open.id)
 ),
 ${DUE},
 moved as (

@@ -1,6 +1,7 @@
 /** The error responses that operations share. */
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { errorBody, type FieldViolation, type StatusName } from '../errors.ts';
+import { MAX_JSON_BYTES } from '../http/json-body.ts';
 import { ERROR_ANSWERS, type ErrorStatus } from './operation.ts';
 import { error } from './shapes.ts';
 
@@ -40,7 +41,7 @@ const SAMPLES: Record<ErrorStatus, { description: string; sample: Sample }> = {
   },
   413: {
     description: 'The body is too large.',
-    sample: ['RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', 'The body must not be larger than 16777216 bytes.'],
+    sample: ['RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', `The body must be at most ${MAX_JSON_BYTES} bytes.`],
   },
   415: {
     description:

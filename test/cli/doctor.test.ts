@@ -16,7 +16,7 @@ import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { migrateQueue } from '../../src/queue/schema.ts';
-import { claimPort } from '../../src/start/address.ts';
+import { freePort } from '../support/free-port.ts';
 import { type Service, type ServiceOptions, startService } from '../support/processes/service.ts';
 import { runMuster } from '../support/processes/terminal.ts';
 import { findProgram, requireOrSkip } from '../support/runner/programs.ts';
@@ -46,7 +46,7 @@ const ofService = ({ url, token }: Service) => ({ MUSTER_URL: url, MUSTER_TOKEN:
 
 /** Starts a service whose BASE_URL is its real address. */
 async function start(t: TestContext, options: ServiceOptions): Promise<Service> {
-  const port = await claimPort('127.0.0.1', 0);
+  const port = await freePort();
   const env = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, ...options.env };
   return startService(t, { ...options, env });
 }
@@ -159,7 +159,7 @@ test('a URL with nothing, another server, or a service whose clock is wrong', as
   };
   const at = (url: string) => doctor({ MUSTER_URL: url });
 
-  const nothing = await at(`http://127.0.0.1:${await claimPort('127.0.0.1', 0)}`);
+  const nothing = await at(`http://127.0.0.1:${await freePort()}`);
   assert.deepEqual([nothing.code, problems(nothing)], [1, ['service']]);
   assert.match(nothing.of('service')?.message as string, /ECONNREFUSED/);
   const nameless = await at('http://muster.invalid');

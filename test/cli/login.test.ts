@@ -5,10 +5,10 @@ import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { claimPort } from '../../src/start/address.ts';
 import { headed, logIn } from '../browser/stage.ts';
 import { unique } from '../support/answers.ts';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { freePort } from '../support/free-port.ts';
 import { must, type Service, startService } from '../support/processes/service.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
@@ -46,7 +46,7 @@ async function expire({ path, kept }: Home, url: string): Promise<void> {
 }
 
 test('logging in and out', async (t) => {
-  const port = await claimPort('127.0.0.1', 0);
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const env = { PORT: String(port), BASE_URL: url };
   const service = await startService(t, { backend: 'postgres', workers: 0, env });

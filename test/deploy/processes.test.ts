@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { claimPort } from '../../src/start/address.ts';
+import { freePort } from '../support/free-port.ts';
 import { baseEnv } from '../support/processes/base-env.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
@@ -34,7 +34,7 @@ test('api and worker of docker-compose.yml become healthy, respond, and stop wit
   if (!requireOrSkip(t, 'redis')) return;
   const db = await testDatabase(t);
   const { services } = composeFile(SECRETS).file;
-  const ports = { api: String(await claimPort('127.0.0.1', 0)), worker: String(await claimPort('127.0.0.1', 0)) };
+  const ports = { api: String(await freePort()), worker: String(await freePort()) };
   const here = {
     DATABASE_URL: db.url,
     REDIS_URL: redisUrl() as string,

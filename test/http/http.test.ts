@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import test, { after, before } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { MAX_JSON_BYTES } from '../../src/http/json-body.ts';
 import { type Answer, errorId, startApi, type TestApi } from '../support/api.ts';
 
 let api: TestApi;
@@ -65,8 +66,10 @@ test('a wrong media type, charset or encoding is 415 code 3', async () => {
   assertError(await api.call('POST', SETUP, '{}', { headers: spelled }), 400, 3, 'ORG-SETUP');
 });
 
-test('a body over 16 MiB is 413 code 8, also after decompression', async () => {
-  const large = JSON.stringify({ x: 'x'.repeat(17 * 2 ** 20) });
+test('a body of MAX_JSON_BYTES is read; a larger one is 413 code 8, also after decompression', async () => {
+  const bodyOf = (bytes: number) => JSON.stringify({ x: 'x'.repeat(bytes - '{"x":""}'.length) });
+  assertError(await api.call('POST', SETUP, bodyOf(MAX_JSON_BYTES)), 400, 3, 'ORG-SETUP');
+  const large = bodyOf(MAX_JSON_BYTES + 1);
   assertError(await api.call('POST', SETUP, large), 413, 8, 'REQUEST-TOO-LARGE');
   const headers = { 'content-encoding': 'gzip' };
   assertError(await api.call('POST', SETUP, gzipSync(large), { headers }), 413, 8, 'REQUEST-TOO-LARGE');

@@ -93,6 +93,14 @@ describe('claiming mails', () => {
     assert.deepEqual(await claimed(100, 1), { [one]: 1 }, 'a small rate allows one mail');
   });
 
+  it('claims mails of an import that was removed meanwhile, with and without a rate', async () => {
+    for (const rate of [0, 50]) {
+      const gone = await importOf(3);
+      await db.pool.query('delete from imports where id = $1', [gone]);
+      assert.deepEqual(await claimed(100, rate), { [gone]: 3 });
+    }
+  });
+
   it('keeps the rate with parallel relays', async () => {
     const one = await importOf(40);
     const since = performance.now();

@@ -1,7 +1,7 @@
 /** A fault of neither the connection nor a row, such as a bug in Muster: the import ends nevertheless. */
 import assert from 'node:assert/strict';
-import { claimPort } from '../../src/start/address.ts';
 import type { Answer } from '../support/answers.ts';
+import { freePort } from '../support/free-port.ts';
 import { bulk, people } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
 import { must, onEachBackend, startService } from '../support/processes/service.ts';
@@ -28,7 +28,7 @@ onEachBackend('an unknown fault', async (t, backend) => {
       end $$;
       create trigger stumble before insert on users for each row
         when (new.user_name in ('${BAD.join("', '")}')) execute function stumble()`);
-    const port = await claimPort('127.0.0.1', 0);
+    const port = await freePort();
     await service.startWorker({ HEALTH_PORT: String(port) });
     const { importId } = (await must(service.importBody(bulk(orgId, people('p', USERS))))).body;
     const ended = await service.waitForEnd(importId, { timeoutMs: 60_000 });

@@ -8,14 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { claimPort } from '../../src/start/address.ts';
+import { freePort } from '../support/free-port.ts';
 import { baseEnv } from '../support/processes/base-env.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const base = join(tmpdir(), `muster-main-${randomBytes(4).toString('hex')}`);
 const BOOTSTRAP_TOKEN = randomBytes(24).toString('hex');
-const PORT = String(await claimPort('127.0.0.1', 0));
+const PORT = String(await freePort());
 const url = `http://127.0.0.1:${PORT}`;
 const started = new Set<ChildProcess>();
 

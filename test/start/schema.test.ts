@@ -5,8 +5,8 @@ import test, { type TestContext } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { migrationState } from '../../src/db/migrate.ts';
 import { migrateQueue } from '../../src/queue/schema.ts';
-import { claimPort } from '../../src/start/address.ts';
 import { prepareDatabase } from '../../src/start/database.ts';
+import { freePort } from '../support/free-port.ts';
 import { type Launched, launch, warnings } from '../support/processes/launch.ts';
 import { startGate } from '../support/stores/gate.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
@@ -74,12 +74,12 @@ test('a worker that starts while the database is down logs one line without an a
 });
 
 async function startWorker(t: TestContext, url: string): Promise<Waiting> {
-  const port = await claimPort('127.0.0.1', 0);
+  const port = await freePort();
   const worker = launch(t, 'workers/all-in-one.ts', { DATABASE_URL: url, ENCRYPTION_KEY, HEALTH_PORT: String(port) });
   return {
     ...worker,
     async ready() {
-      const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
+      const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(20_000) });
       const text = await answer.text();
       const { failing = [] } = JSON.parse(text) as { failing?: { part: string; since: string }[] };
       for (const { since } of failing) assert.ok(Date.parse(since) <= Date.now());

@@ -54,8 +54,8 @@ export const LAYERS: Record<string, readonly string[]> = {
   ],
   'src/diagnostics': ['src/access', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],
   'src/openapi': [
-    ...['src/access', 'src/accounts', 'src/fields', 'src/identity', 'src/imports', 'src/orgs', 'src/policies'],
-    'src/users',
+    ...['src/access', 'src/accounts', 'src/fields', 'src/http', 'src/identity', 'src/imports', 'src/orgs'],
+    ...['src/policies', 'src/users'],
   ],
   'src/app.ts': [
     ...['src/accounts', 'src/db', 'src/diagnostics', 'src/http', 'src/identity', 'src/imports', 'src/openapi'],

@@ -23,19 +23,22 @@ export function encryptionKeyFinding(fits: boolean): Finding {
   return problem('encryption key', message, 'Restore the key that this database was set up with.');
 }
 
+const WHY_FAILED = "Ask the database why: select user_id, last_error from mail_outbox where state = 'failed'";
+
 export function judgeMail({ smtp, pending, failedLastWeek }: MailFacts): Finding[] {
   const waiting = `${number(pending)} waiting`;
   const way = smtp ? judgeSmtp(smtp, waiting) : keptAsFiles(waiting);
   if (failedLastWeek === 0) return [way];
   const message = `${number(failedLastWeek)} mails of the last seven days could not be delivered`;
-  return [way, warning('mail', message, "The workers' log says why.")];
+  return [way, warning('mail', message, WHY_FAILED)];
 }
 
 /** @param waiting the end of the sentence */
 export function judgeSmtp(smtp: SmtpAnswer, waiting?: string): Finding {
   const rest = waiting ? `; ${waiting}` : '';
   if (smtp.answers) return ok('mail', `the mail server answers${rest}`);
-  const advice = 'Check SMTP_URL and its credentials, and that the server is running. Mails wait until then.';
+  const advice =
+    'Check SMTP_URL and its credentials, and that the server is running. A mail is tried eight times within nine hours, and then fails.';
   return problem('mail', `the mail server does not accept mails from Muster (${smtp.reason})${rest}`, advice);
 }
 

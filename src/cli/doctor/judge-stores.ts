@@ -87,7 +87,9 @@ function judgeWorkers({ workers, dispatching }: QueueFacts, jobs: string): Findi
   const start = 'Start a worker: npm run worker';
   const found = [
     ...(workers.imports > 0 ? [] : [problem('workers', `no worker writes imported users; ${jobs}`, start)]),
-    ...(workers.mails > 0 ? [] : [problem('workers', `no worker sends mails; ${jobs}`, start)]),
+    ...(workers.mails > 0
+      ? []
+      : [problem('workers', `no worker sends mails; ${jobs}`, `${start} (with the role mail)`)]),
     ...(dispatching
       ? []
       : [problem('workers', 'no worker dispatches the users of imports', `${start}, with the role dispatch`)]),

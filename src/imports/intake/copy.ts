@@ -17,7 +17,8 @@ import { socketOf } from '../../db/pg-socket.ts';
 import type { Pool } from '../../db/pool.ts';
 import { COLUMNS } from '../items.ts';
 
-const MAX_BYTES = 16 * 2 ** 20;
+/** A COPY ends after this many bytes, and the next one begins. */
+const MAX_COPY_BYTES = 16 * 2 ** 20;
 /** A COPY ends when the client has sent nothing for this long. */
 const PAUSE_MS = 1000;
 
@@ -89,7 +90,7 @@ export function openCopyWriter(
       copy.bytes += rows.length;
       const isTaken = corked(copy.socket, () => copy.stream.write(rows));
       if (!isTaken) await Promise.race([once(copy.stream, 'drain'), copy.done]);
-      if (copy.bytes > MAX_BYTES || Date.now() - copy.since > maxAgeMs) end();
+      if (copy.bytes > MAX_COPY_BYTES || Date.now() - copy.since > maxAgeMs) end();
       else pause = setTimeout(end, Math.min(PAUSE_MS, maxAgeMs));
       return copy.stream.writableLength === 0 && copy.socket.writableLength === 0;
     },

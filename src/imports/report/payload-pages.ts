@@ -7,6 +7,7 @@ import type { PendingItem } from '../items.ts';
 import type { HashDeps } from '../run/hash-item.ts';
 
 const PAGE_ROWS = 200;
+/** A page ends after this many bytes; a larger entry is a page of its own. */
 const PAGE_BYTES = 4 * 2 ** 20;
 const FIRST_STRETCH = 2000;
 

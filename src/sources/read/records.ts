@@ -24,5 +24,5 @@ export class FileError extends UsageError {
   }
 }
 
-/** The longest record, in bytes. */
+/** The longest record of an export file, in bytes; independent of the service's limit of an entry. */
 export const MAX_RECORD_BYTES = 8 * 2 ** 20;

@@ -17,7 +17,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { type Account, postgresAccount } from '../../../src/db/embedded/access.ts';
 import { makeOwned } from '../../../src/db/embedded/cluster.ts';
-import { claimPort } from '../../../src/start/address.ts';
+import { freePort } from '../free-port.ts';
 import { findProgram } from '../runner/programs.ts';
 import { waitFor } from '../wait.ts';
 import { folderIn } from './cluster-cache.ts';
@@ -50,7 +50,7 @@ export async function startDistributionServer(): Promise<DistributionServer> {
   await makeOwned(dir, account);
   try {
     const password = await makeCluster(program, dir, account);
-    const port = await claimPort('127.0.0.1', 0);
+    const port = await freePort();
     const server = await keepRunning(program, dir, port, account);
     const base = `postgres://postgres:${password}@127.0.0.1:${port}`;
     const version = await firstLook(`${base}/postgres`);

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { claimPort } from '../../../src/start/address.ts';
+import { freePort } from '../free-port.ts';
 import { findProgram } from '../runner/programs.ts';
 import { waitFor } from '../wait.ts';
 
@@ -32,7 +32,7 @@ const KEEPER = '"$@" & echo $!; read -r _; kill -s TERM $!; wait';
 
 /** Starts a Redis without persistence on a free port. */
 export async function startRedis(program: string, extra: string[] = []): Promise<TestRedis> {
-  const port = await claimPort('127.0.0.1', 0);
+  const port = await freePort();
   const options = [
     '--port',
     `${port}`,
