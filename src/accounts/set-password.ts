@@ -89,7 +89,9 @@ export async function storePassword(
   change: { hash: string; changeRequired: boolean; verifiesEmail?: boolean },
   event: { type: string; editor: string },
 ): Promise<AppendedEvent> {
-  await revokeCodes(db, user.id, PASSWORD_CODES);
+  // A verified address needs no mail to verify it.
+  const purposes = change.verifiesEmail ? ([...PASSWORD_CODES, 'verify_email'] as const) : PASSWORD_CODES;
+  await revokeCodes(db, user.id, purposes);
   await clearFailures(db, user.id);
   return changeUser(
     db,

@@ -1,4 +1,4 @@
-/** All supported source systems. A new one needs its file, one line here, a fixture, and a page in docs/sources/. */
+/** All supported source systems. CONTRIBUTING.md says how to add one. */
 
 import type { Source } from './source.ts';
 import { aspnet } from './systems/aspnet/aspnet.ts';

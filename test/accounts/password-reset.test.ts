@@ -60,6 +60,17 @@ describe('a reset', () => {
     }
   });
 
+  it('by mail also drops an unsent mail to verify the address, as nothing is left to verify', async () => {
+    const userId = await addHuman(api, orgId, 'old');
+    const { code: verification } = await mailCode(api, userId, 'verify_email');
+    await reset(userId);
+    const { code } = await lastMail(api, userId);
+    assert.equal((await byCode(userId, code)).status, 200);
+    assert.deepEqual(await unsentMails(api, userId), []);
+    const verified = await api.call('POST', path(userId, 'email/verify'), { verificationCode: verification });
+    assert.deepEqual([verified.status, errorId(verified)], [400, 'CODE-INVALID']);
+  });
+
   it("uses the caller's link", async () => {
     const userId = await addHuman(api, orgId, 'old');
     const urlTemplate = 'https://app.example/reset?u={{.UserID}}&c={{.Code}}';
