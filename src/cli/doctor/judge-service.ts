@@ -36,7 +36,7 @@ export function judgeSmtp(smtp: SmtpAnswer, waiting?: string): Finding {
   const rest = waiting ? `; ${waiting}` : '';
   if (smtp.answers) return ok('mail', `the mail server answers${rest}`);
   const advice = 'Check SMTP_URL and its credentials, and that the server is running. Mails wait until then.';
-  return problem('mail', `the mail server does not accept mails from Muster (${smtp.reason})${rest}`, advice);
+  return problem('mail', `Muster cannot connect or log in to the mail server (${smtp.reason})${rest}`, advice);
 }
 
 export function keptAsFiles(waiting?: string): Finding {
