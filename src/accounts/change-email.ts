@@ -25,8 +25,8 @@ export interface ContactDeps {
 export type EmailCodeChoice = Pick<EmailInput, 'sendCode' | 'returnCode'>;
 
 /**
- * Sets the address of a locked human. It counts as verified if the input says so, or if it equals the verified address
- * and the input says nothing; else a code is sent or returned.
+ * Sets the address of a human, whose row is locked. It counts as verified if the input says so, or if it equals the
+ * verified address and the input says nothing; else a code is sent or returned.
  */
 export async function changeEmail(deps: ContactDeps, user: User, input: EmailInput, editor: string): Promise<Changed> {
   const { email } = input;

@@ -16,8 +16,8 @@ import { type Changed, changeUser } from './credentials.ts';
 export type PhoneCodeChoice = Pick<PhoneInput, 'returnCode'>;
 
 /**
- * Sets the number of a locked human. It counts as verified if the input says so, or if it equals the verified number
- * and the input says nothing; else a code is sent or returned.
+ * Sets the number of a human, whose row is locked. It counts as verified if the input says so, or if it equals the
+ * verified number and the input says nothing; else a code is sent or returned.
  */
 export async function changePhone(deps: ContactDeps, user: User, input: PhoneInput, editor: string): Promise<Changed> {
   const { phone } = input;

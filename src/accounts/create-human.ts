@@ -1,6 +1,5 @@
 /**
- * Creates a human user with all fields of the request, their codes and the verification mail, or
- * nothing.
+ * Creates a human user with all fields of the request, their codes and the verification mail, or nothing.
  *
  * Guarantee: a verification mail is due exactly when the address is not marked verified and its code is not returned; a
  * missing password alone sends nothing. The user is ACTIVE at once; without a password they cannot log in until they

@@ -32,7 +32,7 @@ export function requireHuman(user: User, area: 'EMAIL' | 'PHONE' | 'PASSWORD' | 
 }
 
 /**
- * Changes the row of a locked user and appends the event.
+ * Changes a user, whose row is locked, and appends the event.
  * @param assignments for the users row, with `values` from `$4` on; `$3` is the time of the change
  */
 export async function changeUser(

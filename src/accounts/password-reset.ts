@@ -24,7 +24,8 @@ import { PASSWORD_CODES } from './set-password.ts';
 type ResetConfig = Pick<Config, 'CODE_TTL_MS' | 'RESET_CODE_TTL_MS'>;
 
 /**
- * Emails a link to set a new password, or returns a code for it, in the caller's transaction with the human locked.
+ * Emails a link to set a new password, or returns a code for it. Runs in the caller's transaction, with the user's row
+ * locked.
  * @throws ApiError 400 PASSWORD-RESET-INACTIVE
  */
 export async function resetPassword(

@@ -41,7 +41,7 @@ export type PasswordWriter = (db: Db, user: User) => Promise<AppendedEvent>;
 
 /**
  * Sets the password of a human: the caller's own with the current one, which counts as a login attempt, or another's.
- * @param by.lock locks the user; throws if the caller has lost access to them while we hashed
+ * @param by.lock locks the user's row; throws if the caller has lost access to them while we hashed
  * @throws ApiError 400 PASSWORD-CURRENT, PASSWORD-INVALID (the same one where a change is due), PASSWORD-NOT-HUMAN
  */
 export async function setPassword(

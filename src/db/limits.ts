@@ -2,8 +2,8 @@
  * Time limits of PostgreSQL: for a statement, for a lock, for an idle transaction.
  *
  * All are derived from the limit of one statement (DATABASE_TIMEOUT_MS). The server ends what takes too long, and the
- * connection stays usable. If the server is silent, the client gives it up a little later (timed-client.ts). An idle
- * transaction loses its locks before the sessions that wait for them time out.
+ * connection stays usable. If the server is silent, the client closes the connection a little later (timed-client.ts).
+ * An idle transaction loses its locks before the sessions that wait for them time out.
  * Holds no state. On crash: the server ends our transactions by the same limits.
  */
 import type pg from 'pg';

@@ -1,8 +1,10 @@
 /**
- * The socket of a connection, which pg 8.23 does not expose: `connection.stream` of its client, or of TLS once there is one.
+ * The socket of a connection, which pg 8.23 does not expose: `connection.stream` of its client. With TLS, it
+ * is the TLS socket.
  *
- * Two places need it. A silent server must cost the connection at once, with an error of our own (timed-client.ts); and a COPY
- * sends header and rows as one packet, and must know when a buffer may be reused (imports/intake/copy.ts).
+ * Two places need it. timed-client.ts destroys the connection to a silent server at once, with an error of our own.
+ * imports/intake/copy.ts sends the header and the rows of a COPY as one packet, and must know when it may reuse a
+ * buffer.
  */
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';

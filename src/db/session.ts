@@ -1,9 +1,10 @@
 /**
  * The settings of our sessions: what our statements need, whatever the server's own settings are.
  *
- * A statement sets them when a connection opens, not the startup parameter `options`: connection poolers such as
- * PgBouncer, RDS Proxy and Neon's reject it, and `?options=…` in DATABASE_URL would replace all of ours. PgBouncer must
- * use session pooling; with transaction or statement pooling no session setting lasts (`muster doctor` detects that).
+ * A statement sets them when a connection opens. The startup parameter `options` would not do: connection poolers such
+ * as PgBouncer, RDS Proxy and Neon's reject it, and `?options=…` in DATABASE_URL would replace all of ours. PgBouncer
+ * must use session pooling; with transaction or statement pooling no session setting lasts (`muster doctor` detects
+ * that).
  *
  * Guarantee: a pool hands out no connection before its settings apply. What the operator passes as `-c` options in
  * DATABASE_URL or PGOPTIONS overrides ours, except for the settings that our statements cannot run without.

@@ -70,7 +70,7 @@ function watchdog(client: pg.Client, ms: number): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Has the code of a connection that the operating system gave up, because it means the same. */
+/** Has the error code of a connection that the operating system gave up, because the effect is the same. */
 class SilentServer extends Error {
   readonly code = 'ETIMEDOUT';
   constructor(ms: number) {

@@ -3,8 +3,8 @@
  *
  * Guarantee: a token that is unknown, expired, revoked or not issued for the API (`API_SCOPE`), or whose user is not
  * active, gives the same 401. One prepared query per request reads the token, its user and all roles, so a revocation
- * takes effect with the next call. A JWT is looked up by its hash too: a JWT that we did not issue has no row, so there
- * is no signature to check here.
+ * takes effect with the next call. A JWT is looked up by its hash too: one that we did not issue has no row, so its
+ * signature need not be checked here.
  */
 import type { Request, RequestHandler } from 'express';
 import type { Caller } from '../access/caller.ts';
@@ -26,7 +26,7 @@ export function authenticate(deps: { pool: Pool }): RequestHandler {
   };
 }
 
-/** As `authenticate`, but accepts a request without an Authorization header, without a caller. A bad token is 401. */
+/** As `authenticate`, but a request without an Authorization header passes, with no caller. A bad token is 401. */
 export function authenticateIfPresent(deps: { pool: Pool }): RequestHandler {
   return async (req, res, next) => {
     res.locals.caller ??= await callerFromHeader(deps.pool, req);

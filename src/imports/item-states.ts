@@ -6,7 +6,7 @@
 /** Without their prefix `ITEM_STATE_`. */
 export const ITEM_STATES = ['PENDING', 'SUCCEEDED', 'SKIPPED', 'FAILED', 'TIMED_OUT', 'CANCELLED', 'UNDONE'] as const;
 
-/** How the API shows a pending item of an import in this state. An import being undone writes no more users. */
+/** How the API shows a pending item of an import in this state: from an undo on, as cancelled. */
 export function openState(importState: string): 'pending' | 'timed_out' | 'cancelled' {
   if (importState === 'timed_out') return importState;
   return ['cancelled', 'undoing', 'undone'].includes(importState) ? 'cancelled' : 'pending';

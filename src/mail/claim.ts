@@ -2,8 +2,8 @@
  * Claims the next mails. Mails outside imports come first, as somebody waits for them; then imports are served in turn,
  * so that a large one never blocks the others. Imports whose mails are held are skipped.
  *
- * Guarantee: no two callers get the same row, and none waits for another. With a rate per import, all callers together
- * exceed it by at most one mail and a tenth of a second's worth.
+ * Guarantee: no two callers get the same row, and no caller waits for another. With a rate per import, all callers
+ * together exceed it by at most one mail plus the mails of a tenth of a second.
  *
  * On crash: claimed rows are due again when the claim expires.
  */
@@ -51,7 +51,7 @@ async function claim(db: Db, name: string, text: string, values: unknown[]): Pro
   }));
 }
 
-// The array makes the planner use the index of ids; a planner that expects few mails would read all of it otherwise.
+// The array makes the planner look up each id; without it, a planner that expects few mails reads the whole index.
 const HAND_OVER = `update mail_outbox m set next_attempt_at = now() + $2 * interval '1 millisecond'
   from due where m.id = any(array(select id from due)) and m.id = due.id returning m.id, m.attempts, due.import_id is null as alone, due.released`;
 
@@ -96,9 +96,9 @@ turn as materialized (select open.id, open.released, share.n from open, share or
 ${DUE}
 ${HAND_OVER}`;
 
-// `mails_free_at` is when the mails handed over so far are used up at the rate; one mail and a tenth of a second's
-// worth may go ahead of it. Both ends of the calculation use now(): with two clocks, a microsecond's difference could
-// cost a mail.
+// `mails_free_at` is when the mails handed over so far would all be sent at the rate; claims may run ahead of it by one
+// mail plus the mails of a tenth of a second. Both ends of the calculation use now(): with two clocks, a microsecond's
+// difference could cost a mail.
 //
 // Single imports are removed after a day, and `import_dispatch` with them: their mails have no rate any more.
 const TURNS_RATED = `${OPEN},

@@ -6,7 +6,7 @@
  * guesses never exceed MAX_TRIES. A user has one open code per purpose, the newest; a mail whose code has ended is not
  * sent.
  *
- * On crash: an attempt that was counted is spent.
+ * On crash: an attempt that was counted stays counted.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Db } from '../db/pool.ts';
@@ -20,7 +20,7 @@ const MAX_TRIES = 5;
 export interface Code {
   id: string;
   purpose: MailKind;
-  /** Possession proves access to the user's mailbox or phone; a code that was returned to the caller proves nothing. */
+  /** Sent to the user, so entering it proves access to their mailbox or phone. False if returned to the caller. */
   mailed: boolean;
 }
 
@@ -64,7 +64,7 @@ export async function isOpen(db: Db, code: Code): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** Revokes the open codes of these purposes of one or many users and drops their unsent mails. The users are locked. */
+/** Revokes the open codes of these purposes and drops their unsent mails, for one or many users with locked rows. */
 export async function revokeCodes(db: Db, userId: string | string[], purposes: readonly MailKind[]): Promise<void> {
   const { rows } = await db.query<{ id: string }>(
     `update codes set used_at = now()
@@ -84,7 +84,8 @@ export async function mailCode(db: Db, mail: NewMail): Promise<void> {
 }
 
 /**
- * Creates a code for the caller to deliver; nothing is sent. Revokes older codes of the purpose. The user is locked.
+ * Creates a code for the caller to deliver; sends nothing. Revokes older codes of the purpose. The user's row is
+ * locked.
  * @param codeTtlMs how long the code is valid, in milliseconds
  */
 export async function issueCode(

@@ -50,7 +50,7 @@ export async function composeMail(address: Addressing, content: MailContent): Pr
   return { id: address.id, from, to: to[0] as string, raw: await message.build() };
 }
 
-/** Ids restart in another database, so the time is part of it: providers drop a Message-ID they have already seen. */
+/** Contains the time, as outbox ids restart in a new database and providers drop a Message-ID that they have seen. */
 function messageIdOf({ id, createdAt, from }: Addressing): string {
   const sender = addressparser(from, { flatten: true })[0]?.address ?? '';
   const domain = sender.slice(sender.lastIndexOf('@') + 1) || 'localhost';

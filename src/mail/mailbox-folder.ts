@@ -1,4 +1,7 @@
-/** Where mails and text messages are kept without a server for them. In its own file, as the start needs nothing else of mails. */
+/**
+ * Where mails and text messages are kept when no server for them is set. In a file of its own, as the start of the
+ * service needs only this part of the mail code.
+ */
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 

@@ -51,7 +51,7 @@ function keeper(folder: string): (name: string, content: string | Buffer) => Pro
 }
 
 async function put(file: string, content: string | Buffer): Promise<void> {
-  // Two processes may deliver the same mail at once; each writes its own.
+  // Two processes may deliver the same mail at once; each writes a draft of its own.
   const draft = `${file}.${process.pid}.tmp`;
   await writeFile(draft, content, { mode: 0o600 });
   await rename(draft, file);

@@ -21,7 +21,7 @@ interface Turn {
   reject(error: unknown): void;
 }
 
-/** Longer than the slots that all processes together take ahead: each takes about a second's worth. */
+/** More than all processes together take ahead in normal operation: each takes the slots of about a second. */
 const MOST_AHEAD = '60 seconds';
 
 /** @param rate mails a second over all processes */

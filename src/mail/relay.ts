@@ -39,8 +39,8 @@ export interface RelayOptions {
 }
 
 /**
- * How long a mail waits if the queue lost its job. A mail that is still in the queue after that time is added again and
- * ignored, which costs one read of the waiting mails a minute.
+ * How long a mail waits if the queue lost its job. A mail that is still in the queue after that time is added again,
+ * which the queue ignores; it costs one read of the waiting mails a minute.
  */
 const HAND_OVER_MS = 60_000;
 const SLICE = 500;

@@ -1,7 +1,7 @@
 /**
  * Prepares held mails when they are released: their codes' lifetime starts now, and users who have since been
- * deactivated or locked get no mail. If a user has since verified the address or set a password, that dropped the mail
- * (codes.ts).
+ * deactivated or locked get no mail. Users who have since verified the address or set a password have none left: the
+ * change dropped it (codes.ts).
  *
  * On crash: the mails are claimed and prepared again.
  */

@@ -11,7 +11,7 @@ import type { SendResult, TextTransport } from './transport.ts';
 
 const SEND_MS = 15_000;
 
-/** 4xx that are about us or temporary, not about this message: login, permission, proxy, timing, rate. */
+/** Statuses 4xx that are temporary or concern our access, not this message: login, permission, proxy, timing, rate. */
 const NOT_OF_THIS_MESSAGE = new Set([401, 403, 407, 408, 425, 429]);
 
 /**

@@ -89,8 +89,9 @@ export const credentialOperations: Operations = {
     id: 'setPassword',
     summary: 'Set the password',
     description:
-      'Users set their own password with their current one. A code from a password email replaces both the current ' +
-      'password and the bearer token. Callers with a required role need neither to set the password of another user.',
+      'Users set their own password with their current one. With a code from a password email, a caller needs ' +
+      'neither the current password nor a bearer token. Callers with a required role set the password of another ' +
+      'user without a current password or a code.',
     body: {
       schema: passwordBody,
       examples: {

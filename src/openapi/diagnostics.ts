@@ -17,7 +17,7 @@ const server = z.object({
   autovacuum: z.boolean(),
   sharedBuffersBytes: count(),
   maxWalBytes: count(),
-  sharesSessions: z.boolean().meta({ description: 'Whether a pooler with transaction pooling is in front.' }),
+  sharesSessions: z.boolean().meta({ description: 'Whether PostgreSQL is behind a pooler with transaction pooling.' }),
 });
 
 const postgres = z.object({
@@ -126,8 +126,8 @@ export const diagnosticsOperations: Operations = {
     id: 'getDiagnostics',
     summary: 'Get diagnostics of the service and its stores',
     description:
-      '`muster doctor` evaluates this report. The service also checks that the mail server accepts mail. Values that ' +
-      'cannot be read within a few seconds are omitted.',
+      '`muster doctor` evaluates this report. For it, the service also connects and logs in to the mail server. ' +
+      'Values that cannot be read within a few seconds are omitted.',
     answers: { 200: { schema: diagnostics, example } },
   },
 };

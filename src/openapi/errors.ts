@@ -54,7 +54,11 @@ const SAMPLES: Record<ErrorStatus, { description: string; sample: Sample }> = {
   },
   504: {
     description: 'The operation did not finish in time. It will not be performed later.',
-    sample: ['DEADLINE_EXCEEDED', 'IMPORT-TIMEOUT', 'The user was not imported in time, and will not be.'],
+    sample: [
+      'DEADLINE_EXCEEDED',
+      'IMPORT-TIMEOUT',
+      'The user was not imported in time, and will not be imported later.',
+    ],
   },
 };
 

@@ -15,7 +15,7 @@ export const shownUser = importUser
   })
   .meta({ id: 'ImportUser' });
 
-/** Written out here, as the service reads the body as a stream; the schema shown for users also validates them. */
+/** Only for the document, as the service reads the body as a stream. The schema of the users also validates them. */
 export const importBody = z
   .object({
     dataOrgs: z.object({
@@ -34,7 +34,8 @@ export const keyHeaders = z.object({
     .optional()
     .meta({
       description:
-        'Makes the request safe to repeat: for 24 hours, the same request with the same key returns the same import.',
+        'Makes the request safe to repeat: for 24 hours, the same request with the same key returns the same ' +
+        'import or user, and imports nothing again.',
       examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
     }),
 });

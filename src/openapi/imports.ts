@@ -49,7 +49,7 @@ const newTimeout = {
   schema: resumeBody.extend({ timeout: duration().optional() }),
   examples: { 'half an hour': { timeout: '30m0s' } },
 };
-/** Entries as they were sent, errors included. */
+/** Entries as they were sent, including their invalid fields. */
 const mendable = z.object({
   dataOrgs: z.object({ orgs: z.array(z.object({ orgId: z.string(), humanUsers: z.array(z.unknown()) })) }),
   timeout: z.string(),
@@ -70,13 +70,13 @@ export const importOperations: Operations = {
       200: {
         schema: z.object({ userId: z.string(), details, warnings: warnings.optional() }),
         example: { userId: 'auth0|60425dc4', details: exampleDetails },
-        description: 'The user exists and can log in.',
+        description: 'The user exists.',
       },
     },
     errors: {
       404: 'ORG-NOT-FOUND: the organization does not exist.',
       409: `USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name. ${KEY_REUSED}`,
-      504: 'IMPORT-TIMEOUT: the user was not imported in time. It will not be imported later.',
+      504: 'IMPORT-TIMEOUT: the user was not imported in time, and will not be imported later.',
     },
   },
   'POST /admin/v1/import': {

@@ -9,7 +9,7 @@ export const totpOperations: Operations = {
     id: 'addTotp',
     summary: 'Start adding a second factor (TOTP)',
     description:
-      'The secret is shown only once, in this response. Logins require the second factor after a code of it is verified.',
+      'The secret is shown only once, in this response. Logins require the second factor once a code is verified.',
     answers: {
       200: {
         schema: z.object({

@@ -109,7 +109,7 @@ export const userOperations: Operations = {
   'DELETE /v2beta/users/{userId}': {
     id: 'deleteUser',
     summary: 'Delete a user',
-    description: 'The id and names of the user become free immediately. The last IAM_OWNER cannot be deleted.',
+    description: 'The id and names of the user become free immediately. The last active IAM_OWNER cannot be deleted.',
     answers: { 200: changed },
   },
 };

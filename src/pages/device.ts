@@ -60,7 +60,7 @@ export function deviceStoppedPage(again: string): Page {
   return problemPage('Sign-in cancelled', 'The device has no access. You can close this page.', anotherCode(again));
 }
 
-/** For a form that is too old or comes from another browser, whose token this one does not have. */
+/** For a form that is too old, or whose token belongs to the session of another browser. */
 export function deviceFormGonePage(again: string): Page {
   return problemPage('This form has expired', 'Please enter the code from your device again.', anotherCode(again));
 }

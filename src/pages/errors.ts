@@ -1,7 +1,8 @@
 /**
  * Error pages for people, for any request under `/ui` that fails.
  *
- * Guarantee: the text is fixed; of the error, only the status is shown. Server errors are logged.
+ * Guarantee: the text is fixed and depends only on the status; nothing else of the error is shown. Server errors are
+ * logged.
  */
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
@@ -11,7 +12,7 @@ import { loggable } from '../logger.ts';
 import { type Page, sendPage } from './layout.ts';
 import { problemPage } from './parts.ts';
 
-/** By status; any other status below 500 gets the page of 400, the rest that of 500. */
+/** By status. Any other status below 500 gets the page for 400; all others get the page for 500. */
 export const PAGES = {
   400: problemPage('Something went wrong', 'The form could not be read. Please go back and try again.'),
   403: problemPage(

@@ -1,4 +1,4 @@
-/** The pages for an application's requests: sign out, signed out, and errors before anybody could sign in. */
+/** The pages for signing out, and the error pages for an application's request that fails before anybody signs in. */
 import { type Html, html } from '../html.ts';
 import type { Page } from './layout.ts';
 import { messagePage, problemPage } from './parts.ts';

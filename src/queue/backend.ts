@@ -28,7 +28,7 @@ export interface BackendSettings {
   REDIS_URL?: string | undefined;
   DATABASE_URL: string;
   DATABASE_TIMEOUT_MS?: number | undefined;
-  /** `off` sends every call of BullMQ as BullMQ sends it. */
+  /** `off`: each call of BullMQ is sent separately and unchanged. */
   QUEUE_BATCHING?: 'on' | 'off' | undefined;
   /** Called with the reason when calls are not batched. */
   onWarning?: ((reason: string) => void) | undefined;

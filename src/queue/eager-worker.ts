@@ -4,8 +4,9 @@
  * BullMQ's own loop fetches a worker's jobs one after the other, and starts the first only when it has as many as it
  * may run at once: with 400 jobs and a store 40 ms away that takes 16 seconds, in which the first jobs' locks are not
  * renewed. This loop fetches one job, then, while jobs arrive, twice as many as before, all in one round trip.
- * Completing a job still fetches the next one in the same call. The rest is BullMQ's: locks, stalled jobs, retries,
- * completion, waiting. Not supported, as no queue of ours uses them: a rate limiter, and `pause` that does not wait.
+ * Completing a job still fetches the next one in the same call. Everything else is BullMQ's: locks, stalled jobs,
+ * retries, completion, waiting. Not supported, as our queues use neither: a rate limiter, and a `pause` that
+ * does not wait.
  *
  * Guarantee: never more jobs in progress than `concurrency`, which may change while it runs. A job whose lock was lost
  * belongs to another worker and is dropped; the number of such jobs is reported at most once a second, as one
@@ -22,8 +23,8 @@ type Next<Data> = Promise<AnyJob<Data>>;
 
 export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBackend, JobProgress, unknown> {
   /**
-   * Fetches in one round. More than the pool has connections would wait there, while their locks, which BullMQ counts
-   * from the call, run down.
+   * Fetches in one round. If there were more than the pool has connections, some would wait for one while their locks
+   * run down, as BullMQ counts a lock's time from the call.
    */
   mostFetches = 4;
   /** Running jobs, and fetches in progress that may return one. */
@@ -34,7 +35,7 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
   /** Called when there may be room for another job. */
   private wake = () => {};
 
-  /** BullMQ calls this from its constructor: our own fields must not be used before the first `await`. */
+  /** With `autorun`, BullMQ's constructor calls this: our own fields must not be used before the first `await`. */
   override async run(): Promise<void> {
     if (this.running) throw new Error('Worker is already running.');
     this.running = true;

@@ -14,7 +14,7 @@ import type { BackendFactory, IQueueBackend } from 'bullmq';
 import { limitAfter } from './stop-limit.ts';
 import { isStoreFault } from './store-faults.ts';
 
-/** Called after each use of the store with whether it works. */
+/** Told whether the store works: `working` after each successful fetch, `failing` after an error of the store. */
 export interface Watch {
   working(): void;
   failing(error: Error): void;

@@ -2,7 +2,7 @@
  * Jobs that took longer than their locks: BullMQ gives them to another worker, which completes them.
  *
  * Guarantee: however many there are, they are reported at most once a second, as a number.
- * On crash: locks that were not reported yet never are; the jobs belong to the other worker.
+ * On crash: lost locks that were not reported yet are never reported; the other worker completes the jobs.
  */
 import { ErrorCode } from 'bullmq';
 

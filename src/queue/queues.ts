@@ -63,7 +63,7 @@ export interface Queues {
 export interface QueueSettings extends BackendSettings {
   QUEUE_PREFIX: string;
   onError?: (error: Error) => void;
-  /** Gets whether workers can fetch jobs, under the names `imports queue` and `mails queue`. */
+  /** Told whether workers can fetch jobs, under the names `imports queue` and `mails queue`. */
   condition?: Condition;
 }
 

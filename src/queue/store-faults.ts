@@ -1,4 +1,4 @@
-/** Which errors are faults of the queue's store, so that the same call may succeed later, and which are the call's. */
+/** Tells faults of the queue's store, after which the same call may succeed later, from errors of the call itself. */
 import { faultKind, sqlState } from '../db/sqlstates.ts';
 
 /**

@@ -51,8 +51,7 @@ export function startWork<T>(
       { ...options, connection },
       guarded(backend.factory, watch, stopping),
     );
-    // One connection to Redis takes all fetches at once; Redis does nothing else in the meantime, for a millisecond or
-    // two.
+    // One connection to Redis carries all fetches at once. They keep Redis busy for a millisecond or two.
     if (backend.kind === 'redis') worker.mostFetches = 100;
     worker.on('error', (error) => (isStoreFault(error) && !stopping.aborted ? watch.failing(error) : onError(error)));
     worker.on('failed', (_job, error) => onError(error));

@@ -17,7 +17,7 @@ export class JsonStructure {
 
   /**
    * The next part; the same one again until the caller has passed or entered it. Undefined when it has not arrived yet.
-   * A document may follow another.
+   * After the end of a document, another one may follow.
    * @throws the window's error where the syntax is wrong
    */
   next(window: JsonWindow): Part | undefined {

@@ -35,7 +35,7 @@ export function startScan(position: number): Scan {
   return { position, depth: 0, inString: false, lastComma: -1, end: -1, tooDeep: false };
 }
 
-/** Follows the buffer's bytes, which have moved down by `moved`. */
+/** Moves the positions of the scan down by `moved`, as the bytes of the buffer have been. */
 export function shift(scan: Scan, moved: number): void {
   scan.position -= moved;
   scan.lastComma -= moved;
@@ -89,7 +89,7 @@ export function advance(scan: Scan, buffer: Uint8Array, room: number): void {
   scan.lastComma = lastComma;
 }
 
-/** Whether a parsed value nests more than `room` containers, itself included. Of a repeated key the last counts. */
+/** Whether a parsed value nests more than `room` containers, itself included. For a repeated key, the last counts. */
 export function nestsDeeper(value: unknown, room: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (room === 0) return true;

@@ -131,8 +131,8 @@ export function nameClash(error: unknown): unknown {
 }
 
 /**
- * Deletes a locked user with their tokens, sessions, codes and unsent mails. Events remain. To avoid deadlocks, it
- * locks imports before the table of members, which each delete locks by its cascade.
+ * Deletes a user, whose row is locked, with their tokens, sessions, codes and unsent mails. Events remain. To avoid
+ * deadlocks, it locks imports before the table of members, which each delete locks by its cascade.
  * @throws ApiError 400 MEMBER-LAST-OWNER
  */
 export async function deleteUser(db: Db, user: { id: string; orgId: string }, editor: string): Promise<AppendedEvent> {

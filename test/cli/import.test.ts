@@ -232,7 +232,7 @@ scene('an interrupted upload is sent again, and makes one import', async (t, { o
   const args = ['import', path, '--from', 'auth0', '--org', orgId, '--json'];
   const { code, stdout, stderr } = await runMuster(args, { env: { ...env, MUSTER_URL: through.url } });
   assert.equal(code, 0, stderr);
-  assert.equal(stderr.match(/Sending it again in/g)?.length, 2, stderr);
+  assert.equal(stderr.match(/Sending the users again in/g)?.length, 2, stderr);
   assert.equal(through.tries(), 3);
   assert.equal(through.keys.size, 1);
   assert.equal(await imports(), 1);
@@ -254,7 +254,7 @@ scene('an overloaded service is retried after the time that it asks for', async 
   const args = ['import', path, '--from', 'auth0', '--org', orgId];
   const { code, stderr } = await runMuster(args, { env: { ...env, MUSTER_URL: through.url } });
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /Too many users are waiting.* Sending it again in 1 s/);
+  assert.match(stderr, /Too many users are waiting.* Sending the users again in 1 s/);
 });
 
 scene('a refusal of the service is not retried', async (t, { muster, orgId }) => {

@@ -1,4 +1,4 @@
-/** The import of one user: 200 means the user exists and can log in, 504 means never. */
+/** The import of one user: 200 means that the user exists, 504 that they never will. */
 import assert from 'node:assert/strict';
 import { badFieldsOf } from '../support/answers.ts';
 import { bulk, OLD_PASSWORD, people } from '../support/imports/bodies.ts';

@@ -39,7 +39,7 @@ export function judgeSmtp(smtp: SmtpAnswer, waiting?: string): Finding {
   if (smtp.answers) return ok('mail', `the mail server answers${rest}`);
   const advice =
     'Check SMTP_URL and its credentials, and that the server is running. A mail is tried eight times within nine hours, and then fails.';
-  return problem('mail', `the mail server does not accept mails from Muster (${smtp.reason})${rest}`, advice);
+  return problem('mail', `Muster cannot connect or log in to the mail server (${smtp.reason})${rest}`, advice);
 }
 
 export function keptAsFiles(waiting?: string): Finding {

@@ -1,6 +1,6 @@
 /**
- * Opens the export files and determines which system they come from: as `--from` says, or by a guess from their
- * content, which the caller shows before it acts on it.
+ * Opens the export files and determines which system they come from: the one that `--from` names, or a guess from
+ * their content. The caller shows a guess before it acts on it.
  */
 import type { Encoding } from '../../sources/read/encoding.ts';
 import { type ExportFile, openExport, STDIN } from '../../sources/read/file.ts';

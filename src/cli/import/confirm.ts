@@ -31,7 +31,7 @@ export async function confirmStart(out: Output, { summary, options, isGuess, rea
   if (canAsk) {
     const questions = [
       ...(mails > 0 ? [`${number(mails)} mails will be sent (--mails none holds them back).`] : []),
-      ...(isGuess ? ['Which system the files come from is a guess.'] : []),
+      ...(isGuess ? ['The system that the files come from is a guess.'] : []),
     ];
     return confirm(out, `${questions.join(' ')} Continue?`);
   }

@@ -66,7 +66,7 @@ async function readAndSend(session: Session, options: RunOptions, chosen: Chosen
     await confirmStart(out, { summary, options, isGuess: chosen.isGuess, readsStdin: options.files.includes(STDIN) });
     const places = openPlaces();
     const gauge = openGauge(out, summary.users, 'users sent');
-    const again = (why: string, seconds: number) => out.note(`${why} Sending it again in ${seconds} s.`);
+    const again = (why: string, seconds: number) => out.note(`${why} Sending the users again in ${seconds} s.`);
     const idempotencyKey = options.idempotencyKey ?? randomUUID();
     const accepted = await upload(
       session.api,

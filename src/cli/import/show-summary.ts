@@ -63,7 +63,7 @@ function passwordLines({ hashes, plainPasswords, withoutPassword }: Summary): st
 }
 
 function mailLines({ mails }: Summary, given: 'auto' | 'none'): string[] {
-  if (given === 'none') return ['  Mails: none now (--mails none); `muster send-mails` sends those that are due later'];
+  if (given === 'none') return ['  Mails: none now (--mails none); `muster send-mails` later sends those that are due'];
   const { verification, initialisation } = mails;
   if (verification + initialisation === 0) return ['  Mails: none'];
   return [

@@ -43,7 +43,7 @@ function exitCodeOf(status: number): ExitCode {
 /** What to do about errors of the service, by their stable ids. */
 const ADVICE: Readonly<Record<string, string>> = {
   'IMPORT-NOT-FOUND': '`muster status` lists the imports with their numbers.',
-  'IMPORT-STATE': '`muster status` with its number shows what you can do with it now.',
+  'IMPORT-STATE': '`muster status` with the number of the import shows what you can do with it now.',
   'IMPORT-TIMEOUT': 'Set how long it may take from now on, such as --timeout 30m.',
   'IMPORT-ERASED': 'Import those users again from their source.',
 };

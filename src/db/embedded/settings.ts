@@ -14,8 +14,8 @@ const SETTINGS: Record<string, string> = {
   wal_level: 'minimal',
   max_wal_senders: '0',
   max_logical_replication_workers: '0',
-  // After a checkpoint, the first change of a page logs the whole page (8 kB per row with random keys): rare
-  // checkpoints.
+  // After a checkpoint, the first change of a page logs the whole page (8 kB per row with random keys), so checkpoints
+  // are rare.
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',
   wal_buffers: '16MB',

@@ -38,7 +38,7 @@ export async function supervise(
         () => launch({ ...options, port }),
         () => stopping,
       );
-      // `stop` was called in the meantime: it stopped the process that had already died.
+      // `stop` was called in the meantime, and stopped only the process that had already died.
       if (stopping) await stopPostmaster(running.pid);
     }
   };

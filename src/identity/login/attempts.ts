@@ -1,6 +1,6 @@
 /**
- * Which requests try a password, a code or a client secret, or request an email or a code: the ones used for guessing.
- * For other requests it depends on the body; their handlers call `countTry`.
+ * Which requests count against the limit of login attempts: those that try a password, a code or a client secret, or
+ * request an email or a code. Where that depends on the body, the handler calls `countTry`.
  */
 import type { Request } from 'express';
 import { pathOf } from '../../http/access-log.ts';

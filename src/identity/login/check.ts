@@ -87,8 +87,8 @@ async function settle(deps: LoginDeps, who: LoginUser, login: Login, totp: strin
 }
 
 /**
- * Whether it is the password of an active user. Failures count like those of logins, so nobody can guess the password
- * with a stolen token.
+ * Whether `password` is that of the user and the user is active. Failures count like those of logins, so nobody can
+ * guess the password with a stolen token.
  */
 export async function verifyOwnPassword(deps: LoginDeps, userId: string, password: string): Promise<boolean> {
   const began = performance.now();

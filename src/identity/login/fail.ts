@@ -3,7 +3,7 @@
  *
  * Guarantee: no database connection is held during the delay, and the time of the answer does not reveal a lock.
  *
- * On crash: the failure may or may not be counted; the next one locks.
+ * On crash: the failure may or may not be counted; a lock that was due follows with the next failure.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoginDeps } from './deps.ts';
@@ -11,7 +11,7 @@ import { countFailure, failureDelayMs } from './failures.ts';
 import { lockAfterFailures } from './lock.ts';
 import type { Login, LoginUser } from './store.ts';
 
-/** A failed password is answered after a multiple of this many delays: longer than the check of common hashes takes. */
+/** A wrong password is answered after a multiple of this many delays: longer than the check of common hashes takes. */
 const STEP_DELAYS = 5;
 
 /**

@@ -21,9 +21,9 @@ const FORGOTTEN = `interval '24 hours'`;
 const BUCKET_BITS = 20;
 
 export interface Failures {
-  /** In a row, for the name or id entered. */
+  /** Failures in a row for the name or id entered. */
   typed: number;
-  /** In a row, for the user; 0 when there is none. */
+  /** Failures in a row for the user; 0 if the user is unknown or has no password. */
   user: number;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Locks a user after too many failed logins.
  *
- * Guarantee: only an active user is locked, just as by a manager. The last active human IAM_OWNER is never locked, as
- * nobody might be left to unlock them; answers to their logins are still delayed.
+ * Guarantee: only an active user is locked, with the same effect as a lock by a manager. The last active human
+ * IAM_OWNER is never locked, as nobody might be left to unlock them; answers to their logins are still delayed.
  */
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { changeState } from '../../users/states.ts';
@@ -12,7 +12,7 @@ const EDITOR = 'system';
 
 /**
  * Locks the user if they still have that many failures.
- * @returns whether this call did it
+ * @returns whether this call locked the user
  */
 export async function lockAfterFailures(pool: Pool, userId: string, failures: number): Promise<boolean> {
   return transaction(pool, async (db) => {

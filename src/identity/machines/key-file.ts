@@ -18,7 +18,7 @@ export interface KeyPair {
   privateKey: KeyObject;
 }
 
-/** Generates an RSA key pair in a libuv thread: it takes some hundred milliseconds without blocking the event loop. */
+/** Generates an RSA key pair in a libuv thread: this takes a few hundred milliseconds and blocks nothing else. */
 export async function makeKeyPair(keyId: string): Promise<KeyPair> {
   const { publicKey, privateKey } = await generate('rsa', { modulusLength: MODULUS_BITS });
   const jwk = publicKey.export({ format: 'jwk' }) as JWK;

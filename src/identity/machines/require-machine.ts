@@ -19,7 +19,7 @@ export interface MachineCall {
 }
 
 /**
- * @param lock locks the user until the transaction ends
+ * @param lock locks the user's row until the transaction ends
  * @throws ApiError 403, 404 to an IAM_OWNER, FAILED_PRECONDITION for a human
  */
 export async function requireMachine(db: Db, call: MachineCall, lock?: UserLock): Promise<User> {

@@ -1,4 +1,4 @@
-/** Routes for a machine user's client secret (RFC 6749 section 4.4 access tokens); the client id is the user id. */
+/** Routes for a machine user's client secret (RFC 6749 section 4.4); the client id is the user id. */
 import { type Request, type Response, Router } from 'express';
 import { callerOf } from '../../access/caller.ts';
 import { pathId } from '../../access/path-id.ts';

@@ -25,7 +25,7 @@ export function renderError(ctx: KoaContextWithOIDC, out: ErrorOut, error: Error
 
 export const LOGOUT: NonNullable<Configuration['features']>['rpInitiatedLogout'] = {
   enabled: true,
-  /** With an `id_token_hint` of the session's user, the application need not have the user asked again. */
+  /** Does not ask the user if the application sent an `id_token_hint` for the user of the session. */
   logoutSource(ctx, form) {
     const { session, entities } = ctx.oidc;
     const isTheirs = entities.IdTokenHint?.payload.sub === session?.accountId;

@@ -60,7 +60,7 @@ function inputPage(ctx: KoaContextWithOIDC, out?: ErrorOut, error?: Error & { us
   return message ? deviceCodeForm(frame, error.userCode ?? '', { message }) : deviceFormGonePage(frame.action);
 }
 
-/** A browser without a session has none that the library could save, which it would try to do after an error. */
+/** Keeps the library from saving the session after an error if the browser has none: there is nothing to save. */
 function leaveUnstored({ oidc: { session } }: KoaContextWithOIDC): void {
   if (session && session.exp === undefined) Object.assign(session, { touched: false });
 }

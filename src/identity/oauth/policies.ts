@@ -34,7 +34,7 @@ function isOwn(client: Client, token: Token): boolean {
   return token.clientId === client.clientId || ('accountId' in token && token.accountId === client.clientId);
 }
 
-/** Whether the origin is an application in the browser: one that has a redirect URI there and no secret. */
+/** Whether the client runs in the browser, at this origin: it has no secret, and a redirect URI of this origin. */
 export function isBrowserClient(client: Client, origin: string): boolean {
   return (
     client.tokenEndpointAuthMethod === 'none' &&

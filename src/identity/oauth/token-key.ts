@@ -5,7 +5,7 @@
  * A device code that was found by its user code is then identified by its row, as the user does not have the device
  * code. Such a row handle is refused where a client sends a device code (`patches/params.ts`).
  *
- * A JWT is stored under a handle, because the protocol library refuses to look up a JWT (see `patches/params.ts`). Only a
+ * A JWT is stored under a handle, because the protocol library refuses to look up a JWT (`patches/params.ts`). Only a
  * holder of the JWT can compute the handle; the database holds neither.
  */
 import { createHash } from 'node:crypto';

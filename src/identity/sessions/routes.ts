@@ -34,8 +34,8 @@ export function sessionRoutes(deps: LoginDeps): Router {
 }
 
 /**
- * A program may log in a user who must set a new password, so the response says so. An expired password can only be
- * changed.
+ * A user who must set a new password still gets a session, and the response says so. With an expired password there is
+ * no session: it must be changed first.
  */
 async function create(deps: LoginDeps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);

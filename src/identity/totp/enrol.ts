@@ -1,8 +1,9 @@
 /**
  * Adds, confirms and removes a user's second factor.
  *
- * Guarantee: each is one transaction with its event, on a user that the caller has locked. A login requires the factor
- * only after a code has proved that the user's app has the secret, so an unfinished enrolment locks nobody out.
+ * Guarantee: each is one transaction with its event, on a user whose row the caller has locked. A login requires
+ * the factor only after a code has proved that the user's app has the secret, so an unfinished enrolment locks nobody
+ * out.
  *
  * On crash: the factor is pending, and adding another replaces it.
  */
@@ -13,7 +14,7 @@ import type { Secrets } from '../../secrets.ts';
 import { newTotpSecret, stepOfCode, TOTP_SEAL } from './secret.ts';
 import { confirm, findTotp, putPending, removeTotp } from './store.ts';
 
-/** A user as these calls need it, locked. */
+/** A user as these calls need it. The user's row is locked. */
 export interface TotpOwner {
   id: string;
   orgId: string;
@@ -85,12 +86,12 @@ function alreadyActive(): ApiError {
   return new ApiError(
     'FAILED_PRECONDITION',
     'TOTP-ACTIVE',
-    'The user already has an active one-time password. Remove it first.',
+    'The user already has an active second factor. Remove it first.',
   );
 }
 
 function notFound(): ApiError {
-  return new ApiError('NOT_FOUND', 'TOTP-NOT-FOUND', 'The user has no one-time password.');
+  return new ApiError('NOT_FOUND', 'TOTP-NOT-FOUND', 'The user has no second factor.');
 }
 
 function wrongCode(): ApiError {

@@ -81,8 +81,8 @@ export function requireTimeLeft(import_: LockedImport, { timeout }: NewTimeout):
 }
 
 /**
- * Makes the import run again, for `timeout` or for the time that was left. The idle time does not count as working
- * time, and time paused does not count against the deadline.
+ * Makes the import run again, for `timeout` or for the time that was left. The time in which it did not run does not
+ * count in its rate, and the time in which it was paused does not count against its deadline.
  */
 export async function runAgain(
   db: Db,

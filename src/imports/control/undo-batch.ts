@@ -2,8 +2,8 @@
  * One batch of an undo: decides for the users of a range of items which may be removed, and removes them.
  *
  * Guarantee: users, events, items, counts and the cursor change in one transaction; a late process finds the cursor
- * moved and does nothing. Users are locked before the decision: a login or change that came first keeps the user, and
- * one that comes later finds them deleted. The item of a kept user stays `succeeded`, with the reason in `kept`.
+ * moved and does nothing. Users' rows are locked before the decision: a login or change that came first keeps the user,
+ * and one that comes later finds them deleted. The item of a kept user stays `succeeded`, with the reason in `kept`.
  */
 import { appendEvent } from '../../db/events.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
@@ -30,7 +30,7 @@ export async function undoBatch(pool: Pool, { id, undo_next: from, total }: Undo
 }
 
 /**
- * Locks the users before the import's row, in the same order as an import's batch and the deletion of a user, to
+ * Locks the users' rows before the import's, in the same order as an import's batch and the deletion of a user, to
  * prevent deadlocks. A separate statement, so that the next one sees what was committed while this one waited.
  */
 async function lockUsers(db: Db, importId: string, from: number, to: number): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * The bulk import, `POST /admin/v1/import`: reads the query and the headers, streams the body into the intake, and
  * answers 202 at once, or 200 with the final result when the import ends within the time of `Prefer: wait`.
- * On crash before the answer: an accepted import is in the list of imports; of any other, nothing is kept.
+ * On crash before the answer: an accepted import is in the list of imports; nothing is kept of any other import.
  */
 import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, orgsFor, requirePermission } from '../../access/caller.ts';

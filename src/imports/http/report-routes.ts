@@ -28,7 +28,7 @@ export function reportRoutes({ pool, secrets, hasher }: ImportDeps & { hasher: H
   });
 }
 
-/** Reads only as fast as the client takes. A client that disconnects ends the report, which is not an error. */
+/** Reads only as fast as the client does. A client that disconnects ends the report, which is not an error. */
 async function send(res: Response, text: AsyncIterable<string>): Promise<void> {
   try {
     await pipeline(Readable.from(text, { objectMode: false }), res);

@@ -9,8 +9,8 @@ import { readResult } from '../status/result.ts';
 import { readWithMore } from '../status/result-extras.ts';
 
 /**
- * @throws ApiError 403 unless the caller is allowed the operation on every organization of the import; 404, for an
- *   IAM_OWNER alone, when there is no such import
+ * @throws ApiError 403 unless the caller is allowed the operation on every organization of the import. When there is no
+ *   such import: 404 for an IAM_OWNER, 403 for all others
  */
 export async function visibleImport(
   pool: Pool,

@@ -11,9 +11,9 @@ import type { Step } from '../parse/step.ts';
 import type { OrgTally } from './accept.ts';
 
 export interface BodyOrgs {
-  /** By their number in the body. */
+  /** By the organization's number in the body. */
   tallies: OrgTally[];
-  /** @throws ApiError 400 when the value is not an id; 403 or 404 by the rule for organizations of others */
+  /** @throws ApiError 400 unless it is an id; 403 unless the caller may import into it; 404 when it does not exist */
   take(step: Extract<Step, { type: 'orgId' }>): Promise<void>;
   /** The counts of an organization; its id may come later in the body. */
   tally(org: number): OrgTally;

@@ -57,9 +57,9 @@ export function openCopyWriter(
 ): CopyWriter {
   const maxAgeMs = statementMs / 3;
   let current: Copy | undefined;
-  /** Settles when all COPYs before the current one have ended; they may still be committing. */
+  /** Settles when every COPY before the current one is committed or has failed. */
   let ending: Promise<void> = Promise.resolve();
-  /** The same without the most recent one, so that the next COPY can begin while that one commits. */
+  /** The same without the most recent of them, so that the next COPY can begin while that one commits. */
   let ended = ending;
   let pause: NodeJS.Timeout | undefined;
 
@@ -101,7 +101,7 @@ export function openCopyWriter(
   };
 }
 
-/** Waits until all have ended; then throws the error of the first that failed. */
+/** Waits until all are committed or have failed; then throws the error of the first that failed. */
 async function allOver(copies: Promise<void>[]): Promise<void> {
   for (const one of await Promise.allSettled(copies)) if (one.status === 'rejected') throw one.reason;
 }

@@ -1,7 +1,7 @@
 /**
- * Erases the data of users that imports keep. The data of failed, timed-out and cancelled users is kept for retry,
- * resume and report until a set time after the import's end; after that only ids and outcomes remain. Imports of one
- * user are deleted.
+ * Erases the user data that ended imports still hold: that of failed, timed-out and cancelled users, which is kept for
+ * retry, resume and report until a set time after the import's end. After that only ids and outcomes remain. A single
+ * import is deleted as a whole.
  *
  * Guarantee: each batch locks the import's row, so it never overlaps a resume: once the first batch has begun, the
  * import can never run again. No item changes its state, so the totals stay the same. On crash: the next round
@@ -23,7 +23,7 @@ const IS_ERASABLE = 'finished_at is not null and (erased_to is null or erased_to
 const IS_LONG_OVER = `finished_at < clock_timestamp() - $1 * interval '1 millisecond'`;
 
 /**
- * Erases one batch of each import that ended more than `ttlMs` ago, and deletes one batch of imports of one user.
+ * Erases one batch of each bulk import that ended more than `ttlMs` ago, and deletes one batch of single imports.
  * @returns whether there may be more
  */
 export async function eraseRound(pool: Pool, ttlMs: number): Promise<boolean> {
@@ -68,7 +68,7 @@ async function tellErased(db: Db, importId: string, resourceOwner: string): Prom
   ]);
 }
 
-/** Deletes imports of one user, whose answers were given long ago; returns how many. */
+/** Deletes single imports that ended long ago, so that no request needs their answers; returns how many. */
 async function sweepSingles(db: Db): Promise<number> {
   const { rows } = await db.query<{ n: number }>(
     `with gone as (

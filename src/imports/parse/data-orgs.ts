@@ -145,7 +145,10 @@ export class DataOrgsParser implements BodyParser {
     return MAX_DEPTH - this.frames.length - 1;
   }
 
-  /** Emits the entries up to the guessed last comma. Returns false, and emits nothing, without a right guess. */
+  /**
+   * Emits the entries up to the guessed last comma. If there is no guess or it is wrong, emits nothing and returns
+   * false.
+   */
   private emitGuessed(from: number): boolean {
     const { window, lastComma } = this;
     const comma = lastComma.guess(window.buffer, from);
@@ -195,7 +198,7 @@ export class DataOrgsParser implements BodyParser {
     return true;
   }
 
-  /** What an array or object at this place holds. @throws ParseError when the value has the wrong type */
+  /** The kind of the array or object that begins here. @throws ParseError when the value has the wrong type */
   private kindOf(bracket: '[' | '{' | undefined, value: unknown): Kind | 'users' {
     const frame = this.frames.at(-1);
     if (!frame) {

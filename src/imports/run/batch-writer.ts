@@ -2,7 +2,7 @@
  * Group commit: the jobs that run in this process (each writes one user) share one SQL statement per batch and import.
  *
  * A batch starts as soon as a slot is free; jobs that arrive meanwhile form the next batch, so a lone job never waits.
- * After a batch of several jobs the next one waits a few milliseconds to fill, as further jobs arrive in small groups
+ * After a batch of several jobs the next one waits a few milliseconds for more jobs, as these arrive in small groups
  * and a statement costs the same for one item as for fifty. The worker's concurrency limits the size of batches and
  * provides back-pressure.
  * Guarantee: a job's promise settles after the commit that decided its outcome; an item that two jobs bring is written
@@ -79,7 +79,7 @@ interface Lane {
 
 /** How often a batch that fails for an unknown reason is attempted before it is halved. */
 const TRIES = 5;
-/** The jobs of a running import follow a batch within this time, in milliseconds. */
+/** After a batch of a running import, its next jobs arrive within this time, in milliseconds. */
 const BUSY_MS = 50;
 
 export function createBatchWriter(store: BatchStore, settings: BatchWriterSettings): BatchWriter {

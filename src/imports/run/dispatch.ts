@@ -1,6 +1,6 @@
 /**
- * Adds pending items (users still to be written) to the queue, one job each: a slice of each import in turn, with at most
- * a window of jobs per import in the queue at a time.
+ * Adds pending items (users still to be written) to the queue, one job each: a slice of each import in turn. At most a
+ * window of jobs per import is in the queue at a time.
  *
  * Guarantee: the size of the queue does not depend on the size of an import. Scheduling is fair: the import with the
  * fewest queued jobs comes first, and an import's first 100 jobs jump the queue, so small imports are not stuck behind

@@ -19,8 +19,8 @@ interface Outcome {
 }
 
 /**
- * Waits for the user that the import of one item writes.
- * @throws ApiError the item's error; 504 when its deadline passed first, and then the user is never written
+ * Waits until the import has written its one user.
+ * @throws ApiError the item's error; 504 when the deadline passed first, in which case the user is never written
  */
 export async function waitForUser(
   deps: ImportDeps & { signal: ImportSignal },
@@ -38,7 +38,11 @@ export async function waitForUser(
       return { userId: outcome.user_id, details: detailsOf(outcome) };
     }
     if (outcome.error) throw fromBody(outcome.error);
-    throw new ApiError('DEADLINE_EXCEEDED', 'IMPORT-TIMEOUT', 'The user was not imported in time, and will not be.');
+    throw new ApiError(
+      'DEADLINE_EXCEEDED',
+      'IMPORT-TIMEOUT',
+      'The user was not imported in time, and will not be imported later.',
+    );
   }
 }
 

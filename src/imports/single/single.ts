@@ -2,7 +2,7 @@
  * Import of one user: an import with a single item, through the same queue and the same writer.
  *
  * Guarantee: answers 200 when the user is written and readable from every process; 504 at the server's timeout only if
- * they are not written, and then they never will be, as every batch checks the import's deadline before it commits.
+ * the user is not written, and never will be, as every batch checks the import's deadline before it commits.
  * On crash: the job is in the queue, and the import runs until it ends or its deadline passes; the caller can look up
  * the user.
  */

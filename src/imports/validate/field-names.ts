@@ -1,7 +1,6 @@
 /**
  * Normalises the field names of an entry: snake_case becomes camelCase, null becomes absent, and unknown fields are
- * reported, never dropped silently. An entry in camelCase without nulls and unknown fields is not
- * changed.
+ * reported, never dropped silently. An entry in camelCase without nulls or unknown fields is not changed.
  */
 
 import { z } from 'zod';

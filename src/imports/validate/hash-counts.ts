@@ -1,5 +1,5 @@
 /**
- * Counts the password hashes of a body by scheme, and whether they will verify. A dry run reports it.
+ * Counts the password hashes of a body by scheme, and notes whether they will verify, for the report of a dry run.
  * Keeps only the name of each scheme, never a hash.
  */
 import { hashProblem, schemeSeen } from '../../passwords/registry.ts';

@@ -1,5 +1,6 @@
 /**
- * The fields of an imported user and their limits, for the single and the bulk import. One schema validates both bodies and is the source of their documentation.
+ * The fields of an imported user and their limits, for the single and the bulk import. One schema validates both bodies
+ * and is the source of their documentation.
  */
 import { z } from 'zod';
 import { bool, emailAddress, gender, id, language, requiredText, text } from '../../fields/fields.ts';

@@ -12,7 +12,7 @@ import type { Db } from '../../db/pool.ts';
 export const DIGESTS = {
   addStandardJob: '2eee45c9ffc54d24',
   moveToFinished: '8e744ec5d65dbe9e',
-  /** All functions of PostgreSQL together. */
+  /** All of `FUNCTIONS` together, as PostgreSQL stores them. */
   functions: '1b14705a34c5918c',
 } as const;
 

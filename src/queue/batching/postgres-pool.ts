@@ -9,8 +9,8 @@
  * completions. The tests of this folder fail when BullMQ no longer sends this statement.
  * Guarantee: a single completion is sent at once. Where the shared statement does not apply (postgres-complete.sql),
  * BullMQ's function is called for each job, all in one commit. If it rejects a job (its lock was lost), or another
- * transaction holds one of the rows, that is rolled back too, and each job is completed separately: one bad job fails
- * alone. Functions that Muster does not know are never batched (bullmq-scripts.ts).
+ * transaction holds one of the rows, that commit is rolled back, and each job is completed separately: one bad job
+ * fails alone. Functions that Muster does not know are never batched (bullmq-scripts.ts).
  * On crash: the jobs' locks expire, as they do without batching.
  */
 import type pg from 'pg';
@@ -19,7 +19,7 @@ import { hasKnownFunctions } from './bullmq-scripts.ts';
 import { completeBatch } from './postgres-complete.ts';
 
 const MOST_AT_ONCE = 200;
-/** BullMQ's claim skips the rows that its own transaction claimed before, so more calls cost more than they save. */
+/** Each call must skip the jobs that earlier calls of its transaction claimed: more calls cost more than they save. */
 const MOST_CALLS = 32;
 /** Maximum number of statements in progress: one executes while the other commits. */
 const STATEMENTS = 2;

@@ -19,8 +19,8 @@ export interface Kind {
   /** The argument that is taken from the latest call. */
   latest?: number;
   /**
-   * The position of the job's key, and of the argument that is its prefix; the first of the job's own arguments
-   * follows.
+   * The position of the job's key among the keys, and of its prefix among the arguments. The key is the prefix and then
+   * the first of the job's own arguments.
    */
   jobKey?: { key: number; prefix: number };
 }
@@ -47,7 +47,7 @@ export function kindOf(name: string): Kind | undefined {
 
 /**
  * The batched script. KEYS are those of one call; ARGV are the arguments of one call, then the own arguments of each.
- * It returns the result of each call, followed by an error message if that error prevented batching.
+ * It returns the result of each call and, if an error prevented batching, the message of that error at the end.
  */
 export function batchedScript(lua: string, { batch, arguments: length, own, jobKey }: Kind): string {
   return `local function one(KEYS, ARGV)

@@ -1,9 +1,9 @@
 /**
  * A Redis connection for BullMQ that sends many calls of one script as one call.
  *
- * BullMQ adds and completes each job by a separate script call. Most of its cost is sending, parsing and starting the
- * call, and reading data that is the same for all jobs. Completions that happen at the same moment, and jobs that are
- * added together, are sent as one call (redis-calls.ts). All other commands pass through.
+ * BullMQ adds and completes each job by a separate script call. Most of the cost is in sending, parsing and starting
+ * the call, and in reading data that is the same for all jobs. Completions that happen at the same moment, and jobs
+ * that are added together, are sent as one call (redis-calls.ts). All other commands pass through.
  *
  * Patches ioredis 6.0: `defineCommand`, by which BullMQ loads its scripts, and `pipeline`, by which it adds many jobs.
  * BullMQ has no interface for batched completions. The tests of this folder fail when either library stops using these
@@ -18,7 +18,7 @@ import type { ChainableCommander, Redis } from 'ioredis';
 import { isKnownScript } from './bullmq-scripts.ts';
 import { ADD, type Arg, areAlike, batchedScript, FINISH, joined, kindOf } from './redis-calls.ts';
 
-/** Redis does nothing else during such a call: two or three milliseconds. */
+/** Redis does nothing else during such a call, which takes two or three milliseconds. */
 const MOST_AT_ONCE = 100;
 
 type Run = (args: Arg[]) => Promise<unknown>;

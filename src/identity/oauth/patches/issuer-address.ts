@@ -1,6 +1,6 @@
 /**
- * Patches oidc-provider 9.13: its Koa application takes scheme, host and path from the issuer. Behind a proxy, a request may
- * have others than the public ones; the library's own setting trusts headers of the request.
+ * Patches oidc-provider 9.13: its Koa application takes scheme, host and path from the issuer. Behind a proxy, those of
+ * a request may differ from the public ones; the library's own setting would trust headers of the request.
  * `test/identity/oauth/issuer.test.ts` fails when the library reads them elsewhere.
  */
 import type Provider from 'oidc-provider';

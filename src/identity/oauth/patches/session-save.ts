@@ -1,6 +1,6 @@
 /**
- * Patches oidc-provider 9.13: `save` of its sessions stores the new row before it removes the old one. A login gives its
- * session a new id, and the library removes the old row first; in between, a token bound to the session would be refused.
+ * Patches oidc-provider 9.13: `save` of its sessions stores the new row before it removes the old one. A login gives
+ * its session a new id, and the library removes the old row first; in between, a token of the session would be refused.
  * `test/identity/oauth/refresh.test.ts` fails when the library keeps the old id elsewhere.
  */
 import type Provider from 'oidc-provider';

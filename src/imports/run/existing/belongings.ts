@@ -1,7 +1,7 @@
 /**
- * Metadata, identity provider links and second factors that entries add to existing users: finds what is new, and
- * writes it. What an entry omits is kept, and so is a second factor that the user already has. Values are compared in
- * the database, as each may be half a megabyte.
+ * Metadata, identity provider links and second factors that entries add to existing users: finds the new ones and
+ * writes them. Those that an entry omits are kept, and so is a second factor that the user already has. Values are
+ * compared in the database, as each may be half a megabyte.
  */
 import type { Db } from '../../../db/pool.ts';
 import { withinBatch } from '../../batch-items.ts';

@@ -23,7 +23,7 @@ export function specialStores(pool: Pool, settings: { codeTtlMs: number }): Reco
   };
 }
 
-/** Writes new users by the usual statement, and then updates the existing ones. */
+/** Writes new users by the statement of write-batch.ts, and then updates the existing ones. */
 async function createOrUpdate(
   pool: Pool,
   importId: string,
