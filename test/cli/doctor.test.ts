@@ -118,6 +118,7 @@ test('a service whose database is down', async (t) => {
   const told = await doctor(ofService(service));
   assert.equal(told.code, 1);
   assert.deepEqual(problems(told), ['ready', 'login']);
+  assert.match(told.of('ready')?.message as string, /is not ready; these parts do not work: database/);
   assert.match(told.of('ready')?.advice as string, /PostgreSQL/);
 });
 

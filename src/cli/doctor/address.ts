@@ -121,8 +121,17 @@ async function checkIssuer(url: string): Promise<Finding[]> {
 
 async function checkReady(url: string): Promise<Finding> {
   const response = await get(`${url}/readyz`).catch(() => undefined);
-  if (response && (await saysOk(response))) return ok('ready', 'the service is ready');
-  const advice =
-    "Check that PostgreSQL is running. The service's log says more; run `muster doctor --local` on its machine.";
-  return problem('ready', 'the service is up, but its database does not answer', advice);
+  if (response && (await saysOk(response.clone()))) return ok('ready', 'the service is ready');
+  const parts = await failingParts(response);
+  const start = parts.includes('database') ? 'Check that PostgreSQL is running. ' : '';
+  const advice = `${start}The service's log says more; run \`muster doctor --local\` on its machine.`;
+  const why = parts.length > 0 ? `these parts do not work: ${parts.join(', ')}` : 'it does not say why';
+  return problem('ready', `the service is up, but it is not ready; ${why}`, advice);
+}
+
+/** Names such as `database`; none when the answer has another form. */
+async function failingParts(response: Response | undefined): Promise<string[]> {
+  const body = (await response?.json().catch(() => undefined)) as { failing?: unknown } | null | undefined;
+  if (!Array.isArray(body?.failing)) return [];
+  return body.failing.map((failure: { part?: unknown } | null) => String(failure?.part));
 }
