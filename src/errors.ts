@@ -42,12 +42,14 @@ export class ApiError extends Error {
   readonly id: string;
   readonly violations: FieldViolation[];
   readonly http: number;
+  /** Seconds after which the request may succeed, for `Retry-After`. */
+  readonly retryAfterS: number | undefined;
 
   constructor(
     status: StatusName,
     id: string,
     message: string,
-    options: { violations?: FieldViolation[]; http?: number; cause?: unknown } = {},
+    options: { violations?: FieldViolation[]; http?: number; retryAfterS?: number; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = 'ApiError';
@@ -55,6 +57,7 @@ export class ApiError extends Error {
     this.id = id;
     this.violations = options.violations ?? [];
     this.http = options.http ?? STATUS[status].http;
+    this.retryAfterS = options.retryAfterS ?? (this.http === 503 ? 1 : undefined);
   }
 
   /** The error body. */

@@ -3,7 +3,7 @@ import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, may, orgsFor, permissionDenied, selectedOrg } from '../access/caller.ts';
 import { pathId } from '../access/path-id.ts';
 import type { Pool } from '../db/pool.ts';
-import { readJson } from '../http/json-body.ts';
+import { LARGE_BODY, readJson } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { countTry } from '../http/rate-limit.ts';
 import { findOrg, findOrgByDomain, orgNotFound } from '../orgs/store.ts';
@@ -22,7 +22,7 @@ export function humanRoutes(deps: ChangeDeps): Router {
 async function postHuman(deps: HumanDeps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
   orgsFor(caller, 'createHumanUser');
-  const body = parseBody(newHuman, await readJson(req, res), 'USER-INVALID');
+  const body = parseBody(newHuman, await readJson(req, res, LARGE_BODY), 'USER-INVALID');
   const orgId = await targetOrg(deps.pool, caller, { orgId: selectedOrg(req, caller), ...body.organization });
   res.json(await createHuman(deps, orgId, body, caller.userId));
 }

@@ -9,7 +9,7 @@ import type { Caller } from '../access/caller.ts';
 import { pathId } from '../access/path-id.ts';
 import type { Config } from '../config.ts';
 import { type Db, transaction } from '../db/pool.ts';
-import { readJson } from '../http/json-body.ts';
+import { type BodyLimits, readJson } from '../http/json-body.ts';
 import { badFields, parseBody } from '../http/parse-body.ts';
 import { authenticateIfPresent, unauthenticated } from '../identity/authenticate.ts';
 import type { LoginDeps } from '../identity/login/check.ts';
@@ -78,11 +78,11 @@ interface Body {
 }
 
 /** Low, as this body is read for unauthenticated clients too. */
-const MAX_CODE_BODY_BYTES = 64 * 1024;
+const CODE_BODY: BodyLimits = { bytes: 64 * 1024, values: 100 };
 
 async function readForCode(req: Request, res: Response): Promise<Body> {
   try {
-    const value = await readJson(req, res, MAX_CODE_BODY_BYTES);
+    const value = await readJson(req, res, CODE_BODY);
     const { verificationCode, verification_code: alias } = (value ?? {}) as Record<string, unknown>;
     return { value, holdsCode: (verificationCode ?? alias ?? undefined) !== undefined };
   } catch (problem) {

@@ -19,14 +19,13 @@ export function bodyError(error: unknown): ApiError | undefined {
 
 /** 413 */
 function tooLarge(limit: unknown, cause: unknown): ApiError {
-  const message =
-    typeof limit === 'number' ? `The body must not be larger than ${limit} bytes.` : 'The body is too large.';
+  const message = typeof limit === 'number' ? `The body must be at most ${limit} bytes.` : 'The body is too large.';
   return new ApiError('RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', message, { http: 413, cause });
 }
 
 /** 415 */
 function wrongEncoding(cause: unknown): ApiError {
-  const message = 'Content-Encoding must be gzip, deflate or br, or absent.';
+  const message = 'Content-Encoding must be absent: only the body of a bulk import may be compressed.';
   return new ApiError('INVALID_ARGUMENT', 'REQUEST-ENCODING', message, { http: 415, cause });
 }
 

@@ -1,41 +1,67 @@
 /**
  * Reads the JSON body of one request.
  *
- * Guarantee: the result is JSON from valid UTF-8 of bounded size; everything else is an API error (../errors.ts).
+ * Guarantee: the result is JSON from valid UTF-8 of bounded size and with a bounded number of values; everything else is
+ * an API error (../errors.ts). Both are checked in the bytes, before JSON.parse, which blocks the process for all.
  * Nothing is read before a handler asks for it. So authentication and roles are checked first, and a route can read its
- * stream itself.
+ * stream itself. Only imports may be compressed (imports/parse/body.ts).
  */
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { ApiError } from '../errors.ts';
+import { ApiError, invalidArgument } from '../errors.ts';
+import { holdsMoreValues } from '../streaming/nesting.ts';
 import { wrongMediaType } from './body-error.ts';
+import { openSlots } from './slots.ts';
 
-/** After decompression. A user with several metadata values of the largest size must fit. */
-export const MAX_JSON_BYTES = 16 * 2 ** 20;
-/** Time limit for sending a body: `MAX_JSON_BYTES` at half a megabit per second. */
+export interface BodyLimits {
+  bytes: number;
+  /** Values in the body, also nested ones. */
+  values: number;
+}
+
+/** For most operations: fields of at most 2,000 characters, and lists of at most 100 of them. */
+export const SMALL_BODY: BodyLimits = { bytes: 256 * 2 ** 10, values: 2_000 };
+/** For lists of 10,000 elements and metadata values of 500,000 characters; only where callers need a role. */
+export const LARGE_BODY: BodyLimits = { bytes: 16 * 2 ** 20, values: 80_000 };
+/** Time limit for sending a body: 16 MiB at half a megabit per second. */
 const MAX_MS = 300_000;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
-const collectUsual = collector(MAX_JSON_BYTES);
+/** A large body takes up to three times its size in memory while it is read. */
+const largeBodies = openSlots({ perKey: 2, total: 8, id: 'REQUEST-BODIES', what: 'large bodies' });
+const collectors = new Map<number, RequestHandler>();
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * The parsed body; an absent one is read as `{}`.
- * @param maxBytes after decompression; lower for calls that need no authentication
- * @throws ApiError 400 (not JSON, not UTF-8), 413 (too large), 415 (not `application/json`)
+ * @throws ApiError 400 (not JSON, not UTF-8, too many values), 413 (too large), 415 (not `application/json`, or
+ *   compressed), 429 (too many large bodies at the same time)
  */
-export async function readJson(req: Request, res: Response, maxBytes: number = MAX_JSON_BYTES): Promise<unknown> {
-  const bytes = await readBytes(req, res, maxBytes);
+export async function readJson(req: Request, res: Response, limits: BodyLimits = SMALL_BODY): Promise<unknown> {
+  // Without a Content-Length, a body may be of any size.
+  const isSmall = limits.bytes <= SMALL_BODY.bytes || Number(req.get('content-length') ?? Infinity) <= SMALL_BODY.bytes;
+  const release = isSmall ? undefined : largeBodies.take([String(res.locals.caller?.userId ?? req.ip)]);
+  try {
+    return await readParsed(req, res, limits);
+  } finally {
+    release?.();
+  }
+}
+
+async function readParsed(req: Request, res: Response, limits: BodyLimits): Promise<unknown> {
+  const bytes = await readBytes(req, res, limits.bytes);
   if (bytes.length === 0) return {};
   if (!JSON_TYPE.test(req.get('content-type') ?? '')) throw wrongMediaType();
+  if (holdsMoreValues(bytes, limits.values)) {
+    throw invalidArgument('REQUEST-VALUES', `The body must not hold more than ${limits.values} values.`);
+  }
   return parse(decode(bytes));
 }
 
 async function readBytes(req: Request, res: Response, limit: number): Promise<Buffer> {
-  const collect = limit === MAX_JSON_BYTES ? collectUsual : collector(limit);
   const tooSlow = setTimeout(() => req.destroy(), MAX_MS);
   try {
     await new Promise<void>((resolve, reject) => {
-      collect(req, res, (error?: unknown) => (error ? reject(error) : resolve()));
+      collector(limit)(req, res, (error?: unknown) => (error ? reject(error) : resolve()));
     });
   } finally {
     clearTimeout(tooSlow);
@@ -44,7 +70,9 @@ async function readBytes(req: Request, res: Response, limit: number): Promise<Bu
 }
 
 function collector(limit: number): RequestHandler {
-  return express.raw({ type: () => true, limit });
+  const known = collectors.get(limit) ?? express.raw({ type: () => true, limit, inflate: false });
+  collectors.set(limit, known);
+  return known;
 }
 
 function decode(bytes: Buffer): string {

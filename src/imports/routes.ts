@@ -3,7 +3,7 @@
  */
 import { Router } from 'express';
 import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
-import { readJson } from '../http/json-body.ts';
+import { LARGE_BODY, readJson } from '../http/json-body.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { ImportDeps } from './deps.ts';
 import { actionRoutes } from './http/action-routes.ts';
@@ -22,7 +22,7 @@ export function importRoutes(deps: ImportDeps & { signal: ImportSignal; hasher: 
     const orgId = selectedOrg(req, caller);
     requirePermission(caller, 'importHumanUser', orgId);
     const keyed = keyedRequest(req, caller.userId, '/management/v1/users/human/_import', orgId);
-    const body = await readJson(req, res);
+    const body = await readJson(req, res, LARGE_BODY);
     if (Buffer.isBuffer(req.body)) keyed?.hash.update(req.body); // the bytes of the body
     res.json(await importOne(deps, caller, orgId, body, keyed));
   });

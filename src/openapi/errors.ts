@@ -1,7 +1,7 @@
 /** The error responses that operations share. */
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { errorBody, type FieldViolation, type StatusName } from '../errors.ts';
-import { MAX_JSON_BYTES } from '../http/json-body.ts';
+import { LARGE_BODY, SMALL_BODY } from '../http/json-body.ts';
 import { ERROR_ANSWERS, type ErrorStatus } from './operation.ts';
 import { error } from './shapes.ts';
 
@@ -40,16 +40,17 @@ const SAMPLES: Record<ErrorStatus, { description: string; sample: Sample }> = {
     sample: ['ALREADY_EXISTS', 'USER-ID-TAKEN', 'The user id is taken.'],
   },
   413: {
-    description: 'The body is too large.',
-    sample: ['RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', `The body must be at most ${MAX_JSON_BYTES} bytes.`],
+    description: `REQUEST-TOO-LARGE: the body is larger than ${SMALL_BODY.bytes} bytes; for operations with long fields, than ${LARGE_BODY.bytes}.`,
+    sample: ['RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', `The body must be at most ${LARGE_BODY.bytes} bytes.`],
   },
   415: {
     description:
-      'REQUEST-MEDIA-TYPE: the `Content-Type` is not supported. REQUEST-ENCODING: the `Content-Encoding` is not supported.',
+      'REQUEST-MEDIA-TYPE: the `Content-Type` is not supported. REQUEST-ENCODING: the `Content-Encoding` is not supported; only a bulk import may be compressed.',
     sample: ['INVALID_ARGUMENT', 'REQUEST-MEDIA-TYPE', 'Content-Type must be application/json in UTF-8.'],
   },
   429: {
-    description: 'Too many requests. Wait for the number of seconds in `Retry-After`, then try again.',
+    description:
+      'RATE-LIMIT: too many requests from this IP address. REQUEST-BODIES: the caller has too many large bodies under way. Wait for the number of seconds in `Retry-After`, then try again.',
     sample: ['RESOURCE_EXHAUSTED', 'RATE-LIMIT', 'Too many requests from this IP address. Try again later.'],
   },
   504: {

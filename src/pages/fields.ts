@@ -4,7 +4,7 @@ import { requiredText } from '../fields/fields.ts';
 import type { Problem } from './parts.ts';
 
 /** Reads a form. The limit leaves room for two passwords of 200 code points, names and a proof, percent-encoded. */
-export const readForm = express.urlencoded({ extended: false, limit: 16 * 1024 });
+export const readForm = express.urlencoded({ extended: false, inflate: false, limit: 16 * 1024 });
 
 /** A field's value; empty when the field is missing or repeated. */
 export function text(source: unknown, name: string): string {

@@ -89,6 +89,20 @@ export function advance(scan: Scan, buffer: Uint8Array, room: number): void {
   scan.lastComma = lastComma;
 }
 
+/**
+ * Whether a JSON document holds more than `most` values, nested ones included. An empty array or object counts as two.
+ */
+export function holdsMoreValues(bytes: Uint8Array, most: number): boolean {
+  let count = 1;
+  for (let i = 0; i < bytes.length; i++) {
+    const kind = CLASS[bytes[i] as number];
+    if (kind === 1) {
+      for (i++; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++;
+    } else if ((kind === 2 || kind === 4) && ++count > most) return true;
+  }
+  return false;
+}
+
 /** Whether a parsed value nests more than `room` containers, itself included. For a repeated key, the last counts. */
 export function nestsDeeper(value: unknown, room: number): boolean {
   if (typeof value !== 'object' || value === null) return false;

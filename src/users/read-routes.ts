@@ -4,7 +4,7 @@ import { callerOf, orgsFor, requireReach } from '../access/caller.ts';
 import { pathId } from '../access/path-id.ts';
 import type { OperationId } from '../access/permissions.ts';
 import type { Pool } from '../db/pool.ts';
-import { readJson } from '../http/json-body.ts';
+import { LARGE_BODY, readJson } from '../http/json-body.ts';
 import { searchResult } from '../http/paging.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { linksOf } from './idp-links.ts';
@@ -39,7 +39,7 @@ async function readableUser(pool: Pool, operation: OperationId, req: Request, re
 
 async function search(pool: Pool, req: Request, res: Response): Promise<void> {
   const orgIds = orgsFor(callerOf(res), 'searchUsers');
-  const { query: page, queries } = parseBody(userSearch, await readJson(req, res), 'USER-SEARCH');
+  const { query: page, queries } = parseBody(userSearch, await readJson(req, res, LARGE_BODY), 'USER-SEARCH');
   const { total, users } = await searchUsers(pool, { queries, page, orgIds });
   res.json(
     searchResult(

@@ -236,7 +236,7 @@ test('limits count code points; a metadata value may have 500,000 characters', a
   assert.deepEqual(badFieldsOf(tooLong), ['profile.givenName', 'userId']);
 });
 
-test('ten values of 500,000 characters fit into one body, within MAX_JSON_BYTES', async () => {
+test('ten values of 500,000 characters fit into one body, within LARGE_BODY', async () => {
   const value = 'A'.repeat(500_000);
   const metadata = Array.from({ length: 10 }, (_, i) => ({ key: `k${i}`, value }));
   const { status, body } = await create({ metadata });

@@ -66,7 +66,7 @@ describe('a reset', () => {
     await reset(userId);
     const { code } = await lastMail(api, userId);
     assert.equal((await byCode(userId, code)).status, 200);
-    assert.deepEqual(await unsentMails(api, userId), []);
+    assert.ok(!(await unsentMails(api, userId)).includes('verify_email'));
     const verified = await api.call('POST', path(userId, 'email/verify'), { verificationCode: verification });
     assert.deepEqual([verified.status, errorId(verified)], [400, 'CODE-INVALID']);
   });

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import test, { after, before } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { MAX_JSON_BYTES } from '../../src/http/json-body.ts';
+import { LARGE_BODY, SMALL_BODY } from '../../src/http/json-body.ts';
 import { type Answer, errorId, startApi, type TestApi } from '../support/api.ts';
+import { waitFor } from '../support/wait.ts';
 
 let api: TestApi;
 before(async () => {
@@ -66,20 +67,60 @@ test('a wrong media type, charset or encoding is 415 code 3', async () => {
   assertError(await api.call('POST', SETUP, '{}', { headers: spelled }), 400, 3, 'ORG-SETUP');
 });
 
-test('a body of MAX_JSON_BYTES is read; a larger one is 413 code 8, also after decompression', async () => {
-  const bodyOf = (bytes: number) => JSON.stringify({ x: 'x'.repeat(bytes - '{"x":""}'.length) });
-  assertError(await api.call('POST', SETUP, bodyOf(MAX_JSON_BYTES)), 400, 3, 'ORG-SETUP');
-  const large = bodyOf(MAX_JSON_BYTES + 1);
-  assertError(await api.call('POST', SETUP, large), 413, 8, 'REQUEST-TOO-LARGE');
-  const headers = { 'content-encoding': 'gzip' };
-  assertError(await api.call('POST', SETUP, gzipSync(large), { headers }), 413, 8, 'REQUEST-TOO-LARGE');
+const HUMANS = '/v2beta/users/human';
+const bodyOf = (bytes: number) => JSON.stringify({ x: 'x'.repeat(bytes - '{"x":""}'.length) });
+
+test('a body is read up to the limit of its operation; a larger one is 413 code 8', async () => {
+  assertError(await api.call('POST', SETUP, bodyOf(SMALL_BODY.bytes)), 400, 3, 'ORG-SETUP');
+  assertError(await api.call('POST', SETUP, bodyOf(SMALL_BODY.bytes + 1)), 413, 8, 'REQUEST-TOO-LARGE');
+  assertError(await api.call('POST', HUMANS, bodyOf(LARGE_BODY.bytes)), 400, 3, 'USER-INVALID');
+  assertError(await api.call('POST', HUMANS, bodyOf(LARGE_BODY.bytes + 1)), 413, 8, 'REQUEST-TOO-LARGE');
 });
 
-test('a gzip body is read, an invalid one is 400', async () => {
-  const headers = { 'content-encoding': 'gzip' };
-  const answer = await api.call('POST', '/v2beta/users', gzipSync('{"queries":[]}'), { headers });
-  assert.equal(answer.status, 200);
-  assertError(await api.call('POST', '/v2beta/users', 'not gzip', { headers }), 400, 3, 'REQUEST-BODY');
+test('a body with too many values is 400, before it is parsed', async () => {
+  const empties = (count: number) => `{"x":[${'{},'.repeat(count)}0`;
+  // It ends too early, which the parser would report.
+  assertError(await api.call('POST', SETUP, empties(SMALL_BODY.values)), 400, 3, 'REQUEST-VALUES');
+  assertError(await api.call('POST', HUMANS, empties(LARGE_BODY.values)), 400, 3, 'REQUEST-VALUES');
+  assertError(await api.call('POST', SETUP, empties(100)), 400, 3, 'REQUEST-JSON');
+  const most = { x: Array(SMALL_BODY.values - 2).fill('a,[{\\"') };
+  assertError(await api.call('POST', SETUP, most), 400, 3, 'ORG-SETUP');
+});
+
+test('a compressed body is 415, as it may be a thousand times larger than what was sent', async () => {
+  for (const path of [SETUP, HUMANS, '/v2beta/users', '/management/v1/users/human/_import']) {
+    const headers = { 'content-encoding': 'gzip' };
+    assertError(await api.call('POST', path, gzipSync('{}'), { headers }), 415, 3, 'REQUEST-ENCODING');
+  }
+});
+
+test('a caller has at most two large bodies under way; small ones do not count', async () => {
+  const { token } = await api.machine((await api.setupOrg()).orgId, ['ORG_OWNER']);
+  const begin = () => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const sent = request(`${api.url}${HUMANS}`, { method: 'POST', headers });
+    const answer = new Promise<number>((resolve, reject) => {
+      sent.on('response', (res) => resolve(res.resume().statusCode as number)).on('error', reject);
+    });
+    sent.write('{'); // of unknown length, so it may become large
+    return { answer, end: () => sent.end('}') };
+  };
+  const held = [begin(), begin()];
+  const large = bodyOf(SMALL_BODY.bytes + 1);
+  const refused = await waitFor(
+    async () => {
+      const answer = await api.call('POST', HUMANS, large, { token });
+      return answer.status === 429 ? answer : undefined;
+    },
+    { what: '429 while two bodies are read' },
+  );
+  assertError(refused, 429, 8, 'REQUEST-BODIES');
+  assert.equal(refused.headers.get('retry-after'), '1');
+  assertError(await api.call('POST', HUMANS, {}, { token }), 400, 3, 'USER-INVALID');
+  assertError(await api.call('POST', HUMANS, large), 400, 3, 'USER-INVALID'); // of another caller
+  for (const { end } of held) end();
+  assert.deepEqual(await Promise.all(held.map(({ answer }) => answer)), [400, 400]);
+  assertError(await api.call('POST', HUMANS, large, { token }), 400, 3, 'USER-INVALID');
 });
 
 test('invalid UTF-8, NUL and lone surrogates are 400', async () => {

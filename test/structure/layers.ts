@@ -31,7 +31,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/db': [],
   // The stores and HTTP serve every feature and depend on none.
   'src/queue': ['src/db'],
-  'src/http': ['src/db', 'src/fields'],
+  'src/http': ['src/db', 'src/fields', 'src/streaming'],
   'src/mail': ['src/db'],
   'src/access': ['src/db', 'src/fields', 'src/http'],
   'src/users': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/mail', 'src/passwords'],
