@@ -5,6 +5,7 @@
  * wherever it comes from.
  */
 import { timingSafeEqual } from 'node:crypto';
+import { workProblem } from './work.ts';
 
 /** One format of password hashes and its verification. Everything is synchronous; call `verify` in a thread. */
 export interface Scheme {
@@ -12,8 +13,10 @@ export interface Scheme {
   readonly name: string;
   /** Whether the text claims to be of this scheme; it may still be invalid. */
   matches(encoded: string): boolean;
-  /** What is wrong with the hash (form or bounds), or undefined. Never repeats salt or hash. */
+  /** What is wrong with the hash (form, bounds or work), or undefined. Never repeats salt or hash. */
   check(encoded: string): string | undefined;
+  /** How long a verification takes (work.ts); 0 for a hash that `check` rejects for its form or bounds. */
+  work(encoded: string): number;
   /** Whether the password, as UTF-8, matches this hash; false for hashes that `check` rejects. May take seconds. */
   verify(encoded: string, password: string): boolean;
   /**
@@ -30,27 +33,37 @@ export const LONGEST = 200;
 /**
  * Builds a scheme from a parser and a verification.
  * @param parse returns the parts of the hash, or a text that says what is wrong with it
+ * @param work of a verification, with every reading of the password (work.ts); absent where it is always below 0.01
  */
 export function defineScheme<P extends object>(definition: {
   name: string;
   matches: (encoded: string) => boolean;
   parse: (encoded: string) => P | string;
   verify: (parts: P, password: string) => boolean;
+  work?: (parts: P) => number;
   seesAll?: (password: string, encoded: string) => boolean;
   longest?: number;
 }): Scheme {
-  const { name, matches, parse, verify, seesAll = () => true, longest = LONGEST } = definition;
+  const { name, matches, parse, verify, work = () => 0, seesAll = () => true, longest = LONGEST } = definition;
+  function checked(encoded: string): P | string {
+    const parts = parse(encoded);
+    return typeof parts === 'string' ? parts : (workProblem(work(parts)) ?? parts);
+  }
   return {
     name,
     matches,
     seesAll,
     longest,
     check(encoded) {
-      const parts = parse(encoded);
+      const parts = checked(encoded);
       return typeof parts === 'string' ? parts : undefined;
     },
-    verify(encoded, password) {
+    work(encoded) {
       const parts = parse(encoded);
+      return typeof parts === 'string' ? 0 : work(parts);
+    },
+    verify(encoded, password) {
+      const parts = checked(encoded);
       return typeof parts !== 'string' && verify(parts, password);
     },
   };

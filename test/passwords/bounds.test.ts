@@ -1,15 +1,15 @@
 /** Every bound of docs/passwords.md: accepted at the bound, rejected beyond it with the scheme and the number. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hashProblem, SCHEMES, schemeOf } from '../../src/passwords/registry.ts';
-import { BOUNDS, fbscrypt, scrypt } from './bounds.ts';
+import { hashProblem, SCHEMES, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
+import { BOUNDS, fbscrypt, scrypt, WORK } from './bounds.ts';
 
 /** Memory is a product and has its own message. */
 const SCRYPT_MEMORY: Array<[cost: string, problem?: string]> = [
   ['ln=18,r=8,p=1'],
   ['ln=18,r=9,p=1', 'memory 128·N·r of 288 MiB is out of bounds (256 MiB)'],
   ['ln=19,r=8,p=1', 'memory 128·N·r of 512 MiB is out of bounds (256 MiB)'],
-  ['ln=20,r=2,p=16'],
+  ['ln=20,r=2,p=1'],
   ['ln=20,r=3,p=1', 'memory 128·N·r of 384 MiB is out of bounds (256 MiB)'],
 ];
 
@@ -57,16 +57,26 @@ describe('a hash', () => {
   it('of scrypt in another form has the same limit of memory', () => {
     const problem = 'memory 128·N·r of 512 MiB is out of bounds (256 MiB)';
     const digest = 'ab'.repeat(64);
-    assert.equal(hashProblem(fbscrypt('n=18,r=8,p=16')), undefined);
+    assert.equal(hashProblem(fbscrypt('n=18,r=8,p=6')), undefined);
     assert.equal(hashProblem(fbscrypt('n=18,r=16,p=1')), `fbscrypt: ${problem}`);
-    assert.equal(hashProblem(`scrypt$262144$salt$8$16$${digest}`), undefined);
+    assert.equal(hashProblem(`scrypt$262144$salt$8$6$${digest}`), undefined);
     assert.equal(hashProblem(`scrypt$262144$salt$16$1$${digest}`), `django scrypt: ${problem}`);
-    assert.equal(hashProblem(`scrypt:262144:8:16$salt$${digest}`), undefined);
+    assert.equal(hashProblem(`scrypt:262144:8:6$salt$${digest}`), undefined);
     assert.equal(hashProblem(`scrypt:262144:16:1$salt$${digest}`), `werkzeug scrypt: ${problem}`);
   });
 
+  for (const { scheme, most, more, times } of WORK) {
+    it(`of ${scheme} may take as long as bcrypt with cost 16, with all lanes, blocks and readings; not ${times} times as long`, () => {
+      assert.equal(schemeOf(most), scheme);
+      assert.equal(hashProblem(most), undefined);
+      const problem = `verifying it takes ${times} times as long as bcrypt with cost 16; at most 1 is allowed`;
+      assert.equal(hashProblem(more)?.split(': ').at(-1), problem);
+      assert.equal(verifyHash(more, 'secret'), false, 'it is not computed');
+    });
+  }
+
   it('of every scheme with a cost is tested here', () => {
-    const bound = new Set(BOUNDS.map((b) => b.scheme));
+    const bound = new Set([...BOUNDS, ...WORK].map((b) => b.scheme));
     const free = SCHEMES.map((s) => s.name).filter((name) => !bound.has(name));
     assert.deepEqual(new Set(free), new Set(WITHOUT_COST));
   });

@@ -117,17 +117,16 @@ export const BOUNDS: readonly Bound[] = [
     lowest: 1,
     highest: 10_000_000,
   })),
-  ...['sha1', 'sha224', 'sha256', 'sha384', 'sha512'].map((digest) => ({
+  ...(['sha1', 'sha224', 'sha256', 'sha384', 'sha512'] as const).map((digest) => ({
     scheme: 'werkzeug pbkdf2',
     what: 'rounds',
-    make: (n: number) => `pbkdf2:${digest}:${n}$salt$${HEX}`,
+    make: (n: number) => `pbkdf2:${digest}:${n}$salt$${'ab'.repeat(DIGEST_BYTES[digest])}`,
     lowest: 1,
     highest: 10_000_000,
   })),
   ...[
     { scheme: 'django bcrypt', make: (cost: number) => `bcrypt$${bcrypt('2b')(cost)}` },
     { scheme: 'django bcrypt_sha256', make: (cost: number) => `bcrypt_sha256$${bcrypt('2b')(cost)}` },
-    { scheme: 'wordpress bcrypt', make: (cost: number) => `$wp${bcrypt('2y')(cost)}` },
   ].map((wrapped) => ({ ...wrapped, what: 'cost', lowest: 4, highest: 16 })),
   {
     scheme: 'django argon2',
@@ -148,7 +147,77 @@ export const BOUNDS: readonly Bound[] = [
   ),
 ];
 
+/** Hashes that take about as much time as bcrypt with cost 16, and ones that take longer: how many times as long. */
+export const WORK: readonly { scheme: string; most: string; more: string; times: string }[] = [
+  { scheme: 'wordpress bcrypt', most: `$wp${bcrypt('2y')(14)}`, more: `$wp${bcrypt('2y')(15)}`, times: '1.5' },
+  { scheme: 'wordpress bcrypt', most: `$wp${bcrypt('2y')(4)}`, more: `$wp${bcrypt('2y')(16)}`, times: '3.0' },
+  ...['argon2id', 'argon2i'].map((scheme) => ({
+    scheme,
+    most: argon2(scheme, `m=${MEMORY_KIB},t=5,p=1`),
+    more: argon2(scheme, `m=${MEMORY_KIB},t=6,p=1`),
+    times: '1.2',
+  })),
+  {
+    scheme: '{ARGON2}',
+    most: `{ARGON2}${argon2('argon2id', `m=${MEMORY_KIB / 2},t=10,p=4`)}`,
+    more: `{ARGON2}${argon2('argon2id', `m=${MEMORY_KIB},t=10,p=16`)}`,
+    times: '2.0',
+  },
+  { scheme: 'scrypt', most: scrypt('ln=18,r=8,p=6'), more: scrypt('ln=18,r=8,p=16'), times: '2.7' },
+  { scheme: 'scrypt', most: scrypt('ln=20,r=2,p=6'), more: scrypt('ln=20,r=2,p=16'), times: '2.7' },
+  { scheme: 'fbscrypt', most: fbscrypt('n=18,r=8,p=6'), more: fbscrypt('n=18,r=8,p=7'), times: '1.2' },
+  {
+    scheme: 'django scrypt',
+    most: `scrypt$262144$salt$8$6$${B32}`,
+    more: `scrypt$262144$salt$8$7$${B32}`,
+    times: '1.2',
+  },
+  {
+    scheme: 'werkzeug scrypt',
+    most: `scrypt:262144:8:6$salt$${HEX}`,
+    more: `scrypt:262144:8:7$salt$${HEX}`,
+    times: '1.2',
+  },
+  // One block of output after another is computed.
+  {
+    scheme: 'pbkdf2',
+    most: `$pbkdf2$10000000$${SALT}$${'A'.repeat(54)}`,
+    more: `$pbkdf2$10000000$${SALT}$${'A'.repeat(56)}`,
+    times: '1.5',
+  },
+  {
+    scheme: 'pbkdf2-sha512',
+    most: `$pbkdf2-sha512$5000000$${SALT}$${'A'.repeat(88)}`,
+    more: `$pbkdf2-sha512$10000000$${SALT}$${'A'.repeat(88)}`,
+    times: '2.0',
+  },
+  {
+    scheme: '{PBKDF2-SHA512}',
+    most: `{PBKDF2-SHA512}5000000$${SALT}$${'A'.repeat(88)}`,
+    more: `{PBKDF2-SHA512}10000000$${SALT}$${'A'.repeat(88)}`,
+    times: '2.0',
+  },
+  {
+    scheme: 'django pbkdf2_sha1',
+    most: `pbkdf2_sha1$10000000$salt$${'A'.repeat(54)}`,
+    more: `pbkdf2_sha1$10000000$salt$${'A'.repeat(56)}`,
+    times: '1.5',
+  },
+  {
+    scheme: 'werkzeug pbkdf2',
+    most: `pbkdf2:sha384:5000000$salt$${HEX}`,
+    more: `pbkdf2:sha384:10000000$salt$${HEX}`,
+    times: '2.0',
+  },
+];
+
 /** Hashes at every bound. */
-export const TAKEN = BOUNDS.flatMap(({ make, lowest, highest }) => [make(lowest), make(highest)]);
+export const TAKEN = [
+  ...BOUNDS.flatMap(({ make, lowest, highest }) => [make(lowest), make(highest)]),
+  ...WORK.map(({ most }) => most),
+];
 /** Hashes just beyond. */
-export const REFUSED = BOUNDS.flatMap(({ make, lowest, highest }) => [make(lowest - 1), make(highest + 1)]);
+export const REFUSED = [
+  ...BOUNDS.flatMap(({ make, lowest, highest }) => [make(lowest - 1), make(highest + 1)]),
+  ...WORK.map(({ more }) => more),
+];

@@ -6,6 +6,7 @@
 import { argon2Sync } from 'node:crypto';
 import { decodeBase64, encodeBase64, SHORTEST_DIGEST } from '../base64.ts';
 import { defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
+import { argon2Work } from '../work.ts';
 
 type Variant = 'argon2i' | 'argon2id';
 
@@ -69,6 +70,7 @@ function argon2(variant: Variant): Scheme {
     name: variant,
     matches: (encoded) => encoded.startsWith(`$${variant}$`),
     parse,
+    work: ({ cost }) => argon2Work(cost),
     verify: ({ cost, salt, digest }, password) =>
       sameBytes(derive(variant, password, salt, cost, digest.length), digest),
   });

@@ -8,6 +8,7 @@
 import { pbkdf2Sync } from 'node:crypto';
 import { decodeBase64 } from '../base64.ts';
 import { defineScheme, sameBytes } from '../scheme.ts';
+import { pbkdf2Work } from '../work.ts';
 import { roundsProblem } from './pbkdf2.ts';
 
 interface Parts {
@@ -61,6 +62,7 @@ export const aspnetIdentitySchemes = [
     name: 'aspnet-identity-v3',
     matches: (encoded) => encoded.startsWith(V3_START),
     parse: parseV3,
+    work: ({ algorithm, rounds, subkey }) => pbkdf2Work(algorithm, rounds, subkey.length),
     verify,
   }),
   defineScheme({ name: 'aspnet-identity-v2', matches: (encoded) => V2_FORM.test(encoded), parse: parseV2, verify }),

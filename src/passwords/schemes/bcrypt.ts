@@ -6,6 +6,7 @@
  */
 import bcrypt from 'bcryptjs';
 import { defineScheme, numberProblem, sameBytes } from '../scheme.ts';
+import { bcryptWork } from '../work.ts';
 
 const LENGTH = 60;
 const HASH_AT = 29;
@@ -55,6 +56,7 @@ export const bcryptScheme = defineScheme({
     return encoded.startsWith('$2') && encoded[3] === '$' && (variant === 97 || variant === 98 || variant === 121);
   },
   parse,
+  work: ({ encoded }) => bcryptWork(bcryptCost(encoded)),
   seesAll: bcryptSeesAll,
   verify({ encoded }, password) {
     // Some old programs set the unused last bits of the salt. Comparing bytes instead of texts accepts their hashes

@@ -9,6 +9,7 @@
 import { hash, pbkdf2Sync } from 'node:crypto';
 import { decodeBase64, SHORTEST_DIGEST } from '../base64.ts';
 import { defineScheme, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
+import { pbkdf2Work, scryptWork } from '../work.ts';
 import { argon2Schemes } from './argon2.ts';
 import { bcryptScheme, bcryptSeesAll } from './bcrypt.ts';
 import { djangoDigestSchemes } from './django-digest.ts';
@@ -43,6 +44,7 @@ function pbkdf2(hasher: string, algorithm: string): Scheme {
     name: `django ${hasher}`,
     matches: (encoded) => encoded.startsWith(prefix),
     parse,
+    work: ({ rounds, digest }) => pbkdf2Work(algorithm, rounds, digest.length),
     verify: ({ rounds, salt, digest }, password) =>
       sameBytes(pbkdf2Sync(Buffer.from(password), salt, rounds, digest.length, algorithm), digest),
   });
@@ -58,6 +60,7 @@ const scrypt = defineScheme({
     const parts = parseSalted(salt, digest, more);
     return typeof parts === 'string' ? parts : { ...parts, cost };
   },
+  work: ({ cost }) => scryptWork(cost),
   verify: ({ cost, salt, digest }, password) => sameBytes(deriveScrypt(password, salt, cost, digest.length), digest),
 });
 

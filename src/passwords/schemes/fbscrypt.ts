@@ -9,6 +9,7 @@
 import { createCipheriv } from 'node:crypto';
 import { decodeBase64, SHORTEST_DIGEST } from '../base64.ts';
 import { defineScheme, sameBytes, wholeNumber } from '../scheme.ts';
+import { scryptWork } from '../work.ts';
 import { deriveScrypt, type ScryptCost, scryptCostProblem } from './scrypt.ts';
 
 const PREFIX = '$fbscrypt$';
@@ -53,6 +54,7 @@ export const fbscryptScheme = defineScheme({
   longest: 400,
   matches: (encoded) => encoded.startsWith(PREFIX),
   parse,
+  work: ({ cost }) => scryptWork(cost),
   verify({ cost, salt, signerKey, digest }, password) {
     const key = deriveScrypt(password, salt, cost, KEY_BYTES);
     return sameBytes(createCipheriv('aes-256-ctr', key, NO_IV).update(signerKey), digest);

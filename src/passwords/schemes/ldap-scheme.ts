@@ -6,9 +6,10 @@ export function ldapScheme<P extends object>(definition: {
   name: string;
   parse: (body: string) => P | string;
   verify: (parts: P, password: string) => boolean;
+  work?: (parts: P) => number;
   seesAll?: (password: string, body: string) => boolean;
 }): Scheme {
-  const { name, parse, verify, seesAll = () => true } = definition;
+  const { name, parse, verify, work = () => 0, seesAll = () => true } = definition;
   const prefix = `{${name}}`;
   const form = new RegExp(`^\\{${name}\\}`, 'i');
   return defineScheme({
@@ -16,6 +17,7 @@ export function ldapScheme<P extends object>(definition: {
     matches: (encoded) => encoded[0] === '{' && form.test(encoded),
     parse: (encoded) => parse(encoded.slice(prefix.length)),
     verify,
+    work,
     seesAll: (password, encoded) => seesAll(password, encoded.slice(prefix.length)),
   });
 }

@@ -18,6 +18,7 @@ interface Inside {
   encoded: string;
 }
 
+const workInside = ({ scheme, encoded }: Inside) => scheme.work(encoded);
 const verifyInside = ({ scheme, encoded }: Inside, password: string) => scheme.verify(encoded, password);
 
 /**
@@ -36,6 +37,7 @@ function wrapping(name: string, schemes: readonly Scheme[], otherwise: (body: st
     name,
     parse,
     verify: verifyInside,
+    work: workInside,
     seesAll: (password, encoded) => find(encoded)?.seesAll(password, encoded) ?? true,
   });
 }
@@ -61,7 +63,7 @@ function pbkdf2(name: string, scheme: Scheme): Scheme {
     const encoded = `$${scheme.name}$${body}`;
     return scheme.check(encoded) ?? { scheme, encoded };
   }
-  return ldapScheme({ name, parse, verify: verifyInside });
+  return ldapScheme({ name, parse, verify: verifyInside, work: workInside });
 }
 
 export const ldapWrappedSchemes = [

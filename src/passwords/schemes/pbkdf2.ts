@@ -6,6 +6,7 @@
 import { pbkdf2Sync } from 'node:crypto';
 import { decodeBase64, SHORTEST_DIGEST } from '../base64.ts';
 import { defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
+import { pbkdf2Work } from '../work.ts';
 
 const MOST_ROUNDS = 10_000_000;
 
@@ -36,6 +37,7 @@ function pbkdf2(name: string, algorithm: string): Scheme {
     name,
     matches: (encoded) => encoded.startsWith(prefix),
     parse: (encoded) => parse(encoded.slice(prefix.length)),
+    work: ({ rounds, digest }) => pbkdf2Work(algorithm, rounds, digest.length),
     verify: ({ rounds, salt, digest }, password) =>
       sameBytes(pbkdf2Sync(Buffer.from(password), salt, rounds, digest.length, algorithm), digest),
   });

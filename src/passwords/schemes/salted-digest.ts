@@ -7,6 +7,7 @@
 import { hash } from 'node:crypto';
 import { decodeBase64 } from '../base64.ts';
 import { defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
+import { digestWork } from '../work.ts';
 import { DIGESTS } from './digests.ts';
 
 const MOST_ROUNDS = 1_000_000;
@@ -48,6 +49,7 @@ function saltedDigest(algorithm: string, length: number, order: Order): Scheme {
     name,
     matches: (encoded) => encoded.startsWith(prefix),
     parse: (encoded) => parse(encoded.slice(prefix.length), length),
+    work: ({ rounds }) => digestWork(rounds),
     verify: (parts, password) => sameBytes(derive(algorithm, order, parts, password), parts.digest),
   });
 }

@@ -2,6 +2,7 @@
 import { scryptSync } from 'node:crypto';
 import { decodeBase64, SHORTEST_DIGEST } from '../base64.ts';
 import { defineScheme, numberProblem, sameBytes, wholeNumber } from '../scheme.ts';
+import { scryptWork } from '../work.ts';
 
 const PREFIX = '$scrypt$';
 const MIB = 2 ** 20;
@@ -68,5 +69,6 @@ export const scryptScheme = defineScheme({
   name: 'scrypt',
   matches: (encoded) => encoded.startsWith(PREFIX),
   parse,
+  work: ({ cost }) => scryptWork(cost),
   verify: ({ cost, salt, digest }, password) => sameBytes(deriveScrypt(password, salt, cost, digest.length), digest),
 });

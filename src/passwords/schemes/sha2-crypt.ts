@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { defineScheme, numberProblem, type Scheme, sameText, wholeNumber } from '../scheme.ts';
+import { digestWork } from '../work.ts';
 import { type Digest, encodeCrypt64, repeatTo, stretch } from './crypt3.ts';
 
 const DEFAULT_ROUNDS = 5000;
@@ -59,6 +60,7 @@ function sha2Crypt(id: string, algorithm: Digest, order: number[], form: RegExp)
     name: `sha2-crypt ${prefix}`,
     matches: (encoded) => encoded.startsWith(prefix),
     parse: (encoded) => parse(encoded.slice(prefix.length), form),
+    work: ({ rounds }) => digestWork(rounds),
     verify({ rounds, salt, digest }, password) {
       const made = digestOf(algorithm, Buffer.from(password), Buffer.from(salt), rounds);
       return sameText(encodeCrypt64(made, order), digest);

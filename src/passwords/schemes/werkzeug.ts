@@ -7,6 +7,7 @@ import { pbkdf2Sync } from 'node:crypto';
 import { SHORTEST_DIGEST } from '../base64.ts';
 import { decodeHex } from '../hex.ts';
 import { defineScheme, sameBytes, wholeNumber } from '../scheme.ts';
+import { pbkdf2Work, scryptWork } from '../work.ts';
 import { roundsProblem } from './pbkdf2.ts';
 import { deriveScrypt, type ScryptCost, scryptCostOfN } from './scrypt.ts';
 
@@ -55,12 +56,14 @@ export const werkzeugSchemes = [
     name: 'werkzeug scrypt',
     matches: (encoded) => encoded.startsWith('scrypt:'),
     parse: parseScrypt,
+    work: ({ cost }) => scryptWork(cost),
     verify: ({ cost, salt, digest }, password) => sameBytes(deriveScrypt(password, salt, cost, digest.length), digest),
   }),
   defineScheme({
     name: 'werkzeug pbkdf2',
     matches: (encoded) => encoded.startsWith('pbkdf2:'),
     parse: parsePbkdf2,
+    work: ({ algorithm, rounds, digest }) => pbkdf2Work(algorithm, rounds, digest.length),
     verify: ({ algorithm, rounds, salt, digest }, password) =>
       sameBytes(pbkdf2Sync(Buffer.from(password), salt, rounds, digest.length, algorithm), digest),
   }),

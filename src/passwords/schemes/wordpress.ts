@@ -30,6 +30,9 @@ export function wordpressSeesAll(password: string): boolean {
   return trimmed(password) === password;
 }
 
+/** Of one password. */
+export const MOST_READINGS = 3;
+
 const prehashed = (text: string) => createHmac('sha384', 'wp-sha384').update(text).digest('base64');
 
 export const wordpressScheme = wrappedScheme({
@@ -38,5 +41,6 @@ export const wordpressScheme = wrappedScheme({
   inside: [bcryptScheme],
   expected: 'a bcrypt hash',
   readings: (password) => wordpressReadings(password).map(prehashed),
+  mostReadings: MOST_READINGS,
   seesAll: wordpressSeesAll,
 });

@@ -13,9 +13,11 @@ export function wrappedScheme(definition: {
   inside: readonly Scheme[];
   expected: string;
   readings: (password: string) => string[];
+  /** The largest number of readings; default: 1. */
+  mostReadings?: number;
   seesAll?: (password: string) => boolean;
 }): Scheme {
-  const { name, prefix, inside, expected, readings, seesAll = () => true } = definition;
+  const { name, prefix, inside, expected, readings, mostReadings = 1, seesAll = () => true } = definition;
   function parse(encoded: string): { scheme: Scheme; hash: string } | string {
     const hash = encoded.slice(prefix.length);
     const scheme = inside.find((one) => one.matches(hash));
@@ -27,6 +29,7 @@ export function wrappedScheme(definition: {
     matches: (encoded) => encoded.startsWith(`${prefix}$`),
     parse,
     seesAll,
+    work: ({ scheme, hash }) => mostReadings * scheme.work(hash),
     verify: ({ scheme, hash }, password) => readings(password).some((reading) => scheme.verify(hash, reading)),
   });
 }

@@ -1,0 +1,53 @@
+/**
+ * How much processor time a verification takes, in a unit that means the same for every scheme: 1 is bcrypt with cost
+ * 16, about 5 seconds. Measured with `npm run bench -- --only hashes`; a program that needs twice as long for one scheme
+ * changes nothing that matters here.
+ */
+
+/** A hash that takes more is refused, so that no imported hash can occupy a thread for long. */
+const MOST = 1;
+
+export function bcryptWork(cost: number): number {
+  return 2 ** (cost - 16);
+}
+
+const KIB_OF_PASSES = 2.5 * 2 ** 20;
+
+/** @param m KiB @param t passes; lanes divide the same memory among them */
+export function argon2Work({ m, t }: { m: number; t: number }): number {
+  return (m * t) / KIB_OF_PASSES;
+}
+
+const SCRYPT_BYTES = 1.5 * 2 ** 30;
+
+/** @param ln log2 of N */
+export function scryptWork({ ln, r, p }: { ln: number; r: number; p: number }): number {
+  return (128 * 2 ** ln * r * p) / SCRYPT_BYTES;
+}
+
+/** Bytes of the digest, and the rounds of one output block that make 1. */
+const PBKDF2: Readonly<Record<string, readonly [bytes: number, rounds: number]>> = {
+  sha1: [20, 20_000_000],
+  sha224: [28, 20_000_000],
+  sha256: [32, 20_000_000],
+  sha384: [48, 10_000_000],
+  sha512: [64, 10_000_000],
+};
+
+/** @param bytes length of the key; each block of the digest's length is computed on its own (RFC 8018, section 5.2) */
+export function pbkdf2Work(algorithm: string, rounds: number, bytes: number): number {
+  const [blockBytes, most] = PBKDF2[algorithm] as readonly [number, number];
+  return (rounds * Math.ceil(bytes / blockBytes)) / most;
+}
+
+/** For schemes that compute a digest of short texts in a loop. */
+export function digestWork(rounds: number): number {
+  return rounds / 1_500_000;
+}
+
+/** What is wrong with a hash that takes this much work, or undefined. */
+export function workProblem(work: number): string | undefined {
+  if (work <= MOST) return undefined;
+  const times = work < 10 ? work.toFixed(1) : String(Math.round(work));
+  return `verifying it takes ${times} times as long as bcrypt with cost 16; at most 1 is allowed`;
+}
