@@ -2,12 +2,19 @@
  * Hashes and verifies passwords in threads, never on the event loop.
  *
  * Guarantee: `close` drops no task; it waits for all that were submitted. Threads start with the first task and end
- * when idle; they keep no process alive.
+ * when idle; they keep no process alive. An expensive imported hash has a thread of its own, so that it delays no login of
+ * users with common hashes.
  *
  * On crash: nothing is stored, so a crash during a hash loses only its result. A thread that dies rejects its own task.
  */
 import { Piscina } from 'piscina';
+import { openLane } from './lane.ts';
+import { workOf } from './registry.ts';
 
+/**
+ * A task that waits is dropped when its `gone` is aborted, and rejects with its reason.
+ * Every call rejects with ApiError 503 PASSWORDS-BUSY when it would wait longer than `longestWaitMs`.
+ */
 export interface Hasher {
   /** A new hash in Modular Crypt Format: bcrypt, or argon2id when the password is longer than 72 bytes of UTF-8. */
   hash(plain: string): Promise<string>;
@@ -15,37 +22,45 @@ export interface Hasher {
    * `ok`: the password matches the hash. `rehash`: replace the hash by `hash(plain)`, because its scheme or cost is
    * outdated. A hash that ignores part of the password stays. `ok` is false for every hash that `hashProblem` rejects.
    */
-  verify(encoded: string, plain: string): Promise<{ ok: boolean; rehash: boolean }>;
+  verify(encoded: string, plain: string, gone?: AbortSignal): Promise<{ ok: boolean; rehash: boolean }>;
   /** Takes as long as `verify` with a wrong password: for users that do not exist. */
-  verifyNothing(plain: string): Promise<void>;
+  verifyNothing(plain: string, gone?: AbortSignal): Promise<void>;
   /** Waits for the pending tasks, then ends the threads. Every later call rejects. */
   close(): Promise<void>;
 }
 
-/** Largest number of threads; bcrypt cost of new hashes, 4 to 16; milliseconds after which an idle thread ends. */
 export interface HasherOptions {
+  /** Largest number of threads, in addition to the one for expensive hashes. */
   threads: number;
+  /** Of new hashes, 4 to 16. */
   bcryptCost?: number;
+  /** Milliseconds after which an idle thread ends. */
   idleMs?: number;
+  /** How long a task may wait for a thread; default: no limit, for callers that submit few tasks at a time. */
+  longestWaitMs?: number;
 }
 
+/** About what bcrypt with cost 16 takes. */
+const MS_OF_WORK = 5000;
+/** A hash of ours, and what a wrong password takes at least. */
+const USUAL_MS = 80;
+/** What takes longer goes to the thread for expensive hashes: bcrypt from cost 14; few systems have such users. */
+const EXPENSIVE_MS = 1000;
+/** Expensive tasks may wait longer than common ones: for about three of the most expensive. */
+const EXPENSIVE_WAITS = 3;
+
 /** Starts no thread yet: the first task does. */
-export function openHasher({ threads, bcryptCost = 10, idleMs = 30_000 }: HasherOptions): Hasher {
-  const pool = new Piscina({
-    filename: new URL('./thread.ts', import.meta.url).href,
-    name: 'verify',
-    minThreads: 0,
-    maxThreads: threads,
-    idleTimeout: idleMs,
-    // Without this option, each finished task moves the head of the queue to its tail.
-    stricterFIFO: true,
-  });
+export function openHasher(options: HasherOptions): Hasher {
+  const { threads, bcryptCost = 10, idleMs = 30_000, longestWaitMs = Number.POSITIVE_INFINITY } = options;
+  const common = openThreads(threads, idleMs, longestWaitMs);
+  const expensive = openThreads(1, idleMs, EXPENSIVE_WAITS * longestWaitMs);
   const underWay = new Set<Promise<unknown>>();
   let closed = false;
 
-  function run<T>(name: string, task: Record<string, string>): Promise<T> {
+  function run<T>(name: string, task: Record<string, string>, ms = USUAL_MS, gone?: AbortSignal): Promise<T> {
     if (closed) return Promise.reject(new Error('The password hasher is closed.'));
-    const result: Promise<T> = pool.run({ ...task, cost: bcryptCost }, { name });
+    const { pool, lane } = ms > EXPENSIVE_MS ? expensive : common;
+    const result: Promise<T> = lane.run(() => pool.run({ ...task, cost: bcryptCost }, { name }), { ms, signal: gone });
     const forget = () => {
       underWay.delete(result);
     };
@@ -56,13 +71,26 @@ export function openHasher({ threads, bcryptCost = 10, idleMs = 30_000 }: Hasher
 
   return {
     hash: (plain) => run('hash', { plain }),
-    verify: (encoded, plain) => run('verify', { encoded, plain }),
-    verifyNothing: (plain) => run('nothing', { plain }),
+    verify: (encoded, plain, gone) => run('verify', { encoded, plain }, USUAL_MS + MS_OF_WORK * workOf(encoded), gone),
+    verifyNothing: (plain, gone) => run('nothing', { plain }, USUAL_MS, gone),
     async close() {
       closed = true;
       // The pool's own close() drops waiting tasks while its first thread is still starting.
       await Promise.allSettled(underWay);
-      await pool.destroy();
+      await Promise.all([common.pool.destroy(), expensive.pool.destroy()]);
     },
   };
+}
+
+function openThreads(atOnce: number, idleMs: number, longestWaitMs: number) {
+  const pool = new Piscina({
+    filename: new URL('./thread.ts', import.meta.url).href,
+    name: 'verify',
+    minThreads: 0,
+    maxThreads: atOnce,
+    idleTimeout: idleMs,
+    // Without this option, each finished task moves the head of the queue to its tail.
+    stricterFIFO: true,
+  });
+  return { pool, lane: openLane({ atOnce, longestWaitMs }) };
 }

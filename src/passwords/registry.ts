@@ -108,6 +108,11 @@ export function longestHash(encoded: string): number {
   return find(encoded)?.longest ?? LONGEST;
 }
 
+/** How long a verification of this hash takes, where 1 is bcrypt with cost 16 (work.ts); 0 for an unknown scheme. */
+export function workOf(encoded: string): number {
+  return find(encoded)?.work(encoded) ?? 0;
+}
+
 /** Whether this hash depends on the whole password; see `Scheme`. */
 export function seesAll(encoded: string, password: string): boolean {
   return find(encoded)?.seesAll(password, encoded) ?? true;

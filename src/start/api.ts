@@ -19,6 +19,8 @@ import { prepareDatabase } from './database.ts';
 
 /** Event streams and slow uploads do not end in time on their own; clients can start both again on another process. */
 const CUT_AFTER_MS = 5000;
+/** A login that would wait longer for a thread is answered 503: its caller would hardly wait for it. */
+const LONGEST_WAIT_MS = 5000;
 /** The part of the stop time that remains for closing after requests were cut. */
 const CLOSING_MS = 2000;
 
@@ -28,7 +30,7 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   // To the terminal and not to the log, which other people can read.
   if (token) console.error(`\nToken of the first administrator, shown only once:\n  ${token}\n`);
   const pool = openPool(config.DATABASE_URL, { max: 20, name: 'muster-api', statementMs: config.DATABASE_TIMEOUT_MS });
-  const hasher = openHasher({ threads: config.HASH_THREADS });
+  const hasher = openHasher({ threads: config.HASH_THREADS, longestWaitMs: LONGEST_WAIT_MS });
   const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
   const signal = openImportSignal(config.DATABASE_URL);
   const secrets = openSecrets(config.ENCRYPTION_KEY);

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { clearFailures } from '../../src/access/revocation.ts';
+import type { ApiError } from '../../src/errors.ts';
 import { checkLogin, type LoginDeps, verifyOwnPassword } from '../../src/identity/login/check.ts';
 import { countFailure } from '../../src/identity/login/failures.ts';
 import type { LoginUser } from '../../src/identity/login/store.ts';
 import { TOTP_SEAL } from '../../src/identity/totp/secret.ts';
-import { openHasher } from '../../src/passwords/hasher.ts';
+import { type Hasher, openHasher } from '../../src/passwords/hasher.ts';
 import { type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 import { codeAt, wrongCode } from '../support/totp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -52,6 +53,56 @@ describe('a login', () => {
       expiresInDays: undefined,
       amr: ['pwd'],
     });
+  });
+
+  /** The hasher, whose checks wait until `open`. */
+  function gated() {
+    const gate = Promise.withResolvers<void>();
+    const seen = { running: 0, most: 0 };
+    const wait = async () => {
+      seen.most = Math.max(seen.most, ++seen.running);
+      await gate.promise;
+      seen.running--;
+    };
+    const hasher: Hasher = {
+      ...deps.hasher,
+      verify: (encoded, plain) => wait().then(() => deps.hasher.verify(encoded, plain)),
+      verifyNothing: (plain) => wait().then(() => deps.hasher.verifyNothing(plain)),
+    };
+    return { open: gate.resolve, seen, deps: { ...deps, hasher } };
+  }
+
+  it('checks one password of a user at a time, and refuses at once when 31 wait, as for an unknown user', async () => {
+    const { userId } = await api.setupOrg();
+    for (const who of [{ userId }, { loginName: unique('nobody') }]) {
+      const { open, seen, deps: held } = gated();
+      const outcomes: string[] = [];
+      const attempts = Array.from({ length: 35 }, () =>
+        checkLogin(held, who, { password: 'wrong' }).catch((error: ApiError) => outcomes.push(error.id)),
+      );
+      await waitFor(() => outcomes.length === 3, { what: 'the refusals' });
+      assert.deepEqual(outcomes, Array(3).fill('SESSION-ATTEMPTS'));
+      assert.equal((await login({ userId: (await api.setupOrg()).userId })).amr[0], 'pwd', 'others log in meanwhile');
+      open();
+      await Promise.all(attempts);
+      assert.deepEqual(outcomes.slice(3), Array(32).fill('SESSION-CREDENTIALS'));
+      assert.equal(seen.most, 1);
+    }
+  });
+
+  it('checks nothing for callers who have gone', async () => {
+    const { userId } = await api.setupOrg();
+    const { open, seen, deps: held } = gated();
+    const caller = new AbortController();
+    const first = checkLogin(held, { userId }, { password: RIGHT });
+    await waitFor(() => seen.running === 1, { what: 'the first check' });
+    const second = checkLogin(held, { userId }, { password: 'wrong', gone: caller.signal });
+    const gone = assert.rejects(second, /gone/);
+    caller.abort(new Error('gone'));
+    open();
+    await Promise.all([first, gone]);
+    assert.equal(seen.most, 1);
+    assert.equal(await failuresOf(userId), undefined, 'it is no failure');
   });
 
   it('says why the password must be changed; expired takes precedence over required', async () => {

@@ -113,6 +113,23 @@ test('the event loop stays free while the threads hash', () =>
     assert.ok(utilization < 0.5, `the loop was busy for ${utilization} of the time`);
   }));
 
+test('an expensive imported hash delays no common one, even with a single thread', () =>
+  withHasher({ threads: 1, longestWaitMs: 5000 }, async (hasher) => {
+    const done: string[] = [];
+    const expensive = hasher.verify(`$2b$14$${'.'.repeat(53)}`, 'wrong').then(() => done.push('expensive'));
+    await hasher.hash('common').then(() => done.push('common'));
+    await expensive;
+    assert.deepEqual(done, ['common', 'expensive']);
+  }));
+
+test('a task that would wait too long is refused', () =>
+  withHasher({ threads: 1, longestWaitMs: 200 }, async (hasher) => {
+    const results = await Promise.allSettled(Array.from({ length: 10 }, () => hasher.hash('secret')));
+    const refused = results.filter(({ status }) => status === 'rejected');
+    assert.equal(refused.length, 6, 'one runs, three of 80 ms wait');
+    for (const { reason } of refused as PromiseRejectedResult[]) assert.equal(reason.id, 'PASSWORDS-BUSY');
+  }));
+
 test('there are no threads before the first task or after idle time', async () => {
   const workers: Worker[] = [];
   const noteWorker = (worker: Worker) => workers.push(worker);

@@ -8,6 +8,7 @@
  */
 import { ApiError } from '../../errors.ts';
 import { textProblem } from '../../fields/fields.ts';
+import { goneSignal } from '../../http/gone.ts';
 import { type CheckedLogin, checkAfterPassword, checkLogin, type PasswordProof } from '../../identity/login/check.ts';
 import { settleLogin } from '../../identity/login/store.ts';
 import { passwordProblem, text } from '../../pages/fields.ts';
@@ -39,7 +40,7 @@ async function checkPassword(turn: Turn): Promise<void> {
   const seen: { user?: PasswordProof } = {};
   try {
     if (textProblem(loginName, 500) || textProblem(password, 200)) return wrong(turn, loginName);
-    const login = await checkLogin(turn.deps, { loginName }, { password }, (user) => {
+    const login = await checkLogin(turn.deps, { loginName }, { password, gone: goneSignal(turn.res) }, (user) => {
       seen.user = user;
     });
     await proceed(turn, login, seen.user as PasswordProof);

@@ -17,6 +17,7 @@ import type { LoginDeps } from './deps.ts';
 import { settleFailure } from './fail.ts';
 import { checkPassword, renewHash } from './password.ts';
 import { findLogin, type Login, type LoginUser, settleLogin } from './store.ts';
+import { inTurn } from './turns.ts';
 
 export type { LoginDeps } from './deps.ts';
 /** Proof that exactly this password of the user was right. */
@@ -41,12 +42,14 @@ export interface LoginSecrets {
   password: string;
   /** The code of the second factor; empty counts as none. */
   totp?: string | undefined;
+  /** Aborted when the caller has gone: a check that has not begun is dropped. */
+  gone?: AbortSignal;
 }
 
 /**
  * @param allow called with the user after the right password, before anything else is revealed; throws to refuse
  * @throws ApiError 400 SESSION-CREDENTIALS; after the right password SESSION-USER-LOCKED, -INACTIVE, -INITIAL,
- *   SESSION-TOTP-REQUIRED, SESSION-TOTP
+ *   SESSION-TOTP-REQUIRED, SESSION-TOTP; 429 SESSION-ATTEMPTS, 503 PASSWORDS-BUSY
  */
 export async function checkLogin(
   deps: LoginDeps,
@@ -56,14 +59,16 @@ export async function checkLogin(
 ): Promise<CheckedLogin> {
   const began = performance.now();
   const login = await findLogin(deps.pool, who);
-  const { ok, rehash } = await checkPassword(deps.hasher, login, secrets.password);
+  const { password, gone } = secrets;
+  const check = () => checkPassword(deps.hasher, login, password, gone);
+  const { ok, rehash } = await inTurn(who, login, check, gone);
   if (!login || !ok) {
     await settleFailure(deps, who, login, began);
     throw wrongCredentials();
   }
   allow?.(login);
   requireActive(login.state);
-  if (rehash) await renewHash(deps, login, secrets.password);
+  if (rehash) await renewHash(deps, login, password);
   return settle(deps, who, login, secrets.totp);
 }
 
@@ -93,7 +98,7 @@ async function settle(deps: LoginDeps, who: LoginUser, login: Login, totp: strin
 export async function verifyOwnPassword(deps: LoginDeps, userId: string, password: string): Promise<boolean> {
   const began = performance.now();
   const login = await findLogin(deps.pool, { userId });
-  const { ok } = await checkPassword(deps.hasher, login, password);
+  const { ok } = await inTurn({ userId }, login, () => checkPassword(deps.hasher, login, password));
   if (login && ok) return (await settleLogin(deps.pool, login)) === 'active';
   await settleFailure(deps, { userId }, login, began);
   return false;

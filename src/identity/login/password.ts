@@ -12,9 +12,10 @@ export async function checkPassword(
   hasher: Hasher,
   login: Login | undefined,
   password: string,
+  gone?: AbortSignal,
 ): Promise<{ ok: boolean; rehash: boolean }> {
-  if (login?.passwordHash) return hasher.verify(login.passwordHash, password);
-  await hasher.verifyNothing(password);
+  if (login?.passwordHash) return hasher.verify(login.passwordHash, password, gone);
+  await hasher.verifyNothing(password, gone);
   return { ok: false, rehash: false };
 }
 

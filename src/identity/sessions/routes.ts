@@ -7,6 +7,7 @@ import { randomToken } from '../../access/random-token.ts';
 import { details } from '../../db/events.ts';
 import { type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
+import { goneSignal } from '../../http/gone.ts';
 import { readJson } from '../../http/json-body.ts';
 import { parseBody } from '../../http/parse-body.ts';
 import { checkLogin, wrongCredentials } from '../login/check.ts';
@@ -41,7 +42,7 @@ async function create(deps: LoginDeps, req: Request, res: Response): Promise<voi
   const caller = callerOf(res);
   orgsFor(caller, 'createSession');
   const { checks } = parseBody(newSession, await readJson(req, res), 'SESSION-INVALID');
-  const secrets = { password: checks.password.password, totp: checks.totp?.code };
+  const secrets = { password: checks.password.password, totp: checks.totp?.code, gone: goneSignal(res) };
   const login = await checkLogin(deps, checks.user, secrets, ({ orgId }) =>
     requirePermission(caller, 'createSession', orgId),
   );
