@@ -14,7 +14,7 @@ const STEPS: [step: string, where: RegExp][] = [
   ['msgpackr (BullMQ)', /\/node_modules\/msgpackr/],
   ['Redis client', /\/node_modules\/(@?ioredis|denque|debug|standard-as-callback|cluster-key-slot)\//],
   ['PostgreSQL client', /\/node_modules\/(pg|pg-[\w-]+|postgres-[\w-]+)\/|\/src\/db\//],
-  ['parsing', /\/src\/imports\/parse\//],
+  ['parsing', /\/src\/(imports\/parse|streaming)\//],
   ['judging', /\/src\/imports\/validate\//],
   ['judging', /\/src\/(users|accounts|fields|passwords)\/|\/src\/ids\.ts|\/node_modules\/(zod|libphonenumber-js)\//],
   ['duplicates', /\/src\/imports\/intake\/(settle-)?duplicates\.ts/],

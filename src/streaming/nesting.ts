@@ -100,7 +100,7 @@ export function holdsMoreValues(bytes: Uint8Array, most: number): boolean {
       for (i++; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++;
     } else if ((kind === 2 || kind === 4) && ++count > most) return true;
   }
-  return false;
+  return count > most;
 }
 
 /** Whether a parsed value nests more than `room` containers, itself included. For a repeated key, the last counts. */
