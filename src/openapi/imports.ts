@@ -115,7 +115,7 @@ export const importOperations: Operations = {
       409: `IMPORT-ABORTED: the upload stalled for too long; nothing was imported. ${KEY_REUSED}`,
       413: 'REQUEST-TOO-LARGE: the body is too large, before or after decompression.',
       415: 'REQUEST-MEDIA-TYPE: the body must be JSON or NDJSON. REQUEST-ENCODING: the body must be uncompressed or use gzip.',
-      429: 'IMPORT-BACKLOG: too many users are waiting to be imported. IMPORT-UPLOADS: the caller has 16 uploads under way, or this process 64. RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.',
+      429: 'IMPORT-BACKLOG: too many users are waiting to be imported. RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.',
     },
   },
   'GET /admin/v1/imports': {

@@ -6,7 +6,6 @@
 import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, orgsFor, requirePermission } from '../../access/caller.ts';
 import { ApiError } from '../../errors.ts';
-import { openSlots } from '../../http/slots.ts';
 import type { ImportDeps } from '../deps.ts';
 import { backlog } from '../intake/backlog.ts';
 import { findKey, type KeyedRequest, keyedRequest, type Recorded, requireSame } from '../intake/idempotency.ts';
@@ -21,8 +20,6 @@ import { currentProgress, currentResult } from './visible.ts';
 type Deps = ImportDeps & { signal: ImportSignal };
 
 const MAX_WAIT_S = 600;
-/** Of this process; each takes up to some megabytes of memory. */
-const uploads = openSlots({ perKey: 16, total: 64, id: 'IMPORT-UPLOADS', what: 'uploads' });
 /** Seconds. Workers write thousands of users a second, so a backlog shrinks fast. */
 const RETRY_AFTER_S = 30;
 /** After a refusal the rest of the body is read and discarded for this long, so that the client sees the answer. */
@@ -36,8 +33,19 @@ async function bulkImport(deps: Deps, req: Request, res: Response): Promise<void
   const caller = callerOf(res);
   try {
     orgsFor(caller, 'importUsers');
-    const release = uploads.take([caller.userId]);
-    const importId = await receive(deps, req, caller).finally(release);
+    const format = formatOf(req);
+    const { strict, options } = readQuery(commonQuery(req, format));
+    const body = readBody(req);
+    const keyed = keyedRequest(req, caller.userId, '/admin/v1/import', format);
+    const recorded = keyed && (await findKey(deps.pool, keyed));
+    const importId = recorded
+      ? await sameImport(deps, caller, keyed, recorded, body)
+      : await newImport(deps, req, res, body, {
+          parser: parserFor(req, format),
+          strict,
+          keyed,
+          special: unusual({ ...options, webhook: await signedWebhook(deps, req, caller, options.webhook) }),
+        });
     await answer(deps, req, res, importId);
   } catch (error) {
     if (req.readableAborted) {
@@ -49,36 +57,21 @@ async function bulkImport(deps: Deps, req: Request, res: Response): Promise<void
   }
 }
 
-/** The id of the import that this request, or an earlier one with its idempotency key, has created. */
-async function receive(deps: Deps, req: Request, caller: Caller): Promise<string> {
-  const format = formatOf(req);
-  const { strict, options } = readQuery(commonQuery(req, format));
-  const body = readBody(req);
-  const keyed = keyedRequest(req, caller.userId, '/admin/v1/import', format);
-  const recorded = keyed && (await findKey(deps.pool, keyed));
-  if (recorded) return sameImport(deps, caller, keyed, recorded, body);
-  return newImport(deps, req, caller, body, {
-    parser: parserFor(req, format),
-    strict,
-    keyed,
-    special: unusual({ ...options, webhook: await signedWebhook(deps, req, caller, options.webhook) }),
-  });
-}
-
 async function newImport(
   deps: Deps,
   req: Request,
-  caller: Caller,
+  res: Response,
   body: AsyncIterable<Buffer>,
   options: IntakeOptions,
 ): Promise<string> {
   const { MAX_BACKLOG, MAX_IMPORT_BYTES } = deps.config;
   refuseTooLarge(req, MAX_IMPORT_BYTES);
   if (MAX_BACKLOG > 0 && (await backlog(deps.pool)) > MAX_BACKLOG) {
+    res.set('Retry-After', String(RETRY_AFTER_S));
     const message = 'Too many users are waiting to be imported. Try again later.';
-    throw new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-BACKLOG', message, { retryAfterS: RETRY_AFTER_S });
+    throw new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-BACKLOG', message);
   }
-  return receiveImport(deps, caller, body, options);
+  return receiveImport(deps, callerOf(res), body, options);
 }
 
 /**

@@ -13,9 +13,8 @@ export class CopyRows {
   private bytes = Buffer.allocUnsafeSlow(START_BYTES);
   private at = 0;
 
-  /** Bytes of the lines so far. */
-  get length(): number {
-    return this.at;
+  get isEmpty(): boolean {
+    return this.at === 0;
   }
 
   add(line: string): void {

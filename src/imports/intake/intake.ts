@@ -46,8 +46,6 @@ const COMMIT_CHECK_MS = 10_000;
 const MOST_AT_ONCE_MS = 20;
 /** Entries between two readings of the clock. */
 const ENTRIES_PER_READING = 16;
-/** Rows are collected before a COPY takes a connection: a slow client holds none while its users arrive one by one. */
-const LEAST_COPY_BYTES = 256 * 2 ** 10;
 /** The kinds of keys in the duplicate filter. */
 const ID = 1;
 const NAME = 2;
@@ -73,6 +71,7 @@ export async function receiveImport(
       await intake.write();
     }
     for (const step of options.parser.end()) await intake.take(step);
+    await intake.write();
     return await intake.accept();
   } catch (error) {
     if (isUnavailable(error) && (await intake.isAccepted())) return intake.importId;
@@ -94,7 +93,7 @@ class Intake {
   private filter: DuplicateFilter | undefined;
   importId = '';
   private touchedAt = Date.now();
-  /** The rows that have not been sent. */
+  /** The rows of the chunk that is being read. */
   private readonly rows = new CopyRows();
   private ordinal = 0;
   private duplicates = 0;
@@ -109,7 +108,7 @@ class Intake {
     const { entryPath } = options.parser;
     this.entryWarnings = { unknown: (path: string) => this.warnings.unknown(`${entryPath}${path}`) };
     this.notes = options.special && openNotes(options.special);
-    this.copy = openCopyWriter(deps.uploadPool ?? deps.pool, () => this.touch(), deps.config.DATABASE_TIMEOUT_MS);
+    this.copy = openCopyWriter(deps.pool, () => this.touch(), deps.config.DATABASE_TIMEOUT_MS);
   }
 
   async take(step: Step): Promise<void> {
@@ -162,13 +161,9 @@ class Intake {
     }
   }
 
-  /** Sends the rows collected so far to PostgreSQL, if they are worth a COPY or one is open. */
+  /** Sends the rows collected so far to PostgreSQL. */
   async write(): Promise<void> {
-    if (this.copy.isOpen || this.rows.length >= LEAST_COPY_BYTES) await this.send();
-  }
-
-  private async send(): Promise<void> {
-    if (this.rows.length > 0) this.rows.clear(await this.copy.write(this.rows.lines));
+    if (!this.rows.isEmpty) this.rows.clear(await this.copy.write(this.rows.lines));
   }
 
   private takeEnd(step: Extract<Step, { type: 'end' }>): void {
@@ -197,7 +192,6 @@ class Intake {
   }
 
   async accept(): Promise<string> {
-    await this.send();
     await this.copy.flush();
     const { keyed, special } = this.options;
     const requestHash = keyed?.hash.digest();
