@@ -1,12 +1,12 @@
 /**
- * Limits how many requests of one kind are under way in this process: for each key, such as a caller, and in all.
+ * Limits how many requests of one kind are under way in this process: for each caller, and in all.
  *
  * On crash: the counts start at 0.
  */
 import { ApiError } from '../errors.ts';
 
 export interface SlotOptions {
-  perKey: number;
+  perCaller: number;
   total: number;
   /** Stable id of the error. */
   id: string;
@@ -16,40 +16,33 @@ export interface SlotOptions {
 
 export interface Slots {
   /**
-   * Takes a slot under each key; the caller calls the result when the request is over.
+   * Takes a slot; the caller of this function calls the result once, when the request is over.
    * @throws ApiError 429
    */
-  take(keys: readonly string[]): () => void;
+  take(caller: string): () => void;
 }
 
 const RETRY_AFTER_S = 1;
 
-export function openSlots({ perKey, total, id, what }: SlotOptions): Slots {
+export function openSlots({ perCaller, total, id, what }: SlotOptions): Slots {
   const taken = new Map<string, number>();
   let all = 0;
 
-  function add(key: string, change: 1 | -1): void {
-    const count = (taken.get(key) ?? 0) + change;
-    if (count === 0) taken.delete(key);
-    else taken.set(key, count);
+  function add(caller: string, change: 1 | -1): void {
+    const count = (taken.get(caller) ?? 0) + change;
+    all += change;
+    if (count === 0) taken.delete(caller);
+    else taken.set(caller, count);
   }
 
   return {
-    take(given) {
-      const keys = [...new Set(given)];
-      if (all >= total || keys.some((key) => (taken.get(key) ?? 0) >= perKey)) {
+    take(caller) {
+      if (all >= total || (taken.get(caller) ?? 0) >= perCaller) {
         const message = `Too many ${what} are being processed. Try again later.`;
         throw new ApiError('RESOURCE_EXHAUSTED', id, message, { retryAfterS: RETRY_AFTER_S });
       }
-      all++;
-      for (const key of keys) add(key, 1);
-      let isOver = false;
-      return () => {
-        if (isOver) return;
-        isOver = true;
-        all--;
-        for (const key of keys) add(key, -1);
-      };
+      add(caller, 1);
+      return () => add(caller, -1);
     },
   };
 }
