@@ -490,6 +490,29 @@ AS $function$
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.hash_idempotency_key()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if new.key ~ '^sha256:[0-9a-f]{64}$' then
+    return new;
+  end if;
+  new.key := 'sha256:' || encode(sha256(convert_to(new.caller || E'\n' || new.path || E'\n' || new.key, 'UTF8')), 'hex');
+  if exists (
+    select from idempotency_keys k
+    where k.caller = new.caller and k.path = new.path and k.key = new.key
+      and k.created_at >= now() - interval '24 hours'
+      and not exists (select from imports i
+        where i.id = k.import_id and i.kind = 'single' and i.state not in ('running', 'succeeded'))
+  ) then
+    raise exception 'this idempotency key was used with a newer version' using errcode = 'serialization_failure';
+  end if;
+  return new;
+end
+$function$
+;
+
 CREATE OR REPLACE FUNCTION public.settle_batch(p_import bigint, p_succeeded integer, p_failed integer, p_mails integer, p_events integer, p_orgs integer[], p_org_succeeded integer[], p_org_failed integer[])
  RETURNS import_state
  LANGUAGE plpgsql
@@ -550,3 +573,7 @@ AS $function$
   select exists (select from users where id = p_id)
 $function$
 ;
+
+CREATE TRIGGER idempotency_keys_hashed BEFORE INSERT ON public.idempotency_keys FOR EACH ROW EXECUTE FUNCTION hash_idempotency_key();
+
+CREATE TRIGGER imports_end AFTER UPDATE OF state ON public.imports FOR EACH ROW WHEN (((new.webhook_url IS NOT NULL) AND (new.state IS DISTINCT FROM old.state) AND (new.state = ANY (ARRAY['succeeded'::import_state, 'completed_with_errors'::import_state, 'timed_out'::import_state, 'cancelled'::import_state, 'undone'::import_state])))) EXECUTE FUNCTION announce_end();

@@ -85,6 +85,11 @@ test('secrets are only in the responses that issue them', async () => {
   keep('a mistyped code', 'MISTYPEDCODE');
   await call('POST', `${human(userId)}/password`, next);
 
+  keep('an idempotency key', 'customer-4711-part-1');
+  const users = { dataOrgs: { orgs: [{ orgId: org.orgId, humanUsers: [{ user: {} }] }] }, timeout: '1m' };
+  const headers = { 'idempotency-key': 'customer-4711-part-1' };
+  assert.equal((await api.call('POST', '/admin/v1/import', users, { headers })).status, 202);
+
   const machine = await api.machine(org.orgId, ['ORG_OWNER']);
   keep('a personal access token', machine.token);
   keep('the first token', api.token);

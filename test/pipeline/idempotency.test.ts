@@ -133,7 +133,10 @@ onEachBackend('a bulk import with a key', async (t, backend) => {
     const body = bulk(org.orgId, people('old', 3));
     const first = await must(send(body, 'old'));
     await service.waitForEnd(first.body.importId);
-    await service.pool.query(`update idempotency_keys set created_at = now() - interval '25 hours' where key = 'old'`);
+    await service.pool.query(
+      `update idempotency_keys set created_at = now() - interval '25 hours' where import_id = $1`,
+      [first.body.importId],
+    );
     const second = await must(send(body, 'old'));
     assert.notEqual(second.body.importId, first.body.importId);
     assert.equal((await service.waitForEnd(second.body.importId)).counts.failed, 3);

@@ -5,7 +5,8 @@
  * or refused blocks no other, and when equal requests arrive at once, the first to be accepted is the import of all of
  * them.
  * Guarantee: a caller, a path and a key identify at most one import in 24 hours, whichever process or store fails. A
- * single import that wrote nothing, because of a conflict or its timeout, releases its key.
+ * single import that wrote nothing, because of a conflict or its timeout, releases its key. The database holds no key in
+ * clear.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { Request } from 'express';
@@ -17,6 +18,7 @@ export interface KeyedRequest {
   /** The user id of the caller. */
   caller: string;
   path: string;
+  /** The key's hash, as it is stored. */
   key: string;
   /** Takes the decoded bytes of the body. */
   hash: Hash;
@@ -65,7 +67,21 @@ export function keyedRequest(
     throw invalidArgument('IMPORT-KEY', `${HEADER} ${description}.`, [{ field: HEADER, description }]);
   }
   const query = Object.entries(req.query).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { caller, path, key, hash: createHash('sha256').update(`${JSON.stringify([rest, query])}\n`) };
+  return {
+    caller,
+    path,
+    key: keyHash(caller, path, key),
+    hash: createHash('sha256').update(`${JSON.stringify([rest, query])}\n`),
+  };
+}
+
+/**
+ * Not keyed: every process must find the same row, also while ENCRYPTION_KEY is being replaced. A key is no credential,
+ * as it works only with its caller's token; the hash hides what a key tells, such as the name of a file or a customer.
+ * The caller is part of it, so that equal keys of several callers do not show. Migration 029 computes the same.
+ */
+function keyHash(caller: string, path: string, key: string): string {
+  return `sha256:${createHash('sha256').update(`${caller}\n${path}\n${key}`).digest('hex')}`;
 }
 
 /** The import currently recorded for the key, if any. */

@@ -38,11 +38,19 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest();
 describe('a key', () => {
   it('is 1 to 255 printable characters', () => {
     for (const good of ['k', ' ', '"8e03978e-40d5-43dd-bc93-6894a57f9324"', '~'.repeat(255)])
-      assert.equal(keyed(good).key, good);
+      assert.match(keyed(good).key, /^sha256:[0-9a-f]{64}$/);
     for (const bad of ['', 'x'.repeat(256), 'tab\t', 'ž', '\x7f', '\u00e9']) {
       assert.throws(() => request(bad), { id: 'IMPORT-KEY', http: 400 }, JSON.stringify(bad));
     }
     assert.equal(request(undefined), undefined);
+  });
+
+  it('is stored as a hash, which depends on the caller and the path', () => {
+    const expected = createHash('sha256').update('caller\n/p\nk').digest('hex');
+    assert.equal(keyed('k').key, `sha256:${expected}`);
+    const of = (caller: string) => keyedRequest({ get: () => 'k', query: {} } as never, caller, '/p', '')?.key;
+    assert.notEqual(of('caller'), of('another'));
+    assert.notEqual(keyed('k').key, keyed('k', {}, '/q').key);
   });
 
   it('belongs to a request with its query and format; the order of the parameters does not matter', () => {
@@ -140,7 +148,7 @@ describe('the import of a key', () => {
     const swept = await Promise.all([sweepKeys(db.pool), sweepKeys(db.pool)]);
     assert.equal(swept[0] + swept[1], 6);
     const { rows } = await db.pool.query('select key from idempotency_keys');
-    assert.deepEqual(rows, [{ key: 'new' }]);
+    assert.deepEqual(rows, [{ key: keyed('new').key }]);
   });
 
   it('is released by a single import that wrote nothing, and by no other', async () => {
