@@ -4,7 +4,7 @@
  * Guarantee: every request under `/admin`, `/management` and `/v2beta` needs an authenticated caller. The one exception
  * is in `passwordRoutes`, where a valid code is enough.
  */
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type Express } from 'express';
 import type { Logger } from 'pino';
 import { pageRoutes } from './accounts/pages/routes.ts';
 import { passwordRoutes } from './accounts/password-routes.ts';
@@ -22,6 +22,7 @@ import { openMetrics } from './http/metrics.ts';
 import { answerOptions } from './http/options.ts';
 import { rateLimits } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
+import { responseHeaders } from './http/response-headers.ts';
 import { authenticate } from './identity/authenticate.ts';
 import { isAttempt } from './identity/login/attempts.ts';
 import type { LiveProvider } from './identity/oauth/provider.ts';
@@ -57,8 +58,8 @@ export function buildApp(deps: AppDeps): Express {
   const metrics = openMetrics(storeMetrics(deps));
   app.use(metrics.observe);
   app.use(requestId());
+  app.use(responseHeaders(deps.config));
   app.use(accessLog(deps.logger));
-  app.use(noStore);
 
   // Without the queue, users can still log in, and imports are accepted and wait.
   app.use(healthRoutes({ ...deps, optional: ['queue'] }));
@@ -86,9 +87,3 @@ export function buildApp(deps: AppDeps): Express {
   app.use(renderErrors(deps.logger));
   return app;
 }
-
-/** Responses contain tokens and personal data, so no cache may store them. */
-const noStore: RequestHandler = (_req, res, next) => {
-  res.set('Cache-Control', 'no-store');
-  next();
-};

@@ -1,0 +1,23 @@
+/** The headers of every response, whatever it answers. Mount it before all routes. */
+import type { RequestHandler } from 'express';
+
+/**
+ * A year, which OWASP ASVS 5 (3.4.1) requires with the subdomains: a browser that has seen it once never sends a password
+ * or a cookie unencrypted. No `preload`: browsers ship that list, which cannot be undone for months, and it covers the
+ * whole registered domain, which is not ours to decide about.
+ */
+const STRICT_TRANSPORT = 'max-age=31536000; includeSubDomains';
+
+/** @param baseUrl public address of the service: with `https:` browsers are told to use nothing else */
+export function responseHeaders({ baseUrl }: { baseUrl: string }): RequestHandler {
+  const isHttps = new URL(baseUrl).protocol === 'https:';
+  const headers = {
+    // Responses contain tokens and personal data.
+    'Cache-Control': 'no-store',
+    ...(isHttps ? { 'Strict-Transport-Security': STRICT_TRANSPORT } : {}),
+  };
+  return (_req, res, next) => {
+    res.set(headers);
+    next();
+  };
+}
