@@ -140,6 +140,9 @@ const schema = z.object({
   /** Days until the key that signs tokens is replaced by the next one. */
   SIGNING_KEY_ROTATE_DAYS: int(1, 3650).default(90),
 
+  /** How long audit events are kept; 0: for ever. The history of changes is always kept. */
+  AUDIT_RETENTION_DAYS: int(0, 36_500).default(90),
+
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   /** Milliseconds that a stopping process may take to finish its work in progress. */
   STOP_AFTER_MS: int(100, 10 * MINUTE).default(15_000),

@@ -1,8 +1,9 @@
 /**
- * The role `maintenance`: removes expired data: failed logins, sessions and tokens, idempotency keys, and the payload
+ * The role `maintenance`: removes expired data: failed logins, sessions and tokens, idempotency keys, audit events, and the payload
  * of imports (see src/imports/maintenance/retention.ts). Any number of processes may run it.
  */
 import type { Logger } from 'pino';
+import { sweepAudit } from '../src/audit/sweep.ts';
 import type { Config } from '../src/config.ts';
 import type { Db, Pool } from '../src/db/pool.ts';
 import { sweepFailures } from '../src/identity/login/failures.ts';
@@ -20,13 +21,14 @@ const SWEEPS: ((db: Db) => Promise<unknown>)[] = [sweepFailures, sweepExpired, s
 
 export interface MaintenanceDeps {
   pool: Pool;
-  config: Pick<Config, 'IMPORT_PAYLOAD_TTL'>;
+  config: Pick<Config, 'IMPORT_PAYLOAD_TTL' | 'AUDIT_RETENTION_DAYS'>;
   logger: Logger;
 }
 
 export function startMaintenance({ pool, config, logger }: MaintenanceDeps): { stop(): Promise<unknown> } {
   const sweeper = startLoop('sweeper', logger, async () => {
     for (const sweep of SWEEPS) await sweep(pool);
+    await sweepAudit(pool, config.AUDIT_RETENTION_DAYS);
     return SWEEP_EVERY_MS;
   });
   const payloadTtlMs = parseDuration(config.IMPORT_PAYLOAD_TTL) as number;

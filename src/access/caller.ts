@@ -11,6 +11,8 @@ export interface Caller {
   userId: string;
   /** The organization that the calling user belongs to. */
   orgId: string;
+  /** The OAuth client that the access token was issued to; undefined for a personal access token. */
+  clientId?: string | undefined;
   isIamOwner: boolean;
   /** Roles by organization id. */
   orgRoles: ReadonlyMap<string, readonly string[]>;

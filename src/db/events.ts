@@ -1,7 +1,9 @@
 /**
- * The audit trail: each change of an organization, user or policy appends one event.
+ * The history of changes: each change of an organization, user or policy appends one event, and with it the audit event
+ * that operators search (`audit.ts`). Users that an import writes have no audit event each: the import has.
  * `sequence` in a `details` object is the number of the object's last event.
  */
+import { type AuditEvent, auditOfChange, auditValues } from './audit.ts';
 import type { Db } from './pool.ts';
 
 export interface NewEvent {
@@ -22,15 +24,37 @@ export interface AppendedEvent {
   createdAt: Date;
 }
 
-/** Appends one event. Call it in the transaction that makes the change. */
+const APPEND = {
+  name: 'append_event',
+  text: `with added as (
+      insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+      values ($1, $2, $3, $4, $5, $6) returning sequence, created_at),
+    audited as (${auditOfChange('added', 7)})
+    select sequence, created_at from added`,
+};
+
+/** Appends one event and its audit event. Call it in the transaction that makes the change. */
 export async function appendEvent(db: Db, event: NewEvent): Promise<AppendedEvent> {
-  const { rows } = await db.query<{ sequence: string; created_at: Date }>(
-    `insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
-     values ($1, $2, $3, $4, $5, $6) returning sequence, created_at`,
-    [event.aggregateType, event.aggregateId, event.resourceOwner, event.type, event.editor, event.payload ?? null],
-  );
+  const { aggregateType, aggregateId, resourceOwner, type, editor, payload = null } = event;
+  const { rows } = await db.query<{ sequence: string; created_at: Date }>({
+    ...APPEND,
+    values: [aggregateType, aggregateId, resourceOwner, type, editor, payload, ...auditValues(auditOf(event))],
+  });
   const row = rows[0] as { sequence: string; created_at: Date };
   return { sequence: row.sequence, createdAt: row.created_at };
+}
+
+/** The events of a membership belong to the organization or the instance, and concern the user in the payload. */
+function auditOf({ aggregateType, aggregateId, resourceOwner, type, editor, payload }: NewEvent): AuditEvent {
+  const member = typeof payload?.userId === 'string' ? payload.userId : undefined;
+  return {
+    type,
+    actor: editor,
+    userId: aggregateType === 'user' ? aggregateId : member,
+    orgId: resourceOwner === 'instance' ? undefined : resourceOwner,
+    object: aggregateType === 'user' ? undefined : { type: aggregateType, id: aggregateId },
+    payload,
+  };
 }
 
 /** The `details` object of a response; only some operations return `creationDate`. */

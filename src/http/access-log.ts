@@ -1,27 +1,31 @@
 /**
  * One log line per request, written when the response is sent or the caller has disconnected.
- * Guarantee: headers, bodies and query strings are never logged, as they can contain tokens, passwords and codes.
+ * Guarantee: the caller is named by user id and client id, once authenticated. Headers, bodies and query strings are
+ * never logged, as they can contain tokens, passwords, codes and names that somebody typed.
  */
 import type { Request, RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { requestIdOf } from './request-id.ts';
+import { requestContextOf } from './request-context.ts';
 
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
-/** Logs method, path, status and milliseconds. Frequent requests of machines (`PROBES`) are logged at level debug. */
+/** Logs method, path, status, milliseconds and caller; mount it after the request's context. Frequent requests of machines (`PROBES`) are logged at level debug. */
 export function accessLog(logger: Logger): RequestHandler {
   return (req, res, next) => {
     const started = performance.now();
     res.on('close', () => {
       const path = pathOf(req);
+      const { requestId, userId, clientId } = requestContextOf(res);
       const level = PROBES.has(path) ? 'debug' : 'info';
       logger[level](
         {
-          requestId: requestIdOf(res),
+          requestId,
           method: req.method,
           path,
           status: res.statusCode,
           ms: Math.round(performance.now() - started),
+          ...(userId === undefined ? {} : { userId }),
+          ...(clientId === undefined ? {} : { clientId }),
           ...(res.writableFinished ? {} : { aborted: true }),
         },
         'request',

@@ -1,20 +1,24 @@
 /**
  * Gives every request an id; the response has it as `x-request-id`, and every log line names it.
+ * Everything that the request starts runs in its context (`src/request-context.ts`).
  * A short and plain id from the caller is kept, so that you can follow one id through several services.
  */
 import type { RequestHandler, Response } from 'express';
 import { newId } from '../ids.ts';
+import { inRequestContext } from '../request-context.ts';
+import { contextFor } from './request-context.ts';
 
 const SANE = /^[A-Za-z0-9._:/+=-]{1,128}$/;
 
-/** Sets `res.locals.requestId` and the header. Mount it first. */
+/** Sets `res.locals.requestId`, the header and the context. Mount it first. */
 export function requestId(): RequestHandler {
   return (req, res, next) => {
     const given = req.get('x-request-id');
     const id = given && SANE.test(given) ? given : newId();
     res.locals.requestId = id;
     res.set('x-request-id', id);
-    next();
+    res.locals.context = contextFor(req, id);
+    inRequestContext(res.locals.context, next);
   };
 }
 

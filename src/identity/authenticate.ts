@@ -11,6 +11,7 @@ import type { Caller } from '../access/caller.ts';
 import { tokenHash } from '../access/random-token.ts';
 import type { Db, Pool } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
+import { nameCaller } from '../request-context.ts';
 import { API_SCOPE } from './oauth/scopes.ts';
 import { modelKey } from './oauth/token-key.ts';
 
@@ -42,19 +43,21 @@ export function unauthenticated(): ApiError {
 
 async function callerFromHeader(db: Db, req: Request): Promise<Caller | undefined> {
   const token = BEARER.exec(req.get('authorization') ?? '')?.[1];
-  return token === undefined ? undefined : callerOfToken(db, token);
+  const caller = token === undefined ? undefined : await callerOfToken(db, token);
+  if (caller) nameCaller({ userId: caller.userId, clientId: caller.clientId });
+  return caller;
 }
 
 // `offset 0` keeps the planner from reversing the join: a planner that expects few users reads all of them first, and
 // keeps that plan when they become many.
 const CALLER = {
   name: 'caller_of_token',
-  text: `select u.id, u.org_id, coalesce(i.roles, '{}') as instance_roles,
+  text: `select u.id, u.org_id, t.client_id, coalesce(i.roles, '{}') as instance_roles,
       coalesce((select jsonb_object_agg(m.org_id, m.roles) from org_members m where m.user_id = u.id), '{}') as org_roles
     from (
-      select user_id from personal_access_tokens where token_hash = $1 and (expires_at is null or expires_at > now())
+      select user_id, null as client_id from personal_access_tokens where token_hash = $1 and (expires_at is null or expires_at > now())
       union all
-      select user_id from oauth_models m where id_hash = $2 and kind = 'AccessToken' and expires_at > now()
+      select user_id, client_id from oauth_models m where id_hash = $2 and kind = 'AccessToken' and expires_at > now()
         and $3 = any(string_to_array(scope, ' '))
         and (session_uid is null or exists (select from oauth_models s
           where s.session_uid = m.session_uid and s.kind = 'Session' and s.user_id = m.user_id and s.expires_at > now()))
@@ -66,6 +69,7 @@ const CALLER = {
 interface CallerRow {
   id: string;
   org_id: string;
+  client_id: string | null;
   instance_roles: string[];
   org_roles: Record<string, string[]>;
 }
@@ -79,6 +83,7 @@ export async function callerOfToken(db: Db, token: string): Promise<Caller | und
     row && {
       userId: row.id,
       orgId: row.org_id,
+      clientId: row.client_id ?? undefined,
       isIamOwner: row.instance_roles.includes('IAM_OWNER'),
       orgRoles: new Map(Object.entries(row.org_roles)),
     }

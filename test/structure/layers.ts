@@ -17,6 +17,7 @@ export const BASE = [
   'lifecycle.ts',
   'logger.ts',
   'repeats.ts',
+  'request-context.ts',
   'secrets.ts',
   'start-error.ts',
 ];
@@ -34,6 +35,8 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/http': ['src/db', 'src/fields', 'src/streaming'],
   'src/mail': ['src/db'],
   'src/access': ['src/db', 'src/fields', 'src/http'],
+  // Reads and deletes the events that `src/db` writes.
+  'src/audit': ['src/db'],
   'src/users': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/mail', 'src/passwords'],
   'src/orgs': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/mail', 'src/passwords', 'src/users'],
   'src/policies': ['src/access', 'src/db', 'src/http', 'src/orgs'],
@@ -72,8 +75,8 @@ export const LAYERS: Record<string, readonly string[]> = {
   // A client of the service, over HTTP like every other client.
   'src/cli': ['src/diagnostics', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/sources'],
   workers: [
-    ...['src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/passwords', 'src/queue', 'src/start'],
-    'src/webhooks',
+    ...['src/audit', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/passwords', 'src/queue'],
+    ...['src/start', 'src/webhooks'],
   ],
   demo: ['src/cli', 'src/start'],
   bench: ['src/db', 'src/imports', 'src/mail', 'src/passwords', 'src/queue', 'src/start'],
