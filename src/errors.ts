@@ -44,12 +44,20 @@ export class ApiError extends Error {
   readonly http: number;
   /** Seconds after which the request may succeed, for `Retry-After`. */
   readonly retryAfterS: number | undefined;
+  /** `WWW-Authenticate` of a 401, if it says more than `Bearer`. */
+  readonly challenge: string | undefined;
 
   constructor(
     status: StatusName,
     id: string,
     message: string,
-    options: { violations?: FieldViolation[]; http?: number; retryAfterS?: number; cause?: unknown } = {},
+    options: {
+      violations?: FieldViolation[];
+      http?: number;
+      retryAfterS?: number;
+      challenge?: string;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = 'ApiError';
@@ -58,6 +66,7 @@ export class ApiError extends Error {
     this.violations = options.violations ?? [];
     this.http = options.http ?? STATUS[status].http;
     this.retryAfterS = options.retryAfterS ?? (this.http === 503 ? 1 : undefined);
+    this.challenge = options.challenge;
   }
 
   /** The error body. */

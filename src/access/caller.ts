@@ -16,6 +16,8 @@ export interface Caller {
   isIamOwner: boolean;
   /** Roles by organization id. */
   orgRoles: ReadonlyMap<string, readonly string[]>;
+  /** When the person signed in, in seconds since 1970. Undefined for programs and personal access tokens. */
+  signedInAt?: number | undefined;
 }
 
 /** The caller that the authentication middleware stored. */

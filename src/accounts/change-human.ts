@@ -82,11 +82,13 @@ async function reread(db: Db, user: User, changed: AppendedEvent | undefined): P
   return now;
 }
 
-function isNewEmail(user: User, input: EmailInput | undefined): input is EmailInput {
+/** Whether the input changes anything. */
+export function isNewEmail(user: User, input: EmailInput | undefined): input is EmailInput {
   return input !== undefined && !(input.email === user.email && asksNothing(input, user.emailVerified));
 }
 
-function isNewPhone(user: User, input: PhoneInput | undefined): input is PhoneInput {
+/** Whether the input changes anything. */
+export function isNewPhone(user: User, input: PhoneInput | undefined): input is PhoneInput {
   return input !== undefined && !(input.phone === user.phone && asksNothing(input, user.phoneVerified));
 }
 

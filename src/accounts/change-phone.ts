@@ -4,7 +4,6 @@
  * Guarantee: as for email addresses, a code confirms only the number it was created for. Everything here runs in the
  * caller's transaction, with the user's row locked.
  */
-import type { AppendedEvent } from '../db/events.ts';
 import { ApiError } from '../errors.ts';
 import { issueCode, mailCode, revokeCodes } from '../mail/codes.ts';
 import type { User } from '../users/store.ts';
@@ -34,11 +33,11 @@ export async function changePhone(deps: ContactDeps, user: User, input: PhoneInp
 }
 
 /** @throws ApiError 404 PHONE-NOT-FOUND */
-export async function removePhone(deps: Pick<ContactDeps, 'db'>, user: User, editor: string): Promise<AppendedEvent> {
+export async function removePhone(deps: ContactDeps, user: User, _: unknown, editor: string): Promise<Changed> {
   if (user.phone === null) throw new ApiError('NOT_FOUND', 'PHONE-NOT-FOUND', 'The user has no phone number.');
   await revokeCodes(deps.db, user.id, ['verify_phone']);
   const event = { type: 'user.human.phone.removed', editor };
-  return changeUser(deps.db, user, event, 'phone = null, phone_verified = false');
+  return { event: await changeUser(deps.db, user, event, 'phone = null, phone_verified = false') };
 }
 
 /**

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { notWith } from '../fields/cross-fields.ts';
 import { bool, emailAddress, requiredText } from '../fields/fields.ts';
 import { mobileNumber } from '../fields/phone.ts';
+import { currentPassword } from '../identity/login/owner-proof.ts';
 import { urlTemplateProblem } from '../mail/links.ts';
 
 /** A caller's URL template for the link in an email, of 1 to 200 code points. */
@@ -36,6 +37,10 @@ export const phoneInput = z
   .check(notWith('sendCode', 'isVerified'))
   .check(notWith('returnCode', 'isVerified'))
   .check(notWith('returnCode', 'sendCode'));
+
+/** A change of the user's address or number, which users prove to be their own with their password. */
+export const emailChange = emailInput.safeExtend({ currentPassword: currentPassword() });
+export const phoneChange = phoneInput.safeExtend({ currentPassword: currentPassword() });
 
 export const emailResend = z
   .object({ sendCode: mailCode, returnCode: plainCode })

@@ -6,9 +6,11 @@ import type { Pool } from '../db/pool.ts';
 import { LARGE_BODY, readJson } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { countTry } from '../http/rate-limit.ts';
+import { requireOwnerProof } from '../identity/login/owner-proof.ts';
 import { findOrg, findOrgByDomain, orgNotFound } from '../orgs/store.ts';
 import { reachForChange, type Standing } from '../users/reach.ts';
-import { type ChangeDeps, changeHuman } from './change-human.ts';
+import type { User } from '../users/store.ts';
+import { type ChangeDeps, changeHuman, isNewEmail, isNewPhone } from './change-human.ts';
 import { createHuman, type HumanDeps } from './create-human.ts';
 import { type HumanChange, humanChange, newHuman } from './human-schema.ts';
 
@@ -42,14 +44,23 @@ async function targetOrg(pool: Pool, caller: Caller, named: { orgId: string; org
 async function putHuman(deps: ChangeDeps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
   const userId = pathId(req, 'userId');
-  const { standing } = await reachForChange(deps.pool, caller, 'updateHumanUser', userId);
+  const { user, standing } = await reachForChange(deps.pool, caller, 'updateHumanUser', userId);
   const body = parseBody(humanChange, await readJson(req, res), 'USER-INVALID');
   if (isTry(standing, body)) await countTry(req, res);
+  if (needsProof(user, standing, body)) await requireOwnerProof(deps, caller, user, body.currentPassword);
   res.json(await changeHuman(deps, caller, { userId, standing }, body));
 }
 
 /** Whether it tries a password or a code, or sends something to an address that no manager has confirmed. */
-function isTry(standing: Standing, { email, phone, password }: HumanChange): boolean {
+function isTry(standing: Standing, { email, phone, password, currentPassword }: HumanChange): boolean {
   if (standing === 'self') return Boolean(email ?? phone ?? password);
+  if (currentPassword !== undefined) return true;
   return password?.currentPassword !== undefined || password?.verificationCode !== undefined;
+}
+
+/** `changeHuman` itself checks a password or a code that comes with a new password. */
+function needsProof(user: User, standing: Standing, { email, phone, password }: HumanChange): boolean {
+  if (password?.currentPassword !== undefined) return false;
+  const setsOwn = standing === 'manager' && password !== undefined && password.verificationCode === undefined;
+  return setsOwn || isNewEmail(user, email) || isNewPhone(user, phone);
 }

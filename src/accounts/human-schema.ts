@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { notWith } from '../fields/cross-fields.ts';
 import { bool, gender, id, language, requiredText, text } from '../fields/fields.ts';
+import { currentPassword } from '../identity/login/owner-proof.ts';
 import { verifiableHash } from '../users/hash-field.ts';
 import { idpLinkList } from '../users/idp-links.ts';
 import { metadataList } from '../users/metadata.ts';
@@ -51,8 +52,7 @@ const passwordChange = z
   .object({
     password: password.optional(),
     hashedPassword: hashedPassword.optional(),
-    /** May be longer than a new password: an imported hash can be of a password of any length. */
-    currentPassword: requiredText(1000).optional(),
+    currentPassword: currentPassword(),
     verificationCode: requiredText(200).optional(),
   })
   .check(notWith('hashedPassword', 'password'), notWith('verificationCode', 'currentPassword'))
@@ -67,6 +67,8 @@ export const humanChange = z.object({
   email: emailInput.optional(),
   phone: phoneInput.optional(),
   password: passwordChange.optional(),
+  /** For a change of the caller's own address or number. */
+  currentPassword: currentPassword(),
 });
 
 export type NewHuman = z.output<typeof newHuman>;

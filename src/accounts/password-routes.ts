@@ -13,6 +13,7 @@ import { type BodyLimits, readJson } from '../http/json-body.ts';
 import { badFields, parseBody } from '../http/parse-body.ts';
 import { authenticateIfPresent, unauthenticated } from '../identity/authenticate.ts';
 import type { LoginDeps } from '../identity/login/check.ts';
+import { requireOwnerProof } from '../identity/login/owner-proof.ts';
 import { reachForChange } from '../users/reach.ts';
 import { changedAnswer, requireHuman, requireVouching } from './credentials.ts';
 import { resetPassword } from './password-reset.ts';
@@ -37,12 +38,13 @@ async function postPassword(deps: PasswordDeps, req: Request, res: Response): Pr
   if (body.holdsCode) return setByCode(deps, req, res, body.value);
   const caller = requireCaller(res);
   const userId = pathId(req, 'userId');
-  const { standing } = await reachForChange(deps.pool, caller, 'setPassword', userId);
+  const { user, standing } = await reachForChange(deps.pool, caller, 'setPassword', userId);
   if (body.problem) throw body.problem;
   const { newPassword, currentPassword } = parseBody(passwordBody, body.value, 'PASSWORD-INVALID');
   if (standing === 'self' && currentPassword === undefined) {
     throw badFields('PASSWORD-INVALID', [{ field: 'currentPassword', description: 'is required' }]);
   }
+  if (currentPassword === undefined) await requireOwnerProof(deps, caller, user, undefined);
   const lock = async (db: Db) => (await reachForChange(db, caller, 'setPassword', userId, 'for update')).user;
   const by = { userId, editor: caller.userId, currentPassword, lock };
   res.json({ details: await setPassword(deps, by, newPassword) });

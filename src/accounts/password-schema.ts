@@ -2,13 +2,13 @@
 import { z } from 'zod';
 import { notWith } from '../fields/cross-fields.ts';
 import { bool, requiredText } from '../fields/fields.ts';
+import { currentPassword } from '../identity/login/owner-proof.ts';
 import { urlTemplate } from './contact-schema.ts';
 
 export const passwordBody = z
   .object({
     newPassword: z.object({ password: requiredText(200), changeRequired: bool().default(false) }),
-    /** May be longer than a new password: an imported hash can be of a password of any length. */
-    currentPassword: requiredText(1000).optional(),
+    currentPassword: currentPassword(),
     verificationCode: requiredText(200).optional(),
   })
   .check(notWith('verificationCode', 'currentPassword'));

@@ -11,9 +11,10 @@
 import { clearFailures, revokeLogins } from '../access/revocation.ts';
 import type { AppendedEvent, Details } from '../db/events.ts';
 import { type Db, transaction } from '../db/pool.ts';
-import { type ApiError, invalidArgument } from '../errors.ts';
+import type { ApiError } from '../errors.ts';
 import { badFields } from '../http/parse-body.ts';
 import { type LoginDeps, verifyOwnPassword } from '../identity/login/check.ts';
+import { wrongPassword } from '../identity/login/owner-proof.ts';
 import { findLogin, type Login } from '../identity/login/store.ts';
 import { revokeCodes } from '../mail/codes.ts';
 import type { Hasher } from '../passwords/hasher.ts';
@@ -112,10 +113,6 @@ async function checkCurrent(deps: LoginDeps, userId: string, plain: string): Pro
 
 function isChangeDue(login: Login): boolean {
   return login.changeRequired || passwordAge(login, login.passwordAgeDays).isExpired;
-}
-
-function wrongPassword(): ApiError {
-  return invalidArgument('PASSWORD-CURRENT', 'The current password is wrong.');
 }
 
 function sameAgain(): ApiError {

@@ -9,45 +9,53 @@ import { callerOf } from '../access/caller.ts';
 import { pathId } from '../access/path-id.ts';
 import type { OperationId } from '../access/permissions.ts';
 import type { Config } from '../config.ts';
-import { type Pool, transaction } from '../db/pool.ts';
+import { transaction } from '../db/pool.ts';
 import { readJson } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { countTry } from '../http/rate-limit.ts';
 import { isAttempt } from '../identity/login/attempts.ts';
-import type { Secrets } from '../secrets.ts';
+import type { LoginDeps } from '../identity/login/check.ts';
+import { ownerProof, requireOwnerProof } from '../identity/login/owner-proof.ts';
 import { reachForChange } from '../users/reach.ts';
 import type { User } from '../users/store.ts';
 import { type ContactDeps, changeEmail, resendEmailCode } from './change-email.ts';
 import { changePhone, removePhone, resendPhoneCode } from './change-phone.ts';
-import { codeBody, emailInput, emailResend, phoneInput, phoneResend } from './contact-schema.ts';
+import { codeBody, emailChange, emailResend, phoneChange, phoneResend } from './contact-schema.ts';
 import { type Changed, changedAnswer, requireHuman, requireVouching } from './credentials.ts';
 import { type CodeHolder, verifyEmail, verifyPhone } from './verification.ts';
 
-export interface VerificationDeps {
-  pool: Pool;
-  secrets: Secrets;
-  config: Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
+export interface VerificationDeps extends LoginDeps {
+  config: LoginDeps['config'] & Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
 }
 
 const PATH = '/v2beta/users/:userId';
 
 export function verificationRoutes(deps: VerificationDeps): Router {
   const router = Router();
-  router.post(`${PATH}/email`, change(deps, 'setEmail', 'EMAIL', emailInput, changeEmail));
+  router.post(`${PATH}/email`, change(deps, 'setEmail', 'EMAIL', emailChange, changeEmail));
   router.post(`${PATH}/email/resend`, change(deps, 'resendEmailCode', 'EMAIL', emailResend, resendEmailCode));
   router.post(`${PATH}/email/verify`, verify(deps, 'verifyEmail', 'EMAIL', verifyEmail));
-  router.post(`${PATH}/phone`, change(deps, 'setPhone', 'PHONE', phoneInput, changePhone));
+  router.post(`${PATH}/phone`, change(deps, 'setPhone', 'PHONE', phoneChange, changePhone));
   router.post(`${PATH}/phone/resend`, change(deps, 'resendPhoneCode', 'PHONE', phoneResend, resendPhoneCode));
   router.post(`${PATH}/phone/verify`, verify(deps, 'verifyPhone', 'PHONE', verifyPhone));
-  router.delete(`${PATH}/phone`, (req, res) => deletePhone(deps, req, res));
+  router.delete(`${PATH}/phone`, change(deps, 'removePhone', 'PHONE', ownerProof, removePhone));
   return router;
 }
+
+/** Users prove for these that the account is their own. A code that is sent again goes where it went before. */
+const NEED_PROOF: ReadonlySet<OperationId> = new Set(['setEmail', 'setPhone', 'removePhone']);
 
 /** First part of the error ids. */
 type Area = 'EMAIL' | 'PHONE';
 type Change<I> = (deps: ContactDeps, user: User, input: I, editor: string) => Promise<Changed>;
 
-function change<S extends z.ZodType<{ returnCode?: unknown; isVerified?: unknown }>>(
+interface Input {
+  returnCode?: unknown;
+  isVerified?: unknown;
+  currentPassword?: string | undefined;
+}
+
+function change<S extends z.ZodType<Input>>(
   deps: VerificationDeps,
   operation: OperationId,
   area: Area,
@@ -57,10 +65,12 @@ function change<S extends z.ZodType<{ returnCode?: unknown; isVerified?: unknown
   return async (req: Request, res: Response): Promise<void> => {
     const caller = callerOf(res);
     const userId = pathId(req, 'userId');
-    const { standing } = await reachForChange(deps.pool, caller, operation, userId);
+    const { user, standing } = await reachForChange(deps.pool, caller, operation, userId);
     // Without the limit, users could make us send to any address or number as often as they like.
-    if (standing === 'self' && !isAttempt(req)) await countTry(req, res);
+    if (userId === caller.userId && !isAttempt(req)) await countTry(req, res);
     const input = parseBody(schema, await readJson(req, res), `${area}-INVALID`);
+    requireVouching(standing, input);
+    if (NEED_PROOF.has(operation)) await requireOwnerProof(deps, caller, user, input.currentPassword);
     const answer = await transaction(deps.pool, async (db) => {
       const { user, standing } = await reachForChange(db, caller, operation, userId, 'for update');
       requireHuman(user, area);
@@ -84,15 +94,4 @@ function verify(
     const { verificationCode: code } = parseBody(codeBody, await readJson(req, res), `${area}-VERIFY`);
     res.json({ details: await work(deps, { userId, code, editor: caller.userId }) });
   };
-}
-
-async function deletePhone(deps: VerificationDeps, req: Request, res: Response): Promise<void> {
-  const caller = callerOf(res);
-  const userId = pathId(req, 'userId');
-  const answer = await transaction(deps.pool, async (db) => {
-    const { user } = await reachForChange(db, caller, 'removePhone', userId, 'for update');
-    requireHuman(user, 'PHONE');
-    return changedAnswer(user, { event: await removePhone({ db }, user, caller.userId) });
-  });
-  res.json(answer);
 }

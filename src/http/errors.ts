@@ -41,7 +41,7 @@ export function renderErrors(logger: Logger): ErrorRequestHandler {
 }
 
 function sendError(res: Response, error: ApiError): void {
-  if (error.http === 401) res.set('WWW-Authenticate', 'Bearer');
+  if (error.http === 401) res.set('WWW-Authenticate', error.challenge ?? 'Bearer');
   if (error.retryAfterS !== undefined) res.set('Retry-After', String(error.retryAfterS));
   res.status(error.http).json(error.toBody());
 }

@@ -52,12 +52,14 @@ async function callerFromHeader(db: Db, req: Request): Promise<Caller | undefine
 // keeps that plan when they become many.
 const CALLER = {
   name: 'caller_of_token',
-  text: `select u.id, u.org_id, t.client_id, coalesce(i.roles, '{}') as instance_roles,
+  text: `select u.id, u.org_id, t.client_id, t.signed_in_at, coalesce(i.roles, '{}') as instance_roles,
       coalesce((select jsonb_object_agg(m.org_id, m.roles) from org_members m where m.user_id = u.id), '{}') as org_roles
     from (
-      select user_id, null as client_id from personal_access_tokens where token_hash = $1 and (expires_at is null or expires_at > now())
+      select user_id, null as client_id, null::float8 as signed_in_at from personal_access_tokens
+      where token_hash = $1 and (expires_at is null or expires_at > now())
       union all
-      select user_id, client_id from oauth_models m where id_hash = $2 and kind = 'AccessToken' and expires_at > now()
+      select user_id, client_id, (payload -> 'extra' ->> 'auth_time')::float8 from oauth_models m
+      where id_hash = $2 and kind = 'AccessToken' and expires_at > now()
         and $3 = any(string_to_array(scope, ' '))
         and (session_uid is null or exists (select from oauth_models s
           where s.session_uid = m.session_uid and s.kind = 'Session' and s.user_id = m.user_id and s.expires_at > now()))
@@ -72,6 +74,7 @@ interface CallerRow {
   client_id: string | null;
   instance_roles: string[];
   org_roles: Record<string, string[]>;
+  signed_in_at: number | null;
 }
 
 /** The caller of a bearer token, if it is valid. */
@@ -86,6 +89,7 @@ export async function callerOfToken(db: Db, token: string): Promise<Caller | und
       clientId: row.client_id ?? undefined,
       isIamOwner: row.instance_roles.includes('IAM_OWNER'),
       orgRoles: new Map(Object.entries(row.org_roles)),
+      signedInAt: row.signed_in_at ?? undefined,
     }
   );
 }

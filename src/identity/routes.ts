@@ -8,9 +8,9 @@ import { meRoutes } from './me/routes.ts';
 import { memberRoutes } from './members/routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
 import { patRoutes } from './tokens/routes.ts';
-import { type TotpDeps, totpRoutes } from './totp/routes.ts';
+import { totpRoutes } from './totp/routes.ts';
 
-export function identityRoutes(deps: LoginDeps & TotpDeps): Router {
+export function identityRoutes(deps: LoginDeps): Router {
   return Router()
     .use(meRoutes(deps))
     .use(memberRoutes(deps))

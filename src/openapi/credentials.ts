@@ -1,8 +1,9 @@
 /** Email addresses, phone numbers and passwords of users in the OpenAPI document. */
 import { z } from 'zod';
-import { codeBody, emailInput, emailResend, phoneInput, phoneResend } from '../accounts/contact-schema.ts';
+import { codeBody, emailChange, emailResend, phoneChange, phoneResend } from '../accounts/contact-schema.ts';
 import { passwordBody, passwordResetBody } from '../accounts/password-schema.ts';
 import type { Operations } from './operation.ts';
+import { OWNER_PROOF, proofBody, SIGN_IN_AGAIN, WRONG_PASSWORD } from './owner-proof.ts';
 import { changed, details, exampleDetails } from './shapes.ts';
 
 /** The response to a change; it contains the code if the request has `returnCode`. */
@@ -26,16 +27,16 @@ export const credentialOperations: Operations = {
   'POST /v2beta/users/{userId}/email': {
     id: 'setEmail',
     summary: 'Set the email address',
-    description: `Sends a verification email unless the address is verified or the body has \`returnCode\`. ${VOUCHING}`,
+    description: `Sends a verification email unless the address is verified or the body has \`returnCode\`. ${VOUCHING} ${OWNER_PROOF}`,
     body: {
-      schema: emailInput,
+      schema: emailChange,
       examples: {
         verified: { email: 'bob@acme.example', isVerified: true },
         'code returned': { email: 'bob.burns@acme.example', returnCode: {} },
       },
     },
     answers: withCode,
-    errors: { 400: notHuman('EMAIL') },
+    errors: { 400: `${WRONG_PASSWORD} ${notHuman('EMAIL')}`, 401: SIGN_IN_AGAIN },
   },
   'POST /v2beta/users/{userId}/email/resend': {
     id: 'resendEmailCode',
@@ -54,16 +55,16 @@ export const credentialOperations: Operations = {
   'POST /v2beta/users/{userId}/phone': {
     id: 'setPhone',
     summary: 'Set the phone number',
-    description: `Sends a code by text message unless the number is verified or the body has \`returnCode\`. ${VOUCHING}`,
+    description: `Sends a code by text message unless the number is verified or the body has \`returnCode\`. ${VOUCHING} ${OWNER_PROOF}`,
     body: {
-      schema: phoneInput,
+      schema: phoneChange,
       examples: {
         verified: { phone: '+41 79 123 45 67', isVerified: true },
         'code returned': { phone: '+41 79 123 45 68', returnCode: {} },
       },
     },
     answers: withCode,
-    errors: { 400: notHuman('PHONE') },
+    errors: { 400: `${WRONG_PASSWORD} ${notHuman('PHONE')}`, 401: SIGN_IN_AGAIN },
   },
   'POST /v2beta/users/{userId}/phone/resend': {
     id: 'resendPhoneCode',
@@ -82,8 +83,10 @@ export const credentialOperations: Operations = {
   'DELETE /v2beta/users/{userId}/phone': {
     id: 'removePhone',
     summary: 'Remove the phone number',
+    description: OWNER_PROOF,
+    body: proofBody,
     answers: { 200: changed },
-    errors: { 400: notHuman('PHONE') },
+    errors: { 400: `${WRONG_PASSWORD} ${notHuman('PHONE')}`, 401: SIGN_IN_AGAIN },
   },
   'POST /v2beta/users/{userId}/password': {
     id: 'setPassword',
@@ -91,7 +94,8 @@ export const credentialOperations: Operations = {
     description:
       'Users set their own password with their current one. With a code from a password email, a caller needs ' +
       'neither the current password nor a bearer token. Callers with a required role set the password of another ' +
-      'user without a current password or a code.',
+      'user without a current password or a code; for their own, they need a recent sign-in, the current password ' +
+      'or a code.',
     body: {
       schema: passwordBody,
       examples: {
@@ -104,7 +108,8 @@ export const credentialOperations: Operations = {
     },
     answers: { 200: changed },
     errors: {
-      400: `PASSWORD-INVALID: invalid fields. PASSWORD-CURRENT: the current password is wrong. ${WRONG_CODE} ${notHuman('PASSWORD')}`,
+      400: `PASSWORD-INVALID: invalid fields. ${WRONG_PASSWORD} ${WRONG_CODE} ${notHuman('PASSWORD')}`,
+      401: SIGN_IN_AGAIN,
     },
   },
   'POST /v2beta/users/{userId}/password_reset': {

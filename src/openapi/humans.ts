@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { humanChange, newHuman } from '../accounts/human-schema.ts';
 import type { Operations } from './operation.ts';
+import { OWNER_PROOF, SIGN_IN_AGAIN } from './owner-proof.ts';
 import { details, exampleDetails } from './shapes.ts';
 
 const codes = {
@@ -67,12 +68,12 @@ export const humanOperations: Operations = {
   'PUT /v2beta/users/human/{userId}': {
     id: 'updateHumanUser',
     summary: 'Update a human user',
-    description: 'Fields that are absent keep their values.',
+    description: `Fields that are absent keep their values. For a new address or number: ${OWNER_PROOF}`,
     body: {
       schema: humanChange,
       examples: { 'name and language': { username: 'bob', profile: { givenName: 'Robert', preferredLanguage: 'en' } } },
     },
     answers: { 200: { schema: z.object({ details, ...codes }), example: { details: exampleDetails } } },
-    errors: { 409: TAKEN },
+    errors: { 401: SIGN_IN_AGAIN, 409: TAKEN },
   },
 };

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { verifyTotpBody } from '../identity/totp/schema.ts';
 import type { Operations } from './operation.ts';
+import { OWNER_PROOF, proofBody, SIGN_IN_AGAIN, WRONG_PASSWORD } from './owner-proof.ts';
 import { changed, details, exampleDetails } from './shapes.ts';
 
 export const totpOperations: Operations = {
@@ -9,7 +10,9 @@ export const totpOperations: Operations = {
     id: 'addTotp',
     summary: 'Start adding a second factor (TOTP)',
     description:
-      'The secret is shown only once, in this response. Logins require the second factor once a code is verified.',
+      'The secret is shown only once, in this response. Logins require the second factor once a code is verified. ' +
+      OWNER_PROOF,
+    body: proofBody,
     answers: {
       200: {
         schema: z.object({
@@ -25,7 +28,10 @@ export const totpOperations: Operations = {
       },
     },
     errors: {
-      400: 'TOTP-NOT-HUMAN: the user is not a human user. TOTP-ACTIVE: the user already has a second factor.',
+      400:
+        'TOTP-NOT-HUMAN: the user is not a human user. TOTP-ACTIVE: the user already has a second factor. ' +
+        WRONG_PASSWORD,
+      401: SIGN_IN_AGAIN,
     },
   },
   'POST /v2beta/users/{userId}/totp/verify': {
@@ -40,6 +46,9 @@ export const totpOperations: Operations = {
   'DELETE /v2beta/users/{userId}/totp': {
     id: 'removeTotp',
     summary: 'Remove the second factor',
+    description: OWNER_PROOF,
+    body: proofBody,
     answers: { 200: changed },
+    errors: { 400: WRONG_PASSWORD, 401: SIGN_IN_AGAIN },
   },
 };

@@ -190,7 +190,8 @@ test('users change their password with the current one or a code; managers need 
     [await logIn(userId, 'code horse'), (await read(userId)).user.human.email.email],
     [201, 'moved@example.com'],
   );
-  assert.deepEqual(refusal(await put(userId, { password: byCode }, self)), [400, 'CODE-INVALID']);
+  const newToken = { token: await tokenOf(api, userId) };
+  assert.deepEqual(refusal(await put(userId, { password: byCode }, newToken)), [400, 'CODE-INVALID']);
 
   const hash = await api.deps.hasher.hash('hashed horse');
   assert.equal((await put(userId, { password: { hashedPassword: { hash, changeRequired: true } } })).status, 200);

@@ -1,6 +1,8 @@
 /** Humans in the initial states of verification, and the codes of their mails. */
 import { randomBytes } from 'node:crypto';
-import { randomToken, tokenHash } from '../../src/access/random-token.ts';
+import { randomToken } from '../../src/access/random-token.ts';
+import { API_SCOPE } from '../../src/identity/oauth/scopes.ts';
+import { modelKey } from '../../src/identity/oauth/token-key.ts';
 import type { MailKind } from '../../src/mail/links.ts';
 import { enqueueMail } from '../../src/mail/outbox.ts';
 import type { TestApi } from '../support/api.ts';
@@ -32,12 +34,17 @@ export async function mailCode(api: TestApi, userId: string, kind: MailKind): Pr
   return { codeId, code: api.deps.secrets.code(codeId, 0) };
 }
 
-/** The human's own bearer token. */
-export async function tokenOf(api: TestApi, userId: string): Promise<string> {
+/**
+ * The human's own access token, as after a sign-in on the login page.
+ * @param signedInAgoS seconds since the sign-in
+ */
+export async function tokenOf(api: TestApi, userId: string, signedInAgoS = 0): Promise<string> {
   const token = randomToken();
+  const extra = { auth_time: Math.floor(Date.now() / 1000) - signedInAgoS };
   await api.deps.pool.query(
-    'insert into personal_access_tokens (id, user_id, token_hash, sequence) values ($1, $2, $3, 1)',
-    [randomBytes(6).toString('hex'), userId, tokenHash(token)],
+    `insert into oauth_models (id_hash, kind, user_id, scope, payload, expires_at)
+     values ($1, 'AccessToken', $2, $3, $4, now() + interval '1 hour')`,
+    [modelKey('AccessToken', token), userId, API_SCOPE, JSON.stringify({ extra })],
   );
   return token;
 }

@@ -104,7 +104,7 @@ test('a stopped user loses access at once; sessions and grants do not come back;
       [userId],
     );
     await pool.query('insert into login_failures (user_id, failures) values ($1, 4)', [userId]);
-    assert.deepEqual([(await self()).status, await session(), await grants()], [200, 200, 1]);
+    assert.deepEqual([(await self()).status, await session(), await grants()], [200, 200, 2]);
 
     assert.equal((await change(userId, stop)).status, 200);
     assert.deepEqual([(await self()).status, await session(), await grants()], [401, 404, 0]);

@@ -13,6 +13,7 @@ import { grantWhatIsAsked, loginOnly } from './interactions.ts';
 import { LIFETIMES, rotateRefreshToken } from './lifetimes.ts';
 import { isBrowserClient, mayIntrospect, mayRevoke } from './policies.ts';
 import { CLAIMS_BY_SCOPE, SCOPES } from './scopes.ts';
+import { signInTime } from './sign-in-time.ts';
 
 export interface ConfigurationDeps {
   pool: Pool;
@@ -71,6 +72,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     // Also without `offline_access`: such a token ends with the browser session.
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken,
+    extraTokenClaims: signInTime,
     clientBasedCORS: (_ctx, origin, client) => isBrowserClient(client, origin),
     renderError,
   };

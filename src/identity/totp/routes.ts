@@ -3,6 +3,7 @@
  *
  * Managers of a user may enrol a factor for them and then know the secret. This gives managers no new power, as they
  * can also set the user's password and remove the factor. Nobody can do so for a user with more rights than their own.
+ * People who add or remove their own factor prove that the account is theirs (login/owner-proof.ts).
  */
 import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, covers, isSelf, permissionDenied, requireReach } from '../../access/caller.ts';
@@ -10,23 +11,20 @@ import { rightsOf } from '../../access/members.ts';
 import { pathId } from '../../access/path-id.ts';
 import type { OperationId } from '../../access/permissions.ts';
 import { type AppendedEvent, type Details, details } from '../../db/events.ts';
-import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { type Db, transaction } from '../../db/pool.ts';
 import { readJson } from '../../http/json-body.ts';
 import { parseBody } from '../../http/parse-body.ts';
+import { countTry } from '../../http/rate-limit.ts';
 import { requireOrg } from '../../orgs/store.ts';
-import type { Secrets } from '../../secrets.ts';
 import { loginNames } from '../../users/login-names.ts';
 import { findUser, type User, type UserLock, userNotFound } from '../../users/store.ts';
+import type { LoginDeps } from '../login/deps.ts';
+import { ownerProof, requireOwnerProof } from '../login/owner-proof.ts';
 import { addTotp, dropTotp, verifyTotp } from './enrol.ts';
 import { verifyTotpBody } from './schema.ts';
 import { totpAddress } from './secret.ts';
 
-export interface TotpDeps {
-  pool: Pool;
-  secrets: Secrets;
-}
-
-export function totpRoutes(deps: TotpDeps): Router {
+export function totpRoutes(deps: LoginDeps): Router {
   const router = Router();
   router.post('/v2beta/users/:userId/totp', (req, res) => add(deps, req, res));
   router.post('/v2beta/users/:userId/totp/verify', (req, res) => verify(deps, req, res));
@@ -34,9 +32,9 @@ export function totpRoutes(deps: TotpDeps): Router {
   return router;
 }
 
-async function add({ pool, secrets }: TotpDeps, req: Request, res: Response): Promise<void> {
-  const caller = callerOf(res);
-  const userId = pathId(req, 'userId');
+async function add(deps: LoginDeps, req: Request, res: Response): Promise<void> {
+  const { pool, secrets } = deps;
+  const { caller, userId } = await proven(deps, 'addTotp', req, res);
   const { user, added, issuer } = await transaction(pool, async (db) => {
     const user = await reachable(db, caller, 'addTotp', userId, 'for update');
     const added = await addTotp({ db, secrets }, user, caller.userId);
@@ -47,7 +45,7 @@ async function add({ pool, secrets }: TotpDeps, req: Request, res: Response): Pr
   res.json({ details: totpDetails(user, event), uri: totpAddress(secret, { issuer, account }), secret });
 }
 
-async function verify({ pool, secrets }: TotpDeps, req: Request, res: Response): Promise<void> {
+async function verify({ pool, secrets }: LoginDeps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
   const userId = pathId(req, 'userId');
   await reachable(pool, caller, 'verifyTotp', userId);
@@ -59,14 +57,24 @@ async function verify({ pool, secrets }: TotpDeps, req: Request, res: Response):
   res.json({ details: totpDetails(user, event) });
 }
 
-async function remove({ pool }: TotpDeps, req: Request, res: Response): Promise<void> {
-  const caller = callerOf(res);
-  const userId = pathId(req, 'userId');
-  const { user, event } = await transaction(pool, async (db) => {
+async function remove(deps: LoginDeps, req: Request, res: Response): Promise<void> {
+  const { caller, userId } = await proven(deps, 'removeTotp', req, res);
+  const { user, event } = await transaction(deps.pool, async (db) => {
     const user = await reachable(db, caller, 'removeTotp', userId, 'for update');
     return { user, event: await dropTotp(db, user, caller.userId) };
   });
   res.json({ details: totpDetails(user, event) });
+}
+
+/** The caller and the user of the path, whose own factor needs a proof. @throws ApiError as `requireOwnerProof` */
+async function proven(deps: LoginDeps, operation: OperationId, req: Request, res: Response) {
+  const caller = callerOf(res);
+  const userId = pathId(req, 'userId');
+  const user = await reachable(deps.pool, caller, operation, userId);
+  const { currentPassword } = parseBody(ownerProof, await readJson(req, res), 'TOTP-INVALID');
+  if (currentPassword !== undefined) await countTry(req, res);
+  await requireOwnerProof(deps, caller, user, currentPassword);
+  return { caller, userId };
 }
 
 /** The user of the path, if `caller` may manage their second factor. */

@@ -49,7 +49,7 @@ const JWT = 'ACCESS_TOKEN_TYPE_JWT';
 test('a resource server introspects the user and scope of an access token', async () => {
   const { access_token: token } = await tokensOf(api, client, { userId: org.userId });
   for (const hint of ['access_token', 'refresh_token', 'nonsense']) {
-    const { iat, exp, ...seen } = await introspect(token, resource, { token_type_hint: hint });
+    const { iat, exp, auth_time, ...seen } = await introspect(token, resource, { token_type_hint: hint });
     assert.deepEqual(seen, {
       active: true,
       sub: org.userId,
@@ -59,6 +59,7 @@ test('a resource server introspects the user and scope of an access token', asyn
       token_type: 'Bearer',
     });
     assert.equal(exp - iat, 3600);
+    assert.ok(iat - auth_time < 60, `${iat} ${auth_time}`);
   }
 });
 
