@@ -75,7 +75,7 @@ const schema = z.object({
     .refine((v) => Buffer.from(v, 'base64').length === 32, 'must be 32 bytes in base64')
     .optional(),
   ADMIN_EMAIL: z.string().optional(),
-  ADMIN_PASSWORD: z.string().min(1).max(200, 'must be at most 200 characters').optional(),
+  ADMIN_PASSWORD: z.string().optional(),
 
   /** Sender of every mail. */
   MAIL_FROM: z.string().default('Muster <no-reply@localhost>'),

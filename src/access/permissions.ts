@@ -68,6 +68,13 @@ const TABLE = {
   resetPasswordAgePolicy: OWNER,
   getInstancePasswordAgePolicy: IAM_OWNER_ONLY,
   updateDefaultPasswordAgePolicy: IAM_OWNER_ONLY,
+  getPasswordComplexityPolicy: ANY_ROLE,
+  getDefaultPasswordComplexityPolicy: ANY_ROLE,
+  addPasswordComplexityPolicy: OWNER,
+  updatePasswordComplexityPolicy: OWNER,
+  resetPasswordComplexityPolicy: OWNER,
+  getInstancePasswordComplexityPolicy: IAM_OWNER_ONLY,
+  updateDefaultPasswordComplexityPolicy: IAM_OWNER_ONLY,
 
   importHumanUser: OWNER,
   /** Required on every organization of the body. */

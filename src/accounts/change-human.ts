@@ -36,7 +36,8 @@ export interface ChangedHuman {
 
 /**
  * @param standing of the caller before the body was read; checked again with the user's row locked
- * @throws ApiError 400 USER-NOT-HUMAN, USER-INVALID, PASSWORD-CURRENT, CODE-INVALID; 403, 404; 409 if the name is taken
+ * @throws ApiError 400 USER-NOT-HUMAN, USER-INVALID, PASSWORD-POLICY, PASSWORD-CURRENT, CODE-INVALID; 403, 404; 409 if
+ *   the name is taken
  */
 export async function changeHuman(
   deps: ChangeDeps,
@@ -44,7 +45,7 @@ export async function changeHuman(
   { userId, standing }: { userId: string; standing: Standing },
   body: HumanChange,
 ): Promise<ChangedHuman> {
-  const writePassword = body.password && (await prepareWriter(deps, caller, { userId, standing }, body.password));
+  const writePassword = await prepareWriter(deps, caller, { userId, standing }, body);
   return transaction(deps.pool, async (db) => {
     const { user, standing } = await reachForChange(db, caller, 'updateHumanUser', userId, 'for update');
     requireHuman(user, 'USER');
@@ -117,9 +118,12 @@ async function prepareWriter(
   deps: ChangeDeps,
   caller: Caller,
   { userId, standing }: { userId: string; standing: Standing },
-  { password, hashedPassword, currentPassword, verificationCode: code }: NonNullable<HumanChange['password']>,
-): Promise<PasswordWriter> {
-  const next = password ?? hashedPassword;
+  { password: change, username, email }: HumanChange,
+): Promise<PasswordWriter | undefined> {
+  if (!change) return undefined;
+  const { password, hashedPassword, currentPassword, verificationCode: code } = change;
+  const names = [username, email?.email].filter((name) => name !== undefined);
+  const next = password ? { ...password, field: 'password.password', names } : hashedPassword;
   if (!next) throw required('password.password');
   const editor = caller.userId;
   if (standing === 'self' && hashedPassword) throw permissionDenied();

@@ -12,7 +12,9 @@ import { type Details, details } from '../db/events.ts';
 import { type Pool, transaction } from '../db/pool.ts';
 import { displayNameOf, GENDERS } from '../fields/fields.ts';
 import { newId } from '../ids.ts';
+import type { Org } from '../orgs/store.ts';
 import type { Hasher } from '../passwords/hasher.ts';
+import { requireGoodPassword } from '../policies/new-password.ts';
 import type { Secrets } from '../secrets.ts';
 import { insertLinks } from '../users/idp-links.ts';
 import { insertMetadata } from '../users/metadata.ts';
@@ -38,15 +40,15 @@ export interface CreatedHuman {
 
 /**
  * Adds the user to an existing organization.
- * @throws ApiError 409 when the id or, in the organization, the user name is taken
+ * @throws ApiError 400 PASSWORD-POLICY, 409 when the id or, in the organization, the user name is taken
  */
 export async function createHuman(
   deps: HumanDeps,
-  orgId: string,
+  { id: orgId, domain }: Pick<Org, 'id' | 'domain'>,
   body: NewHuman,
   editor: string,
 ): Promise<CreatedHuman> {
-  const user = newUser(orgId, body, await passwordOf(deps.hasher, body));
+  const user = newUser(orgId, body, await passwordOf(deps, { orgId, domain }, body));
   return transaction(deps.pool, async (db) => {
     const { sequence, createdAt } = await insertUser(db, user, editor);
     if (body.metadata.length > 0) await insertMetadata(db, user.id, body.metadata);
@@ -56,8 +58,19 @@ export async function createHuman(
   });
 }
 
-async function passwordOf(hasher: Hasher, { password, hashedPassword }: NewHuman): Promise<string | undefined> {
-  return password ? hasher.hash(password.password) : hashedPassword?.hash;
+async function passwordOf(
+  { pool, hasher }: HumanDeps,
+  org: { orgId: string; domain: string },
+  { username, email: { email }, password, hashedPassword }: NewHuman,
+): Promise<string | undefined> {
+  if (!password) return hashedPassword?.hash;
+  await requireGoodPassword(
+    pool,
+    { ...org, userName: username ?? email, email },
+    password.password,
+    'password.password',
+  );
+  return hasher.hash(password.password);
 }
 
 function newUser(orgId: string, body: NewHuman, passwordHash: string | undefined): NewUser {

@@ -7,7 +7,7 @@ import { LARGE_BODY, readJson } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { countTry } from '../http/rate-limit.ts';
 import { requireOwnerProof } from '../identity/login/owner-proof.ts';
-import { findOrg, findOrgByDomain, orgNotFound } from '../orgs/store.ts';
+import { findOrg, findOrgByDomain, type Org, orgNotFound } from '../orgs/store.ts';
 import { reachForChange, type Standing } from '../users/reach.ts';
 import type { User } from '../users/store.ts';
 import { type ChangeDeps, changeHuman, isNewEmail, isNewPhone } from './change-human.ts';
@@ -25,8 +25,8 @@ async function postHuman(deps: HumanDeps, req: Request, res: Response): Promise<
   const caller = callerOf(res);
   orgsFor(caller, 'createHumanUser');
   const body = parseBody(newHuman, await readJson(req, res, LARGE_BODY), 'USER-INVALID');
-  const orgId = await targetOrg(deps.pool, caller, { orgId: selectedOrg(req, caller), ...body.organization });
-  res.json(await createHuman(deps, orgId, body, caller.userId));
+  const org = await targetOrg(deps.pool, caller, { orgId: selectedOrg(req, caller), ...body.organization });
+  res.json(await createHuman(deps, org, body, caller.userId));
 }
 
 /**
@@ -34,10 +34,10 @@ async function postHuman(deps: HumanDeps, req: Request, res: Response): Promise<
  * none.
  * @throws ApiError 403; for an IAM_OWNER 404 if the organization does not exist
  */
-async function targetOrg(pool: Pool, caller: Caller, named: { orgId: string; orgDomain?: string }): Promise<string> {
+async function targetOrg(pool: Pool, caller: Caller, named: { orgId: string; orgDomain?: string }): Promise<Org> {
   const { orgId, orgDomain } = named;
   const org = orgDomain === undefined ? await findOrg(pool, orgId) : await findOrgByDomain(pool, orgDomain);
-  if (org && may(caller, 'createHumanUser', org.id)) return org.id;
+  if (org && may(caller, 'createHumanUser', org.id)) return org;
   throw caller.isIamOwner ? orgNotFound() : permissionDenied();
 }
 

@@ -19,13 +19,18 @@ import { findLogin, type Login } from '../identity/login/store.ts';
 import { revokeCodes } from '../mail/codes.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import { passwordAge } from '../policies/age.ts';
-import type { User } from '../users/store.ts';
+import { requireGoodPassword } from '../policies/new-password.ts';
+import { findUser, type User } from '../users/store.ts';
 import { changedAnswer, changeUser, requireHuman } from './credentials.ts';
 
 export interface NewPassword {
   /** 1 to 200 code points, plain. */
   password: string;
   changeRequired: boolean;
+  /** Path of the password in the request, for errors; the default is `newPassword.password`. */
+  field?: string;
+  /** Names and addresses that the same request gives the user, which the password must not be either. */
+  names?: readonly string[];
 }
 
 /** Purposes of the codes that set a password. */
@@ -43,7 +48,8 @@ export type PasswordWriter = (db: Db, user: User) => Promise<AppendedEvent>;
 /**
  * Sets the password of a human: the caller's own with the current one, which counts as a login attempt, or another's.
  * @param by.lock locks the user's row; throws if the caller has lost access to them while we hashed
- * @throws ApiError 400 PASSWORD-CURRENT, PASSWORD-INVALID (the same one where a change is due), PASSWORD-NOT-HUMAN
+ * @throws ApiError 400 PASSWORD-POLICY, PASSWORD-CURRENT, PASSWORD-INVALID (the same one where a change is due),
+ *   PASSWORD-NOT-HUMAN
  */
 export async function setPassword(
   deps: LoginDeps,
@@ -59,13 +65,14 @@ export async function setPassword(
 
 /**
  * The slow part of `setPassword`: checks and hashes.
- * @throws ApiError 400 PASSWORD-CURRENT, PASSWORD-INVALID; the writer throws PASSWORD-CURRENT, PASSWORD-NOT-HUMAN
+ * @throws ApiError 400 PASSWORD-POLICY, PASSWORD-CURRENT, PASSWORD-INVALID; the writer throws PASSWORD-CURRENT, PASSWORD-NOT-HUMAN
  */
 export async function preparePassword(
   deps: LoginDeps,
   { userId, editor, currentPassword }: { userId: string; editor: string; currentPassword?: string | undefined },
   password: NewPassword | NewHash,
 ): Promise<PasswordWriter> {
+  await requirePolicy(deps.pool, userId, password);
   const checked = currentPassword === undefined ? undefined : await checkCurrent(deps, userId, currentPassword);
   const isSame = 'password' in password && currentPassword === password.password;
   if (checked && isSame && isChangeDue(checked)) throw sameAgain();
@@ -77,6 +84,17 @@ export async function preparePassword(
     const event = { type: 'user.human.password.changed', editor };
     return storePassword(db, user, { hash, changeRequired: password.changeRequired }, event);
   };
+}
+
+/**
+ * Hashes that were made elsewhere are exempt. A user who no longer exists is reported when their row is locked.
+ * @throws ApiError 400 PASSWORD-POLICY
+ */
+export async function requirePolicy(db: Db, userId: string, password: NewPassword | NewHash): Promise<void> {
+  const user = 'hash' in password ? undefined : await findUser(db, userId);
+  if (!user || 'hash' in password) return;
+  const { field = 'newPassword.password', names = [] } = password;
+  await requireGoodPassword(db, { ...user, names }, password.password, field);
 }
 
 export async function hashOf(hasher: Hasher, password: NewPassword | NewHash): Promise<string> {

@@ -12,7 +12,7 @@ import { revokeLogins } from '../access/revocation.ts';
 import type { AppendedEvent, Details } from '../db/events.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
 import { type ApiError, invalidArgument } from '../errors.ts';
-import { type Code, isOpen, tryCode, useCode } from '../mail/codes.ts';
+import { type Code, isOpen, isOpenCode, tryCode, useCode } from '../mail/codes.ts';
 import type { MailKind } from '../mail/links.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { Secrets } from '../secrets.ts';
@@ -24,6 +24,7 @@ import {
   type NewPassword,
   PASSWORD_CODES,
   type PasswordWriter,
+  requirePolicy,
   storePassword,
 } from './set-password.ts';
 
@@ -72,7 +73,7 @@ export async function verifyPhone(deps: CodeDeps, holder: CodeHolder): Promise<D
 /**
  * Sets a password with the code of an initialisation or a reset. An INITIAL user becomes active, a locked user stays
  * locked, and a deactivated user cannot use a code. A code that was emailed also proves that the address is the user's.
- * @throws ApiError 400 CODE-INVALID
+ * @throws ApiError 400 PASSWORD-POLICY, CODE-INVALID
  */
 export async function setPasswordByCode(
   deps: CodeDeps & { hasher: Hasher },
@@ -83,14 +84,16 @@ export async function setPasswordByCode(
 }
 
 /**
- * The slow part of `setPasswordByCode`: checks the code and hashes.
- * @throws ApiError 400 CODE-INVALID, as does the writer
+ * The slow part of `setPasswordByCode`: checks the code and hashes. The rules for passwords are named only to holders of
+ * the code, and a password that breaks them costs no attempt.
+ * @throws ApiError 400 PASSWORD-POLICY, CODE-INVALID, as does the writer
  */
 export async function preparePasswordByCode(
   deps: CodeDeps & { hasher: Hasher },
   holder: CodeHolder,
   password: NewPassword | NewHash,
 ): Promise<PasswordWriter> {
+  if (await holdsPasswordCode(deps, holder)) await requirePolicy(deps.pool, holder.userId, password);
   const code = await requireValidCode(deps, holder, PASSWORD_CODES);
   const hash = await hashOf(deps.hasher, password);
   return async (db, user) => {
@@ -101,6 +104,14 @@ export async function preparePasswordByCode(
     const verifiesEmail = code.purpose === 'initialise' || code.mailed;
     return storePassword(db, user, { ...change, verifiesEmail }, { type, editor: holder.editor });
   };
+}
+
+/** Whether the code can set a password; costs no attempt. */
+export function holdsPasswordCode(
+  { pool, secrets }: CodeDeps,
+  { userId, code }: Pick<CodeHolder, 'userId' | 'code'>,
+): Promise<boolean> {
+  return isOpenCode({ db: pool, secrets }, { userId, entered: code, purposes: PASSWORD_CODES });
 }
 
 async function requireValidCode(deps: CodeDeps, holder: CodeHolder, purposes: readonly MailKind[]): Promise<Code> {

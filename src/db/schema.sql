@@ -324,6 +324,19 @@ create table password_age_policies (
   UNIQUE NULLS NOT DISTINCT (org_id)
 );
 
+create table password_complexity_policies (
+  org_id text collate "C",
+  min_length integer not null,
+  max_length integer not null,
+  sequence bigint not null,
+  created_at timestamp with time zone not null default now(),
+  changed_at timestamp with time zone not null default now(),
+  CHECK (((max_length >= 64) AND (max_length <= 200))),
+  CHECK (((min_length >= 1) AND (min_length <= 64))),
+  FOREIGN KEY (org_id) REFERENCES organizations(id),
+  UNIQUE NULLS NOT DISTINCT (org_id)
+);
+
 create table personal_access_tokens (
   id text collate "C" not null,
   user_id text collate "C" not null,

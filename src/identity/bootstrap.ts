@@ -13,13 +13,16 @@ import { type Config, ConfigError } from '../config.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
 import { isEmailAddress } from '../fields/fields.ts';
 import { newId } from '../ids.ts';
+import { generatedDomain } from '../orgs/domain.ts';
 import { findOrg, insertOrg } from '../orgs/store.ts';
 import type { Hasher } from '../passwords/hasher.ts';
+import { newPasswordProblems } from '../policies/new-password.ts';
 import { insertUser } from '../users/store.ts';
 import { addPat } from './tokens/store.ts';
 
 /** Id of the instance's own organization; its row marks the instance as set up. */
 const INSTANCE_ORG = 'muster';
+const INSTANCE_NAME = 'Muster';
 /** "BOOT" as bytes. */
 const LOCK = 0x424f4f54;
 const EDITOR = 'system';
@@ -37,16 +40,20 @@ export interface Bootstrapped {
   token?: string;
 }
 
-/** @throws ConfigError if only one of ADMIN_EMAIL and ADMIN_PASSWORD is set, or ADMIN_EMAIL is not an email address */
+/**
+ * @throws ConfigError if only one of ADMIN_EMAIL and ADMIN_PASSWORD is set, ADMIN_EMAIL is not an email address, or
+ *   ADMIN_PASSWORD breaks a rule for passwords
+ */
 export async function bootstrap({ pool, config, hasher }: BootstrapDeps): Promise<Bootstrapped> {
   if (await findOrg(pool, INSTANCE_ORG)) return { created: false };
   const admin = firstHuman(config);
+  if (admin) await requireGoodAdmin(pool, config, admin);
   const passwordHash = admin && (await hasher.hash(admin.password));
   const token = config.BOOTSTRAP_TOKEN ?? randomToken();
   const created = await transaction(pool, async (db) => {
     await db.query('select pg_advisory_xact_lock($1)', [LOCK]);
     if (await findOrg(db, INSTANCE_ORG)) return false;
-    await insertOrg(db, { id: INSTANCE_ORG, name: 'Muster' }, config.baseUrl, EDITOR);
+    await insertOrg(db, { id: INSTANCE_ORG, name: INSTANCE_NAME }, config.baseUrl, EDITOR);
     await addMachine(db, token);
     if (admin) await addHuman(db, admin.email, passwordHash);
     return true;
@@ -62,6 +69,17 @@ function firstHuman(config: BootstrapDeps['config']): { email: string; password:
   }
   if (!isEmailAddress(email)) throw new ConfigError('ADMIN_EMAIL must be an email address such as ann@example.com.');
   return { email, password };
+}
+
+/** The first owner may do everything, so their password follows the policy as any other. Later starts ignore it. */
+async function requireGoodAdmin(
+  pool: Pool,
+  { baseUrl }: BootstrapDeps['config'],
+  { email, password }: { email: string; password: string },
+): Promise<void> {
+  const user = { orgId: null, userName: email, domain: generatedDomain(INSTANCE_NAME, baseUrl), email };
+  const problems = await newPasswordProblems(pool, user, password);
+  if (problems.length > 0) throw new ConfigError(`ADMIN_PASSWORD ${problems.join(', and it ')}.`);
 }
 
 async function addMachine(db: Db, token: string): Promise<void> {

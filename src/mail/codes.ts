@@ -28,25 +28,58 @@ interface CodeRow extends Code {
   generation: number;
 }
 
+interface CodeDeps {
+  db: Db;
+  secrets: Secrets;
+}
+
+interface Entered {
+  userId: string;
+  entered: string;
+  purposes: readonly MailKind[];
+}
+
+const IS_OPEN = `user_id = $1 and purpose = any($2::mail_kind[])
+  and used_at is null and expires_at > clock_timestamp() and tries < $3`;
+
 /** The user's open code that equals `entered`; every open code of these purposes loses one attempt. */
 export async function tryCode(
-  { db, secrets }: { db: Db; secrets: Secrets },
-  { userId, entered, purposes }: { userId: string; entered: string; purposes: readonly MailKind[] },
+  { db, secrets }: CodeDeps,
+  { userId, entered, purposes }: Entered,
 ): Promise<Code | undefined> {
   const { rows } = await db.query<CodeRow>(
-    `update codes c set tries = tries + 1
-     where user_id = $1 and purpose = any($2::mail_kind[])
-       and used_at is null and expires_at > clock_timestamp() and tries < $3
+    `update codes c set tries = tries + 1 where ${IS_OPEN}
      returning id, purpose, generation,
        exists (select from mail_outbox m where m.user_id = c.user_id and m.code_id = c.id) as mailed`,
     [userId, purposes, MAX_TRIES],
   );
+  const found = equalTo(entered, rows, secrets);
+  return found && { id: found.id, purpose: found.purpose, mailed: found.mailed };
+}
+
+/**
+ * Whether `entered` equals an open code of the user. Costs no attempt: a page that only shows
+ * something must not use up the code. Nobody guesses the 60 bits of a code by such requests.
+ */
+export async function isOpenCode({ db, secrets }: CodeDeps, { userId, entered, purposes }: Entered): Promise<boolean> {
+  const { rows } = await db.query<Pick<CodeRow, 'id' | 'generation'>>(
+    `select id, generation from codes where ${IS_OPEN}`,
+    [userId, purposes, MAX_TRIES],
+  );
+  return equalTo(entered, rows, secrets) !== undefined;
+}
+
+function equalTo<R extends Pick<CodeRow, 'id' | 'generation'>>(
+  entered: string,
+  rows: R[],
+  secrets: Secrets,
+): R | undefined {
   const typed = entered.trim().toUpperCase();
-  let found: CodeRow | undefined;
+  let found: R | undefined;
   for (const row of rows) {
     if (same(secrets.code(row.id, row.generation), typed)) found = row;
   }
-  return found && { id: found.id, purpose: found.purpose, mailed: found.mailed };
+  return found;
 }
 
 /** Consumes a code; false when another request was faster or the code has expired. */

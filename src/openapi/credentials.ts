@@ -108,7 +108,7 @@ export const credentialOperations: Operations = {
     },
     answers: { 200: changed },
     errors: {
-      400: `PASSWORD-INVALID: invalid fields. ${WRONG_PASSWORD} ${WRONG_CODE} ${notHuman('PASSWORD')}`,
+      400: `PASSWORD-INVALID: invalid fields. PASSWORD-POLICY: the new password breaks rules of the organization. ${WRONG_PASSWORD} ${WRONG_CODE} ${notHuman('PASSWORD')}`,
       401: SIGN_IN_AGAIN,
     },
   },

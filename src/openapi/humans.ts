@@ -18,7 +18,8 @@ export const humanOperations: Operations = {
     description:
       'Creates the user in the organization that the body names; otherwise in that of `x-service-orgid`; otherwise in ' +
       'that of the caller. Sends a verification email unless the address is marked as verified or `returnCode` is set. ' +
-      'A missing password does not cause an email.',
+      'A missing password does not cause an email. A password follows the rules of the organization ' +
+      '(PASSWORD-POLICY); a hash is exempt.',
     onOrg: true,
     body: {
       schema: newHuman,

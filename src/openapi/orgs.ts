@@ -31,7 +31,8 @@ export const orgOperations: Operations = {
     summary: 'Set up an organization with its first user',
     description:
       'The user becomes a member with `roles` (default: ORG_OWNER). Without a domain in the body, the service makes one ' +
-      'from the name. It sends a verification email if the address is not marked as verified.',
+      'from the name. It sends a verification email if the address is not marked as verified. The password follows the ' +
+      'rules of the instance (PASSWORD-POLICY).',
     body: {
       schema: orgSetUp,
       examples: {

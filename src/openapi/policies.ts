@@ -1,75 +1,114 @@
-/** Password-age policies in the OpenAPI document. */
+/** Password policies in the OpenAPI document. */
 import { z } from 'zod';
-import { agePolicyBody } from '../policies/schema.ts';
-import type { Operations } from './operation.ts';
+import { AGE, COMPLEXITY, type PolicyKind } from '../policies/kinds.ts';
+import type { Body, Operation, Operations } from './operation.ts';
 import { created, createdDetails, exampleCreated } from './shapes.ts';
 
-const policy = z
-  .object({
-    details: createdDetails,
-    maxAgeDays: z.int().meta({ minimum: 0, description: '0: passwords do not expire.' }),
-    expireWarnDays: z.int().meta({ minimum: 0 }),
-    isDefault: z.boolean().meta({ description: 'Whether this is the policy of the instance.' }),
-  })
-  .meta({ id: 'PasswordAgePolicy' });
-
-const onePolicy = {
-  200: {
-    schema: z.object({ policy }).meta({ id: 'OnePasswordAgePolicy' }),
-    example: { policy: { details: exampleCreated, maxAgeDays: 90, expireWarnDays: 14, isDefault: false } },
-  },
-};
-const body = { schema: agePolicyBody, examples: { 'three months': { maxAgeDays: 90, expireWarnDays: 14 } } };
 const NO_ORG = 'ORG-NOT-FOUND: the organization does not exist.';
 
-export const policyOperations: Operations = {
-  'GET /management/v1/policies/password/age': {
-    id: 'getPasswordAgePolicy',
-    summary: 'Get the password-age policy of the organization',
-    onOrg: true,
-    answers: onePolicy,
-    errors: { 404: NO_ORG },
+interface Documented {
+  /** As in `PasswordAgePolicy`. */
+  id: string;
+  /** The fields in an answer. */
+  fields: z.ZodRawShape;
+  about: string;
+  examples: Body['examples'];
+  example: Record<string, unknown>;
+}
+
+const age = operationsOf(AGE, {
+  id: 'PasswordAgePolicy',
+  fields: {
+    maxAgeDays: z.int().meta({ minimum: 0, description: '0: passwords do not expire.' }),
+    expireWarnDays: z.int().meta({ minimum: 0 }),
   },
-  'POST /management/v1/policies/password/age': {
-    id: 'addPasswordAgePolicy',
-    summary: 'Add a password-age policy to the organization',
-    onOrg: true,
-    body,
-    answers: { 200: created },
-    errors: { 404: NO_ORG, 409: 'POLICY-AGE-EXISTS: the organization already has its own policy.' },
+  about: 'How many days a password is valid, and how early users are warned.',
+  examples: { 'three months': { maxAgeDays: 90, expireWarnDays: 14 } },
+  example: { maxAgeDays: 90, expireWarnDays: 14 },
+});
+
+const complexity = operationsOf(COMPLEXITY, {
+  id: 'PasswordComplexityPolicy',
+  fields: {
+    minLength: z.int().meta({ minimum: 1, description: 'Unicode code points.' }),
+    maxLength: z.int().meta({ minimum: 1, description: 'Unicode code points.' }),
   },
-  'PUT /management/v1/policies/password/age': {
-    id: 'updatePasswordAgePolicy',
-    summary: 'Update the password-age policy of the organization',
-    onOrg: true,
-    body,
-    answers: { 200: created },
-    errors: { 404: `POLICY-AGE-NOT-FOUND: the organization does not have its own policy. ${NO_ORG}` },
-  },
-  'DELETE /management/v1/policies/password/age': {
-    id: 'resetPasswordAgePolicy',
-    summary: 'Reset the password-age policy of the organization to the default',
-    onOrg: true,
-    answers: { 200: created },
-    errors: { 404: NO_ORG },
-  },
-  'GET /management/v1/policies/default/password/age': {
-    id: 'getDefaultPasswordAgePolicy',
-    summary: 'Get the password-age policy of the instance',
-    onOrg: true,
-    answers: onePolicy,
-    errors: { 404: NO_ORG },
-  },
-  'GET /admin/v1/policies/password/age': {
-    id: 'getInstancePasswordAgePolicy',
-    summary: 'Get the password-age policy of the instance',
-    description: 'The role must be on the instance; a role in an organization is not enough.',
-    answers: onePolicy,
-  },
-  'PUT /admin/v1/policies/password/age': {
-    id: 'updateDefaultPasswordAgePolicy',
-    summary: 'Update the password-age policy of the instance',
-    body,
-    answers: { 200: created },
-  },
-};
+  about:
+    'The length of new passwords. Every new password must also differ from common passwords and from the names of its ' +
+    'user. Imported passwords and hashes are exempt.',
+  examples: { 'twelve characters': { minLength: 12 } },
+  example: { minLength: 12, maxLength: 200 },
+});
+
+export const policyOperations: Operations = { ...age, ...complexity };
+
+function operationsOf<P>(kind: PolicyKind<P>, documented: Documented): Operations {
+  const { area, name, operations } = kind;
+  const policy = `password-${name} policy`;
+  const body = { schema: kind.body, examples: documented.examples };
+  const answers = { 200: answerOf(documented) };
+  const ofOrg = `/management/v1/policies/password/${name}` as const;
+  const ofInstance = `/admin/v1/policies/password/${name}` as const;
+  const changed: Pick<Operation, 'answers'> = { answers: { 200: created } };
+  return {
+    [`GET ${ofOrg}`]: {
+      id: operations.get,
+      summary: `Get the ${policy} of the organization`,
+      onOrg: true,
+      answers,
+      errors: { 404: NO_ORG },
+    },
+    [`POST ${ofOrg}`]: {
+      id: operations.add,
+      summary: `Add a ${policy} to the organization`,
+      description: documented.about,
+      onOrg: true,
+      body,
+      ...changed,
+      errors: { 404: NO_ORG, 409: `${area}-EXISTS: the organization already has its own policy.` },
+    },
+    [`PUT ${ofOrg}`]: {
+      id: operations.update,
+      summary: `Update the ${policy} of the organization`,
+      onOrg: true,
+      body,
+      ...changed,
+      errors: { 404: `${area}-NOT-FOUND: the organization does not have its own policy. ${NO_ORG}` },
+    },
+    [`DELETE ${ofOrg}`]: {
+      id: operations.reset,
+      summary: `Reset the ${policy} of the organization to the default`,
+      onOrg: true,
+      ...changed,
+      errors: { 404: NO_ORG },
+    },
+    [`GET /management/v1/policies/default/password/${name}`]: {
+      id: operations.getDefault,
+      summary: `Get the ${policy} of the instance`,
+      onOrg: true,
+      answers,
+      errors: { 404: NO_ORG },
+    },
+    [`GET ${ofInstance}`]: {
+      id: operations.getOfInstance,
+      summary: `Get the ${policy} of the instance`,
+      description: 'The role must be on the instance; a role in an organization is not enough.',
+      answers,
+    },
+    [`PUT ${ofInstance}`]: {
+      id: operations.updateOfInstance,
+      summary: `Update the ${policy} of the instance`,
+      body,
+      ...changed,
+    },
+  } as Operations;
+}
+
+function answerOf({ id, fields, example }: Documented) {
+  const isDefault = z.boolean().meta({ description: 'Whether this is the policy of the instance.' });
+  const policy = z.object({ details: createdDetails, ...fields, isDefault }).meta({ id });
+  return {
+    schema: z.object({ policy }).meta({ id: `One${id}` }),
+    example: { policy: { details: exampleCreated, ...example, isDefault: false } },
+  };
+}

@@ -1,29 +1,23 @@
-/** Organization routes: set up, create, get, search. */
+/** Organization routes: create, get, search. */
 import { Router } from 'express';
 import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
 import { pathId } from '../access/path-id.ts';
+import type { Config } from '../config.ts';
 import { details } from '../db/events.ts';
-import { transaction } from '../db/pool.ts';
+import { type Pool, transaction } from '../db/pool.ts';
 import { readJson } from '../http/json-body.ts';
 import { searchResult } from '../http/paging.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { newId } from '../ids.ts';
-import { newOrg, orgSearch, orgSetUp } from './schema.ts';
-import { type OrgDeps, setUpOrg } from './set-up.ts';
+import { newOrg, orgSearch } from './schema.ts';
 import { insertOrg, type Org, requireOrg, searchOrgs } from './store.ts';
 
 /** `/admin/v1/orgs/:orgId`, except the actions `_setup` and `_search`. */
 const ONE_ORG = /^\/admin\/v1\/orgs\/(?!_(?:setup|search)\/?$)(?<orgId>[^/]+)\/?$/i;
 
-export function orgRoutes(deps: OrgDeps): Router {
+export function orgRoutes(deps: { pool: Pool; config: Pick<Config, 'baseUrl'> }): Router {
   const { pool } = deps;
   const router = Router();
-  router.post('/admin/v1/orgs/_setup', async (req, res) => {
-    requirePermission(callerOf(res), 'setUpOrg');
-    const body = parseBody(orgSetUp, await readJson(req, res), 'ORG-SETUP');
-    const { orgId, userId, event } = await setUpOrg(deps, body, callerOf(res).userId);
-    res.json({ details: details({ ...event, changedAt: event.createdAt, resourceOwner: orgId }), orgId, userId });
-  });
   router.post('/management/v1/orgs', async (req, res) => {
     requirePermission(callerOf(res), 'createOrg');
     const { orgId, ...org } = parseBody(newOrg, await readJson(req, res), 'ORG-INVALID');

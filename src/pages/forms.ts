@@ -39,7 +39,8 @@ const WORDS: Record<PasswordForm, { title: string; why: string }> = {
   },
 };
 
-export function passwordForm(action: PasswordForm, link: Link, problem?: Problem): Page {
+/** @param rules for the new password */
+export function passwordForm(action: PasswordForm, link: Link, rules: string, problem?: Problem): Page {
   const { title, why } = WORDS[action];
   return {
     title: titled(title, problem),
@@ -47,7 +48,7 @@ export function passwordForm(action: PasswordForm, link: Link, problem?: Problem
 <p>${why}</p>
 ${alert(problem)}
 <form method="post" action="${action}">
-${hidden({ ...link })}${newPasswordFields(problem)}
+${hidden({ ...link })}${newPasswordFields(rules, problem)}
 <button type="submit">Set password</button>
 </form>`,
   };

@@ -63,10 +63,11 @@ const REASONS: Record<ChangeReason, { title: string; why: string }> = {
   expiring: { title: 'Choose a new password', why: 'It replaces your current password.' },
 };
 
+/** @param rules for the new password */
 export function changeForm(
   frame: LoginFrame,
   { proof, loginName }: Proven,
-  reason: ChangeReason,
+  { reason, rules }: { reason: ChangeReason; rules: string },
   problem?: Problem,
 ): Page {
   const { title, why } = REASONS[reason];
@@ -75,7 +76,7 @@ export function changeForm(
 ${alert(problem)}
 ${step(frame, 'change', proof)}
 <input type="text" name="username" autocomplete="username" value="${loginName}" readonly hidden>
-${newPasswordFields(problem)}
+${newPasswordFields(rules, problem)}
 <button type="submit">Set password and continue</button>
 </form>
 ${back(frame)}`;

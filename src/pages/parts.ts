@@ -77,10 +77,13 @@ const EXTRA: Partial<Record<Field['autocomplete'], Html>> = {
   off: html` class="code" autocapitalize="characters" autocorrect="off" spellcheck="false"`,
 };
 
-/** The two fields of a new password. */
-export function newPasswordFields(problem: Problem | undefined): Html {
+/**
+ * The two fields of a new password.
+ * @param rules for it, shown before the user types
+ */
+export function newPasswordFields(rules: string, problem: Problem | undefined): Html {
   const both = { type: 'password', autocomplete: 'new-password', problem } as const;
-  return html`${field({ ...both, name: 'password', label: 'New password', autofocus: true })}
+  return html`${field({ ...both, name: 'password', label: 'New password', hint: rules, autofocus: true })}
 ${field({ ...both, name: 'repeated', label: 'Repeat new password' })}`;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Routes for the password-age policy of an organization and of the instance.
+ * Routes for the password policies of an organization and of the instance: the same operations for each kind.
  *
  * For the reset, the document specifies only that it returns `details`: it does so even if there was nothing to reset.
  */
@@ -11,62 +11,56 @@ import { type Pool, transaction } from '../db/pool.ts';
 import { readJson } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { requireOrg } from '../orgs/store.ts';
-import type { AgePolicy } from './age.ts';
-import { agePolicyBody } from './schema.ts';
-import {
-  addAgePolicy,
-  agePolicyOf,
-  policyOwnerId,
-  resetAgePolicy,
-  type StoredAgePolicy,
-  updateAgePolicy,
-} from './store.ts';
+import { AGE, COMPLEXITY, type PolicyKind } from './kinds.ts';
+import { addPolicy, type PolicyRow, policyOf, policyOwnerId, resetPolicy, updatePolicy } from './store.ts';
 
-const OF_ORG = '/management/v1/policies/password/age';
-const DEFAULT = '/management/v1/policies/default/password/age';
-const OF_INSTANCE = '/admin/v1/policies/password/age';
-
-export function policyRoutes(deps: { pool: Pool }): Router {
-  const { pool } = deps;
-  const router = Router();
-  router.get(OF_ORG, async (req, res) => {
-    const orgId = await permittedOrg(pool, 'getPasswordAgePolicy', req, res);
-    res.json({ policy: policyView(await agePolicyOf(pool, orgId)) });
-  });
-  router.post(OF_ORG, async (req, res) => {
-    const orgId = await permittedOrg(pool, 'addPasswordAgePolicy', req, res);
-    const policy = await readPolicy(req, res);
-    const event = await transaction(pool, (db) => addAgePolicy(db, orgId, policy, callerOf(res).userId));
-    res.json({ details: eventDetails(orgId, event) });
-  });
-  router.put(OF_ORG, async (req, res) => {
-    const orgId = await permittedOrg(pool, 'updatePasswordAgePolicy', req, res);
-    const policy = await readPolicy(req, res);
-    const stored = await transaction(pool, (db) => updateAgePolicy(db, orgId, policy, callerOf(res).userId));
-    res.json({ details: policyDetails(stored) });
-  });
-  router.delete(OF_ORG, async (req, res) => {
-    const orgId = await permittedOrg(pool, 'resetPasswordAgePolicy', req, res);
-    const event = await transaction(pool, (db) => resetAgePolicy(db, orgId, callerOf(res).userId));
-    res.json({ details: eventDetails(orgId, event) });
-  });
-  router.get(DEFAULT, async (req, res) => {
-    await permittedOrg(pool, 'getDefaultPasswordAgePolicy', req, res);
-    res.json({ policy: policyView(await agePolicyOf(pool, null)) });
-  });
-  return router.use(instanceRoutes(pool));
+export function policyRoutes({ pool }: { pool: Pool }): Router {
+  return Router().use(routesOf(pool, AGE)).use(routesOf(pool, COMPLEXITY));
 }
 
-function instanceRoutes(pool: Pool): Router {
+function routesOf<P extends object>(pool: Pool, kind: PolicyKind<P>): Router {
+  const { name, operations } = kind;
+  const path = `/management/v1/policies/password/${name}`;
   const router = Router();
-  router.get(OF_INSTANCE, async (_req, res) => {
-    requirePermission(callerOf(res), 'getInstancePasswordAgePolicy');
-    res.json({ policy: policyView(await agePolicyOf(pool, null)) });
+  router.get(path, async (req, res) => {
+    const orgId = await permittedOrg(pool, operations.get, req, res);
+    res.json({ policy: policyView(await policyOf(pool, kind, orgId)) });
   });
-  router.put(OF_INSTANCE, async (req, res) => {
-    requirePermission(callerOf(res), 'updateDefaultPasswordAgePolicy');
-    const policy = await readPolicy(req, res);
-    const stored = await transaction(pool, (db) => updateAgePolicy(db, null, policy, callerOf(res).userId));
+  router.post(path, async (req, res) => {
+    const orgId = await permittedOrg(pool, operations.add, req, res);
+    const policy = await readPolicy(kind, req, res);
+    const event = await transaction(pool, (db) => addPolicy(db, kind, orgId, policy, callerOf(res).userId));
+    res.json({ details: eventDetails(orgId, event) });
+  });
+  router.put(path, async (req, res) => {
+    const orgId = await permittedOrg(pool, operations.update, req, res);
+    const policy = await readPolicy(kind, req, res);
+    const stored = await transaction(pool, (db) => updatePolicy(db, kind, orgId, policy, callerOf(res).userId));
+    res.json({ details: policyDetails(stored) });
+  });
+  router.delete(path, async (req, res) => {
+    const orgId = await permittedOrg(pool, operations.reset, req, res);
+    const event = await transaction(pool, (db) => resetPolicy(db, kind, orgId, callerOf(res).userId));
+    res.json({ details: eventDetails(orgId, event) });
+  });
+  router.get(`/management/v1/policies/default/password/${name}`, async (req, res) => {
+    await permittedOrg(pool, operations.getDefault, req, res);
+    res.json({ policy: policyView(await policyOf(pool, kind, null)) });
+  });
+  return router.use(instanceRoutes(pool, kind));
+}
+
+function instanceRoutes<P extends object>(pool: Pool, kind: PolicyKind<P>): Router {
+  const path = `/admin/v1/policies/password/${kind.name}`;
+  const router = Router();
+  router.get(path, async (_req, res) => {
+    requirePermission(callerOf(res), kind.operations.getOfInstance);
+    res.json({ policy: policyView(await policyOf(pool, kind, null)) });
+  });
+  router.put(path, async (req, res) => {
+    requirePermission(callerOf(res), kind.operations.updateOfInstance);
+    const policy = await readPolicy(kind, req, res);
+    const stored = await transaction(pool, (db) => updatePolicy(db, kind, null, policy, callerOf(res).userId));
     res.json({ details: policyDetails(stored) });
   });
   return router;
@@ -83,17 +77,16 @@ async function permittedOrg(pool: Pool, operation: OperationId, req: Request, re
   return (await requireOrg(pool, orgId)).id;
 }
 
-async function readPolicy(req: Request, res: Response): Promise<AgePolicy> {
-  return parseBody(agePolicyBody, await readJson(req, res), 'POLICY-AGE-INVALID');
+async function readPolicy<P>({ body, area }: PolicyKind<P>, req: Request, res: Response): Promise<P> {
+  return parseBody(body, await readJson(req, res), `${area}-INVALID`);
 }
 
-function policyView(policy: StoredAgePolicy): Record<string, unknown> {
-  const { maxAgeDays, expireWarnDays, orgId } = policy;
-  return { details: policyDetails(policy), maxAgeDays, expireWarnDays, isDefault: orgId === null };
+function policyView<P extends object>(policy: P & PolicyRow): Record<string, unknown> {
+  const { orgId, sequence: _, createdAt: __, changedAt: ___, ...fields } = policy;
+  return { details: policyDetails(policy), ...fields, isDefault: orgId === null };
 }
 
-function policyDetails(policy: StoredAgePolicy): Details {
-  const { sequence, createdAt, changedAt, orgId } = policy;
+function policyDetails({ sequence, createdAt, changedAt, orgId }: PolicyRow): Details {
   return details({ sequence, createdAt, changedAt, resourceOwner: policyOwnerId(orgId) });
 }
 

@@ -34,7 +34,12 @@ const resend = (userId: string, body: unknown, token?: string | null) =>
 const verify = (userId: string, verificationCode: string) =>
   api.call('POST', path(userId, 'email/verify'), { verificationCode });
 const setPassword = (userId: string, verificationCode: string) =>
-  api.call('POST', path(userId, 'password'), { newPassword: { password: 'new' }, verificationCode }, { token: null });
+  api.call(
+    'POST',
+    path(userId, 'password'),
+    { newPassword: { password: 'new horse' }, verificationCode },
+    { token: null },
+  );
 
 const OLD = 'ann@example.com';
 const NEW = 'Ann.New@example.com';

@@ -16,7 +16,7 @@ const path = (userId: string, rest: string) => `/v2beta/users/${encodeURICompone
 const reset = (userId: string, body?: unknown, token?: string | null) =>
   api.call('POST', path(userId, 'password_reset'), body, { token });
 const setPassword = (userId: string, body: Record<string, unknown>, token?: string | null) =>
-  api.call('POST', path(userId, 'password'), { newPassword: { password: 'new' }, ...body }, { token });
+  api.call('POST', path(userId, 'password'), { newPassword: { password: 'new horse' }, ...body }, { token });
 const byCode = (userId: string, verificationCode: string) => setPassword(userId, { verificationCode }, null);
 const refused = (answer: Answer) => assert.deepEqual([answer.status, errorId(answer)], [400, 'CODE-INVALID']);
 
@@ -39,7 +39,7 @@ describe('a reset', () => {
       { sendLink: {} },
       { sendLink: { notificationType: 'NOTIFICATION_TYPE_Email' } },
     ]) {
-      const userId = await addHuman(api, orgId, 'old');
+      const userId = await addHuman(api, orgId, 'old horse');
       const answer = await reset(userId, body);
       assert.deepEqual([answer.status, Object.keys(answer.body)], [200, ['details']]);
       assert.equal(answer.body.details.sequence, (await humanRow(api, userId)).sequence);
@@ -56,12 +56,12 @@ describe('a reset', () => {
       assert.deepEqual([row.state, row.email_verified], ['active', true]);
       const events = ['user.human.password.code.added', 'user.human.password.changed'];
       assert.deepEqual((await eventsOf(api, userId)).slice(0, 2), events);
-      assert.equal((await logIn(userId, 'new')).status, 201);
+      assert.equal((await logIn(userId, 'new horse')).status, 201);
     }
   });
 
   it('by mail also drops an unsent mail to verify the address, as nothing is left to verify', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
     const { code: verification } = await mailCode(api, userId, 'verify_email');
     await reset(userId);
     const { code } = await lastMail(api, userId);
@@ -72,14 +72,14 @@ describe('a reset', () => {
   });
 
   it("uses the caller's link", async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
     const urlTemplate = 'https://app.example/reset?u={{.UserID}}&c={{.Code}}';
     await reset(userId, { sendLink: { urlTemplate } });
     assert.equal((await lastMail(api, userId)).urlTemplate, urlTemplate);
   });
 
   it('returns the code on request; such a code does not verify the address', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
     const code = await returnedCode(userId);
     assert.deepEqual(await unsentMails(api, userId), []);
     assert.equal((await byCode(userId, code)).status, 200);
@@ -87,7 +87,7 @@ describe('a reset', () => {
   });
 
   it('revokes the previous code, and expires', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
     await reset(userId);
     const { code: mailed } = await lastMail(api, userId);
     const returned = await returnedCode(userId);
@@ -96,11 +96,11 @@ describe('a reset', () => {
     const backdate = `update codes set expires_at = now() - interval '1 millisecond' where user_id = $1`;
     await api.deps.pool.query(backdate, [userId]);
     refused(await byCode(userId, returned));
-    assert.equal((await logIn(userId, 'old')).status, 201);
+    assert.equal((await logIn(userId, 'old horse')).status, 201);
   });
 
   it('is void after five parallel wrong attempts', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
     const code = await returnedCode(userId);
     (await Promise.all(Array.from({ length: 9 }, () => byCode(userId, 'AAAAAAAAAAAA')))).forEach(refused);
     refused(await byCode(userId, code));
@@ -121,11 +121,11 @@ describe('a reset', () => {
   });
 
   it('neither unlocks nor reactivates the user', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
     await setState(userId, 'locked');
     assert.equal((await byCode(userId, await returnedCode(userId))).status, 200);
     assert.equal((await humanRow(api, userId)).state, 'locked');
-    assert.equal(errorId(await logIn(userId, 'new')), 'SESSION-USER-LOCKED');
+    assert.equal(errorId(await logIn(userId, 'new horse')), 'SESSION-USER-LOCKED');
     const code = await returnedCode(userId);
     await setState(userId, 'inactive');
     refused(await byCode(userId, code));
@@ -137,7 +137,7 @@ describe('a reset', () => {
 
 describe('permission to reset a password', () => {
   it('includes users themselves by mail, but does not return them the code', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
     const token = await tokenOf(api, userId);
     assert.equal((await reset(userId, { returnCode: {} }, token)).status, 403);
     assert.equal((await reset(userId, {}, token)).status, 200);
@@ -153,7 +153,7 @@ describe('permission to reset a password', () => {
   });
 
   it('is checked in the right order; every invalid field is reported at once', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
     const viewer = await api.machine(orgId, ['ORG_OWNER_VIEWER']);
     assert.equal((await reset(userId, { sendLink: 1 }, null)).status, 401);
     assert.equal((await reset(userId, { sendLink: 1 }, viewer.token)).status, 403);
@@ -169,8 +169,8 @@ describe('permission to reset a password', () => {
 
 describe('a new password', () => {
   async function withSession(): Promise<{ userId: string; sessionPath: string }> {
-    const userId = await addHuman(api, orgId, 'old');
-    const { body } = await logIn(userId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
+    const { body } = await logIn(userId, 'old horse');
     return { userId, sessionPath: `/v2beta/sessions/${body.sessionId}` };
   }
   const statusOf = async (sessionPath: string) => (await api.call('GET', sessionPath)).status;
@@ -184,44 +184,44 @@ describe('a new password', () => {
     assert.equal(await statusOf(managed.sessionPath), 404);
     const own = await withSession();
     const token = await tokenOf(api, own.userId);
-    assert.equal((await setPassword(own.userId, { currentPassword: 'old' }, token)).status, 200);
+    assert.equal((await setPassword(own.userId, { currentPassword: 'old horse' }, token)).status, 200);
     assert.equal(await statusOf(own.sessionPath), 200);
   });
 
   it('revokes every code that could set another one', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
     const { code: initialise } = await mailCode(api, userId, 'initialise');
     const returned = await returnedCode(userId);
     const token = await tokenOf(api, userId);
-    assert.equal((await setPassword(userId, { currentPassword: 'old' }, token)).status, 200);
+    assert.equal((await setPassword(userId, { currentPassword: 'old horse' }, token)).status, 200);
     refused(await byCode(userId, initialise));
     refused(await byCode(userId, returned));
     assert.deepEqual(await unsentMails(api, userId), []);
   });
 
   it('must differ only if a change is due', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
     const token = await tokenOf(api, userId);
-    const same = { newPassword: { password: 'old' }, currentPassword: 'old' };
+    const same = { newPassword: { password: 'old horse' }, currentPassword: 'old horse' };
     assert.equal((await setPassword(userId, same, token)).status, 200);
     await api.deps.pool.query('update users set password_change_required = true where id = $1', [userId]);
     const answer = await setPassword(userId, same, token);
     assert.deepEqual([answer.status, badFieldsOf(answer)], [400, ['newPassword.password']]);
-    assert.equal((await setPassword(userId, { currentPassword: 'old' }, token)).status, 200);
+    assert.equal((await setPassword(userId, { currentPassword: 'old horse' }, token)).status, 200);
     assert.equal((await humanRow(api, userId)).password_change_required, false);
   });
 
   it('is refused if another one was set during the check of the current one', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
     const token = await tokenOf(api, userId);
     const change = (password: string) =>
-      setPassword(userId, { newPassword: { password }, currentPassword: 'old' }, token);
-    const answers = await Promise.all(['one', 'two', 'three'].map(change));
+      setPassword(userId, { newPassword: { password }, currentPassword: 'old horse' }, token);
+    const answers = await Promise.all(['one horse', 'two horses', 'three horses'].map(change));
     assert.deepEqual(answers.map((a) => a.status).sort(), [200, 400, 400]);
   });
 
   it('counts wrong current passwords as failed logins', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addHuman(api, orgId, 'old horse');
     const token = await tokenOf(api, userId);
     for (let i = 0; i < 3; i++) {
       const wrong = await setPassword(userId, { currentPassword: 'wrong' }, token);

@@ -18,6 +18,7 @@ import { forgotDonePage, forgotForm, passwordForm, verifyForm } from '../../src/
 import { type Page, renderPage } from '../../src/pages/layout.ts';
 import { changeForm, codeForm, expiringPage, loginForm, stopPage } from '../../src/pages/login-forms.ts';
 import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from '../../src/pages/sign-out.ts';
+import { passwordRules } from '../../src/policies/password-rules.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 
@@ -27,6 +28,7 @@ const frame = { uid: 'x', token: 't', clientName: LONG };
 const proven = { proof: 'p', loginName: `${'ann.'.repeat(20)}arbor@example.com` };
 const link = { userId: 'u', code: 'c' };
 const device = { action: 'x', xsrf: 's' };
+const rules = passwordRules({ minLength: 8, maxLength: 200 });
 const problem = { message: 'The passwords do not match. Please enter the same one twice.' };
 const form = '<form id="op.logoutForm" method="post" action="x"><input type="hidden" name="xsrf" value="s"/></form>';
 
@@ -35,8 +37,8 @@ const pages: Record<string, Page | undefined> = {
   'log-in-problem': loginForm(frame, proven.loginName, { ...problem, fields: ['loginName', 'password'] }),
   code: codeForm(frame, proven),
   'code-problem': codeForm(frame, proven, problem),
-  required: changeForm(frame, proven, 'required'),
-  'expired-problem': changeForm(frame, proven, 'expired', problem),
+  required: changeForm(frame, proven, { reason: 'required', rules }),
+  'expired-problem': changeForm(frame, proven, { reason: 'expired', rules }, problem),
   expiring: expiringPage(frame, proven, 5),
   locked: stopPage(frame, 'SESSION-USER-LOCKED'),
   inactive: stopPage(frame, 'SESSION-USER-INACTIVE'),
@@ -44,8 +46,8 @@ const pages: Record<string, Page | undefined> = {
   gone: loginGonePage(),
   verify: verifyForm(link),
   'verify-problem': verifyForm(link, problem),
-  init: passwordForm('init', link),
-  'reset-problem': passwordForm('reset', link, problem),
+  init: passwordForm('init', link, rules),
+  'reset-problem': passwordForm('reset', link, rules, problem),
   forgot: forgotForm('x', ''),
   'forgot-problem': forgotForm('', '', problem),
   'forgot-done': forgotDonePage('x'),

@@ -64,11 +64,13 @@ test('the first human is an IAM_OWNER who is active and verified, and no mail is
   assert.equal((await pool.query('select from mail_outbox')).rowCount, 0);
 });
 
-test('an administrator without a password or with an invalid address is refused, and nothing is created', async (t) => {
+test('an administrator without a password, with a common one or with an invalid address is refused, and nothing is created', async (t) => {
   for (const env of [
     { ADMIN_EMAIL: 'a@b' },
     { ADMIN_PASSWORD: 'x' },
-    { ADMIN_EMAIL: 'Ann <a@b>', ADMIN_PASSWORD: 'x' },
+    { ADMIN_EMAIL: 'Ann <a@b>', ADMIN_PASSWORD: 'correct horse' },
+    { ADMIN_EMAIL: 'ann@localhost', ADMIN_PASSWORD: 'Password1' },
+    { ADMIN_EMAIL: 'ann@localhost', ADMIN_PASSWORD: 'Ann@localhost' },
   ]) {
     const { pool, boot } = await start(t, env as Record<string, string>);
     await assert.rejects(boot(), ConfigError);

@@ -88,6 +88,7 @@ async function fillRest(world: World, ids: Stock['ids']): Promise<void> {
   keep('clientId', (await make(world, 'addClient')).clientId);
   keep('importId', (await make(world, 'importUsers')).importId);
   await make(world, 'addPasswordAgePolicy');
+  await make(world, 'addPasswordComplexityPolicy');
 }
 
 /** Basic authentication of a machine user with a secret. */

@@ -101,6 +101,13 @@ export const STORY: Step[] = [
   { id: 'getInstancePasswordAgePolicy' },
   { id: 'updateDefaultPasswordAgePolicy' },
   { id: 'resetPasswordAgePolicy' },
+  { id: 'addPasswordComplexityPolicy' },
+  { id: 'getPasswordComplexityPolicy' },
+  { id: 'updatePasswordComplexityPolicy' },
+  { id: 'getDefaultPasswordComplexityPolicy' },
+  { id: 'getInstancePasswordComplexityPolicy' },
+  { id: 'updateDefaultPasswordComplexityPolicy' },
+  { id: 'resetPasswordComplexityPolicy' },
 
   { id: 'addClient' },
   { id: 'listClients' },

@@ -126,6 +126,13 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'GET /management/v1/policies/default/password/age': onOrg(),
   'GET /admin/v1/policies/password/age': plain(),
   'PUT /admin/v1/policies/password/age': plain(() => ({ maxAgeDays: 'many' })),
+  'GET /management/v1/policies/password/complexity': onOrg(),
+  'POST /management/v1/policies/password/complexity': onOrg(() => ({ minLength: 'many' })),
+  'PUT /management/v1/policies/password/complexity': onOrg(() => ({ minLength: 'many' })),
+  'DELETE /management/v1/policies/password/complexity': onOrg(),
+  'GET /management/v1/policies/default/password/complexity': onOrg(),
+  'GET /admin/v1/policies/password/complexity': plain(),
+  'PUT /admin/v1/policies/password/complexity': plain(() => ({ minLength: 'many' })),
 
   // Without a worker, a valid one would wait to be written.
   'POST /management/v1/users/human/_import': (_world, { target, orgId }) => ({

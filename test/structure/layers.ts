@@ -38,11 +38,11 @@ export const LAYERS: Record<string, readonly string[]> = {
   // Reads and deletes the events that `src/db` writes.
   'src/audit': ['src/db'],
   'src/users': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/mail', 'src/passwords'],
-  'src/orgs': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/mail', 'src/passwords', 'src/users'],
-  'src/policies': ['src/access', 'src/db', 'src/http', 'src/orgs'],
+  'src/orgs': ['src/access', 'src/db', 'src/fields', 'src/http'],
+  'src/policies': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/orgs'],
   'src/webhooks': ['src/access', 'src/db', 'src/fields', 'src/orgs'],
   // Markup only.
-  'src/pages': ['src/fields', 'src/http'],
+  'src/pages': ['src/http'],
   'src/identity': [
     ...['src/access', 'src/db', 'src/fields', 'src/http', 'src/orgs', 'src/pages', 'src/passwords', 'src/policies'],
     'src/users',

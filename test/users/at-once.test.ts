@@ -64,7 +64,7 @@ test('a user is renamed and gets a password while its import writes another one 
      values ($1, $2, 'human', 'active', $1, $1, 'a@b', 'a@b', 1)`,
     [username, org.orgId],
   );
-  const change = rename(userId, { username, password: { password: { password: 'another' } } });
+  const change = rename(userId, { username, password: { password: { password: 'another horse' } } });
   await waiters(pool, 1);
   await batch.db.query('select from imports where id = $1 for update', [importId]);
   await batch.commit();
@@ -82,7 +82,7 @@ test('a manager cannot set the password of a user who becomes an owner during th
     `insert into org_members (org_id, user_id, roles, sequence) values ($1, $2, '{ORG_OWNER}', 1)`,
     [org.orgId, userId],
   );
-  const set = api.call('POST', `${path(userId)}/password`, { newPassword: { password: 'mine' } }, { token });
+  const set = api.call('POST', `${path(userId)}/password`, { newPassword: { password: 'my horse' } }, { token });
   await waiters(api.deps.pool, 1);
   await promotion.commit();
   const answer = await set;

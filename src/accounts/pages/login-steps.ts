@@ -11,12 +11,20 @@ import { textProblem } from '../../fields/fields.ts';
 import { goneSignal } from '../../http/gone.ts';
 import { type CheckedLogin, checkAfterPassword, checkLogin, type PasswordProof } from '../../identity/login/check.ts';
 import { settleLogin } from '../../identity/login/store.ts';
-import { passwordProblem, text } from '../../pages/fields.ts';
-import { changeForm, codeForm, expiringPage, loginForm, type ProofStep, stopPage } from '../../pages/login-forms.ts';
+import { repetitionProblem, text } from '../../pages/fields.ts';
+import {
+  type ChangeReason,
+  changeForm,
+  codeForm,
+  expiringPage,
+  loginForm,
+  type ProofStep,
+  stopPage,
+} from '../../pages/login-forms.ts';
 import type { Problem } from '../../pages/parts.ts';
 import type { LoginProof } from './login-proof.ts';
 import { proofOf, prove, show, type Turn } from './login-visit.ts';
-import { isSamePassword, replaceOwnPassword } from './own-password.ts';
+import { isSamePassword, ownPasswordProblem, ownPasswordRules, replaceOwnPassword } from './own-password.ts';
 
 const WRONG: Problem = { message: 'The login name or the password is wrong.', fields: ['loginName', 'password'] };
 const AGAIN: Problem = {
@@ -69,29 +77,34 @@ async function proceed(turn: Turn, login: CheckedLogin, shown: PasswordProof): P
   const { mustChange, expiresInDays, loginName, amr } = login;
   const step = mustChange ?? 'expiring';
   if (!mustChange && expiresInDays === undefined) return finish(turn, login.id, amr);
-  const proven = prove(turn, { ...pick(shown), step, amr, loginName });
-  const { frame } = turn.visit;
-  const page = mustChange ? changeForm(frame, proven, mustChange) : expiringPage(frame, proven, expiresInDays ?? 0);
-  show(turn, 200, page);
+  const proof = { ...pick(shown), step, amr, loginName } as const;
+  if (mustChange) return showChange(turn, proof);
+  show(turn, 200, expiringPage(turn.visit.frame, prove(turn, proof), expiresInDays ?? 0));
+}
+
+/** The form for a new password, with the rules for it. */
+async function showChange(turn: Turn, proof: LoginProof, problem?: Problem): Promise<void> {
+  const about = { reason: proof.step as ChangeReason, rules: await ownPasswordRules(turn.deps, proof.id) };
+  show(turn, problem ? 400 : 200, changeForm(turn.visit.frame, prove(turn, proof), about, problem));
 }
 
 /** Shows the form for a new password to a user who chose to change it before it expires. */
 async function choosePassword(turn: Turn): Promise<void> {
   const proof = proofOf(turn, text(turn.req.body, 'proof'), ['expiring']);
   if (!proof) return startAgain(turn);
-  show(turn, 200, changeForm(turn.visit.frame, prove(turn, proof), 'expiring'));
+  await showChange(turn, proof);
 }
 
 async function changePassword(turn: Turn): Promise<void> {
-  const { deps, req, visit } = turn;
+  const { deps, req } = turn;
   const proof = proofOf(turn, text(req.body, 'proof'), CHANGES);
   if (!proof) return startAgain(turn);
   const password = text(req.body, 'password');
-  const problem = passwordProblem(password, text(req.body, 'repeated')) ?? (await sameProblem(turn, proof, password));
-  if (problem) {
-    const reason = proof.step as Exclude<ProofStep, 'code'>;
-    return show(turn, 400, changeForm(visit.frame, prove(turn, proof), reason, problem));
-  }
+  const problem =
+    repetitionProblem(password, text(req.body, 'repeated')) ??
+    (await ownPasswordProblem(deps, proof.id, password)) ??
+    (await sameProblem(turn, proof, password));
+  if (problem) return showChange(turn, proof, problem);
   try {
     await replaceOwnPassword(deps, proof, password);
   } catch (error) {

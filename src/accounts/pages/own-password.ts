@@ -9,6 +9,8 @@
 import { transaction } from '../../db/pool.ts';
 import { type LoginDeps, type PasswordProof, wrongCredentials } from '../../identity/login/check.ts';
 import { findLogin } from '../../identity/login/store.ts';
+import type { Problem } from '../../pages/parts.ts';
+import { newPasswordProblems, passwordRulesOf, passwordSentence } from '../../policies/new-password.ts';
 import { findUser } from '../../users/store.ts';
 import { storePassword } from '../set-password.ts';
 
@@ -16,6 +18,22 @@ import { storePassword } from '../set-password.ts';
 export async function isSamePassword(deps: LoginDeps, userId: string, password: string): Promise<boolean> {
   const hash = (await findLogin(deps.pool, { userId }))?.passwordHash;
   return Boolean(hash) && (await deps.hasher.verify(hash as string, password)).ok;
+}
+
+/** The rules for the user's new password, for people. */
+export async function ownPasswordRules({ pool }: LoginDeps, userId: string): Promise<string> {
+  return passwordRulesOf(pool, (await findUser(pool, userId))?.orgId ?? null);
+}
+
+/** The rules that the password breaks; undefined when there are none. A deleted user is refused later. */
+export async function ownPasswordProblem(
+  { pool }: LoginDeps,
+  userId: string,
+  password: string,
+): Promise<Problem | undefined> {
+  const user = await findUser(pool, userId);
+  const problems = user ? await newPasswordProblems(pool, user, password) : [];
+  return problems.length > 0 ? { message: passwordSentence(problems) } : undefined;
 }
 
 /**

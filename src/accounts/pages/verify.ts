@@ -11,13 +11,15 @@ import type { Pool } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
 import { idProblem } from '../../fields/fields.ts';
 import { PAGE_PATHS } from '../../mail/links.ts';
-import { passwordProblem, readForm, text } from '../../pages/fields.ts';
+import { readForm, repetitionProblem, text } from '../../pages/fields.ts';
 import { type Link, type PasswordForm, passwordForm, verifyForm } from '../../pages/forms.ts';
 import { type Page, sendPage } from '../../pages/layout.ts';
 import { messagePage, type Problem } from '../../pages/parts.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
+import { PASSWORD_POLICY, passwordRulesOf } from '../../policies/new-password.ts';
 import type { Secrets } from '../../secrets.ts';
-import { CODE_INVALID, setPasswordByCode, verifyEmail } from '../verification.ts';
+import { findUser } from '../../users/store.ts';
+import { CODE_INVALID, holdsPasswordCode, setPasswordByCode, verifyEmail } from '../verification.ts';
 
 export interface VerifyPageDeps {
   pool: Pool;
@@ -47,9 +49,9 @@ export function verifyPages(deps: VerifyPageDeps): Router {
   const { verify_email: verify, initialise: init, reset_password: reset } = PAGE_PATHS;
   router.get(verify, (req, res) => sendPage(res, 200, verifyForm(linkOf(req.query))));
   router.post(verify, readForm, (req, res) => postVerify(deps, req, res));
-  router.get(init, (req, res) => sendPage(res, 200, passwordForm('init', linkOf(req.query))));
+  router.get(init, (req, res) => showForm(deps, 'init', linkOf(req.query), res));
   router.post(init, readForm, (req, res) => postPassword(deps, 'init', req, res));
-  router.get(reset, (req, res) => sendPage(res, 200, passwordForm('reset', linkOf(req.query))));
+  router.get(reset, (req, res) => showForm(deps, 'reset', linkOf(req.query), res));
   router.post(reset, readForm, (req, res) => postPassword(deps, 'reset', req, res));
   return router;
 }
@@ -64,12 +66,29 @@ async function postVerify(deps: VerifyPageDeps, req: Request, res: Response): Pr
 async function postPassword(deps: VerifyPageDeps, form: PasswordForm, req: Request, res: Response): Promise<void> {
   const link = linkOf(req.body);
   const password = text(req.body, 'password');
-  const problem = passwordProblem(password, text(req.body, 'repeated'));
-  if (problem) return sendPage(res, 400, passwordForm(form, link, problem));
-  const choice = { password, changeRequired: false };
-  const good = await accepted(link, (holder) => setPasswordByCode(deps, holder, choice));
-  if (!good) return sendPage(res, 400, passwordForm(form, link, PASSWORD_EXPIRED));
+  const problem = repetitionProblem(password, text(req.body, 'repeated')) ?? (await setProblem(deps, link, password));
+  if (problem) return showForm(deps, form, link, res, problem);
   sendPage(res, 200, DONE[form]);
+}
+
+/** Sets the password. Returns what is wrong with it or with the link. */
+async function setProblem(deps: VerifyPageDeps, link: Link, password: string): Promise<Problem | undefined> {
+  try {
+    const choice = { password, changeRequired: false };
+    const good = await accepted(link, (holder) => setPasswordByCode(deps, holder, choice));
+    return good ? undefined : PASSWORD_EXPIRED;
+  } catch (error) {
+    if (error instanceof ApiError && error.id === PASSWORD_POLICY) return { message: error.message };
+    throw error;
+  }
+}
+
+/** The rules of the user's organization are shown only to holders of the code; others see those of the instance. */
+async function showForm(deps: VerifyPageDeps, form: PasswordForm, link: Link, res: Response, problem?: Problem) {
+  const isHolder = !idProblem(link.userId) && (await holdsPasswordCode(deps, link));
+  const user = isHolder ? await findUser(deps.pool, link.userId) : undefined;
+  const rules = await passwordRulesOf(deps.pool, user?.orgId ?? null);
+  sendPage(res, problem ? 400 : 200, passwordForm(form, link, rules, problem));
 }
 
 /** Whether the code was accepted; other errors are rethrown. */

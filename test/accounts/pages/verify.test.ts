@@ -79,7 +79,7 @@ describe('the pages of mail links', () => {
   it('are the same for a used code, a wrong code and an unknown user', async () => {
     const userId = await addHuman(api, orgId);
     const { code } = await mailCode(api, userId, 'initialise');
-    const choice = { password: 'p', repeated: 'p' };
+    const choice = { password: 'new horse', repeated: 'new horse' };
     await post('/ui/init', { userId, code, ...choice });
     const shown = new Set<string>();
     for (const link of [

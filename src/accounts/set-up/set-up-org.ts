@@ -3,30 +3,33 @@
  * On crash: before the commit nothing exists; after it the verification mail is already in the outbox.
  */
 
-import { addMember } from '../access/members.ts';
-import type { Config } from '../config.ts';
-import type { AppendedEvent } from '../db/events.ts';
-import { type Pool, transaction } from '../db/pool.ts';
-import { displayNameOf, GENDERS } from '../fields/fields.ts';
-import { newId } from '../ids.ts';
-import { enqueueMail } from '../mail/outbox.ts';
-import type { Hasher } from '../passwords/hasher.ts';
-import { insertUser, type NewUser } from '../users/store.ts';
-import type { OrgSetUp } from './schema.ts';
-import { insertOrg } from './store.ts';
+import { addMember } from '../../access/members.ts';
+import type { Config } from '../../config.ts';
+import type { AppendedEvent } from '../../db/events.ts';
+import { type Pool, transaction } from '../../db/pool.ts';
+import { displayNameOf, GENDERS } from '../../fields/fields.ts';
+import { newId } from '../../ids.ts';
+import { enqueueMail } from '../../mail/outbox.ts';
+import { generatedDomain } from '../../orgs/domain.ts';
+import type { OrgSetUp } from '../../orgs/schema.ts';
+import { insertOrg } from '../../orgs/store.ts';
+import type { Hasher } from '../../passwords/hasher.ts';
+import { requireGoodPassword } from '../../policies/new-password.ts';
+import { insertUser, type NewUser } from '../../users/store.ts';
 
-export interface OrgDeps {
+export interface SetUpDeps {
   pool: Pool;
   config: Pick<Config, 'baseUrl' | 'CODE_TTL_MS'>;
   hasher: Hasher;
 }
 
-/** @throws ApiError 409 when the organization's id or domain is taken */
+/** @throws ApiError 400 PASSWORD-POLICY, 409 when the organization's id or domain is taken */
 export async function setUpOrg(
-  deps: OrgDeps,
+  deps: SetUpDeps,
   { org, human, roles }: OrgSetUp,
   editor: string,
 ): Promise<{ orgId: string; userId: string; event: AppendedEvent }> {
+  await requireGoodPassword(deps.pool, passwordUser(deps, org, human), human.password, 'human.password');
   const orgId = org.orgId ?? newId();
   const user = firstUser(orgId, human, await deps.hasher.hash(human.password));
   const userId = user.id;
@@ -41,6 +44,11 @@ export async function setUpOrg(
     return added;
   });
   return { orgId, userId, event };
+}
+
+function passwordUser({ config }: SetUpDeps, org: OrgSetUp['org'], { userName, email }: OrgSetUp['human']) {
+  const domain = org.domain || generatedDomain(org.name, config.baseUrl);
+  return { orgId: null, userName, domain, email: email.email };
 }
 
 function firstUser(

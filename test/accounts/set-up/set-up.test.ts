@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
-import { badFieldsOf, errorId, startApi, type TestApi, unique } from '../support/api.ts';
+import { badFieldsOf, errorId, startApi, type TestApi, unique } from '../../support/api.ts';
 
 let api: TestApi;
 before(async () => {
