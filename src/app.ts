@@ -13,12 +13,11 @@ import { verificationRoutes } from './accounts/verification-routes.ts';
 import type { Config } from './config.ts';
 import type { Pool } from './db/pool.ts';
 import { diagnosticsRoutes } from './diagnostics/routes.ts';
-import { storeMetrics } from './diagnostics/store-metrics.ts';
 import { accessLog } from './http/access-log.ts';
 import { docsRoutes } from './http/docs.ts';
 import { noSuchOperation, renderErrors } from './http/errors.ts';
 import { healthRoutes } from './http/health.ts';
-import { openMetrics } from './http/metrics.ts';
+import type { Metrics } from './http/metrics/metrics.ts';
 import { answerOptions } from './http/options.ts';
 import { rateLimits } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
@@ -47,6 +46,7 @@ export interface AppDeps {
   hasher: Hasher;
   queues: Queues;
   signal: ImportSignal;
+  metrics: Metrics;
   logger: Logger;
 }
 
@@ -55,15 +55,14 @@ export function buildApp(deps: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', deps.config.TRUST_PROXY);
 
-  const metrics = openMetrics(storeMetrics(deps));
-  app.use(metrics.observe);
+  app.use(deps.metrics.observe);
   app.use(requestId());
   app.use(responseHeaders(deps.config));
   app.use(accessLog(deps.logger));
 
   // Without the queue, users can still log in, and imports are accepted and wait.
   app.use(healthRoutes({ ...deps, optional: ['queue'] }));
-  app.use(metrics.routes);
+  if (!deps.config.METRICS_PORT) app.use(deps.metrics.routes);
   app.use(rateLimits(deps, isAttempt));
   app.use(docsRoutes());
   app.use(openApiRoutes(deps));

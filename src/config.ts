@@ -41,6 +41,14 @@ const schema = z.object({
   /** Port of /healthz and /readyz in a worker; 0 or absent: none. */
   HEALTH_PORT: int(0, 65535).default(0),
 
+  /** Bearer token of /metrics, in API and workers; absent: none is needed. */
+  METRICS_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]{32,200}$/, 'must be 32 to 200 printable characters without spaces')
+    .optional(),
+  /** Port of /metrics of the API, which is then not on PORT; 0 or absent: it is on PORT. */
+  METRICS_PORT: int(0, 65535).default(0),
+
   /** Folder for the embedded database, its encryption key and the local mailbox. */
   DATA_DIR: z.string().min(1).default('.muster'),
   DATABASE_URL: z

@@ -1,5 +1,5 @@
 /** Counts failed attempts to write users since the start of the process, for `/metrics` of a worker. */
-import type { Measure } from '../src/http/metrics.ts';
+import type { Measure } from '../src/http/metrics/metrics.ts';
 import type { FaultOfBatch } from '../src/imports/run/batch-writer.ts';
 
 export interface Faults {

@@ -3,7 +3,7 @@
  * however large the tables are.
  */
 import type { Pool } from '../db/pool.ts';
-import type { Measure } from '../http/metrics.ts';
+import type { Measure } from '../http/metrics/metrics.ts';
 import type { QueueName, Queues } from '../queue/queues.ts';
 
 /** Counting stops here: a larger number would say no more than "very many". */

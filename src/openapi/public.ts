@@ -1,4 +1,4 @@
-/** Health, metrics and documentation in the OpenAPI document; these paths need no token. */
+/** Health, metrics and documentation in the OpenAPI document; these paths need no token, unless METRICS_TOKEN is set. */
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi';
 
@@ -24,7 +24,13 @@ function get(operationId: string, summary: string, answer: ZodOpenApiResponseObj
 export const publicPaths: ZodOpenApiPathsObject = {
   '/healthz': { get: get('isAlive', 'Check that the process responds', fine) },
   '/readyz': { get: get('isReady', 'Check that the process is ready to work', ready) },
-  '/metrics': { get: get('getMetrics', 'Get metrics for Prometheus', text('text/plain')) },
+  '/metrics': {
+    get: {
+      ...get('getMetrics', 'Get metrics for Prometheus', text('text/plain')),
+      description:
+        'With the setting METRICS_TOKEN, send its value as a bearer token. With METRICS_PORT, this path is on that port only.',
+    },
+  },
   '/openapi.json': { get: get('getOpenApi', 'Get this document', document) },
   '/docs': { get: get('getDocs', 'Read this document in the browser', text('text/html')) },
 };

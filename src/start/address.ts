@@ -27,7 +27,7 @@ export interface Address {
   host: string;
   port: number;
   /** The setting that names the port. */
-  setting: 'PORT' | 'HEALTH_PORT';
+  setting: 'PORT' | 'HEALTH_PORT' | 'METRICS_PORT';
 }
 
 /** The message for the person who starts a process that cannot listen on its address. */

@@ -7,7 +7,10 @@
 import type { Logger } from 'pino';
 import { buildApp } from '../app.ts';
 import { openPool } from '../db/pool.ts';
-import { listen } from '../http/server.ts';
+import { storeMetrics } from '../diagnostics/store-metrics.ts';
+import { type Metrics, openMetrics } from '../http/metrics/metrics.ts';
+import { listenForMetrics } from '../http/metrics/port.ts';
+import { type Listening, listen } from '../http/server.ts';
 import { openProvider } from '../identity/oauth/provider.ts';
 import { openImportSignal } from '../imports/status/signal.ts';
 import type { Running, StoresConfig } from '../lifecycle.ts';
@@ -35,17 +38,26 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   const signal = openImportSignal(config.DATABASE_URL);
   const secrets = openSecrets(config.ENCRYPTION_KEY);
   const oauth = await openProvider({ pool, config, secrets, logger });
-  const app = buildApp({ pool, config, secrets, oauth, hasher, queues, signal, logger });
-  const { HOST: host, PORT: port } = config;
+  const metrics = openMetrics(storeMetrics({ pool, queues }), config.METRICS_TOKEN);
+  const app = buildApp({ pool, config, secrets, oauth, hasher, queues, signal, metrics, logger });
+  const { HOST: host, PORT: port, METRICS_PORT } = config;
   const server = await listen(app, { host, port }).catch((error) => {
     throw listenError({ host, port, setting: 'PORT' }, error);
   });
+  const scraped = METRICS_PORT > 0 ? await openMetricsPort(metrics, logger, host, METRICS_PORT) : undefined;
   return {
     ready: { url: config.baseUrl, port: server.port },
     async stop() {
       await server.stop(Math.max(0, Math.min(CUT_AFTER_MS, config.STOP_AFTER_MS - CLOSING_MS)));
+      await scraped?.stop(0);
       await Promise.all([signal.close(), hasher.close(), queues.close()]);
       await pool.end();
     },
   };
+}
+
+function openMetricsPort(metrics: Metrics, logger: Logger, host: string, port: number): Promise<Listening> {
+  return listenForMetrics(metrics, logger, { host, port }).catch((error) => {
+    throw listenError({ host, port, setting: 'METRICS_PORT' }, error);
+  });
 }

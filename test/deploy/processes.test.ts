@@ -34,7 +34,7 @@ test('api and worker of docker-compose.yml become healthy, respond, and stop wit
   if (!requireOrSkip(t, 'redis')) return;
   const db = await testDatabase(t);
   const { services } = composeFile(SECRETS).file;
-  const ports = { api: String(await freePort()), worker: String(await freePort()) };
+  const ports = { api: String(await freePort()), worker: String(await freePort()), metrics: String(await freePort()) };
   const here = {
     DATABASE_URL: db.url,
     REDIS_URL: redisUrl() as string,
@@ -42,6 +42,7 @@ test('api and worker of docker-compose.yml become healthy, respond, and stop wit
     HOST: '127.0.0.1',
     DATA_DIR: tmpdir(),
     PORT: ports.api,
+    METRICS_PORT: ports.metrics,
     LOG_LEVEL: 'silent',
   };
 
@@ -68,6 +69,9 @@ test('api and worker of docker-compose.yml become healthy, respond, and stop wit
     headers: { authorization: `Bearer ${SECRETS.BOOTSTRAP_TOKEN}` },
   });
   assert.equal(answer.status, 200);
+  const scrape = (port: string) => fetch(`http://127.0.0.1:${port}/metrics`);
+  assert.equal((await scrape(ports.api)).status, 404, 'the published port has no metrics');
+  assert.equal((await scrape(ports.metrics)).status, 200);
 
   for (const child of [api, worker]) child.kill('SIGTERM');
   assert.deepEqual(await Promise.all([status(api), status(worker)]), [0, 0]);

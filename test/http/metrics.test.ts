@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { after, before } from 'node:test';
 import express from 'express';
-import { type Measure, openMetrics } from '../../src/http/metrics.ts';
+import { type Measure, openMetrics } from '../../src/http/metrics/metrics.ts';
 import { routePattern } from '../../src/http/route-pattern.ts';
-import { startApi, type TestApi } from '../support/api.ts';
+import { errorId, startApi, type TestApi } from '../support/api.ts';
 import { waitFor } from '../support/wait.ts';
 
 let api: TestApi;
@@ -63,6 +63,21 @@ test('metrics of the stores are read: queues, mails, imports', async () => {
     'muster_queue_jobs{queue="imports"} 0',
     'muster_queue_jobs{queue="mails"} 0',
   ]);
+});
+
+test('with METRICS_TOKEN, metrics need it as a bearer token; health does not', async (t) => {
+  const token = 'm'.repeat(32);
+  const guarded = await startApi({ env: { METRICS_TOKEN: token } });
+  t.after(() => guarded.stop());
+  const scrape = (given: string | null) => guarded.call('GET', '/metrics', undefined, { token: given });
+  assert.equal((await scrape(token)).status, 200);
+  for (const bad of [null, guarded.token, `${token}m`, token.slice(1)]) {
+    const answer = await scrape(bad);
+    assert.deepEqual([answer.status, errorId(answer)], [401, 'METRICS-TOKEN']);
+    assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer/);
+    assert.doesNotMatch(JSON.stringify(answer.body), /nodejs_/);
+  }
+  assert.equal((await guarded.call('GET', '/readyz', undefined, { token: null })).status, 200);
 });
 
 /** Serves only `/metrics`, with these measures. */

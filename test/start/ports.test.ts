@@ -7,6 +7,7 @@ import { testDatabase } from '../support/stores/postgres.ts';
 
 for (const [file, setting] of [
   ['src/api.ts', 'PORT'],
+  ['src/api.ts', 'METRICS_PORT'],
   ['workers/all-in-one.ts', 'HEALTH_PORT'],
 ] as const) {
   test(`${file} reports in one sentence that its ${setting} is in use, and ends with status 1`, async (t) => {
@@ -17,6 +18,7 @@ for (const [file, setting] of [
       DATABASE_URL: database.url,
       ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       BOOTSTRAP_TOKEN: randomBytes(24).toString('hex'),
+      PORT: '0',
       [setting]: port,
     };
     const started = launch(t, file, env);

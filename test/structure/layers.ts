@@ -65,7 +65,16 @@ export const LAYERS: Record<string, readonly string[]> = {
     ...['src/orgs', 'src/pages', 'src/passwords', 'src/policies', 'src/queue', 'src/webhooks'],
   ],
   'src/start': [
-    ...['src/app.ts', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/passwords'],
+    ...[
+      'src/app.ts',
+      'src/db',
+      'src/diagnostics',
+      'src/http',
+      'src/identity',
+      'src/imports',
+      'src/mail',
+      'src/passwords',
+    ],
     'src/queue',
   ],
   'src/api.ts': ['src/start'],

@@ -8,6 +8,8 @@ import { randomBytes } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import { type AppDeps, buildApp } from '../../src/app.ts';
 import { type Config, readConfig } from '../../src/config.ts';
+import { storeMetrics } from '../../src/diagnostics/store-metrics.ts';
+import { openMetrics } from '../../src/http/metrics/metrics.ts';
 import { listen } from '../../src/http/server.ts';
 import { bootstrap } from '../../src/identity/bootstrap.ts';
 import { openProvider } from '../../src/identity/oauth/provider.ts';
@@ -80,7 +82,8 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
   const url = `http://127.0.0.1:${server.port}`;
   if (!options.env?.BASE_URL) config.baseUrl = url;
   await bootstrap(stores);
-  const deps = { ...stores, oauth: await openProvider(stores) };
+  const metrics = openMetrics(storeMetrics(stores), config.METRICS_TOKEN);
+  const deps = { ...stores, metrics, oauth: await openProvider(stores) };
   app = buildApp(deps);
   const call = caller(url, token);
   return {

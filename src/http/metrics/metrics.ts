@@ -1,6 +1,6 @@
 /**
- * `GET /metrics` in the text format of Prometheus, without a token, like `/healthz`: metrics of this process, of its
- * requests, and the measures that the caller adds.
+ * `GET /metrics` in the text format of Prometheus: metrics of this process, of its requests, and the measures that the
+ * caller adds. It needs no token, like `/healthz`, unless METRICS_TOKEN is set.
  *
  * Guarantee: labels come from mounted routes, never from a raw path. A measure that fails or takes over 2 seconds is
  * omitted from the response and counted in `metrics_failed_reads_total`. A measure is read at most once in 5 seconds.
@@ -8,9 +8,10 @@
 
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { withTimeout } from '../timeout.ts';
-import { pathOf } from './access-log.ts';
-import { routePattern } from './route-pattern.ts';
+import { withTimeout } from '../../timeout.ts';
+import { pathOf } from '../access-log.ts';
+import { routePattern } from '../route-pattern.ts';
+import { requireToken } from './token.ts';
 
 /** A metric that is read on request. */
 export interface Measure {
@@ -36,8 +37,11 @@ const READ_MS = 2_000;
 /** Seconds; the long ones are for uploads and `Prefer: wait`. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Each call creates its own registry, so that one process can run several applications. */
-export function openMetrics(measures: Measure[]): Metrics {
+/**
+ * Each call creates its own registry, so that one process can run several applications.
+ * @param token the bearer token that `/metrics` requires, if any
+ */
+export function openMetrics(measures: Measure[], token?: string): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const failures = new Counter({
@@ -51,7 +55,7 @@ export function openMetrics(measures: Measure[]): Metrics {
     measures.map((measure) => readerOf(registry, measure, failures)),
   );
   const routes = Router();
-  routes.get('/metrics', async (_req, res) => {
+  routes.get('/metrics', requireToken(token), async (_req, res) => {
     await readAll();
     res.type(registry.contentType).send(await registry.metrics());
   });
