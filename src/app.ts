@@ -40,6 +40,8 @@ import { webhookRoutes } from './webhooks/routes.ts';
 
 export interface AppDeps {
   pool: Pool;
+  /** See `ImportDeps`. */
+  uploadPool?: Pool;
   config: Config;
   secrets: Secrets;
   oauth: LiveProvider;

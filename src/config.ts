@@ -109,6 +109,8 @@ const schema = z.object({
     .default('24h'),
   /** Pending users of all imports above which no further import is accepted; 0: no limit. */
   MAX_BACKLOG: int(0, 2 ** 31 - 1).default(20_000_000),
+  /** Bulk imports of one organization's callers that may be running or paused at the same time; 0: no limit. */
+  MAX_RUNNING_IMPORTS: int(0, 1_000_000).default(200),
   /** How long after an import's end the data of unwritten users is kept, for retry, resume and report. */
   IMPORT_PAYLOAD_TTL: z
     .string()

@@ -27,7 +27,7 @@ const MAX_MS = 300_000;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
 /** A large body takes up to three times its size in memory while it is read. */
-const largeBodies = openSlots({ perCaller: 2, total: 8, id: 'REQUEST-BODIES', what: 'large bodies' });
+const largeBodies = openSlots({ perCaller: 2, perOrg: 4, total: 8, id: 'REQUEST-BODIES', what: 'large bodies' });
 const collectors = new Map<number, RequestHandler>();
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -39,7 +39,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export async function readJson(req: Request, res: Response, limits: BodyLimits = SMALL_BODY): Promise<unknown> {
   // Without a Content-Length, a body may be of any size.
   const isSmall = limits.bytes <= SMALL_BODY.bytes || Number(req.get('content-length') ?? Infinity) <= SMALL_BODY.bytes;
-  const release = isSmall ? undefined : largeBodies.take(String(res.locals.caller?.userId ?? req.ip));
+  const release = isSmall ? undefined : largeBodies.take(res.locals.caller ?? { userId: String(req.ip) });
   try {
     return await readParsed(req, res, limits);
   } finally {

@@ -1,5 +1,6 @@
 /**
- * Limits how many requests of one kind are under way in this process: for each caller, and in all.
+ * Limits how many requests of one kind are under way in this process: for each caller, for the organization that the
+ * caller belongs to, and in all.
  *
  * On crash: the counts start at 0.
  */
@@ -7,6 +8,7 @@ import { ApiError } from '../errors.ts';
 
 export interface SlotOptions {
   perCaller: number;
+  perOrg: number;
   total: number;
   /** Stable id of the error. */
   id: string;
@@ -14,35 +16,55 @@ export interface SlotOptions {
   what: string;
 }
 
+/** Whose request it is; without an organization, only the caller's own requests are counted. */
+export interface SlotHolder {
+  userId: string;
+  orgId?: string;
+}
+
 export interface Slots {
   /**
    * Takes a slot; the caller of this function calls the result once, when the request is over.
    * @throws ApiError 429
    */
-  take(caller: string): () => void;
+  take(holder: SlotHolder): () => void;
 }
 
 const RETRY_AFTER_S = 1;
 
-export function openSlots({ perCaller, total, id, what }: SlotOptions): Slots {
-  const taken = new Map<string, number>();
+export function openSlots({ perCaller, perOrg, total, id, what }: SlotOptions): Slots {
+  const [callers, orgs] = [countByKey(), countByKey()];
   let all = 0;
 
-  function add(caller: string, change: 1 | -1): void {
-    const count = (taken.get(caller) ?? 0) + change;
-    all += change;
-    if (count === 0) taken.delete(caller);
-    else taken.set(caller, count);
-  }
-
   return {
-    take(caller) {
-      if (all >= total || (taken.get(caller) ?? 0) >= perCaller) {
-        const message = `Too many ${what} are being processed. Try again later.`;
-        throw new ApiError('RESOURCE_EXHAUSTED', id, message, { retryAfterS: RETRY_AFTER_S });
-      }
-      add(caller, 1);
-      return () => add(caller, -1);
+    take({ userId, orgId }) {
+      if (callers.of(userId) >= perCaller) throw refuse(`You have ${perCaller} ${what} under way.`);
+      if (orgId && orgs.of(orgId) >= perOrg) throw refuse(`Your organization has ${perOrg} ${what} under way.`);
+      if (all >= total) throw refuse(`This server has ${total} ${what} under way.`);
+      const add = (change: 1 | -1) => {
+        all += change;
+        callers.add(userId, change);
+        if (orgId) orgs.add(orgId, change);
+      };
+      add(1);
+      return () => add(-1);
+    },
+  };
+
+  function refuse(reason: string): ApiError {
+    return new ApiError('RESOURCE_EXHAUSTED', id, `${reason} Try again later.`, { retryAfterS: RETRY_AFTER_S });
+  }
+}
+
+function countByKey(): { of(key: string): number; add(key: string, change: 1 | -1): void } {
+  const counts = new Map<string, number>();
+  const of = (key: string) => counts.get(key) ?? 0;
+  return {
+    of,
+    add(key, change) {
+      const count = of(key) + change;
+      if (count === 0) counts.delete(key);
+      else counts.set(key, count);
     },
   };
 }

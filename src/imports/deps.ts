@@ -6,6 +6,8 @@ import type { Secrets } from '../secrets.ts';
 
 export interface ImportDeps {
   pool: Pool;
+  /** For COPY: uploads, which may be slow, leave the connections of `pool` to all other requests. Default: `pool`. */
+  uploadPool?: Pool;
   config: Config;
   secrets: Secrets;
   queues: Queues;

@@ -2,6 +2,7 @@
  * The HTTP routes of imports: the import of one user, and the bulk import with its actions.
  */
 import { Router } from 'express';
+import type { Logger } from 'pino';
 import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
 import { LARGE_BODY, readJson } from '../http/json-body.ts';
 import type { Hasher } from '../passwords/hasher.ts';
@@ -10,12 +11,13 @@ import { actionRoutes } from './http/action-routes.ts';
 import { bulkRoutes } from './http/bulk-routes.ts';
 import { readRoutes } from './http/read-routes.ts';
 import { reportRoutes } from './http/report-routes.ts';
+import { singles } from './http/request-limits.ts';
 import { keyedRequest } from './intake/idempotency.ts';
 import { importOne } from './single/single.ts';
 import type { ImportSignal } from './status/signal.ts';
 
 /** Mount after authentication and before any body parser: the bulk import reads its body as a stream. */
-export function importRoutes(deps: ImportDeps & { signal: ImportSignal; hasher: Hasher }): Router {
+export function importRoutes(deps: ImportDeps & { signal: ImportSignal; hasher: Hasher; logger: Logger }): Router {
   const router = Router();
   router.post('/management/v1/users/human/_import', async (req, res) => {
     const caller = callerOf(res);
@@ -24,7 +26,8 @@ export function importRoutes(deps: ImportDeps & { signal: ImportSignal; hasher: 
     const keyed = keyedRequest(req, caller.userId, '/management/v1/users/human/_import', orgId);
     const body = await readJson(req, res, LARGE_BODY);
     if (Buffer.isBuffer(req.body)) keyed?.hash.update(req.body); // the bytes of the body
-    res.json(await importOne(deps, caller, orgId, body, keyed));
+    const release = singles.take(caller);
+    res.json(await importOne(deps, caller, orgId, body, keyed).finally(release));
   });
   return router.use(bulkRoutes(deps)).use(readRoutes(deps)).use(reportRoutes(deps)).use(actionRoutes(deps));
 }

@@ -48,7 +48,7 @@ export const exampleResult = {
   errors: [],
   success: { orgs: [{ orgId: 'acme', humanUserIds: ['auth0|60425dc4', 'auth0|60425dc5'] }] },
 };
-export const exampleEvent = `data: ${JSON.stringify(exampleProgress)}\n\n`;
+export const exampleEvent = `id: 1\ndata: ${JSON.stringify(exampleProgress)}\n\n`;
 
 /** The users of `exampleBody`, one per line. */
 export const exampleBodyLines = users.map((user) => `${JSON.stringify({ orgId: 'acme', ...user })}\n`).join('');

@@ -44,6 +44,7 @@ const importLines = {
 const KEY_REUSED = 'IMPORT-KEY-REUSED: the `Idempotency-Key` was used for a different request.';
 const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this action.';
 const RUN_AGAIN = `IMPORT-TIMEOUT: the timeout is invalid or missing. IMPORT-ERASED: the data of the remaining users has been erased. ${STATE_DOES_NOT_FIT}`;
+const RATE_LIMITED = 'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';
 const IDEMPOTENT = 'Idempotent: repeating the call has no further effect.';
 const newTimeout = {
   schema: resumeBody.extend({ timeout: duration().optional() }),
@@ -115,7 +116,7 @@ export const importOperations: Operations = {
       409: `IMPORT-ABORTED: the upload stalled for too long; nothing was imported. ${KEY_REUSED}`,
       413: 'REQUEST-TOO-LARGE: the body is too large, before or after decompression.',
       415: 'REQUEST-MEDIA-TYPE: the body must be JSON or NDJSON. REQUEST-ENCODING: the body must be uncompressed or use gzip.',
-      429: 'IMPORT-BACKLOG: too many users are waiting to be imported. RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.',
+      429: `IMPORT-BACKLOG: too many users are waiting to be imported. IMPORT-RUNNING: the organization has too many imports that have not ended. IMPORT-UPLOADS: too many uploads are under way. IMPORT-WAITS: too many requests wait for the end of an import. ${RATE_LIMITED}`,
     },
   },
   'GET /admin/v1/imports': {
@@ -154,8 +155,16 @@ export const importOperations: Operations = {
     id: 'streamImportEvents',
     summary: 'Follow an import',
     description:
-      'Sends an ImportProgress on each change, at most four per second, as Server-Sent Events. The stream ends when the import ends.',
-    answers: { 200: { schema: z.string(), example: exampleEvent, mediaType: 'text/event-stream' } },
+      'Sends an ImportProgress on each change, at most four per second, as Server-Sent Events. The stream ends when the ' +
+      'import ends: the last message is repeated as an event with the name and the id `end`.',
+    headers: z.object({
+      'Last-Event-ID': z.string().optional().meta({ description: 'Sent by EventSource when it connects again.' }),
+    }),
+    answers: {
+      200: { schema: z.string(), example: exampleEvent, mediaType: 'text/event-stream' },
+      204: { description: '`Last-Event-ID` is `end`, and the import has ended: EventSource stops connecting.' },
+    },
+    errors: { 429: `IMPORT-STREAMS: too many event streams are open. ${RATE_LIMITED}` },
   },
   'GET /admin/v1/imports/{importId}/report': {
     id: 'getImportReport',

@@ -30,8 +30,9 @@ export interface Body {
 }
 
 export interface Answer {
-  schema: z.ZodType;
-  example: unknown;
+  /** Absent when the response has no body. */
+  schema?: z.ZodType;
+  example?: unknown;
   description?: string;
   mediaType?: string;
   /** The same response in other formats, by media type. */
@@ -103,7 +104,7 @@ function answerObject({ schema, example, description, mediaType, others, headers
   return {
     description: description ?? 'OK.',
     ...(headers ? { headers } : {}),
-    content: { [mediaType ?? 'application/json']: { schema, example }, ...others },
+    ...(schema ? { content: { [mediaType ?? 'application/json']: { schema, example }, ...others } } : {}),
   };
 }
 

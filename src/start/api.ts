@@ -22,6 +22,9 @@ import { prepareDatabase } from './database.ts';
 
 /** Event streams and slow uploads do not end in time on their own; clients can start both again on another process. */
 const CUT_AFTER_MS = 5000;
+const CONNECTIONS = 12;
+/** More uploads than this share them: an upload holds one only while its users arrive fast. */
+const UPLOAD_CONNECTIONS = 8;
 /** A login that would wait longer for a thread is answered 503: its caller would hardly wait for it. */
 const LONGEST_WAIT_MS = 5000;
 /** The part of the stop time that remains for closing after requests were cut. */
@@ -32,14 +35,16 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   const { token } = await prepareDatabase(config.DATABASE_URL, config);
   // To the terminal and not to the log, which other people can read.
   if (token) console.error(`\nToken of the first administrator, shown only once:\n  ${token}\n`);
-  const pool = openPool(config.DATABASE_URL, { max: 20, name: 'muster-api', statementMs: config.DATABASE_TIMEOUT_MS });
+  const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = config;
+  const pool = openPool(url, { max: CONNECTIONS, name: 'muster-api', statementMs });
+  const uploadPool = openPool(url, { max: UPLOAD_CONNECTIONS, name: 'muster-api', statementMs });
   const hasher = openHasher({ threads: config.HASH_THREADS, longestWaitMs: LONGEST_WAIT_MS });
   const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
   const signal = openImportSignal(config.DATABASE_URL);
   const secrets = openSecrets(config.ENCRYPTION_KEY);
   const oauth = await openProvider({ pool, config, secrets, logger });
   const metrics = openMetrics(storeMetrics({ pool, queues }), config.METRICS_TOKEN);
-  const app = buildApp({ pool, config, secrets, oauth, hasher, queues, signal, metrics, logger });
+  const app = buildApp({ pool, uploadPool, config, secrets, oauth, hasher, queues, signal, metrics, logger });
   const { HOST: host, PORT: port, METRICS_PORT } = config;
   const server = await listen(app, { host, port }).catch((error) => {
     throw listenError({ host, port, setting: 'PORT' }, error);
@@ -51,7 +56,7 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
       await server.stop(Math.max(0, Math.min(CUT_AFTER_MS, config.STOP_AFTER_MS - CLOSING_MS)));
       await scraped?.stop(0);
       await Promise.all([signal.close(), hasher.close(), queues.close()]);
-      await pool.end();
+      await Promise.all([pool.end(), uploadPool.end()]);
     },
   };
 }

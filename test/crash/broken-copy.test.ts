@@ -14,7 +14,8 @@ import { hold } from '../support/stores/locks.ts';
 import { startSilentProxy } from '../support/stores/silent-proxy.ts';
 import { waitFor } from '../support/wait.ts';
 
-const USERS = people('up', 300);
+/** Large enough that a COPY begins before the end of the body. */
+const USERS = people('up', 300, { metadata: [{ key: 'padding', value: 'A'.repeat(2000) }] });
 /** Advisory locks that triggers take: in the middle of a COPY, at its commit, at the commit of the acceptance. */
 const [MIDDLE, COPIED, ACCEPTED] = [1, 2, 3];
 const TRIGGERS = `

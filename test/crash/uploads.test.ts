@@ -8,7 +8,7 @@ import { startUpload } from '../support/imports/upload.ts';
 import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
-const USERS = people('up', 1000);
+const USERS = people('up', 1000, { metadata: [{ key: 'padding', value: 'A'.repeat(2000) }] });
 
 onEachBackend('an upload', async (t, backend) => {
   const service = await startService(t, { ownProcesses: true, backend });

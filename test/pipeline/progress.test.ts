@@ -80,12 +80,14 @@ onEachBackend('the progress of an import', async (t, backend) => {
       seen.map((body) => body.state),
       ['IMPORT_STATE_COMPLETED_WITH_ERRORS'],
     );
+    const again = await open(service, importId, { headers: { 'last-event-id': 'end' } });
+    assert.deepEqual([again.status, await again.text()], [204, ''], 'an EventSource stops');
   });
 
   await t.test('is not affected by a reader that disconnects', async () => {
     const { importId } = (await must(service.importBody(bulk(a.orgId, people('left', 200))))).body;
     const leaving = new AbortController();
-    const response = await open(service, importId, service.url, leaving.signal);
+    const response = await open(service, importId, { signal: leaving.signal });
     await response.body?.getReader().read();
     leaving.abort();
     assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
@@ -93,13 +95,13 @@ onEachBackend('the progress of an import', async (t, backend) => {
 });
 
 interface Watched {
-  /** The data of each event. */
+  /** The data of each message. */
   seen: Answer['body'][];
   /** From the request to the end of the stream, in milliseconds. */
   tookMs: number;
 }
 
-/** All events of an import, until the server ends the stream. */
+/** All messages about an import, until the server ends the stream with the event `end`. */
 async function watch(
   service: Service,
   importId: string,
@@ -107,9 +109,21 @@ async function watch(
   onFirst = async () => {},
 ): Promise<Watched> {
   const begun = performance.now();
-  const response = await open(service, importId, url);
+  const response = await open(service, importId, { url });
   assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
-  const seen: Answer['body'][] = [];
+  const events: Record<string, string>[] = [];
+  for await (const event of eventsOf(response)) if (events.push(event) === 1) await onFirst();
+  const end = events.pop();
+  assert.deepEqual(end, { event: 'end', id: 'end', data: events.at(-1)?.data });
+  assert.deepEqual(
+    events.map(({ id }) => Number(id)),
+    events.map((_, i) => i + 1),
+  );
+  return { seen: events.map(({ data }) => JSON.parse(data as string)), tookMs: performance.now() - begun };
+}
+
+/** The fields of each event. */
+async function* eventsOf(response: Response): AsyncGenerator<Record<string, string>> {
   let text = '';
   for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
     text += chunk;
@@ -117,15 +131,20 @@ async function watch(
     text = blocks.pop() as string;
     for (const block of blocks) {
       if (block.startsWith(':')) continue;
-      seen.push(JSON.parse(block.replace(/^data: /, '')));
-      if (seen.length === 1) await onFirst();
+      yield Object.fromEntries(block.split('\n').map((line) => line.split(/: (.*)/s)));
     }
   }
   assert.equal(text, '');
-  return { seen, tookMs: performance.now() - begun };
 }
 
-function open(service: Service, importId: string, url: string, signal?: AbortSignal): Promise<Response> {
-  const headers = { authorization: `Bearer ${service.token}` };
-  return fetch(`${url}/admin/v1/imports/${importId}/events`, { headers, ...(signal ? { signal } : {}) });
+interface OpenOptions {
+  url?: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+function open(service: Service, importId: string, options: OpenOptions = {}): Promise<Response> {
+  const { url = service.url, headers, ...rest } = options;
+  const authorization = `Bearer ${service.token}`;
+  return fetch(`${url}/admin/v1/imports/${importId}/events`, { headers: { authorization, ...headers }, ...rest });
 }

@@ -9,6 +9,7 @@ import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
 import { assertEachOnce, rowCounts } from '../support/imports/outcome.ts';
 import { startUpload } from '../support/imports/upload.ts';
 import { must, onEachBackend, startService } from '../support/processes/service.ts';
+import { waitFor } from '../support/wait.ts';
 
 const MB = 1_000_000;
 const MAX_BYTES = 20 * MB;
@@ -69,6 +70,36 @@ onEachBackend('an upload with limits', async (t, backend) => {
     const { status, text } = await upload.end();
     assert.deepEqual([status, JSON.parse(text).code], [413, 8]);
   });
+
+  await t.test(
+    'is one of 16 of its caller, and holds no connection to PostgreSQL while its client pauses',
+    async () => {
+      const users = people('slow', 2000);
+      const text = JSON.stringify(bulk(a.orgId, users));
+      assert.ok(text.length > 300_000, 'enough for a COPY');
+      const headers = { authorization: `Bearer ${a.ownerToken}` };
+      const uploads = Array.from({ length: 16 }, () => startUpload(service, headers));
+      await Promise.all(uploads.map((upload) => upload.write(text.slice(0, -10))));
+      const query = `select count(*)::int as n from import_items`;
+      await waitFor(async () => (await service.pool.query(query)).rows[0].n >= 16 * 1000, { what: 'their rows' });
+      const copies = `select pid from pg_stat_activity where datname = current_database() and query ilike 'copy%' and state <> 'idle'`;
+      await waitFor(async () => (await service.pool.query(copies)).rowCount === 0, { what: 'the end of all COPYs' });
+
+      const refused = await service.importBody(bulk(a.orgId, people('more', 1)), { token: a.ownerToken });
+      assert.deepEqual(
+        [refused.status, errorId(refused), refused.headers.get('retry-after')],
+        [429, 'IMPORT-UPLOADS', '1'],
+      );
+      const other = await service.importBody(bulk(b.orgId, people('other', 1)), { token: b.ownerToken });
+      assert.equal(other.status, 202);
+      for (const upload of uploads) upload.cut();
+      await waitFor(
+        async () =>
+          (await service.importBody(bulk(a.orgId, people('late', 1)), { token: a.ownerToken })).status === 202,
+        { what: 'room for the next upload' },
+      );
+    },
+  );
 
   await t.test('is independent of concurrent uploads, whatever happens to them', async () => {
     const bodies = [
@@ -132,6 +163,12 @@ onEachBackend('an import while the backlog is over its limit', async (t, backend
     assert.equal(refused.status, 429);
     assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
     assert.deepEqual(await rowCounts(service.pool), before);
+  });
+
+  await t.test('is answered although the client sends all of its body first', async () => {
+    const upload = startUpload(service);
+    await Promise.all(Array.from({ length: 16 }, () => upload.write(Buffer.alloc(MB, ' '))));
+    assert.equal((await upload.end()).status, 429);
   });
 
   await t.test('is first refused for a missing role', async () => {

@@ -7,7 +7,7 @@ import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, orgsFor, requirePermission } from '../../access/caller.ts';
 import { ApiError } from '../../errors.ts';
 import type { ImportDeps } from '../deps.ts';
-import { backlog } from '../intake/backlog.ts';
+import { requireRoom } from '../intake/backlog.ts';
 import { findKey, type KeyedRequest, keyedRequest, type Recorded, requireSame } from '../intake/idempotency.ts';
 import { type IntakeOptions, receiveImport } from '../intake/intake.ts';
 import { readQuery, unusual } from '../options.ts';
@@ -15,13 +15,12 @@ import { bounded, commonQuery, formatOf, parserFor, readBody, refuseTooLarge } f
 import { type ImportResult, isEnded } from '../status/progress.ts';
 import type { ImportSignal } from '../status/signal.ts';
 import { signedWebhook } from '../status/webhook.ts';
+import { uploads, waits } from './request-limits.ts';
 import { currentProgress, currentResult } from './visible.ts';
 
 type Deps = ImportDeps & { signal: ImportSignal };
 
 const MAX_WAIT_S = 600;
-/** Seconds. Workers write thousands of users a second, so a backlog shrinks fast. */
-const RETRY_AFTER_S = 30;
 /** After a refusal the rest of the body is read and discarded for this long, so that the client sees the answer. */
 const DRAIN_MS = 10_000;
 
@@ -31,47 +30,51 @@ export function bulkRoutes(deps: Deps): Router {
 
 async function bulkImport(deps: Deps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
+  let stopWaiting = () => {};
   try {
     orgsFor(caller, 'importUsers');
-    const format = formatOf(req);
-    const { strict, options } = readQuery(commonQuery(req, format));
-    const body = readBody(req);
-    const keyed = keyedRequest(req, caller.userId, '/admin/v1/import', format);
-    const recorded = keyed && (await findKey(deps.pool, keyed));
-    const importId = recorded
-      ? await sameImport(deps, caller, keyed, recorded, body)
-      : await newImport(deps, req, res, body, {
-          parser: parserFor(req, format),
-          strict,
-          keyed,
-          special: unusual({ ...options, webhook: await signedWebhook(deps, req, caller, options.webhook) }),
-        });
+    if (preferredWait(req) > 0) stopWaiting = waits.take(caller);
+    const release = uploads.take(caller);
+    const importId = await receive(deps, req, caller).finally(release);
     await answer(deps, req, res, importId);
   } catch (error) {
     if (req.readableAborted) {
       const message = 'The upload was interrupted and nothing was imported. Send the request again.';
       throw new ApiError('ABORTED', 'IMPORT-ABORTED', message, { cause: error });
     }
-    dropRest(req, res);
+    dropRest(req);
     throw error;
+  } finally {
+    stopWaiting();
   }
+}
+
+/** The id of the import that this request, or an earlier one with its idempotency key, has created. */
+async function receive(deps: Deps, req: Request, caller: Caller): Promise<string> {
+  const format = formatOf(req);
+  const { strict, options } = readQuery(commonQuery(req, format));
+  const body = readBody(req);
+  const keyed = keyedRequest(req, caller.userId, '/admin/v1/import', format);
+  const recorded = keyed && (await findKey(deps.pool, keyed));
+  if (recorded) return sameImport(deps, caller, keyed, recorded, body);
+  return newImport(deps, req, caller, body, {
+    parser: parserFor(req, format),
+    strict,
+    keyed,
+    special: unusual({ ...options, webhook: await signedWebhook(deps, req, caller, options.webhook) }),
+  });
 }
 
 async function newImport(
   deps: Deps,
   req: Request,
-  res: Response,
+  caller: Caller,
   body: AsyncIterable<Buffer>,
   options: IntakeOptions,
 ): Promise<string> {
-  const { MAX_BACKLOG, MAX_IMPORT_BYTES } = deps.config;
-  refuseTooLarge(req, MAX_IMPORT_BYTES);
-  if (MAX_BACKLOG > 0 && (await backlog(deps.pool)) > MAX_BACKLOG) {
-    res.set('Retry-After', String(RETRY_AFTER_S));
-    const message = 'Too many users are waiting to be imported. Try again later.';
-    throw new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-BACKLOG', message);
-  }
-  return receiveImport(deps, callerOf(res), body, options);
+  refuseTooLarge(req, deps.config.MAX_IMPORT_BYTES);
+  await requireRoom(deps, caller);
+  return receiveImport(deps, caller, body, options);
 }
 
 /**
@@ -92,9 +95,9 @@ async function sameImport(
   return recorded.importId;
 }
 
-function dropRest(req: Request, res: Response): void {
+/** The connection stays open meanwhile: closed while the client sends, it would be reset, and the answer lost. */
+function dropRest(req: Request): void {
   if (req.readableEnded) return;
-  if (!res.headersSent) res.set('connection', 'close');
   req.unpipe();
   req.resume();
   const timer = setTimeout(() => req.destroy(), DRAIN_MS).unref();

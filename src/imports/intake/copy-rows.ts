@@ -13,8 +13,9 @@ export class CopyRows {
   private bytes = Buffer.allocUnsafeSlow(START_BYTES);
   private at = 0;
 
-  get isEmpty(): boolean {
-    return this.at === 0;
+  /** Bytes of the lines so far. */
+  get length(): number {
+    return this.at;
   }
 
   add(line: string): void {

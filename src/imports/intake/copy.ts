@@ -20,11 +20,13 @@ import { COLUMNS } from '../items.ts';
 /** A COPY ends after this many bytes, and the next one begins. */
 const MAX_COPY_BYTES = 16 * 2 ** 20;
 /** A COPY ends when the client has sent nothing for this long. */
-const PAUSE_MS = 1000;
+const PAUSE_MS = 200;
 
 export const COPY_SQL = `copy import_items (${COLUMNS.join(', ')}) from stdin`;
 
 export interface CopyWriter {
+  /** Whether a COPY is in progress, so that rows cost no new one. */
+  readonly isOpen: boolean;
   /**
    * Takes whole rows in COPY's text format; waits while PostgreSQL is behind.
    * @returns whether the bytes have been sent, so that the buffer may be reused
@@ -79,6 +81,9 @@ export function openCopyWriter(
   }
 
   return {
+    get isOpen() {
+      return current !== undefined;
+    },
     async write(rows) {
       clearTimeout(pause);
       if (!current) {

@@ -46,6 +46,8 @@ const COMMIT_CHECK_MS = 10_000;
 const MOST_AT_ONCE_MS = 20;
 /** Entries between two readings of the clock. */
 const ENTRIES_PER_READING = 16;
+/** Rows are collected before a COPY takes a connection: a slow client holds none while its users arrive one by one. */
+const LEAST_COPY_BYTES = 256 * 2 ** 10;
 /** The kinds of keys in the duplicate filter. */
 const ID = 1;
 const NAME = 2;
@@ -71,7 +73,6 @@ export async function receiveImport(
       await intake.write();
     }
     for (const step of options.parser.end()) await intake.take(step);
-    await intake.write();
     return await intake.accept();
   } catch (error) {
     if (isUnavailable(error) && (await intake.isAccepted())) return intake.importId;
@@ -93,7 +94,7 @@ class Intake {
   private filter: DuplicateFilter | undefined;
   importId = '';
   private touchedAt = Date.now();
-  /** The rows of the chunk that is being read. */
+  /** The rows that have not been sent. */
   private readonly rows = new CopyRows();
   private ordinal = 0;
   private duplicates = 0;
@@ -108,7 +109,7 @@ class Intake {
     const { entryPath } = options.parser;
     this.entryWarnings = { unknown: (path: string) => this.warnings.unknown(`${entryPath}${path}`) };
     this.notes = options.special && openNotes(options.special);
-    this.copy = openCopyWriter(deps.pool, () => this.touch(), deps.config.DATABASE_TIMEOUT_MS);
+    this.copy = openCopyWriter(deps.uploadPool ?? deps.pool, () => this.touch(), deps.config.DATABASE_TIMEOUT_MS);
   }
 
   async take(step: Step): Promise<void> {
@@ -161,9 +162,13 @@ class Intake {
     }
   }
 
-  /** Sends the rows collected so far to PostgreSQL. */
+  /** Sends the rows collected so far to PostgreSQL, if they are worth a COPY or one is open. */
   async write(): Promise<void> {
-    if (!this.rows.isEmpty) this.rows.clear(await this.copy.write(this.rows.lines));
+    if (this.copy.isOpen || this.rows.length >= LEAST_COPY_BYTES) await this.send();
+  }
+
+  private async send(): Promise<void> {
+    if (this.rows.length > 0) this.rows.clear(await this.copy.write(this.rows.lines));
   }
 
   private takeEnd(step: Extract<Step, { type: 'end' }>): void {
@@ -192,6 +197,7 @@ class Intake {
   }
 
   async accept(): Promise<string> {
+    await this.send();
     await this.copy.flush();
     const { keyed, special } = this.options;
     const requestHash = keyed?.hash.digest();

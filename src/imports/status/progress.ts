@@ -111,6 +111,12 @@ export async function readWithColumns<Row>(
   return { progress: toResult(row), row };
 }
 
+/** The progress of several imports, in any order; those that do not exist are left out. */
+export async function readAllProgress(pool: Pool, importIds: readonly string[]): Promise<ImportResult[]> {
+  const text = `select ${COLUMNS} from imports i where ${SHOWN} and i.id = any ($1::bigint[])`;
+  return toResults(pool, (await pool.query<ImportRow>({ name: 'all-progress', text, values: [importIds] })).rows);
+}
+
 export interface ListQuery {
   /** Only imports whose organizations are all in this list; undefined: all imports. */
   within: string[] | undefined;
@@ -130,6 +136,10 @@ export async function listImports(pool: Pool, query: ListQuery): Promise<ImportR
      order by i.id desc limit $3`,
     values: [query.within ?? null, query.before ?? null, query.pageSize],
   });
+  return toResults(pool, rows);
+}
+
+async function toResults(pool: Pool, rows: ImportRow[]): Promise<ImportResult[]> {
   const results = await Promise.all(rows.map((row) => (row.overdue ? readProgress(pool, row.id) : toResult(row))));
   return results.filter((r) => r !== undefined);
 }

@@ -119,7 +119,7 @@ async function roundTrip(items: Item[]): Promise<Row[]> {
     rows.add(copyLine('1', ordinal, 0, ordinal % 2 === 1, item));
     if (ordinal % 3 > 0) rows.clear(await writer.write(rows.lines));
   }
-  if (!rows.isEmpty) await writer.write(rows.lines);
+  if (rows.length > 0) await writer.write(rows.lines);
   await writer.flush();
   return (await db.pool.query(`select ${COLUMNS.join(', ')} from import_items order by ordinal`)).rows;
 }
