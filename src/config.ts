@@ -116,6 +116,11 @@ const schema = z.object({
     .string()
     .regex(/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/, 'must be a duration such as 720h')
     .default('720h'),
+  /** How long after its end an import is kept: its status, users by id, report and undo. */
+  IMPORT_TTL: z
+    .string()
+    .regex(/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/, 'must be a duration such as 8760h')
+    .default('8760h'),
   /** Time limit of the import of one user, in milliseconds; after it, the answer is 504. */
   SINGLE_IMPORT_TIMEOUT_MS: int(50, 10 * MINUTE).default(30_000),
 
@@ -147,6 +152,8 @@ const schema = z.object({
   /** Password and code attempts per minute from one IP address to each API process; 0: no limit. */
   RATE_LIMIT_LOGINS: int(0, 1_000_000).default(600),
 
+  /** Days from the check of a password until its session ends. */
+  SESSION_TTL_DAYS: int(1, 3650).default(30),
   /** Days until the key that signs tokens is replaced by the next one. */
   SIGNING_KEY_ROTATE_DAYS: int(1, 3650).default(90),
 

@@ -1,39 +1,66 @@
 /**
- * The role `maintenance`: removes expired data: failed logins, sessions and tokens, idempotency keys, audit events, and the payload
- * of imports (see src/imports/maintenance/retention.ts). Any number of processes may run it.
+ * The role `maintenance`: removes expired data (docs/operations.md lists it), the payload of imports, and old
+ * imports (src/imports/maintenance/). Any number of processes may run it.
  */
 import type { Logger } from 'pino';
 import { sweepAudit } from '../src/audit/sweep.ts';
 import type { Config } from '../src/config.ts';
 import type { Db, Pool } from '../src/db/pool.ts';
+import { SWEEP_ROWS } from '../src/db/sweep.ts';
 import { sweepFailures } from '../src/identity/login/failures.ts';
+import { sweepMachineKeys } from '../src/identity/machines/keys-store.ts';
 import { sweepExpired } from '../src/identity/oauth/sweep.ts';
+import { sweepSessions } from '../src/identity/sessions/store.ts';
+import { sweepPats } from '../src/identity/tokens/store.ts';
 import { parseDuration } from '../src/imports/duration.ts';
 import { sweepKeys } from '../src/imports/intake/idempotency.ts';
+import { removeRound } from '../src/imports/maintenance/removal.ts';
 import { eraseRound } from '../src/imports/maintenance/retention.ts';
+import { sweepUnusedCodes, sweepUsedCodes } from '../src/mail/codes.ts';
+import { sweepMails } from '../src/mail/outbox.ts';
 import { startLoop } from './loop.ts';
 
 const SWEEP_EVERY_MS = 60_000;
+/** Between two batches of a sweep that has more to remove, so that a large one slows imports little. */
+const PAUSE_MS = 100;
 /** A short IMPORT_PAYLOAD_TTL is checked more often, but not more often than this. */
 const LEAST_INTERVAL_MS = 500;
-/** Each removes expired data; nothing depends on when it runs. */
-const SWEEPS: ((db: Db) => Promise<unknown>)[] = [sweepFailures, sweepExpired, sweepKeys];
+
+type Settings = Pick<Config, 'AUDIT_RETENTION_DAYS' | 'IMPORT_PAYLOAD_TTL' | 'IMPORT_TTL' | 'SESSION_TTL_DAYS'>;
+
+/** Each removes one batch of expired rows and returns how many; nothing depends on when it runs. */
+export const SWEEPS: Record<string, (db: Db, config: Settings) => Promise<number>> = {
+  failures: sweepFailures,
+  oauth: sweepExpired,
+  keys: sweepKeys,
+  sessions: (db, config) => sweepSessions(db, config.SESSION_TTL_DAYS),
+  mails: sweepMails,
+  'used codes': sweepUsedCodes,
+  'unused codes': sweepUnusedCodes,
+  tokens: sweepPats,
+  'machine keys': sweepMachineKeys,
+  audit: (db, config) => sweepAudit(db, config.AUDIT_RETENTION_DAYS),
+};
 
 export interface MaintenanceDeps {
   pool: Pool;
-  config: Pick<Config, 'IMPORT_PAYLOAD_TTL' | 'AUDIT_RETENTION_DAYS'>;
+  config: Settings;
   logger: Logger;
 }
 
 export function startMaintenance({ pool, config, logger }: MaintenanceDeps): { stop(): Promise<unknown> } {
-  const sweeper = startLoop('sweeper', logger, async () => {
-    for (const sweep of SWEEPS) await sweep(pool);
-    await sweepAudit(pool, config.AUDIT_RETENTION_DAYS);
-    return SWEEP_EVERY_MS;
-  });
+  const sweepers = Object.entries(SWEEPS).map(([name, sweep]) =>
+    startLoop(`sweeper of ${name}`, logger, async () =>
+      (await sweep(pool, config)) < SWEEP_ROWS ? SWEEP_EVERY_MS : PAUSE_MS,
+    ),
+  );
   const payloadTtlMs = parseDuration(config.IMPORT_PAYLOAD_TTL) as number;
+  const importTtlMs = parseDuration(config.IMPORT_TTL) as number;
   const eraser = startLoop('eraser', logger, async () =>
     (await eraseRound(pool, payloadTtlMs)) ? 0 : Math.min(SWEEP_EVERY_MS, Math.max(LEAST_INTERVAL_MS, payloadTtlMs)),
   );
-  return { stop: () => Promise.all([sweeper.stop(), eraser.stop()]) };
+  const remover = startLoop('remover', logger, async () =>
+    (await removeRound(pool, importTtlMs)) ? PAUSE_MS : SWEEP_EVERY_MS,
+  );
+  return { stop: () => Promise.all([...sweepers, eraser, remover].map((loop) => loop.stop())) };
 }

@@ -178,6 +178,7 @@ create table imports (
   mails import_mails not null default 'auto'::import_mails,
   webhook_url text,
   webhook_org text collate "C",
+  removed_to integer,
   CHECK ((((((succeeded + skipped) + failed) + undone) <= total) OR (state = 'receiving'::import_state))),
   PRIMARY KEY (id)
 );
@@ -467,6 +468,10 @@ CREATE INDEX audit_events_type ON public.audit_events USING btree (type, created
 
 CREATE INDEX audit_events_user ON public.audit_events USING btree (user_id, created_at, sequence) WHERE (user_id IS NOT NULL);
 
+CREATE INDEX codes_unused ON public.codes USING btree (expires_at) WHERE ((used_at IS NULL) AND (purpose <> ALL (ARRAY['verify_email'::mail_kind, 'initialise'::mail_kind])));
+
+CREATE INDEX codes_used ON public.codes USING btree (used_at) WHERE (used_at IS NOT NULL);
+
 CREATE INDEX codes_user ON public.codes USING btree (user_id);
 
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
@@ -483,13 +488,21 @@ CREATE INDEX imports_open ON public.imports USING btree (id) WHERE (state = ANY 
 
 CREATE INDEX imports_paused ON public.imports USING btree (id) WHERE (state = 'paused'::import_state);
 
+CREATE INDEX imports_removable ON public.imports USING btree (finished_at) WHERE ((kind = 'bulk'::import_kind) AND (erased_to >= total) AND (removed_to IS NULL));
+
+CREATE INDEX imports_removing ON public.imports USING btree (id) WHERE (removed_to IS NOT NULL);
+
 CREATE INDEX login_delays_age ON public.login_delays USING btree (last_failure_at);
 
 CREATE INDEX login_failures_age ON public.login_failures USING btree (last_failure_at);
 
+CREATE INDEX machine_keys_expiry ON public.machine_keys USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
 CREATE INDEX machine_keys_user ON public.machine_keys USING btree (user_id);
 
 CREATE INDEX mail_outbox_due ON public.mail_outbox USING btree (import_id, next_attempt_at, id) WHERE (state = 'pending'::mail_state);
+
+CREATE INDEX mail_outbox_settled ON public.mail_outbox USING btree (settled_at) WHERE (settled_at IS NOT NULL);
 
 CREATE INDEX mail_outbox_user ON public.mail_outbox USING btree (user_id);
 
@@ -507,7 +520,11 @@ CREATE UNIQUE INDEX oauth_models_user_code ON public.oauth_models USING btree (u
 
 CREATE INDEX org_members_user ON public.org_members USING btree (user_id);
 
+CREATE INDEX personal_access_tokens_expiry ON public.personal_access_tokens USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
 CREATE INDEX personal_access_tokens_user ON public.personal_access_tokens USING btree (user_id);
+
+CREATE INDEX sessions_age ON public.sessions USING btree (created_at);
 
 CREATE INDEX sessions_user ON public.sessions USING btree (user_id);
 

@@ -10,9 +10,10 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Db } from '../db/pool.ts';
+import { sweepRows } from '../db/sweep.ts';
 import type { Secrets } from '../secrets.ts';
 import type { MailKind } from './links.ts';
-import { dropUnsentMails, enqueueMail, type NewMail } from './outbox.ts';
+import { dropUnsentMails, ENDED_KEPT, enqueueMail, type NewMail } from './outbox.ts';
 
 /** Attempts, right or wrong, after which a code is void. */
 const MAX_TRIES = 5;
@@ -134,6 +135,23 @@ export async function issueCode(
   );
   const row = rows[0] as { id: string; generation: number };
   return secrets.code(row.id, row.generation);
+}
+
+/** Removes one batch of codes that were used or revoked long ago; returns how many. */
+export function sweepUsedCodes(db: Db): Promise<number> {
+  return sweepRows(db, { table: 'codes', where: `used_at < now() - ${ENDED_KEPT}`, order: 'used_at' });
+}
+
+/**
+ * Removes one batch of codes for passwords and numbers that nobody used in time; returns how many. Unused codes for an
+ * address go with their mail, as a held mail may need its code years later.
+ */
+export function sweepUnusedCodes(db: Db): Promise<number> {
+  return sweepRows(db, {
+    table: 'codes',
+    where: `used_at is null and purpose not in ('verify_email', 'initialise') and expires_at < now() - ${ENDED_KEPT}`,
+    order: 'expires_at',
+  });
 }
 
 function same(right: string, typed: string): boolean {

@@ -6,6 +6,7 @@
  * On crash: nothing is lost; a row that was claimed for the queue is due again when its claim expires.
  */
 import type { Db } from '../db/pool.ts';
+import { oldest } from '../db/sweep.ts';
 import type { MailKind } from './links.ts';
 
 /**
@@ -13,6 +14,12 @@ import type { MailKind } from './links.ts';
  * on the enum and holds the mails of all users: a planner that expects few rows would read all of it.
  */
 export const IS_UNSENT = `m.state::text = 'pending'`;
+
+/**
+ * SQL: how long settled mails and ended codes are kept. Longer than any code is valid (CODE_TTL_MS), as whether an open code
+ * was mailed is read from its mail (`codes.ts`).
+ */
+export const ENDED_KEPT = `interval '31 days'`;
 
 export interface NewMail {
   kind: MailKind;
@@ -113,4 +120,24 @@ export async function dropUnsentMails(
      update imports i set mails_due = i.mails_due - c.n from counted c where i.id = c.import_id`,
     [userIds, codeIds],
   );
+}
+
+const SETTLED = { table: 'mail_outbox', where: `settled_at < now() - ${ENDED_KEPT}`, order: 'settled_at' };
+
+// A code that was never used goes with its mail, except for that of a user who must still set their first password
+// (`users/states.ts`). Locked codes are skipped, as the deletion of a user, which deletes both, would otherwise deadlock.
+const SWEEP = `
+with old as (${oldest('ctid, code_id', SETTLED)}),
+unused as (
+  delete from codes where ctid = any(array(
+    select c.ctid from codes c
+    where c.id = any(array(select code_id from old)) and c.purpose <> 'initialise' and c.expires_at < now()
+    for update skip locked))
+)
+delete from mail_outbox where ctid = any(array(select ctid from old))`;
+
+/** Removes one batch of mails that settled long ago, which their imports have counted; returns how many. */
+export async function sweepMails(db: Db): Promise<number> {
+  const { rowCount } = await db.query(SWEEP);
+  return rowCount ?? 0;
 }

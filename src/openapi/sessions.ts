@@ -13,6 +13,7 @@ const session = z
     creationDate: timestamp(),
     changeDate: timestamp(),
     sequence: digits(),
+    expirationDate: timestamp().describe('When the session ends by itself (setting SESSION_TTL_DAYS).'),
     factors: z.object({
       user: z.object({
         verifiedAt: timestamp(),
@@ -32,6 +33,7 @@ const exampleSession = {
   creationDate: AT,
   changeDate: AT,
   sequence: '4711',
+  expirationDate: AT,
   factors: {
     user: {
       verifiedAt: AT,

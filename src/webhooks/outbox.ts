@@ -60,7 +60,10 @@ export interface WebhookOutcome {
   delayMs: number;
 }
 
-/** Writes the outcome of an attempt; has no effect if another sender already did so for the same attempt. */
+/**
+ * Writes the outcome of an attempt; has no effect if another sender already did so for the same attempt. Erases the body
+ * of a settled message, which nobody reads any more; the outcome stays with the import.
+ */
 export async function settleWebhook(
   db: Db,
   { id, attempts }: Pick<DueWebhook, 'id' | 'attempts'>,
@@ -69,7 +72,8 @@ export async function settleWebhook(
   await db.query(
     `update webhook_deliveries set state = $3::mail_state, attempts = attempts + 1, last_error = $4,
        next_attempt_at = clock_timestamp() + $5 * interval '1 millisecond',
-       settled_at = case when $3::mail_state = 'pending' then null else clock_timestamp() end
+       settled_at = case when $3::mail_state = 'pending' then null else clock_timestamp() end,
+       body = case when $3::mail_state = 'pending' then body end
      where id = $1 and attempts = $2 and state = 'pending'`,
     [id, attempts, state, error, delayMs],
   );

@@ -18,10 +18,10 @@ const plant = (n: number, age: string) =>
 const left = async () => (await pool.query('select count(*)::int as n from audit_events')).rows[0].n;
 
 test('events older than the retention time are deleted, in several batches and by several processes', async () => {
-  await plant(5003, '8 days');
+  await plant(1003, '8 days');
   await plant(2, '6 days');
   assert.equal(await sweepAudit(pool, 0), 0);
   const swept = await Promise.all([sweepAudit(pool, 7), sweepAudit(pool, 7)]);
-  assert.equal((swept[0] ?? 0) + (swept[1] ?? 0) + (await sweepAudit(pool, 7)), 5003);
+  assert.equal((swept[0] ?? 0) + (swept[1] ?? 0) + (await sweepAudit(pool, 7)), 1003);
   assert.equal(await left(), 2);
 });

@@ -77,6 +77,21 @@ test('a session is read and deleted', async () => {
   assert.equal((await api.call('GET', `${SESSIONS}/${sessionId}`)).status, 404);
 });
 
+test('a session ends after SESSION_TTL_DAYS, removed or not', async () => {
+  const { sessionId } = (await login({ userId: org.userId })).body;
+  const { session } = (await api.call('GET', `${SESSIONS}/${sessionId}`)).body;
+  assert.equal(Date.parse(session.expirationDate) - Date.parse(session.creationDate), 30 * 86_400_000);
+  const age = (days: string) =>
+    api.deps.pool.query(`update sessions set created_at = now() - $2::interval where id = $1`, [sessionId, days]);
+  await age('29 days 23 hours');
+  assert.equal((await api.call('GET', `${SESSIONS}/${sessionId}`)).status, 200);
+  await age('30 days 1 second');
+  for (const method of ['GET', 'DELETE']) {
+    const answer = await api.call(method, `${SESSIONS}/${sessionId}`);
+    assert.deepEqual([answer.status, errorId(answer)], [404, 'SESSION-NOT-FOUND']);
+  }
+});
+
 test('unknown user, wrong password, no password and an ambiguous name give the same answer after the same work', async () => {
   const userName = unique('twin');
   const twin = await api.setupOrg({ human: { userName } });

@@ -9,6 +9,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Db } from '../../db/pool.ts';
+import { sweepRows } from '../../db/sweep.ts';
 import { nameKey } from '../../fields/fields.ts';
 import type { LoginUser } from './store.ts';
 
@@ -55,14 +56,11 @@ export function failureDelayMs(failures: number, baseMs: number): number {
   return Math.min(baseMs * 2 ** Math.min(failures - FREE_FAILURES - 1, 30), LONGEST_MS);
 }
 
-/** Removes counts that would restart anyway; returns how many. Any number of processes may run it at once. */
+/** Removes one batch each of counts that would restart anyway; returns the number of rows of the larger batch. */
 export async function sweepFailures(db: Db): Promise<number> {
-  let swept = 0;
-  for (const table of ['login_failures', 'login_delays']) {
-    const { rowCount } = await db.query(`delete from ${table} where last_failure_at < now() - ${FORGOTTEN}`);
-    swept += rowCount ?? 0;
-  }
-  return swept;
+  const expired = { where: `last_failure_at < now() - ${FORGOTTEN}`, order: 'last_failure_at' };
+  const users = await sweepRows(db, { table: 'login_failures', ...expired });
+  return Math.max(users, await sweepRows(db, { table: 'login_delays', ...expired }));
 }
 
 /** Names that compare as equal are counted together. */

@@ -5,6 +5,7 @@
 import type { JWK } from 'jose';
 import type { AppendedEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
+import { sweepRows } from '../../db/sweep.ts';
 import { type MachineRef, machineEvent } from './event.ts';
 
 export interface MachineKey {
@@ -38,7 +39,7 @@ export async function addKey(
   return { id: key.id, expiresAt: key.expiresAt ?? null, ...event };
 }
 
-/** A user's keys, oldest first, including expired ones. */
+/** A user's keys, oldest first, including those that expired in the last month. */
 export async function listKeys(db: Db, userId: string): Promise<MachineKey[]> {
   const { rows } = await db.query<MachineKey>(
     `select id, expires_at as "expiresAt", sequence, created_at as "createdAt"
@@ -57,6 +58,15 @@ export async function removeKey(
 ): Promise<AppendedEvent | undefined> {
   const { rowCount } = await db.query('delete from machine_keys where id = $1 and user_id = $2', [id, owner.id]);
   return rowCount ? machineEvent(db, owner, 'key.removed', editor, { keyId: id }) : undefined;
+}
+
+/** Removes one batch of keys that expired a month ago: until then the list shows why they no longer work. */
+export function sweepMachineKeys(db: Db): Promise<number> {
+  return sweepRows(db, {
+    table: 'machine_keys',
+    where: `expires_at < now() - interval '30 days'`,
+    order: 'expires_at',
+  });
 }
 
 /** A key by its id, even if it is expired or its user is not active: the caller checks both. */

@@ -4,8 +4,9 @@ import { callerOf, orgsFor, requirePermission, requireReach } from '../../access
 import { pathId } from '../../access/path-id.ts';
 import type { OperationId } from '../../access/permissions.ts';
 import { randomToken } from '../../access/random-token.ts';
+import type { Config } from '../../config.ts';
 import { details } from '../../db/events.ts';
-import { type Pool, transaction } from '../../db/pool.ts';
+import { transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
 import { goneSignal } from '../../http/gone.ts';
 import { readJson } from '../../http/json-body.ts';
@@ -15,15 +16,17 @@ import type { LoginDeps } from '../login/deps.ts';
 import { newSession } from './schema.ts';
 import { addSession, findSession, removeSession, type Session } from './store.ts';
 
-export function sessionRoutes(deps: LoginDeps): Router {
+export type SessionDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS'> };
+
+export function sessionRoutes(deps: SessionDeps): Router {
   const router = Router();
   router.post('/v2beta/sessions', (req, res) => create(deps, req, res));
   router.get('/v2beta/sessions/:sessionId', async (req, res) => {
-    const session = await reachableSession(deps.pool, 'getSession', req, res);
+    const session = await reachableSession(deps, 'getSession', req, res);
     res.json({ session: sessionView(session) });
   });
   router.delete('/v2beta/sessions/:sessionId', async (req, res) => {
-    const session = await reachableSession(deps.pool, 'deleteSession', req, res);
+    const session = await reachableSession(deps, 'deleteSession', req, res);
     const editor = callerOf(res).userId;
     const event = await transaction(deps.pool, (db) => removeSession(db, session, editor));
     if (!event) throw sessionNotFound();
@@ -58,8 +61,13 @@ async function create(deps: LoginDeps, req: Request, res: Response): Promise<voi
   });
 }
 
-async function reachableSession(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<Session> {
-  const session = await findSession(pool, pathId(req, 'sessionId'));
+async function reachableSession(
+  { pool, config }: SessionDeps,
+  operation: OperationId,
+  req: Request,
+  res: Response,
+): Promise<Session> {
+  const session = await findSession(pool, pathId(req, 'sessionId'), config.SESSION_TTL_DAYS);
   return requireReach(callerOf(res), operation, session, sessionNotFound);
 }
 
@@ -79,6 +87,7 @@ function sessionView(session: Session): Record<string, unknown> {
     creationDate: created,
     changeDate: session.changedAt.toISOString(),
     sequence: session.sequence,
+    expirationDate: session.expiresAt.toISOString(),
     factors: {
       user: {
         verifiedAt: created,

@@ -1,12 +1,13 @@
 /**
  * Sessions. Only the SHA-256 of a session's token is stored; the token is not a bearer token.
- * Guarantee: only active users have sessions. Sessions do not expire: they end when they or the user are deleted, or
+ * Guarantee: only active users have sessions. A session ends after SESSION_TTL_DAYS, when it or the user is deleted, or
  * when the user stops being active.
  */
 
 import { tokenHash } from '../../access/random-token.ts';
 import { type AppendedEvent, appendEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
+import { sweepRows } from '../../db/sweep.ts';
 import { newId } from '../../ids.ts';
 import { LOGIN_NAME } from '../../users/login-names.ts';
 
@@ -21,6 +22,7 @@ export interface Session {
   sequence: string;
   createdAt: Date;
   changedAt: Date;
+  expiresAt: Date;
 }
 
 /**
@@ -48,14 +50,16 @@ export async function addSession(
   return { ...event, id };
 }
 
-export async function findSession(db: Db, id: string): Promise<Session | undefined> {
+/** @param days the lifetime of sessions; undefined when the session does not exist or has ended */
+export async function findSession(db: Db, id: string, days: number): Promise<Session | undefined> {
   const { rows } = await db.query<Session>(
     `select s.id, s.user_id as "userId", u.org_id as "orgId", ${LOGIN_NAME} as "loginName",
        coalesce(u.display_name, '') as "displayName", s.totp_verified_at as "totpVerifiedAt",
-       s.sequence, s.created_at as "createdAt", s.changed_at as "changedAt"
+       s.sequence, s.created_at as "createdAt", s.changed_at as "changedAt",
+       s.created_at + $2 * interval '1 day' as "expiresAt"
      from sessions s join users u on u.id = s.user_id join organizations o on o.id = u.org_id
-     where s.id = $1`,
-    [id],
+     where s.id = $1 and s.created_at > now() - $2 * interval '1 day'`,
+    [id, days],
   );
   return rows[0];
 }
@@ -64,6 +68,12 @@ export async function findSession(db: Db, id: string): Promise<Session | undefin
 export async function removeSession(db: Db, session: Session, editor: string): Promise<AppendedEvent | undefined> {
   const { rowCount } = await db.query('delete from sessions where id = $1', [session.id]);
   return rowCount ? sessionEvent(db, session, 'removed', editor) : undefined;
+}
+
+/** Removes one batch of sessions that have ended by themselves; returns how many. */
+export function sweepSessions(db: Db, days: number): Promise<number> {
+  const expired = { table: 'sessions', where: `created_at < now() - $1 * interval '1 day'`, order: 'created_at' };
+  return sweepRows(db, expired, [days]);
 }
 
 function sessionEvent(

@@ -3,6 +3,7 @@
 import { tokenHash } from '../../access/random-token.ts';
 import { type AppendedEvent, appendEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
+import { sweepRows } from '../../db/sweep.ts';
 import { newId } from '../../ids.ts';
 
 /** A user as these calls need it. */
@@ -34,7 +35,7 @@ export async function addPat(
   return { id, expiresAt: pat.expiresAt ?? null, ...event };
 }
 
-/** A user's tokens, oldest first, including expired ones. */
+/** A user's tokens, oldest first, including those that expired in the last month. */
 export async function listPats(db: Db, userId: string): Promise<Pat[]> {
   const { rows } = await db.query<Pat>(
     `select id, expires_at as "expiresAt", sequence, created_at as "createdAt"
@@ -56,6 +57,15 @@ export async function removePat(
     owner.id,
   ]);
   return rowCount ? patEvent(db, owner, 'removed', id, editor) : undefined;
+}
+
+/** Removes one batch of tokens that expired a month ago: until then the list shows why they no longer work. */
+export function sweepPats(db: Db): Promise<number> {
+  return sweepRows(db, {
+    table: 'personal_access_tokens',
+    where: `expires_at < now() - interval '30 days'`,
+    order: 'expires_at',
+  });
 }
 
 /** A token is part of its user, so a change also updates the user's sequence. */

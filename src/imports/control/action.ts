@@ -10,6 +10,7 @@ import { appendEvent } from '../../db/events.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { ApiError, invalidArgument } from '../../errors.ts';
 import { parseDuration, timeoutProblem } from '../duration.ts';
+import { importNotFound } from '../status/progress.ts';
 
 /** An import whose row is locked. */
 export interface LockedImport {
@@ -32,11 +33,12 @@ const LOCKED = `
   from (
     select i.state, i.resource_owner, i.paused_at is null and i.deadline <= clock_timestamp() as overdue,
       i.erased_to is not null as erased, i.dry_run, i.retried
-    from imports i where i.id = $1) import`;
+    from imports i where i.id = $1 and i.removed_to is null) import`;
 
 /**
  * Runs `change` with the import's row locked; if it changed something, appends the event.
  * @param change returns whether it changed anything
+ * @throws ApiError 404 when the import has been removed
  */
 export async function act(
   pool: Pool,
@@ -48,7 +50,8 @@ export async function act(
   await transaction(pool, async (db) => {
     await db.query('select from imports where id = $1 for update', [importId]);
     const { rows } = await db.query<LockedImport>(LOCKED, [importId]);
-    const import_ = rows[0] as LockedImport;
+    const [import_] = rows;
+    if (!import_) throw importNotFound();
     if (!(await change(db, import_))) return;
     const { sequence } = await appendEvent(db, {
       aggregateType: 'import',

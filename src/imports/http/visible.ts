@@ -3,8 +3,7 @@ import type { Request, Response } from 'express';
 import { callerOf, may, permissionDenied } from '../../access/caller.ts';
 import type { OperationId } from '../../access/permissions.ts';
 import type { Pool } from '../../db/pool.ts';
-import { ApiError } from '../../errors.ts';
-import { type ImportResult, readProgress } from '../status/progress.ts';
+import { type ImportResult, importNotFound, readProgress } from '../status/progress.ts';
 import { readResult } from '../status/result.ts';
 import { readWithMore } from '../status/result-extras.ts';
 
@@ -38,7 +37,7 @@ function requireVisible<T extends { progress: ImportResult }>(
   found: T | undefined,
 ): T {
   const caller = callerOf(res);
-  if (!found) throw caller.isIamOwner ? notFound() : permissionDenied();
+  if (!found) throw caller.isIamOwner ? importNotFound() : permissionDenied();
   if (!found.progress.orgs.every((org) => may(caller, operation, org.orgId))) throw permissionDenied();
   return found;
 }
@@ -46,17 +45,13 @@ function requireVisible<T extends { progress: ImportResult }>(
 /** @throws ApiError 404 */
 export async function currentProgress(pool: Pool, importId: string): Promise<ImportResult> {
   const progress = await readProgress(pool, importId);
-  if (!progress) throw notFound();
+  if (!progress) throw importNotFound();
   return progress;
 }
 
 /** @throws ApiError 404 */
 export async function currentResult(pool: Pool, importId: string): Promise<Record<string, unknown>> {
   const found = await readWithMore(pool, importId);
-  if (!found) throw notFound();
+  if (!found) throw importNotFound();
   return readResult(pool, found);
-}
-
-function notFound(): ApiError {
-  return new ApiError('NOT_FOUND', 'IMPORT-NOT-FOUND', 'The import does not exist.');
 }

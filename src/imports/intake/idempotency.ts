@@ -11,6 +11,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Request } from 'express';
 import type { Db } from '../../db/pool.ts';
+import { sweepRows } from '../../db/sweep.ts';
 import { ApiError, invalidArgument } from '../../errors.ts';
 
 /** A request with a key, and the hash of the part of its body that has been read. */
@@ -43,8 +44,6 @@ export class AlreadyAccepted extends Error {
 
 const HEADER = 'Idempotency-Key';
 const KEY = /^[\x20-\x7e]{1,255}$/;
-/** The most rows that one statement of the sweep removes. */
-const SWEEP_ROWS = 1000;
 const EXPIRED = `k.created_at < now() - interval '24 hours'`;
 const VOID = `(${EXPIRED} or exists (
   select from imports i where i.id = k.import_id and i.kind = 'single' and i.state not in ('running', 'succeeded')))`;
@@ -132,16 +131,7 @@ export async function keepAnswer(db: Db, request: KeyedRequest, importId: string
   );
 }
 
-/** Removes expired keys; returns how many. Any number of processes may call it at once. */
-export async function sweepKeys(db: Db): Promise<number> {
-  for (let swept = 0; ; ) {
-    const { rowCount } = await db.query(
-      `delete from idempotency_keys where (caller, path, key) in (
-         select caller, path, key from idempotency_keys k where ${EXPIRED} order by created_at limit $1
-         for update skip locked)`,
-      [SWEEP_ROWS],
-    );
-    swept += rowCount ?? 0;
-    if ((rowCount ?? 0) < SWEEP_ROWS) return swept;
-  }
+/** Removes one batch of expired keys; returns how many. */
+export function sweepKeys(db: Db): Promise<number> {
+  return sweepRows(db, { table: 'idempotency_keys k', where: EXPIRED, order: 'created_at' });
 }

@@ -16,7 +16,8 @@ const SINGLES = 1000;
 /** One hour longer than an Idempotency-Key lives, as the answer for a key may be read from such an import. */
 const SINGLE_KEPT = `interval '25 hours'`;
 
-const IS_OVER = `state in ('succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone')`;
+/** SQL over an import: it has ended. */
+export const IS_OVER = `state in ('succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone')`;
 /** The condition of the partial index. */
 const IS_ERASABLE = 'finished_at is not null and (erased_to is null or erased_to < total)';
 /** Ended at least `$1` milliseconds ago. */

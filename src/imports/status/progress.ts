@@ -8,6 +8,7 @@
  */
 import { type Details, details } from '../../db/events.ts';
 import type { Pool } from '../../db/pool.ts';
+import { ApiError } from '../../errors.ts';
 import { openState } from '../item-states.ts';
 import { expireImport } from '../maintenance/deadline.ts';
 
@@ -77,7 +78,7 @@ const COLUMNS = `
        select min(org_index) as org_index, org_id, sum(total) as total, sum(succeeded) as succeeded,
          sum(skipped) as skipped, sum(failed) as failed, sum(undone) as undone
        from import_orgs where import_id = i.id group by org_id) o) as orgs`;
-const SHOWN = `i.kind = 'bulk' and i.state <> 'receiving'`;
+const SHOWN = `i.kind = 'bulk' and i.state <> 'receiving' and i.removed_to is null`;
 
 /** The result without `errors`, `success` and `warnings`; undefined when there is no such import. */
 export async function readProgress(pool: Pool, importId: string): Promise<ImportResult | undefined> {
@@ -191,4 +192,8 @@ function counts(t: Tallies, state: string): Counts {
 /** Whether the import has ended: nothing changes any more without a new action of a caller. */
 export function isEnded(result: ImportResult): boolean {
   return !['IMPORT_STATE_RUNNING', 'IMPORT_STATE_PAUSED', 'IMPORT_STATE_UNDOING'].includes(result.state);
+}
+
+export function importNotFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'IMPORT-NOT-FOUND', 'The import does not exist.');
 }

@@ -1,0 +1,171 @@
+/** The sweeps of the role maintenance: each removes what is past its time, a bounded number of rows a statement. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { readConfig } from '../../src/config.ts';
+import { openPool, type Pool } from '../../src/db/pool.ts';
+import { SWEEP_ROWS } from '../../src/db/sweep.ts';
+import { SWEEPS } from '../../workers/maintenance.ts';
+import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
+import { rowsRead } from '../support/stores/rows-read.ts';
+
+const EXPIRED = SWEEP_ROWS + 5;
+/** So many that a scan of the table is noticed. */
+const KEPT = 4 * SWEEP_ROWS;
+const TIME = 'now() - $3::interval';
+const USERS = `with u as (
+  insert into users (id, org_id, kind, state, user_name, user_name_key, sequence)
+  select $1 || n, 'org', 'machine', 'active', $1 || n, $1 || n, 1 from generate_series(1, $2::int) n returning id)`;
+const NUMBERS = 'generate_series(1, $2::int) n';
+
+const EMPTY = 'truncate users, login_delays, oauth_models, idempotency_keys, audit_events cascade';
+
+interface Case {
+  sweep: string;
+  table: string;
+  /** Adds $2 rows whose names start with $1, and whose age is $3. */
+  plant: string;
+  /** The ages of rows that are kept, and of rows that are not. */
+  ages: [kept: string, expired: string];
+}
+
+const CASES: Case[] = [
+  {
+    sweep: 'failures',
+    table: 'login_delays',
+    plant: `insert into login_delays select hashtext($1 || n), 1, ${TIME} from ${NUMBERS}`,
+    ages: ['23 hours', '25 hours'],
+  },
+  {
+    sweep: 'failures',
+    table: 'login_failures',
+    plant: `${USERS} insert into login_failures select id, 1, ${TIME} from u`,
+    ages: ['23 hours', '25 hours'],
+  },
+  {
+    sweep: 'oauth',
+    table: 'oauth_models',
+    plant: `insert into oauth_models (id_hash, kind, payload, expires_at)
+      select sha256(($1 || n)::bytea), 'Session', '{}', ${TIME} from ${NUMBERS}`,
+    ages: ['-1 hours', '1 second'],
+  },
+  {
+    sweep: 'keys',
+    table: 'idempotency_keys',
+    plant: `insert into idempotency_keys (caller, path, key, request_hash, import_id, created_at)
+      select 'c', 'p', $1 || n, 'x', n, ${TIME} from ${NUMBERS}`,
+    ages: ['23 hours', '25 hours'],
+  },
+  {
+    sweep: 'sessions',
+    table: 'sessions',
+    plant: `${USERS} insert into sessions (id, user_id, token_hash, sequence, created_at)
+      select id, id, id::bytea, 1, ${TIME} from u`,
+    ages: ['29 days', '31 days'],
+  },
+  {
+    sweep: 'mails',
+    table: 'mail_outbox',
+    plant: `${USERS}, c as (
+        insert into codes (user_id, purpose, expires_at) select id, 'verify_email', ${TIME} from u returning *)
+      insert into mail_outbox (kind, user_id, code_id, state, settled_at)
+      select purpose, user_id, id, 'sent', expires_at from c`,
+    ages: ['30 days', '32 days'],
+  },
+  {
+    sweep: 'mails',
+    table: 'codes',
+    plant: `${USERS}, c as (
+        insert into codes (user_id, purpose, expires_at) select id, 'verify_email', ${TIME} from u returning *)
+      insert into mail_outbox (kind, user_id, code_id, state, settled_at)
+      select purpose, user_id, id, 'failed', expires_at from c`,
+    ages: ['30 days', '32 days'],
+  },
+  {
+    sweep: 'used codes',
+    table: 'codes',
+    plant: `${USERS} insert into codes (user_id, purpose, used_at, expires_at)
+      select id, 'verify_email', ${TIME}, now() from u`,
+    ages: ['30 days', '32 days'],
+  },
+  {
+    sweep: 'unused codes',
+    table: 'codes',
+    plant: `${USERS} insert into codes (user_id, purpose, expires_at) select id, 'reset_password', ${TIME} from u`,
+    ages: ['30 days', '32 days'],
+  },
+  {
+    sweep: 'tokens',
+    table: 'personal_access_tokens',
+    plant: `${USERS} insert into personal_access_tokens (id, user_id, token_hash, sequence, expires_at)
+      select id, id, id::bytea, 1, ${TIME} from u`,
+    ages: ['29 days', '31 days'],
+  },
+  {
+    sweep: 'machine keys',
+    table: 'machine_keys',
+    plant: `${USERS} insert into machine_keys (id, user_id, public_jwk, sequence, expires_at)
+      select id, id, '{}', 1, ${TIME} from u`,
+    ages: ['29 days', '31 days'],
+  },
+  {
+    sweep: 'audit',
+    table: 'audit_events',
+    plant: `insert into audit_events (type, actor_kind, user_id, created_at)
+      select 'user.login', 'user', $1 || n, ${TIME} from ${NUMBERS}`,
+    ages: ['89 days', '91 days'],
+  },
+];
+
+describe('a sweep', () => {
+  let db: TestDatabase;
+  let pool: Pool;
+  let observer: Pool;
+  const sweepOf = (name: string) => (SWEEPS[name] as (typeof SWEEPS)[string])(pool, readConfig({}));
+
+  before(async () => {
+    db = await testDatabase({ name: 'sweeps' });
+    [pool, observer] = [openPool(db.url, { max: 1 }), openPool(db.url, { max: 1 })];
+    for (const one of [pool, observer]) one.options.idleTimeoutMillis = 0;
+  });
+  after(async () => {
+    await pool.end();
+    await observer.end();
+    await db.drop();
+  });
+
+  it('has a case here', () => {
+    assert.deepEqual(new Set(CASES.map(({ sweep }) => sweep)), new Set(Object.keys(SWEEPS)));
+  });
+
+  for (const { sweep, table, plant, ages } of CASES) {
+    it(`of ${sweep} removes old rows of ${table}, ${SWEEP_ROWS} at once, and reads no others`, async () => {
+      await observer.query(EMPTY);
+      await observer.query(plant, ['kept ', KEPT, ages[0]]);
+      await observer.query(plant, ['old ', EXPIRED, ages[1]]);
+      const left = async () => (await observer.query(`select count(*)::int as n from ${table}`)).rows[0].n - KEPT;
+      const read = await rowsRead(pool, observer, () => sweepOf(sweep));
+      assert.equal(await left(), EXPIRED - SWEEP_ROWS);
+      assert.deepEqual(
+        Object.entries(read).filter(([, n]) => n >= KEPT),
+        [],
+        JSON.stringify(read),
+      );
+      assert.equal(await sweepOf(sweep), EXPIRED - SWEEP_ROWS);
+      assert.equal(await sweepOf(sweep), 0);
+      assert.equal(await left(), 0);
+    });
+  }
+
+  it('waits for nobody, and takes what somebody else has locked in a later round', async () => {
+    const [one] = CASES.filter(({ sweep }) => sweep === 'mails');
+    await observer.query(EMPTY);
+    await observer.query((one as Case).plant, ['locked ', 3, '32 days']);
+    await observer.query('begin');
+    await observer.query(`select from mail_outbox where user_id = 'locked 1' for update`);
+    await observer.query(`select from codes where user_id = 'locked 2' for update`);
+    assert.equal(await sweepOf('mails'), 2);
+    await observer.query('commit');
+    assert.equal(await sweepOf('mails'), 1);
+    assert.deepEqual((await observer.query('select user_id from codes')).rows, [{ user_id: 'locked 2' }]);
+  });
+});
