@@ -5,7 +5,7 @@
  * Guarantee: no event holds a password, code, token, secret or hash.
  * On crash: an event exists exactly if its transaction was committed.
  */
-import { requestContext } from '../request-context.ts';
+import { type RequestContext, requestContext } from '../request-context.ts';
 import type { Db } from './pool.ts';
 
 /** The actor of work that no caller started. */
@@ -20,7 +20,7 @@ export interface AuditEvent {
   actingClient?: string | undefined;
   /** The user concerned. */
   userId?: string | undefined;
-  /** The organization concerned. */
+  /** The organization concerned; absent: that of the user concerned. */
   orgId?: string | undefined;
   /** Absent: the client of the request. */
   clientId?: string | undefined;
@@ -29,6 +29,8 @@ export interface AuditEvent {
   payload?: object | undefined;
   /** Equal keys share one row, which counts them. */
   repeatKey?: Buffer | undefined;
+  /** Absent: that of the request in progress. */
+  origin?: Partial<Pick<RequestContext, 'address' | 'userAgent' | 'requestId'>> | undefined;
 }
 
 const COLUMNS = `type, actor_kind, actor_id, user_id, org_id, client_id, object_type, object_id, address, user_agent,
@@ -39,7 +41,19 @@ function row(first: number): string {
   const at = (n: number) => `$${first + n}::text`;
   const kind = `case when ${at(1)} <> 'user' then ${at(1)}
     else coalesce((select kind::text from users where id = ${at(2)}), 'deleted') end`;
-  const values = [at(0), kind, ...[2, 3, 4, 5, 6, 7].map(at), `${at(8)}::inet`, at(9), at(10), `${at(11)}::jsonb`];
+  const org = `coalesce(${at(4)}, (select org_id from users where id = ${at(3)}))`;
+  const values = [
+    at(0),
+    kind,
+    at(2),
+    at(3),
+    org,
+    ...[5, 6, 7].map(at),
+    `${at(8)}::inet`,
+    at(9),
+    at(10),
+    `${at(11)}::jsonb`,
+  ];
   return [...values, `$${first + 12}::bytea`].join(', ');
 }
 
@@ -63,10 +77,11 @@ export async function recordAudit(db: Db, event: AuditEvent): Promise<void> {
 export function auditValues(event: AuditEvent): unknown[] {
   const context = requestContext();
   const { type, actor, actingClient, userId, orgId, clientId = context?.clientId, object, payload, repeatKey } = event;
+  const { origin = context } = event;
   const kind = actorKind(event);
   return [
     ...[type, kind, kind === 'system' ? null : (actor ?? actingClient), userId, orgId, clientId],
-    ...[object?.type, object?.id, context?.address, context?.userAgent, context?.requestId],
+    ...[object?.type, object?.id, origin?.address, origin?.userAgent, origin?.requestId],
     ...[payload && JSON.stringify(payload), repeatKey],
   ].map((value) => value ?? null);
 }

@@ -9,7 +9,7 @@ let org: SetUp;
 const lines: Record<string, unknown>[] = [];
 before(async () => {
   const logger = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
-  api = await startApi({ logger, env: { TRUST_PROXY: '1' } });
+  api = await startApi({ logger, env: { TRUST_PROXY: '1', SINGLE_IMPORT_TIMEOUT_MS: '50' } });
   org = await api.setupOrg();
 });
 after(() => api.stop());
@@ -73,6 +73,18 @@ test('a membership names the user who became a member, and a client its id', asy
   assert.deepEqual([added?.type, added?.user_id], ['organization.member.added', userId]);
   assert.deepEqual([registered?.object_type, registered?.object_id], ['client', body.clientId]);
   assert.equal(registered?.org_id, null);
+});
+
+test('the import of one user is recorded when it is accepted', async () => {
+  const user = { userId: unique('imported'), userName: unique('eve'), profile: { firstName: 'Eve', lastName: 'E' } };
+  const email = { email: 'eve@example.com', isEmailVerified: true };
+  const headers = { 'x-request-id': 'single-1' };
+  const options = { orgId: org.orgId, headers };
+  const { status } = await api.call('POST', '/management/v1/users/human/_import', { ...user, email }, options);
+  assert.equal(status, 504, 'no worker runs');
+  const [event, ...more] = await eventsOf('single-1');
+  assert.deepEqual(more, []);
+  assert.deepEqual([event?.type, event?.org_id], ['import.single.accepted', org.orgId]);
 });
 
 test('a user whose id is "system" is not shown as the system', async () => {

@@ -10,6 +10,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Provider from 'oidc-provider';
 import type { Logger } from 'pino';
 
+import { auditTokens } from './audit/tokens.ts';
 import { type ConfigurationDeps, configuration } from './configuration.ts';
 import { answerFaults } from './faults.ts';
 import { addGrants } from './grants.ts';
@@ -70,5 +71,6 @@ function setUp(deps: ProviderDeps, { keys, version }: KeySet) {
   adaptParams(provider);
   addGrants(provider, { db: deps.pool, signingKey });
   answerFaults(provider, deps.logger);
+  auditTokens(provider, deps.pool);
   return { provider, version, answer: provider.callback() };
 }

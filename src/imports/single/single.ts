@@ -8,6 +8,7 @@
  */
 
 import type { Caller } from '../../access/caller.ts';
+import { auditOfChange, auditValues } from '../../db/audit.ts';
 import type { Details } from '../../db/events.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import { ApiError, type ErrorBody, type FieldViolation, invalidArgument } from '../../errors.ts';
@@ -43,7 +44,9 @@ dispatch as (
 item as (
   insert into import_items (import_id, ordinal, org_index, ${ITEM_COLUMNS.join(', ')})
   select id, 0, 0, ${ITEM_COLUMNS.map((_, i) => `$${i + 4}`).join(', ')} from imported
-)
+),
+numbered as (select nextval('events_sequence_seq') as sequence from imported),
+audited as (${auditOfChange('numbered', ITEM_COLUMNS.length + 4)})
 select id from imported`;
 
 /**
@@ -62,7 +65,11 @@ export async function importOne(
   const warnings = createWarningCounter();
   const item = toItem({ user: body }, deps.secrets, { unknown: (path) => warnings.unknown(inBody(path)) }, false);
   if (item.state === 'failed') throw invalid(item.error);
-  const values = [caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, ...itemValues(item)];
+  const audit = { type: 'import.single.accepted', actor: caller.userId, userId: item.userId, orgId };
+  const values = [
+    ...[caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, ...itemValues(item)],
+    ...auditValues(audit),
+  ];
   const unknown = warnings.list();
   const withWarnings = unknown.length > 0 ? { warnings: unknown } : {};
   if (keyed) return importKeyed(deps, values, keyed, withWarnings);

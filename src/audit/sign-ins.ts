@@ -1,0 +1,65 @@
+/**
+ * Records sign-ins: succeeded, failed, locked for a time.
+ *
+ * Guarantee: an event holds no password and no code. A name that belongs to nobody is recorded as it was typed, as
+ * operators need it to recognize an attack, but at most `NAME_CHARS` of it.
+ */
+import { recordAudit } from '../db/audit.ts';
+import type { Db } from '../db/pool.ts';
+import { requestContext } from '../request-context.ts';
+import { recordFailure } from './failures.ts';
+
+export const NAME_CHARS = 100;
+
+interface KnownUser {
+  id: string;
+  orgId: string;
+}
+
+/** The actor is the program that signs the user in, else the user. */
+export async function recordSignIn(db: Db, user: KnownUser, amr: readonly string[]): Promise<void> {
+  const actor = requestContext()?.userId ?? user.id;
+  await recordAudit(db, { type: 'user.signin.succeeded', actor, userId: user.id, orgId: user.orgId, payload: { amr } });
+}
+
+/** Why a sign-in failed. */
+export type SignInFailure =
+  | 'unknown_user'
+  | 'no_password'
+  | 'wrong_password'
+  | 'wrong_code'
+  | 'password_expired'
+  | 'no_permission'
+  | 'user_locked'
+  | 'user_inactive'
+  | 'user_initial'
+  | 'locked_for_a_time';
+
+/** @param typed the name or id that was entered */
+export async function recordFailedSignIn(
+  db: Db,
+  reason: SignInFailure,
+  user: KnownUser | undefined,
+  typed: { loginName: string } | { userId: string },
+): Promise<void> {
+  const of = user ? { userId: user.id, orgId: user.orgId } : {};
+  const payload = user ? { reason } : { reason, ...bounded(typed) };
+  await recordFailure(db, { type: 'user.signin.failed', ...of, payload });
+}
+
+/** A failure after which further sign-ins are refused for a time. */
+export async function recordSignInLock(
+  db: Db,
+  user: KnownUser | undefined,
+  typed: { loginName: string } | { userId: string },
+): Promise<void> {
+  const of = user ? { userId: user.id, orgId: user.orgId } : {};
+  const payload = { reason: 'failed_signins', ...(user ? {} : bounded(typed)) };
+  await recordFailure(db, { type: 'user.signin.locked', ...of, payload });
+}
+
+function bounded(typed: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(typed).map(([key, value]) => [key, [...value].slice(0, NAME_CHARS).join('')]),
+  );
+}
