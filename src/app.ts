@@ -10,6 +10,7 @@ import { pageRoutes } from './accounts/pages/routes.ts';
 import { passwordRoutes } from './accounts/password-routes.ts';
 import { userRoutes } from './accounts/routes.ts';
 import { verificationRoutes } from './accounts/verification-routes.ts';
+import { auditRoutes } from './audit/routes.ts';
 import type { Config } from './config.ts';
 import type { Pool } from './db/pool.ts';
 import { diagnosticsRoutes } from './diagnostics/routes.ts';
@@ -81,6 +82,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(policyRoutes(deps));
   app.use(importRoutes(deps));
   app.use(webhookRoutes(deps));
+  app.use(auditRoutes(deps));
   app.use(diagnosticsRoutes(deps));
 
   app.use(noSuchOperation(() => app.router));

@@ -113,6 +113,9 @@ const TABLE = {
   listClients: IAM_OWNER_ONLY,
   removeClient: IAM_OWNER_ONLY,
 
+  searchEvents: OWNER,
+  exportEvents: OWNER,
+
   getDiagnostics: IAM_OWNER_ONLY,
 } satisfies Record<string, Permission>;
 

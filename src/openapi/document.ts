@@ -8,6 +8,7 @@ import { clientOperations } from './clients.ts';
 import { credentialOperations } from './credentials.ts';
 import { diagnosticsOperations } from './diagnostics.ts';
 import { errorAnswers } from './errors.ts';
+import { eventOperations } from './events.ts';
 import { humanOperations } from './humans.ts';
 import { importOperations } from './imports.ts';
 import { machineOperations } from './machines.ts';
@@ -33,6 +34,7 @@ const FEATURES: [tag: string, Operations][] = [
   ['Sessions', sessionOperations],
   ['Password age', policyOperations],
   ['OAuth clients', clientOperations],
+  ['Audit events', eventOperations],
   ['Diagnostics', diagnosticsOperations],
 ];
 

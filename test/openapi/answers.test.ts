@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { PERMISSIONS } from '../../src/access/permissions.ts';
+import { AUDIT_TYPES } from '../../src/audit/types.ts';
 import { LARGE_BODY } from '../../src/http/json-body.ts';
 import type { Json } from './judge.ts';
 import { type Judged, openJudged } from './judged.ts';
@@ -33,6 +34,13 @@ describe('the responses of every operation', () => {
         .filter((id) => !told.has(id)),
       [],
     );
+  });
+
+  it('leave audit events of listed types only', async () => {
+    const { rows } = await world.api.deps.pool.query('select distinct type from audit_events');
+    const unlisted = rows.map(({ type }) => type).filter((type) => !(type in AUDIT_TYPES));
+    assert.ok(rows.length > 30, `${rows.length} types`);
+    assert.deepEqual(unlisted, [], 'add them to src/audit/types.ts');
   });
 
   it('are 401 without a token and with an invalid one', async () => {

@@ -113,6 +113,9 @@ export const STORY: Step[] = [
   { id: 'listClients' },
   { id: 'removeClient' },
 
+  { id: 'searchEvents' },
+  { id: 'exportEvents' },
+
   { id: 'getDiagnostics' },
 
   { id: 'importHumanUser' },

@@ -201,5 +201,8 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
     params: { clientId: target === 'missing' ? 'none' : await world.client() },
   }),
 
+  'POST /admin/v1/events/_search': async (_world, { orgId }) => ({ body: { orgId } }),
+  'POST /admin/v1/events/_export': async (_world, { orgId }) => ({ body: { orgId } }),
+
   'GET /admin/v1/diagnostics': plain(),
 };

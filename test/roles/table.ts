@@ -103,6 +103,9 @@ POST   /admin/v1/clients                                  200  .33333331 _      
 GET    /admin/v1/clients                                  200  .33333331 _         _         _
 DELETE /admin/v1/clients/:clientId                        200  .33333331 _         433333331 _
 
+POST   /admin/v1/events/_search                           200  ..3333331 .333.3331 .33333331 _
+POST   /admin/v1/events/_export                           200  ..3333331 .333.3331 .33333331 _
+
 GET    /admin/v1/diagnostics                              200  .33333331 _         _         _
 `;
 

@@ -36,7 +36,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/mail': ['src/db'],
   'src/access': ['src/db', 'src/fields', 'src/http'],
   // Reads and deletes the events that `src/db` writes.
-  'src/audit': ['src/db'],
+  'src/audit': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/streaming'],
   'src/users': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/mail', 'src/passwords'],
   'src/orgs': ['src/access', 'src/db', 'src/fields', 'src/http'],
   'src/policies': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/orgs'],
@@ -57,12 +57,12 @@ export const LAYERS: Record<string, readonly string[]> = {
   ],
   'src/diagnostics': ['src/access', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],
   'src/openapi': [
-    ...['src/access', 'src/accounts', 'src/fields', 'src/http', 'src/identity', 'src/imports', 'src/orgs'],
-    ...['src/policies', 'src/users'],
+    ...['src/access', 'src/accounts', 'src/audit', 'src/fields', 'src/http', 'src/identity', 'src/imports'],
+    ...['src/orgs', 'src/policies', 'src/users'],
   ],
   'src/app.ts': [
-    ...['src/accounts', 'src/db', 'src/diagnostics', 'src/http', 'src/identity', 'src/imports', 'src/openapi'],
-    ...['src/orgs', 'src/pages', 'src/passwords', 'src/policies', 'src/queue', 'src/webhooks'],
+    ...['src/accounts', 'src/audit', 'src/db', 'src/diagnostics', 'src/http', 'src/identity', 'src/imports'],
+    ...['src/openapi', 'src/orgs', 'src/pages', 'src/passwords', 'src/policies', 'src/queue', 'src/webhooks'],
   ],
   'src/start': [
     ...[

@@ -1,8 +1,7 @@
 /** `GET …/report`: streams the report as a download, with its media type and file name. */
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { type Response, Router } from 'express';
+import { Router } from 'express';
 import type { Hasher } from '../../passwords/hasher.ts';
+import { sendText } from '../../streaming/send-text.ts';
 import type { ImportDeps } from '../deps.ts';
 import { queryOf } from '../query.ts';
 import { type ReportFormat, reportText } from '../report/report.ts';
@@ -24,17 +23,8 @@ export function reportRoutes({ pool, secrets, hasher }: ImportDeps & { hasher: H
     res.set('Content-Type', type);
     res.set('Content-Disposition', `attachment; filename="import-${of.importId}.${ending}"`);
     if (req.method === 'HEAD') res.end();
-    else await send(res, reportText(deps, of, format, state));
+    else await sendText(res, reportText(deps, of, format, state));
   });
-}
-
-/** Reads only as fast as the client does. A client that disconnects ends the report, which is not an error. */
-async function send(res: Response, text: AsyncIterable<string>): Promise<void> {
-  try {
-    await pipeline(Readable.from(text, { objectMode: false }), res);
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
-  }
 }
 
 /** All reports of the process together use at most one thread of the hasher, as logins need these threads too. */

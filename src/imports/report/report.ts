@@ -6,11 +6,11 @@
  * On crash: the connection breaks, so the client can tell that the report is incomplete.
  */
 import type { FieldViolation } from '../../errors.ts';
+import { csvRecord } from '../../streaming/csv-record.ts';
 import { storedState } from '../item-states.ts';
 import type { HashDeps } from '../run/hash-item.ts';
 import { type ItemView, orgsOf, scanItems, toView } from '../status/items-page.ts';
 import type { ImportResult } from '../status/progress.ts';
-import { csvRecord } from './csv.ts';
 import { entryOf } from './payload-entry.ts';
 import { payloadRows } from './payload-pages.ts';
 
@@ -18,10 +18,6 @@ export const FORMATS = ['ndjson', 'csv', 'dataorgs'] as const;
 export type ReportFormat = (typeof FORMATS)[number];
 
 const PAGE = 500;
-const CHUNK_CHARS = 65_536;
-/** Send what is ready after this time, as hashing a password may delay the next entry. */
-const CHUNK_MS = 1000;
-
 /** @param state one of ITEM_STATES; absent: all items, or for `dataorgs` all that can be sent again */
 export function reportText(
   deps: HashDeps,
@@ -29,8 +25,8 @@ export function reportText(
   format: ReportFormat,
   state: string | undefined,
 ): AsyncIterable<string> {
-  if (format === 'dataorgs') return inChunks(dataOrgs(deps, of, state));
-  return inChunks(format === 'csv' ? csv(deps, of, state) : ndjson(deps, of, state));
+  if (format === 'dataorgs') return dataOrgs(deps, of, state);
+  return format === 'csv' ? csv(deps, of, state) : ndjson(deps, of, state);
 }
 
 async function* items({ pool }: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<ItemView> {
@@ -78,18 +74,4 @@ async function* dataOrgs(deps: HashDeps, of: ImportResult, state: string | undef
     org = row.org_index;
   }
   yield `${org === undefined ? '' : ']}'}]},"timeout":${JSON.stringify(of.timeout)}}\n`;
-}
-
-/** Joins small pieces into chunks, as every write to the HTTP response has a cost. */
-async function* inChunks(pieces: AsyncIterable<string>): AsyncIterable<string> {
-  let chunk = '';
-  let since = Date.now();
-  for await (const piece of pieces) {
-    chunk += piece;
-    if (chunk.length < CHUNK_CHARS && Date.now() - since < CHUNK_MS) continue;
-    yield chunk;
-    chunk = '';
-    since = Date.now();
-  }
-  if (chunk !== '') yield chunk;
 }
