@@ -20,12 +20,9 @@ const event = z
     userId: z.string().optional().meta({ description: 'The user concerned.' }),
     orgId: z.string().optional().meta({ description: 'The organization concerned.' }),
     clientId: z.string().optional().meta({ description: 'The OAuth client that called, or whose token was used.' }),
-    object: z
-      .object({ type: z.string(), id: z.string() })
-      .optional()
-      .meta({
-        description: 'What was changed, if it is not a user: an `organization`, `client`, `import`, `instance`.',
-      }),
+    object: z.object({ type: z.string(), id: z.string() }).optional().meta({
+      description: 'What was changed, if it is not a user: an `organization`, `client`, `import`, `instance`.',
+    }),
     address: z.string().optional().meta({ description: 'IP address of the caller.' }),
     userAgent: z.string().optional().meta({ description: 'The first 200 characters of the header.' }),
     requestId: z.string().optional().meta({ description: 'As in `x-request-id` and in the log.' }),
