@@ -1,7 +1,7 @@
 /**
  * Routes that search and export audit events: an IAM_OWNER all of them, an ORG_OWNER those of their organizations.
  *
- * Guarantee: a caller has few of them under way, so that large tables cost the others nothing.
+ * Guarantee: a caller and an organization have few of them under way, so that large tables cost the others nothing.
  */
 import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, orgsFor, requirePermission } from '../access/caller.ts';
@@ -17,12 +17,12 @@ import { auditExport, auditSearch } from './schema.ts';
 import { type AuditRow, auditView } from './view.ts';
 
 const MEDIA = { ndjson: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; charset=utf-8; header=present' };
-const LIMIT = { perCaller: 4, total: 16, id: 'EVENTS-SLOTS', what: 'searches and exports of events' };
+const LIMIT = { perCaller: 4, perOrg: 8, total: 16, id: 'EVENTS-SLOTS', what: 'searches and exports of events' };
 
 export function auditRoutes({ pool }: { pool: Pool }): Router {
   const slots = openSlots(LIMIT);
   const inSlot = (work: typeof search) => async (req: Request, res: Response) => {
-    const release = slots.take(callerOf(res).userId);
+    const release = slots.take(callerOf(res));
     await work(pool, req, res).finally(release);
   };
   return Router()
