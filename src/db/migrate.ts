@@ -2,24 +2,47 @@
  * Brings the database to the newest schema.
  *
  * Duty: apply `migrations/NNN_name.sql` in order, forward only, all in one transaction under an advisory lock. A file
- * must never change after it was applied: its checksum is stored, and an edited file is rejected. There is no 007: it
- * was withdrawn before any release, and numbers are not reused.
+ * must never change after it was applied: its checksum is stored, and an edited file is rejected. Numbers may have gaps
+ * and are not reused.
+ *
+ * Guarantee: processes that are at work wait for a migration for seconds at most. A lock on a table keeps everybody else
+ * waiting while it waits itself for a long transaction, such as an upload; so it gives up soon, and tries again.
  * On crash: nothing is changed. A second process waits for the lock and then finds nothing to do.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MIGRATION_MS } from './limits.ts';
 import { type Db, type Pool, transaction } from './pool.ts';
+import { sqlState } from './sqlstates.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 /** "MUST" as bytes. */
 const LOCK = 0x4d555354;
+/** How long a statement of a migration waits for a lock, and others wait behind it. */
+const LOCK_MS = 2000;
+const PAUSE_MS = 1000;
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Applies the missing migrations; any number of processes may call it at once.
  * @throws Error when the database is newer than this program or is not UTF8, or a file was edited after it was applied
  */
 export async function migrate(pool: Pool): Promise<void> {
+  const end = performance.now() + MIGRATION_MS;
+  for (;;) {
+    try {
+      return await migrateOnce(pool);
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE || performance.now() > end) throw error;
+    }
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function migrateOnce(pool: Pool): Promise<void> {
   await transaction(pool, async (db) => {
+    await db.query(`set local lock_timeout = ${LOCK_MS}`);
     await db.query('select pg_advisory_xact_lock($1)', [LOCK]);
     await requireUtf8(db);
     await db.query(

@@ -4,6 +4,7 @@ import test from 'node:test';
 import { describeSchema } from '../../src/db/describe-schema.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { describeStatements } from '../../src/imports/run/describe-statements.ts';
+import { hold, waiters } from '../support/stores/locks.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 
 test('schema.sql is the result of the migrations', async () => {
@@ -36,6 +37,19 @@ test('a migration that was edited after it was applied is refused, by the name o
   assert.ok(rows.every(({ checksum }) => /^[0-9a-f]{64}$/.test(checksum)));
   await pool.query(`update migrations set checksum = 'other' where id = 13`);
   await assert.rejects(migrate(pool), /The migration 013_items_room\.sql was edited.*Restore the file/);
+});
+
+test('a migration that waits for a long transaction does not keep others waiting as long', async () => {
+  const { pool } = await testDatabase();
+  await pool.query('delete from migrations where id = 16; alter table migrations drop column checksum');
+  const long = await hold(pool, 'select from migrations');
+  const migrated = migrate(pool);
+  await waiters(pool, 1);
+  // It waits behind the migration, which gives up first.
+  await pool.query('select from migrations');
+  await long.commit();
+  await migrated;
+  assert.equal((await pool.query('select from migrations where id = 16')).rowCount, 1);
 });
 
 test('a database without checksums, of an earlier version, gets them', async () => {
