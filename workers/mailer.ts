@@ -66,7 +66,9 @@ export function startMailer(deps: MailerDeps): Mailer {
     if (may) await retryWhileUnavailable(() => deliverMail(delivery, pointer), patience);
     else await retryWhileUnavailable(() => releaseClaim(pool, [pointer.id]), patience);
   }
-  const worker = queues.work<MailPointer>('mails', (job) => deliver(job.data), {
+  // A worker that froze may still send the mail of a job that was taken from it. If it died, the mail is due again when its
+  // claim expires.
+  const worker = queues.work<MailPointer>('mails', async (job) => (job.isTakenOver ? undefined : deliver(job.data)), {
     concurrency: concurrencyOf(config),
     lockMs: config.JOB_LOCK_MS,
     onError: (error) => logger.warn({ reason: error.message }, 'mail queue'),

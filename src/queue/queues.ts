@@ -9,17 +9,11 @@ import { Queue } from 'bullmq';
 import type { Condition } from '../condition.ts';
 import { type BackendSettings, chooseBackend } from './backend.ts';
 import { keepProducer, type Producer, type RunningWorker } from './keep-alive.ts';
-import { startWork } from './work.ts';
+import { type JobPointer, startWork } from './work.ts';
 
 export type { RunningWorker } from './keep-alive.ts';
 
 export type QueueName = 'imports' | 'mails';
-
-/** The part of a job that a processor gets. */
-export interface JobPointer<T> {
-  id?: string;
-  data: T;
-}
 
 export interface JobToAdd<T> {
   /** Adding the same id again while the job exists changes nothing. It must not be all digits or contain a colon. */

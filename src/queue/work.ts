@@ -9,6 +9,14 @@ import { guarded, type Watch } from './guard.ts';
 import { keepWorking, type RunningWorker } from './keep-alive.ts';
 import { isStoreFault } from './store-faults.ts';
 
+/** The part of a job that a processor gets. */
+export interface JobPointer<T> {
+  id?: string;
+  data: T;
+  /** Another worker took it before and let its lock expire: it died, or it is frozen or slow and will go on. */
+  isTakenOver?: boolean;
+}
+
 export interface WorkOptions {
   /** The queue's name in BullMQ. */
   queue: string;
@@ -28,7 +36,7 @@ const STORE_RETRY_MS = 1000;
 /** Starts to take jobs as soon as the store is available. */
 export function startWork<T>(
   backend: Backend,
-  processor: (job: { id?: string; data: T }) => Promise<unknown>,
+  processor: (job: JobPointer<T>) => Promise<unknown>,
   { queue, prefix, concurrency, lockMs, watch, onError }: WorkOptions,
 ): RunningWorker {
   const options = {
@@ -47,7 +55,7 @@ export function startWork<T>(
     const connection = backend.worker();
     const worker = new EagerWorker<T>(
       queue,
-      async (job: Job<T>) => processor({ id: job.id, data: job.data }),
+      async (job: Job<T>) => processor({ id: job.id, data: job.data, isTakenOver: job.stalledCounter > 0 }),
       { ...options, connection },
       guarded(backend.factory, watch, stopping),
     );
