@@ -19,6 +19,8 @@ function int(min: number, max: number) {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
+const CLI_LOGINS = ['all', 'browser', 'off'] as const;
+
 const WORKER_ROLE_NAMES = ['import', 'dispatch', 'rescue', 'maintenance', 'mail', 'webhooks'] as const;
 
 const roles = z
@@ -154,6 +156,10 @@ const schema = z.object({
 
   /** Days from the check of a password until its session ends. */
   SESSION_TTL_DAYS: int(1, 3650).default(30),
+
+  /** How `muster login` may log in: in any way, without device codes (RFC 8628), or not at all. */
+  CLI_LOGIN: z.enum(CLI_LOGINS, `must be one of ${CLI_LOGINS.join(', ')}`).default('all'),
+
   /** Days until the key that signs tokens is replaced by the next one. */
   SIGNING_KEY_ROTATE_DAYS: int(1, 3650).default(90),
 

@@ -47,12 +47,13 @@ async function newLogin({ out, settings }: Session, { browser, device, token }: 
   if (token) return { accessToken: await readTypedToken(out) };
   const { url } = settings;
   // Loaded only when needed: commands should start fast.
-  const [{ findServer, loginOf }, { logInByBrowser }, { logInByDevice }] = await Promise.all([
+  const [{ findServer, loginOf, requireCliLogin }, { logInByBrowser }, { logInByDevice }] = await Promise.all([
     import('../service/oauth-server.ts'),
     import('../login/code-flow.ts'),
     import('../login/device-flow.ts'),
   ]);
   const server = await findServer(url);
+  requireCliLogin(server, url, device === true);
   return loginOf(device ? await logInByDevice(server, out, url) : await logInByBrowser(server, out, { url, browser }));
 }
 

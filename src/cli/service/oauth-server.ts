@@ -5,7 +5,7 @@
  * says what to do and contains no token.
  */
 import * as oidc from 'openid-client';
-import { CLI_CLIENT } from '../../identity/oauth/cli-client.ts';
+import { CLI_CLIENT, CLI_LOGIN_METADATA } from '../../identity/oauth/cli-client.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { printable } from '../terminal/output.ts';
 import { Unreachable } from './api.ts';
@@ -27,6 +27,21 @@ export async function findServer(url: string): Promise<Server> {
   } catch (error) {
     throw notFound(url, error);
   }
+}
+
+/**
+ * @param device whether the login is to be by a code that is entered elsewhere
+ * @throws Failure when the service does not allow this login
+ */
+export function requireCliLogin(server: Server, url: string, device: boolean): void {
+  const allowed = server.serverMetadata()[CLI_LOGIN_METADATA];
+  if (allowed === undefined || (allowed === 'browser' && !device)) return;
+  const way = allowed === 'browser' ? '`muster login --device`' : '`muster login` through a browser';
+  throw new Failure(`The service at ${url} does not allow ${way} (its setting CLI_LOGIN).`, {
+    exitCode: EXIT.denied,
+    advice:
+      'Ask an administrator for a personal access token, and use it with `--token-file FILE` or `muster login --token < FILE`.',
+  });
 }
 
 function notFound(url: string, error: unknown): Failure {

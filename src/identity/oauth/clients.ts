@@ -5,12 +5,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Adapter, ClientMetadata } from 'oidc-provider';
 import { tokenHash } from '../../access/random-token.ts';
+import type { Config } from '../../config.ts';
 import type { Db } from '../../db/pool.ts';
 import { idProblem } from '../../fields/fields.ts';
 import { applicationType } from '../clients/redirect-uri.ts';
 import { type Client, findClient } from '../clients/store.ts';
 import { findMachineClient } from '../machines/secret-store.ts';
-import { CLI_CLIENT } from './cli-client.ts';
+import { cliClients } from './cli-client.ts';
 
 /** RFC 7523 section 2.1. */
 export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -20,21 +21,17 @@ export const SERVICE_USER_CLIENT = 'urn:service:iam:service-user';
 export const ACCESS_TOKEN_TYPE = 'access_token_type';
 
 /** Built-in clients, which are not in the database. */
-export const STATIC_CLIENTS: ClientMetadata[] = [
-  {
-    client_id: SERVICE_USER_CLIENT,
-    token_endpoint_auth_method: 'none',
-    grant_types: [JWT_BEARER],
-    response_types: [],
-    redirect_uris: [],
-  },
-  {
-    ...CLI_CLIENT,
-    grant_types: [...CLI_CLIENT.grant_types],
-    response_types: [...CLI_CLIENT.response_types],
-    redirect_uris: [...CLI_CLIENT.redirect_uris],
-  },
-];
+export function staticClients({ CLI_LOGIN }: Pick<Config, 'CLI_LOGIN'>): ClientMetadata[] {
+  return [SERVICE_USERS, ...cliClients(CLI_LOGIN)];
+}
+
+const SERVICE_USERS: ClientMetadata = {
+  client_id: SERVICE_USER_CLIENT,
+  token_endpoint_auth_method: 'none',
+  grant_types: [JWT_BEARER],
+  response_types: [],
+  redirect_uris: [],
+};
 
 /** The library reads clients through an adapter and writes none. */
 export function openClientAdapter(db: Db): Adapter {

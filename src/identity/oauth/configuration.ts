@@ -7,7 +7,8 @@ import type { Secrets } from '../../secrets.ts';
 import { findAccount } from './account.ts';
 import { openAdapter } from './adapter.ts';
 import { LOGOUT, renderError } from './answers.ts';
-import { ACCESS_TOKEN_TYPE, openClientAdapter, STATIC_CLIENTS } from './clients.ts';
+import { CLI_LOGIN_METADATA } from './cli-client.ts';
+import { ACCESS_TOKEN_TYPE, openClientAdapter, staticClients } from './clients.ts';
 import { DEVICE_FLOW } from './device.ts';
 import { grantWhatIsAsked, loginOnly } from './interactions.ts';
 import { LIFETIMES, rotateRefreshToken } from './lifetimes.ts';
@@ -18,7 +19,7 @@ import { signInTime } from './sign-in-time.ts';
 export interface ConfigurationDeps {
   pool: Pool;
   secrets: Secrets;
-  config: Pick<Config, 'baseUrl'>;
+  config: Pick<Config, 'baseUrl' | 'CLI_LOGIN'>;
 }
 
 /** Relative to the issuer. */
@@ -42,7 +43,7 @@ const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'
 export function configuration({ pool, secrets, config }: ConfigurationDeps, keys: JWK[]): Configuration {
   return {
     adapter: (kind: string) => (kind === 'Client' ? openClientAdapter(pool) : openAdapter(pool, kind)),
-    clients: STATIC_CLIENTS,
+    clients: staticClients(config),
     jwks: { keys: keys as NonNullable<Configuration['jwks']>['keys'] },
     cookies: {
       keys: [secrets.key('oauth-cookies').toString('base64')],
@@ -52,7 +53,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     },
     routes: ROUTES,
     ttl: LIFETIMES,
-    features: FEATURES,
+    features: { ...FEATURES, deviceFlow: { ...DEVICE_FLOW, enabled: config.CLI_LOGIN === 'all' } },
     responseTypes: ['code'],
     scopes: SCOPES,
     claims: { ...CLAIMS_BY_SCOPE, iss: null },
@@ -63,6 +64,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     extraClientMetadata: { properties: [ACCESS_TOKEN_TYPE] },
     enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
     discovery: {
+      ...(config.CLI_LOGIN === 'all' ? {} : { [CLI_LOGIN_METADATA]: config.CLI_LOGIN }),
       introspection_endpoint_auth_methods_supported: [...CLIENT_AUTH_METHODS],
       revocation_endpoint_auth_methods_supported: [...CLIENT_AUTH_METHODS],
     },
@@ -85,7 +87,6 @@ const FEATURES: Configuration['features'] = {
   pushedAuthorizationRequests: { enabled: false },
   resourceIndicators: { enabled: false },
   clientCredentials: { enabled: true },
-  deviceFlow: DEVICE_FLOW,
   rpInitiatedLogout: LOGOUT,
   introspection: { enabled: true, allowedPolicy: (_ctx, client, token) => mayIntrospect(client, token) },
   revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => mayRevoke(client, token) },

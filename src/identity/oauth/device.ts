@@ -29,7 +29,6 @@ const TYPED_WRONG: Readonly<Record<string, string>> = {
 };
 
 export const DEVICE_FLOW: DeviceFlow = {
-  enabled: true,
   // Eight consonants: 2.5 × 10^10 codes. They live ten minutes and can be tried RATE_LIMIT_LOGINS times a minute
   // (section 5.1).
   charset: 'base-20',

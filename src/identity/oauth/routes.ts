@@ -6,6 +6,7 @@
  */
 import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
 import type { Logger } from 'pino';
+import type { Config } from '../../config.ts';
 import { pathOf } from '../../http/access-log.ts';
 import { allowedMethods } from '../../http/allowed-methods.ts';
 import { publicError } from '../../http/errors.ts';
@@ -17,8 +18,14 @@ import type { LiveProvider } from './provider.ts';
 
 const PREFIXES = ['/oauth', '/oidc'];
 
+export interface OAuthRoutesDeps {
+  oauth: LiveProvider;
+  config: Pick<Config, 'CLI_LOGIN'>;
+  logger: Logger;
+}
+
 /** Mount it at `/`, whatever the issuer's path is. */
-export function oauthRoutes({ oauth, logger }: { oauth: LiveProvider; logger: Logger }): Router {
+export function oauthRoutes({ oauth, config, logger }: OAuthRoutesDeps): Router {
   const router = Router();
   const answer: RequestHandler = async (req, res) => {
     res.set(HEADERS);
@@ -26,19 +33,25 @@ export function oauthRoutes({ oauth, logger }: { oauth: LiveProvider; logger: Lo
   };
   router.get([ROUTES.authorization, `${ROUTES.authorization}/:uid`, ROUTES.jwks, ROUTES.userinfo], answer);
   router.get([ROUTES.end_session, `${ROUTES.end_session}/success`], answer);
-  router.get([ROUTES.code_verification, `${ROUTES.code_verification}/:uid`], answer);
   router.get(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'], answer);
-  router.post([ROUTES.token, ROUTES.device_authorization, ROUTES.introspection, ROUTES.revocation], answer);
-  router.post([ROUTES.userinfo, `${ROUTES.end_session}/confirm`, ROUTES.code_verification], answer);
+  router.post([ROUTES.token, ROUTES.introspection, ROUTES.revocation], answer);
+  router.post([ROUTES.userinfo, `${ROUTES.end_session}/confirm`], answer);
   // Preflight requests of applications in browsers.
-  router.options([ROUTES.token, ROUTES.device_authorization, ROUTES.introspection, ROUTES.revocation], answer);
+  router.options([ROUTES.token, ROUTES.introspection, ROUTES.revocation], answer);
   router.options([ROUTES.userinfo, ROUTES.jwks], answer);
+  if (config.CLI_LOGIN === 'all') addDeviceRoutes(router, answer);
   router.use(
     PREFIXES,
     noSuchEndpoint(() => router),
   );
   router.use(PREFIXES, badAddress(logger));
   return router;
+}
+
+function addDeviceRoutes(router: Router, answer: RequestHandler): void {
+  router.get([ROUTES.code_verification, `${ROUTES.code_verification}/:uid`], answer);
+  router.post([ROUTES.device_authorization, ROUTES.code_verification], answer);
+  router.options(ROUTES.device_authorization, answer);
 }
 
 /** For the library's own pages, which submit themselves: it adds their script's hash to an existing `script-src`. */
