@@ -266,7 +266,9 @@ create table oauth_clients (
   secret_hash bytea,
   sequence bigint not null,
   created_at timestamp with time zone not null default now(),
+  pkce_required boolean not null default true,
   CHECK (((auth_method = 'none'::client_auth_method) = (secret_hash IS NULL))),
+  CHECK ((pkce_required OR (auth_method <> 'none'::client_auth_method))),
   PRIMARY KEY (id)
 );
 

@@ -13,6 +13,7 @@ const client = z
     postLogoutRedirectUris: z.array(z.string()),
     grantTypes: z.array(z.enum(GRANT_TYPES)),
     authMethod: z.enum(AUTH_METHODS),
+    pkceRequired: z.boolean(),
     details: createdDetails,
   })
   .meta({ id: 'Client' });
@@ -32,7 +33,7 @@ export const clientOperations: Operations = {
     id: 'addClient',
     summary: 'Register an OAuth client',
     description:
-      'The client secret is shown only once, in this response. A client with `authMethod` `none` gets no secret.',
+      'The client secret is shown only once, in this response. A client with `authMethod` `none` gets no secret. With `pkceRequired` `false`, a client with a secret may leave out PKCE; set it only if the application does not support PKCE.',
     body: {
       schema: newClient,
       examples: {
@@ -58,7 +59,7 @@ export const clientOperations: Operations = {
     answers: {
       200: {
         schema: searchAnswer(client),
-        example: exampleSearch({ clientId, ...exampleClient, details: exampleDetails }),
+        example: exampleSearch({ clientId, ...exampleClient, pkceRequired: true, details: exampleDetails }),
       },
     },
   },

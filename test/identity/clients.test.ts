@@ -29,12 +29,12 @@ test('a client with a secret is registered, listed without it, and removed', asy
   const list = await api.call('GET', PATH);
   assert.deepEqual(list.body, {
     details: { totalResult: '1' },
-    result: [{ clientId, ...WEB, postLogoutRedirectUris, details: body.details }],
+    result: [{ clientId, ...WEB, postLogoutRedirectUris, pkceRequired: true, details: body.details }],
   });
   assert(!JSON.stringify(list.body).includes(body.clientSecret));
   const secretHash = tokenHash(body.clientSecret);
   assert.deepEqual(await findClient(api.deps.pool, clientId), {
-    ...{ clientId, ...WEB, postLogoutRedirectUris },
+    ...{ clientId, ...WEB, postLogoutRedirectUris, pkceRequired: true },
     secretHash,
   });
 
@@ -117,6 +117,8 @@ test('every invalid field is named, including those that contradict each other',
     [{ ...WEB, redirectUris: Array.from({ length: 51 }, (_, i) => `${CALLBACK}/${i}`) }, ['redirectUris']],
     [{ ...WEB, postLogoutRedirectUris: ['/'] }, ['postLogoutRedirectUris[0]']],
     [{ ...WEB, redirectUris: ['com.example.app:/', 'https://localhost/'] }, ['redirectUris']],
+    [{ ...WEB, authMethod: 'none', pkceRequired: false }, ['pkceRequired']],
+    [{ ...WEB, pkceRequired: 'no' }, ['pkceRequired']],
     [{ redirectUris: [], grantTypes: ['authorization_code'] }, ['authMethod', 'name', 'redirectUris']],
   ];
   for (const [body, fields] of bad) {

@@ -114,7 +114,13 @@ async function peopled(api: TestApi): Promise<World> {
     },
     async client() {
       const clientId = newId();
-      const none = { redirectUris: [], postLogoutRedirectUris: [], grantTypes: [], secretHash: null };
+      const none = {
+        redirectUris: [],
+        postLogoutRedirectUris: [],
+        grantTypes: [],
+        pkceRequired: true,
+        secretHash: null,
+      };
       await addClient(pool, { clientId, name: 'App', authMethod: 'none', ...none }, EDITOR);
       return clientId;
     },

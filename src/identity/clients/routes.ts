@@ -59,7 +59,7 @@ async function add(pool: Pool, req: Request, res: Response): Promise<void> {
 }
 
 function clientView(client: ListedClient) {
-  const { clientId, name, redirectUris, postLogoutRedirectUris, grantTypes, authMethod } = client;
+  const { clientId, name, redirectUris, postLogoutRedirectUris, grantTypes, authMethod, pkceRequired } = client;
   return {
     clientId,
     name,
@@ -67,6 +67,7 @@ function clientView(client: ListedClient) {
     postLogoutRedirectUris,
     grantTypes,
     authMethod,
+    pkceRequired,
     details: details({ ...client, changedAt: client.createdAt, resourceOwner: INSTANCE }),
   };
 }

@@ -43,6 +43,7 @@ interface Together {
   postLogoutRedirectUris?: unknown;
   grantTypes?: unknown;
   authMethod?: unknown;
+  pkceRequired?: unknown;
 }
 
 /** Checks even if a field is invalid, so that the error names every invalid field. */
@@ -55,6 +56,7 @@ export const newClient = z
     postLogoutRedirectUris: uris(),
     grantTypes,
     authMethod,
+    pkceRequired: z.boolean('must be true or false').default(true),
   })
   .superRefine((client: Together, ctx) => {
     for (const [field, message] of contradictions(client)) ctx.addIssue({ code: 'custom', path: [field], message });
@@ -72,6 +74,9 @@ function contradictions(client: Together): [field: string, message: string][] {
   }
   if (grants.includes('client_credentials') && client.authMethod === 'none') {
     found.push(['grantTypes', 'must not include client_credentials if authMethod is none']);
+  }
+  if (client.pkceRequired === false && client.authMethod === 'none') {
+    found.push(['pkceRequired', 'must be true if authMethod is none']);
   }
   const all = [...redirects, ...listOf(client.postLogoutRedirectUris)];
   if (all.some(isPrivateUse) && all.some(isHttpsLoopback)) {

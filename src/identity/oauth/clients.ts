@@ -20,6 +20,9 @@ export const SERVICE_USER_CLIENT = 'urn:service:iam:service-user';
 /** Additional metadata of a machine user's client: the type of its access tokens. */
 export const ACCESS_TOKEN_TYPE = 'access_token_type';
 
+/** Additional metadata of a registered client: whether it must use PKCE; absent: it must. */
+export const PKCE_REQUIRED = 'pkce_required';
+
 /** Built-in clients, which are not in the database. */
 export function staticClients({ CLI_LOGIN }: Pick<Config, 'CLI_LOGIN'>): ClientMetadata[] {
   return [SERVICE_USERS, ...cliClients(CLI_LOGIN)];
@@ -66,6 +69,7 @@ function registered(client: Client): ClientMetadata {
     grant_types: [...grantTypes],
     response_types: grantTypes.includes('authorization_code') ? ['code'] : [],
     token_endpoint_auth_method: client.authMethod,
+    [PKCE_REQUIRED]: client.pkceRequired,
     ...(client.secretHash ? { client_secret: storedSecret(client.secretHash) } : {}),
   };
 }

@@ -8,7 +8,7 @@ import { findAccount } from './account.ts';
 import { openAdapter } from './adapter.ts';
 import { LOGOUT, renderError } from './answers.ts';
 import { CLI_LOGIN_METADATA } from './cli-client.ts';
-import { ACCESS_TOKEN_TYPE, openClientAdapter, staticClients } from './clients.ts';
+import { ACCESS_TOKEN_TYPE, openClientAdapter, PKCE_REQUIRED, staticClients } from './clients.ts';
 import { DEVICE_FLOW } from './device.ts';
 import { grantWhatIsAsked, loginOnly } from './interactions.ts';
 import { LIFETIMES, rotateRefreshToken } from './lifetimes.ts';
@@ -59,9 +59,9 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     claims: { ...CLAIMS_BY_SCOPE, iss: null },
     // Many applications read the name and the email address from the ID token and never call userinfo.
     conformIdTokenClaims: false,
-    pkce: { required: () => true },
+    pkce: { required: (_ctx, client) => client[PKCE_REQUIRED] !== false || client.clientAuthMethod === 'none' },
     clientAuthMethods: [...CLIENT_AUTH_METHODS],
-    extraClientMetadata: { properties: [ACCESS_TOKEN_TYPE] },
+    extraClientMetadata: { properties: [ACCESS_TOKEN_TYPE, PKCE_REQUIRED] },
     enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
     discovery: {
       ...(config.CLI_LOGIN === 'all' ? {} : { [CLI_LOGIN_METADATA]: config.CLI_LOGIN }),

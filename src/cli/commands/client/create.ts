@@ -8,6 +8,7 @@ interface Options extends CommonOptions {
   postLogoutRedirectUri?: string[] | undefined;
   grant: string[];
   auth: string;
+  pkce: boolean;
 }
 
 interface Created {
@@ -51,10 +52,15 @@ export const create = subcommand<Options>({
           default: 'client_secret_basic',
           describe: 'how it authenticates; `none` for an app that cannot keep a secret, in a browser or on a phone',
         },
+        pkce: {
+          type: 'boolean',
+          default: true,
+          describe: '--no-pkce for an application with a secret that does not support PKCE',
+        },
       })
       .example("$0 clients create 'Shop' --redirect-uri https://shop.example.com/callback", 'a web application')
       .example("$0 clients create 'App' --redirect-uri com.example.app:/callback --auth none", 'on a phone'),
-  async handler({ name, redirectUri, postLogoutRedirectUri, grant, auth, ...options }) {
+  async handler({ name, redirectUri, postLogoutRedirectUri, grant, auth, pkce, ...options }) {
     const { out, api } = await openSession(options);
     const body = {
       name,
@@ -62,6 +68,7 @@ export const create = subcommand<Options>({
       postLogoutRedirectUris: postLogoutRedirectUri ?? [],
       grantTypes: grant,
       authMethod: auth,
+      pkceRequired: pkce,
     };
     const { clientId, clientSecret, ...rest } = await api.call<Created>('POST', '/admin/v1/clients', { body });
     out.result({ clientId, clientSecret, ...rest });
