@@ -94,8 +94,13 @@ export function permissionDenied(): ApiError {
 
 /** The organization a management call acts on: `x-service-orgid` or its alias, else the caller's own. */
 export function selectedOrg(req: Request, caller: Caller): string {
+  return namedOrg(req) ?? caller.orgId;
+}
+
+/** The organization that the headers name, if they name one. */
+export function namedOrg(req: Request): string | undefined {
   const named = req.get('x-service-orgid') || req.get('x-zitadel-orgid');
-  return named ? headerText(named) : caller.orgId;
+  return named ? headerText(named) : undefined;
 }
 
 /** Node.js reads headers as ISO 8859-1, but most programs send UTF-8, and an id may contain any letter. */

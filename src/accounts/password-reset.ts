@@ -68,14 +68,15 @@ export interface ForgottenDeps {
 /**
  * For the page of forgotten passwords: emails a link to the human with this login name, if there is one who is not
  * deactivated. Does not tell the caller what happened.
+ * @param ask.orgId the organization that the application named
  * @param ask.urlTemplate checked by `urlTemplateProblem`; absent: our own page
  */
 export async function requestPasswordReset(
   deps: ForgottenDeps,
-  { loginName, urlTemplate }: { loginName: string; urlTemplate?: string },
+  { loginName, orgId, urlTemplate }: { loginName: string; orgId?: string | undefined; urlTemplate?: string },
 ): Promise<void> {
   const time = sleep(ANSWER_AFTER_MS);
-  const login = textProblem(loginName, 500) ? undefined : await findLogin(deps.pool, { loginName });
+  const login = textProblem(loginName, 500) ? undefined : await findLogin(deps.pool, { loginName, orgId });
   if (login) {
     void sendOnce(deps, login.id, urlTemplate).catch((error: unknown) => {
       deps.logger.error({ userId: login.id, err: loggable(error) }, 'reset of a forgotten password failed');

@@ -433,6 +433,7 @@ create table users (
   secret_hash bytea,
   last_login_at timestamp with time zone,
   rehashed_from bytea,
+  named_at timestamp with time zone,
   CHECK (((kind = 'human'::user_kind) = (email IS NOT NULL))),
   PRIMARY KEY (id)
 );
@@ -582,6 +583,17 @@ end
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.set_named_at()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.named_at := now();
+  return new;
+end
+$function$
+;
+
 CREATE OR REPLACE FUNCTION public.settle_batch(p_import bigint, p_succeeded integer, p_failed integer, p_mails integer, p_events integer, p_orgs integer[], p_org_succeeded integer[], p_org_failed integer[])
  RETURNS import_state
  LANGUAGE plpgsql
@@ -646,3 +658,5 @@ $function$
 CREATE TRIGGER idempotency_keys_hashed BEFORE INSERT ON public.idempotency_keys FOR EACH ROW EXECUTE FUNCTION hash_idempotency_key();
 
 CREATE TRIGGER imports_end AFTER UPDATE OF state ON public.imports FOR EACH ROW WHEN (((new.webhook_url IS NOT NULL) AND (new.state IS DISTINCT FROM old.state) AND (new.state = ANY (ARRAY['succeeded'::import_state, 'completed_with_errors'::import_state, 'timed_out'::import_state, 'cancelled'::import_state, 'undone'::import_state])))) EXECUTE FUNCTION announce_end();
+
+CREATE TRIGGER users_named BEFORE UPDATE OF user_name_key ON public.users FOR EACH ROW WHEN ((old.user_name_key <> new.user_name_key)) EXECUTE FUNCTION set_named_at();

@@ -37,7 +37,7 @@ const GRANT = [
 ];
 const TOKEN = ['token', 'token_type_hint'];
 const AUTHORIZE = [
-  ...['client_id', 'redirect_uri', 'response_type', 'scope', 'state', 'nonce', 'prompt', 'login_hint'],
+  ...['client_id', 'redirect_uri', 'response_type', 'scope', 'state', 'nonce', 'prompt', 'login_hint', 'organization'],
   ...['code_challenge', 'code_challenge_method'],
 ];
 const END_SESSION = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'];

@@ -51,8 +51,10 @@ export const sessionOperations: Operations = {
     id: 'createSession',
     summary: 'Check a password and, where the user has one, a second factor',
     description:
-      'An unknown user, a wrong password and an ambiguous login name return the same error. `sessionToken` ' +
-      'identifies the session; it is not a bearer token.',
+      'An unknown user, a wrong password and a user of an organization on which the caller has no role return the same ' +
+      'error. A bare user name belongs to the user who had it first; with `x-service-orgid` it is that of the named ' +
+      'organization. `sessionToken` identifies the session; it is not a bearer token.',
+    onOrg: true,
     body: {
       schema: newSession,
       examples: {

@@ -54,8 +54,15 @@ ${hidden({ ...link })}${newPasswordFields(rules, problem)}
   };
 }
 
-/** @param login the id of the login to return to; empty when there is none */
-export function forgotForm(login: string, loginName: string, problem?: Problem): Page {
+/** The login that led to the page; both values are empty without one. */
+export interface ForgotOrigin {
+  /** Id of the login to return to. */
+  login: string;
+  /** The organization that the application named. */
+  organization: string;
+}
+
+export function forgotForm({ login, organization }: ForgotOrigin, loginName: string, problem?: Problem): Page {
   const names = { name: 'loginName', label: 'Login name', type: 'text', autocomplete: 'username' } as const;
   return {
     title: titled('Forgot password?', problem),
@@ -63,7 +70,7 @@ export function forgotForm(login: string, loginName: string, problem?: Problem):
 <p>Enter your login name. We will email you a link to choose a new password.</p>
 ${alert(problem)}
 <form method="post" action="forgot">
-${hidden({ login })}${field({ ...names, value: loginName, problem, autofocus: true })}
+${hidden({ login, organization })}${field({ ...names, value: loginName, problem, autofocus: true })}
 <button type="submit">Send link</button>
 </form>
 ${backToLogin(login)}`,

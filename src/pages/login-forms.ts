@@ -13,6 +13,8 @@ export interface LoginFrame {
   token: string;
   /** Name of the application that asks. */
   clientName: string;
+  /** The organization that it named, where bare user names are looked for first. */
+  orgId?: string | undefined;
 }
 
 export function loginForm(frame: LoginFrame, loginName: string, problem?: Problem): Page {
@@ -25,9 +27,13 @@ ${field({ name: 'loginName', label: 'Login name', type: 'text', autocomplete: 'u
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', problem, autofocus: loginName !== '' })}
 <button type="submit">Sign in</button>
 </form>
-<p class="links"><a href="../forgot?login=${encodeURIComponent(frame.uid)}">Forgot password?</a></p>
+<p class="links"><a href="../forgot?${forgotQuery(frame)}">Forgot password?</a></p>
 ${back(frame)}`;
   return { title, body };
+}
+
+function forgotQuery({ uid, orgId }: LoginFrame): string {
+  return String(new URLSearchParams({ login: uid, ...(orgId === undefined ? {} : { organization: orgId }) }));
 }
 
 /** What one step passes to the next: the login name, and the proof of the checks passed so far. */

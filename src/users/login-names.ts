@@ -1,42 +1,59 @@
 /**
- * A user's login names: always `userName@primaryDomain`, and the bare `userName` while it is unambiguous (contract
- * section 3). Names compare by `nameKey`.
+ * A user's login names: `userName@primaryDomain`, and the bare `userName` (contract section 3). Names compare by
+ * `nameKey`.
  *
- * A bare name is ambiguous when a second organization has it, or when it equals the full login name of a user
- * (`ann@acme.org`, where the organization with the domain `acme.org` has an `ann`): the full login name wins.
+ * Several organizations may have a user with the same bare name. It belongs to the user who had it first; the others
+ * use it where the organization is known, and their full name elsewhere. A full name always wins: the instance's owner
+ * gives an organization its domain, and so all names that end with it. Nobody is told whether a name exists elsewhere.
+ *
+ * "First" is the time at which the transaction began that created the user or gave them this name, then the id of the
+ * organization. A user who is deleted or renamed gives the name up; the next one in this order has it from then on.
  */
 import { nameKey } from '../fields/fields.ts';
-
-/** SQL over `users u`: the bare name is unambiguous. A domain contains no `@`, so the last one separates the parts. */
-export const BARE_NAME_IS_ENOUGH = `not exists (
-    select 1 from users v where v.user_name_key = u.user_name_key and v.org_id <> u.org_id)
-  and not (u.user_name_key like '%@%' and exists (
-    select 1 from organizations p join users w on w.org_id = p.id
-    where p.primary_domain = substring(u.user_name_key from '@([^@]*)$')
-      and w.user_name_key = regexp_replace(u.user_name_key, '@[^@]*$', '')))`;
 
 /** SQL over `users u join organizations o`: the full login name. */
 export const LOGIN_NAME = `u.user_name || '@' || o.primary_domain`;
 
 /** The names of a user, the preferred one first. */
-export function loginNames(user: { userName: string; domain: string; bareLogin: boolean }): string[] {
-  const full = `${user.userName}@${user.domain}`;
-  return user.bareLogin ? [full, user.userName] : [full];
+export function loginNames(user: { userName: string; domain: string }): [string, string] {
+  return [`${user.userName}@${user.domain}`, user.userName];
 }
+
+/** Where a login name is looked for. */
+export interface LoginScope {
+  /** Only users of these organizations are found; absent: of all. */
+  orgIds?: readonly string[] | undefined;
+  /** The organization that the application names: a bare name is that of its user, if it has such a user. */
+  orgId?: string | undefined;
+}
+
+type Parameter = (value: unknown) => string;
 
 /**
  * SQL over `users u` that is true for the one user with this login name, if there is one.
  * @param parameter adds a value as a parameter and returns its placeholder
  */
-export function hasLoginName(loginName: string, parameter: (value: unknown) => string): string {
+export function hasLoginName(loginName: string, parameter: Parameter, { orgIds, orgId }: LoginScope = {}): string {
   const key = nameKey(loginName);
-  const at = key.lastIndexOf('@');
   const bare = parameter(key);
-  if (at === -1) return `(u.user_name_key = ${bare} and ${BARE_NAME_IS_ENOUGH})`;
-  const name = parameter(key.slice(0, at));
-  const domain = parameter(key.slice(at + 1));
-  // The first condition lets the index serve the query; the others decide.
-  return `(u.user_name_key in (${bare}, ${name})
-    and ((u.user_name_key = ${name} and u.org_id = (select q.id from organizations q where q.primary_domain = ${domain}))
-      or (u.user_name_key = ${bare} and ${BARE_NAME_IS_ENOUGH})))`;
+  const within = orgIds ? `and h.org_id = any(${parameter(orgIds)})` : '';
+  const named = orgId === undefined ? [] : [bareName(bare, `${within} and h.org_id = ${parameter(orgId)}`)];
+  const candidates = [...named, ...fullName(key, parameter), bareName(bare, within)];
+  return `u.id = coalesce(${candidates.join(', ')})`;
+}
+
+/** The id of the user who had the bare name first. */
+function bareName(key: string, within: string): string {
+  return `(select h.id from users h where h.user_name_key = ${key} ${within}
+    order by coalesce(h.named_at, h.created_at), h.org_id limit 1)`;
+}
+
+/** The id of the user with this full name. A domain contains no `@`, so the last one separates the parts. */
+function fullName(key: string, parameter: Parameter): string[] {
+  const at = key.lastIndexOf('@');
+  if (at === -1) return [];
+  return [
+    `(select f.id from users f where f.user_name_key = ${parameter(key.slice(0, at))}
+      and f.org_id = (select q.id from organizations q where q.primary_domain = ${parameter(key.slice(at + 1))}))`,
+  ];
 }

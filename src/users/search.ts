@@ -20,7 +20,7 @@ export interface UserSearch {
 export async function searchUsers(db: Db, search: UserSearch): Promise<{ total: string; users: User[] }> {
   const values: unknown[] = [];
   const parameter = (value: unknown) => `$${values.push(value)}`;
-  const conditions = search.queries.map((query) => condition(query, parameter));
+  const conditions = search.queries.map((query) => condition(query, parameter, search.orgIds));
   if (search.orgIds) conditions.push(`u.org_id = any(${parameter(search.orgIds)})`);
   const where = conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
   // Counts a column without an index: for many rows, a sequential scan beats an index scan that visits every row.
@@ -36,11 +36,16 @@ export async function searchUsers(db: Db, search: UserSearch): Promise<{ total: 
   return { total: rows[0]?.total ?? '0', users };
 }
 
-function condition(query: UserQuery, parameter: (value: unknown) => string): string {
+/** @param orgIds a bare login name is that of the user who had it first in one of them */
+function condition(
+  query: UserQuery,
+  parameter: (value: unknown) => string,
+  orgIds: readonly string[] | undefined,
+): string {
   const { organizationIdQuery, userNameQuery, loginNameQuery, emailQuery, inUserIdsQuery, stateQuery } = query;
   if (organizationIdQuery) return `u.org_id = ${parameter(organizationIdQuery.organizationId)}`;
   if (userNameQuery) return `u.user_name_key = ${parameter(nameKey(userNameQuery.userName))}`;
-  if (loginNameQuery) return hasLoginName(loginNameQuery.loginName, parameter);
+  if (loginNameQuery) return hasLoginName(loginNameQuery.loginName, parameter, { orgIds });
   if (emailQuery) return `u.email_key = ${parameter(nameKey(emailQuery.emailAddress))}`;
   if (inUserIdsQuery) return `u.id = any(${parameter(inUserIdsQuery.userIds)})`;
   return stateQuery ? stateCondition(stateQuery.state, parameter) : 'true';

@@ -9,7 +9,6 @@ import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
 import { nameKey } from '../fields/fields.ts';
 import { dropUnsentMails } from '../mail/outbox.ts';
-import { BARE_NAME_IS_ENOUGH } from './login-names.ts';
 
 export type UserState = 'active' | 'inactive' | 'locked' | 'initial';
 
@@ -42,8 +41,6 @@ export interface User {
   changedAt: Date;
   /** Primary domain of the user's organization. */
   domain: string;
-  /** Whether the user name alone is a login name. */
-  bareLogin: boolean;
 }
 
 /** Columns of `users u join organizations o` in the shape of `User`. */
@@ -54,7 +51,7 @@ export const USER_COLUMNS = `u.id, u.org_id as "orgId", u.kind, u.state, u.user_
   u.password_change_required as "passwordChangeRequired", u.machine_name as "machineName",
   u.machine_description as "machineDescription", u.access_token_type as "accessTokenType",
   u.secret_hash is not null as "hasSecret", u.sequence, u.created_at as "createdAt", u.changed_at as "changedAt",
-  o.primary_domain as domain, (${BARE_NAME_IS_ENOUGH}) as "bareLogin"`;
+  o.primary_domain as domain`;
 
 export type UserLock = 'for update' | 'for key share';
 

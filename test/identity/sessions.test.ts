@@ -92,10 +92,7 @@ test('a session ends after SESSION_TTL_DAYS, removed or not', async () => {
   }
 });
 
-test('unknown user, wrong password, no password and an ambiguous name give the same answer after the same work', async () => {
-  const userName = unique('twin');
-  const twin = await api.setupOrg({ human: { userName } });
-  await api.setupOrg({ human: { userName } });
+test('unknown user, wrong password and no password give the same answer after the same work', async () => {
   const { userId: robot } = await api.machine(org.orgId);
   const bodies = [];
   for (const [user, password, expected] of [
@@ -103,7 +100,6 @@ test('unknown user, wrong password, no password and an ambiguous name give the s
     [{ loginName: 'nobody@nowhere.example' }, 'correct horse', 'nothing'],
     [{ userId: 'missing' }, 'correct horse', 'nothing'],
     [{ userId: org.userId }, 'wrong', 'verify'],
-    [{ loginName: userName }, 'correct horse', 'nothing'],
     [{ userId: robot }, 'correct horse', 'nothing'],
   ] as const) {
     work = [];
@@ -114,8 +110,6 @@ test('unknown user, wrong password, no password and an ambiguous name give the s
   }
   assert.equal(new Set(bodies).size, 1);
   assert.equal(JSON.parse(bodies[0] as string).details[0].id, 'SESSION-CREDENTIALS');
-  const [full] = await loginNamesOf(twin.userId);
-  assert.equal((await login({ loginName: full })).status, 201);
 });
 
 test('a bare name that equals the full login name of another user belongs to that other user', async () => {
@@ -128,7 +122,6 @@ test('a bare name that equals the full login name of another user belongs to tha
   assert.equal(session.factors.user.id, acme.userId);
   assert.equal((await login({ loginName: userName }, 'battery staple')).status, 400);
   const names = await loginNamesOf(impostor.userId);
-  assert.equal(names.length, 1);
   assert.equal((await login({ loginName: names[0] }, 'battery staple')).status, 201);
 });
 
@@ -145,11 +138,21 @@ test('a state that cannot log in is revealed only after the right password', asy
 test('a caller without a role in the user’s organization learns nothing, and gets no session', async () => {
   const outsider = await api.machine(other.orgId, ['ORG_OWNER_VIEWER']);
   const options = { token: outsider.token };
+  const failures = 'select failures from login_failures where user_id = $1';
+  const { rows: before } = await api.deps.pool.query(failures, [org.userId]);
   const theirs = await login({ userId: org.userId }, 'wrong', options);
   const missing = await login({ userId: 'missing' }, 'wrong', options);
   assert.deepEqual([theirs.status, theirs.body], [400, missing.body]);
-  const right = await login({ userId: org.userId }, 'correct horse', options);
-  assert.deepEqual([right.status, errorId(right)], [403, 'AUTH-PERMISSION']);
+  const [full] = await loginNamesOf(org.userId);
+  for (const user of [{ userId: org.userId }, { loginName: full }, { loginName: org.userName }]) {
+    for (const password of ['correct horse', 'wrong']) {
+      work = [];
+      const answer = await login(user, password, options);
+      assert.deepEqual([answer.status, answer.body, work], [400, missing.body, ['nothing']]);
+    }
+  }
+  const { rows } = await api.deps.pool.query(failures, [org.userId]);
+  assert.deepEqual(rows, before, 'nor can they lock the user');
   assert.equal((await login({ userId: other.userId }, 'correct horse', options)).status, 201);
   const nobody = await api.machine(org.orgId);
   assert.equal((await api.call('POST', SESSIONS, '{', { token: nobody.token })).status, 403);

@@ -42,7 +42,7 @@ test('by organization, user name, email, ids and state, names in any case', asyn
   assert.deepEqual(await idsOf([{ stateQuery: { state: 'USER_STATE_DELETED' } }]), []);
 });
 
-test('by login name: the full one always, the bare one while it is unambiguous', async () => {
+test('by login name: the full one, and the bare one of the user who had it first', async () => {
   const userName = unique('bare');
   const one = await api.setupOrg({ human: { userName } });
   const by = (loginName: string) => idsOf([{ loginNameQuery: { loginName } }]);
@@ -50,7 +50,7 @@ test('by login name: the full one always, the bare one while it is unambiguous',
   assert.deepEqual(await by(user.preferredLoginName.toUpperCase()), [one.userId]);
   assert.deepEqual(await by(userName), [one.userId]);
   await api.setupOrg({ human: { userName } });
-  assert.deepEqual(await by(userName), []);
+  assert.deepEqual(await by(userName), [one.userId]);
   assert.deepEqual(await by(user.preferredLoginName), [one.userId]);
   assert.deepEqual(await by(`${userName}@nowhere.example`), []);
   assert.deepEqual(await by('@'), []);

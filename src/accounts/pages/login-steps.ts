@@ -48,9 +48,14 @@ async function checkPassword(turn: Turn): Promise<void> {
   const seen: { user?: PasswordProof } = {};
   try {
     if (textProblem(loginName, 500) || textProblem(password, 200)) return wrong(turn, loginName);
-    const login = await checkLogin(turn.deps, { loginName }, { password, gone: goneSignal(turn.res) }, (user) => {
-      seen.user = user;
-    });
+    const login = await checkLogin(
+      turn.deps,
+      { loginName, orgId: turn.visit.frame.orgId },
+      { password, gone: goneSignal(turn.res) },
+      (user) => {
+        seen.user = user;
+      },
+    );
     await proceed(turn, login, seen.user as PasswordProof);
   } catch (error) {
     if (!seen.user || !isRefusal(error, 'SESSION-TOTP-REQUIRED')) return refuse(turn, error, loginName);

@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import { errors, type Provider } from 'oidc-provider';
 import type { LoginDeps } from '../../identity/login/check.ts';
 import { findLogin } from '../../identity/login/store.ts';
+import { namedOrganization } from '../../identity/oauth/named-organization.ts';
 import type { LiveProvider } from '../../identity/oauth/provider.ts';
 import { formTarget, type Page, sendPage } from '../../pages/layout.ts';
 import type { LoginFrame, ProofStep } from '../../pages/login-forms.ts';
@@ -40,7 +41,7 @@ export async function findVisit(deps: LoginPageDeps, req: Request, res: Response
   const { redirectUris = [], postLogoutRedirectUris = [] } = client;
   const targets = [String(params.redirect_uri ?? ''), ...redirectUris, ...postLogoutRedirectUris];
   return {
-    frame: { uid, token, clientName: client.clientName ?? client.clientId },
+    frame: { uid, token, clientName: client.clientName ?? client.clientId, orgId: namedOrganization(params) },
     loginName: await probableName(deps, params.login_hint, session?.accountId),
     formTargets: [...new Set(targets.filter((uri) => URL.canParse(uri)).map(formTarget))].slice(0, MOST_TARGETS),
   };

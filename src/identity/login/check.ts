@@ -2,8 +2,8 @@
  * Checks a login: password, second factor, state. Sessions, the login page and users' own password changes share it,
  * and so share the count of failures.
  *
- * Guarantee: an unknown user, a wrong password, a user without a password (every machine) and an ambiguous name give
- * the same error after the same work and delay. Anything specific to the user is revealed only after the right
+ * Guarantee: an unknown user, one whom the caller may not log in, a wrong password and a user without a password (every
+ * machine) give the same error after the same work and delay. Anything specific to the user is revealed only after the right
  * password. The login fails if the user was locked, deleted or given another password during the check.
  *
  * On crash: at most a failure was counted or a code consumed.

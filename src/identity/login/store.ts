@@ -1,11 +1,11 @@
 /** Reads and updates the data of users that a login needs. */
 import type { Db } from '../../db/pool.ts';
 import { JOIN_AGE_POLICY } from '../../policies/store.ts';
-import { hasLoginName, LOGIN_NAME } from '../../users/login-names.ts';
+import { hasLoginName, LOGIN_NAME, type LoginScope } from '../../users/login-names.ts';
 import type { UserState } from '../../users/store.ts';
 
 /** The user that somebody tries to log in as. */
-export type LoginUser = { loginName: string } | { userId: string };
+export type LoginUser = ({ loginName: string } | { userId: string }) & LoginScope;
 
 export interface Login {
   id: string;
@@ -23,11 +23,12 @@ export interface Login {
   expireWarnDays: number;
 }
 
-/** The user with an id or a login name. */
+/** The user with an id or a login name; undefined also for a user of another organization than the allowed ones. */
 export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefined> {
   const values: unknown[] = [];
   const parameter = (value: unknown) => `$${values.push(value)}`;
-  const is = 'userId' in user ? `u.id = ${parameter(user.userId)}` : hasLoginName(user.loginName, parameter);
+  const is = 'userId' in user ? `u.id = ${parameter(user.userId)}` : hasLoginName(user.loginName, parameter, user);
+  const within = user.orgIds ? `and u.org_id = any(${parameter(user.orgIds)})` : '';
   const { rows } = await db.query<Login>(
     `select u.id, u.org_id as "orgId", u.state, ${LOGIN_NAME} as "loginName",
        coalesce(u.display_name, '') as "displayName",
@@ -36,7 +37,7 @@ export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefi
        u.password_change_required as "changeRequired",
        p.max_age_days as "maxAgeDays", p.expire_warn_days as "expireWarnDays"
      from users u join organizations o on o.id = u.org_id ${JOIN_AGE_POLICY}
-     where ${is}`,
+     where ${is} ${within}`,
     values,
   );
   return rows[0];

@@ -12,6 +12,7 @@ import { ACCESS_TOKEN_TYPE, openClientAdapter, PKCE_REQUIRED, staticClients } fr
 import { DEVICE_FLOW } from './device.ts';
 import { grantWhatIsAsked, loginOnly } from './interactions.ts';
 import { LIFETIMES, rotateRefreshToken } from './lifetimes.ts';
+import { ORGANIZATION } from './named-organization.ts';
 import { isBrowserClient, mayIntrospect, mayRevoke } from './policies.ts';
 import { CLAIMS_BY_SCOPE, SCOPES } from './scopes.ts';
 import { signInTime } from './sign-in-time.ts';
@@ -56,6 +57,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     features: { ...FEATURES, deviceFlow: { ...DEVICE_FLOW, enabled: config.CLI_LOGIN === 'all' } },
     responseTypes: ['code'],
     scopes: SCOPES,
+    extraParams: [ORGANIZATION],
     claims: { ...CLAIMS_BY_SCOPE, iss: null },
     // Many applications read the name and the email address from the ID token and never call userinfo.
     conformIdTokenClaims: false,

@@ -1,6 +1,6 @@
 /** Routes for sessions: a program checks the login of a user on their behalf. */
 import { type Request, type Response, Router } from 'express';
-import { callerOf, orgsFor, requirePermission, requireReach } from '../../access/caller.ts';
+import { callerOf, namedOrg, orgsFor, requireReach } from '../../access/caller.ts';
 import { pathId } from '../../access/path-id.ts';
 import type { OperationId } from '../../access/permissions.ts';
 import { randomToken } from '../../access/random-token.ts';
@@ -38,17 +38,16 @@ export function sessionRoutes(deps: SessionDeps): Router {
 }
 
 /**
- * A user who must set a new password still gets a session, and the response says so. With an expired password there is
+ * A user of an organization on which the caller has no role is treated as unknown: the answer, its time and the counts of
+ * failures do not tell such a caller whether the password was right. A user who must set a new password still gets a session, and the response says so. With an expired password there is
  * no session: it must be changed first.
  */
 async function create(deps: LoginDeps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
-  orgsFor(caller, 'createSession');
+  const orgIds = orgsFor(caller, 'createSession');
   const { checks } = parseBody(newSession, await readJson(req, res), 'SESSION-INVALID');
   const secrets = { password: checks.password.password, totp: checks.totp?.code, gone: goneSignal(res) };
-  const login = await checkLogin(deps, checks.user, secrets, ({ orgId }) =>
-    requirePermission(caller, 'createSession', orgId),
-  );
+  const login = await checkLogin(deps, { ...checks.user, orgIds, orgId: namedOrg(req) }, secrets);
   if (login.mustChange === 'expired') throw passwordExpired();
   const token = randomToken();
   const session = await transaction(deps.pool, (db) => addSession(db, login, token, caller.userId));

@@ -12,6 +12,7 @@ import {
 } from '../../identity/pages/visitor.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { codeAt, wrongCode } from '../../support/totp.ts';
+import { waitFor } from '../../support/wait.ts';
 import { addHuman, humanRow } from '../../users/people.ts';
 
 const PASSWORD = 'correct horse';
@@ -89,6 +90,30 @@ describe('the login page', () => {
     assert.ok(!resume.includes(loginName));
     const back = await by.get(new URL(resume).pathname);
     assert.match(back.headers.get('location') ?? '', new RegExp(`^${REDIRECT_URI.replaceAll('.', '\\.')}\\?code=`));
+  });
+
+  it('looks for a bare user name in the organization that the application names, and for a forgotten password', async () => {
+    const twin = { userName: `${org.userName}-twin` };
+    const mine = { human: { ...twin, password: 'the second horse' } };
+    const [first, second] = [await api.setupOrg({ human: twin }), await api.setupOrg(mine)];
+    for (const [named, status] of [
+      [{}, 400],
+      [{ organization: first.orgId }, 400],
+      [{ organization: second.orgId }, 303],
+      [{ scope: `openid urn:zitadel:iam:org:id:${second.orgId}` }, 303],
+    ] as const) {
+      const { by, path, page, fields } = await begun(named);
+      const sent = await by.post(path, { ...fields, loginName: twin.userName, password: 'the second horse' });
+      assert.equal(sent.status, status, JSON.stringify(named));
+      const forgot = /href="([^"]*forgot[^"]*)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+      const { text } = await by.get(new URL(forgot, `${api.url}${path}`).href.slice(api.url.length));
+      const organization = /name="organization" value="([^"]*)"/.exec(text)?.[1] ?? '';
+      assert.equal((await by.post('/ui/forgot', { organization, loginName: twin.userName })).status, 200);
+    }
+    const mails = async () =>
+      (await api.deps.pool.query('select user_id from mail_outbox order by id')).rows.map((row) => row.user_id);
+    await waitFor(async () => (await mails()).includes(second.userId), { what: 'the mail to the second user' });
+    assert.deepEqual([...new Set(await mails())].sort(), [first.userId, second.userId].sort());
   });
 
   it('shows the same page for a wrong password, an unknown user, a user without a password and an invalid name', async () => {
