@@ -9,6 +9,8 @@ import { composeFile, ENV_EXAMPLE, environmentOf, read, type Service, scripts } 
 
 const SECRETS = {
   POSTGRES_PASSWORD: 'a1b2c3',
+  POSTGRES_ADMIN_PASSWORD: 'd4e5f6',
+  REDIS_PASSWORD: 'a7b8c9',
   ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
   BOOTSTRAP_TOKEN: 'b'.repeat(40),
 };
@@ -53,7 +55,8 @@ test('their settings are valid', () => {
     const config = requireStores(readConfig(environmentOf(services[name] as Service)));
     assert.equal(config.DATABASE_URL, 'postgres://muster:a1b2c3@postgres:5432/muster');
     assert.equal(config.baseUrl, 'http://localhost:8080');
-    assert.ok(config.REDIS_URL && config.SMTP_URL);
+    assert.equal(config.REDIS_URL, 'redis://:a7b8c9@redis:6379');
+    assert.ok(config.SMTP_URL);
   }
 });
 

@@ -8,14 +8,16 @@ import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/free-port.ts';
 import { baseEnv } from '../support/processes/base-env.ts';
-import { testDatabase } from '../support/stores/postgres.ts';
-import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
 import { composeFile, environmentOf, type Service } from './compose.ts';
+import { startComposeRedis, startRoleDatabase } from './stores.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const SECRETS = {
   POSTGRES_PASSWORD: 'unused',
+  POSTGRES_ADMIN_PASSWORD: 'unused',
+  REDIS_PASSWORD: randomBytes(12).toString('hex'),
   ENCRYPTION_KEY: randomBytes(32).toString('base64'),
   BOOTSTRAP_TOKEN: randomBytes(24).toString('hex'),
 };
@@ -31,13 +33,16 @@ async function status(child: ChildProcess): Promise<number | null> {
 }
 
 test('api and worker of docker-compose.yml become healthy, respond, and stop with status 0', async (t) => {
-  if (!requireOrSkip(t, 'redis')) return;
-  const db = await testDatabase(t);
+  if (!requireOrSkip(t, 'redis') || !requireOrSkip(t, 'postgres')) return;
   const { services } = composeFile(SECRETS).file;
+  const db = await startRoleDatabase(t);
+  const redis = await startComposeRedis(t, services.redis as Service);
+  assert.equal(redis.withoutPassword, false);
+  const redisUrl = environmentOf(services.api as Service).REDIS_URL?.replace('redis:6379', `127.0.0.1:${redis.port}`);
   const ports = { api: String(await freePort()), worker: String(await freePort()), metrics: String(await freePort()) };
   const here = {
     DATABASE_URL: db.url,
-    REDIS_URL: redisUrl() as string,
+    REDIS_URL: redisUrl as string,
     QUEUE_PREFIX: `deploy-${randomBytes(4).toString('hex')}`,
     HOST: '127.0.0.1',
     DATA_DIR: tmpdir(),
@@ -75,5 +80,4 @@ test('api and worker of docker-compose.yml become healthy, respond, and stop wit
 
   for (const child of [api, worker]) child.kill('SIGTERM');
   assert.deepEqual(await Promise.all([status(api), status(worker)]), [0, 0]);
-  await db.drop();
 });
