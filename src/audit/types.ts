@@ -66,6 +66,7 @@ export const AUDIT_TYPES = {
   'import.undo.started': 'the undo of an import began',
   'import.undone': 'the undo of an import ended',
   'import.erased': 'the data of the users that an import did not write was erased',
+  'import.removed': 'an old import was deleted',
 } as const;
 
 export type AuditType = keyof typeof AUDIT_TYPES;

@@ -4,6 +4,7 @@ import { cancel } from './commands/cancel.ts';
 import { clients } from './commands/clients.ts';
 import { convertCommand } from './commands/convert.ts';
 import { doctor } from './commands/doctor.ts';
+import { events } from './commands/events.ts';
 import { importCommand } from './commands/import.ts';
 import { items } from './commands/items.ts';
 import { login } from './commands/login.ts';
@@ -35,6 +36,7 @@ export const COMMANDS: readonly CommandModule[] = [
   entry(orgs),
   entry(tokens),
   entry(clients),
+  entry(events),
   entry(doctor),
   entry(login),
   entry(logout),

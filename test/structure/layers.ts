@@ -99,8 +99,8 @@ export const STAGES: Record<string, readonly string[]> = {
     ...['report', 'http', 'routes.ts'],
   ],
   'src/cli': [
-    ...['terminal', 'service', 'end.ts', 'expires.ts', 'options.ts', 'subcommands.ts', 'login', 'imports', 'import'],
-    ...['doctor', 'commands', 'commands.ts', 'main.ts', 'muster.js'],
+    ...['terminal', 'service', 'end.ts', 'expires.ts', 'since.ts', 'options.ts', 'subcommands.ts', 'login', 'imports'],
+    ...['import', 'download.ts', 'doctor', 'commands', 'commands.ts', 'main.ts', 'muster.js'],
   ],
 };
 

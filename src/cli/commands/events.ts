@@ -1,0 +1,83 @@
+import type { Argv, CommandModule } from 'yargs';
+import { download, OUTPUT } from '../download.ts';
+import { type AuditEvent, EVENT_COLUMNS, eventRow } from '../service/events.ts';
+import { findOrg } from '../service/find-org.ts';
+import { type CommonOptions, openSession, type Session } from '../service/session.ts';
+import { pastDate } from '../since.ts';
+
+interface Options extends CommonOptions {
+  type?: string[] | undefined;
+  user?: string | undefined;
+  actor?: string | undefined;
+  org?: string | undefined;
+  client?: string | undefined;
+  address?: string | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+  oldestFirst?: boolean | undefined;
+  limit: number;
+  pageToken?: string | undefined;
+  format?: string | undefined;
+  output: string;
+}
+
+const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+
+/** `muster events`: searches the audit events, or exports all that match. */
+export const events: CommandModule<CommonOptions, Options> = {
+  command: 'events',
+  describe: 'search or export the audit events: sign-ins, tokens, administrative changes',
+  builder: (parser: Argv<CommonOptions>) =>
+    parser
+      .options({
+        type: { ...text('only events of this type, such as user.signin.failed; can be repeated'), array: true },
+        user: text('only events about the user with this id'),
+        actor: text('only what the user or client with this id did'),
+        org: text('only events of this organization: id, name or domain'),
+        client: text('only events with this OAuth client id'),
+        address: text('only from this IP address, or network such as 192.0.2.0/24'),
+        since: text('only from then on: 24h, 7d, 2026-01-31 or a full timestamp'),
+        until: text('only before then, in the same forms'),
+        'oldest-first': { type: 'boolean', default: false, describe: 'oldest first; otherwise newest first' },
+        limit: { type: 'number', requiresArg: true, default: 50, describe: 'how many to list' },
+        'page-token': text('continue where a previous list ended'),
+        format: { ...text('write all events: JSON lines, or a table for a spreadsheet'), choices: ['ndjson', 'csv'] },
+        output: { ...OUTPUT, describe: 'file for --format; - is standard output' },
+      })
+      .check(({ limit }) => (Number.isInteger(limit) && limit > 0 && limit <= 1000) || LIMIT)
+      .check(({ output, format }) => output === '-' || format !== undefined || '--output requires --format.')
+      .example('$0 events --type user.signin.failed --since 24h', 'failed sign-ins of the last day')
+      .example('$0 events --user 1234 --json | jq .result', 'everything about a user')
+      .example('$0 events --since 2026-01-01 --until 2026-02-01 --format csv -o january.csv', 'a month as a table'),
+  async handler(options) {
+    const session = await openSession(options);
+    const body = await filterOf(session, options);
+    if (options.format === undefined) return list(session, { ...body, pageSize: options.limit }, options.pageToken);
+    const exported = { ...body, format: options.format };
+    await download(session, 'export', options.output, (signal) =>
+      session.api.open('POST', '/admin/v1/events/_export', { body: exported, signal }),
+    );
+  },
+};
+
+const LIMIT = '--limit must be a whole number from 1 to 1000; --format writes all events.';
+
+async function filterOf({ api }: Session, options: Options): Promise<Record<string, unknown>> {
+  const { type: types, user: userId, actor: actorId, org, client: clientId, address, since, until } = options;
+  return {
+    ...{ types, userId, actorId, clientId, address, asc: options.oldestFirst ?? false },
+    orgId: org === undefined ? undefined : await findOrg(api, org),
+    from: since === undefined ? undefined : pastDate(since),
+    to: until === undefined ? undefined : pastDate(until),
+  };
+}
+
+async function list({ api, out }: Session, body: Record<string, unknown>, pageToken?: string): Promise<void> {
+  const page = await api.call<{ result: AuditEvent[]; nextPageToken: string }>('POST', '/admin/v1/events/_search', {
+    body: { ...body, pageToken },
+  });
+  out.result(page);
+  if (page.result.length === 0) return out.line('None.');
+  out.table(EVENT_COLUMNS, page.result.map(eventRow));
+  if (page.nextPageToken && !out.json) out.note(`There are more: add --page-token ${page.nextPageToken}.`);
+}
