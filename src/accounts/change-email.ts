@@ -5,19 +5,26 @@
  * old one. Everything here runs in the caller's transaction, with the user's row locked.
  */
 import type { Config } from '../config.ts';
+import type { AppendedEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
 import { nameKey } from '../fields/fields.ts';
-import { issueCode, mailCode, revokeCodes } from '../mail/codes.ts';
+import { issueCode, mailCode, PASSWORD_CODES, pendingAddress, revokeCodes } from '../mail/codes.ts';
+import { enqueueNotice } from '../mail/outbox.ts';
 import type { Secrets } from '../secrets.ts';
 import type { User } from '../users/store.ts';
 import type { EmailInput } from './contact-schema.ts';
 import { type Changed, changeUser } from './credentials.ts';
 
-export interface ContactDeps {
+export interface EmailDeps {
   /** The transaction's connection. */
   db: Db;
   secrets: Secrets;
+  config: Pick<Config, 'CODE_TTL_MS'>;
+}
+
+/** For both an email address and a phone number. */
+export interface ContactDeps extends EmailDeps {
   config: Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
 }
 
@@ -26,21 +33,38 @@ export type EmailCodeChoice = Pick<EmailInput, 'sendCode' | 'returnCode'>;
 
 /**
  * Sets the address of a human, whose row is locked. It counts as verified if the input says so, or if it equals the
- * verified address and the input says nothing; else a code is sent or returned.
+ * verified address and the input says nothing; else a code is sent or returned. A new address that users set themselves
+ * replaces a verified one only when its code is used, and the old address is told.
  */
-export async function changeEmail(deps: ContactDeps, user: User, input: EmailInput, editor: string): Promise<Changed> {
+export async function changeEmail(deps: EmailDeps, user: User, input: EmailInput, editor: string): Promise<Changed> {
   const { email } = input;
   const isSame = email === user.email;
-  const isVerified = verifiedBy(input, isSame && user.emailVerified);
-  await revokeCodes(deps.db, user.id, isSame ? ['verify_email'] : ['verify_email', 'initialise', 'reset_password']);
-  const event = await changeUser(
-    deps.db,
-    user,
-    { type: 'user.human.email.changed', editor },
-    'email = $4, email_key = $5, email_verified = $6',
-    [email, nameKey(email), isVerified],
-  );
+  const isOwn = editor === user.id && user.emailVerified;
+  if (isOwn && !isSame)
+    await enqueueNotice(deps.db, { kind: 'email_changed', userId: user.id, address: user.email as string });
+  if (isOwn && !isSame && !input.isVerified) return requestEmail(deps, user, input);
+  const isVerified = (isOwn && isSame) || verifiedBy(input, isSame && user.emailVerified);
+  const event = await replaceEmail(deps.db, user, { email, isVerified }, editor);
   return { event, verificationCode: isVerified ? undefined : await makeEmailCode(deps, user, input) };
+}
+
+/** Replaces the address, and revokes the codes sent to the old one. The user's row is locked. */
+export async function replaceEmail(
+  db: Db,
+  user: User,
+  { email, isVerified }: { email: string; isVerified: boolean },
+  editor: string,
+): Promise<AppendedEvent> {
+  await revokeCodes(db, user.id, email === user.email ? ['verify_email'] : ['verify_email', ...PASSWORD_CODES]);
+  const event = { type: 'user.human.email.changed', editor };
+  const assignments = 'email = $4, email_key = $5, email_verified = $6';
+  return changeUser(db, user, event, assignments, [email, nameKey(email), isVerified]);
+}
+
+/** Keeps the verified address until the code for the new one is used. */
+async function requestEmail(deps: EmailDeps, user: User, input: EmailInput): Promise<Changed> {
+  const event = await changeUser(deps.db, user, { type: 'user.human.email.change.requested', editor: user.id });
+  return { event, verificationCode: await makeEmailCode(deps, user, input, input.email) };
 }
 
 /**
@@ -48,31 +72,34 @@ export async function changeEmail(deps: ContactDeps, user: User, input: EmailInp
  * @throws ApiError 400 EMAIL-VERIFIED
  */
 export async function resendEmailCode(
-  deps: ContactDeps,
+  deps: EmailDeps,
   user: User,
   choice: EmailCodeChoice,
   editor: string,
 ): Promise<Changed> {
-  if (user.emailVerified) {
+  const address = user.emailVerified ? await pendingAddress(deps.db, user.id, 'verify_email') : undefined;
+  if (user.emailVerified && address === undefined) {
     throw new ApiError('FAILED_PRECONDITION', 'EMAIL-VERIFIED', 'The email address is already verified.');
   }
   const event = await changeUser(deps.db, user, { type: 'user.human.email.code.added', editor });
-  return { event, verificationCode: await makeEmailCode(deps, user, choice) };
+  return { event, verificationCode: await makeEmailCode(deps, user, choice, address) };
 }
 
 /**
  * Emails a code for the address, or returns it. An INITIAL user gets the code of the initialisation mail, which
  * confirms the address and sets the first password.
+ * @param address a new address to confirm; absent: the one that the user has
  */
 export async function makeEmailCode(
-  { db, secrets, config }: ContactDeps,
+  { db, secrets, config }: EmailDeps,
   user: Pick<User, 'id' | 'state'>,
   choice: EmailCodeChoice,
+  address?: string,
 ): Promise<string | undefined> {
   const purpose = user.state === 'initial' ? 'initialise' : 'verify_email';
-  const codeTtlMs = config.CODE_TTL_MS;
-  if (choice.returnCode) return issueCode(db, secrets, { userId: user.id, purpose, codeTtlMs });
-  await mailCode(db, { kind: purpose, userId: user.id, urlTemplate: choice.sendCode?.urlTemplate, codeTtlMs });
+  const code = { userId: user.id, codeTtlMs: config.CODE_TTL_MS, address };
+  if (choice.returnCode) return issueCode(db, secrets, { ...code, purpose });
+  await mailCode(db, { ...code, kind: purpose, urlTemplate: choice.sendCode?.urlTemplate });
   return undefined;
 }
 

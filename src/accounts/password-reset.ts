@@ -1,8 +1,9 @@
 /**
  * Password resets: by a manager of the user, by the users themselves, or on the page for forgotten passwords.
  *
- * Guarantee: the page's response takes the same time whether or not the user exists and whatever is sent. The page
- * sends a user at most one such email a minute.
+ * Guarantee: a link to set a password goes only to a verified address, or to a user who has never had a password, whose
+ * address it then verifies. The page's response takes the same time whether or not the user exists and whatever is
+ * sent. The page sends a user at most one such email a minute.
  *
  * On crash: after the response and before the commit, nothing was sent and the user can request it again.
  */
@@ -15,17 +16,18 @@ import { textProblem } from '../fields/fields.ts';
 import { findLogin } from '../identity/login/store.ts';
 import { loggable } from '../logger.ts';
 import { issueCode, mailCode } from '../mail/codes.ts';
+import type { LinkKind } from '../mail/links.ts';
 import type { Secrets } from '../secrets.ts';
 import { findUser, type User } from '../users/store.ts';
+import { resendEmailCode } from './change-email.ts';
 import { type Changed, changeUser } from './credentials.ts';
 import type { PasswordResetInput } from './password-schema.ts';
-import { PASSWORD_CODES } from './set-password.ts';
 
 type ResetConfig = Pick<Config, 'CODE_TTL_MS' | 'RESET_CODE_TTL_MS'>;
 
 /**
- * Emails a link to set a new password, or returns a code for it. Runs in the caller's transaction, with the user's row
- * locked.
+ * Emails a link to set a new password, or returns a code for it. A user who has a password but no verified address gets
+ * the email to verify the address instead. Runs in the caller's transaction, with the user's row locked.
  * @throws ApiError 400 PASSWORD-RESET-INACTIVE
  */
 export async function resetPassword(
@@ -38,21 +40,21 @@ export async function resetPassword(
   if (user.state === 'inactive') {
     throw new ApiError('FAILED_PRECONDITION', 'PASSWORD-RESET-INACTIVE', 'The user is deactivated.');
   }
+  const kind = mailFor(user);
+  if (!returnCode && kind === 'verify_email') return resendEmailCode(deps, user, {}, editor);
   const event = await changeUser(db, user, { type: 'user.human.password.code.added', editor });
-  if (!returnCode) {
-    await mailLink({ db, config }, user, sendLink?.urlTemplate);
-    return { event };
-  }
-  const code = { userId: user.id, purpose: 'reset_password' as const, codeTtlMs: config.RESET_CODE_TTL_MS };
-  return { event, verificationCode: await issueCode(db, secrets, code) };
+  const code = { userId: user.id, codeTtlMs: config.RESET_CODE_TTL_MS };
+  if (returnCode)
+    return { event, verificationCode: await issueCode(db, secrets, { ...code, purpose: 'reset_password' }) };
+  const codeTtlMs = kind === 'initialise' ? config.CODE_TTL_MS : config.RESET_CODE_TTL_MS;
+  await mailCode(db, { ...code, kind, codeTtlMs, urlTemplate: sendLink?.urlTemplate });
+  return { event };
 }
 
-/** An INITIAL user gets the initialisation mail again. */
-async function mailLink(deps: { db: Db; config: ResetConfig }, user: User, urlTemplate?: string): Promise<void> {
-  const { CODE_TTL_MS, RESET_CODE_TTL_MS } = deps.config;
-  const mail = { userId: user.id, urlTemplate };
-  if (user.state === 'initial') await mailCode(deps.db, { ...mail, kind: 'initialise', codeTtlMs: CODE_TTL_MS });
-  else await mailCode(deps.db, { ...mail, kind: 'reset_password', codeTtlMs: RESET_CODE_TTL_MS });
+/** The mail that leads to a new password, at once or after the address is verified. */
+function mailFor({ state, emailVerified, hasPassword }: User): LinkKind {
+  if (state === 'initial' || !(emailVerified || hasPassword)) return 'initialise';
+  return emailVerified ? 'reset_password' : 'verify_email';
 }
 
 /** Minimum time of the page's response, in milliseconds: longer than the work usually takes. */
@@ -69,38 +71,37 @@ export interface ForgottenDeps {
  * For the page of forgotten passwords: emails a link to the human with this login name, if there is one who is not
  * deactivated. Does not tell the caller what happened.
  * @param ask.orgId the organization that the application named
- * @param ask.urlTemplate checked by `urlTemplateProblem`; absent: our own page
  */
 export async function requestPasswordReset(
   deps: ForgottenDeps,
-  { loginName, orgId, urlTemplate }: { loginName: string; orgId?: string | undefined; urlTemplate?: string },
+  { loginName, orgId }: { loginName: string; orgId?: string | undefined },
 ): Promise<void> {
   const time = sleep(ANSWER_AFTER_MS);
   const login = textProblem(loginName, 500) ? undefined : await findLogin(deps.pool, { loginName, orgId });
   if (login) {
-    void sendOnce(deps, login.id, urlTemplate).catch((error: unknown) => {
+    void sendOnce(deps, login.id).catch((error: unknown) => {
       deps.logger.error({ userId: login.id, err: loggable(error) }, 'reset of a forgotten password failed');
     });
   }
   await time;
 }
 
-function sendOnce(deps: ForgottenDeps, userId: string, urlTemplate: string | undefined): Promise<void> {
+function sendOnce(deps: ForgottenDeps, userId: string): Promise<void> {
   return transaction(deps.pool, async (db) => {
     const user = await findUser(db, userId, 'for update');
-    if (user?.kind !== 'human' || user.state === 'inactive' || (await wasMailed(db, userId))) return;
+    if (user?.kind !== 'human' || user.state === 'inactive' || (await wasMailed(db, userId, mailFor(user)))) return;
     const { secrets, config } = deps;
-    await resetPassword({ db, secrets, config }, user, { sendLink: { urlTemplate } }, 'system');
+    await resetPassword({ db, secrets, config }, user, {}, 'system');
   });
 }
 
 /** Whether an email with a code that is still open was queued in the last minute. */
-async function wasMailed(db: Db, userId: string): Promise<boolean> {
+async function wasMailed(db: Db, userId: string, kind: LinkKind): Promise<boolean> {
   const { rowCount } = await db.query(
     `select 1 from mail_outbox m join codes c on c.id = m.code_id
-     where m.user_id = $1 and m.kind = any($2::mail_kind[]) and c.used_at is null
+     where m.user_id = $1 and m.kind = $2 and c.used_at is null
        and m.created_at > now() - interval '1 minute' limit 1`,
-    [userId, PASSWORD_CODES],
+    [userId, kind],
   );
   return rowCount === 1;
 }

@@ -16,7 +16,7 @@ import { badFields } from '../http/parse-body.ts';
 import { type LoginDeps, verifyOwnPassword } from '../identity/login/check.ts';
 import { wrongPassword } from '../identity/login/owner-proof.ts';
 import { findLogin, type Login } from '../identity/login/store.ts';
-import { revokeCodes } from '../mail/codes.ts';
+import { PASSWORD_CODES, revokeCodes, revokePending } from '../mail/codes.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import { passwordAge } from '../policies/age.ts';
 import { requireGoodPassword } from '../policies/new-password.ts';
@@ -32,9 +32,6 @@ export interface NewPassword {
   /** Names and addresses that the same request gives the user, which the password must not be either. */
   names?: readonly string[];
 }
-
-/** Purposes of the codes that set a password. */
-export const PASSWORD_CODES = ['initialise', 'reset_password'] as const;
 
 /** A password hashed elsewhere; see `hashProblem`. */
 export interface NewHash {
@@ -111,6 +108,8 @@ export async function storePassword(
   // A verified address needs no mail to verify it.
   const purposes = change.verifiesEmail ? ([...PASSWORD_CODES, 'verify_email'] as const) : PASSWORD_CODES;
   await revokeCodes(db, user.id, purposes);
+  // Whoever sets a new password because of a thief must not find the address changed by the thief afterwards.
+  await revokePending(db, user.id);
   await clearFailures(db, user.id);
   return changeUser(
     db,

@@ -12,17 +12,18 @@ import { revokeLogins } from '../access/revocation.ts';
 import type { AppendedEvent, Details } from '../db/events.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
 import { type ApiError, invalidArgument } from '../errors.ts';
-import { type Code, isOpen, isOpenCode, tryCode, useCode } from '../mail/codes.ts';
+import { type Code, isOpen, isOpenCode, PASSWORD_CODES, tryCode, useCode } from '../mail/codes.ts';
 import type { MailKind } from '../mail/links.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { Secrets } from '../secrets.ts';
 import { findUser, type User } from '../users/store.ts';
+import { replaceEmail } from './change-email.ts';
+import { replacePhone } from './change-phone.ts';
 import { changedAnswer, changeUser } from './credentials.ts';
 import {
   hashOf,
   type NewHash,
   type NewPassword,
-  PASSWORD_CODES,
   type PasswordWriter,
   requirePolicy,
   storePassword,
@@ -42,7 +43,7 @@ interface CodeDeps {
 }
 
 /**
- * Marks the address verified. A user without a password stays INITIAL: the code of an initialisation mail confirms the
+ * Marks the address verified; a new address of the code replaces the old one. A user without a password stays INITIAL: the code of an initialisation mail confirms the
  * address once and can still be used to set the password.
  * @throws ApiError 400 CODE-INVALID
  */
@@ -52,19 +53,21 @@ export async function verifyEmail(deps: CodeDeps, holder: CodeHolder): Promise<D
     const good =
       code.purpose === 'verify_email' ? await useCode(db, code) : !user.emailVerified && (await isOpen(db, code));
     if (!good) throw codeInvalid();
+    if (code.address !== null) return replaceEmail(db, user, { email: code.address, isVerified: true }, holder.editor);
     const event = { type: 'user.human.email.verified', editor: holder.editor };
     return changeUser(db, user, event, 'email_verified = true');
   });
 }
 
 /**
- * Marks the phone number verified.
+ * Marks the phone number verified; a new number of the code replaces the old one.
  * @throws ApiError 400 CODE-INVALID
  */
 export async function verifyPhone(deps: CodeDeps, holder: CodeHolder): Promise<Details> {
   const code = await requireValidCode(deps, holder, ['verify_phone']);
   return changeLocked(deps.pool, holder.userId, async (db, user) => {
     if (!(await useCode(db, code))) throw codeInvalid();
+    if (code.address !== null) return replacePhone(db, user, { phone: code.address, isVerified: true }, holder.editor);
     const event = { type: 'user.human.phone.verified', editor: holder.editor };
     return changeUser(db, user, event, 'phone_verified = true');
   });

@@ -15,6 +15,9 @@ import type { Secrets } from '../secrets.ts';
 import type { MailKind } from './links.ts';
 import { dropUnsentMails, ENDED_KEPT, enqueueMail, type NewMail } from './outbox.ts';
 
+/** Purposes of the codes that set a password. */
+export const PASSWORD_CODES = ['initialise', 'reset_password'] as const;
+
 /** Attempts, right or wrong, after which a code is void. */
 const MAX_TRIES = 5;
 
@@ -23,6 +26,8 @@ export interface Code {
   purpose: MailKind;
   /** Sent to the user, so entering it proves access to their mailbox or phone. False if returned to the caller. */
   mailed: boolean;
+  /** The new address or number that it confirms; null if it confirms the one that the user has. */
+  address: string | null;
 }
 
 interface CodeRow extends Code {
@@ -50,12 +55,14 @@ export async function tryCode(
 ): Promise<Code | undefined> {
   const { rows } = await db.query<CodeRow>(
     `update codes c set tries = tries + 1 where ${IS_OPEN}
-     returning id, purpose, generation,
+     returning id, purpose, generation, address,
        exists (select from mail_outbox m where m.user_id = c.user_id and m.code_id = c.id) as mailed`,
     [userId, purposes, MAX_TRIES],
   );
   const found = equalTo(entered, rows, secrets);
-  return found && { id: found.id, purpose: found.purpose, mailed: found.mailed };
+  if (!found) return undefined;
+  const { id, purpose, mailed, address } = found;
+  return { id, purpose, mailed, address };
 }
 
 /**
@@ -100,11 +107,32 @@ export async function isOpen(db: Db, code: Code): Promise<boolean> {
 
 /** Revokes the open codes of these purposes and drops their unsent mails, for one or many users with locked rows. */
 export async function revokeCodes(db: Db, userId: string | string[], purposes: readonly MailKind[]): Promise<void> {
+  await endCodes(db, userId, 'purpose = any($2::mail_kind[])', [purposes]);
+}
+
+/** Gives up the new address and the new number that the user has not confirmed yet. The user's row is locked. */
+export async function revokePending(db: Db, userId: string): Promise<void> {
+  await endCodes(db, userId, 'address is not null');
+}
+
+/** The new address or number that the user has not confirmed yet, if there is one. */
+export async function pendingAddress(
+  db: Db,
+  userId: string,
+  purpose: 'verify_email' | 'verify_phone',
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ address: string }>(
+    `select address from codes
+     where user_id = $1 and purpose = $2 and address is not null and used_at is null and expires_at > now()`,
+    [userId, purpose],
+  );
+  return rows[0]?.address;
+}
+
+async function endCodes(db: Db, userId: string | string[], which: string, values: unknown[] = []): Promise<void> {
   const { rows } = await db.query<{ id: string }>(
-    `update codes set used_at = now()
-     where user_id = any($1::text[]) and purpose = any($2::mail_kind[]) and used_at is null
-     returning id`,
-    [[userId].flat(), purposes],
+    `update codes set used_at = now() where user_id = any($1::text[]) and ${which} and used_at is null returning id`,
+    [[userId].flat(), ...values],
   );
   if (rows.length === 0) return;
   const codeIds = rows.map((row) => row.id);
@@ -125,13 +153,13 @@ export async function mailCode(db: Db, mail: NewMail): Promise<void> {
 export async function issueCode(
   db: Db,
   secrets: Secrets,
-  { userId, purpose, codeTtlMs }: { userId: string; purpose: MailKind; codeTtlMs: number },
+  { userId, purpose, codeTtlMs, address }: Omit<NewMail, 'kind'> & { purpose: MailKind },
 ): Promise<string> {
   await revokeCodes(db, userId, [purpose]);
   const { rows } = await db.query<{ id: string; generation: number }>(
-    `insert into codes (user_id, purpose, expires_at) values ($1, $2, now() + $3 * interval '1 millisecond')
-     returning id, generation`,
-    [userId, purpose, codeTtlMs],
+    `insert into codes (user_id, purpose, expires_at, address)
+     values ($1, $2, now() + $3 * interval '1 millisecond', $4) returning id, generation`,
+    [userId, purpose, codeTtlMs, address ?? null],
   );
   const row = rows[0] as { id: string; generation: number };
   return secrets.code(row.id, row.generation);

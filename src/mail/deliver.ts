@@ -11,9 +11,9 @@ import type { Pool } from '../db/pool.ts';
 import type { Secrets } from '../secrets.ts';
 import type { BatchCommitter } from './batch-committer.ts';
 import { type ComposedMail, composeMail } from './compose.ts';
-import { type LinkKind, pageLink, templateLink } from './links.ts';
+import { type LinkKind, type NoticeKind, pageLink, templateLink } from './links.ts';
 import { type LoadedMail, loadMail, type MailPointer } from './outbox.ts';
-import { renderMail } from './templates.ts';
+import { type MailContent, renderMail, renderNotice } from './templates.ts';
 import { composeText, type TextMessage } from './text-message.ts';
 import type { SendResult, TextTransport, Transport } from './transport.ts';
 
@@ -58,7 +58,7 @@ export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Prom
 }
 
 async function attempt(deps: DeliverDeps, mail: LoadedMail): Promise<SendResult> {
-  const code = deps.secrets.code(mail.code_id, mail.generation);
+  const code = mail.code_id === null ? '' : deps.secrets.code(mail.code_id, mail.generation ?? 0);
   let send: () => Promise<SendResult>;
   try {
     send = await prepare(deps, mail, code);
@@ -75,35 +75,53 @@ async function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Promi
     const message = textMessage(mail, code);
     return () => deps.texts.send(message);
   }
-  const composed = await compose(deps.config, mail, mail.kind, code);
+  const composed = await compose(deps.config, mail, contentOf(deps.config, mail, mail.kind, code));
   return () => deps.transport.send(composed);
 }
 
 function textMessage(mail: LoadedMail, code: string): TextMessage {
-  const { id, created_at: createdAt, expires_at: expiresAt, phone: to } = mail;
-  return composeText({ id, createdAt, expiresAt, to, orgName: mail.org_name ?? '', code });
+  const { id, created_at: createdAt, address: to } = mail;
+  return composeText({ id, createdAt, expiresAt: expiryOf(mail), to, orgName: mail.org_name ?? '', code });
 }
 
-function compose(config: DeliverDeps['config'], mail: LoadedMail, kind: LinkKind, code: string): Promise<ComposedMail> {
+function contentOf(
+  config: DeliverDeps['config'],
+  mail: LoadedMail,
+  kind: LinkKind | NoticeKind,
+  code: string,
+): MailContent {
+  const orgName = mail.org_name ?? '';
+  if (kind === 'email_changed') return renderNotice({ orgName });
   const parts = { userId: mail.user_id, orgId: mail.org_id, code };
   const link = mail.url_template ? templateLink(mail.url_template, parts) : pageLink(config.baseUrl, kind, parts);
-  const content = renderMail({
-    kind,
-    displayName: mail.display_name ?? '',
-    orgName: mail.org_name ?? '',
-    userName: mail.user_name,
-    link,
-    expiresAt: mail.expires_at,
-  });
+  const { user_name: userName } = mail;
+  return renderMail({ kind, displayName: nameFor(mail), orgName, userName, link, expiresAt: expiryOf(mail) });
+}
+
+function compose(config: DeliverDeps['config'], mail: LoadedMail, content: MailContent): Promise<ComposedMail> {
+  if (mail.address === null) throw new Error('The user has no email address.');
   const address = { id: mail.id, createdAt: mail.created_at, from: config.MAIL_FROM };
-  return composeMail({ ...address, toName: mail.display_name ?? '', toAddress: mail.email }, content);
+  return composeMail({ ...address, toName: nameFor(mail), toAddress: mail.address }, content);
+}
+
+/**
+ * Empty unless the address is the user's verified one: users choose their display name, and must not send words of
+ * their own to the addresses of others.
+ */
+function nameFor(mail: LoadedMail): string {
+  return mail.verified ? (mail.display_name ?? '') : '';
+}
+
+function expiryOf(mail: LoadedMail): Date {
+  if (mail.expires_at === null) throw new Error('The mail has no code.');
+  return mail.expires_at;
 }
 
 /** A mail is not retried if its code would have expired by then. */
 function outcomeOf(result: SendResult, mail: LoadedMail, delays: readonly number[]) {
   if (result.sent) return { state: 'sent' as const, error: null, delayMs: 0 };
   const delayMs = result.permanent ? undefined : delays[mail.attempts];
-  if (delayMs === undefined || Date.now() + delayMs >= mail.expires_at.getTime()) {
+  if (delayMs === undefined || Date.now() + delayMs >= (mail.expires_at?.getTime() ?? Infinity)) {
     return { state: 'failed' as const, error: result.reason, delayMs: 0 };
   }
   return { state: 'pending' as const, error: result.reason, delayMs };
@@ -111,7 +129,7 @@ function outcomeOf(result: SendResult, mail: LoadedMail, delays: readonly number
 
 /** Some servers quote the message they refuse: removes its code, and characters that PostgreSQL cannot store. */
 function tidy(reason: string, code: string): string {
-  const line = reason.replaceAll(code, '…').replace(/\p{Cc}+/gu, ' ');
+  const line = (code === '' ? reason : reason.replaceAll(code, '…')).replace(/\p{Cc}+/gu, ' ');
   return Array.from(line).slice(0, 500).join('').toWellFormed();
 }
 

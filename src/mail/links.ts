@@ -12,6 +12,8 @@ export interface LinkParts {
 
 /** The purpose of a code, and so the kind of mail that carries it. */
 export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone';
+/** A mail that only tells something: without a code, and so without a link. */
+export type NoticeKind = 'email_changed';
 /** Kinds that carry a link; the other one is a text message, whose code the user types. */
 export type LinkKind = Exclude<MailKind, 'verify_phone'>;
 

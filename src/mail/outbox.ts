@@ -7,7 +7,7 @@
  */
 import type { Db } from '../db/pool.ts';
 import { oldest } from '../db/sweep.ts';
-import type { MailKind } from './links.ts';
+import type { MailKind, NoticeKind } from './links.ts';
 
 /**
  * SQL over `mail_outbox m`, for lookups by id or by user. It compares as text to avoid the index of due mails, which is
@@ -28,6 +28,8 @@ export interface NewMail {
   urlTemplate?: string | undefined;
   /** How long the code is valid, in milliseconds. */
   codeTtlMs: number;
+  /** The address or number to confirm, where the mail goes; absent: the one that the user has. */
+  address?: string | undefined;
 }
 
 /**
@@ -37,14 +39,22 @@ export interface NewMail {
 export async function enqueueMail(db: Db, mail: NewMail): Promise<{ outboxId: string; codeId: string }> {
   const { rows } = await db.query<{ id: string; code_id: string }>(
     `with code as (
-       insert into codes (user_id, purpose, expires_at)
-       values ($1, $2, now() + $3 * interval '1 millisecond') returning id)
-     insert into mail_outbox (kind, user_id, code_id, url_template)
-     select $2, $1, code.id, $4 from code returning id, code_id`,
-    [mail.userId, mail.kind, mail.codeTtlMs, mail.urlTemplate ?? null],
+       insert into codes (user_id, purpose, expires_at, address)
+       values ($1, $2, now() + $3 * interval '1 millisecond', $5) returning id)
+     insert into mail_outbox (kind, user_id, code_id, url_template, address)
+     select $2, $1, code.id, $4, $5 from code returning id, code_id`,
+    [mail.userId, mail.kind, mail.codeTtlMs, mail.urlTemplate ?? null, mail.address ?? null],
   );
   const row = rows[0] as { id: string; code_id: string };
   return { outboxId: row.id, codeId: row.code_id };
+}
+
+/** A mail that tells the user something, due at once. Call it in the transaction of the change that it tells. */
+export async function enqueueNotice(
+  db: Db,
+  { kind, userId, address }: { kind: NoticeKind; userId: string; address: string },
+): Promise<void> {
+  await db.query('insert into mail_outbox (kind, user_id, address) values ($1, $2, $3)', [kind, userId, address]);
 }
 
 /** A due row as the queue holds it: a pointer. */
@@ -64,19 +74,22 @@ export async function releaseClaim(db: Db, ids: string[]): Promise<void> {
 /** All data that a mail is composed from. */
 export interface LoadedMail {
   id: string;
-  kind: MailKind;
+  kind: MailKind | NoticeKind;
   attempts: number;
   created_at: Date;
   url_template: string | null;
   import_id: string | null;
-  code_id: string;
-  generation: number;
-  expires_at: Date;
+  /** Null for a notice, as are the next two. */
+  code_id: string | null;
+  generation: number | null;
+  expires_at: Date | null;
   user_id: string;
   user_name: string;
   display_name: string | null;
-  email: string;
-  phone: string | null;
+  /** Where it goes: an email address, or a phone number for a text message. */
+  address: string | null;
+  /** Whether that is the user's verified email address. */
+  verified: boolean;
   org_id: string;
   org_name: string | null;
 }
@@ -86,12 +99,14 @@ export async function loadMail(db: Db, id: string): Promise<LoadedMail | undefin
   const { rows } = await db.query<LoadedMail>(
     `select m.id, m.kind, m.attempts, m.created_at, m.url_template, m.import_id, m.code_id,
             c.generation, c.expires_at,
-            u.id as user_id, u.user_name, u.display_name, u.email, u.phone, u.org_id, o.name as org_name
+            coalesce(m.address, case m.kind when 'verify_phone' then u.phone else u.email end) as address,
+            u.email_verified and m.address is null as verified,
+            u.id as user_id, u.user_name, u.display_name, u.org_id, o.name as org_name
      from mail_outbox m
-     join codes c on c.id = m.code_id
+     left join codes c on c.id = m.code_id
      join users u on u.id = m.user_id
      left join organizations o on o.id = u.org_id
-     where m.id = $1 and ${IS_UNSENT}`,
+     where m.id = $1 and ${IS_UNSENT} and (m.code_id is null or c.id is not null)`,
     [id],
   );
   return rows[0];

@@ -1,7 +1,7 @@
 /**
  * The content of emails: subject, text and HTML.
  *
- * Guarantee: the text holds exactly one URL, the link. Names come from imports and are not trusted: they are reduced to
+ * Guarantee: the text holds exactly one URL, the link; a notice holds none. Names come from imports and are not trusted: they are reduced to
  * one line, escaped in HTML, and left out where a mail program would turn them into a link. Nothing remote is loaded.
  */
 import { type Html, html } from '../html.ts';
@@ -9,7 +9,7 @@ import type { LinkKind } from './links.ts';
 
 export interface MailFacts {
   kind: LinkKind;
-  /** The name in the greeting. */
+  /** The name in the greeting; empty for an address that is not verified (deliver.ts). */
   displayName: string;
   orgName: string;
   userName: string;
@@ -39,8 +39,24 @@ export function renderMail(facts: MailFacts): MailContent {
   return {
     subject: words.subject,
     text: [greeting, words.intro, `${words.action}:`, facts.link, until, words.ignore].join('\n\n').concat('\n'),
-    html: page(words, greeting, facts.link, until).markup,
+    html: page(words.subject, linkBody(words, greeting, facts.link, until)).markup,
   };
+}
+
+/** Tells the old address that another one replaces it. A thief of the account gains nothing by it: it has no link. */
+export function renderNotice({ orgName }: Pick<MailFacts, 'orgName'>): MailContent {
+  const org = harmless(orgName);
+  const subject = `${org === '' ? '' : `${org}: `}Your email address is being changed`;
+  const lines = [
+    'Hello,',
+    `Someone signed in to your account${org === '' ? '' : ` at ${org}`} and asked to replace this email address with another one. ` +
+      'The new address replaces this one as soon as it is confirmed.',
+    'If this was you, you have nothing more to do here.',
+    'If this was not you, select “Forgot password?” on the sign-in page and choose a new password. This cancels the change ' +
+      'and signs you out everywhere. Then tell your administrator.',
+  ];
+  const body = html`${lines.map((line) => html`<p style="margin:0 0 16px">${line}</p>\n`)}`;
+  return { subject, text: lines.join('\n\n').concat('\n'), html: page(subject, body).markup };
 }
 
 function wordsOf(kind: LinkKind, org: string, userName: string): Words {
@@ -94,20 +110,24 @@ const SMALL = 'margin:24px 0 0;font-size:13px;line-height:1.5;color:#5b6270';
 const CARD = 'max-width:520px;margin:32px auto;padding:32px;background:#ffffff;border-radius:12px';
 const FONT = 'font-family:-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5';
 
-function page(words: Words, greeting: string, link: string, until: string): Html {
+function page(subject: string, body: Html): Html {
   return html`<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${words.subject}</title></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${subject}</title></head>
 <body style="margin:0;padding:0 12px;background:#f2f4f8;color:#1b1f27;${FONT}">
 <div style="${CARD}">
-<p style="margin:0 0 16px">${greeting}</p>
+${body}</div>
+</body>
+</html>
+`;
+}
+
+function linkBody(words: Words, greeting: string, link: string, until: string): Html {
+  return html`<p style="margin:0 0 16px">${greeting}</p>
 <p style="margin:0 0 24px">${words.intro}</p>
 <p style="margin:0 0 24px"><a href="${link}" style="${BUTTON}">${words.action}</a></p>
 <p style="${SMALL}">${until} If the button does not work, copy this address into your browser:<br>
 <a href="${link}" style="color:#1f4fd8;word-break:break-all">${link}</a></p>
 <p style="${SMALL}">${words.ignore}</p>
-</div>
-</body>
-</html>
 `;
 }

@@ -19,6 +19,8 @@ const withCode = {
   },
 };
 const notHuman = (area: 'EMAIL' | 'PHONE' | 'PASSWORD') => `${area}-NOT-HUMAN: the user is not a human user.`;
+const PENDING =
+  'A new value that users set themselves replaces a verified one only when its code is used; the old address is told.';
 const WRONG_CODE = 'CODE-INVALID: the code is wrong, already used or expired.';
 const aCode = { schema: codeBody, examples: { 'a code': { verificationCode: 'K7XM4Q' } } };
 const VOUCHING = 'Users who call this for themselves cannot use `isVerified: true` or `returnCode`.';
@@ -27,7 +29,7 @@ export const credentialOperations: Operations = {
   'POST /v2beta/users/{userId}/email': {
     id: 'setEmail',
     summary: 'Set the email address',
-    description: `Sends a verification email unless the address is verified or the body has \`returnCode\`. ${VOUCHING} ${OWNER_PROOF}`,
+    description: `Sends a verification email unless the address is verified or the body has \`returnCode\`. ${PENDING} ${VOUCHING} ${OWNER_PROOF}`,
     body: {
       schema: emailChange,
       examples: {
@@ -55,7 +57,7 @@ export const credentialOperations: Operations = {
   'POST /v2beta/users/{userId}/phone': {
     id: 'setPhone',
     summary: 'Set the phone number',
-    description: `Sends a code by text message unless the number is verified or the body has \`returnCode\`. ${VOUCHING} ${OWNER_PROOF}`,
+    description: `Sends a code by text message unless the number is verified or the body has \`returnCode\`. ${PENDING} ${VOUCHING} ${OWNER_PROOF}`,
     body: {
       schema: phoneChange,
       examples: {
@@ -115,6 +117,9 @@ export const credentialOperations: Operations = {
   'POST /v2beta/users/{userId}/password_reset': {
     id: 'resetPassword',
     summary: 'Send or return a password reset code',
+    description:
+      'Sends a link to a verified address only. A user who has no password yet gets the initialisation email, which also ' +
+      'verifies the address. A user who has a password but no verified address gets the email to verify the address.',
     body: {
       schema: passwordResetBody,
       examples: { 'link sent': { sendLink: {} }, 'code returned': { returnCode: {} } },

@@ -29,6 +29,7 @@ export interface User {
   emailVerified: boolean;
   phone: string | null;
   phoneVerified: boolean;
+  hasPassword: boolean;
   passwordChangeRequired: boolean;
   machineName: string | null;
   machineDescription: string | null;
@@ -48,7 +49,7 @@ export const USER_COLUMNS = `u.id, u.org_id as "orgId", u.kind, u.state, u.user_
   u.given_name as "givenName", u.family_name as "familyName", u.nick_name as "nickName",
   u.display_name as "displayName", u.preferred_language as "preferredLanguage", u.gender,
   u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified",
-  u.password_change_required as "passwordChangeRequired", u.machine_name as "machineName",
+  u.password_hash is not null as "hasPassword", u.password_change_required as "passwordChangeRequired", u.machine_name as "machineName",
   u.machine_description as "machineDescription", u.access_token_type as "accessTokenType",
   u.secret_hash is not null as "hasSecret", u.sequence, u.created_at as "createdAt", u.changed_at as "changedAt",
   o.primary_domain as domain`;

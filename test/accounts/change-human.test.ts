@@ -188,7 +188,8 @@ test('users change their password with the current one or a code; managers need 
   assert.equal((await put(userId, { ...moved, password: byCode }, self)).status, 200);
   assert.deepEqual(
     [await logIn(userId, 'code horse'), (await read(userId)).user.human.email.email],
-    [201, 'moved@example.com'],
+    [201, 'bob@example.com'],
+    'the new address is pending',
   );
   const newToken = { token: await tokenOf(api, userId) };
   assert.deepEqual(refusal(await put(userId, { password: byCode }, newToken)), [400, 'CODE-INVALID']);

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Answer, badFieldsOf, errorId, startApi, type TestApi } from '../support/api.ts';
-import { addHuman, eventsOf, humanRow, lastMail, mailCode, tokenOf, unsentMails } from '../users/people.ts';
+import {
+  addHuman,
+  addVerified,
+  eventsOf,
+  humanRow,
+  lastMail,
+  mailCode,
+  tokenOf,
+  unsentMails,
+} from '../users/people.ts';
 
 let api: TestApi;
 let orgId: string;
@@ -32,14 +41,14 @@ async function returnedCode(userId: string): Promise<string> {
 }
 
 describe('a reset', () => {
-  it('mails a link by default, valid once and for an hour, which also verifies the address', async () => {
+  it('mails a link by default, valid once and for an hour', async () => {
     for (const body of [
       undefined,
       {},
       { sendLink: {} },
       { sendLink: { notificationType: 'NOTIFICATION_TYPE_Email' } },
     ]) {
-      const userId = await addHuman(api, orgId, 'old horse');
+      const userId = await addVerified(api, orgId, 'old horse');
       const answer = await reset(userId, body);
       assert.deepEqual([answer.status, Object.keys(answer.body)], [200, ['details']]);
       assert.equal(answer.body.details.sequence, (await humanRow(api, userId)).sequence);
@@ -61,7 +70,7 @@ describe('a reset', () => {
   });
 
   it('by mail also drops an unsent mail to verify the address, as nothing is left to verify', async () => {
-    const userId = await addHuman(api, orgId, 'old horse');
+    const userId = await addHuman(api, orgId);
     const { code: verification } = await mailCode(api, userId, 'verify_email');
     await reset(userId);
     const { code } = await lastMail(api, userId);
@@ -71,8 +80,31 @@ describe('a reset', () => {
     assert.deepEqual([verified.status, errorId(verified)], [400, 'CODE-INVALID']);
   });
 
-  it("uses the caller's link", async () => {
+  it('sends no link to an address that is not verified, unless the user has no password yet', async () => {
     const userId = await addHuman(api, orgId, 'old horse');
+    const urlTemplate = 'https://app.example/reset?u={{.UserID}}&c={{.Code}}';
+    for (const [by, body] of [
+      [await tokenOf(api, userId), {}],
+      [api.token, { sendLink: { urlTemplate } }],
+    ] as const) {
+      const answer = await reset(userId, body, by);
+      assert.deepEqual([answer.status, answer.body.details.sequence], [200, (await humanRow(api, userId)).sequence]);
+      const { kind, urlTemplate: own, code } = await lastMail(api, userId);
+      assert.deepEqual([kind, own], ['verify_email', null], 'the template is for a page that sets a password');
+      refused(await byCode(userId, code));
+    }
+    assert.deepEqual(await unsentMails(api, userId), ['verify_email']);
+    const without = await addHuman(api, orgId);
+    await setState(without, 'active');
+    assert.equal((await reset(without)).status, 200);
+    const mail = await lastMail(api, without);
+    assert.equal(mail.kind, 'initialise');
+    assert.equal((await byCode(without, mail.code)).status, 200);
+    assert.equal((await humanRow(api, without)).email_verified, true);
+  });
+
+  it("uses the caller's link", async () => {
+    const userId = await addVerified(api, orgId, 'old horse');
     const urlTemplate = 'https://app.example/reset?u={{.UserID}}&c={{.Code}}';
     await reset(userId, { sendLink: { urlTemplate } });
     assert.equal((await lastMail(api, userId)).urlTemplate, urlTemplate);
@@ -87,7 +119,7 @@ describe('a reset', () => {
   });
 
   it('revokes the previous code, and expires', async () => {
-    const userId = await addHuman(api, orgId, 'old horse');
+    const userId = await addVerified(api, orgId, 'old horse');
     await reset(userId);
     const { code: mailed } = await lastMail(api, userId);
     const returned = await returnedCode(userId);
@@ -100,7 +132,7 @@ describe('a reset', () => {
   });
 
   it('is void after five parallel wrong attempts', async () => {
-    const userId = await addHuman(api, orgId, 'old horse');
+    const userId = await addVerified(api, orgId, 'old horse');
     const code = await returnedCode(userId);
     (await Promise.all(Array.from({ length: 9 }, () => byCode(userId, 'AAAAAAAAAAAA')))).forEach(refused);
     refused(await byCode(userId, code));
@@ -121,7 +153,7 @@ describe('a reset', () => {
   });
 
   it('neither unlocks nor reactivates the user', async () => {
-    const userId = await addHuman(api, orgId, 'old horse');
+    const userId = await addVerified(api, orgId, 'old horse');
     await setState(userId, 'locked');
     assert.equal((await byCode(userId, await returnedCode(userId))).status, 200);
     assert.equal((await humanRow(api, userId)).state, 'locked');
@@ -137,7 +169,7 @@ describe('a reset', () => {
 
 describe('permission to reset a password', () => {
   it('includes users themselves by mail, but does not return them the code', async () => {
-    const userId = await addHuman(api, orgId, 'old horse');
+    const userId = await addVerified(api, orgId, 'old horse');
     const token = await tokenOf(api, userId);
     assert.equal((await reset(userId, { returnCode: {} }, token)).status, 403);
     assert.equal((await reset(userId, {}, token)).status, 200);

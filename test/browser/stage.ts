@@ -6,7 +6,7 @@ import { type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { type SmtpCatcher, startSmtp, urlsIn } from '../support/smtp.ts';
 import { waitFor } from '../support/wait.ts';
-import { addHuman } from '../users/people.ts';
+import { addVerified } from '../users/people.ts';
 import { type Application, startApplication } from './application.ts';
 
 export interface Stage {
@@ -15,7 +15,7 @@ export interface Stage {
   app: Application;
   /** Undefined on a machine without Chromium, where `requireOrSkip` ends the test first. */
   browser: TestBrowser | undefined;
-  /** Adds an active human; returns their login name. */
+  /** Adds an active human with a verified address; returns their login name. */
   person(password: string): Promise<{ userId: string; loginName: string }>;
   /** Sends the next mail, and returns the link in its text. */
   mailedLink(t: TestContext): Promise<string>;
@@ -34,7 +34,7 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
     app,
     browser,
     async person(password) {
-      const userId = await addHuman(api, org.orgId, password);
+      const userId = await addVerified(api, org.orgId, password);
       return { userId, loginName: userId };
     },
     mailedLink: (t) => mailedLink(t, api, smtp),

@@ -4,6 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import pino from 'pino';
 import { type BatchCommitter, openBatchCommitter } from '../../src/mail/batch-committer.ts';
 import { deliverMail, RETRY_DELAYS_MS } from '../../src/mail/deliver.ts';
+import { enqueueNotice } from '../../src/mail/outbox.ts';
 import { settleMails } from '../../src/mail/settle.ts';
 import { openSmsGateway } from '../../src/mail/sms-gateway.ts';
 import { openSmtp } from '../../src/mail/smtp.ts';
@@ -76,6 +77,37 @@ describe('delivery over SMTP', () => {
       assert.deepEqual(parsed.attachments, []);
       assert.equal((await outboxRow(db.pool, outboxId)).state, 'sent');
     }
+  });
+
+  it("holds the user's display name only if it goes to their verified address", async () => {
+    const displayName = 'You won, call 555-0100';
+    await addPerson(db.pool, { id: 'u1', displayName });
+    const names = async (mail: { address?: string }) => {
+      const { outboxId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1', ...mail });
+      await deliver(outboxId);
+      const parsed = await smtp.mails.at(-1)?.parsed();
+      return [parsed?.to, parsed?.text, parsed?.html].some((part) => JSON.stringify(part).includes('555-0100'));
+    };
+    assert.equal(await names({}), false, 'not verified');
+    await db.pool.query('update users set email_verified = true');
+    assert.equal(await names({ address: 'victim@example.com' }), false, 'a new address');
+    assert.deepEqual(smtp.mails.at(-1)?.to, ['victim@example.com']);
+    assert.equal(await names({}), true);
+  });
+
+  it('tells the old address of a change, without a link and without any words of the user', async () => {
+    await addPerson(db.pool, { id: 'u1', displayName: 'Thief', userName: 'thief', email: 'new@example.com' });
+    await enqueueNotice(db.pool, { kind: 'email_changed', userId: 'u1', address: 'old@example.com' });
+    const { rows } = await db.pool.query<{ id: string }>('select id from mail_outbox');
+    smtp.refuse({ after: 'DATA', code: 451, text: 'later', times: 1 });
+    assert.equal(await deliver(rows[0]?.id ?? ''), 'retry');
+    assert.equal(await deliver(rows[0]?.id ?? '', 1), 'sent');
+    const parsed = await smtp.mails[0]?.parsed();
+    assert.deepEqual(smtp.mails[0]?.to, ['old@example.com']);
+    assert.equal(parsed?.subject, 'Příliš & Co: Your email address is being changed');
+    assert.deepEqual(urlsIn(parsed?.text ?? ''), []);
+    assert.doesNotMatch(parsed?.html ?? '', /href|thief/i);
+    assert.match(parsed?.text ?? '', /replace this email address/);
   });
 
   it("follows the caller's URL template", async () => {

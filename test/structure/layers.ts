@@ -52,7 +52,7 @@ export const LAYERS: Record<string, readonly string[]> = {
     ...['src/passwords', 'src/policies', 'src/users'],
   ],
   'src/imports': [
-    ...['src/access', 'src/accounts', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],
+    ...['src/access', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],
     ...['src/passwords', 'src/queue', 'src/streaming', 'src/users', 'src/webhooks'],
   ],
   'src/diagnostics': ['src/access', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],

@@ -6,7 +6,7 @@ import { transaction } from '../../src/db/pool.ts';
 import { findUser } from '../../src/users/store.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { waitFor } from '../support/wait.ts';
-import { addHuman, eventsOf, lastMail, unsentMails } from './people.ts';
+import { addHuman, addVerified, eventsOf, lastMail, unsentMails } from './people.ts';
 
 let api: TestApi;
 let orgId: string;
@@ -17,8 +17,7 @@ before(async () => {
 });
 after(() => api.stop());
 
-const ask = (loginName: string, urlTemplate?: string) =>
-  requestPasswordReset(api.deps, urlTemplate === undefined ? { loginName } : { loginName, urlTemplate });
+const ask = (loginName: string) => requestPasswordReset(api.deps, { loginName });
 async function setState(userId: string, state: string): Promise<void> {
   await api.deps.pool.query('update users set state = $2 where id = $1', [userId, state]);
 }
@@ -26,7 +25,7 @@ const mailed = (userId: string) =>
   waitFor(async () => (await unsentMails(api, userId)).length > 0 && unsentMails(api, userId), { what: 'the mail' });
 /** Once a later request for another user is processed, so is the first one. */
 async function settled(): Promise<void> {
-  const other = await addHuman(api, orgId, 'old');
+  const other = await addVerified(api, orgId, 'old');
   await ask(other);
   await mailed(other);
 }
@@ -41,25 +40,32 @@ describe('a forgotten password', () => {
       (id: string) => id.toUpperCase(),
       (id: string) => `${id}@${rows[0].domain}`,
     ]) {
-      const userId = await addHuman(api, orgId, 'old');
+      const userId = await addVerified(api, orgId, 'old');
       await ask(nameOf(userId));
       assert.deepEqual(await mailed(userId), ['reset_password']);
       assert.deepEqual(await eventsOf(api, userId), ['user.human.password.code.added']);
     }
   });
 
-  it('of an INITIAL or locked user also sends an email, with the caller’s link if given', async () => {
+  it('of an INITIAL or locked user also sends an email', async () => {
     const initial = await addHuman(api, orgId);
-    const locked = await addHuman(api, orgId, 'old');
+    const locked = await addVerified(api, orgId, 'old');
     await setState(locked, 'locked');
-    const urlTemplate = 'https://app.example/{{.Code}}';
-    await Promise.all([ask(initial), ask(locked, urlTemplate)]);
+    await Promise.all([ask(initial), ask(locked)]);
     assert.deepEqual([await mailed(initial), await mailed(locked)], [['initialise'], ['reset_password']]);
-    assert.equal((await lastMail(api, locked)).urlTemplate, urlTemplate);
+  });
+
+  it('sends no link to an address that is not verified, but the email to verify it; one without a password sets it', async () => {
+    const unverified = await addHuman(api, orgId, 'old');
+    const without = await addHuman(api, orgId);
+    await setState(without, 'active');
+    await Promise.all([ask(unverified), ask(without)]);
+    assert.deepEqual([await mailed(unverified), await mailed(without)], [['verify_email'], ['initialise']]);
+    assert.deepEqual(await eventsOf(api, unverified), ['user.human.email.code.added']);
   });
 
   it('sends one email a minute, however many requests there are', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addVerified(api, orgId, 'old');
     await Promise.all([ask(userId), ask(userId), ask(userId)]);
     await settled();
     const first = await lastMail(api, userId);
@@ -76,10 +82,10 @@ describe('a forgotten password', () => {
   it('sends nothing for machines, deactivated users, unknown names, and users who had a name later', async () => {
     const machine = await api.machine(orgId);
     const { rows } = await api.deps.pool.query('select user_name from users where id = $1', [machine.userId]);
-    const inactive = await addHuman(api, orgId, 'old');
+    const inactive = await addVerified(api, orgId, 'old');
     await setState(inactive, 'inactive');
-    const first = await addHuman(api, (await api.setupOrg()).orgId, 'old');
-    const later = await addHuman(api, orgId, 'old');
+    const first = await addVerified(api, (await api.setupOrg()).orgId, 'old');
+    const later = await addVerified(api, orgId, 'old');
     for (const userId of [first, later]) {
       await api.deps.pool.query(`update users set user_name = 'twin', user_name_key = 'twin' where id = $1`, [userId]);
     }
@@ -93,7 +99,7 @@ describe('a forgotten password', () => {
   });
 
   it('gives the same answer in the same time for every name', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addVerified(api, orgId, 'old');
     const timed = async (name: string) => {
       const began = performance.now();
       assert.equal(await ask(name), undefined);
@@ -110,7 +116,7 @@ describe('a forgotten password', () => {
   });
 
   it('gives the same answer when the work fails, which is logged without the name', async () => {
-    const userId = await addHuman(api, orgId, 'old');
+    const userId = await addVerified(api, orgId, 'old');
     const lines: string[] = [];
     const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
     const config = { ...api.deps.config, RESET_CODE_TTL_MS: Number.NaN };

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { comparable, visitor } from '../../identity/pages/visitor.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { waitFor } from '../../support/wait.ts';
-import { addHuman } from '../../users/people.ts';
+import { addHuman, addVerified } from '../../users/people.ts';
 
 let api: TestApi;
 let orgId: string;
@@ -22,7 +22,7 @@ async function mailsTo(userId: string): Promise<string[]> {
 
 describe('the page of a forgotten password', () => {
   it('shows the same page for every login name, and mails existing users', async () => {
-    const active = await addHuman(api, orgId, 'old');
+    const active = await addVerified(api, orgId, 'old');
     const initial = await addHuman(api, orgId);
     const shown = new Set<string>();
     for (const loginName of [active, initial, 'nobody', `a\0b`, 'x'.repeat(2000)]) {

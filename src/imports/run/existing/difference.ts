@@ -5,7 +5,7 @@
  * different one; it is never removed.
  */
 import { createHash } from 'node:crypto';
-import { PASSWORD_CODES } from '../../../accounts/set-password.ts';
+import { PASSWORD_CODES } from '../../../mail/codes.ts';
 import type { MailKind } from '../../../mail/links.ts';
 import type { UserState } from '../../../users/store.ts';
 import type { CandidateItem, CandidateUser, Columns } from './candidates.ts';
