@@ -1,8 +1,11 @@
 /**
  * Maps users to the protocol library's accounts. Users are read on every request, and only active users are accounts,
  * so a deactivated user's refresh tokens, sessions and userinfo end with the next call.
+ *
+ * Guarantee: `auth_time` of an access token is the time when the person proved who they are. A login that was still valid
+ * and a refresh token keep the old time.
  */
-import type { Account, AccountClaims } from 'oidc-provider';
+import type { Account, AccountClaims, KoaContextWithOIDC } from 'oidc-provider';
 import type { Db } from '../../db/pool.ts';
 import { GENDERS } from '../../fields/fields.ts';
 import { loginNames } from '../../users/login-names.ts';
@@ -38,4 +41,14 @@ function given(claims: Record<string, string | null | undefined>): Record<string
 function genderOf(user: User): string | undefined {
   const name = GENDERS[user.gender];
   return name === undefined || name === 'GENDER_UNSPECIFIED' ? undefined : name.slice('GENDER_'.length).toLowerCase();
+}
+
+/**
+ * The time of the sign-in, for the access token of a person (RFC 9470 section 6); introspection shows it too. The API
+ * reads it to tell a person who has just signed in from a holder of an old token. Undefined for tokens of programs.
+ */
+export function signInTime(ctx: KoaContextWithOIDC): { auth_time: number } | undefined {
+  const { AuthorizationCode, DeviceCode, RefreshToken } = ctx.oidc.entities;
+  const authTime = (AuthorizationCode ?? DeviceCode ?? RefreshToken)?.authTime;
+  return authTime === undefined ? undefined : { auth_time: authTime };
 }

@@ -4,7 +4,7 @@ import type { Configuration } from 'oidc-provider';
 import type { Config } from '../../config.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Secrets } from '../../secrets.ts';
-import { findAccount } from './account.ts';
+import { findAccount, signInTime } from './account.ts';
 import { openAdapter } from './adapter.ts';
 import { LOGOUT, renderError } from './answers.ts';
 import { CLI_LOGIN_METADATA } from './cli-client.ts';
@@ -15,7 +15,6 @@ import { LIFETIMES, rotateRefreshToken } from './lifetimes.ts';
 import { ORGANIZATION } from './named-organization.ts';
 import { isBrowserClient, mayIntrospect, mayRevoke } from './policies.ts';
 import { CLAIMS_BY_SCOPE, SCOPES } from './scopes.ts';
-import { signInTime } from './sign-in-time.ts';
 
 export interface ConfigurationDeps {
   pool: Pool;
