@@ -11,7 +11,7 @@ interface Import {
   target: string;
 }
 
-const ROOTS = ['src', 'workers', 'demo', 'bench'];
+const ROOTS = ['src', 'workers', 'demo', 'bench', 'chaos'];
 const STATEMENT = /^(?:import|export)\s+(?:type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm;
 const CALL = /\bimport\(\s*'([^']+)'/g;
 

@@ -12,6 +12,8 @@ export interface CaughtWebhook {
   raw: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests read messages as receivers do
   body: any;
+  /** What the receiver responded. */
+  answered: number | 'silence' | 'flood';
 }
 
 export interface Receiver {
@@ -30,8 +32,10 @@ export async function startReceiver(): Promise<Receiver> {
     const chunks: Buffer[] = [];
     for await (const chunk of req) chunks.push(chunk as Buffer);
     const raw = Buffer.concat(chunks).toString();
-    messages.push({ method: req.method ?? '', path: req.url ?? '', headers: req.headers, raw, body: JSON.parse(raw) });
-    reply(res, statuses.shift() ?? 204);
+    const answered = statuses.shift() ?? 204;
+    const { method = '', url: path = '', headers } = req;
+    messages.push({ method, path, headers, raw, body: JSON.parse(raw), answered });
+    reply(res, answered);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

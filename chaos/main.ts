@@ -1,0 +1,106 @@
+/**
+ * `npm run chaos`: imports on real processes and stores while these are killed, frozen and cut off; then compares the
+ * database, the mails and the webhooks with what was sent.
+ *
+ *   npm run chaos -- [--seed S] [--rounds N] [--from R] [--backend redis|postgres] [--only FAULT,…] [--json] [--plan]
+ *
+ * Only results go to stdout.
+ * Guarantee: the plan of a round depends on the seed, the round and the backend alone. Everything that a run starts
+ * ends with it.
+ * Exit code 0: nothing was wrong; 1: something was, and the data and logs are kept; 2: the arguments are wrong.
+ */
+import { openScope, type Scope } from '../bench/scope.ts';
+import { FAULTS, faultsFor } from './faults/registry.ts';
+import { keepEvidence, makeFolder, removeFolder } from './folder.ts';
+import { type Options, readOptions, UsageError } from './options.ts';
+import { type Backend, makePlan, type Plan } from './plan/plan.ts';
+import { planText } from './plan/print.ts';
+import { add, describe, emptyReport, type Report, summary } from './report.ts';
+import { runRound } from './round.ts';
+import { openStand, type Stand } from './stand/stand.ts';
+
+const say = (line: string) => console.error(line);
+
+function planOf({ seed, only }: Options, backend: Backend, round: number): Plan {
+  return makePlan({ seed, round, backend, faults: faultsFor(backend, only) });
+}
+
+function roundsOf({ from, rounds }: Options): number[] {
+  return Array.from({ length: rounds }, (_, i) => from + i);
+}
+
+/** @returns false when something is wrong */
+async function runBackend(scope: Scope, options: Options, backend: Backend): Promise<boolean> {
+  const dir = await makeFolder();
+  const report = emptyReport(backend, options.seed);
+  const start = performance.now();
+  const isRight = await scope.within(async (inner) => {
+    const stand = await openStand(inner, backend, dir);
+    for (const round of roundsOf(options)) {
+      if (!(await oneRound(stand, planOf(options, backend, round), report))) return false;
+    }
+    return true;
+  });
+  report.seconds = Math.round((performance.now() - start) / 1000);
+  console.log(options.json ? JSON.stringify(report) : summary(report));
+  if (isRight) await removeFolder(dir);
+  return isRight;
+}
+
+async function oneRound(stand: Stand, plan: Plan, report: Report): Promise<boolean> {
+  const start = performance.now();
+  const outcome = await runRound(stand, plan).catch(async (error) => {
+    await keepEvidence(stand, plan, []);
+    say(`Round ${plan.round} failed; its data and logs are in ${stand.dir}.`);
+    throw error;
+  });
+  add(report, outcome);
+  const names = plan.faults.map(({ fault }) => fault).join(', ');
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  say(`${plan.backend} round ${plan.round}: ${outcome.users} users, ${seconds} s; ${names}`);
+  if (outcome.problems.length === 0) return true;
+  await keepEvidence(stand, plan, outcome.problems);
+  say(`${planText(plan)}\n${describe(outcome.problems)}`);
+  say(`Data and logs are in ${stand.dir}.`);
+  return false;
+}
+
+async function runAll(scope: Scope, options: Options): Promise<boolean> {
+  if (options.plan) {
+    for (const backend of options.backends)
+      for (const round of roundsOf(options))
+        console.log(
+          options.json ? JSON.stringify(planOf(options, backend, round)) : planText(planOf(options, backend, round)),
+        );
+    return true;
+  }
+  let isRight = true;
+  for (const backend of options.backends) isRight = (await runBackend(scope, options, backend)) && isRight;
+  return isRight;
+}
+
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const scope = openScope();
+let ending = false;
+
+/** Ends everything that was started, then the process. Ignores further signals, as npm sends Ctrl-C a second time. */
+function end(status: number): void {
+  if (ending) return;
+  ending = true;
+  scope.close().then(
+    () => process.exit(status),
+    (error) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+}
+
+for (const [signal, status] of Object.entries(SIGNALS)) process.on(signal, () => end(status));
+try {
+  const options = readOptions(process.argv.slice(2), Object.keys(FAULTS));
+  end((await runAll(scope, options)) ? 0 : 1);
+} catch (error) {
+  if (!ending) console.error(error instanceof UsageError ? error.message : error);
+  end(error instanceof UsageError ? 2 : 1);
+}

@@ -1,0 +1,54 @@
+/**
+ * PostgreSQL and Redis of a run. Both can be killed and come back with what they had.
+ *
+ * Guarantee: PostgreSQL keeps every answered commit through a SIGKILL of its processes (not of the machine), and
+ * records when each transaction was committed, which the checker reads.
+ *
+ * On crash: both end with this process.
+ */
+import { mkdir } from 'node:fs/promises';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
+import { findProgram } from '../../test/support/runner/programs.ts';
+import { startRedis, type TestRedis } from '../../test/support/stores/redis.ts';
+
+const SETTINGS = { fsync: 'off', synchronous_commit: 'on', track_commit_timestamp: 'on', max_connections: '200' };
+
+export function openPostgres(dir: string): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({ dataDir: dir, settings: SETTINGS, background: true });
+}
+
+export interface ChaosRedis {
+  /** It changes with each start. */
+  readonly port: number;
+  readonly pid: number;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again with its append-only file. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a Redis that writes an append-only file, synced every second. @throws Error when the machine has none */
+export async function openRedis(dir: string): Promise<ChaosRedis> {
+  const program = findProgram('redis');
+  if (!program) throw new Error('redis-server is not on this machine: use --backend postgres.');
+  await mkdir(dir, { recursive: true });
+  const start = () => startRedis(program, ['--appendonly', 'yes', '--appendfsync', 'everysec', '--dir', dir]);
+  let running: TestRedis = await start();
+  return {
+    get port() {
+      return Number(new URL(running.url).port);
+    },
+    get pid() {
+      return running.pid;
+    },
+    async kill() {
+      process.kill(running.pid, 'SIGKILL');
+      await running.stop();
+    },
+    async restart() {
+      running = await start();
+    },
+    stop: () => running.stop(),
+  };
+}
