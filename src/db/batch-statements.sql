@@ -112,7 +112,7 @@ created as (
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
     case when password_hash is not null then now() end, password_change_required, import_id, sequence
-  from picked on conflict do nothing
+  from picked where not user_id_removed_elsewhere(user_id, org_id) on conflict do nothing
   returning id, sequence
 ),
 events_added as (
@@ -171,7 +171,7 @@ settled as (
     state = case when c.id is not null then 'succeeded'::item_state else 'failed' end,
     error = case
       when c.id is not null then null
-      when user_id_taken(p.user_id) then $6::jsonb
+      when user_id_taken(p.user_id, p.org_id) then $6::jsonb
       else $7::jsonb end,
     user_name_key = case when c.id is null then i.user_name_key end,
     user_state = case when c.id is null then i.user_state end,
@@ -226,7 +226,7 @@ created as (
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
     case when password_hash is not null then now() end, password_change_required, import_id, sequence
-  from picked where password_sealed is null on conflict do nothing
+  from picked where password_sealed is null and not user_id_removed_elsewhere(user_id, org_id) on conflict do nothing
   returning id, sequence
 ),
 events_added as (
@@ -290,7 +290,7 @@ settled as (
       when c.id is not null then 'succeeded'::item_state when x.existing is not null then 'skipped' else 'failed' end,
     error = case
       when c.id is not null or x.existing is not null then null
-      when user_id_taken(p.user_id) then $6::jsonb
+      when user_id_taken(p.user_id, p.org_id) then $6::jsonb
       else $7::jsonb end,
     user_id = case when p.extras -> 'unsaid' ? 'userId' then coalesce(x.existing, i.user_id) else i.user_id end,
     user_name_key = case when c.id is null and x.existing is null then i.user_name_key end,
@@ -351,7 +351,7 @@ created as (
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
     case when password_hash is not null then now() end, password_change_required, import_id, sequence
-  from picked on conflict do nothing
+  from picked where not user_id_removed_elsewhere(user_id, org_id) on conflict do nothing
   returning id, sequence
 ),
 events_added as (

@@ -354,6 +354,12 @@ create table personal_access_tokens (
   UNIQUE (token_hash)
 );
 
+create table removed_user_ids (
+  id text collate "C" not null,
+  org_id text collate "C" not null,
+  PRIMARY KEY (id)
+);
+
 create table sessions (
   id text collate "C" not null,
   user_id text collate "C" not null,
@@ -585,6 +591,33 @@ end
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.keep_removed_user_ids()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into removed_user_ids (id, org_id) select id, org_id from removed order by id
+  on conflict (id) do update set org_id = excluded.org_id;
+  return null;
+end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.refuse_removed_user_ids()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  if exists (select from added a where (select r.org_id from removed_user_ids r where r.id = a.id) <> a.org_id) then
+    raise unique_violation using
+      message = 'the id belonged to a deleted user of another organization', constraint = 'users_pkey';
+  end if;
+  return null;
+end
+$function$
+;
+
 CREATE OR REPLACE FUNCTION public.set_named_at()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -649,6 +682,17 @@ end
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.user_id_removed_elsewhere(p_id text, p_org text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return exists (select from removed_user_ids where id = p_id and org_id <> p_org);
+end
+$function$
+;
+
 CREATE OR REPLACE FUNCTION public.user_id_taken(p_id text)
  RETURNS boolean
  LANGUAGE sql
@@ -657,8 +701,20 @@ AS $function$
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.user_id_taken(p_id text, p_org text)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$
+  select exists (select from users where id = p_id) or user_id_removed_elsewhere(p_id, p_org)
+$function$
+;
+
 CREATE TRIGGER idempotency_keys_hashed BEFORE INSERT ON public.idempotency_keys FOR EACH ROW EXECUTE FUNCTION hash_idempotency_key();
 
 CREATE TRIGGER imports_end AFTER UPDATE OF state ON public.imports FOR EACH ROW WHEN (((new.webhook_url IS NOT NULL) AND (new.state IS DISTINCT FROM old.state) AND (new.state = ANY (ARRAY['succeeded'::import_state, 'completed_with_errors'::import_state, 'timed_out'::import_state, 'cancelled'::import_state, 'undone'::import_state])))) EXECUTE FUNCTION announce_end();
 
+CREATE TRIGGER users_added AFTER INSERT ON public.users REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION refuse_removed_user_ids();
+
 CREATE TRIGGER users_named BEFORE UPDATE OF user_name_key ON public.users FOR EACH ROW WHEN ((old.user_name_key <> new.user_name_key)) EXECUTE FUNCTION set_named_at();
+
+CREATE TRIGGER users_removed AFTER DELETE ON public.users REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION keep_removed_user_ids();

@@ -37,6 +37,8 @@ function payload(columns: readonly string[], kept: string): string {
 /** Taken items have no encrypted password, and valid items have no encrypted entry. */
 const UNSEALED = PAYLOAD.filter((column) => column !== 'password_sealed' && column !== 'entry_sealed');
 
+/** A deleted user of another organization keeps its id. The optimistic statement fails instead, by a trigger of users. */
+const FREE_ID = 'not user_id_removed_elsewhere(user_id, org_id)';
 const CREATED = 'join created c on c.sequence = p.sequence';
 /** The payload of a written user is erased. */
 const DONE = `state = 'succeeded', error = null,
@@ -45,13 +47,13 @@ const DONE = `state = 'succeeded', error = null,
 /** Success erases the payload; a conflict keeps it for a retry. */
 const fail: ConflictRule = {
   picked: 'i.password_sealed is null',
-  creatable: 'on conflict do nothing',
+  creatable: `where ${FREE_ID} on conflict do nothing`,
   created: CREATED,
   conflicted: '',
   outcome: `state = case when c.id is not null then 'succeeded'::item_state else 'failed' end,
     error = case
       when c.id is not null then null
-      when user_id_taken(p.user_id) then $6::jsonb
+      when user_id_taken(p.user_id, p.org_id) then $6::jsonb
       else $7::jsonb end,
     ${payload(UNSEALED, 'c.id is null')}`,
   joined: 'left join created c on c.sequence = p.sequence',
@@ -74,7 +76,7 @@ const WITH_SKIPPED = {
 const skip: ConflictRule = {
   ...WITH_SKIPPED,
   picked: `(i.password_sealed is null or existing_human(o.org_id, i.user_id, i.user_name_key) is not null)`,
-  creatable: 'where password_sealed is null on conflict do nothing',
+  creatable: `where password_sealed is null and ${FREE_ID} on conflict do nothing`,
   created: CREATED,
   conflicted: `conflicted as materialized (
   select p.sequence, case when c.id is null then existing_human(p.org_id, p.user_id, p.user_name_key) end as existing
@@ -85,7 +87,7 @@ const skip: ConflictRule = {
       when c.id is not null then 'succeeded'::item_state when x.existing is not null then 'skipped' else 'failed' end,
     error = case
       when c.id is not null or x.existing is not null then null
-      when user_id_taken(p.user_id) then $6::jsonb
+      when user_id_taken(p.user_id, p.org_id) then $6::jsonb
       else $7::jsonb end,
     user_id = case when p.extras -> 'unsaid' ? 'userId' then coalesce(x.existing, i.user_id) else i.user_id end,
     ${payload(PAYLOAD, 'c.id is null and x.existing is null')}`,
@@ -98,7 +100,7 @@ const skip: ConflictRule = {
 const update: ConflictRule = {
   ...WITH_SKIPPED,
   picked: fail.picked,
-  creatable: 'on conflict do nothing',
+  creatable: `where ${FREE_ID} on conflict do nothing`,
   created: CREATED,
   conflicted: '',
   outcome: DONE,

@@ -82,6 +82,7 @@ describe('one batch', () => {
       secret_hash: null,
       last_login_at: null,
       rehashed_from: null,
+      named_at: null,
       import_id: importId,
     });
     const { rows: events } = await db.pool.query('select * from events where sequence = $1', [sequence]);

@@ -63,6 +63,8 @@ export interface Candidates extends ImportRules {
   users: Map<string, CandidateUser>;
   /** The users that have the items' names, in any organization; for the keys see `nameOf`. */
   names: Map<string, NameHolder>;
+  /** The items' ids that deleted users had, with the organization that may use each again. */
+  removed: Map<string, string>;
 }
 
 export type NameHolder = Pick<CandidateUser, 'id' | 'kind'>;
@@ -96,7 +98,8 @@ export async function loadCandidates(
   );
   const names = await holdersOf(db, items);
   const ids = items.map((item) => targetId(item, names)).filter((id) => id !== undefined);
-  return { ...rules, items, names, users: await loadUsers(db, ids, lock === 'items and users') };
+  const removed = await removedIds(db, items);
+  return { ...rules, items, names, removed, users: await loadUsers(db, ids, lock === 'items and users') };
 }
 
 /** The key of a user name in an organization. */
@@ -123,6 +126,14 @@ async function holdersOf(db: Db, items: CandidateItem[]): Promise<Map<string, Na
     [items.map((item) => item.user_name_key)],
   );
   return new Map(rows.map((row) => [nameOf(row.org_id, row.user_name_key), row]));
+}
+
+async function removedIds(db: Db, items: CandidateItem[]): Promise<Map<string, string>> {
+  const { rows } = await db.query<{ id: string; org_id: string }>(
+    'select id, org_id from removed_user_ids where id = any($1::text[])',
+    [items.map((item) => item.user_id)],
+  );
+  return new Map(rows.map(({ id, org_id }) => [id, org_id]));
 }
 
 async function loadUsers(db: Db, ids: string[], lock: boolean): Promise<Map<string, CandidateUser>> {

@@ -33,18 +33,23 @@ export function judge(candidates: Candidates, reach: Reach): Verdict[] {
 
 type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { state: 'failed'; error: ErrorBody };
 
-/** Ids are unique in the instance, names in the organization; only a human user of the organization can be skipped. */
-function withoutUpdate({ rule, names }: Candidates, item: CandidateItem, user: CandidateUser | undefined): Decision {
+/** Ids are unique in the instance, even those of deleted users; names in the organization. Only a human user of the organization can be skipped. */
+function withoutUpdate(
+  { rule, names, removed }: Candidates,
+  item: CandidateItem,
+  user: CandidateUser | undefined,
+): Decision {
   const sentId = !item.unsaid.includes('userId');
   if (sentId && user) {
     const error = refusal(item, user);
     return rule === 'skip' && !error ? { state: 'skipped', userId: user.id } : failed(error ?? ERRORS.idTaken);
   }
   const holder = names.get(nameOf(item.org_id, item.user_name_key));
-  if (!holder) return { state: 'create' };
-  return rule === 'skip' && holder.kind === 'human'
-    ? { state: 'skipped', userId: sentId ? item.user_id : holder.id }
-    : failed(ERRORS.nameTaken);
+  if (rule === 'skip' && holder?.kind === 'human') {
+    return { state: 'skipped', userId: sentId ? item.user_id : holder.id };
+  }
+  if ((removed.get(item.user_id) ?? item.org_id) !== item.org_id) return failed(ERRORS.idTaken);
+  return holder ? failed(ERRORS.nameTaken) : { state: 'create' };
 }
 
 function failed(error: ErrorBody): Decision {
