@@ -22,11 +22,12 @@ import { passwords } from './benches/passwords.ts';
 import { single } from './benches/single.ts';
 import { status } from './benches/status.ts';
 import { workers } from './benches/workers.ts';
+import { runCommand } from './command.ts';
 import { latency } from './latency.ts';
 import { describeRun } from './machine.ts';
-import { type Options, readOptions, UsageError } from './options.ts';
+import { type Options, readOptions } from './options.ts';
 import { jsonLine, type Row, table } from './print.ts';
-import { openScope, type Scope } from './scope.ts';
+import type { Scope } from './scope.ts';
 import { servers } from './servers.ts';
 
 interface Bench {
@@ -54,44 +55,32 @@ const BENCHES: Record<string, Bench> = {
   hashes: { unit: 'µs', onlyNamed: true, run: hashes },
 };
 
-const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-
-let ending = false;
-
-/** Ends everything that was started, then the process. Ignores further signals, as npm sends Ctrl-C a second time. */
-function end(scope: Scope, status: number): void {
-  if (ending) return;
-  ending = true;
-  scope.close().then(
-    () => process.exit(status),
-    (error) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
-}
-
-async function runAll(scope: Scope, options: Options): Promise<boolean> {
+async function runAll(scope: Scope, options: Options, isEnding: () => boolean): Promise<boolean> {
   const head = await describeRun();
   if (options.json) console.error(head);
   else console.log(`Muster bench | ${head}\n`);
   const rows: Row[] = [];
   for (const name of options.names) {
-    const ran = await runOne(scope, name, options);
+    const ran = await runOne(scope, name, options, isEnding);
     if (options.json) for (const row of ran) console.log(jsonLine(row));
     rows.push(...ran);
   }
-  if (!options.json && !ending) console.log(`\n${table(rows)}`);
+  if (!options.json && !isEnding()) console.log(`\n${table(rows)}`);
   return !rows.some((row) => 'why' in row && row.failed);
 }
 
-async function runOne(scope: Scope, name: string, { users, workers }: Options): Promise<Row[]> {
+async function runOne(
+  scope: Scope,
+  name: string,
+  { users, workers }: Options,
+  isEnding: () => boolean,
+): Promise<Row[]> {
   const { unit, run } = BENCHES[name] as Bench;
   const say = (line: string) => console.error(line);
   try {
     return await scope.within((inner) => run({ scope: inner, users, workers, say }));
   } catch (error) {
-    if (ending) return [];
+    if (isEnding()) return [];
     const failed = !(error instanceof Skipped);
     const why = error instanceof Error ? error.message : String(error);
     say(failed ? `${name} failed: ${error instanceof Error ? error.stack : why}` : `${name} is skipped: ${why}.`);
@@ -99,14 +88,8 @@ async function runOne(scope: Scope, name: string, { users, workers }: Options): 
   }
 }
 
-const scope = openScope();
-for (const [signal, status] of Object.entries(SIGNALS)) process.on(signal, () => end(scope, status));
-try {
+await runCommand((scope, isEnding) => {
   const known = Object.keys(BENCHES);
   const usual = known.filter((name) => !BENCHES[name]?.onlyNamed);
-  const options = readOptions(process.argv.slice(2), known, usual);
-  end(scope, (await runAll(scope, options)) ? 0 : 1);
-} catch (error) {
-  console.error(error instanceof UsageError ? error.message : error);
-  end(scope, error instanceof UsageError ? 2 : 1);
-}
+  return runAll(scope, readOptions(process.argv.slice(2), known, usual), isEnding);
+});

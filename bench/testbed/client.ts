@@ -11,11 +11,12 @@ export type Answer = Record<string, any>;
 export interface Client {
   /**
    * @param orgId the organization to act in, if not the caller's own
-   * @throws Error with the response when its status is not 200
+   * @param status of the response, 200 by default
+   * @throws Error with the response when its status is another one
    */
-  call(method: string, path: string, body?: unknown, orgId?: string): Promise<Answer>;
+  call(method: string, path: string, body?: unknown, orgId?: string, status?: number): Promise<Answer>;
   /** Sends a bulk import. @throws Error with the response when its status is not 202 */
-  upload(chunks: Iterable<Buffer>): Promise<Answer>;
+  upload(chunks: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<Answer>;
   close(): void;
 }
 
@@ -27,14 +28,14 @@ export function openClient(baseUrl: string, token: string): Client {
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
   });
   return {
-    async call(method, path, body, orgId) {
+    async call(method, path, body, orgId, status = 200) {
       const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
       const length = bytes ? { 'content-length': bytes.length } : undefined;
       const org = orgId ? { 'x-service-orgid': orgId } : undefined;
       const req = request(baseUrl + path, options(method, { ...length, ...org }));
       req.end(bytes);
       const [res] = (await once(req, 'response')) as [IncomingMessage];
-      return answerOf(res, 200);
+      return answerOf(res, status);
     },
     async upload(chunks) {
       const req = request(`${baseUrl}/admin/v1/import`, options('POST', {}));

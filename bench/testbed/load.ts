@@ -58,11 +58,15 @@ export function userId(n: number): string {
   return `2918${String(n).padStart(14, '0')}`;
 }
 
-/** The body of a bulk import of the users 0 … `users - 1`, piece by piece, never held as a whole. */
-export function* importBody(users: number, orgId: string): Generator<Buffer> {
+function plainEntry(n: number): object {
+  return { userId: userId(n), user: user(n) };
+}
+
+/** The body of a bulk import of the entries 0 … `users - 1`, piece by piece, never held as a whole. */
+export function* importBody(users: number, orgId: string, entry = plainEntry): Generator<Buffer> {
   let text = `{"timeout":"10h0m0s","dataOrgs":{"orgs":[{"orgId":${JSON.stringify(orgId)},"humanUsers":[`;
   for (let n = 0; n < users; n++) {
-    text += `${n === 0 ? '' : ','}${JSON.stringify({ userId: userId(n), user: user(n) })}`;
+    text += `${n === 0 ? '' : ','}${JSON.stringify(entry(n))}`;
     if (text.length < CHUNK_BYTES) continue;
     yield Buffer.from(text);
     text = '';

@@ -100,10 +100,18 @@ export interface Service {
   roles(): Roles;
 }
 
-/** Starts the API and `workers` worker processes. The queue is on Redis, if `stores` has one, else on PostgreSQL. */
-export async function startService(scope: Scope, stores: Stores, workers: number): Promise<Service> {
+/**
+ * Starts the API and `workers` worker processes. The queue is on Redis, if `stores` has one, else on PostgreSQL.
+ * @param settings override the testbed's
+ */
+export async function startService(
+  scope: Scope,
+  stores: Stores,
+  workers: number,
+  settings: Record<string, string> = {},
+): Promise<Service> {
   const muster = await scope.start(
-    () => startMuster(serviceConfig(stores, workers), { logger: SILENT, output: 'ignore' }),
+    () => startMuster(serviceConfig(stores, workers, settings), { logger: SILENT, output: 'ignore' }),
     (running) => running.stop(),
   );
   const client = await scope.start(
@@ -123,7 +131,7 @@ export async function startService(scope: Scope, stores: Stores, workers: number
 const SILENT = openLogger({ level: 'silent', name: 'bench' });
 
 /** The defaults; the environment may override settings that do not define the testbed (WORKER_CONCURRENCY …). */
-function serviceConfig(stores: Stores, workers: number) {
+function serviceConfig(stores: Stores, workers: number, settings: Record<string, string>) {
   return readConfig(
     childEnv({
       HOST: '127.0.0.1',
@@ -141,6 +149,7 @@ function serviceConfig(stores: Stores, workers: number) {
       WORKERS: String(workers),
       WORKER_ROLES: undefined,
       LOG_LEVEL: 'warn',
+      ...settings,
     }),
   );
 }

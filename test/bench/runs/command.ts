@@ -1,4 +1,4 @@
-/** `npm run bench` as a command, with its own folder for all of its files. */
+/** `npm run bench` and `npm run soak` as commands, with its own folder for all of its files. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,8 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../../bench/main.ts', import.meta.url));
+const BENCH = fileURLToPath(new URL('../../../bench/main.ts', import.meta.url));
+export const SOAK = fileURLToPath(new URL('../../../bench/soak/main.ts', import.meta.url));
 
 export interface Started {
   child: ChildProcess;
@@ -17,10 +18,15 @@ export interface Started {
   dir: string;
 }
 
-export async function start(t: TestContext, args: string[], env: Record<string, string> = {}): Promise<Started> {
+export async function start(
+  t: TestContext,
+  args: string[],
+  env: Record<string, string> = {},
+  main = BENCH,
+): Promise<Started> {
   const dir = await mkdtemp(join(tmpdir(), 'muster-bench-test-'));
   await chmod(dir, 0o711);
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [main, ...args], {
     env: { ...process.env, TMPDIR: dir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -31,8 +37,8 @@ export async function start(t: TestContext, args: string[], env: Record<string, 
   return { child, dir };
 }
 
-export async function run(t: TestContext, args: string[], env?: Record<string, string>) {
-  const { child, dir } = await start(t, args, env);
+export async function run(t: TestContext, args: string[], env?: Record<string, string>, main?: string) {
+  const { child, dir } = await start(t, args, env, main);
   const exited = once(child, 'exit');
   const [out, err] = await Promise.all([text(child.stdout as never), text(child.stderr as never)]);
   const [status] = await exited;

@@ -1,0 +1,84 @@
+/** The callers that go on at an even pace: logins, failed logins, status polls, tokens and password resets. */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { importAll } from '../testbed/import-all.ts';
+import { importBody, userId } from '../testbed/load.ts';
+import type { Service } from '../testbed/testbed.ts';
+import { entry, type Imports, nextUser } from './imports.ts';
+import { Meter } from './meter.ts';
+
+/** Users who log in and get reset codes. */
+const PEOPLE = 200;
+/** The number of different passwords (load.ts). */
+const PASSWORDS = 6;
+const PAUSE_MS = 1000;
+/** Callers of each kind. */
+const CALLERS = { login: 5, 'failed login': 2, poll: 20, token: 2, reset: 2 };
+
+export type CallName = keyof typeof CALLERS;
+
+interface Callers {
+  service: Service;
+  imports: Imports;
+  ending: AbortSignal;
+}
+
+/** Imports the people of the calls. Call it before the first import of the load. */
+export async function addPeople(service: Service): Promise<void> {
+  if (nextUser(PEOPLE) !== 0) throw new Error('The people of the calls must be the first users.');
+  await importAll(service, importBody(PEOPLE, service.orgId, entry), PEOPLE);
+}
+
+/** Starts them; returns the meter of each kind. */
+export async function startCalls(callers: Callers): Promise<Record<CallName, Meter>> {
+  const calls = { ...callsOfPeople(callers), token: await tokenCall(callers.service) };
+  const meters = Object.fromEntries(
+    Object.entries(calls).map(([name, call]) => [name, pace(name as CallName, call, callers.ending)]),
+  );
+  return meters as Record<CallName, Meter>;
+}
+
+function callsOfPeople({ service: { client }, imports }: Callers): Record<Exclude<CallName, 'token'>, Call> {
+  const session = (user: object, password: string) =>
+    client.call('POST', '/v2beta/sessions', { checks: { user, password: { password } } }, undefined, 201);
+  const someone = () => Math.floor(Math.random() * PEOPLE);
+  return {
+    login(n = someone()) {
+      return session({ userId: userId(n) }, `correct horse ${n % PASSWORDS}`);
+    },
+    'failed login'() {
+      const user = { loginName: `nobody-${randomBytes(6).toString('hex')}` };
+      const checks = { user, password: { password: 'wrong' } };
+      return client.call('POST', '/v2beta/sessions', { checks }, undefined, 400);
+    },
+    poll: () => client.call('GET', `/admin/v1/imports/${imports.newest()}`),
+    reset: () => client.call('POST', `/v2beta/users/${userId(someone())}/password_reset`, { returnCode: {} }),
+  };
+}
+
+type Call = () => Promise<unknown>;
+
+/** A machine user gets tokens from the authorization server, which keeps each until it expires. */
+async function tokenCall({ client, baseUrl, orgId }: Service): Promise<Call> {
+  const machine = { userName: 'soak', name: 'Soak' };
+  const { userId: id } = await client.call('POST', '/management/v1/users/machine', machine, orgId);
+  const path = `/management/v1/users/${id}/secret`;
+  const { clientId, clientSecret } = await client.call('PUT', path, {}, orgId);
+  const authorization = `Basic ${Buffer.from(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`).toString('base64')}`;
+  return async () => {
+    const body = new URLSearchParams({ grant_type: 'client_credentials', scope: 'openid' });
+    const res = await fetch(`${baseUrl}/oauth/v2/token`, { method: 'POST', headers: { authorization }, body });
+    const text = await res.text();
+    if (res.status !== 200) throw new Error(`The service answered ${res.status}: ${text.slice(0, 500)}`);
+  };
+}
+
+/** Starts the callers: each calls once a second, or as soon as its call is answered, so that they never pile up. */
+function pace(name: CallName, call: Call, ending: AbortSignal): Meter {
+  const meter = new Meter(name);
+  const loop = async () => {
+    while (!ending.aborted) await Promise.all([meter.run(ending, call), sleep(PAUSE_MS)]);
+  };
+  for (let n = 0; n < CALLERS[name]; n++) void loop();
+  return meter;
+}

@@ -1,0 +1,45 @@
+/** Counts the calls of one kind, with their times since they were last read, and keeps the first failure. */
+import { withTimeout } from '../../src/timeout.ts';
+import { percentile } from '../bench.ts';
+
+/** A call that takes longer has failed. */
+const PATIENCE_MS = 60_000;
+
+export class Meter {
+  readonly name: string;
+  done = 0;
+  failed = 0;
+  firstFailure: string | undefined;
+  private times: number[] = [];
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Runs and times one call. Never throws; undefined when the call failed, which does not count during the end. */
+  async run<T>(ending: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+    const start = performance.now();
+    try {
+      const result = await withTimeout(work(), PATIENCE_MS, `A call (${this.name})`);
+      this.times.push(performance.now() - start);
+      this.done++;
+      return result;
+    } catch (error) {
+      if (!ending.aborted) this.fail((error as Error).message);
+      return undefined;
+    }
+  }
+
+  fail(why: string): void {
+    this.failed++;
+    this.firstFailure ??= why;
+  }
+
+  /** Milliseconds of the calls since the last reading; NaN without any. */
+  takeTimes(): { p50: number; p99: number } {
+    const times = this.times;
+    this.times = [];
+    if (times.length === 0) return { p50: Number.NaN, p99: Number.NaN };
+    return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
+  }
+}

@@ -1,0 +1,85 @@
+/** The rows of the result: each figure after the warm-up and at the end, and whether it grows. */
+import { rounded } from '../bench.ts';
+import type { Figures } from './figures.ts';
+import type { Meter } from './meter.ts';
+import { type Tolerance, type Trend, trendOf } from './trend.ts';
+
+export interface Sampled {
+  seconds: number;
+  figures: Figures;
+}
+
+export interface SoakRow extends Omit<Trend, 'verdict'> {
+  name: string;
+  unit: string;
+  verdict: Trend['verdict'] | 'grows with the imported users' | 'not judged';
+}
+
+interface Kind {
+  unit: string;
+  tolerance?: Tolerance;
+}
+
+/** By the first word of a figure's name. */
+const KINDS: Record<string, Kind> = {
+  memory: { unit: 'MB', tolerance: { share: 0.1, least: 20 } },
+  heap: { unit: 'MB', tolerance: { share: 0.25, least: 20 } },
+  handles: { unit: '', tolerance: { share: 0.05, least: 20 } },
+  connections: { unit: '', tolerance: { share: 0.1, least: 3 } },
+  rows: { unit: 'rows', tolerance: { share: 0.25, least: 2000 } },
+  size: { unit: 'MB' },
+  p50: { unit: 'ms', tolerance: { share: 0.5, least: 20 } },
+  p99: { unit: 'ms', tolerance: { share: 1, least: 200 } },
+  open: { unit: '' },
+};
+/** Kept for good, as they are the data itself. */
+const DATA = ['rows users', 'rows events'];
+
+/** One row per figure that is not 0 throughout. */
+export function rowsOf(samples: Sampled[]): SoakRow[] {
+  const names = [...new Set(samples.flatMap(({ figures }) => Object.keys(figures)))];
+  return names.flatMap((name) => {
+    const points = samples
+      .map(({ seconds, figures }) => ({ seconds, value: figures[name] ?? Number.NaN }))
+      .filter(({ value }) => !Number.isNaN(value));
+    return points.some(({ value }) => value !== 0) ? [rowOf(name, points)] : [];
+  });
+}
+
+function rowOf(name: string, points: { seconds: number; value: number }[]): SoakRow {
+  const { unit, tolerance } = KINDS[name.split(' ')[0] as string] as Kind;
+  const trend = trendOf(points, tolerance ?? { share: 0, least: 0 });
+  const verdict = DATA.includes(name) ? 'grows with the imported users' : tolerance ? trend.verdict : 'not judged';
+  const at = (value: number) => rounded(value, 1);
+  return { name, unit, start: at(trend.start), end: at(trend.end), growth: at(trend.growth), verdict };
+}
+
+/** One line for the calls of each kind. */
+export function callLines(meters: Meter[]): string[] {
+  return meters.map(({ name, done, failed, firstFailure }) => {
+    const failures = failed > 0 ? `, ${failed} failed: ${firstFailure}` : '';
+    return `${name}: ${done}${failures}`;
+  });
+}
+
+/** A table with fewer rows, or megabytes, at the end stays small. */
+const SMALL: Record<string, number> = { rows: 100, size: 1 };
+const HEAD = ['figure', 'unit', 'start', 'end', 'growth', 'verdict'];
+
+/** Without the tables that stay small. */
+export function soakTable(rows: SoakRow[]): string {
+  const shown = rows.filter(({ name, end }) => end >= (SMALL[name.split(' ')[0] as string] ?? 0));
+  const cells = [HEAD, ...shown.map((r) => [r.name, r.unit, text(r.start), text(r.end), text(r.growth), r.verdict])];
+  const widths = HEAD.map((_, i) => Math.max(...cells.map((row) => (row[i] as string).length)));
+  const isNumber = (i: number) => i >= 2 && i <= 4;
+  const line = (row: string[]) =>
+    row
+      .map((cell, i) => (isNumber(i) ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number)))
+      .join('  ')
+      .trimEnd();
+  return cells.map(line).join('\n');
+}
+
+function text(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: 1 });
+}
