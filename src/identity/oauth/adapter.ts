@@ -4,7 +4,7 @@
  * Guarantees: no row holds an issued token or code, only its hash. Models of a user are stored and found only while the
  * user is active, codes and tokens only while their grant exists: both rows are locked during the write, so nothing is
  * added while they are being revoked. A code is redeemed once; a second attempt revokes the grant and with it the
- * tokens of the first (RFC 6749 section 4.1.2), as does the reuse of a refresh token.
+ * tokens of the first (RFC 6749 section 4.1.2), as does the reuse of a refresh token after its grace period.
  *
  * On crash: between two statements, the incomplete part expires unused and the client requests it again.
  */
@@ -22,7 +22,15 @@ interface StoredModel {
   consumed: number | null;
 }
 
-const FIND = `select m.id_hash as key, m.payload, extract(epoch from m.consumed_at)::float8 as consumed from oauth_models m
+/**
+ * A refresh token that was rotated may be used again for this time: two tabs of an application refresh at once, or a
+ * response is lost. Every such use gets the same successor (`patches/refresh-successor.ts`).
+ */
+const IN_GRACE = `m.kind = 'RefreshToken' and m.consumed_at > now() - interval '10 seconds'`;
+
+const FIND = `select m.id_hash as key, m.payload,
+    case when ${IN_GRACE} then null else extract(epoch from m.consumed_at)::float8 end as consumed
+  from oauth_models m
   where m.kind = $1 and (m.user_id is null or exists (select from users u where u.id = m.user_id and u.state = 'active'))`;
 
 /**
@@ -89,7 +97,8 @@ async function upsert(
 
 async function consume(pool: Pool, key: Buffer): Promise<undefined> {
   const { rowCount } = await pool.query(
-    'update oauth_models set consumed_at = now() where id_hash = $1 and consumed_at is null',
+    `update oauth_models m set consumed_at = coalesce(consumed_at, now())
+     where id_hash = $1 and (consumed_at is null or ${IN_GRACE})`,
     [key],
   );
   if (rowCount === 1) return;

@@ -17,6 +17,7 @@ import { addGrants } from './grants.ts';
 import { compareStoredSecrets } from './patches/client-secret.ts';
 import { useIssuerAddress } from './patches/issuer-address.ts';
 import { adaptParams } from './patches/params.ts';
+import { deriveSuccessors } from './patches/refresh-successor.ts';
 import { storeBeforeRemoving } from './patches/session-save.ts';
 import { currentKeys, type KeySet, type SigningKeyDeps } from './signing-keys.ts';
 
@@ -69,6 +70,7 @@ function setUp(deps: ProviderDeps, { keys, version }: KeySet) {
   storeBeforeRemoving(provider);
   compareStoredSecrets(provider);
   adaptParams(provider);
+  deriveSuccessors(provider, deps.secrets);
   addGrants(provider, { db: deps.pool, signingKey });
   answerFaults(provider, deps.logger);
   auditTokens(provider, deps.pool);
