@@ -31,6 +31,8 @@ const TABLE = {
   getOrg: IAM_OWNER_ONLY,
   searchOrgs: IAM_OWNER_ONLY,
   getMyOrg: ANY_ROLE,
+  getAllowedUrls: ANY_ROLE,
+  setAllowedUrls: OWNER,
 
   getMe: SELF,
   createHumanUser: MANAGER,

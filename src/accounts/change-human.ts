@@ -106,7 +106,7 @@ function detailsAfter(user: User, last: AppendedEvent | undefined): Details {
 }
 
 /** @throws ApiError 403 for what users may not do to themselves */
-function requireAllowed(standing: Standing, user: User, { username, email, phone }: HumanChange): void {
+export function requireAllowed(standing: Standing, user: User, { username, email, phone }: HumanChange): void {
   if (standing === 'manager') return;
   if (username !== undefined && username !== user.userName) throw permissionDenied();
   if (email) requireVouching(standing, email);

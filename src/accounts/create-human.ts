@@ -27,7 +27,7 @@ export interface HumanDeps {
   pool: Pool;
   secrets: Secrets;
   hasher: Hasher;
-  config: Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
+  config: Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
 }
 
 export interface CreatedHuman {

@@ -12,13 +12,22 @@ import { ApiError } from '../errors.ts';
 import type { Standing } from '../users/reach.ts';
 import type { User } from '../users/store.ts';
 
+export interface Delivery {
+  isVerified?: unknown;
+  returnCode?: unknown;
+  sendCode?: { urlTemplate?: string | undefined } | undefined;
+  sendLink?: { urlTemplate?: string | undefined } | undefined;
+}
+
 /**
- * Users may not mark their own address as verified, nor be told the code that would verify it.
+ * Users may not mark their own address as verified, nor be told the code that would verify it, nor choose where the link
+ * of an email leads: it may go to the address of somebody else.
  * @throws ApiError 403
  */
-export function requireVouching(standing: Standing, input: { isVerified?: unknown; returnCode?: unknown }): void {
+export function requireVouching(standing: Standing, input: Delivery): void {
   if (standing === 'manager') return;
-  if (input.isVerified === true || input.returnCode !== undefined) throw permissionDenied();
+  const template = (input.sendCode ?? input.sendLink)?.urlTemplate;
+  if (input.isVerified === true || input.returnCode !== undefined || template !== undefined) throw permissionDenied();
 }
 
 /**

@@ -10,9 +10,10 @@ import { requireOwnerProof } from '../identity/login/owner-proof.ts';
 import { findOrg, findOrgByDomain, type Org, orgNotFound } from '../orgs/store.ts';
 import { reachForChange, type Standing } from '../users/reach.ts';
 import type { User } from '../users/store.ts';
-import { type ChangeDeps, changeHuman, isNewEmail, isNewPhone } from './change-human.ts';
+import { type ChangeDeps, changeHuman, isNewEmail, isNewPhone, requireAllowed } from './change-human.ts';
 import { createHuman, type HumanDeps } from './create-human.ts';
 import { type HumanChange, humanChange, newHuman } from './human-schema.ts';
+import { requireAllowedTemplate } from './url-template.ts';
 
 export function humanRoutes(deps: ChangeDeps): Router {
   const router = Router();
@@ -26,6 +27,7 @@ async function postHuman(deps: HumanDeps, req: Request, res: Response): Promise<
   orgsFor(caller, 'createHumanUser');
   const body = parseBody(newHuman, await readJson(req, res, LARGE_BODY), 'USER-INVALID');
   const org = await targetOrg(deps.pool, caller, { orgId: selectedOrg(req, caller), ...body.organization });
+  await requireAllowedTemplate(deps, org.id, 'email.sendCode.urlTemplate', body.email.sendCode?.urlTemplate);
   res.json(await createHuman(deps, org, body, caller.userId));
 }
 
@@ -47,6 +49,8 @@ async function putHuman(deps: ChangeDeps, req: Request, res: Response): Promise<
   const { user, standing } = await reachForChange(deps.pool, caller, 'updateHumanUser', userId);
   const body = parseBody(humanChange, await readJson(req, res), 'USER-INVALID');
   if (isTry(standing, body)) await countTry(req, res);
+  requireAllowed(standing, user, body);
+  await requireAllowedTemplate(deps, user.orgId, 'email.sendCode.urlTemplate', body.email?.sendCode?.urlTemplate);
   if (needsProof(user, standing, body)) await requireOwnerProof(deps, caller, user, body.currentPassword);
   res.json(await changeHuman(deps, caller, { userId, standing }, body));
 }

@@ -19,10 +19,11 @@ import { changedAnswer, requireHuman, requireVouching } from './credentials.ts';
 import { resetPassword } from './password-reset.ts';
 import { passwordBody, passwordResetBody } from './password-schema.ts';
 import { setPassword } from './set-password.ts';
+import { requireAllowedTemplate } from './url-template.ts';
 import { setPasswordByCode } from './verification.ts';
 
 export interface PasswordDeps extends LoginDeps {
-  config: LoginDeps['config'] & Pick<Config, 'CODE_TTL_MS' | 'RESET_CODE_TTL_MS'>;
+  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'RESET_CODE_TTL_MS'>;
 }
 
 export function passwordRoutes(deps: PasswordDeps): Router {
@@ -61,8 +62,10 @@ async function setByCode(deps: PasswordDeps, req: Request, res: Response, body: 
 async function postReset(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
   const caller = requireCaller(res);
   const userId = pathId(req, 'userId');
-  await reachForChange(deps.pool, caller, 'resetPassword', userId);
+  const { user, standing } = await reachForChange(deps.pool, caller, 'resetPassword', userId);
   const input = parseBody(passwordResetBody, await readJson(req, res), 'PASSWORD-RESET-INVALID');
+  requireVouching(standing, input);
+  await requireAllowedTemplate(deps, user.orgId, 'sendLink.urlTemplate', input.sendLink?.urlTemplate);
   const answer = await transaction(deps.pool, async (db) => {
     const { user, standing } = await reachForChange(db, caller, 'resetPassword', userId, 'for update');
     requireHuman(user, 'PASSWORD');

@@ -21,11 +21,12 @@ import type { User } from '../users/store.ts';
 import { type ContactDeps, changeEmail, resendEmailCode } from './change-email.ts';
 import { changePhone, removePhone, resendPhoneCode } from './change-phone.ts';
 import { codeBody, emailChange, emailResend, phoneChange, phoneResend } from './contact-schema.ts';
-import { type Changed, changedAnswer, requireHuman, requireVouching } from './credentials.ts';
+import { type Changed, changedAnswer, type Delivery, requireHuman, requireVouching } from './credentials.ts';
+import { requireAllowedTemplate } from './url-template.ts';
 import { type CodeHolder, verifyEmail, verifyPhone } from './verification.ts';
 
 export interface VerificationDeps extends LoginDeps {
-  config: LoginDeps['config'] & Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
+  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
 }
 
 const PATH = '/v2beta/users/:userId';
@@ -49,9 +50,7 @@ const NEED_PROOF: ReadonlySet<OperationId> = new Set(['setEmail', 'setPhone', 'r
 type Area = 'EMAIL' | 'PHONE';
 type Change<I> = (deps: ContactDeps, user: User, input: I, editor: string) => Promise<Changed>;
 
-interface Input {
-  returnCode?: unknown;
-  isVerified?: unknown;
+interface Input extends Delivery {
   currentPassword?: string | undefined;
 }
 
@@ -70,6 +69,7 @@ function change<S extends z.ZodType<Input>>(
     if (userId === caller.userId && !isAttempt(req)) await countTry(req, res);
     const input = parseBody(schema, await readJson(req, res), `${area}-INVALID`);
     requireVouching(standing, input);
+    await requireAllowedTemplate(deps, user.orgId, 'sendCode.urlTemplate', input.sendCode?.urlTemplate);
     if (NEED_PROOF.has(operation)) await requireOwnerProof(deps, caller, user, input.currentPassword);
     const answer = await transaction(deps.pool, async (db) => {
       const { user, standing } = await reachForChange(db, caller, operation, userId, 'for update');

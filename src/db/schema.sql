@@ -311,6 +311,7 @@ create table organizations (
   created_at timestamp with time zone not null default now(),
   changed_at timestamp with time zone not null default now(),
   webhook_secret text,
+  allowed_urls text[] not null default '{}'::text[],
   PRIMARY KEY (id),
   UNIQUE (primary_domain)
 );

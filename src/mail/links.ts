@@ -50,6 +50,14 @@ export function urlTemplateProblem(template: string): string | undefined {
   return /^https?:$/.test(new URL(filled).protocol) ? undefined : 'must start with https:// or http://';
 }
 
+/** The origin of the links of a valid template; undefined if it depends on a placeholder. */
+export function templateOrigin(template: string): string | undefined {
+  const [origin, other] = ['1', '2'].map((part) => {
+    return new URL(templateLink(template, { userId: part, orgId: part, code: part })).origin;
+  });
+  return origin === other ? origin : undefined;
+}
+
 function placeholder(name: string, parts: LinkParts): string | undefined {
   switch (name) {
     case 'UserID':

@@ -23,7 +23,7 @@ const PENDING =
   'A new value that users set themselves replaces a verified one only when its code is used; the old address is told.';
 const WRONG_CODE = 'CODE-INVALID: the code is wrong, already used or expired.';
 const aCode = { schema: codeBody, examples: { 'a code': { verificationCode: 'K7XM4Q' } } };
-const VOUCHING = 'Users who call this for themselves cannot use `isVerified: true` or `returnCode`.';
+const VOUCHING = 'Users who call this for themselves cannot use `isVerified: true`, `returnCode` or `urlTemplate`.';
 
 export const credentialOperations: Operations = {
   'POST /v2beta/users/{userId}/email': {

@@ -1,8 +1,16 @@
 /** Organizations in the OpenAPI document. */
 import { z } from 'zod';
-import { newOrg, orgSearch, orgSetUp } from '../orgs/schema.ts';
+import { allowedUrlsBody, newOrg, orgSearch, orgSetUp } from '../orgs/schema.ts';
 import type { Operations } from './operation.ts';
-import { createdDetails, details, exampleCreated, exampleDetails, exampleSearch, searchAnswer } from './shapes.ts';
+import {
+  changed,
+  createdDetails,
+  details,
+  exampleCreated,
+  exampleDetails,
+  exampleSearch,
+  searchAnswer,
+} from './shapes.ts';
 
 const org = z
   .object({
@@ -92,6 +100,29 @@ export const orgOperations: Operations = {
     onOrg: true,
     answers: oneOrg,
     errors: { 404: MISSING },
+  },
+  'GET /management/v1/orgs/me/allowed_urls': {
+    id: 'getAllowedUrls',
+    summary: 'Get the URLs that links in emails may lead to',
+    onOrg: true,
+    answers: {
+      200: {
+        schema: z.object({ details, allowedUrls: z.array(z.string()) }),
+        example: { details: exampleDetails, allowedUrls: ['https://portal.acme.example'] },
+      },
+    },
+    errors: { 404: MISSING },
+  },
+  'PUT /management/v1/orgs/me/allowed_urls': {
+    id: 'setAllowedUrls',
+    summary: 'Set the URLs that links in emails may lead to',
+    description:
+      'A `urlTemplate` of a user of the organization must begin with one of these origins, with `BASE_URL`, or with the ' +
+      'origin of a redirect URI of an OAuth client. Replaces the list.',
+    onOrg: true,
+    body: { schema: allowedUrlsBody, examples: { 'one origin': { allowedUrls: ['https://portal.acme.example'] } } },
+    answers: { 200: changed },
+    errors: { 400: 'ALLOWED-URLS: invalid fields.', 404: MISSING },
   },
   'PUT /management/v1/orgs/me/webhook_secret': {
     id: 'setWebhookSecret',

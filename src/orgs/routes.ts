@@ -9,6 +9,7 @@ import { readJson } from '../http/json-body.ts';
 import { searchResult } from '../http/paging.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { newId } from '../ids.ts';
+import { allowedUrlRoutes } from './allowed-url-routes.ts';
 import { newOrg, orgSearch } from './schema.ts';
 import { insertOrg, type Org, requireOrg, searchOrgs } from './store.ts';
 
@@ -42,7 +43,7 @@ export function orgRoutes(deps: { pool: Pool; config: Pick<Config, 'baseUrl'> })
     requirePermission(caller, 'getMyOrg', orgId);
     res.json({ org: orgView(await requireOrg(pool, orgId)) });
   });
-  return router;
+  return router.use(allowedUrlRoutes(deps));
 }
 
 function orgView(org: Org): Record<string, unknown> {

@@ -32,6 +32,28 @@ export type OrgSetUp = z.output<typeof orgSetUp>;
 
 export const newOrg = z.object({ name: requiredText(200), domain: domainName().optional(), orgId: id().optional() });
 
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** An origin, with or without a slash at its end. */
+const origin = requiredText(200).transform((text, ctx) => {
+  const url = URL.parse(text);
+  const isOrigin = url !== null && [url.origin, `${url.origin}/`].includes(text);
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname));
+  if (isOrigin && isSafe) return url.origin;
+  const message = 'must be an origin such as https://app.example.com, without a path; http only on a loopback address';
+  if (text !== '') ctx.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
+
+const MAX_URLS = 50;
+
+export const allowedUrlsBody = z.object({
+  allowedUrls: z
+    .array(origin)
+    .max(MAX_URLS, `must have at most ${MAX_URLS} entries`)
+    .transform((list) => [...new Set(list)]),
+});
+
 const METHODS = ['TEXT_QUERY_METHOD_EQUALS'] as const;
 const method = z.enum(METHODS, `must be ${METHODS[0]}`).optional();
 

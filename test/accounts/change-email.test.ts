@@ -7,6 +7,7 @@ import { type Answer, badFieldsOf, errorId, startApi, type TestApi } from '../su
 import { waitFor } from '../support/wait.ts';
 import {
   addHuman,
+  allowUrl,
   contactOf,
   eventsOf,
   humanRow,
@@ -23,6 +24,7 @@ let orgId: string;
 before(async () => {
   api = await startApi();
   ({ orgId } = await api.setupOrg());
+  await allowUrl(api, orgId, 'https://app.example');
 });
 after(() => api.stop());
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
-import { eventsOf, humanRow, tokenOf } from '../users/people.ts';
+import { allowUrl, eventsOf, humanRow, tokenOf } from '../users/people.ts';
 
 let api: TestApi;
 let org: SetUp;
@@ -9,6 +9,7 @@ let manager: { token: string };
 before(async () => {
   api = await startApi();
   org = await api.setupOrg();
+  await allowUrl(api, org.orgId, 'https://app.example.com');
   manager = await api.machine(org.orgId, ['ORG_USER_MANAGER']);
 });
 after(() => api.stop());

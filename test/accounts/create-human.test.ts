@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
+import { allowUrl } from '../users/people.ts';
 
 let api: TestApi;
 let org: SetUp;
@@ -8,6 +9,7 @@ let other: SetUp;
 before(async () => {
   api = await startApi();
   org = await api.setupOrg();
+  await allowUrl(api, org.orgId, 'https://app.example.com');
   other = await api.setupOrg();
 });
 after(() => api.stop());

@@ -4,6 +4,7 @@ import { type Answer, badFieldsOf, errorId, startApi, type TestApi } from '../su
 import {
   addHuman,
   addVerified,
+  allowUrl,
   eventsOf,
   humanRow,
   lastMail,
@@ -18,6 +19,7 @@ let orgId: string;
 before(async () => {
   api = await startApi();
   ({ orgId } = await api.setupOrg());
+  await allowUrl(api, orgId, 'https://app.example');
 });
 after(() => api.stop());
 

@@ -40,6 +40,8 @@ export const STORY: Step[] = [
   { id: 'getMyOrg' },
   { id: 'getOrg' },
   { id: 'searchOrgs' },
+  { id: 'setAllowedUrls' },
+  { id: 'getAllowedUrls' },
   { id: 'setWebhookSecret' },
 
   { id: 'getMe' },

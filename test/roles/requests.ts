@@ -85,6 +85,8 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'GET /admin/v1/orgs/:orgId': (_world, { orgId }) => ({ params: { orgId } }),
   'POST /admin/v1/orgs/_search': plain(() => ({})),
   'GET /management/v1/orgs/me': onOrg(),
+  'GET /management/v1/orgs/me/allowed_urls': onOrg(),
+  'PUT /management/v1/orgs/me/allowed_urls': onOrg(() => ({ allowedUrls: ['https://app.example.com'] })),
   'PUT /management/v1/orgs/me/webhook_secret': onOrg(),
 
   'GET /management/v1/me': plain(),

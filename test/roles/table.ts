@@ -20,6 +20,8 @@ POST   /management/v1/orgs                                200  .33333331 _      
 GET    /admin/v1/orgs/:orgId                              200  .33333331 .33333331 433333331 _
 POST   /admin/v1/orgs/_search                             200  .33333331 _         _         _
 GET    /management/v1/orgs/me                             200  ....33331 .333...31 433333331 _
+GET    /management/v1/orgs/me/allowed_urls                200  ....33331 .333...31 433333331 _
+PUT    /management/v1/orgs/me/allowed_urls                200  ..3333331 .333.3331 433333331 _
 PUT    /management/v1/orgs/me/webhook_secret              200  ..3333331 .333.3331 433333331 _
 
 GET    /management/v1/me                                  200  ........1 _         _         .

@@ -29,6 +29,12 @@ export async function addVerified(api: TestApi, orgId: string, password?: string
   return userId;
 }
 
+/** Lets the links in emails of the organization lead to this origin. */
+export async function allowUrl(api: TestApi, orgId: string, origin: string): Promise<void> {
+  const answer = await api.call('PUT', '/management/v1/orgs/me/allowed_urls', { allowedUrls: [origin] }, { orgId });
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+}
+
 export interface MailedCode {
   /** The code as in the mail. */
   code: string;
