@@ -1,10 +1,10 @@
 /**
  * The HTTP application: everything that is mounted, in order.
  *
- * Guarantee: every request under `/admin`, `/management` and `/v2beta` needs an authenticated caller. The one exception
- * is in `passwordRoutes`, where a valid code is enough.
+ * Guarantee: every request needs an authenticated caller, also for a path that does not exist. The exceptions are the
+ * routes that are mounted before `authenticate`, and unknown paths below `PUBLIC`.
  */
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { pageRoutes } from './accounts/pages/routes.ts';
 import { passwordRoutes } from './accounts/password-routes.ts';
@@ -15,21 +15,23 @@ import type { Config } from './config.ts';
 import type { Pool } from './db/pool.ts';
 import { diagnosticsRoutes } from './diagnostics/routes.ts';
 import { accessLog } from './http/access-log.ts';
-import { docsRoutes } from './http/docs.ts';
-import { noSuchOperation, renderErrors } from './http/errors.ts';
+import { answerOptions } from './http/allowed-methods.ts';
+import { cors } from './http/cors.ts';
+import { concretePathsFirst, noSuchOperation, renderErrors } from './http/errors.ts';
 import { healthRoutes } from './http/health.ts';
 import type { Metrics } from './http/metrics/metrics.ts';
-import { answerOptions } from './http/options.ts';
 import { rateLimits } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
 import { responseHeaders } from './http/response-headers.ts';
 import { authenticate } from './identity/authenticate.ts';
+import { openOrigins } from './identity/clients/origins.ts';
 import { isAttempt } from './identity/login/attempts.ts';
 import type { LiveProvider } from './identity/oauth/provider.ts';
 import { oauthRoutes } from './identity/oauth/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { importRoutes } from './imports/routes.ts';
 import type { ImportSignal } from './imports/status/signal.ts';
+import { docsRoutes } from './openapi/docs.ts';
 import { openApiRoutes } from './openapi/routes.ts';
 import { orgRoutes } from './orgs/routes.ts';
 import { pageErrors } from './pages/errors.ts';
@@ -62,6 +64,8 @@ export function buildApp(deps: AppDeps): Express {
   app.use(requestId());
   app.use(responseHeaders(deps.config));
   app.use(accessLog(deps.logger));
+  app.use(cors({ routes: () => app.router, isKnown: openOrigins(deps.pool).has }));
+  app.use(answerOptions(() => app.router));
 
   // Without the queue, users can still log in, and imports are accepted and wait.
   app.use(healthRoutes({ ...deps, optional: ['queue'] }));
@@ -71,10 +75,11 @@ export function buildApp(deps: AppDeps): Express {
   app.use(openApiRoutes(deps));
   app.use(oauthRoutes(deps));
   app.use(pageRoutes(deps));
+  // A valid code is enough for one of them.
   app.use(passwordRoutes(deps));
 
-  app.use(['/admin', '/management', '/v2beta'], authenticate(deps));
-  app.use(answerOptions(() => app.router));
+  app.use(exceptPublic(authenticate(deps)));
+  app.use(concretePathsFirst(() => app.router));
   app.use(orgRoutes(deps));
   app.use(userRoutes(deps));
   app.use(verificationRoutes(deps));
@@ -89,4 +94,11 @@ export function buildApp(deps: AppDeps): Express {
   app.use('/ui', pageErrors(deps.logger));
   app.use(renderErrors(deps.logger));
   return app;
+}
+
+/** What people open in a browser, and what programs read before they have a token. */
+const PUBLIC = /^\/(?:ui|docs|\.well-known|healthz|readyz|metrics|openapi\.json)(?:\/|$)/i;
+
+function exceptPublic(authenticated: RequestHandler): RequestHandler {
+  return (req, res, next) => (PUBLIC.test(req.path) ? next() : authenticated(req, res, next));
 }

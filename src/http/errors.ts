@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import { ApiError } from '../errors.ts';
 import { loggable } from '../logger.ts';
 import { pathOf } from './access-log.ts';
-import { allowedMethods } from './allowed-methods.ts';
+import { allowedMethods, methodsOfConcrete } from './allowed-methods.ts';
 import { bodyError } from './body-error.ts';
 import { requestIdOf } from './request-id.ts';
 import { isUnavailable } from './unavailable.ts';
@@ -20,10 +20,23 @@ export function noSuchOperation(routes: () => unknown): RequestHandler {
   return (req, res) => {
     const allowed = allowedMethods(routes(), pathOf(req));
     if (allowed.length === 0) throw new ApiError('NOT_FOUND', 'REQUEST-PATH', 'This path does not exist.');
-    res.set('Allow', allowed.join(', '));
-    const message = `This path supports only the methods ${allowed.join(', ')}.`;
-    throw new ApiError('UNIMPLEMENTED', 'REQUEST-METHOD', message, { http: 405 });
+    throw wrongMethod(res, allowed);
   };
+}
+
+/** 405 for a wrong method on a path without parameters, which a route with parameters would take. Mount it before. */
+export function concretePathsFirst(routes: () => unknown): RequestHandler {
+  return (req, res, next) => {
+    const allowed = methodsOfConcrete(routes(), req.path);
+    if (allowed && !allowed.includes(req.method)) throw wrongMethod(res, allowed);
+    next();
+  };
+}
+
+function wrongMethod(res: Response, allowed: string[]): ApiError {
+  res.set('Allow', allowed.join(', '));
+  const message = `This path supports only the methods ${allowed.join(', ')}.`;
+  return new ApiError('UNIMPLEMENTED', 'REQUEST-METHOD', message, { http: 405 });
 }
 
 /** Renders every error; mount it last. */

@@ -24,7 +24,8 @@ const SAMPLES: Record<ErrorStatus, { description: string; sample: Sample }> = {
     ],
   },
   401: {
-    description: 'The request has no valid bearer token.',
+    description:
+      'AUTH-TOKEN: the request has no valid bearer token. AUTH-SCOPE: the access token does not have the scope of the API. `WWW-Authenticate` names the error as RFC 6750 says.',
     sample: ['UNAUTHENTICATED', 'AUTH-TOKEN', 'A valid bearer token is needed.'],
   },
   403: {

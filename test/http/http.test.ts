@@ -137,24 +137,60 @@ test('an unknown path is 404 code 5', async () => {
 test('a wrong method on a known path is 405 code 12 with the supported methods', async () => {
   const one = await api.call('GET', SETUP);
   assertError(one, 405, 12, 'REQUEST-METHOD');
-  assert.equal(one.headers.get('allow'), 'POST');
+  assert.equal(one.headers.get('allow'), 'OPTIONS, POST');
   const two = await api.call('PATCH', '/v2beta/users/some-id');
   assertError(two, 405, 12, 'REQUEST-METHOD');
-  assert.equal(two.headers.get('allow'), 'DELETE, GET, HEAD');
+  assert.equal(two.headers.get('allow'), 'DELETE, GET, HEAD, OPTIONS');
   assertError(await api.call('POST', '/healthz', {}, { token: null }), 405, 12, 'REQUEST-METHOD');
 });
 
-test('without a valid token everything under the API’s prefixes is 401, before the path and the body are checked', async () => {
+test('a path without parameters has only its own methods, although it also matches a path with parameters', async () => {
+  for (const [method, path] of [
+    ['GET', HUMANS],
+    ['DELETE', `${HUMANS}/`],
+    ['DELETE', '/admin/v1/members/_search'],
+  ] as const) {
+    const answer = await api.call(method, path);
+    assertError(answer, 405, 12, 'REQUEST-METHOD');
+    assert.equal(answer.headers.get('allow'), 'OPTIONS, POST');
+    assert.equal((await api.call(method, path, undefined, { token: null })).status, 401);
+  }
+  // An id can still be read when it is the last part of such a path.
+  const user = { userId: 'human', profile: { givenName: 'A', familyName: 'B' }, email: { email: 'a@example.com' } };
+  assert.equal((await api.call('POST', HUMANS, user, { orgId: (await api.setupOrg()).orgId })).status, 200);
+  assert.equal((await api.call('GET', '/v2beta/users/%68uman')).body.user.userId, 'human');
+});
+
+test('OPTIONS answers the methods of each path, without a token', async () => {
+  for (const [path, allowed] of [
+    [HUMANS, 'OPTIONS, POST'],
+    ['/v2beta/users/x/password', 'OPTIONS, POST'],
+    ['/admin/v1/policies/password/age', 'GET, HEAD, OPTIONS, PUT'],
+    ['/oauth/v2/token', 'OPTIONS, POST'],
+    ['/oauth/v2/keys', 'GET, HEAD, OPTIONS'],
+    ['/healthz', 'GET, HEAD, OPTIONS'],
+  ]) {
+    const answer = await api.call('OPTIONS', path as string, undefined, { token: null });
+    assert.deepEqual([answer.status, answer.headers.get('allow')], [204, allowed], path);
+  }
+});
+
+test('without a valid token every path but the public ones is 401, before the path and the body are checked', async () => {
   for (const [method, path, body] of [
     ['POST', SETUP, '{'],
     ['GET', '/v2beta/nowhere', undefined],
     ['PUT', '/management/v1/orgs/me', '{}'],
+    ['GET', '/nowhere', undefined],
+    ['GET', '/', undefined],
   ] as const) {
     for (const token of [null, 'wrong']) {
       const answer = await api.call(method, path, body, { token });
       assertError(answer, 401, 16, 'AUTH-TOKEN');
-      assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+      assert.match(answer.headers.get('www-authenticate') ?? '', token ? /^Bearer error="invalid_token"/ : /^Bearer$/);
     }
+  }
+  for (const path of ['/docs/nowhere', '/.well-known/nowhere', '/ui/nowhere', '/oauth/nowhere']) {
+    assert.equal((await api.call('GET', path, undefined, { token: null })).status, 404, path);
   }
 });
 

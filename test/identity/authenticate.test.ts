@@ -5,7 +5,8 @@ import { renderErrors } from '../../src/http/errors.ts';
 import { requestId } from '../../src/http/request-id.ts';
 import { listen } from '../../src/http/server.ts';
 import { authenticateIfPresent } from '../../src/identity/authenticate.ts';
-import { errorId, type SetUp, startApi, type TestApi } from '../support/api.ts';
+import { type Answer, errorId, type SetUp, startApi, type TestApi } from '../support/api.ts';
+import { API_SCOPE, addClient, tokensOf } from '../support/oauth.ts';
 
 let api: TestApi;
 let org: SetUp;
@@ -18,10 +19,12 @@ after(() => api.stop());
 const me = (token: string | null, headers = {}) =>
   api.call('GET', '/management/v1/orgs/me', undefined, { token, headers });
 
+const challengeOf = (answer: Answer) => answer.headers.get('www-authenticate') ?? '';
+
 async function assertRefused(token: string): Promise<void> {
   const answer = await me(token);
   assert.deepEqual([answer.status, answer.body.code, errorId(answer)], [401, 16, 'AUTH-TOKEN']);
-  assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+  assert.match(challengeOf(answer), /^Bearer error="invalid_token", error_description="[ -~]+"$/);
 }
 
 test('a valid token is accepted, with the scheme in any case', async () => {
@@ -42,8 +45,27 @@ test('anything else in the header is 401', async () => {
     `Bearer ${token}x`,
     `Bearer ${'x'.repeat(5000)}`,
   ]) {
-    assert.equal((await me(null, { authorization })).status, 401, authorization.slice(0, 20));
+    const answer = await me(null, { authorization });
+    assert.equal(answer.status, 401, authorization.slice(0, 20));
+    // RFC 6750 section 3.1: no error code for a client that did not send a bearer token.
+    const expected = /^bearer\b/i.test(authorization) ? /^Bearer error="invalid_token"/ : /^Bearer$/;
+    assert.match(challengeOf(answer), expected);
   }
+  assert.equal(challengeOf(await me(null)), 'Bearer');
+});
+
+test('a token without the scope of the API says so', async () => {
+  const client = await addClient(api);
+  const without = { userId: org.userId, scope: 'openid' };
+  const refused = await me((await tokensOf(api, client, without)).access_token);
+  assert.deepEqual([refused.status, refused.body.code, errorId(refused)], [401, 16, 'AUTH-SCOPE']);
+  assert.match(refused.body.message, new RegExp(API_SCOPE));
+  assert.match(challengeOf(refused), new RegExp(`^Bearer error="insufficient_scope".* scope="${API_SCOPE}"$`));
+
+  const { access_token: token } = await tokensOf(api, client, { userId: org.userId, scope: 'openid' });
+  await api.deps.pool.query(`update users set state = 'locked' where id = $1`, [org.userId]);
+  await assertRefused(token); // only the holder of a valid token learns more
+  await api.deps.pool.query(`update users set state = 'active' where id = $1`, [org.userId]);
 });
 
 test('a revoked token is 401 with the next call', async () => {

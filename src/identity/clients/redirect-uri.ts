@@ -29,6 +29,11 @@ export function isPrivateUse(uri: string): boolean {
   return PRIVATE_USE.test(uri);
 }
 
+/** The origin of the pages at this URI (`https://app.example.com`); undefined for the URI of a native app. */
+export function webOrigin(uri: string): string | undefined {
+  return WEB.test(uri) ? URL.parse(uri)?.origin : undefined;
+}
+
 /** Whether it is https on this machine. Native apps may not use that, as they have no certificate of their own. */
 export function isHttpsLoopback(uri: string): boolean {
   const parsed = URL.parse(uri);

@@ -5,14 +5,14 @@ import type { Pool } from '../../db/pool.ts';
 import { findOrgs } from '../../orgs/store.ts';
 import { findUser } from '../../users/store.ts';
 import { userDetails, userView } from '../../users/view.ts';
-import { unauthenticated } from '../authenticate.ts';
+import { invalidToken } from '../authenticate.ts';
 
 export function meRoutes({ pool }: { pool: Pool }): Router {
   return Router().get('/management/v1/me', async (_req, res) => {
     const { userId, isIamOwner, orgRoles } = callerOf(res);
     const [user, orgs] = await Promise.all([findUser(pool, userId), findOrgs(pool, [...orgRoles.keys()])]);
     // The user was deleted after the token was checked.
-    if (!user) throw unauthenticated();
+    if (!user) throw invalidToken();
     res.json({
       details: userDetails(user),
       user: userView(user),

@@ -1,5 +1,6 @@
 /** Which clients may introspect and revoke a token, and which web pages may call the endpoints. */
 import { type AccessToken, type Client, type ClientCredentials, errors, type RefreshToken } from 'oidc-provider';
+import { webOrigin } from '../clients/redirect-uri.ts';
 import { PAT } from './machine/pat-token.ts';
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
@@ -37,7 +38,6 @@ function isOwn(client: Client, token: Token): boolean {
 /** Whether the client runs in the browser, at this origin: it has no secret, and a redirect URI of this origin. */
 export function isBrowserClient(client: Client, origin: string): boolean {
   return (
-    client.tokenEndpointAuthMethod === 'none' &&
-    (client.redirectUris ?? []).some((uri) => URL.parse(uri)?.origin === origin)
+    client.tokenEndpointAuthMethod === 'none' && (client.redirectUris ?? []).some((uri) => webOrigin(uri) === origin)
   );
 }

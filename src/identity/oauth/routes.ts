@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import { pathOf } from '../../http/access-log.ts';
 import { allowedMethods } from '../../http/allowed-methods.ts';
+import { withoutCors } from '../../http/cors.ts';
 import { publicError } from '../../http/errors.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { loggable } from '../../logger.ts';
@@ -29,6 +30,8 @@ export function oauthRoutes({ oauth, config, logger }: OAuthRoutesDeps): Router 
   const router = Router();
   const answer: RequestHandler = async (req, res) => {
     res.set(HEADERS);
+    // The library checks more: the origin must be one of this very client.
+    withoutCors(res);
     await oauth.handle(req, res);
   };
   router.get([ROUTES.authorization, `${ROUTES.authorization}/:uid`, ROUTES.jwks, ROUTES.userinfo], answer);
@@ -36,9 +39,6 @@ export function oauthRoutes({ oauth, config, logger }: OAuthRoutesDeps): Router 
   router.get(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'], answer);
   router.post([ROUTES.token, ROUTES.introspection, ROUTES.revocation], answer);
   router.post([ROUTES.userinfo, `${ROUTES.end_session}/confirm`], answer);
-  // Preflight requests of applications in browsers.
-  router.options([ROUTES.token, ROUTES.introspection, ROUTES.revocation], answer);
-  router.options([ROUTES.userinfo, ROUTES.jwks], answer);
   if (config.CLI_LOGIN === 'all') addDeviceRoutes(router, answer);
   router.use(
     PREFIXES,

@@ -87,7 +87,7 @@ describe('errors', () => {
   test('an unknown address or method gives an error in the form of RFC 6749', async () => {
     for (const [method, path, status, allow] of [
       ['GET', '/oauth/v2/token', 405, 'OPTIONS, POST'],
-      ['DELETE', '/oauth/v2/authorize?client_id=x', 405, 'GET, HEAD'],
+      ['DELETE', '/oauth/v2/authorize?client_id=x', 405, 'GET, HEAD, OPTIONS'],
       ['PUT', '/oidc/v1/userinfo', 405, 'GET, HEAD, OPTIONS, POST'],
       ['GET', '/oauth/v2/nothing', 404, null],
       ['GET', '/oidc', 404, null],
@@ -205,6 +205,6 @@ describe('applications in a browser', () => {
     assert.equal(await call(withSecret.clientId, 'https://app.example.com'), null);
     const preflight = { origin: 'https://app.example.com', 'access-control-request-method': 'POST' };
     const answer = await fetch(`${api.url}/oauth/v2/token`, { method: 'OPTIONS', headers: preflight });
-    assert.deepEqual([answer.status, answer.headers.get('access-control-allow-methods')], [204, 'POST']);
+    assert.deepEqual([answer.status, answer.headers.get('access-control-allow-methods')], [204, 'OPTIONS, POST']);
   });
 });
