@@ -8,8 +8,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { answerProtocolErrors, requireHost } from './protocol-errors.ts';
 
-/** Time to send the head of a request. */
 const HEADERS_MS = 30_000;
 /** Over the 60 seconds after which common proxies close an idle connection, so that the proxy always closes first. */
 const KEEP_ALIVE_MS = 65_000;
@@ -22,6 +23,10 @@ export interface ListenOptions {
   /** 0 takes a free port. */
   port: number;
   silenceMs?: number;
+  /** Time to send the head of a request. */
+  headersMs?: number;
+  /** Logs requests that never reach the handler. */
+  logger?: Pick<Logger, 'info'>;
 }
 
 export interface Listening {
@@ -35,10 +40,14 @@ export interface Listening {
  * @throws Error EADDRINUSE and the like
  */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listening> {
-  const server = createServer(
-    { keepAlive: true, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_MS },
-    handler,
-  );
+  const { headersMs = HEADERS_MS, logger } = options;
+  const timeouts = {
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: headersMs,
+    connectionsCheckingInterval: headersMs,
+  };
+  const server = createServer({ keepAlive: true, requireHostHeader: false, ...timeouts }, requireHost(handler, logger));
+  answerProtocolErrors(server, logger);
   // An import may upload for hours if it makes progress; bodies of other requests have their own limit.
   server.requestTimeout = 0;
   cutSilence(server, options.silenceMs ?? SILENCE_MS);

@@ -46,7 +46,7 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   const metrics = openMetrics(storeMetrics({ pool, queues }), config.METRICS_TOKEN);
   const app = buildApp({ pool, uploadPool, config, secrets, oauth, hasher, queues, signal, metrics, logger });
   const { HOST: host, PORT: port, METRICS_PORT } = config;
-  const server = await listen(app, { host, port }).catch((error) => {
+  const server = await listen(app, { host, port, logger }).catch((error) => {
     throw listenError({ host, port, setting: 'PORT' }, error);
   });
   const scraped = METRICS_PORT > 0 ? await openMetricsPort(metrics, logger, host, METRICS_PORT) : undefined;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import test from 'node:test';
+import type { Logger } from 'pino';
 import { listen } from '../../src/http/server.ts';
 
 const here = { host: '127.0.0.1', port: 0 };
@@ -67,6 +68,71 @@ test('a stopping server closes connections that do not finish in time', async ()
   await started.promise;
   await server.stop(20);
   await failed;
+});
+
+const AUTHORITY = 'Host: a\r\n';
+const POST = `POST / HTTP/1.1\r\n${AUTHORITY}`;
+/** What Node's server refuses before the handler sees it: status, error id, part of the message. */
+const REFUSED: [request: string, status: number, id: string, words: RegExp][] = [
+  ['GET / HTTP/9\r\n\r\n', 400, 'REQUEST-MALFORMED', /HTTP\/1\.1/],
+  [`GET / HTTP/1.1\r\n${AUTHORITY}No colon\r\n\r\n`, 400, 'REQUEST-MALFORMED', /HTTP\/1\.1/],
+  [`FETCH / HTTP/1.1\r\n${AUTHORITY}\r\n`, 400, 'REQUEST-MALFORMED', /method/],
+  [`${POST}Content-Length: x\r\n\r\n`, 400, 'REQUEST-MALFORMED', /Content-Length/],
+  [`${POST}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, 400, 'REQUEST-MALFORMED', /Content-Length/],
+  [
+    `${POST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    400,
+    'REQUEST-MALFORMED',
+    /Content-Length/,
+  ],
+  [`${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n`, 400, 'REQUEST-MALFORMED', /chunks/],
+  ['GET / HTTP/1.1\r\n\r\n', 400, 'REQUEST-MALFORMED', /Host/],
+  [`GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${AUTHORITY}\r\n`, 431, 'REQUEST-HEADERS', /16384 bytes/],
+  [`GET / HTTP/1.1\r\n${AUTHORITY}X: ${'x'.repeat(200_000)}\r\n\r\n`, 431, 'REQUEST-HEADERS', /16384 bytes/],
+  [`${POST}Expect: more\r\nContent-Length: 0\r\n\r\n`, 417, 'REQUEST-EXPECT', /100-continue/],
+  [`CONNECT a:80 HTTP/1.1\r\n${AUTHORITY}\r\n`, 405, 'REQUEST-METHOD', /CONNECT/],
+];
+const SILENT: (typeof REFUSED)[number] = [`GET / HTTP/1.1\r\n${AUTHORITY}`, 408, 'REQUEST-TIMEOUT', /in time/];
+
+test('a request that never reaches the handler gets the error body and a request id, which is logged', async (t) => {
+  const logged: Record<string, unknown>[] = [];
+  const logger = { info: (line: Record<string, unknown>) => logged.push(line) } as unknown as Pick<Logger, 'info'>;
+  const server = await listen((req) => req.resume(), { ...here, logger });
+  const impatient = await listen((req) => req.resume(), { ...here, logger, headersMs: 50 });
+  t.after(() => Promise.all([server.stop(0), impatient.stop(0)]));
+  for (const [request, status, id, words] of [...REFUSED, SILENT]) {
+    const { port } = status === 408 ? impatient : server;
+    const [head = '', body = ''] = (await raw(port, request)).split('\r\n\r\n');
+    const name = request.slice(0, 60);
+    assert.match(head, new RegExp(`^HTTP/1.1 ${status} `), name);
+    const requestId = /^x-request-id: (.+)$/m.exec(head)?.[1];
+    assert.match(head, /^Content-Type: application\/json; charset=utf-8$/m);
+    const { code, message, details } = JSON.parse(body);
+    assert.deepEqual([typeof code, details[0].id, details[0].message], ['number', id, message], name);
+    assert.match(message, words);
+    assert(
+      logged.some((line) => line.requestId === requestId && line.id === id),
+      name,
+    );
+    assert(!JSON.stringify(logged).includes('xxxx'));
+  }
+});
+
+test('a request that breaks after its response has begun only ends the connection', async (t) => {
+  const server = await listen((req, res) => {
+    res.write('begun');
+    req.resume();
+  }, here);
+  t.after(() => server.stop(0));
+  const socket = connect(server.port, '127.0.0.1');
+  let received = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    received += chunk;
+    if (received.includes('begun')) socket.write('zz\r\n'); // not a chunk
+  });
+  socket.write(`${POST}Transfer-Encoding: chunked\r\n\r\n`);
+  await once(socket, 'close');
+  assert.equal(received.split('HTTP/1.1').length, 2);
 });
 
 test('a used port is an error', async () => {

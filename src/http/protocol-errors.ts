@@ -1,0 +1,112 @@
+/**
+ * Answers what Node's HTTP server would refuse with an empty response: requests that are not HTTP, too large headers,
+ * contradicting lengths, a missing `Host`, an unknown `Expect`, `CONNECT`, and a head that does not arrive in time.
+ *
+ * Guarantee: such a response has the error body and an `x-request-id`, like every other. Nothing is written into a
+ * response that has begun: then the connection is closed.
+ */
+import {
+  type IncomingMessage,
+  maxHeaderSize,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+import { ApiError, invalidArgument } from '../errors.ts';
+import { newId } from '../ids.ts';
+
+/** Time for the client to read the response, while what it still sends is thrown away. */
+const LINGER_MS = 2000;
+
+const LENGTH = 'Content-Length must be given once, as a number, and not together with Transfer-Encoding.';
+/** By the code of the parser's error; all others are the first of these. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  MALFORMED: 'The request must be valid HTTP/1.1.',
+  HPE_INVALID_METHOD: 'The method must be one that HTTP defines, such as GET or POST.',
+  HPE_INVALID_CONTENT_LENGTH: LENGTH,
+  HPE_UNEXPECTED_CONTENT_LENGTH: LENGTH,
+  HPE_INVALID_TRANSFER_ENCODING: 'Transfer-Encoding must be absent, or chunked without Content-Length.',
+  HPE_INVALID_CHUNK_SIZE: 'The chunks of the body must be as Transfer-Encoding: chunked requires.',
+};
+
+export function answerProtocolErrors(server: Server, logger?: Pick<Logger, 'info'>): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (socket.writableEnded) return; // refused already; the client still sends
+    if (error.code === 'ECONNRESET' || !isUnanswered(socket)) socket.destroy();
+    else refuse(socket, clientError(error.code ?? ''), logger);
+  });
+  server.on('connect', (_req, socket: Duplex) => refuse(socket, badMethod(), logger));
+  server.on('checkExpectation', (_req: IncomingMessage, res: ServerResponse) => respond(res, badExpect(), logger));
+}
+
+/** The handler for requests that have a `Host`. The server must be created with `requireHostHeader: false`. */
+export function requireHost(handler: RequestListener, logger?: Pick<Logger, 'info'>): RequestListener {
+  return (req, res) => {
+    if (req.headers.host === undefined && req.httpVersion === '1.1') respond(res, noHost(), logger);
+    else handler(req, res);
+  };
+}
+
+function clientError(code: string): ApiError {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const message = `The request line and the headers together must be at most ${maxHeaderSize} bytes.`;
+    return new ApiError('RESOURCE_EXHAUSTED', 'REQUEST-HEADERS', message, { http: 431 });
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new ApiError('DEADLINE_EXCEEDED', 'REQUEST-TIMEOUT', 'The request did not arrive in time.', { http: 408 });
+  }
+  return invalidArgument('REQUEST-MALFORMED', MESSAGES[code] ?? (MESSAGES.MALFORMED as string));
+}
+
+function badMethod(): ApiError {
+  return new ApiError('UNIMPLEMENTED', 'REQUEST-METHOD', 'CONNECT is not supported.', { http: 405 });
+}
+
+function badExpect(): ApiError {
+  return new ApiError('INVALID_ARGUMENT', 'REQUEST-EXPECT', 'Expect must be 100-continue or absent.', { http: 417 });
+}
+
+function noHost(): ApiError {
+  return invalidArgument('REQUEST-MALFORMED', 'Host is required.');
+}
+
+/** Whether no byte of a response to the request in progress has been sent. */
+function isUnanswered(socket: Duplex): boolean {
+  const { _httpMessage: current } = socket as Socket & { _httpMessage?: ServerResponse | null };
+  return socket.writable && !current?.headersSent;
+}
+
+function respond(res: ServerResponse, error: ApiError, logger?: Pick<Logger, 'info'>): void {
+  const { headers, body } = responseTo(error, logger);
+  res.writeHead(error.http, headers).end(body);
+}
+
+/** For a connection that Node's server no longer reads requests from. */
+function refuse(socket: Duplex, error: ApiError, logger?: Pick<Logger, 'info'>): void {
+  const { headers, body } = responseTo(error, logger);
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.on('error', () => socket.destroy()); // the client has gone
+  socket.end(`HTTP/1.1 ${error.http} ${STATUS_CODES[error.http]}\r\n${head.join('')}\r\n${body}`);
+  // Closed at once, the connection would be reset if the client still sends, and the client would not see the response.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.resume();
+}
+
+function responseTo(error: ApiError, logger?: Pick<Logger, 'info'>) {
+  const requestId = newId();
+  logger?.info({ requestId, status: error.http, id: error.id }, 'request refused');
+  const body = JSON.stringify(error.toBody());
+  const headers = {
+    'x-request-id': requestId,
+    'Cache-Control': 'no-store',
+    ...(error.http === 405 ? { Allow: 'DELETE, GET, HEAD, OPTIONS, POST, PUT' } : {}),
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+  };
+  return { headers, body };
+}
