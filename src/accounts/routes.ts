@@ -8,6 +8,7 @@ import { stateRoutes } from '../users/state-routes.ts';
 import type { ChangeDeps } from './change-human.ts';
 import { humanRoutes } from './human-routes.ts';
 import { machineRoutes } from './machine-routes.ts';
+import { searchRoutes } from './search-routes.ts';
 import { setUpRoutes } from './set-up/routes.ts';
 import type { SetUpDeps } from './set-up/set-up-org.ts';
 
@@ -15,6 +16,7 @@ export function userRoutes(deps: ChangeDeps & SetUpDeps): Router {
   return Router()
     .use(setUpRoutes(deps))
     .use(readRoutes(deps))
+    .use(searchRoutes(deps))
     .use(humanRoutes(deps))
     .use(machineRoutes(deps))
     .use(stateRoutes(deps));

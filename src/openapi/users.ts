@@ -78,7 +78,8 @@ export const userOperations: Operations = {
     summary: 'Search users',
     description:
       'Returns the users who match all queries, ordered by user name. The search covers the organizations in which the ' +
-      'caller has a role.',
+      'caller has a role, or only that of `x-service-orgid`.',
+    onOrg: true,
     body: {
       schema: userSearch,
       examples: {
@@ -93,6 +94,7 @@ export const userOperations: Operations = {
       },
     },
     answers: { 200: { schema: searchAnswer(foundUser), example: exampleSearch(exampleFoundUser) } },
+    errors: { 404: 'ORG-NOT-FOUND: the organization of `x-service-orgid` does not exist.' },
   },
   'POST /v2beta/users/{userId}/deactivate': state(
     'deactivateUser',

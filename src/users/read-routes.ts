@@ -1,16 +1,12 @@
-/** Routes to read users: one by id, their metadata and links, and the search. */
+/** Routes to read one user by id, their metadata and links. */
 import { type Request, type Response, Router } from 'express';
-import { callerOf, orgsFor, requireReach } from '../access/caller.ts';
+import { callerOf, requireReach } from '../access/caller.ts';
 import { pathId } from '../access/path-id.ts';
 import type { OperationId } from '../access/permissions.ts';
 import type { Pool } from '../db/pool.ts';
-import { LARGE_BODY, readJson } from '../http/json-body.ts';
 import { searchResult } from '../http/paging.ts';
-import { parseBody } from '../http/parse-body.ts';
 import { linksOf } from './idp-links.ts';
 import { metadataOf } from './metadata.ts';
-import { userSearch } from './schema.ts';
-import { searchUsers } from './search.ts';
 import { findUser, type User, userNotFound } from './store.ts';
 import { userDetails, userView } from './view.ts';
 
@@ -28,23 +24,10 @@ export function readRoutes({ pool }: { pool: Pool }): Router {
     const links = await linksOf(pool, (await readableUser(pool, 'getUserLinks', req, res)).id);
     res.json(searchResult(links.length, links));
   });
-  router.post('/v2beta/users', (req, res) => search(pool, req, res));
   return router;
 }
 
 /** The user of the path, for the user themselves and for callers with any role on their organization. */
 async function readableUser(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<User> {
   return requireReach(callerOf(res), operation, await findUser(pool, pathId(req, 'userId')), userNotFound);
-}
-
-async function search(pool: Pool, req: Request, res: Response): Promise<void> {
-  const orgIds = orgsFor(callerOf(res), 'searchUsers');
-  const { query: page, queries } = parseBody(userSearch, await readJson(req, res, LARGE_BODY), 'USER-SEARCH');
-  const { total, users } = await searchUsers(pool, { queries, page, orgIds });
-  res.json(
-    searchResult(
-      total,
-      users.map((user) => ({ details: userDetails(user), ...userView(user) })),
-    ),
-  );
 }

@@ -83,11 +83,32 @@ test('only users of organizations on which the caller has a role are found and c
   const both = [{ inUserIdsQuery: { userIds: [org.userId, other.userId] } }];
   const { body } = await search({ queries: both }, { token: viewer.token });
   assert.deepEqual([body.details.totalResult, body.result.map((u: Entry) => u.userId)], ['1', [org.userId]]);
-  assert.deepEqual(await idsOf([within(other.orgId)], { token: viewer.token }), []);
   assert.deepEqual((await idsOf(both)).length, 2);
   const nobody = await api.machine(org.orgId);
   const refused = await search({}, { token: nobody.token });
   assert.deepEqual([refused.status, errorId(refused)], [403, 'AUTH-PERMISSION']);
+});
+
+test('a search in a foreign organization is 403, whether or not it exists', async () => {
+  const { token } = await api.machine(org.orgId, ['ORG_OWNER_VIEWER']);
+  for (const foreign of [other.orgId, 'missing']) {
+    for (const refused of [
+      await search({ queries: [within(org.orgId), within(foreign)] }, { token }),
+      await search({ queries: [] }, { token, orgId: foreign }),
+      await search({ queries: 'invalid' }, { token, orgId: foreign }),
+    ]) {
+      assert.deepEqual([refused.status, errorId(refused)], [403, 'AUTH-PERMISSION']);
+    }
+  }
+});
+
+test('x-service-orgid and its alias limit the search to that organization', async () => {
+  const both = [{ inUserIdsQuery: { userIds: [org.userId, other.userId] } }];
+  assert.deepEqual(await idsOf(both, { orgId: other.orgId }), [other.userId]);
+  assert.deepEqual(await idsOf(both, { headers: { 'x-zitadel-orgid': org.orgId } }), [org.userId]);
+  assert.deepEqual(await idsOf([within(org.orgId)], { orgId: other.orgId }), []);
+  const missing = await search({}, { orgId: 'missing' });
+  assert.deepEqual([missing.status, errorId(missing)], [404, 'ORG-NOT-FOUND']);
 });
 
 test('invalid fields are named by their paths; an unknown query is refused', async () => {
