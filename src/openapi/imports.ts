@@ -55,6 +55,7 @@ const mendable = z.object({
   dataOrgs: z.object({ orgs: z.array(z.object({ orgId: z.string(), humanUsers: z.array(z.unknown()) })) }),
   timeout: z.string(),
 });
+const nextPageToken = z.string().meta({ description: 'The `pageToken` of the next page; empty on the last page.' });
 const isDone = { 200: { schema: result, example: exampleResult, description: 'The import in its new state.' } };
 
 export const importOperations: Operations = {
@@ -125,8 +126,8 @@ export const importOperations: Operations = {
     query: listQuery,
     answers: {
       200: {
-        schema: z.object({ imports: z.array(progress), nextPageToken: z.string().optional() }),
-        example: { imports: [exampleProgress] },
+        schema: z.object({ imports: z.array(progress), nextPageToken }),
+        example: { imports: [exampleProgress], nextPageToken: '' },
       },
     },
   },
@@ -142,11 +143,12 @@ export const importOperations: Operations = {
     query: itemsQuery.extend({ state: itemState.optional() }),
     answers: {
       200: {
-        schema: z.object({ items: z.array(item), nextPageToken: z.string().optional() }),
+        schema: z.object({ items: z.array(item), nextPageToken }),
         example: {
           items: [
             { index: 0, orgId: 'acme', userId: 'auth0|60425dc4', userName: 'fay.fox', state: 'ITEM_STATE_SUCCEEDED' },
           ],
+          nextPageToken: '100',
         },
       },
     },

@@ -22,7 +22,8 @@ export interface Item {
 
 export interface ItemPage {
   items: Item[];
-  nextPageToken?: string;
+  /** Undefined on the last page, where that of the service is empty. */
+  nextPageToken: string | undefined;
 }
 
 export interface ItemFilter {
@@ -47,9 +48,9 @@ export async function* itemPages(
   for (let left = most; left > 0; ) {
     const query = { ...filter, pageSize: Math.min(left, PAGE), pageToken };
     const page = await api.call<ItemPage>('GET', `/admin/v1/imports/${importId}/items`, { query });
-    yield page;
+    pageToken = page.nextPageToken || undefined;
+    yield { items: page.items, nextPageToken: pageToken };
     left -= page.items.length;
-    pageToken = page.nextPageToken;
     if (pageToken === undefined) return;
   }
 }

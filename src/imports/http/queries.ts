@@ -7,9 +7,11 @@ import { FORMATS } from '../report/report.ts';
 export const resumeBody = z.object({ timeout: z.string('must be a string').optional() });
 
 const PAGE_TOKEN = 'must be the nextPageToken of an earlier page of this list';
+/** Empty, as after the last page, is the first page. */
 const pageToken = z
   .string(PAGE_TOKEN)
-  .regex(/^\d{1,18}$/, PAGE_TOKEN)
+  .regex(/^\d{0,18}$/, PAGE_TOKEN)
+  .transform((token) => token || undefined)
   .optional();
 const pageSize = (max: number) => {
   const message = `must be a whole number from 1 to ${max}`;

@@ -33,12 +33,12 @@ async function list(pool: Pool, req: Request, res: Response): Promise<void> {
   const { pageSize: size, pageToken: before } = queryOf(listQuery, req);
   const imports = await listImports(pool, { within, pageSize: size, before });
   const next = imports.length === size ? imports.at(-1)?.importId : undefined;
-  res.json({ imports, ...(next ? { nextPageToken: next } : {}) });
+  res.json({ imports, nextPageToken: next ?? '' });
 }
 
 async function items(pool: Pool, req: Request, res: Response): Promise<void> {
   const progress = await visibleImport(pool, 'listImportItems', req, res);
   const { pageToken: from, ...filter } = queryOf(itemsQuery, req);
   const page = await readItems(pool, progress, { ...filter, from: Number(from ?? 0) });
-  res.json({ items: page.items, ...(page.next !== undefined ? { nextPageToken: String(page.next) } : {}) });
+  res.json({ items: page.items, nextPageToken: String(page.next ?? '') });
 }
