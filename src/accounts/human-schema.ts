@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { notWith } from '../fields/cross-fields.ts';
 import { bool, gender, id, language, requiredText, text } from '../fields/fields.ts';
+import { phoneIfAny } from '../fields/phone.ts';
 import { currentPassword } from '../identity/login/owner-proof.ts';
 import { verifiableHash } from '../users/hash-field.ts';
 import { idpLinkList } from '../users/idp-links.ts';
@@ -30,7 +31,7 @@ export const newHuman = z
       gender: gender().default('GENDER_UNSPECIFIED'),
     }),
     email: emailInput,
-    phone: phoneInput.optional(),
+    phone: phoneIfAny(phoneInput),
     metadata: metadataList().default([]),
     password: password.optional(),
     hashedPassword: hashedPassword.optional(),

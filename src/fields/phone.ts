@@ -3,7 +3,7 @@
  *
  * A number is valid if its country code exists and its length is one of that country's. Whether the number range is in
  * use is not checked: numbering plans change faster than any library's tables, and the code sent to it proves it.
- * Imports store phone numbers unchanged.
+ * Imports store phone numbers unchanged. Everywhere, a number that is null or empty means that there is none.
  */
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import { z } from 'zod';
@@ -32,4 +32,15 @@ export function mobileNumber(max: number) {
       ctx.addIssue({ code: 'custom', message: 'must be a phone number such as +41791234567' });
       return z.NEVER;
     });
+}
+
+/** The optional `phone` of a user, an object with the field `phone`: undefined if that is absent, null or empty. */
+export function phoneIfAny<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value) => (isNone(value) ? undefined : value), schema.optional()).optional();
+}
+
+function isNone(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const { phone } = value as { phone?: unknown };
+  return phone === undefined || phone === null || phone === '';
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { orgRoleList } from '../access/member-schema.ts';
 import { bool, emailAddress, gender, id, language, requiredText, text } from '../fields/fields.ts';
-import { mobileNumber } from '../fields/phone.ts';
+import { mobileNumber, phoneIfAny } from '../fields/phone.ts';
 import { paging } from '../http/paging.ts';
 import { domainName } from './domain.ts';
 
@@ -19,7 +19,7 @@ const human = z.object({
   userName: requiredText(200),
   profile,
   email: z.object({ email: emailAddress(), isEmailVerified: bool().default(false) }),
-  phone: z.object({ phone: mobileNumber(50), isPhoneVerified: bool().default(false) }).optional(),
+  phone: phoneIfAny(z.object({ phone: mobileNumber(50), isPhoneVerified: bool().default(false) })),
   password: requiredText(200),
 });
 

@@ -96,6 +96,14 @@ test('omitted fields have defaults: an id, the email as user name, the display n
   assert.equal((await logIn(userId, 'anything')).status, 400);
 });
 
+test('a phone number that is null or empty means that there is none', async () => {
+  for (const phone of [null, { phone: null }, { phone: '' }, { phone: null, isVerified: true }]) {
+    const { status, body } = await create({ email: verified(), phone });
+    assert.equal(status, 200, JSON.stringify(phone));
+    assert.equal((await read(body.userId)).user.human.phone, undefined);
+  }
+});
+
 test('a body in snake_case is accepted', async () => {
   const user_id = unique('snake');
   const answer = await create({

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { e164, mobileNumber } from '../../src/fields/phone.ts';
+import { z } from 'zod';
+import { e164, mobileNumber, phoneIfAny } from '../../src/fields/phone.ts';
 
 test('a global number is taken in the usual spellings and kept as E.164', () => {
   for (const phone of [
@@ -57,4 +58,18 @@ test('the field names its problem', () => {
   assert.deepEqual(problem(`+${' '.repeat(60)}41791234567`), ['must have at most 50 characters']);
   assert.deepEqual(problem(''), ['must not be empty']);
   assert.deepEqual(problem(undefined), ['is required']);
+});
+
+test('a number that is null, empty or absent means that there is none; any other value is validated', () => {
+  const user = z.object({ phone: phoneIfAny(z.object({ phone: mobileNumber(50), isVerified: z.boolean() })) });
+  const phoneOf = (phone: unknown) => user.safeParse({ phone });
+  for (const none of [undefined, {}, { phone: null }, { phone: '' }, { phone: '', isVerified: true }]) {
+    assert.deepEqual(phoneOf(none), { success: true, data: { phone: undefined } });
+  }
+  assert.deepEqual(user.safeParse({}), { success: true, data: {} });
+  const given = { phone: '+41791234567', isVerified: false };
+  assert.deepEqual(phoneOf(given).data, { phone: given });
+  for (const wrong of [{ phone: 'x', isVerified: true }, { phone: ' ' }, 7, 'x', [], { phone: 0 }]) {
+    assert.equal(phoneOf(wrong).success, false, JSON.stringify(wrong));
+  }
 });

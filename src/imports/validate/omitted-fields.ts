@@ -15,7 +15,8 @@ const OPTIONAL = {
   preferredLanguage: (_: Part, user: Part) => inside(user.profile).preferredLanguage,
   gender: (_: Part, user: Part) => inside(user.profile).gender,
   isEmailVerified: (_: Part, user: Part) => inside(user.email).isEmailVerified,
-  phone: (_: Part, user: Part) => user.phone,
+  // A number that is empty counts as omitted: it means that there is none.
+  phone: (_: Part, user: Part) => inside(user.phone).phone || undefined,
   isPhoneVerified: (_: Part, user: Part) => inside(user.phone).isPhoneVerified,
   passwordChangeRequired: (_: Part, user: Part) => user.passwordChangeRequired,
 };

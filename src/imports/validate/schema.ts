@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { bool, emailAddress, gender, id, language, requiredText, text } from '../../fields/fields.ts';
+import { phoneIfAny } from '../../fields/phone.ts';
 import { importedTotpSecret } from '../../identity/totp/schema.ts';
 import { hashText } from '../../users/hash-field.ts';
 import { metadataValue } from '../../users/metadata.ts';
@@ -49,7 +50,7 @@ const userFields = {
     required('an object'),
   ),
   email: z.object({ email: emailAddress(), isEmailVerified: bool().optional() }, required('an object')),
-  phone: z.object({ phone: requiredText(200), isPhoneVerified: bool().optional() }, 'must be an object').optional(),
+  phone: phoneIfAny(z.object({ phone: requiredText(200), isPhoneVerified: bool().optional() }, 'must be an object')),
   password: requiredText(200).optional(),
   hashedPassword: z.object({ value: hashText() }, 'must be an object').optional(),
   passwordChangeRequired: bool().optional(),

@@ -27,6 +27,14 @@ function body(change: { org?: object; human?: object; [field: string]: unknown }
 
 const setUp = (change = {}) => api.call('POST', SETUP, body(change));
 
+test('a phone number that is null or empty means that there is none', async () => {
+  for (const phone of [{ phone: null }, { phone: '' }]) {
+    const { status, body: answer } = await setUp({ human: { phone } });
+    assert.equal(status, 200, JSON.stringify(phone));
+    assert.equal((await api.call('GET', `/v2beta/users/${answer.userId}`)).body.user.human.phone, undefined);
+  }
+});
+
 test('set-up returns details with creationDate, and creates the first user', async () => {
   const human = {
     profile: {

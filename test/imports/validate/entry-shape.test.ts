@@ -32,7 +32,7 @@ describe('an entry', () => {
         userName: '',
         profile: { firstName: '', gender: 'X', preferredLanguage: '?' },
         email: { email: 'Ann <ann@example.com>', isEmailVerified: 1 },
-        phone: {},
+        phone: { phone: 7 },
         password: 'secret',
         hashedPassword: { value: '$9$x' },
         metadata: [{ key: 'a', value: 'QQ==' }, { key: '', value: '!' }, null, { key: 'a', value: 'QQ==' }],

@@ -16,7 +16,7 @@ const TEXTS: [string, number, boolean, (text: string) => Record<string, unknown>
   ['user.profile.lastName', 200, false, (lastName) => ({ profile: { ...PROFILE, lastName } })],
   ['user.profile.nickName', 200, true, (nickName) => ({ profile: { ...PROFILE, nickName } })],
   ['user.profile.displayName', 200, true, (displayName) => ({ profile: { ...PROFILE, displayName } })],
-  ['user.phone.phone', 200, false, (phone) => ({ phone: { phone } })],
+  ['user.phone.phone', 200, true, (phone) => ({ phone: { phone } })],
   ['user.password', 200, false, (password) => ({ password, hashedPassword: undefined })],
   ['user.metadata[0].key', 200, false, (key) => ({ metadata: [{ key, value: 'QQ==' }] })],
   ['user.idps[0].configId', 200, false, (configId) => ({ idps: [{ configId, externalUserId: '1' }] })],
@@ -192,6 +192,15 @@ describe('passwords', () => {
     const { item } = judge(entry('a', { password: 'hunter2'.repeat(100), profile: {}, email: {} }));
     assert.doesNotMatch(JSON.stringify(item), /hunter2/);
     assert.ok(!JSON.stringify(item).includes(HASH));
+  });
+});
+
+describe('a phone number', () => {
+  it('that is null or empty means that there is none', () => {
+    for (const phone of [null, {}, { phone: null }, { phone: '' }, { phone: '', isPhoneVerified: true }]) {
+      const item = pendingOf({ user: { profile: PROFILE, email: EMAIL, phone } });
+      assert.deepEqual([item.phone, item.phoneVerified], [null, false], JSON.stringify(phone));
+    }
   });
 });
 
