@@ -87,6 +87,7 @@ export const oauthPaths: ZodOpenApiPathsObject = {
   },
   '/oauth/v2/authorize': {
     get: operation('authorize', 'Start a login (RFC 6749, RFC 7636)', ofBrowser, query(AUTHORIZE)),
+    post: operation('postAuthorize', 'Start a login, with a form', ofBrowser, form(AUTHORIZE)),
   },
   '/oauth/v2/token': {
     post: operation(
@@ -124,5 +125,8 @@ export const oauthPaths: ZodOpenApiPathsObject = {
     get: operation('getUserInfo', 'Get claims about the user', claims, byToken),
     post: operation('postUserInfo', 'Get claims about the user, with POST', claims, byToken),
   },
-  '/oidc/v1/end_session': { get: operation('endSession', 'Sign out', ofBrowser, query(END_SESSION)) },
+  '/oidc/v1/end_session': {
+    get: operation('endSession', 'Sign out', ofBrowser, query(END_SESSION)),
+    post: operation('postEndSession', 'Sign out, with a form', ofBrowser, form(END_SESSION)),
+  },
 };

@@ -136,7 +136,8 @@ async function cancel({ deps, req, res }: Turn): Promise<void> {
 }
 
 async function finish({ deps, req, res }: Turn, accountId: string, amr: string[]): Promise<void> {
-  const result = { login: { accountId, amr } };
+  // Signing in also is the choice that `prompt=select_account` asks for.
+  const result = { login: { accountId, amr }, select_account: {} };
   await deps.oauth.current().interactionFinished(req, res, result, { mergeWithLastSubmission: false });
 }
 

@@ -15,7 +15,7 @@ export interface LoginPageDeps extends LoginDeps {
 
 export interface Visit {
   frame: LoginFrame;
-  /** The probable user: the application's `login_hint`, else the user who is already logged in. */
+  /** The probable user: the application's `login_hint`, else the user who is already logged in, unless they may choose. */
   loginName: string;
   /** Where the forms may finally lead: to the application. */
   formTargets: string[];
@@ -34,7 +34,7 @@ export async function findVisit(deps: LoginPageDeps, req: Request, res: Response
   const provider = deps.oauth.current();
   const interaction = await interactionOf(provider, req, res);
   if (!interaction || interaction.uid !== req.params.uid) return undefined;
-  const { uid, params, session } = interaction;
+  const { uid, params, session, prompt } = interaction;
   const client = await provider.Client.find(String(params.client_id));
   if (!client) return undefined;
   const token = formToken(deps.secrets, uid);
@@ -42,7 +42,11 @@ export async function findVisit(deps: LoginPageDeps, req: Request, res: Response
   const targets = [String(params.redirect_uri ?? ''), ...redirectUris, ...postLogoutRedirectUris];
   return {
     frame: { uid, token, clientName: client.clientName ?? client.clientId, orgId: namedOrganization(params) },
-    loginName: await probableName(deps, params.login_hint, session?.accountId),
+    loginName: await probableName(
+      deps,
+      params.login_hint,
+      prompt.name === 'select_account' ? undefined : session?.accountId,
+    ),
     formTargets: [...new Set(targets.filter((uri) => URL.canParse(uri)).map(formTarget))].slice(0, MOST_TARGETS),
   };
 }

@@ -7,7 +7,7 @@
  */
 import type { Account, AccountClaims, KoaContextWithOIDC } from 'oidc-provider';
 import type { Db } from '../../db/pool.ts';
-import { GENDERS } from '../../fields/fields.ts';
+import { GENDERS, isEmailAddress } from '../../fields/fields.ts';
 import { loginNames } from '../../users/login-names.ts';
 import { findUser, type User } from '../../users/store.ts';
 
@@ -24,7 +24,7 @@ function claimsOf(user: User): AccountClaims {
     sub: user.id,
     name: (user.kind === 'human' ? user.displayName : user.machineName) || user.userName,
     ...given({ given_name: user.givenName, family_name: user.familyName, nickname: user.nickName }),
-    preferred_username: loginNames(user)[0],
+    preferred_username: isEmailAddress(user.userName) ? user.userName : loginNames(user)[0],
     ...given({ locale: user.preferredLanguage, gender: genderOf(user) }),
     updated_at: Math.floor(user.changedAt.getTime() / 1000),
     ...(user.email ? { email: user.email, email_verified: user.emailVerified } : {}),

@@ -4,13 +4,25 @@
  */
 import { type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { GRANT } from './lifetimes.ts';
+import { requireKnownScope } from './scopes.ts';
 
-const { base, Check } = interactionPolicy;
+const { base, Check, Prompt } = interactionPolicy;
 
-/** The library's policy without its consent checks; `prompt=consent` is accepted and counts as satisfied. */
+/**
+ * The library's policy without its consent checks; `prompt=consent` is accepted and counts as satisfied. With
+ * `prompt=select_account` users sign in again, with any account. A request without a known scope never gets there.
+ */
 export function loginOnly() {
   const policy = base();
   policy.get('consent')?.checks.clear();
+  policy.add(new Prompt({ name: 'select_account', requestable: true }));
+  policy.get('login')?.checks.add(
+    new Check('no_scope', 'a known scope is required', ({ oidc }) => {
+      requireKnownScope(oidc.params?.scope);
+      return false;
+    }),
+    0,
+  );
   policy
     .get('login')
     ?.checks.add(

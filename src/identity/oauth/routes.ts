@@ -11,6 +11,7 @@ import { pathOf } from '../../http/access-log.ts';
 import { allowedMethods } from '../../http/allowed-methods.ts';
 import { withoutCors } from '../../http/cors.ts';
 import { publicError } from '../../http/errors.ts';
+import { formAsQuery } from '../../http/form-as-query.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { loggable } from '../../logger.ts';
 import { FAULT, UNAVAILABLE } from './answers.ts';
@@ -21,7 +22,7 @@ const PREFIXES = ['/oauth', '/oidc'];
 
 export interface OAuthRoutesDeps {
   oauth: LiveProvider;
-  config: Pick<Config, 'CLI_LOGIN'>;
+  config: Pick<Config, 'CLI_LOGIN' | 'baseUrl'>;
   logger: Logger;
 }
 
@@ -35,6 +36,7 @@ export function oauthRoutes({ oauth, config, logger }: OAuthRoutesDeps): Router 
     await oauth.handle(req, res);
   };
   router.get([ROUTES.authorization, `${ROUTES.authorization}/:uid`, ROUTES.jwks, ROUTES.userinfo], answer);
+  router.post([ROUTES.authorization, ROUTES.end_session], formAsQuery(answer, config.baseUrl));
   router.get([ROUTES.end_session, `${ROUTES.end_session}/success`], answer);
   router.get(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'], answer);
   router.post([ROUTES.token, ROUTES.introspection, ROUTES.revocation], answer);
@@ -51,7 +53,6 @@ export function oauthRoutes({ oauth, config, logger }: OAuthRoutesDeps): Router 
 function addDeviceRoutes(router: Router, answer: RequestHandler): void {
   router.get([ROUTES.code_verification, `${ROUTES.code_verification}/:uid`], answer);
   router.post([ROUTES.device_authorization, ROUTES.code_verification], answer);
-  router.options(ROUTES.device_authorization, answer);
 }
 
 /** For the library's own pages, which submit themselves: it adds their script's hash to an existing `script-src`. */

@@ -147,6 +147,24 @@ describe('the login page', () => {
   });
 });
 
+describe('a login with prompt=select_account', () => {
+  it('suggests nobody, and is complete after one sign-in as anybody', async () => {
+    const first = await person();
+    const { by, path, fields } = await begun();
+    const follow = async (page: Shown) => by.get(new URL(page.headers.get('location') ?? '').pathname);
+    await follow(await by.post(path, { ...fields, loginName: first, password: PASSWORD }));
+
+    const again = await by.get(await by.begin(clientId, { prompt: 'login' }));
+    assert.ok(again.text.includes(first));
+    const choice = await by.begin(clientId, { prompt: 'select_account' });
+    const page = await by.get(choice);
+    assert.ok(!page.text.includes(first));
+    const signedIn = await by.post(choice, { ...hiddenOf(page, 'password'), loginName: first, password: PASSWORD });
+    const back = await follow(signedIn);
+    assert.match(back.headers.get('location') ?? '', /^https:\/\/app\.example\.com\/callback\?code=/);
+  });
+});
+
 describe('a login form', () => {
   it('is refused without its token, with the token of another login, and from another site', async () => {
     const loginName = await person();

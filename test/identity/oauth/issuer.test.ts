@@ -68,6 +68,10 @@ describe('behind a proxy that terminates TLS and removes a path', () => {
     const flow = await codeFlow(api, client, { userId: org.userId, browser });
     const { body } = await redeem(api, client, flow);
     assert.equal((await api.call('GET', '/oidc/v1/userinfo', undefined, { token: body.access_token })).status, 200);
+    const form = { method: 'POST', body: new URLSearchParams({ client_id: 'x' }) };
+    const fromElsewhere = { ...form, headers: { 'sec-fetch-site': 'cross-site' } };
+    const redirect = await browser.fetch(`${PUBLIC}/oauth/v2/authorize`, fromElsewhere);
+    assert.equal(redirect.headers.get('location'), `${PUBLIC}/oauth/v2/authorize?client_id=x`);
     const device = await post(api, '/oauth/v2/device_authorization', {}, { clientId: 'muster-cli' });
     assert.equal(device.body.verification_uri, `${PUBLIC}/ui/device`);
     const asking = await (await browser.fetch(`${PUBLIC}/ui/device`)).text();
@@ -87,7 +91,7 @@ describe('errors', () => {
   test('an unknown address or method gives an error in the form of RFC 6749', async () => {
     for (const [method, path, status, allow] of [
       ['GET', '/oauth/v2/token', 405, 'OPTIONS, POST'],
-      ['DELETE', '/oauth/v2/authorize?client_id=x', 405, 'GET, HEAD, OPTIONS'],
+      ['DELETE', '/oauth/v2/authorize?client_id=x', 405, 'GET, HEAD, OPTIONS, POST'],
       ['PUT', '/oidc/v1/userinfo', 405, 'GET, HEAD, OPTIONS, POST'],
       ['GET', '/oauth/v2/nothing', 404, null],
       ['GET', '/oidc', 404, null],

@@ -9,13 +9,15 @@
  *   counts as consent (OpenID Connect Core 1.0 section 11, "other conditions").
  * - The library drops scopes that it does not know. One that names an organization is kept as a parameter.
  * - A row handle is our internal name of a device code and must not come from a client: it is removed from the request.
+ * - Applications written for ZITADEL request the scope of its API: it gets our name.
  *
- * If the library ever stops reading its context's `params` from the prototype, the tests of these five cases fail.
+ * If the library ever stops reading its context's `params` from the prototype, the tests of these cases fail.
  */
 import { decodeProtectedHeader } from 'jose';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { JWT_BEARER, SERVICE_USER_CLIENT } from '../clients.ts';
 import { keepNamedOrganization } from '../named-organization.ts';
+import { withoutAlias } from '../scopes.ts';
 import { isRowHandle, jwtHandle } from '../token-key.ts';
 
 type Params = Record<string, string | string[] | undefined>;
@@ -41,6 +43,7 @@ export function adaptParams(provider: Provider): void {
 }
 
 function adapt({ ctx, route }: Context, params: Params): void {
+  if (typeof params.scope === 'string') params.scope = withoutAlias(params.scope);
   if (route === 'token') adaptGrant(ctx, params);
   else if (route === 'introspection' || route === 'revocation') hideJwt(params);
   else if (route === 'authorization') {
