@@ -11,13 +11,14 @@ import type { Caller } from '../../access/caller.ts';
 import { appendEvent } from '../../db/events.ts';
 import { transaction } from '../../db/pool.ts';
 import { retryWhileUnavailable } from '../../db/retry.ts';
-import { invalidArgument } from '../../errors.ts';
+import { ApiError, invalidArgument } from '../../errors.ts';
 import { isUnavailable } from '../../http/unavailable.ts';
 import type { ImportDeps } from '../deps.ts';
 import { parseDuration, timeoutProblem } from '../duration.ts';
 import { copyLine, type Item } from '../items.ts';
 import { auditOf, type ImportOptions, keepOptions } from '../options.ts';
 import { bounded } from '../parse/body.ts';
+import { foreignFormat, HEAD_BYTES } from '../parse/foreign.ts';
 import type { BodyParser, Step } from '../parse/step.ts';
 import { toItem } from '../validate/validate.ts';
 import { createWarningCounter } from '../validate/warnings.ts';
@@ -48,6 +49,8 @@ const MOST_AT_ONCE_MS = 20;
 const ENTRIES_PER_READING = 16;
 /** Rows are collected before a COPY takes a connection: a slow client holds none while its users arrive one by one. */
 const LEAST_COPY_BYTES = 256 * 2 ** 10;
+/** Unknown fields that an error names. */
+const MOST_NAMED = 10;
 /** The kinds of keys in the duplicate filter. */
 const ID = 1;
 const NAME = 2;
@@ -66,8 +69,10 @@ export async function receiveImport(
   options: IntakeOptions,
 ): Promise<string> {
   const intake = new Intake(deps, caller, options);
+  let head: Buffer = Buffer.alloc(0);
   try {
     for await (const chunk of bounded(body, deps.config.MAX_IMPORT_BYTES)) {
+      if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES)]);
       options.keyed?.hash.update(chunk);
       for (const step of options.parser.push(chunk)) await intake.take(step);
       await intake.write();
@@ -78,8 +83,14 @@ export async function receiveImport(
     if (isUnavailable(error) && (await intake.isAccepted())) return intake.importId;
     await intake.abandon();
     if (error instanceof AlreadyAccepted) return error.recorded.importId;
-    throw error;
+    throw foreignBody(error, head) ?? error;
   }
+}
+
+/** A better error for a body that is not JSON, if its format is known. */
+function foreignBody(error: unknown, head: Buffer): ApiError | undefined {
+  const message = error instanceof ApiError && error.id === 'REQUEST-JSON' ? foreignFormat(head) : undefined;
+  return message === undefined ? undefined : invalidArgument('IMPORT-FORMAT', message);
 }
 
 class Intake {
@@ -172,10 +183,17 @@ class Intake {
   }
 
   private takeEnd(step: Extract<Step, { type: 'end' }>): void {
-    if (!step.hasDataOrgs) throw badField('dataOrgs', 'is required');
-    if (!step.hasOrgs) throw badField('dataOrgs.orgs', 'is required');
-    if (this.ordinal === 0) throw badField('dataOrgs.orgs', 'must contain at least one user');
+    const others = this.otherFields();
+    if (!step.hasDataOrgs) throw badField('dataOrgs', `is required${others}`);
+    if (!step.hasOrgs) throw badField('dataOrgs.orgs', `is required${others}`);
+    if (this.ordinal === 0) throw badField('dataOrgs.orgs', `must contain at least one user${others}`);
     if (!step.hasTimeout) this.takeTimeout(undefined);
+  }
+
+  /** The unknown fields of a body without users: its mistyped names, or that it is the error of another program. */
+  private otherFields(): string {
+    const paths = this.warnings.list().map(({ path }) => `"${path}"`);
+    return paths.length === 0 ? '' : `; not known: ${paths.slice(0, MOST_NAMED).join(', ')}`;
   }
 
   private maybeDuplicate(item: Extract<Item, { state: 'pending' }>): boolean {

@@ -27,6 +27,11 @@ const FRAME_KEYS: Partial<Record<Kind, Record<string, string>>> = {
   dataOrgs: { orgs: 'orgs' },
   org: { orgId: 'orgId', org_id: 'orgId', humanUsers: 'humanUsers', human_users: 'humanUsers' },
 };
+/**
+ * Names that are sent instead of `humanUsers`, without case and `_`. They refuse the body: with a warning only, the users
+ * of the organization would be missing without anybody noticing.
+ */
+const MISTYPED = new Set(['users', 'user', 'humanusers', 'humanuser', 'humans', 'people']);
 const PATH: Partial<Record<Kind, string>> = { root: '', dataOrgs: 'dataOrgs.', org: 'orgs[].' };
 /** The container each key of the frame must hold. `timeout` and `orgId` are validated by the reader of their step. */
 const CONTAINERS: Record<string, { kind: Kind | 'users'; mark: string; text: string }> = {
@@ -181,11 +186,19 @@ export class DataOrgsParser implements BodyParser {
     const known = FRAME_KEYS[frame.kind];
     frame.key = known && Object.hasOwn(known, name) ? (known[name] as string) : '';
     if (!known) return true;
-    if (frame.key === '') this.steps.push({ type: 'unknown', path: `${PATH[frame.kind]}${name}` });
+    if (frame.key === '') this.unknown(frame.kind, name);
     else if (frame.seen.has(frame.key)) {
       throw new ParseError('IMPORT-DUPLICATE-KEY', `"${frame.key}" must be given only once.`, frame.key);
     } else frame.seen.add(frame.key);
     return true;
+  }
+
+  private unknown(kind: Kind, name: string): void {
+    if (kind === 'org' && name.length < 20 && MISTYPED.has(name.replaceAll('_', '').toLowerCase())) {
+      const message = `The users of an organization must be in "humanUsers", not in "${name}".`;
+      throw new ParseError('IMPORT-BODY', message, `dataOrgs.orgs[${this.org}].${name}`);
+    }
+    this.steps.push({ type: 'unknown', path: `${PATH[kind]}${name}` });
   }
 
   private value(): boolean {

@@ -17,9 +17,20 @@ export function crossProblems(entry: unknown): FieldViolation[] {
   }
   const problem = importedHashProblem(inside(user, 'hashedPassword').value);
   if (problem) violations.push({ field: 'user.hashedPassword.value', description: problem });
+  violations.push(
+    ...contradiction(user, 'email', 'isEmailVerified'),
+    ...contradiction(user, 'phone', 'isPhoneVerified'),
+  );
   if (metadata) violations.push(...duplicatesIn(metadata, 'user.metadata', ['key']));
   if (idps) violations.push(...duplicatesIn(idps, 'user.idps', ['configId', 'externalUserId']));
   return violations;
+}
+
+/** The field and its alias `isVerified`, which remains only if both are given. */
+function contradiction(user: Record<string, unknown>, part: string, field: string): FieldViolation[] {
+  const { isVerified, [field]: known } = inside(user, part);
+  if (isVerified === undefined || isVerified === null || isVerified === known) return [];
+  return [{ field: `user.${part}.isVerified`, description: `must not differ from ${field}` }];
 }
 
 /** Only for a text that the schema accepts. */

@@ -1,5 +1,5 @@
 /**
- * Normalises the field names of an entry: snake_case becomes camelCase, null becomes absent, and unknown fields are
+ * Normalises the field names of an entry: snake_case becomes camelCase, aliases become the names of an import, null becomes absent, and unknown fields are
  * reported, never dropped silently. An entry in camelCase without nulls or unknown fields is not changed.
  */
 
@@ -44,13 +44,21 @@ export function renameFields(
   }
 }
 
+/**
+ * Names of the calls for users (`/v2beta/users`), by what they mean in an import. Ignored, `isVerified` would send a mail
+ * to each user whose address is verified.
+ */
+const ALIASES: Readonly<Record<string, readonly string[]>> = { isVerified: ['isEmailVerified', 'isPhoneVerified'] };
+
 function rename(object: Record<string, unknown>, key: string, shape: Shape): string | undefined {
-  if (!key.includes('_')) return undefined;
   const camel = camelCase(key);
+  const alias = Object.hasOwn(ALIASES, camel) ? ALIASES[camel]?.find((name) => shape.has(name)) : undefined;
+  const known = shape.has(camel) ? camel : alias;
   // If both spellings are given, the camelCase one counts, and the other is an unknown field.
-  if (!shape.has(camel) || Object.hasOwn(object, camel)) return undefined;
-  object[camel] = object[key];
-  return camel;
+  if (known === undefined || Object.hasOwn(object, known)) return undefined;
+  object[known] = object[key];
+  if (alias !== undefined) delete object[key];
+  return known;
 }
 
 function join(path: string, key: string): string {

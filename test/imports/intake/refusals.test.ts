@@ -1,6 +1,7 @@
 /** A refused body leaves nothing behind, however much of it was read. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import type { Caller } from '../../../src/access/caller.ts';
 import { receiveImport } from '../../../src/imports/intake/intake.ts';
 import { DataOrgsParser } from '../../../src/imports/parse/data-orgs.ts';
@@ -23,11 +24,13 @@ const org = (orgId: unknown, humanUsers = users) => `{"orgId":${JSON.stringify(o
 const body = (orgs: string, rest = ',"timeout":"1h"') => `{"dataOrgs":{"orgs":[${orgs}]}${rest}}`;
 
 interface Refusal {
-  body: string;
+  body: string | Buffer;
   id: string;
   status?: string;
   http?: number;
   field?: string;
+  /** Part of the message. */
+  words?: RegExp;
   caller?: Caller;
   env?: Record<string, string>;
 }
@@ -42,6 +45,30 @@ const REFUSALS: Record<string, Refusal> = {
   'no orgs': { body: '{"dataOrgs":{},"timeout":"1h"}', id: 'IMPORT-BODY', field: 'dataOrgs.orgs' },
   'empty orgs': { body: body(''), id: 'IMPORT-BODY', field: 'dataOrgs.orgs' },
   'no user at all': { body: body(`${org('mine', '[]')},{"orgId":"other"}`), id: 'IMPORT-BODY', field: 'dataOrgs.orgs' },
+  'users under another name': {
+    body: body(`${org('mine')},{"orgId":"other","users":${users}}`),
+    id: 'IMPORT-BODY',
+    field: 'dataOrgs.orgs[1].users',
+    words: /must be in "humanUsers", not in "users"/,
+  },
+  'users under a name in another case': {
+    body: body(`{"orgId":"mine","HumanUsers":${users}}`),
+    id: 'IMPORT-BODY',
+    field: 'dataOrgs.orgs[0].HumanUsers',
+    words: /not in "HumanUsers"/,
+  },
+  'an error of another program': {
+    body: '{"error":"not logged in","code":16}',
+    id: 'IMPORT-BODY',
+    field: 'dataOrgs',
+    words: /is required; not known: "error", "code"/,
+  },
+  'gzip without its header': { body: gzipSync(body(org('mine'))), id: 'IMPORT-FORMAT', words: /gzip/ },
+  'a ZIP archive': { body: 'PK\x03\x04 and so on', id: 'IMPORT-FORMAT', words: /ZIP/ },
+  'UTF-16': { body: Buffer.from(body(org('mine')), 'utf16le'), id: 'IMPORT-FORMAT', words: /UTF-16/ },
+  'UTF-16 with a byte order mark': { body: Buffer.from('\ufeff{}', 'utf16le'), id: 'IMPORT-FORMAT', words: /UTF-16/ },
+  'an HTML page': { body: '\n<!DOCTYPE html><title>Sign in</title>', id: 'IMPORT-FORMAT', words: /HTML/ },
+  XML: { body: '\ufeff<?xml version="1.0"?><users/>', id: 'IMPORT-FORMAT', words: /HTML or XML/ },
   'an org without orgId': {
     body: body(`${org('mine')},{"humanUsers":${users}}`),
     id: 'IMPORT-BODY',
@@ -131,8 +158,9 @@ describe('a refused import', () => {
     assert.equal(rows[0].n, '0');
   }
   const isAs =
-    ({ id, status = 'INVALID_ARGUMENT', http, field }: Refusal) =>
+    ({ id, status = 'INVALID_ARGUMENT', http, field, words = /./ }: Refusal) =>
     (error: unknown) => {
+      assert.match((error as Error).message, words);
       const { violations, ...got } = error as {
         id: string;
         status: string;

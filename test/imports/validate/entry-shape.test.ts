@@ -178,6 +178,25 @@ describe('field names', () => {
     ]);
   });
 
+  it('have the alias isVerified where it says that an address or a number is verified', () => {
+    for (const isVerified of ['isVerified', 'is_verified']) {
+      const given = entry('a', {
+        email: { email: 'a@b.c', [isVerified]: true },
+        phone: { phone: '+41791234567', [isVerified]: true },
+      });
+      const { item, problems, unknown } = judge(given, true);
+      assert.deepEqual([problems, unknown], [[], []]);
+      assert.partialDeepStrictEqual(item, { emailVerified: true, phoneVerified: true });
+      assert.equal(isVerified in given.user.email, false, 'a report returns one name');
+    }
+    const twice = (isEmailVerified: boolean) =>
+      judge(entry('a', { email: { email: 'a@b.c', isVerified: true, isEmailVerified } })).problems;
+    assert.deepEqual(twice(true), []);
+    assert.deepEqual(twice(false), ['user.email.isVerified: must not differ from isEmailVerified']);
+    const wrong = judge(entry('a', { email: { email: 'a@b.c', isVerified: 'yes' } })).problems;
+    assert.deepEqual(wrong, ['user.email.isEmailVerified: must be true or false']);
+  });
+
   it('with the value null count as absent', () => {
     const { problems, unknown, item } = judge(
       entry('a', {

@@ -112,7 +112,7 @@ export interface AcceptOptions {
 
 /** Receives a whole body, as text or value, as the bulk import does; returns the import's id. */
 export async function acceptBody(pool: Pool, body: unknown, options: AcceptOptions = {}): Promise<string> {
-  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const how = { parser: new DataOrgsParser(), strict: options.strict ?? false, special: options.special };
   return receiveImport(
     importDeps(pool, options.env),
