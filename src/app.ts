@@ -4,7 +4,7 @@
  * Guarantee: every request needs an authenticated caller, also for a path that does not exist. The exceptions are the
  * routes that are mounted before `authenticate`, and unknown paths below `PUBLIC`.
  */
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
 import { pageRoutes } from './accounts/pages/routes.ts';
 import { passwordRoutes } from './accounts/password-routes.ts';
@@ -58,6 +58,7 @@ export interface AppDeps {
 /** Builds the application; it does not listen yet. */
 export function buildApp(deps: AppDeps): Express {
   const app = express();
+  app.use(v2Paths);
   app.disable('x-powered-by').disable('etag').set('trust proxy', deps.config.TRUST_PROXY);
 
   app.use(deps.metrics.observe);
@@ -94,6 +95,15 @@ export function buildApp(deps: AppDeps): Express {
   app.use('/ui', pageErrors(deps.logger));
   app.use(renderErrors(deps.logger));
   return app;
+}
+
+const V2 = /^\/v2(?=\/(?:users|sessions)(?:[/?]|$))/i;
+
+/** `/v2/users` and `/v2/sessions` of ZITADEL are `/v2beta/…` under a later name: everything after this sees the one name. */
+function v2Paths(req: Request, _res: Response, next: () => void): void {
+  req.url = req.url.replace(V2, '/v2beta');
+  req.originalUrl = req.originalUrl.replace(V2, '/v2beta');
+  next();
 }
 
 /** What people open in a browser, and what programs read before they have a token. */

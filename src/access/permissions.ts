@@ -35,11 +35,13 @@ const TABLE = {
   setAllowedUrls: OWNER,
 
   getMe: SELF,
+  getMyUser: SELF,
   createHumanUser: MANAGER,
   getUser: ANY_ROLE_OR_SELF,
   getUserMetadata: ANY_ROLE_OR_SELF,
   getUserLinks: ANY_ROLE_OR_SELF,
   searchUsers: ANY_ROLE,
+  searchOrgUsers: ANY_ROLE,
   updateHumanUser: MANAGER_OR_SELF,
   setEmail: MANAGER_OR_SELF,
   resendEmailCode: MANAGER_OR_SELF,

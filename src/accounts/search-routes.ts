@@ -1,11 +1,12 @@
 /**
- * The search of users.
+ * The search of users, and its older form for one organization.
  *
  * Guarantee: only users of organizations on which the caller has a role are found and counted. To search in another one
  * is 403, whether or not it exists.
  */
 import { type Request, type Response, Router } from 'express';
-import { type Caller, callerOf, namedOrg, orgsFor, requirePermission } from '../access/caller.ts';
+import { type Caller, callerOf, namedOrg, orgsFor, requirePermission, selectedOrg } from '../access/caller.ts';
+import type { OperationId } from '../access/permissions.ts';
 import type { Pool } from '../db/pool.ts';
 import { LARGE_BODY, readJson } from '../http/json-body.ts';
 import { searchResult } from '../http/paging.ts';
@@ -13,26 +14,38 @@ import { parseBody } from '../http/parse-body.ts';
 import { requireOrg } from '../orgs/store.ts';
 import { userSearch } from '../users/schema.ts';
 import { searchUsers } from '../users/search.ts';
+import type { User } from '../users/store.ts';
 import { userDetails, userView } from '../users/view.ts';
+import { userViewV1 } from '../users/view-v1.ts';
 
 export function searchRoutes({ pool }: { pool: Pool }): Router {
-  return Router().post('/v2beta/users', (req, res) => search(pool, req, res));
+  const router = Router();
+  router.post('/v2beta/users', async (req, res) => {
+    const orgIds = await searchedOrgs(pool, callerOf(res), namedOrg(req));
+    await search(pool, 'searchUsers', orgIds, (user) => ({ details: userDetails(user), ...userView(user) }), req, res);
+  });
+  router.post('/management/v1/users/_search', async (req, res) => {
+    const caller = callerOf(res);
+    const orgIds = [await oneOrg(pool, caller, 'searchOrgUsers', selectedOrg(req, caller))];
+    await search(pool, 'searchOrgUsers', orgIds, userViewV1, req, res);
+  });
+  return router;
 }
 
-async function search(pool: Pool, req: Request, res: Response): Promise<void> {
-  const caller = callerOf(res);
-  const orgIds = await searchedOrgs(pool, caller, namedOrg(req));
+async function search(
+  pool: Pool,
+  operation: OperationId,
+  orgIds: string[] | undefined,
+  view: (user: User) => Record<string, unknown>,
+  req: Request,
+  res: Response,
+): Promise<void> {
   const { query: page, queries } = parseBody(userSearch, await readJson(req, res, LARGE_BODY), 'USER-SEARCH');
   for (const { organizationIdQuery } of queries) {
-    if (organizationIdQuery) requirePermission(caller, 'searchUsers', organizationIdQuery.organizationId);
+    if (organizationIdQuery) requirePermission(callerOf(res), operation, organizationIdQuery.organizationId);
   }
   const { total, users } = await searchUsers(pool, { queries, page, orgIds });
-  res.json(
-    searchResult(
-      total,
-      users.map((user) => ({ details: userDetails(user), ...userView(user) })),
-    ),
-  );
+  res.json(searchResult(total, users.map(view)));
 }
 
 /**
@@ -42,6 +55,11 @@ async function search(pool: Pool, req: Request, res: Response): Promise<void> {
  */
 async function searchedOrgs(pool: Pool, caller: Caller, named: string | undefined): Promise<string[] | undefined> {
   if (named === undefined) return orgsFor(caller, 'searchUsers');
-  requirePermission(caller, 'searchUsers', named);
-  return [(await requireOrg(pool, named)).id];
+  return [await oneOrg(pool, caller, 'searchUsers', named)];
+}
+
+/** The same for one organization. */
+async function oneOrg(pool: Pool, caller: Caller, operation: OperationId, orgId: string): Promise<string> {
+  requirePermission(caller, operation, orgId);
+  return (await requireOrg(pool, orgId)).id;
 }

@@ -38,9 +38,10 @@ const FEATURES: [tag: string, Operations][] = [
   ['Diagnostics', diagnosticsOperations],
 ];
 
-const DESCRIPTION = `Errors have the body \`Error\`. Match on \`details[0].id\`: it is stable. An unknown path returns 404. A method that a
-path does not support returns 405 with an \`Allow\` header. Every response has an \`x-request-id\` header. Request bodies
-can use camelCase or snake_case names. A field that is null is treated as absent.`;
+const DESCRIPTION = `Errors have the body \`Error\`. Match on \`details[0].id\`: it is stable. An unknown path returns 404, or 401
+without a valid token. A method that a path does not support returns 405 with an \`Allow\` header. Every response has an
+\`x-request-id\` header. Request bodies can use camelCase or snake_case names. A field that is null is treated as absent.
+\`/v2/users\` and \`/v2/sessions\` are aliases of \`/v2beta/users\` and \`/v2beta/sessions\`, with everything below them.`;
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { GENDERS } from '../fields/fields.ts';
 import { ACCESS_TOKEN_TYPES } from '../users/view.ts';
-import { details, exampleDetails } from './shapes.ts';
+import { createdDetails, details, exampleCreated, exampleDetails } from './shapes.ts';
 
 const STATES = ['USER_STATE_ACTIVE', 'USER_STATE_INACTIVE', 'USER_STATE_LOCKED', 'USER_STATE_INITIAL'] as const;
 
@@ -52,6 +52,38 @@ export const foundUser = z
   .object({ details, ...names, human: human.optional(), machine: machine.optional() })
   .meta({ id: 'FoundUser', ...ONE_KIND });
 
+const namesV1 = {
+  id: z.string(),
+  details: createdDetails,
+  state: names.state,
+  userName: z.string(),
+  loginNames: names.loginNames,
+  preferredLoginName: z.string(),
+};
+
+const humanV1 = z
+  .object({
+    profile: z.object({
+      firstName: z.string(),
+      lastName: z.string(),
+      nickName: z.string(),
+      displayName: z.string(),
+      preferredLanguage: z.string(),
+      gender: z.enum(GENDERS),
+      avatarUrl: z.string(),
+    }),
+    email: z.object({ email: z.string(), isEmailVerified: z.boolean() }),
+    phone: z.object({ phone: z.string(), isPhoneVerified: z.boolean() }).optional(),
+  })
+  .meta({ id: 'HumanV1' });
+
+/** The user object of `/management/v1` and `/auth/v1`. */
+export const userV1 = z.object({ ...namesV1, human: humanV1.optional(), machine: machine.optional() }).meta({
+  id: 'UserV1',
+  description: 'The same user as in `/v2beta`, with the names of earlier versions.',
+  ...ONE_KIND,
+});
+
 const exampleNames = {
   userId: 'bob',
   state: 'USER_STATE_ACTIVE',
@@ -80,3 +112,24 @@ export const exampleUser = {
 };
 
 export const exampleFoundUser = { details: exampleDetails, ...exampleUser };
+
+export const exampleUserV1 = {
+  id: 'bob',
+  details: exampleCreated,
+  state: 'USER_STATE_ACTIVE',
+  userName: 'bob',
+  loginNames: exampleNames.loginNames,
+  preferredLoginName: exampleNames.preferredLoginName,
+  human: {
+    profile: {
+      firstName: 'Bob',
+      lastName: 'Burns',
+      nickName: '',
+      displayName: 'Bob Burns',
+      preferredLanguage: 'de-CH',
+      gender: 'GENDER_UNSPECIFIED',
+      avatarUrl: '',
+    },
+    email: { email: 'bob@acme.example', isEmailVerified: true },
+  },
+};

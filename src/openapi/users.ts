@@ -4,7 +4,7 @@ import { INSTANCE_ROLES, type OperationId, ORG_ROLES } from '../access/permissio
 import { userSearch } from '../users/schema.ts';
 import type { Operation, Operations } from './operation.ts';
 import { changed, details, exampleDetails, exampleSearch, searchAnswer } from './shapes.ts';
-import { exampleFoundUser, exampleUser, foundUser, user } from './user-shapes.ts';
+import { exampleFoundUser, exampleUser, exampleUserV1, foundUser, user, userV1 } from './user-shapes.ts';
 
 const metadata = z.object({ key: z.string(), value: z.string().meta({ contentEncoding: 'base64' }) });
 const link = z.object({ idpId: z.string(), userId: z.string(), userName: z.string() });
@@ -51,6 +51,11 @@ export const userOperations: Operations = {
       },
     },
   },
+  'GET /auth/v1/users/me': {
+    id: 'getMyUser',
+    summary: 'Get the calling user, in the form of earlier versions',
+    answers: { 200: { schema: z.object({ user: userV1 }), example: { user: exampleUserV1 } } },
+  },
   'GET /v2beta/users/{userId}': {
     id: 'getUser',
     summary: 'Get a user',
@@ -95,6 +100,17 @@ export const userOperations: Operations = {
     },
     answers: { 200: { schema: searchAnswer(foundUser), example: exampleSearch(exampleFoundUser) } },
     errors: { 404: 'ORG-NOT-FOUND: the organization of `x-service-orgid` does not exist.' },
+  },
+  'POST /management/v1/users/_search': {
+    id: 'searchOrgUsers',
+    summary: 'Search the users of one organization, in the form of earlier versions',
+    onOrg: true,
+    body: {
+      schema: userSearch,
+      examples: { 'by login name': { queries: [{ loginNameQuery: { loginName: 'bob@acme.example' } }] } },
+    },
+    answers: { 200: { schema: searchAnswer(userV1), example: exampleSearch(exampleUserV1) } },
+    errors: { 404: 'ORG-NOT-FOUND: the organization does not exist.' },
   },
   'POST /v2beta/users/{userId}/deactivate': state(
     'deactivateUser',

@@ -45,11 +45,13 @@ export const STORY: Step[] = [
   { id: 'setWebhookSecret' },
 
   { id: 'getMe' },
+  { id: 'getMyUser' },
   { id: 'createHumanUser' },
   { id: 'getUser' },
   { id: 'getUserMetadata' },
   { id: 'getUserLinks' },
   { id: 'searchUsers' },
+  { id: 'searchOrgUsers' },
   { id: 'updateHumanUser' },
   { id: 'setEmail' },
   { id: 'resendEmailCode' },

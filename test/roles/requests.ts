@@ -90,11 +90,13 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'PUT /management/v1/orgs/me/webhook_secret': onOrg(),
 
   'GET /management/v1/me': plain(),
+  'GET /auth/v1/users/me': plain(),
   'POST /v2beta/users/human': (_world, { orgId }) => ({ body: human(orgId) }),
   'GET /v2beta/users/:userId': onHuman(),
   'GET /v2beta/users/:userId/metadata': onHuman(),
   'GET /v2beta/users/:userId/links': onHuman(),
   'POST /v2beta/users': plain(() => ({})),
+  'POST /management/v1/users/_search': onOrg(),
   'PUT /v2beta/users/human/:userId': onHuman({ profile: { givenName: 'Bea', familyName: 'Brook' } }),
   'POST /v2beta/users/:userId/email': onHuman({ email: 'bea@example.com' }),
   'POST /v2beta/users/:userId/email/resend': onHuman({}),

@@ -25,11 +25,13 @@ PUT    /management/v1/orgs/me/allowed_urls                200  ..3333331 .333.33
 PUT    /management/v1/orgs/me/webhook_secret              200  ..3333331 .333.3331 433333331 _
 
 GET    /management/v1/me                                  200  ........1 _         _         .
+GET    /auth/v1/users/me                                  200  ........1 _         _         .
 POST   /v2beta/users/human                                200  ...333331 .333..331 433333331 _
 GET    /v2beta/users/:userId                              200  ....33331 .333...31 433333331 .
 GET    /v2beta/users/:userId/metadata                     200  ....33331 .333...31 433333331 .
 GET    /v2beta/users/:userId/links                        200  ....33331 .333...31 433333331 .
 POST   /v2beta/users                                      200  .......31 _         _         _
+POST   /management/v1/users/_search                       200  ....33331 .333...31 433333331 _
 PUT    /v2beta/users/human/:userId                        200  ...333331 .333..331 433333331 .
 POST   /v2beta/users/:userId/email                        200  ...333331 .333..331 433333331 .
 POST   /v2beta/users/:userId/email/resend                 200  ...333331 .333..331 433333331 .
