@@ -1,6 +1,6 @@
 /**
  * Members: the roles of users on an organization or on the instance.
- * Guarantee: the instance never loses its last active IAM_OWNER.
+ * Guarantee: the instance never loses its last active IAM_OWNER who can sign in.
  */
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
@@ -86,9 +86,15 @@ export async function listMembers(db: Db, scope: Scope, page: Page): Promise<{ t
   return { total: counted[0]?.total ?? '0', members: rows.map(toMember) };
 }
 
+/** SQL over `users u`: the user has a credential. A password that must be changed counts. */
+const CAN_SIGN_IN = `(u.password_hash is not null or u.secret_hash is not null
+  or exists (select from personal_access_tokens t where t.user_id = u.id and coalesce(t.expires_at > now(), true))
+  or exists (select from machine_keys k where k.user_id = u.id and coalesce(k.expires_at > now(), true)))`;
+
 /**
  * Call it before a user stops being a member of the instance or stops being active; other such changes wait until the
- * transaction ends. Inactive owners do not count: nobody could reactivate them.
+ * transaction ends. Owners who are inactive or have no credential do not count: nobody could reactivate them or give
+ * them one.
  * @throws ApiError FAILED_PRECONDITION when the instance would have no active IAM_OWNER left
  */
 export async function ensureOwnerRemains(db: Db, userId: string): Promise<void> {
@@ -97,14 +103,14 @@ export async function ensureOwnerRemains(db: Db, userId: string): Promise<void> 
   await db.query('lock table instance_members in share row exclusive mode');
   const { rowCount: others } = await db.query(
     `select 1 from instance_members m join users u on u.id = m.user_id
-     where m.user_id <> $1 and 'IAM_OWNER' = any(m.roles) and u.state = 'active' limit 1`,
+     where m.user_id <> $1 and 'IAM_OWNER' = any(m.roles) and u.state = 'active' and ${CAN_SIGN_IN} limit 1`,
     [userId],
   );
   if (!others) {
     throw new ApiError(
       'FAILED_PRECONDITION',
       'MEMBER-LAST-OWNER',
-      'The instance must keep at least one active IAM_OWNER.',
+      'The instance must keep at least one active IAM_OWNER with a password, token, key or secret.',
     );
   }
 }

@@ -11,6 +11,8 @@ import type { Config } from '../config.ts';
 import { type Details, details } from '../db/events.ts';
 import { type Pool, transaction } from '../db/pool.ts';
 import { displayNameOf, GENDERS } from '../fields/fields.ts';
+import { TOTP_SEAL } from '../identity/totp/secret.ts';
+import { addActive } from '../identity/totp/store.ts';
 import { newId } from '../ids.ts';
 import type { Org } from '../orgs/store.ts';
 import type { Hasher } from '../passwords/hasher.ts';
@@ -53,6 +55,7 @@ export async function createHuman(
     const { sequence, createdAt } = await insertUser(db, user, editor);
     if (body.metadata.length > 0) await insertMetadata(db, user.id, body.metadata);
     if (body.idpLinks.length > 0) await insertLinks(db, user.id, body.idpLinks);
+    if (body.totpSecret) await addActive(db, user.id, deps.secrets.seal(body.totpSecret, TOTP_SEAL));
     const codes = await makeCodes({ ...deps, db }, user.id, body);
     return { userId: user.id, details: details({ sequence, changedAt: createdAt, resourceOwner: orgId }), ...codes };
   });

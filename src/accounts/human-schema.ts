@@ -4,6 +4,7 @@ import { notWith } from '../fields/cross-fields.ts';
 import { bool, gender, id, language, requiredText, text } from '../fields/fields.ts';
 import { phoneIfAny } from '../fields/phone.ts';
 import { currentPassword } from '../identity/login/owner-proof.ts';
+import { importedTotpSecret } from '../identity/totp/schema.ts';
 import { verifiableHash } from '../users/hash-field.ts';
 import { idpLinkList } from '../users/idp-links.ts';
 import { metadataList } from '../users/metadata.ts';
@@ -36,6 +37,7 @@ export const newHuman = z
     password: password.optional(),
     hashedPassword: hashedPassword.optional(),
     idpLinks: idpLinkList().default([]),
+    totpSecret: importedTotpSecret().optional(),
   })
   .check(notWith('hashedPassword', 'password'));
 

@@ -19,7 +19,7 @@ export const humanOperations: Operations = {
       'Creates the user in the organization that the body names; otherwise in that of `x-service-orgid`; otherwise in ' +
       'that of the caller. Sends a verification email unless the address is marked as verified or `returnCode` is set. ' +
       'A missing password does not cause an email. A password follows the rules of the organization ' +
-      '(PASSWORD-POLICY); a hash is exempt.',
+      '(PASSWORD-POLICY); a hash is exempt. A second factor in `totpSecret` is required from the first login on.',
     onOrg: true,
     body: {
       schema: newHuman,

@@ -54,7 +54,9 @@ export const sessionOperations: Operations = {
       'An unknown user, a wrong password and a user of an organization on which the caller has no role return the same ' +
       'error. A bare user name belongs to the user who had it first; with `x-service-orgid` it is that of the named ' +
       'organization. `sessionToken` identifies the session; it is not a bearer token.',
-    onOrg: true,
+    headers: z.object({
+      'x-service-orgid': z.string().optional().meta({ description: 'Where a bare user name is looked for first.' }),
+    }),
     body: {
       schema: newSession,
       examples: {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
+import { codeAt } from '../support/totp.ts';
 import { allowUrl } from '../users/people.ts';
 
 let api: TestApi;
@@ -160,6 +161,19 @@ test('a text message is sent to the phone only on request', async () => {
   assert.deepEqual(await kinds({ isVerified: false }), []);
   assert.deepEqual(await kinds({ returnCode: {} }), []);
   assert.deepEqual(await kinds({ sendCode: {} }), ['verify_phone']);
+});
+
+test('a second factor is stored encrypted, and required from the first login on', async () => {
+  const totpSecret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP';
+  const password = { password: 'correct horse' };
+  const invalid = await create({ password, totpSecret: 'not base32!' });
+  assert.deepEqual([invalid.status, badFieldsOf(invalid)], [400, ['totpSecret']]);
+  const { userId } = (await create({ password, totpSecret })).body;
+  assert.equal(errorId(await logIn(userId, password.password)), 'SESSION-TOTP-REQUIRED');
+  const checks = { user: { userId }, password, totp: { code: codeAt(totpSecret) } };
+  assert.equal((await api.call('POST', '/v2beta/sessions', { checks })).status, 201);
+  const { rows } = await api.deps.pool.query('select secret from user_totp where user_id = $1', [userId]);
+  assert.doesNotMatch(rows[0].secret, /JBSW/);
 });
 
 test('every invalid field is named', async () => {

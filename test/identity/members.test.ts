@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { removeMember } from '../../src/access/members.ts';
-import { badFieldsOf, errorId, type SetUp, startApi, type TestApi } from '../support/api.ts';
+import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 import { waitFor } from '../support/wait.ts';
 
 let api: TestApi;
@@ -108,6 +108,42 @@ test('the last IAM_OWNER stays', async () => {
     const answer = await api.call('DELETE', `${path}/${body.result[0].userId}`);
     assert.deepEqual([answer.status, answer.body.code, errorId(answer)], [400, 9, 'MEMBER-LAST-OWNER']);
   }
+});
+
+test('owners without a valid credential do not count, and any valid credential does', async () => {
+  const { body } = await api.call('POST', `${INSTANCE}/_search`, {});
+  const admin = body.result[0].userId;
+  const { token } = api;
+  const human = { profile: { givenName: 'Ann', familyName: 'Arbor' }, organization: { orgId: org.orgId } };
+  const robot = { userName: unique('robot'), name: 'Robot' };
+  const ids = [
+    (await api.call('POST', '/v2beta/users/human', { ...human, email: { email: `${unique('a')}@example.com` } })).body
+      .userId,
+    (await api.call('POST', '/management/v1/users/machine', robot, { orgId: org.orgId })).body.userId,
+  ];
+  for (const userId of ids) await api.call('POST', INSTANCE, { userId, roles: ['IAM_OWNER'] });
+  const removal = () => api.call('DELETE', `${INSTANCE}/${admin}`);
+  assert.equal(errorId(await removal()), 'MEMBER-LAST-OWNER');
+  const { pool } = api.deps;
+  for (const [give, take] of [
+    [`update users set password_hash = 'x' where id = $1`, 'update users set password_hash = null where id = $1'],
+    [`update users set secret_hash = 'x' where id = $1`, 'update users set secret_hash = null where id = $1'],
+    [
+      `insert into personal_access_tokens (id, user_id, token_hash, sequence) values ('t', $1, 'x', 1)`,
+      `update personal_access_tokens set expires_at = now() where user_id = $1`,
+    ],
+    [
+      `insert into machine_keys (id, user_id, public_jwk, sequence) values ('k', $1, '{}', 1)`,
+      `update machine_keys set expires_at = now() where user_id = $1`,
+    ],
+  ] as const) {
+    await pool.query(give, [ids[0]]);
+    assert.equal((await removal()).status, 200, give);
+    await pool.query(`insert into instance_members (user_id, roles, sequence) values ($1, '{IAM_OWNER}', 1)`, [admin]);
+    await pool.query(take, [ids[0]]);
+    assert.equal(errorId(await api.call('DELETE', `${INSTANCE}/${admin}`, undefined, { token })), 'MEMBER-LAST-OWNER');
+  }
+  for (const userId of ids) await api.call('DELETE', `${INSTANCE}/${userId}`);
 });
 
 test('when the last two IAM_OWNERs are removed at once, the second removal waits and then fails', async (t) => {

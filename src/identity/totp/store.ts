@@ -32,6 +32,11 @@ export async function putPending(db: Db, userId: string, sealed: string): Promis
   return rowCount === 1;
 }
 
+/** Adds an active factor, whose secret another program has confirmed, to a user who has none. */
+export async function addActive(db: Db, userId: string, sealed: string): Promise<void> {
+  await db.query('insert into user_totp (user_id, secret, confirmed_at) values ($1, $2, now())', [userId, sealed]);
+}
+
 /** Activates a pending factor and consumes its first code; false when it was replaced, removed or confirmed since. */
 export async function confirm(db: Db, userId: string, sealed: string, step: number): Promise<boolean> {
   const { rowCount } = await db.query(
