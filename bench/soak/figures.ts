@@ -7,6 +7,7 @@ export type Figures = Record<string, number>;
 
 const MB = 1e6;
 const BYTES_PER_KB = 1024;
+const PATIENCE_MS = 10_000;
 
 export interface Measured {
   /** Root processes by role. */
@@ -66,15 +67,15 @@ function ofProcess<T>(read: () => T): T | undefined {
   }
 }
 
+/** Without those of processes that are too busy to answer. */
 async function heaps(addresses: Record<string, string>): Promise<Figures> {
-  const figures: Figures = {};
-  for (const [role, address] of Object.entries(addresses)) {
-    const text = await (await fetch(address, { signal: AbortSignal.timeout(60_000) })).text();
-    const bytes = /^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1];
-    if (bytes === undefined) throw new Error(`The process "${role}" does not report its heap.`);
-    figures[`heap ${role}`] = Number(bytes) / MB;
-  }
-  return figures;
+  const read = Object.entries(addresses).map(async ([role, address]): Promise<[string, number]> => {
+    const answer = await fetch(address, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    const bytes = /^nodejs_heap_size_used_bytes (\S+)$/m.exec(await answer.text())?.[1];
+    return [`heap ${role}`, Number(bytes) / MB];
+  });
+  const answers = await Promise.allSettled(read);
+  return Object.fromEntries(answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : [])));
 }
 
 /** Connections, and the live rows and the size of each table with its indexes, as PostgreSQL counts them. */

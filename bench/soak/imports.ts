@@ -11,10 +11,9 @@ const AT_ONCE = 2;
 const POLL_MS = 500;
 
 export interface Imports {
-  /** The id of the import that was accepted last. */
-  newest(): string;
-  /** Waits for an import that is accepted after this one. */
-  after(importId: string): Promise<string>;
+  /** The id of one of the running imports, each as often; of the one that was accepted last if none is running. */
+  any(): string;
+  /** Users written so far by imports that have ended. */
   users(): number;
 }
 
@@ -28,30 +27,27 @@ interface Load {
 
 /** Starts them; resolves when the first is accepted. */
 export async function startImports(load: Load, meter: Meter): Promise<Imports> {
+  const running = new Set<string>();
   let newest = '';
   let written = 0;
-  let accepted = Promise.withResolvers<void>();
+  const first = Promise.withResolvers<void>();
   const onAccepted = (importId: string) => {
     newest = importId;
-    accepted.resolve();
-    accepted = Promise.withResolvers();
+    running.add(importId);
+    first.resolve();
   };
-  const first = accepted.promise;
   const loop = async () => {
     while (!load.ending.aborted) {
-      const done = await meter.run(load.ending, () => importOnce(load, onAccepted));
-      if (done) written += load.users;
+      const importId = await meter.run(load.ending, () => importOnce(load, onAccepted));
+      if (importId) written += load.users;
       else await sleep(POLL_MS);
+      running.delete(importId ?? '');
     }
   };
   for (let n = 0; n < AT_ONCE; n++) void loop();
-  await first;
+  await first.promise;
   return {
-    newest: () => newest,
-    async after(importId) {
-      while (newest === importId) await accepted.promise;
-      return newest;
-    },
+    any: () => [...running][Math.floor(Math.random() * running.size)] ?? newest,
     users: () => written,
   };
 }
@@ -64,14 +60,14 @@ export function nextUser(count = 1): number {
   return next - count;
 }
 
-/** @throws Error unless every user is imported */
-async function importOnce({ client, orgId, users, ending }: Load, onAccepted: (id: string) => void): Promise<true> {
+/** Returns its id. @throws Error unless every user is imported */
+async function importOnce({ client, orgId, users, ending }: Load, onAccepted: (id: string) => void): Promise<string> {
   const from = nextUser(users);
   const { importId } = await client.upload(importBody(users, orgId, (n) => entry(from + n)));
   onAccepted(String(importId));
   while (!ending.aborted) {
     const { state, counts } = await client.call('GET', `/admin/v1/imports/${importId}`);
-    if (state === 'IMPORT_STATE_SUCCEEDED' && counts.succeeded === users) return true;
+    if (state === 'IMPORT_STATE_SUCCEEDED' && counts.succeeded === users) return String(importId);
     if (state !== 'IMPORT_STATE_RUNNING') throw new Error(`An import ended as ${state}: ${JSON.stringify(counts)}`);
     await sleep(POLL_MS);
   }

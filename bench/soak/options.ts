@@ -30,7 +30,7 @@ function parsed(args: string[]) {
     json: { type: 'boolean', default: false },
     minutes: { type: 'string', default: '10' },
     streams: { type: 'string', default: '2000' },
-    users: { type: 'string', default: '50000' },
+    users: { type: 'string', default: '200000' },
     workers: { type: 'string', default: '1' },
   } as const;
   try {

@@ -7,6 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { claimPort } from '../../src/start/address.ts';
+import { WORKER_OPTIONS } from '../../src/start/v8-options.ts';
 import { Skipped } from '../bench.ts';
 import { hasProc } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
@@ -65,7 +66,7 @@ async function startProcesses(
     Array.from({ length: count }, async () => {
       const port = await claimPort('127.0.0.1', 0);
       const settings = { SMTP_URL: sink.url, HEALTH_PORT: String(port) };
-      const [pid] = await startWorkers(scope, stores, 1, { settings });
+      const [pid] = await startWorkers(scope, stores, 1, { settings, execArgv: [...WORKER_OPTIONS] });
       return { pid: pid as number, metrics: `http://127.0.0.1:${port}/metrics` };
     }),
   );

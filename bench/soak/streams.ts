@@ -1,6 +1,6 @@
 /**
- * Event streams of the newest import. Most are read; of the slow readers, nothing is read at all until they are closed.
- * A stream that ends is opened again for the next import.
+ * Event streams of the running imports. Most are read; of the slow readers, nothing is read at all until they are closed. A
+ * stream that ends is opened again for another import, not all of them at once.
  */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,8 +11,8 @@ import { Meter } from './meter.ts';
 const SLOW_EVERY = 10;
 /** After this time a slow reader leaves. */
 const SLOW_MS = 20_000;
-/** Streams are opened over this time, so that the first do not wait for the last. */
-const OPENED_WITHIN_MS = 2000;
+/** The most streams that are opened in a second, on average. */
+const OPENED_PER_SECOND = 200;
 
 export interface Streams {
   /** Streams that were opened and have ended or failed. */
@@ -40,11 +40,10 @@ export function startStreams(load: Load): Streams {
 
 async function follow(load: Load, agent: Agent, meter: Meter, seen: { open: number; messages: number }, n: number) {
   const { imports, ending } = load;
-  await sleep((n / load.count) * OPENED_WITHIN_MS);
   while (!ending.aborted) {
-    const importId = imports.newest();
+    await sleep(Math.random() * (load.count / OPENED_PER_SECOND) * 1000);
     try {
-      const res = await opened(load, agent, importId);
+      const res = await opened(load, agent, imports.any());
       seen.open++;
       const closed = n % SLOW_EVERY === 0 ? ignored(res) : read(res, () => seen.messages++);
       await closed.finally(() => seen.open--);
@@ -52,7 +51,6 @@ async function follow(load: Load, agent: Agent, meter: Meter, seen: { open: numb
     } catch (error) {
       if (!ending.aborted) meter.fail((error as Error).message);
     }
-    await imports.after(importId);
   }
 }
 

@@ -97,7 +97,7 @@ test('arguments are checked', () => {
   assert.deepEqual(readSoakOptions(['--minutes', '0.5', '--streams', '20']), {
     minutes: 0.5,
     streams: 20,
-    users: 50_000,
+    users: 200_000,
     workers: 1,
     json: false,
   });
