@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { instanceMember, memberSearch, orgMember } from '../access/member-schema.ts';
 import type { Operations } from './operation.ts';
-import { changed, created, createdDetails, exampleCreated, exampleSearch, searchAnswer } from './shapes.ts';
+import { changed, created, createdDetails, exampleCreated, exampleSearch, LAST_OWNER, searchAnswer } from './shapes.ts';
 
 const member = z
   .object({ userId: z.string(), roles: z.array(z.string()), details: createdDetails })
@@ -60,5 +60,6 @@ export const memberOperations: Operations = {
     summary: 'Remove a member from the instance',
     description: 'The last active IAM_OWNER cannot be removed.',
     answers: { 200: changed },
+    errors: { 400: LAST_OWNER },
   },
 };

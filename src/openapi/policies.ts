@@ -84,7 +84,8 @@ function operationsOf<P>(kind: PolicyKind<P>, documented: Documented): Operation
     },
     [`GET /management/v1/policies/default/password/${name}`]: {
       id: operations.getDefault,
-      summary: `Get the ${policy} of the instance`,
+      summary: `Get the default ${policy} of organizations`,
+      description: 'The policy of the instance, which applies to organizations without their own.',
       onOrg: true,
       answers,
       errors: { 404: NO_ORG },

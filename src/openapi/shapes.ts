@@ -22,6 +22,9 @@ export const createdDetails = z.object({ ...touched, creationDate: timestamp() }
 export const exampleDetails = { sequence: '4711', changeDate: AT, resourceOwner: 'acme' };
 export const exampleCreated = { ...exampleDetails, creationDate: AT };
 
+/** The meaning of a 400 that operations share. */
+export const LAST_OWNER = 'MEMBER-LAST-OWNER: the instance would have no active IAM_OWNER left.';
+
 /** The response to a change that returns no other data. */
 export const changed = {
   schema: z.object({ details }).meta({ id: 'Changed' }),

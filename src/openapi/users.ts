@@ -3,21 +3,16 @@ import { z } from 'zod';
 import { INSTANCE_ROLES, type OperationId, ORG_ROLES } from '../access/permissions.ts';
 import { userSearch } from '../users/schema.ts';
 import type { Operation, Operations } from './operation.ts';
-import { changed, details, exampleDetails, exampleSearch, searchAnswer } from './shapes.ts';
+import { changed, details, exampleDetails, exampleSearch, LAST_OWNER, searchAnswer } from './shapes.ts';
 import { exampleFoundUser, exampleUser, exampleUserV1, foundUser, user, userV1 } from './user-shapes.ts';
 
 const metadata = z.object({ key: z.string(), value: z.string().meta({ contentEncoding: 'base64' }) });
 const link = z.object({ idpId: z.string(), userId: z.string(), userName: z.string() });
 
-function state(id: OperationId, summary: string, description = ''): Operation {
-  const answers = { 200: changed };
-  return {
-    id,
-    summary,
-    description,
-    answers,
-    errors: { 400: 'USER-STATE-…: the state of the user does not allow this action.' },
-  };
+const STATE = 'USER-STATE-…: the state of the user does not allow this action.';
+
+function state(id: OperationId, summary: string, description = '', problem = STATE): Operation {
+  return { id, summary, description, answers: { 200: changed }, errors: { 400: problem } };
 }
 
 const membership = z.object({
@@ -116,9 +111,15 @@ export const userOperations: Operations = {
     'deactivateUser',
     'Deactivate a user',
     'Ends the sessions of the user.',
+    `${STATE} ${LAST_OWNER}`,
   ),
   'POST /v2beta/users/{userId}/reactivate': state('reactivateUser', 'Reactivate a deactivated user'),
-  'POST /v2beta/users/{userId}/lock': state('lockUser', 'Lock a user', 'Ends the sessions of the user.'),
+  'POST /v2beta/users/{userId}/lock': state(
+    'lockUser',
+    'Lock a user',
+    'Ends the sessions of the user.',
+    `${STATE} ${LAST_OWNER}`,
+  ),
   'POST /v2beta/users/{userId}/unlock': state(
     'unlockUser',
     'Unlock a locked user',
@@ -129,5 +130,6 @@ export const userOperations: Operations = {
     summary: 'Delete a user',
     description: 'The id and names of the user become free immediately. The last active IAM_OWNER cannot be deleted.',
     answers: { 200: changed },
+    errors: { 400: LAST_OWNER },
   },
 };

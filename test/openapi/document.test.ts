@@ -61,6 +61,24 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(Object.keys(document.components.securitySchemes).sort(), ['bearer', 'oauth2']);
   });
 
+  it('describes no two operations alike', () => {
+    const summaries = judge.operations.map(({ object }) => object.summary);
+    assert.deepEqual(
+      summaries.filter((summary, i) => summaries.indexOf(summary) !== i),
+      [],
+    );
+  });
+
+  it('names the error of the last owner where it can occur', () => {
+    const named = judge.operations.filter(({ object }) => /MEMBER-LAST-OWNER/.test(object.responses[400]?.description));
+    assert.deepEqual(named.map(({ id }) => id).sort(), [
+      'deactivateUser',
+      'deleteUser',
+      'lockUser',
+      'removeInstanceMember',
+    ]);
+  });
+
   it('has examples that match their schemas', () => {
     const problems = judge.operations.flatMap(({ id, path, method, object }) => {
       const at = ['paths', path, method.toLowerCase()];
