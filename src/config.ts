@@ -145,9 +145,9 @@ const schema = z.object({
   /** Threads that hash and verify passwords, per process. */
   HASH_THREADS: int(1, 64).default(2),
 
-  /** Failed logins in a row that lock a user; 0: never. */
+  /** Failed logins in a row that lock a login name for a time, from one network; 0: never. */
   LOCK_AFTER_FAILURES: int(0, 10_000).default(10),
-  /** Delay of the response to the fourth failed login in a row; it doubles each time, up to 2 seconds. 0: none. */
+  /** Wait of the login after the fourth failed one in a row; it doubles each time, up to 2 seconds. 0: none. */
   LOGIN_DELAY_MS: int(0, 2000).default(100),
   /** Requests per second from one IP address to each API process; 0: no limit. */
   RATE_LIMIT_REQUESTS: int(0, 1_000_000).default(1000),

@@ -7,7 +7,8 @@ import { sweepAudit } from '../src/audit/sweep.ts';
 import type { Config } from '../src/config.ts';
 import type { Db, Pool } from '../src/db/pool.ts';
 import { SWEEP_ROWS } from '../src/db/sweep.ts';
-import { sweepFailures } from '../src/identity/login/failures.ts';
+import { sweepDelays } from '../src/identity/login/delays.ts';
+import { sweepNetworks } from '../src/identity/login/networks.ts';
 import { sweepMachineKeys } from '../src/identity/machines/keys-store.ts';
 import { sweepExpired } from '../src/identity/oauth/sweep.ts';
 import { sweepSessions } from '../src/identity/sessions/store.ts';
@@ -30,7 +31,8 @@ type Settings = Pick<Config, 'AUDIT_RETENTION_DAYS' | 'IMPORT_PAYLOAD_TTL' | 'IM
 
 /** Each removes one batch of expired rows and returns how many; nothing depends on when it runs. */
 export const SWEEPS: Record<string, (db: Db, config: Settings) => Promise<number>> = {
-  failures: sweepFailures,
+  'login delays': sweepDelays,
+  'login networks': sweepNetworks,
   oauth: sweepExpired,
   keys: sweepKeys,
   sessions: (db, config) => sweepSessions(db, config.SESSION_TTL_DAYS),

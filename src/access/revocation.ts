@@ -24,11 +24,6 @@ export async function revokeClientGrants(db: Db, clientId: string): Promise<void
   await revokeGrants(db, 'client_id', [clientId]);
 }
 
-/** Resets the failed logins of one or many users: after an unlock or a new password, users have all attempts again. */
-export async function clearFailures(db: Db, userId: string | string[]): Promise<void> {
-  await db.query('delete from login_failures where user_id = any($1::text[])', [[userId].flat()]);
-}
-
 /** Grants first: other transactions that revoke a grant also lock it before its codes and tokens. */
 async function revokeGrants(db: Db, column: 'user_id' | 'client_id', values: string[]): Promise<void> {
   await db.query(`delete from oauth_models where ${column} = any($1::text[]) and kind = 'Grant'`, [values]);

@@ -11,7 +11,7 @@ import { type Caller, permissionDenied } from '../access/caller.ts';
 import { type AppendedEvent, type Details, details } from '../db/events.ts';
 import { type Db, transaction } from '../db/pool.ts';
 import { badFields } from '../http/parse-body.ts';
-import type { LoginDeps } from '../identity/login/check.ts';
+import type { LoginDeps, Origin } from '../identity/login/check.ts';
 import { reachForChange, type Standing } from '../users/reach.ts';
 import { findUser, type User, userNotFound } from '../users/store.ts';
 import { userDetails } from '../users/view.ts';
@@ -42,10 +42,10 @@ export interface ChangedHuman {
 export async function changeHuman(
   deps: ChangeDeps,
   caller: Caller,
-  { userId, standing }: { userId: string; standing: Standing },
+  { userId, standing, origin }: { userId: string; standing: Standing; origin: Origin },
   body: HumanChange,
 ): Promise<ChangedHuman> {
-  const writePassword = await prepareWriter(deps, caller, { userId, standing }, body);
+  const writePassword = await prepareWriter(deps, caller, { userId, standing, origin }, body);
   return transaction(deps.pool, async (db) => {
     const { user, standing } = await reachForChange(db, caller, 'updateHumanUser', userId, 'for update');
     requireHuman(user, 'USER');
@@ -117,7 +117,7 @@ export function requireAllowed(standing: Standing, user: User, { username, email
 async function prepareWriter(
   deps: ChangeDeps,
   caller: Caller,
-  { userId, standing }: { userId: string; standing: Standing },
+  { userId, standing, origin }: { userId: string; standing: Standing; origin: Origin },
   { password: change, username, email }: HumanChange,
 ): Promise<PasswordWriter | undefined> {
   if (!change) return undefined;
@@ -129,7 +129,8 @@ async function prepareWriter(
   if (standing === 'self' && hashedPassword) throw permissionDenied();
   if (code !== undefined) return preparePasswordByCode(deps, { userId, code, editor }, next);
   if (standing === 'self' && currentPassword === undefined) throw required('password.currentPassword');
-  return preparePassword(deps, { userId, editor, currentPassword }, next);
+  const current = currentPassword === undefined ? undefined : { password: currentPassword, ...origin };
+  return preparePassword(deps, { userId, editor, current }, next);
 }
 
 function required(field: string) {

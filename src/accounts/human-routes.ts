@@ -6,6 +6,7 @@ import type { Pool } from '../db/pool.ts';
 import { LARGE_BODY, readJson } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { countTry } from '../http/rate-limit.ts';
+import { originOfCall } from '../identity/login/origin.ts';
 import { requireOwnerProof } from '../identity/login/owner-proof.ts';
 import { findOrg, findOrgByDomain, type Org, orgNotFound } from '../orgs/store.ts';
 import { reachForChange, type Standing } from '../users/reach.ts';
@@ -51,8 +52,9 @@ async function putHuman(deps: ChangeDeps, req: Request, res: Response): Promise<
   if (isTry(standing, body)) await countTry(req, res);
   requireAllowed(standing, user, body);
   await requireAllowedTemplate(deps, user.orgId, 'email.sendCode.urlTemplate', body.email?.sendCode?.urlTemplate);
-  if (needsProof(user, standing, body)) await requireOwnerProof(deps, caller, user, body.currentPassword);
-  res.json(await changeHuman(deps, caller, { userId, standing }, body));
+  const origin = originOfCall(req, res);
+  if (needsProof(user, standing, body)) await requireOwnerProof(deps, caller, user, origin, body.currentPassword);
+  res.json(await changeHuman(deps, caller, { userId, standing, origin }, body));
 }
 
 /** Whether it tries a password or a code, or sends something to an address that no manager has confirmed. */

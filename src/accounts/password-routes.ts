@@ -13,6 +13,7 @@ import { type BodyLimits, readJson } from '../http/json-body.ts';
 import { badFields, parseBody } from '../http/parse-body.ts';
 import { authenticateIfPresent, unauthenticated } from '../identity/authenticate.ts';
 import type { LoginDeps } from '../identity/login/check.ts';
+import { originOfCall } from '../identity/login/origin.ts';
 import { requireOwnerProof } from '../identity/login/owner-proof.ts';
 import { reachForChange } from '../users/reach.ts';
 import { changedAnswer, requireHuman, requireVouching } from './credentials.ts';
@@ -45,9 +46,11 @@ async function postPassword(deps: PasswordDeps, req: Request, res: Response): Pr
   if (standing === 'self' && currentPassword === undefined) {
     throw badFields('PASSWORD-INVALID', [{ field: 'currentPassword', description: 'is required' }]);
   }
-  if (currentPassword === undefined) await requireOwnerProof(deps, caller, user, undefined);
+  const origin = originOfCall(req, res);
+  if (currentPassword === undefined) await requireOwnerProof(deps, caller, user, origin, undefined);
   const lock = async (db: Db) => (await reachForChange(db, caller, 'setPassword', userId, 'for update')).user;
-  const by = { userId, editor: caller.userId, currentPassword, lock };
+  const current = currentPassword === undefined ? undefined : { password: currentPassword, ...origin };
+  const by = { userId, editor: caller.userId, current, lock };
   res.json({ details: await setPassword(deps, by, newPassword) });
 }
 

@@ -8,12 +8,12 @@
  * On crash: before the commit, the old password stays valid.
  */
 
-import { clearFailures, revokeLogins } from '../access/revocation.ts';
+import { revokeLogins } from '../access/revocation.ts';
 import type { AppendedEvent, Details } from '../db/events.ts';
 import { type Db, transaction } from '../db/pool.ts';
 import type { ApiError } from '../errors.ts';
 import { badFields } from '../http/parse-body.ts';
-import { type LoginDeps, verifyOwnPassword } from '../identity/login/check.ts';
+import { type LoginDeps, type Origin, verifyOwnPassword } from '../identity/login/check.ts';
 import { wrongPassword } from '../identity/login/owner-proof.ts';
 import { findLogin, type Login } from '../identity/login/store.ts';
 import { PASSWORD_CODES, revokeCodes, revokePending } from '../mail/codes.ts';
@@ -42,6 +42,17 @@ export interface NewHash {
 /** Writes the prepared password to the user, whose row is locked. */
 export type PasswordWriter = (db: Db, user: User) => Promise<AppendedEvent>;
 
+/** The user's current password as they typed it, and where the call comes from. */
+export type CurrentPassword = Origin & { password: string };
+
+export interface PasswordChange {
+  userId: string;
+  /** User id of the caller. */
+  editor: string;
+  /** Needed where users change their own. */
+  current?: CurrentPassword | undefined;
+}
+
 /**
  * Sets the password of a human: the caller's own with the current one, which counts as a login attempt, or another's.
  * @param by.lock locks the user's row; throws if the caller has lost access to them while we hashed
@@ -50,7 +61,7 @@ export type PasswordWriter = (db: Db, user: User) => Promise<AppendedEvent>;
  */
 export async function setPassword(
   deps: LoginDeps,
-  by: { userId: string; editor: string; currentPassword?: string | undefined; lock: (db: Db) => Promise<User> },
+  by: PasswordChange & { lock: (db: Db) => Promise<User> },
   password: NewPassword,
 ): Promise<Details> {
   const write = await preparePassword(deps, by, password);
@@ -66,12 +77,12 @@ export async function setPassword(
  */
 export async function preparePassword(
   deps: LoginDeps,
-  { userId, editor, currentPassword }: { userId: string; editor: string; currentPassword?: string | undefined },
+  { userId, editor, current }: PasswordChange,
   password: NewPassword | NewHash,
 ): Promise<PasswordWriter> {
   await requirePolicy(deps.pool, userId, password);
-  const checked = currentPassword === undefined ? undefined : await checkCurrent(deps, userId, currentPassword);
-  const isSame = 'password' in password && currentPassword === password.password;
+  const checked = current && (await checkCurrent(deps, userId, current));
+  const isSame = 'password' in password && current?.password === password.password;
   if (checked && isSame && isChangeDue(checked)) throw sameAgain();
   const hash = await hashOf(deps.hasher, password);
   return async (db, user) => {
@@ -110,7 +121,6 @@ export async function storePassword(
   await revokeCodes(db, user.id, purposes);
   // Whoever sets a new password because of a thief must not find the address changed by the thief afterwards.
   await revokePending(db, user.id);
-  await clearFailures(db, user.id);
   return changeUser(
     db,
     user,
@@ -121,10 +131,10 @@ export async function storePassword(
   );
 }
 
-/** The login as it was before the check. @throws ApiError 400 PASSWORD-CURRENT */
-async function checkCurrent(deps: LoginDeps, userId: string, plain: string): Promise<Login> {
+/** The login as it was before the check. @throws ApiError 400 PASSWORD-CURRENT, 429 SESSION-FAILURES */
+async function checkCurrent(deps: LoginDeps, userId: string, { password, ...origin }: CurrentPassword): Promise<Login> {
   const login = await findLogin(deps.pool, { userId });
-  if (!(await verifyOwnPassword(deps, userId, plain)) || !login) throw wrongPassword();
+  if (!(await verifyOwnPassword(deps, userId, password, origin)) || !login) throw wrongPassword();
   return login;
 }
 

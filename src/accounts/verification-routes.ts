@@ -15,6 +15,7 @@ import { parseBody } from '../http/parse-body.ts';
 import { countTry } from '../http/rate-limit.ts';
 import { isAttempt } from '../identity/login/attempts.ts';
 import type { LoginDeps } from '../identity/login/check.ts';
+import { originOfCall } from '../identity/login/origin.ts';
 import { ownerProof, requireOwnerProof } from '../identity/login/owner-proof.ts';
 import { reachForChange } from '../users/reach.ts';
 import type { User } from '../users/store.ts';
@@ -70,7 +71,8 @@ function change<S extends z.ZodType<Input>>(
     const input = parseBody(schema, await readJson(req, res), `${area}-INVALID`);
     requireVouching(standing, input);
     await requireAllowedTemplate(deps, user.orgId, 'sendCode.urlTemplate', input.sendCode?.urlTemplate);
-    if (NEED_PROOF.has(operation)) await requireOwnerProof(deps, caller, user, input.currentPassword);
+    const origin = originOfCall(req, res);
+    if (NEED_PROOF.has(operation)) await requireOwnerProof(deps, caller, user, origin, input.currentPassword);
     const answer = await transaction(deps.pool, async (db) => {
       const { user, standing } = await reachForChange(db, caller, operation, userId, 'for update');
       requireHuman(user, area);

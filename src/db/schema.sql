@@ -205,6 +205,8 @@ create table login_delays (
   bucket integer not null,
   failures integer not null,
   last_failure_at timestamp with time zone not null default now(),
+  open_at timestamp with time zone not null default now(),
+  user_key bigint,
   PRIMARY KEY (bucket)
 );
 
@@ -214,6 +216,14 @@ create table login_failures (
   last_failure_at timestamp with time zone not null default now(),
   FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (user_id)
+);
+
+create table login_networks (
+  user_id text collate "C" not null,
+  network bigint not null,
+  last_login_at timestamp with time zone not null default now(),
+  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
+  PRIMARY KEY (user_id, network)
 );
 
 create table machine_keys (
@@ -442,6 +452,7 @@ create table users (
   secret_hash bytea,
   last_login_at timestamp with time zone,
   rehashed_from bytea,
+  attempts_since timestamp with time zone,
   named_at timestamp with time zone,
   CHECK (((kind = 'human'::user_kind) = (email IS NOT NULL))),
   PRIMARY KEY (id)
@@ -507,6 +518,8 @@ CREATE INDEX imports_removing ON public.imports USING btree (id) WHERE (removed_
 CREATE INDEX login_delays_age ON public.login_delays USING btree (last_failure_at);
 
 CREATE INDEX login_failures_age ON public.login_failures USING btree (last_failure_at);
+
+CREATE INDEX login_networks_age ON public.login_networks USING btree (last_login_at);
 
 CREATE INDEX machine_keys_expiry ON public.machine_keys USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 

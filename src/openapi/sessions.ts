@@ -88,6 +88,10 @@ export const sessionOperations: Operations = {
         'SESSION-INVALID: invalid fields. SESSION-CREDENTIALS: the user or the password is wrong. Only after a correct ' +
         'password: SESSION-USER-LOCKED, SESSION-USER-INACTIVE, SESSION-USER-INITIAL, SESSION-TOTP-REQUIRED (the code is ' +
         'missing), SESSION-TOTP (the code is wrong), SESSION-PASSWORD-EXPIRED.',
+      429:
+        'SESSION-FAILURES: too many failed attempts to log in as this user; nothing is checked, so a right password gets ' +
+        'this error too. SESSION-ATTEMPTS: too many attempts to log in as this user are being checked. RATE-LIMIT: too ' +
+        'many requests. Wait for the number of seconds in `Retry-After`, then try again.',
     },
   },
   'GET /v2beta/sessions/{sessionId}': {

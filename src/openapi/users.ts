@@ -123,7 +123,7 @@ export const userOperations: Operations = {
   'POST /v2beta/users/{userId}/unlock': state(
     'unlockUser',
     'Unlock a locked user',
-    'Resets the count of failed logins.',
+    'Ends the timed locks of failed logins.',
   ),
   'DELETE /v2beta/users/{userId}': {
     id: 'deleteUser',

@@ -32,10 +32,10 @@ export const PAGES = {
 /** Mount it at `/ui`, after all routes. */
 export function pageErrors(logger: Logger): ErrorRequestHandler {
   return (error: unknown, _req, res, next) => {
-    const { http } = publicError(error);
+    const { http, retryAfterS } = publicError(error);
     if (http >= 500) logger.error({ requestId: requestIdOf(res), err: loggable(error) }, 'page failed');
     if (res.headersSent) return next(error);
-    if (http === 503) res.set('Retry-After', '1');
+    if (retryAfterS !== undefined) res.set('Retry-After', String(retryAfterS));
     const known: Partial<Record<number, Page>> = PAGES;
     sendPage(res, http, known[http] ?? (http < 500 ? PAGES[400] : PAGES[500]));
   };

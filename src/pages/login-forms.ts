@@ -27,7 +27,7 @@ ${field({ name: 'loginName', label: 'Login name', type: 'text', autocomplete: 'u
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', problem, autofocus: loginName !== '' })}
 <button type="submit">Sign in</button>
 </form>
-<p class="links"><a href="../forgot?${forgotQuery(frame)}">Forgot password?</a></p>
+<p class="links">${forgot(frame)}</p>
 ${back(frame)}`;
   return { title, body };
 }
@@ -108,8 +108,7 @@ ${step(frame, 'later', proof)}
 const STOPS: Record<string, { title: string; message: string }> = {
   'SESSION-USER-LOCKED': {
     title: 'Your account is locked',
-    message:
-      'This happens after too many wrong passwords, or when your administrator locks it. Please ask your administrator to unlock it.',
+    message: 'Please ask your administrator to unlock it.',
   },
   'SESSION-USER-INACTIVE': {
     title: 'Your account is deactivated',
@@ -122,11 +121,29 @@ const STOPS: Record<string, { title: string; message: string }> = {
 };
 
 /** The page for a user who may not sign in, shown only after the right password; undefined for any other error. */
-export function stopPage(frame: LoginFrame, errorId: string): Page | undefined {
-  const stop = STOPS[errorId];
+export function stopPage(frame: LoginFrame, errorId: string | undefined): Page | undefined {
+  const stop = STOPS[errorId ?? ''];
   if (!stop) return undefined;
-  const other = html`<p class="links"><a href="${frame.uid}">Sign in as a different user</a></p>\n${back(frame)}`;
-  return problemPage(stop.title, stop.message, other);
+  return problemPage(stop.title, stop.message, html`${differentUser(frame)}\n${back(frame)}`);
+}
+
+/**
+ * The page after too many failed attempts, the same for right and wrong passwords and for known and unknown users.
+ * @param minutes until the next attempt
+ */
+export function pausedPage(frame: LoginFrame, minutes: number): Page {
+  const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
+  const message = `There were too many failed attempts to sign in with this login name. Please try again in ${wait}.`;
+  const links = html`<p class="links">${forgot(frame)}</p>\n${differentUser(frame)}\n${back(frame)}`;
+  return problemPage('Please wait before you try again', message, links);
+}
+
+function differentUser(frame: LoginFrame): Html {
+  return html`<p class="links"><a href="${encodeURIComponent(frame.uid)}">Sign in as a different user</a></p>`;
+}
+
+function forgot(frame: LoginFrame): Html {
+  return html`<a href="../forgot?${forgotQuery(frame)}">Forgot password?</a>`;
 }
 
 /** The opening of a form that sends a step. */

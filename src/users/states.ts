@@ -10,7 +10,7 @@
 
 import { ensureOwnerRemains } from '../access/members.ts';
 import type { OperationId } from '../access/permissions.ts';
-import { clearFailures, revokeLogins } from '../access/revocation.ts';
+import { revokeLogins } from '../access/revocation.ts';
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
@@ -40,6 +40,7 @@ export type StateChange = keyof typeof TRANSITIONS;
 // A user who was stopped before they set their first password must still set it: the code of that mail is then open.
 const UPDATE = `
 update users u set sequence = $2, changed_at = $3,
+  attempts_since = case when $4::user_state = 'active' then $3 else u.attempts_since end,
   state = case
     when $4::user_state = 'active' and u.password_hash is null and exists (
       select from codes c where c.user_id = u.id and c.purpose = 'initialise' and c.used_at is null) then 'initial'
@@ -59,7 +60,7 @@ export async function changeState(db: Db, user: User, change: StateChange, edito
   const event = await appendEvent(db, { aggregateType: 'user', aggregateId, resourceOwner, type, editor });
   const { rowCount } = await db.query(UPDATE, [user.id, event.sequence, event.createdAt, to, from]);
   if (!rowCount) throw wrongState(user.state, change);
-  await (to === 'active' ? clearFailures(db, user.id) : revokeLogins(db, user.id));
+  if (to !== 'active') await revokeLogins(db, user.id);
   return event;
 }
 

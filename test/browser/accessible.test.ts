@@ -16,7 +16,7 @@ import {
 import { PAGES as ERROR_PAGES } from '../../src/pages/errors.ts';
 import { forgotDonePage, forgotForm, passwordForm, verifyForm } from '../../src/pages/forms.ts';
 import { type Page, renderPage } from '../../src/pages/layout.ts';
-import { changeForm, codeForm, expiringPage, loginForm, stopPage } from '../../src/pages/login-forms.ts';
+import { changeForm, codeForm, expiringPage, loginForm, pausedPage, stopPage } from '../../src/pages/login-forms.ts';
 import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from '../../src/pages/sign-out.ts';
 import { passwordRules } from '../../src/policies/password-rules.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
@@ -41,6 +41,7 @@ const pages: Record<string, Page | undefined> = {
   'expired-problem': changeForm(frame, proven, { reason: 'expired', rules }, problem),
   expiring: expiringPage(frame, proven, 5),
   locked: stopPage(frame, 'SESSION-USER-LOCKED'),
+  paused: pausedPage(frame, 2),
   inactive: stopPage(frame, 'SESSION-USER-INACTIVE'),
   initial: stopPage(frame, 'SESSION-USER-INITIAL'),
   gone: loginGonePage(),

@@ -1,6 +1,7 @@
 /** A stolen access token must not take over the account: changes of what protects it need more than the token. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { attemptKeys } from '../../src/identity/login/keys.ts';
 import { addPat } from '../../src/identity/tokens/store.ts';
 import { type Answer, errorId, type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { API_SCOPE, addClient, Browser, post, tokenCall, tokensOf } from '../support/oauth.ts';
@@ -80,7 +81,8 @@ it('a wrong password is refused even after a recent sign-in, and counts as a fai
   const call = CHANGES['adds a second factor'] as Call;
   const answer = await call(userId, await tokenOf(api, userId), { currentPassword: 'wrong' });
   assert.deepEqual(refusal(answer), [400, 'PASSWORD-CURRENT']);
-  const { rows } = await api.deps.pool.query('select failures from login_failures where user_id = $1', [userId]);
+  const { here } = attemptKeys(api.deps.secrets, { userId }, { network: '127.0.0.1', through: userId });
+  const { rows } = await api.deps.pool.query('select failures from login_delays where bucket = $1', [here]);
   assert.deepEqual(rows, [{ failures: 1 }]);
 });
 

@@ -30,16 +30,16 @@ interface Case {
 
 const CASES: Case[] = [
   {
-    sweep: 'failures',
+    sweep: 'login delays',
     table: 'login_delays',
     plant: `insert into login_delays select hashtext($1 || n), 1, ${TIME} from ${NUMBERS}`,
     ages: ['23 hours', '25 hours'],
   },
   {
-    sweep: 'failures',
-    table: 'login_failures',
-    plant: `${USERS} insert into login_failures select id, 1, ${TIME} from u`,
-    ages: ['23 hours', '25 hours'],
+    sweep: 'login networks',
+    table: 'login_networks',
+    plant: `${USERS} insert into login_networks select id, 1, ${TIME} from u`,
+    ages: ['29 days', '31 days'],
   },
   {
     sweep: 'oauth',

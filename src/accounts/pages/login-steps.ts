@@ -8,8 +8,8 @@
  */
 import { ApiError } from '../../errors.ts';
 import { textProblem } from '../../fields/fields.ts';
-import { goneSignal } from '../../http/gone.ts';
 import { type CheckedLogin, checkAfterPassword, checkLogin, type PasswordProof } from '../../identity/login/check.ts';
+import { originOfForm } from '../../identity/login/origin.ts';
 import { settleLogin } from '../../identity/login/store.ts';
 import { repetitionProblem, text } from '../../pages/fields.ts';
 import {
@@ -19,6 +19,7 @@ import {
   expiringPage,
   loginForm,
   type ProofStep,
+  pausedPage,
   stopPage,
 } from '../../pages/login-forms.ts';
 import type { Problem } from '../../pages/parts.ts';
@@ -48,14 +49,10 @@ async function checkPassword(turn: Turn): Promise<void> {
   const seen: { user?: PasswordProof } = {};
   try {
     if (textProblem(loginName, 500) || textProblem(password, 200)) return wrong(turn, loginName);
-    const login = await checkLogin(
-      turn.deps,
-      { loginName, orgId: turn.visit.frame.orgId },
-      { password, gone: goneSignal(turn.res) },
-      (user) => {
-        seen.user = user;
-      },
-    );
+    const user = { loginName, orgId: turn.visit.frame.orgId };
+    const login = await checkLogin(turn.deps, { user, ...originOfForm(turn.req, turn.res) }, { password }, (right) => {
+      seen.user = right;
+    });
     await proceed(turn, login, seen.user as PasswordProof);
   } catch (error) {
     if (!seen.user || !isRefusal(error, 'SESSION-TOTP-REQUIRED')) return refuse(turn, error, loginName);
@@ -68,7 +65,8 @@ async function checkCode(turn: Turn): Promise<void> {
   if (!proof) return startAgain(turn);
   const again = (message: string) => show(turn, 400, codeForm(turn.visit.frame, prove(turn, proof), { message }));
   try {
-    await proceed(turn, await checkAfterPassword(turn.deps, proof, text(turn.req.body, 'code')), proof);
+    const origin = originOfForm(turn.req, turn.res);
+    await proceed(turn, await checkAfterPassword(turn.deps, proof, origin, text(turn.req.body, 'code')), proof);
   } catch (error) {
     if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return again('Please enter the code.');
     if (isRefusal(error, 'SESSION-TOTP'))
@@ -142,9 +140,18 @@ async function finish({ deps, req, res }: Turn, accountId: string, amr: string[]
 }
 
 function refuse(turn: Turn, error: unknown, loginName: string, problem: Problem = WRONG): void {
-  const stop = error instanceof ApiError ? stopPage(turn.visit.frame, error.id) : undefined;
-  if (!stop && !isRefusal(error, 'SESSION-CREDENTIALS')) throw error;
-  show(turn, 400, stop ?? loginForm(turn.visit.frame, loginName, problem));
+  const { id, retryAfterS } = error instanceof ApiError ? error : { id: undefined };
+  const { frame } = turn.visit;
+  const stop = stopPage(frame, id);
+  if (stop) show(turn, 400, stop);
+  else if (id === 'SESSION-CREDENTIALS') show(turn, 400, loginForm(frame, loginName, problem));
+  else if (id === 'SESSION-FAILURES') pause(turn, retryAfterS);
+  else throw error;
+}
+
+function pause(turn: Turn, retryAfterS = 0): void {
+  turn.res.set('Retry-After', String(retryAfterS));
+  show(turn, 429, pausedPage(turn.visit.frame, Math.ceil(retryAfterS / 60)));
 }
 
 function wrong(turn: Turn, loginName: string): void {

@@ -3,8 +3,9 @@
  * and so share the count of failures.
  *
  * Guarantee: an unknown user, one whom the caller may not log in, a wrong password and a user without a password (every
- * machine) give the same error after the same work and delay. Anything specific to the user is revealed only after the right
- * password. The login fails if the user was locked, deleted or given another password during the check.
+ * machine) give the same error after the same work and delay, and are locked alike (counted.ts). Anything specific to
+ * the user is revealed only after the right password. The login fails if the user was locked, deleted or given another
+ * password during the check.
  *
  * On crash: at most a failure was counted or a code consumed.
  */
@@ -13,13 +14,15 @@ import { passwordAge } from '../../policies/age.ts';
 import type { UserState } from '../../users/store.ts';
 import { checkTotp } from '../totp/check.ts';
 import { hasTotp } from '../totp/store.ts';
+import { type Attempt, type Counted, countedAttempt } from './counted.ts';
 import type { LoginDeps } from './deps.ts';
-import { settleFailure } from './fail.ts';
+import type { Origin } from './origin.ts';
 import { checkPassword, renewHash } from './password.ts';
-import { findLogin, type Login, type LoginUser, settleLogin } from './store.ts';
-import { inTurn } from './turns.ts';
+import { type Login, settleLogin } from './store.ts';
 
+export type { Attempt } from './counted.ts';
 export type { LoginDeps } from './deps.ts';
+export type { Origin } from './origin.ts';
 /** Proof that exactly this password of the user was right. */
 export type PasswordProof = Pick<Login, 'id' | 'passwordSetAt'>;
 
@@ -42,51 +45,58 @@ export interface LoginSecrets {
   password: string;
   /** The code of the second factor; empty counts as none. */
   totp?: string | undefined;
-  /** Aborted when the caller has gone: a check that has not begun is dropped. */
-  gone?: AbortSignal;
 }
 
 /**
- * @param allow called with the user after the right password, before anything else is revealed; throws to refuse
+ * @param proven called with the proof of the right password, before anything else is checked
  * @throws ApiError 400 SESSION-CREDENTIALS; after the right password SESSION-USER-LOCKED, -INACTIVE, -INITIAL,
- *   SESSION-TOTP-REQUIRED, SESSION-TOTP; 429 SESSION-ATTEMPTS, 503 PASSWORDS-BUSY
+ *   SESSION-TOTP-REQUIRED, SESSION-TOTP; 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503 PASSWORDS-BUSY
  */
 export async function checkLogin(
   deps: LoginDeps,
-  who: LoginUser,
-  secrets: LoginSecrets,
-  allow?: (login: Pick<Login, 'id' | 'orgId' | 'passwordSetAt'>) => void,
+  attempt: Attempt,
+  { password, totp }: LoginSecrets,
+  proven?: (by: PasswordProof) => void,
 ): Promise<CheckedLogin> {
-  const began = performance.now();
-  const login = await findLogin(deps.pool, who);
-  const { password, gone } = secrets;
-  const check = () => checkPassword(deps.hasher, login, password, gone);
-  const { ok, rehash } = await inTurn(who, login, check, gone);
-  if (!login || !ok) {
-    await settleFailure(deps, who, login, began);
-    throw wrongCredentials();
-  }
-  allow?.(login);
-  requireActive(login.state);
-  if (rehash) await renewHash(deps, login, password);
-  return settle(deps, who, login, secrets.totp);
+  return countedAttempt(deps, attempt, async ({ login, alone, failed }) => {
+    const began = performance.now();
+    const { ok, rehash } = await alone(() => checkPassword(deps.hasher, login, password, attempt.gone));
+    if (!login || !ok) {
+      await failed(began);
+      throw wrongCredentials();
+    }
+    proven?.(login);
+    requireActive(login.state);
+    if (rehash) await renewHash(deps, login, password);
+    return settle(deps, login, totp, failed);
+  });
 }
 
 /**
  * The rest of a login whose password was checked just before, without asking for it again.
- * @param by from the user that `allow` was called with
- * @throws ApiError 400 as `checkLogin`; SESSION-CREDENTIALS when the password has been changed since
+ * @param by what `proven` was called with
+ * @throws ApiError 400 and 429 as `checkLogin`; SESSION-CREDENTIALS when the password has been changed since
  */
-export async function checkAfterPassword(deps: LoginDeps, by: PasswordProof, totp?: string): Promise<CheckedLogin> {
-  const who = { userId: by.id };
-  const login = await findLogin(deps.pool, who);
-  if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
-  requireActive(login.state);
-  return settle(deps, who, login, totp);
+export async function checkAfterPassword(
+  deps: LoginDeps,
+  by: PasswordProof,
+  origin: Origin,
+  totp?: string,
+): Promise<CheckedLogin> {
+  return countedAttempt(deps, { ...origin, user: { userId: by.id } }, async ({ login, failed }) => {
+    if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
+    requireActive(login.state);
+    return settle(deps, login, totp, failed);
+  });
 }
 
-async function settle(deps: LoginDeps, who: LoginUser, login: Login, totp: string | undefined): Promise<CheckedLogin> {
-  const amr = ['pwd', ...(await checkSecondFactor(deps, who, login, totp))];
+async function settle(
+  deps: LoginDeps,
+  login: Login,
+  totp: string | undefined,
+  failed: Counted['failed'],
+): Promise<CheckedLogin> {
+  const amr = ['pwd', ...(await checkSecondFactor(deps, login, totp, failed))];
   requireActive(await settleLogin(deps.pool, login));
   return { ...outcome(login), amr };
 }
@@ -94,25 +104,32 @@ async function settle(deps: LoginDeps, who: LoginUser, login: Login, totp: strin
 /**
  * Whether `password` is that of the user and the user is active. Failures count like those of logins, so nobody can
  * guess the password with a stolen token.
+ * @throws ApiError 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503 PASSWORDS-BUSY
  */
-export async function verifyOwnPassword(deps: LoginDeps, userId: string, password: string): Promise<boolean> {
-  const began = performance.now();
-  const login = await findLogin(deps.pool, { userId });
-  const { ok } = await inTurn({ userId }, login, () => checkPassword(deps.hasher, login, password));
-  if (login && ok) return (await settleLogin(deps.pool, login)) === 'active';
-  await settleFailure(deps, { userId }, login, began);
-  return false;
+export async function verifyOwnPassword(
+  deps: LoginDeps,
+  userId: string,
+  password: string,
+  origin: Origin,
+): Promise<boolean> {
+  return countedAttempt(deps, { ...origin, user: { userId } }, async ({ login, alone, failed }) => {
+    const began = performance.now();
+    const { ok } = await alone(() => checkPassword(deps.hasher, login, password, origin.gone));
+    const isRight = login !== undefined && ok && (await settleLogin(deps.pool, login)) === 'active';
+    if (!isRight) await failed(began);
+    return isRight;
+  });
 }
 
 async function checkSecondFactor(
   deps: LoginDeps,
-  who: LoginUser,
   login: Login,
   code: string | undefined,
+  failed: Counted['failed'],
 ): Promise<string[]> {
   if (code) {
     if (await checkTotp(deps, login.id, code)) return ['otp', 'mfa'];
-    await settleFailure(deps, who, login);
+    await failed();
     throw new ApiError('INVALID_ARGUMENT', 'SESSION-TOTP', 'The code is wrong.');
   }
   if (!(await hasTotp(deps.pool, login.id))) return [];

@@ -13,6 +13,7 @@ import { requiredText } from '../../fields/fields.ts';
 import type { User } from '../../users/store.ts';
 import { verifyOwnPassword } from './check.ts';
 import type { LoginDeps } from './deps.ts';
+import type { Origin } from './origin.ts';
 
 /** How long a sign-in counts as recent, in seconds. */
 const RECENT_S = 5 * 60;
@@ -28,17 +29,18 @@ export const ownerProof = z.object({ currentPassword: currentPassword() });
 /**
  * @param user whom the caller wants to change
  * @param password the `currentPassword` of the request; count the request as an attempt (`countTry`) if it has one
- * @throws ApiError 401 AUTH-SIGN-IN-AGAIN, 400 PASSWORD-CURRENT
+ * @throws ApiError 401 AUTH-SIGN-IN-AGAIN, 400 PASSWORD-CURRENT, 429 SESSION-FAILURES
  */
 export async function requireOwnerProof(
   deps: LoginDeps,
   caller: Caller,
   user: Pick<User, 'id' | 'kind'>,
+  origin: Origin,
   password: string | undefined,
 ): Promise<void> {
   if (user.id !== caller.userId || user.kind !== 'human') return;
   if (password === undefined) return requireRecentSignIn(caller);
-  if (!(await verifyOwnPassword(deps, user.id, password))) throw wrongPassword();
+  if (!(await verifyOwnPassword(deps, user.id, password, origin))) throw wrongPassword();
 }
 
 /** @throws ApiError 401 AUTH-SIGN-IN-AGAIN */

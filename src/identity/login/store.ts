@@ -44,16 +44,15 @@ export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefi
 }
 
 /**
- * The user's state after the check. For an active user it resets the failures and records the login: at most once an
- * hour, so that few logins write a new row version, and without a change of the user's sequence. Undefined if the user
- * was deleted or has changed the password since. It locks the row, so it waits for a transaction that removes the user.
+ * The user's state after the check. For an active user it records the login: at most once an hour, so that few logins
+ * write a new row version, and without a change of the user's sequence. Undefined if the user was deleted or has changed
+ * the password since. It locks the row, so it waits for a transaction that removes the user.
  */
 export async function settleLogin(db: Db, login: Pick<Login, 'id' | 'passwordSetAt'>): Promise<UserState | undefined> {
   const { rows } = await db.query<{ state: UserState }>(
     `with now as (
        select id, state from users where id = $1 and password_changed_at is not distinct from $2::timestamptz
        for no key update),
-     cleared as (delete from login_failures f using now where f.user_id = now.id and now.state = 'active'),
      seen as (
        update users u set last_login_at = now() from now
        where u.id = now.id and now.state = 'active'

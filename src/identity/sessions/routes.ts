@@ -8,11 +8,11 @@ import type { Config } from '../../config.ts';
 import { details } from '../../db/events.ts';
 import { transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
-import { goneSignal } from '../../http/gone.ts';
 import { readJson } from '../../http/json-body.ts';
 import { parseBody } from '../../http/parse-body.ts';
 import { checkLogin, wrongCredentials } from '../login/check.ts';
 import type { LoginDeps } from '../login/deps.ts';
+import { originOfCall } from '../login/origin.ts';
 import { newSession } from './schema.ts';
 import { addSession, findSession, removeSession, type Session } from './store.ts';
 
@@ -46,8 +46,8 @@ async function create(deps: LoginDeps, req: Request, res: Response): Promise<voi
   const caller = callerOf(res);
   const orgIds = orgsFor(caller, 'createSession');
   const { checks } = parseBody(newSession, await readJson(req, res), 'SESSION-INVALID');
-  const secrets = { password: checks.password.password, totp: checks.totp?.code, gone: goneSignal(res) };
-  const login = await checkLogin(deps, { ...checks.user, orgIds, orgId: namedOrg(req) }, secrets);
+  const attempt = { user: { ...checks.user, orgIds, orgId: namedOrg(req) }, ...originOfCall(req, res) };
+  const login = await checkLogin(deps, attempt, { password: checks.password.password, totp: checks.totp?.code });
   if (login.mustChange === 'expired') throw passwordExpired();
   const token = randomToken();
   const session = await transaction(deps.pool, (db) => addSession(db, login, token, caller.userId));

@@ -19,6 +19,7 @@ import { requireOrg } from '../../orgs/store.ts';
 import { loginNames } from '../../users/login-names.ts';
 import { findUser, type User, type UserLock, userNotFound } from '../../users/store.ts';
 import type { LoginDeps } from '../login/deps.ts';
+import { originOfCall } from '../login/origin.ts';
 import { ownerProof, requireOwnerProof } from '../login/owner-proof.ts';
 import { addTotp, dropTotp, verifyTotp } from './enrol.ts';
 import { verifyTotpBody } from './schema.ts';
@@ -73,7 +74,7 @@ async function proven(deps: LoginDeps, operation: OperationId, req: Request, res
   const user = await reachable(deps.pool, caller, operation, userId);
   const { currentPassword } = parseBody(ownerProof, await readJson(req, res), 'TOTP-INVALID');
   if (currentPassword !== undefined) await countTry(req, res);
-  await requireOwnerProof(deps, caller, user, currentPassword);
+  await requireOwnerProof(deps, caller, user, originOfCall(req, res), currentPassword);
   return { caller, userId };
 }
 

@@ -3,7 +3,7 @@
  * and ends the codes and logins that a changed address, password or state makes invalid. Works in the caller's
  * transaction, with the users' rows locked.
  */
-import { clearFailures, revokeLogins } from '../../../access/revocation.ts';
+import { revokeLogins } from '../../../access/revocation.ts';
 import type { Db } from '../../../db/pool.ts';
 import { revokeCodes } from '../../../mail/codes.ts';
 import type { Difference } from './difference.ts';
@@ -34,8 +34,6 @@ async function endWhatEnds(db: Db, differences: Difference[]): Promise<void> {
   }
   const loggedOut = differences.filter(({ endsLogins }) => endsLogins);
   if (loggedOut.length > 0) await revokeLogins(db, idsOf(loggedOut));
-  const forgiven = differences.filter(({ clearsFailures }) => clearsFailures);
-  if (forgiven.length > 0) await clearFailures(db, idsOf(forgiven));
 }
 
 function idsOf(differences: Difference[]): string[] {
@@ -67,11 +65,12 @@ async function addEvents(
 }
 
 async function updateRows(db: Db, differences: Difference[], sequences: Map<string, string>): Promise<void> {
-  const rows = differences.map(({ user, next, setsPassword }) => ({
+  const rows = differences.map(({ user, next, setsPassword, letsIn }) => ({
     ...next,
     id: user.id,
     sequence: sequences.get(user.id),
     sets_password: setsPassword,
+    lets_in: letsIn,
   }));
   await db.query(
     `update users u set
@@ -83,9 +82,10 @@ async function updateRows(db: Db, differences: Difference[], sequences: Map<stri
        phone = n.phone, phone_verified = n.phone_verified,
        password_hash = n.password_hash, password_change_required = n.password_change_required,
        password_changed_at = case when n.sets_password then now() else u.password_changed_at end,
+       attempts_since = case when n.lets_in then now() else u.attempts_since end,
        rehashed_from = case when n.sets_password then null else u.rehashed_from end
      from jsonb_to_recordset($1) as n (
-       id text, sequence bigint, state user_state, sets_password boolean, user_name text, user_name_key text,
+       id text, sequence bigint, state user_state, sets_password boolean, lets_in boolean, user_name text, user_name_key text,
        given_name text, family_name text, nick_name text, display_name text, preferred_language text, gender smallint,
        email text, email_key text, email_verified boolean, phone text, phone_verified boolean, password_hash text,
        password_change_required boolean)

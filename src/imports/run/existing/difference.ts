@@ -20,7 +20,8 @@ export interface Difference {
   endsCodes: MailKind[];
   /** Whether sessions and grants end. */
   endsLogins: boolean;
-  clearsFailures: boolean;
+  /** Whether a deactivated or locked user may log in again, with all attempts. */
+  letsIn: boolean;
   /** The mail to send because of the change. */
   mail: 'verify_email' | 'initialise' | undefined;
 }
@@ -103,7 +104,7 @@ function nextState(item: CandidateItem, user: CandidateUser, hash: string | null
   return user.state === 'initial' && hash !== null ? 'active' : user.state;
 }
 
-type Consequences = Pick<Difference, 'endsCodes' | 'endsLogins' | 'clearsFailures' | 'mail'>;
+type Consequences = Pick<Difference, 'endsCodes' | 'endsLogins' | 'letsIn' | 'mail'>;
 
 function consequences(user: CandidateUser, next: Difference['next'], setsPassword: boolean): Consequences {
   const movesEmail = next.email !== user.email;
@@ -123,7 +124,7 @@ function consequences(user: CandidateUser, next: Difference['next'], setsPasswor
   return {
     endsCodes: [...ended],
     endsLogins: setsPassword || isStopped,
-    clearsFailures: setsPassword || isLetIn,
+    letsIn: isLetIn,
     mail,
   };
 }

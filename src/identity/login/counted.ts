@@ -1,0 +1,115 @@
+/**
+ * Runs one attempt to log in: in turn, after its delay, and counted.
+ *
+ * Guarantee: attempts of one name or id from one network follow each other, with all their delays; those from another
+ * network do not wait for them. While locked, nothing is checked: a right password and a wrong one get the same answer.
+ * No database connection is held while an attempt waits.
+ *
+ * On crash: the attempt stays counted as failed.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '../../errors.ts';
+import { forgive, isLocking, LONGEST_DELAY_MS, type Place, takeBack, takePlace } from './delays.ts';
+import type { LoginDeps } from './deps.ts';
+import { type AttemptKeys, attemptKeys, type UserKeys, userKeys } from './keys.ts';
+import { rememberNetwork } from './networks.ts';
+import type { Origin } from './origin.ts';
+import { findLogin, type Login, type LoginUser } from './store.ts';
+import { inTurn } from './turns.ts';
+
+/** A wrong password is answered after a multiple of this many delays: longer than the check of common hashes takes. */
+const STEP_DELAYS = 5;
+
+/** Who somebody tries to log in as, and from where. */
+export interface Attempt extends Origin {
+  user: LoginUser;
+}
+
+export interface Counted {
+  login: Login | undefined;
+  /** Runs one check of the user's password at a time. */
+  alone<T>(check: () => Promise<T>): Promise<T>;
+  /**
+   * The attempt has failed; returns when it is time to say so.
+   * @param began when the check began, by `performance.now()`: imported hashes take longer than the check for an unknown
+   *   user, and the time of the answer must not reveal that; absent where it reveals nothing
+   */
+  failed(began?: number): Promise<void>;
+}
+
+/**
+ * The result of `check`, which calls `failed` for a wrong password or code. If it throws without that, the attempt does not
+ * count; if it returns, the failures before it are forgotten.
+ * @throws ApiError 429 SESSION-FAILURES, SESSION-ATTEMPTS; what `check` throws
+ */
+export async function countedAttempt<T>(
+  deps: LoginDeps,
+  attempt: Attempt,
+  check: (counted: Counted) => Promise<T>,
+): Promise<T> {
+  const keys = attemptKeys(deps.secrets, attempt.user, attempt);
+  const run = async () => {
+    const begun = await begin(deps, attempt, keys);
+    const { login } = begun;
+    const key = login ? `check ${login.id}` : `check unknown ${keys.everywhere}`;
+    const alone: Counted['alone'] = (work) => inTurn(key, work, attempt.gone);
+    return settle(deps, begun, (failed) => check({ login, alone, failed }));
+  };
+  return inTurn(`attempt ${keys.here}`, run, attempt.gone);
+}
+
+interface Begun {
+  keys: AttemptKeys;
+  login: Login | undefined;
+  user: UserKeys;
+  place: Place;
+}
+
+/** Waits for the delay; then the attempt is counted as failed. */
+async function begin({ pool, secrets, config }: LoginDeps, attempt: Attempt, keys: AttemptKeys): Promise<Begun> {
+  for (;;) {
+    const login = await findLogin(pool, attempt.user);
+    const user = userKeys(secrets, login?.id, attempt);
+    const place = await takePlace(pool, config, keys, user);
+    if (place.waitMs === 0) return { keys, login, user, place };
+    if (place.waitMs > LONGEST_DELAY_MS) throw tooManyFailures(place.waitMs);
+    await sleep(place.waitMs);
+    attempt.gone?.throwIfAborted();
+  }
+}
+
+async function settle<T>(
+  { pool, config, logger }: LoginDeps,
+  { keys, user, place }: Begun,
+  check: (failed: Counted['failed']) => Promise<T>,
+): Promise<T> {
+  let hasFailed = false;
+  try {
+    const result = await check(async (began) => {
+      hasFailed = true;
+      // One line in some seconds, with the number of locks since (src/repeats.ts).
+      if (isLocking(place, config)) logger.warn({ reason: 'failed attempts' }, 'login locked for a time');
+      await sleep(untilStepMs(began, config.LOGIN_DELAY_MS));
+    });
+    if (hasFailed) return result;
+    await forgive(pool, keys, place, user.user);
+    if (user.id !== undefined) await rememberNetwork(pool, user.id, user.network);
+    return result;
+  } catch (error) {
+    if (!hasFailed) await takeBack(pool, keys, place);
+    throw error;
+  }
+}
+
+function untilStepMs(began: number | undefined, delayMs: number): number {
+  if (began === undefined || delayMs === 0) return 0;
+  const step = STEP_DELAYS * delayMs;
+  return step - ((performance.now() - began) % step);
+}
+
+/** The same for right and wrong passwords, and for known and unknown users. */
+function tooManyFailures(waitMs: number): ApiError {
+  const retryAfterS = Math.ceil(waitMs / 1000);
+  const message = `Too many failed attempts to log in as this user. Try again in ${retryAfterS} seconds.`;
+  return new ApiError('RESOURCE_EXHAUSTED', 'SESSION-FAILURES', message, { retryAfterS });
+}

@@ -1,0 +1,129 @@
+/**
+ * Counts attempts to log in, and says from when the next one is checked: failures in a row delay it, and finally lock it for
+ * a time that doubles. Counted are the failures of what was entered from one network, and of what was entered from all
+ * networks. Too many of the latter lock every network from which the user has not logged in lately.
+ *
+ * Guarantee: an attempt counts as failed from before its check, in the database. So neither parallel attempts nor several
+ * processes get more attempts or share a delay. Whether the user exists makes no difference; only a login, an unlock or
+ * a new password of the user ends a lock early.
+ *
+ * On crash: an attempt in progress stays counted as failed.
+ */
+import type { Config } from '../../config.ts';
+import type { Db } from '../../db/pool.ts';
+import { sweepRows } from '../../db/sweep.ts';
+import { type AttemptKeys, EVERYWHERE, type UserKeys } from './keys.ts';
+import { IS_RECENT } from './networks.ts';
+
+/** After this many failures the next attempt is checked at once: people mistype. */
+const FREE_FAILURES = 3;
+export const LONGEST_DELAY_MS = 2000;
+const FIRST_LOCK_MS = 60_000;
+const LONGEST_LOCK_MS = 60 * 60_000;
+/** An attack from many networks: this many times LOCK_AFTER_FAILURES. */
+const EVERYWHERE_FACTOR = 10;
+/** A count restarts after this time without a failure. */
+const FORGOTTEN = `interval '24 hours'`;
+
+export type DelayConfig = Pick<Config, 'LOGIN_DELAY_MS' | 'LOCK_AFTER_FAILURES'>;
+
+export interface Place {
+  /** Milliseconds until an attempt may be checked; 0: this one is counted, and may be checked now. */
+  waitMs: number;
+  /** Failures in a row with this one, of what was entered from the network; null if it was not counted. */
+  here: number | null;
+  /** From all networks. A network adds at most LOCK_AFTER_FAILURES of its failures, so one alone locks no other. */
+  everywhere: number | null;
+}
+
+/** The count restarts: its last failure is a day ago, or before the last new password or unlock of its only user. */
+const IS_OVER = `(d.last_failure_at < now() - ${FORGOTTEN}
+      or d.user_key = $5 and d.last_failure_at < (select since from person))`;
+const SO_FAR = `case when ${IS_OVER} then 0 else d.failures end`;
+
+const TAKE_PLACE = `with person as (
+    select greatest(u.password_changed_at, u.attempts_since) as since, exists (
+      select from login_networks n where n.user_id = u.id and n.network = $4 and ${IS_RECENT}) as known
+    from users u where u.id = $3),
+  earlier as (
+    select d.bucket, d.failures, d.open_at from login_delays d
+    where d.bucket in ($1, $2) and ${IS_OVER} is not true
+    order by d.bucket for update),
+  so_far as (
+    select coalesce(max(failures) filter (where bucket = $1), 0) as here,
+      greatest(now(), max(open_at) filter (where bucket = $1 or (select known from person) is not true)) as open_at
+    from earlier),
+  added as (
+    insert into login_delays as d (bucket, failures, open_at, user_key)
+    select k.bucket, 1, ${openAt('k.bucket', '1')}, $5 from so_far s, unnest(array[$1, $2]::int[]) as k (bucket)
+    where s.open_at = now() and (k.bucket = $1 or s.here < $6)
+    order by k.bucket
+    on conflict (bucket) do update set failures = ${SO_FAR} + 1, last_failure_at = now(),
+      open_at = ${openAt('d.bucket', `(${SO_FAR} + 1)`)},
+      user_key = case when ${IS_OVER} or d.user_key = $5 then $5 end
+    returning bucket, failures)
+  select ceil(extract(epoch from open_at - now()) * 1000)::int as "waitMs",
+    (select failures from added where bucket = $1) as here, (select failures from added where bucket = $2) as everywhere
+  from so_far`;
+
+/** From when the next attempt is checked after `failures` in a row. */
+function openAt(bucket: string, failures: string): string {
+  const limit = `$6 * case when ${bucket} < ${EVERYWHERE} then 1 else ${EVERYWHERE_FACTOR} end`;
+  return `now() + interval '1 millisecond' * case
+      when $6 > 0 and ${failures} >= ${limit}
+        then least(${FIRST_LOCK_MS} * 2 ^ least(${failures} - ${limit}, 16), ${LONGEST_LOCK_MS})
+      when ${failures} > ${FREE_FAILURES} and ${bucket} < ${EVERYWHERE}
+        then least($7 * 2 ^ least(${failures} - ${FREE_FAILURES + 1}, 16), ${LONGEST_DELAY_MS})
+      else 0 end`;
+}
+
+/** Counts an attempt as failed, unless it must wait. */
+export async function takePlace(db: Db, config: DelayConfig, keys: AttemptKeys, user: UserKeys): Promise<Place> {
+  const { LOCK_AFTER_FAILURES, LOGIN_DELAY_MS } = config;
+  const { rows } = await db.query<Place>(TAKE_PLACE, [
+    ...[keys.here, keys.everywhere, user.id ?? null, user.network, user.user],
+    ...[LOCK_AFTER_FAILURES, LOGIN_DELAY_MS],
+  ]);
+  return rows[0] as Place;
+}
+
+/** Whether the failure of this attempt locks further ones. */
+export function isLocking({ here, everywhere }: Place, { LOCK_AFTER_FAILURES: limit }: DelayConfig): boolean {
+  return limit > 0 && (Number(here) >= limit || Number(everywhere) >= EVERYWHERE_FACTOR * limit);
+}
+
+/**
+ * Takes the attempt back: it was neither right nor wrong, as nothing was checked or a step is missing. A later attempt
+ * that was counted meanwhile keeps its delay.
+ */
+export async function takeBack(db: Db, keys: AttemptKeys, place: Place): Promise<void> {
+  await oneLess(db, keys.here, place.here);
+  await oneLess(db, keys.everywhere, place.everywhere);
+}
+
+/**
+ * The attempt was right: failures from its network are forgotten, if all were those of this user. Otherwise an attacker could
+ * log in as a user of the same name in another organization after every few guesses. Those from all networks are not
+ * forgotten, or each login of the user would give attackers new attempts.
+ */
+export async function forgive(db: Db, keys: AttemptKeys, place: Place, userKey: string): Promise<void> {
+  const own = await db.query('delete from login_delays where bucket = $1 and user_key = $2', [keys.here, userKey]);
+  if (!own.rowCount) await oneLess(db, keys.here, place.here);
+  await oneLess(db, keys.everywhere, place.everywhere);
+}
+
+async function oneLess(db: Db, bucket: number, counted: number | null): Promise<void> {
+  if (counted === null) return;
+  await db.query(
+    `with none_left as (delete from login_delays where bucket = $1 and failures <= 1)
+     update login_delays set failures = failures - 1, open_at = case when failures > $2 then open_at else now() end
+     where bucket = $1 and failures > 1`,
+    [bucket, counted],
+  );
+}
+
+/** Removes one batch of counts that would restart anyway; returns how many. */
+export async function sweepDelays(db: Db): Promise<number> {
+  const where = `last_failure_at < now() - ${FORGOTTEN}`;
+  return sweepRows(db, { table: 'login_delays', where, order: 'last_failure_at' });
+}
