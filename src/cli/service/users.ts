@@ -53,19 +53,29 @@ export async function findUsers(api: Api, text: string): Promise<FoundUser[]> {
     { userNameQuery: { userName: text } },
     { emailQuery: { emailAddress: text } },
   ];
-  const pages = await Promise.all(queries.map((query) => searchUsers(api, [query], PAGE)));
+  return findAny(api, queries, PAGE);
+}
+
+/** Users that match any of the queries, each once; at most `limit` of each query. @throws Failure */
+async function findAny(api: Api, queries: UserQuery[], limit: number): Promise<FoundUser[]> {
+  const pages = await Promise.all(queries.map((query) => searchUsers(api, [query], limit)));
   return [...new Map(pages.flatMap((page) => page.result).map((user) => [user.userId, user])).values()];
 }
 
 /**
- * The id of the user that a person means: by id, otherwise by login name. An email address alone does not name a user,
- * as several may have it.
+ * The id of the user that a person means: by id, otherwise by login name. A bare user name that several organizations have
+ * is refused, although it signs one of them in: a command must not act on the wrong user. An email address alone does not
+ * name a user, as several may have it.
  * @throws Failure when no user matches, or several do
  */
 export async function userIdOf(api: Api, text: string): Promise<string> {
   const byId = await searchUsers(api, [{ inUserIdsQuery: { userIds: [text] } }], 1);
   if (byId.result[0]) return byId.result[0].userId;
-  const { result } = await searchUsers(api, [{ loginNameQuery: { loginName: text } }], 10);
+  const result = await findAny(
+    api,
+    [{ loginNameQuery: { loginName: text } }, { userNameQuery: { userName: text } }],
+    10,
+  );
   const [found, ...others] = result;
   if (!found) {
     throw new Failure(`There is no user with the id or login name ${JSON.stringify(text)}.`, {

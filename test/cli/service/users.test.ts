@@ -138,9 +138,8 @@ test('an unknown and an ambiguous name are reported', async () => {
   const userName = unique('twin');
   const [one, two] = [await api.setupOrg({ human: { userName } }), await api.setupOrg({ human: { userName } })];
   const twice = await runMuster(['users', 'lock', userName], { env: { ...env, MUSTER_TOKEN: api.token } });
-  // A bare name is no login name while two users have it.
   assert.equal(twice.code, 2);
-  assert.match(twice.stderr, /no user/);
+  assert.match(twice.stderr, /Several users match/);
   assert.deepEqual([await stateOf(one.userId), await stateOf(two.userId)], ['USER_STATE_ACTIVE', 'USER_STATE_ACTIVE']);
 });
 
