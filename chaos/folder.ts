@@ -21,6 +21,7 @@ export function removeFolder(dir: string): Promise<void> {
 export async function keepEvidence(stand: Stand, plan: Plan, problems: Problem[]): Promise<void> {
   const json = { plan, problems, mails: stand.smtp.copies, webhooks: stand.receiver.messages };
   const files = Object.entries(json).map(([name, value]) => [`${name}.json`, JSON.stringify(value, null, 1)] as const);
-  const logs = [...stand.apis, ...stand.workers].map((slot) => [`${slot.name}.log`, slot.output()] as const);
-  await Promise.all([...files, ...logs].map(([name, text]) => writeFile(join(stand.dir, name), text)));
+  // The children of `npm start` write to the output of their parent.
+  const logs = [...stand.workers, ...stand.apis].map((slot) => [`${slot.name}.log`, slot.output()] as const);
+  for (const [name, text] of [...files, ...logs]) await writeFile(join(stand.dir, name), text);
 }

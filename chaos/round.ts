@@ -30,7 +30,10 @@ interface Scene {
 }
 
 export async function runRound(stand: Stand, plan: Plan): Promise<Outcome> {
-  const calls = openCalls(stand);
+  await stand.use(plan.setup);
+  let peaceSince: number | undefined = performance.now();
+  const { apis, token } = stand;
+  const calls = openCalls({ apis, token, peaceSince: () => peaceSince });
   const scene = await openScene(stand, calls, plan);
   const base = newPeople(`r${plan.round}base`, BASE.users, scene.orgIds);
   const names = ['Arbor'];
@@ -44,7 +47,9 @@ export async function runRound(stand: Stand, plan: Plan): Promise<Outcome> {
   });
   const sent = [first, ...stories.map((story) => story.sent)];
   const telling = stories.map((story) => tellOrReport(scene.caller, story.planned, story.people, story.sent));
+  peaceSince = undefined;
   await strikeAll(stand, plan.faults, FAULTS);
+  peaceSince = performance.now();
   stand.receiver.answer();
   await Promise.all(telling);
   const stuck = await untilSettled(

@@ -26,6 +26,8 @@ export interface Request {
 export interface Entrances {
   apis: { lines: { front?: { port: number } } }[];
   token: string;
+  /** When the last fault was repaired, in milliseconds of performance.now(); undefined while any lasts. */
+  peaceSince?: () => number | undefined;
 }
 
 export interface Calls {
@@ -37,7 +39,7 @@ const PATIENCE_MS = 10_000;
 const PAUSE_MS = 150;
 const GIVE_UP_MS = 150_000;
 
-export function openCalls({ apis, token }: Entrances): Calls {
+export function openCalls({ apis, token, peaceSince = () => 0 }: Entrances): Calls {
   async function once(
     { method, path, body, headers, patienceMs = PATIENCE_MS }: Request,
     api: number,
@@ -56,11 +58,13 @@ export function openCalls({ apis, token }: Entrances): Calls {
   }
   return {
     async call(request, first = 0) {
-      const end = performance.now() + GIVE_UP_MS;
+      const start = performance.now();
       for (let api = first; ; api++) {
         const answer = await once(request, api).catch((error: Error) => error);
         if (!(answer instanceof Error) && answer.status !== 429 && answer.status < 500) return answer;
-        if (performance.now() > end) throw unanswered(request, answer);
+        // A service that is down may stay silent.
+        const since = Math.max(start, peaceSince() ?? Number.POSITIVE_INFINITY);
+        if (performance.now() - since > GIVE_UP_MS) throw unanswered(request, answer);
         await sleep(PAUSE_MS);
       }
     },

@@ -6,6 +6,7 @@ export const killAll: Fault = {
   most: 2000,
   places: (stand) => [...stand.apis, ...stand.workers].map(({ name }) => name),
   async strike(stand, _slot, forMs) {
-    await Promise.all([...stand.apis, ...stand.workers].map((slot) => replace(stand, slot, 'SIGKILL', forMs)));
+    // The parent of `npm start` last: it knows its children only while it lives.
+    await Promise.all([...stand.workers, ...stand.apis].map((slot) => replace(stand, slot, 'SIGKILL', forMs)));
   },
 };

@@ -4,6 +4,7 @@ import { failingReceiver } from './failing-receiver.ts';
 import type { Fault } from './fault.ts';
 import { freezeApi } from './freeze-api.ts';
 import { freezeWorker } from './freeze-worker.ts';
+import { holdApi } from './hold-api.ts';
 import { killAll } from './kill-all.ts';
 import { killApi } from './kill-api.ts';
 import { killWorker } from './kill-worker.ts';
@@ -38,6 +39,7 @@ export const FAULTS: Record<string, Fault> = {
   'busy-smtp': busySmtp,
   'dropping-smtp': droppingSmtp,
   'failing-receiver': failingReceiver,
+  'hold-api': holdApi,
 };
 
 /** The faults that strike with this queue. @param only absent: all */

@@ -1,4 +1,7 @@
-/** SIGTERM to one process after the other, each followed by its successor, as an upgrade does. */
+/**
+ * SIGTERM to one process after the other, each followed by its successor, as an upgrade does. The parent of `npm start`
+ * stops its children itself.
+ */
 import { type Fault, replace } from './fault.ts';
 
 export const rollingRestart: Fault = {
@@ -6,6 +9,7 @@ export const rollingRestart: Fault = {
   most: 300,
   places: (stand) => [...stand.apis, ...stand.workers].map(({ name }) => name),
   async strike(stand, _slot, forMs) {
-    for (const slot of [...stand.workers, ...stand.apis]) await replace(stand, slot, 'SIGTERM', forMs);
+    const own = [...stand.workers, ...stand.apis].filter(({ process }) => process !== undefined);
+    for (const slot of own) await replace(stand, slot, 'SIGTERM', forMs);
   },
 };

@@ -12,7 +12,7 @@ export interface Slot {
   name: string;
   /** Its connections to the servers; `front` is that of the callers to an API. */
   lines: { postgres: Line; redis?: Line; smtp?: Line; front?: Line };
-  /** The running process; the last one, if it has ended. */
+  /** The running process, or the last one; undefined if another process starts it. */
   readonly process: TestProcess | undefined;
   /** The port of an API. */
   readonly port: number;
