@@ -1,8 +1,8 @@
 /** Request bodies of the search and the export of audit events. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { plainAddress } from '../fields/address.ts';
 import { requiredText } from '../fields/fields.ts';
-import { plainAddress } from '../http/request-context.ts';
 import { AUDIT_TYPE_NAMES } from './types.ts';
 
 export const EXPORT_FORMATS = ['ndjson', 'csv'] as const;

@@ -5,7 +5,7 @@
  */
 import type { Request, RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { requestContextOf } from './request-context.ts';
+import { requestContextOf } from './request-id.ts';
 
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 

@@ -3,10 +3,10 @@
  * Everything that the request starts runs in its context (`src/request-context.ts`).
  * A short and plain id from the caller is kept, so that you can follow one id through several services.
  */
-import type { RequestHandler, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
+import { plainAddress } from '../fields/address.ts';
 import { newId } from '../ids.ts';
-import { inRequestContext } from '../request-context.ts';
-import { contextFor } from './request-context.ts';
+import { inRequestContext, type RequestContext, USER_AGENT_CHARS } from '../request-context.ts';
 
 const SANE = /^[A-Za-z0-9._:/+=-]{1,128}$/;
 
@@ -25,4 +25,17 @@ export function requestId(): RequestHandler {
 /** The id of this request, set by the middleware. */
 export function requestIdOf(res: Response): string {
   return res.locals.requestId as string;
+}
+
+/** The context of this request. */
+export function requestContextOf(res: Response): RequestContext {
+  return res.locals.context as RequestContext;
+}
+
+function contextFor(req: Request, requestId: string): RequestContext {
+  return {
+    requestId,
+    address: plainAddress(req.ip),
+    userAgent: req.get('user-agent')?.slice(0, USER_AGENT_CHARS),
+  };
 }

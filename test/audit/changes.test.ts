@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { pino } from 'pino';
-import { plainAddress } from '../../src/http/request-context.ts';
+import { plainAddress } from '../../src/fields/address.ts';
 import { type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 
 let api: TestApi;
