@@ -3,7 +3,7 @@
  *
  * Guarantee: equal failures (type, user or name, client, address, reason) within a minute share one row, which counts
  * them. In a minute a process writes at most `DETAILED` rows; further failures are counted by address only, in at most
- * `ADDRESSES` rows, and all others in one. So a flood costs at most 201 rows a minute for each process, and no failure
+ * `ADDRESSES` rows, and all others in one. So a flood costs at most 81 rows a minute for each process, and no failure
  * is left out of the counts.
  * On crash: nothing is lost but the failure in progress. Each process counts its rows for itself.
  */
@@ -13,8 +13,8 @@ import type { Db } from '../db/pool.ts';
 import { requestContext } from '../request-context.ts';
 import type { AuditType } from './types.ts';
 
-export const DETAILED = 100;
-export const ADDRESSES = 100;
+export const DETAILED = 60;
+export const ADDRESSES = 20;
 const MINUTE_MS = 60_000;
 
 export interface Failure extends Pick<AuditEvent, 'userId' | 'orgId' | 'clientId'> {

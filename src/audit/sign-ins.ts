@@ -13,8 +13,12 @@ export const NAME_CHARS = 100;
 
 interface KnownUser {
   id: string;
-  orgId: string;
+  /** Absent: read with the event. */
+  orgId?: string;
 }
+
+/** What somebody entered. */
+type Typed = { loginName: string } | { userId: string };
 
 /** The actor is the program that signs the user in, else the user. */
 export async function recordSignIn(db: Db, user: KnownUser, amr: readonly string[]): Promise<void> {
@@ -29,7 +33,6 @@ export type SignInFailure =
   | 'wrong_password'
   | 'wrong_code'
   | 'password_expired'
-  | 'no_permission'
   | 'user_locked'
   | 'user_inactive'
   | 'user_initial'
@@ -40,7 +43,7 @@ export async function recordFailedSignIn(
   db: Db,
   reason: SignInFailure,
   user: KnownUser | undefined,
-  typed: { loginName: string } | { userId: string },
+  typed: Typed,
 ): Promise<void> {
   const of = user ? { userId: user.id, orgId: user.orgId } : {};
   const payload = user ? { reason } : { reason, ...bounded(typed) };
@@ -48,18 +51,13 @@ export async function recordFailedSignIn(
 }
 
 /** A failure after which further sign-ins are refused for a time. */
-export async function recordSignInLock(
-  db: Db,
-  user: KnownUser | undefined,
-  typed: { loginName: string } | { userId: string },
-): Promise<void> {
+export async function recordSignInLock(db: Db, user: KnownUser | undefined, typed: Typed): Promise<void> {
   const of = user ? { userId: user.id, orgId: user.orgId } : {};
   const payload = { reason: 'failed_signins', ...(user ? {} : bounded(typed)) };
   await recordFailure(db, { type: 'user.signin.locked', ...of, payload });
 }
 
-function bounded(typed: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(typed).map(([key, value]) => [key, [...value].slice(0, NAME_CHARS).join('')]),
-  );
+function bounded(typed: Typed): Record<string, string> {
+  const cut = (text: string) => [...text].slice(0, NAME_CHARS).join('');
+  return 'userId' in typed ? { userId: cut(typed.userId) } : { loginName: cut(typed.loginName) };
 }

@@ -48,8 +48,8 @@ export const LAYERS: Record<string, readonly string[]> = {
     ...['src/policies', 'src/users'],
   ],
   'src/accounts': [
-    ...['src/access', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs', 'src/pages'],
-    ...['src/passwords', 'src/policies', 'src/users'],
+    ...['src/access', 'src/audit', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],
+    ...['src/pages', 'src/passwords', 'src/policies', 'src/users'],
   ],
   'src/imports': [
     ...['src/access', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],

@@ -6,6 +6,7 @@
  *
  * On crash: the step can be sent again.
  */
+import { recordSignIn } from '../../audit/sign-ins.ts';
 import { ApiError } from '../../errors.ts';
 import { textProblem } from '../../fields/fields.ts';
 import { type CheckedLogin, checkAfterPassword, checkLogin, type PasswordProof } from '../../identity/login/check.ts';
@@ -23,6 +24,7 @@ import {
   stopPage,
 } from '../../pages/login-forms.ts';
 import type { Problem } from '../../pages/parts.ts';
+import { nameCaller } from '../../request-context.ts';
 import type { LoginProof } from './login-proof.ts';
 import { proofOf, prove, show, type Turn } from './login-visit.ts';
 import { isSamePassword, ownPasswordProblem, ownPasswordRules, replaceOwnPassword } from './own-password.ts';
@@ -134,6 +136,8 @@ async function cancel({ deps, req, res }: Turn): Promise<void> {
 }
 
 async function finish({ deps, req, res }: Turn, accountId: string, amr: string[]): Promise<void> {
+  nameCaller({ userId: accountId });
+  await recordSignIn(deps.pool, { id: accountId }, amr);
   // Signing in also is the choice that `prompt=select_account` asks for.
   const result = { login: { accountId, amr }, select_account: {} };
   await deps.oauth.current().interactionFinished(req, res, result, { mergeWithLastSubmission: false });

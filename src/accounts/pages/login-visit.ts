@@ -7,6 +7,7 @@ import { namedOrganization } from '../../identity/oauth/named-organization.ts';
 import type { LiveProvider } from '../../identity/oauth/provider.ts';
 import { formTarget, type Page, sendPage } from '../../pages/layout.ts';
 import type { LoginFrame, ProofStep } from '../../pages/login-forms.ts';
+import { nameCaller } from '../../request-context.ts';
 import { formToken, type LoginProof, openProof, sealProof } from './login-proof.ts';
 
 export interface LoginPageDeps extends LoginDeps {
@@ -37,6 +38,7 @@ export async function findVisit(deps: LoginPageDeps, req: Request, res: Response
   const { uid, params, session, prompt } = interaction;
   const client = await provider.Client.find(String(params.client_id));
   if (!client) return undefined;
+  nameCaller({ clientId: client.clientId });
   const token = formToken(deps.secrets, uid);
   const { redirectUris = [], postLogoutRedirectUris = [] } = client;
   const targets = [String(params.redirect_uri ?? ''), ...redirectUris, ...postLogoutRedirectUris];

@@ -62,7 +62,7 @@ export async function checkLogin(
     const began = performance.now();
     const { ok, rehash } = await alone(() => checkPassword(deps.hasher, login, password, attempt.gone));
     if (!login || !ok) {
-      await failed(began);
+      await failed('password', began);
       throw wrongCredentials();
     }
     proven?.(login);
@@ -116,7 +116,7 @@ export async function verifyOwnPassword(
     const began = performance.now();
     const { ok } = await alone(() => checkPassword(deps.hasher, login, password, origin.gone));
     const isRight = login !== undefined && ok && (await settleLogin(deps.pool, login)) === 'active';
-    if (!isRight) await failed(began);
+    if (!isRight) await failed('password', began);
     return isRight;
   });
 }
@@ -129,7 +129,7 @@ async function checkSecondFactor(
 ): Promise<string[]> {
   if (code) {
     if (await checkTotp(deps, login.id, code)) return ['otp', 'mfa'];
-    await failed();
+    await failed('code');
     throw new ApiError('INVALID_ARGUMENT', 'SESSION-TOTP', 'The code is wrong.');
   }
   if (!(await hasTotp(deps.pool, login.id))) return [];

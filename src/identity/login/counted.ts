@@ -9,6 +9,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../errors.ts';
+import { recordFailed, recordLocked, recordRefused, type WrongPart } from './audit.ts';
 import { forgive, isLocking, LONGEST_DELAY_MS, type Place, takeBack, takePlace } from './delays.ts';
 import type { LoginDeps } from './deps.ts';
 import { type AttemptKeys, attemptKeys, type UserKeys, userKeys } from './keys.ts';
@@ -30,11 +31,11 @@ export interface Counted {
   /** Runs one check of the user's password at a time. */
   alone<T>(check: () => Promise<T>): Promise<T>;
   /**
-   * The attempt has failed; returns when it is time to say so.
+   * The attempt has failed; returns when it is time to say so, and the audit event is stored.
    * @param began when the check began, by `performance.now()`: imported hashes take longer than the check for an unknown
    *   user, and the time of the answer must not reveal that; absent where it reveals nothing
    */
-  failed(began?: number): Promise<void>;
+  failed(wrong: WrongPart, began?: number): Promise<void>;
 }
 
 /**
@@ -53,7 +54,7 @@ export async function countedAttempt<T>(
     const { login } = begun;
     const key = login ? `check ${login.id}` : `check unknown ${keys.everywhere}`;
     const alone: Counted['alone'] = (work) => inTurn(key, work, attempt.gone);
-    return settle(deps, begun, (failed) => check({ login, alone, failed }));
+    return settle(deps, attempt, begun, (failed) => check({ login, alone, failed }));
   };
   return inTurn(`attempt ${keys.here}`, run, attempt.gone);
 }
@@ -72,7 +73,10 @@ async function begin({ pool, secrets, config }: LoginDeps, attempt: Attempt, key
     const user = userKeys(secrets, login?.id, attempt);
     const place = await takePlace(pool, config, keys, user);
     if (place.waitMs === 0) return { keys, login, user, place };
-    if (place.waitMs > LONGEST_DELAY_MS) throw tooManyFailures(place.waitMs);
+    if (place.waitMs > LONGEST_DELAY_MS) {
+      await recordLocked(pool, { user: attempt.user, login });
+      throw tooManyFailures(place.waitMs);
+    }
     await sleep(place.waitMs);
     attempt.gone?.throwIfAborted();
   }
@@ -80,16 +84,20 @@ async function begin({ pool, secrets, config }: LoginDeps, attempt: Attempt, key
 
 async function settle<T>(
   { pool, config, logger }: LoginDeps,
-  { keys, user, place }: Begun,
+  attempt: Attempt,
+  { keys, login, user, place }: Begun,
   check: (failed: Counted['failed']) => Promise<T>,
 ): Promise<T> {
+  const tried = { user: attempt.user, login };
   let hasFailed = false;
   try {
-    const result = await check(async (began) => {
+    const result = await check(async (wrong, began) => {
       hasFailed = true;
+      const locks = isLocking(place, config);
       // One line in some seconds, with the number of locks since (src/repeats.ts).
-      if (isLocking(place, config)) logger.warn({ reason: 'failed attempts' }, 'login locked for a time');
-      await sleep(untilStepMs(began, config.LOGIN_DELAY_MS));
+      if (locks) logger.warn({ reason: 'failed attempts' }, 'login locked for a time');
+      const recorded = recordFailed(pool, tried, wrong, locks);
+      await Promise.all([recorded, sleep(untilStepMs(began, config.LOGIN_DELAY_MS))]);
     });
     if (hasFailed) return result;
     await forgive(pool, keys, place, user.user);
@@ -97,6 +105,7 @@ async function settle<T>(
     return result;
   } catch (error) {
     if (!hasFailed) await takeBack(pool, keys, place);
+    if (!hasFailed) await recordRefused(pool, tried, error);
     throw error;
   }
 }

@@ -4,6 +4,7 @@ import { callerOf, namedOrg, orgsFor, requireReach } from '../../access/caller.t
 import { pathId } from '../../access/path-id.ts';
 import type { OperationId } from '../../access/permissions.ts';
 import { randomToken } from '../../access/random-token.ts';
+import { recordFailedSignIn, recordSignIn } from '../../audit/sign-ins.ts';
 import type { Config } from '../../config.ts';
 import { details } from '../../db/events.ts';
 import { transaction } from '../../db/pool.ts';
@@ -48,9 +49,16 @@ async function create(deps: LoginDeps, req: Request, res: Response): Promise<voi
   const { checks } = parseBody(newSession, await readJson(req, res), 'SESSION-INVALID');
   const attempt = { user: { ...checks.user, orgIds, orgId: namedOrg(req) }, ...originOfCall(req, res) };
   const login = await checkLogin(deps, attempt, { password: checks.password.password, totp: checks.totp?.code });
-  if (login.mustChange === 'expired') throw passwordExpired();
+  if (login.mustChange === 'expired') {
+    await recordFailedSignIn(deps.pool, 'password_expired', login, checks.user);
+    throw passwordExpired();
+  }
   const token = randomToken();
-  const session = await transaction(deps.pool, (db) => addSession(db, login, token, caller.userId));
+  const session = await transaction(deps.pool, async (db) => {
+    const added = await addSession(db, login, token, caller.userId);
+    if (added) await recordSignIn(db, login, login.amr);
+    return added;
+  });
   if (!session) throw wrongCredentials();
   res.status(201).json({
     details: details({ sequence: session.sequence, changedAt: session.createdAt, resourceOwner: login.orgId }),
