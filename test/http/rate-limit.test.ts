@@ -56,7 +56,7 @@ describe('rate limits', () => {
       return [(await call()).status, (await call()).status, (await call()).status];
     };
     const path = (userId: string) => `/v2beta/users/human/${encodeURIComponent(userId)}`;
-    const password = (secret: object) => ({ password: { password: { password: 'new' }, ...secret } });
+    const password = (secret: object) => ({ password: { password: { password: 'a new password' }, ...secret } });
     for (const secret of [{ currentPassword: 'wrong' }, { verificationCode: 'wrong' }]) {
       const statuses = await limited((api, userId) => () => api.call('PUT', path(userId), password(secret)));
       assert.deepEqual(statuses, [400, 400, 429], JSON.stringify(secret));
