@@ -9,7 +9,7 @@ import { addHuman, humanRow } from './people.ts';
 let api: TestApi;
 let org: SetUp;
 before(async () => {
-  api = await startApi({ env: { LOCK_AFTER_FAILURES: '2', LOGIN_DELAY_MS: '0', RATE_LIMIT_LOGINS: '0' } });
+  api = await startApi({ env: { LOGIN_DELAY_MS: '0', RATE_LIMIT_LOGINS: '0' } });
   org = await api.setupOrg();
 });
 after(() => api.stop());
