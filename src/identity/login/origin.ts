@@ -18,9 +18,12 @@ export function originOfForm(req: Request, res: Response): Origin {
   return { network: networkOf(req.ip), gone: goneSignal(res) };
 }
 
-/** A call of the API. What one caller sends locks nobody for another caller, nor on the login page. */
-export function originOfCall(req: Request, res: Response): Origin {
-  return { network: networkOf(req.ip), through: callerOf(res).userId, gone: goneSignal(res) };
+/**
+ * A call of the API. What one caller sends locks nobody for another caller, nor on the login page.
+ * @param address of the person whom the caller logs in, if the caller names it
+ */
+export function originOfCall(req: Request, res: Response, address?: string): Origin {
+  return { network: networkOf(address ?? req.ip), through: callerOf(res).userId, gone: goneSignal(res) };
 }
 
 /** An internet provider gives a customer a /56 or more of IPv6, so one address says little; see RFC 6177. */

@@ -46,8 +46,8 @@ export function sessionRoutes(deps: SessionDeps): Router {
 async function create(deps: LoginDeps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
   const orgIds = orgsFor(caller, 'createSession');
-  const { checks } = parseBody(newSession, await readJson(req, res), 'SESSION-INVALID');
-  const attempt = { user: { ...checks.user, orgIds, orgId: namedOrg(req) }, ...originOfCall(req, res) };
+  const { checks, userAgent } = parseBody(newSession, await readJson(req, res), 'SESSION-INVALID');
+  const attempt = { user: { ...checks.user, orgIds, orgId: namedOrg(req) }, ...originOfCall(req, res, userAgent?.ip) };
   const login = await checkLogin(deps, attempt, { password: checks.password.password, totp: checks.totp?.code });
   if (login.mustChange === 'expired') {
     await recordFailedSignIn(deps.pool, 'password_expired', login, checks.user);

@@ -1,4 +1,5 @@
 /** Request body of the session call. */
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { requiredText } from '../../fields/fields.ts';
 import type { LoginUser } from '../login/store.ts';
@@ -10,6 +11,19 @@ const user = z
   .transform(({ loginName = '', userId }): LoginUser => (userId === undefined ? { loginName } : { userId }))
   .meta({ minProperties: 1, maxProperties: 1 });
 
+/** What the caller knows about the person's device. */
+const userAgent = z.object({
+  ip: z
+    .string()
+    .refine((ip) => isIP(ip) !== 0, 'must be an IP address such as 203.0.113.7')
+    .meta({
+      examples: ['203.0.113.7'],
+      description:
+        'The IP address of the person. Failed attempts are counted by it; without it, by that of the caller.',
+    })
+    .optional(),
+});
+
 /** The password may be longer than a new one: an imported hash can be of a password of any length. */
 export const newSession = z.object({
   checks: z.object({
@@ -17,4 +31,5 @@ export const newSession = z.object({
     password: z.object({ password: requiredText(1000) }),
     totp: z.object({ code: totpCode() }).optional(),
   }),
+  userAgent: userAgent.optional(),
 });

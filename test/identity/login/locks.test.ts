@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
 import { attemptKeys } from '../../../src/identity/login/keys.ts';
 import { limitRepeats } from '../../../src/repeats.ts';
-import { type Answer, errorId, type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
+import { type Answer, badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
 import { addClient, hiddenOf, visitor } from '../pages/visitor.ts';
 
 const RIGHT = 'correct horse';
@@ -96,6 +96,17 @@ describe('ten anonymous attempts', () => {
     }
     const counts = 'select from login_delays where bucket = any($1)';
     assert.equal((await api.deps.pool.query(counts, [[here, everywhere]])).rowCount, 0, 'not even counted');
+  });
+
+  it('through a back end lock only the address of the person that it names', async () => {
+    const { userId } = await api.setupOrg();
+    const at = (ip: string, password: string) =>
+      api.call('POST', '/v2beta/sessions', { checks: { user: { userId }, password: { password } }, userAgent: { ip } });
+    for (let i = 0; i < 10; i++) assert.deepEqual(problem(await at('198.51.100.66', 'wrong')), WRONG);
+    assert.deepEqual(problem(await at('198.51.100.66', RIGHT)), LOCKED);
+    assert.equal((await at('2001:db8::7', RIGHT)).status, 201);
+    assert.equal((await logIn({ userId }, RIGHT, {})).status, 201);
+    assert.deepEqual(badFieldsOf(await at('home', RIGHT)), ['userAgent.ip']);
   });
 
   it('from each of many networks leave open the one from which the person has logged in lately', async () => {
