@@ -153,6 +153,8 @@ const schema = z.object({
   RATE_LIMIT_REQUESTS: int(0, 1_000_000).default(1000),
   /** Password and code attempts per minute from one IP address to each API process; 0: no limit. */
   RATE_LIMIT_LOGINS: int(0, 1_000_000).default(600),
+  /** Emails and text messages that a user gets in 24 hours without a manager; 0: no limit. */
+  RATE_LIMIT_MAILS: int(0, 1_000_000).default(10),
 
   /** Days from the check of a password until its session ends. */
   SESSION_TTL_DAYS: int(1, 3650).default(30),

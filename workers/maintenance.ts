@@ -3,6 +3,7 @@
  * imports (src/imports/maintenance/). Any number of processes may run it.
  */
 import type { Logger } from 'pino';
+import { sweepMailCounts } from '../src/accounts/mail-limit.ts';
 import { sweepAudit } from '../src/audit/sweep.ts';
 import type { Config } from '../src/config.ts';
 import type { Db, Pool } from '../src/db/pool.ts';
@@ -33,6 +34,7 @@ type Settings = Pick<Config, 'AUDIT_RETENTION_DAYS' | 'IMPORT_PAYLOAD_TTL' | 'IM
 export const SWEEPS: Record<string, (db: Db, config: Settings) => Promise<number>> = {
   'login delays': sweepDelays,
   'login networks': sweepNetworks,
+  'mail counts': sweepMailCounts,
   oauth: sweepExpired,
   keys: sweepKeys,
   sessions: (db, config) => sweepSessions(db, config.SESSION_TTL_DAYS),

@@ -9,23 +9,24 @@ import type { AppendedEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
 import { nameKey } from '../fields/fields.ts';
-import { issueCode, mailCode, PASSWORD_CODES, pendingAddress, revokeCodes } from '../mail/codes.ts';
+import { issueCode, PASSWORD_CODES, pendingAddress, revokeCodes } from '../mail/codes.ts';
 import { enqueueNotice } from '../mail/outbox.ts';
 import type { Secrets } from '../secrets.ts';
 import type { User } from '../users/store.ts';
 import type { EmailInput } from './contact-schema.ts';
 import { type Changed, changeUser } from './credentials.ts';
+import { mailRequested } from './mail-limit.ts';
 
 export interface EmailDeps {
   /** The transaction's connection. */
   db: Db;
   secrets: Secrets;
-  config: Pick<Config, 'CODE_TTL_MS'>;
+  config: Pick<Config, 'CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
 }
 
 /** For both an email address and a phone number. */
 export interface ContactDeps extends EmailDeps {
-  config: Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
+  config: Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
 }
 
 /** How a code is delivered; by email if neither field is set. */
@@ -45,7 +46,7 @@ export async function changeEmail(deps: EmailDeps, user: User, input: EmailInput
   if (isOwn && !isSame && !input.isVerified) return requestEmail(deps, user, input);
   const isVerified = (isOwn && isSame) || verifiedBy(input, isSame && user.emailVerified);
   const event = await replaceEmail(deps.db, user, { email, isVerified }, editor);
-  return { event, verificationCode: isVerified ? undefined : await makeEmailCode(deps, user, input) };
+  return { event, verificationCode: isVerified ? undefined : await makeEmailCode(deps, user, input, { editor }) };
 }
 
 /** Replaces the address, and revokes the codes sent to the old one. The user's row is locked. */
@@ -64,7 +65,7 @@ export async function replaceEmail(
 /** Keeps the verified address until the code for the new one is used. */
 async function requestEmail(deps: EmailDeps, user: User, input: EmailInput): Promise<Changed> {
   const event = await changeUser(deps.db, user, { type: 'user.human.email.change.requested', editor: user.id });
-  return { event, verificationCode: await makeEmailCode(deps, user, input, input.email) };
+  return { event, verificationCode: await makeEmailCode(deps, user, input, { editor: user.id, address: input.email }) };
 }
 
 /**
@@ -82,24 +83,25 @@ export async function resendEmailCode(
     throw new ApiError('FAILED_PRECONDITION', 'EMAIL-VERIFIED', 'The email address is already verified.');
   }
   const event = await changeUser(deps.db, user, { type: 'user.human.email.code.added', editor });
-  return { event, verificationCode: await makeEmailCode(deps, user, choice, address) };
+  return { event, verificationCode: await makeEmailCode(deps, user, choice, { editor, address }) };
 }
 
 /**
  * Emails a code for the address, or returns it. An INITIAL user gets the code of the initialisation mail, which
  * confirms the address and sets the first password.
- * @param address a new address to confirm; absent: the one that the user has
+ * @param by.address a new address to confirm; absent: the one that the user has
+ * @throws ApiError 429 MAIL-LIMIT
  */
 export async function makeEmailCode(
-  { db, secrets, config }: EmailDeps,
+  deps: EmailDeps,
   user: Pick<User, 'id' | 'state'>,
   choice: EmailCodeChoice,
-  address?: string,
+  { editor, address }: { editor: string; address?: string | undefined },
 ): Promise<string | undefined> {
   const purpose = user.state === 'initial' ? 'initialise' : 'verify_email';
-  const code = { userId: user.id, codeTtlMs: config.CODE_TTL_MS, address };
-  if (choice.returnCode) return issueCode(db, secrets, { ...code, purpose });
-  await mailCode(db, { ...code, kind: purpose, urlTemplate: choice.sendCode?.urlTemplate });
+  const code = { userId: user.id, codeTtlMs: deps.config.CODE_TTL_MS, address };
+  if (choice.returnCode) return issueCode(deps.db, deps.secrets, { ...code, purpose });
+  await mailRequested(deps, { ...code, kind: purpose, urlTemplate: choice.sendCode?.urlTemplate }, editor);
   return undefined;
 }
 

@@ -7,11 +7,12 @@
 import type { AppendedEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
-import { issueCode, mailCode, pendingAddress, revokeCodes } from '../mail/codes.ts';
+import { issueCode, pendingAddress, revokeCodes } from '../mail/codes.ts';
 import type { User } from '../users/store.ts';
 import { type ContactDeps, verifiedBy } from './change-email.ts';
 import type { PhoneInput } from './contact-schema.ts';
 import { type Changed, changeUser } from './credentials.ts';
+import { mailRequested } from './mail-limit.ts';
 
 /** How a code is delivered; as a text message if the field is not set. */
 export type PhoneCodeChoice = Pick<PhoneInput, 'returnCode'>;
@@ -28,7 +29,7 @@ export async function changePhone(deps: ContactDeps, user: User, input: PhoneInp
   if (isOwn && !isSame && !input.isVerified) return requestPhone(deps, user, input);
   const isVerified = (isOwn && isSame) || verifiedBy(input, isSame && user.phoneVerified);
   const event = await replacePhone(deps.db, user, { phone, isVerified }, editor);
-  return { event, verificationCode: isVerified ? undefined : await makePhoneCode(deps, user, input) };
+  return { event, verificationCode: isVerified ? undefined : await makePhoneCode(deps, user, input, { editor }) };
 }
 
 /** Replaces the number, and revokes the codes sent to the old one. The user's row is locked. */
@@ -46,7 +47,7 @@ export async function replacePhone(
 /** Keeps the verified number until the code for the new one is used. */
 async function requestPhone(deps: ContactDeps, user: User, input: PhoneInput): Promise<Changed> {
   const event = await changeUser(deps.db, user, { type: 'user.human.phone.change.requested', editor: user.id });
-  return { event, verificationCode: await makePhoneCode(deps, user, input, input.phone) };
+  return { event, verificationCode: await makePhoneCode(deps, user, input, { editor: user.id, address: input.phone }) };
 }
 
 /** @throws ApiError 404 PHONE-NOT-FOUND */
@@ -73,21 +74,22 @@ export async function resendPhoneCode(
     throw new ApiError('FAILED_PRECONDITION', 'PHONE-VERIFIED', 'The phone number is already verified.');
   }
   const event = await changeUser(deps.db, user, { type: 'user.human.phone.code.added', editor });
-  return { event, verificationCode: await makePhoneCode(deps, user, choice, address) };
+  return { event, verificationCode: await makePhoneCode(deps, user, choice, { editor, address }) };
 }
 
 /**
  * Sends a code to the number, or returns it. A new user gets one only if the request asked for it.
- * @param address a new number to confirm; absent: the one that the user has
+ * @param by.address a new number to confirm; absent: the one that the user has
+ * @throws ApiError 429 MAIL-LIMIT
  */
 export async function makePhoneCode(
-  { db, secrets, config }: ContactDeps,
+  deps: ContactDeps,
   user: Pick<User, 'id'>,
   choice: PhoneCodeChoice,
-  address?: string,
+  { editor, address }: { editor: string; address?: string | undefined },
 ): Promise<string | undefined> {
-  const code = { userId: user.id, codeTtlMs: config.PHONE_CODE_TTL_MS, address };
-  if (choice.returnCode) return issueCode(db, secrets, { ...code, purpose: 'verify_phone' });
-  await mailCode(db, { ...code, kind: 'verify_phone' });
+  const code = { userId: user.id, codeTtlMs: deps.config.PHONE_CODE_TTL_MS, address };
+  if (choice.returnCode) return issueCode(deps.db, deps.secrets, { ...code, purpose: 'verify_phone' });
+  await mailRequested(deps, { ...code, kind: 'verify_phone' }, editor);
   return undefined;
 }

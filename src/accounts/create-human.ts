@@ -29,7 +29,7 @@ export interface HumanDeps {
   pool: Pool;
   secrets: Secrets;
   hasher: Hasher;
-  config: Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
+  config: Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
 }
 
 export interface CreatedHuman {
@@ -56,7 +56,7 @@ export async function createHuman(
     if (body.metadata.length > 0) await insertMetadata(db, user.id, body.metadata);
     if (body.idpLinks.length > 0) await insertLinks(db, user.id, body.idpLinks);
     if (body.totpSecret) await addActive(db, user.id, deps.secrets.seal(body.totpSecret, TOTP_SEAL));
-    const codes = await makeCodes({ ...deps, db }, user.id, body);
+    const codes = await makeCodes({ ...deps, db }, user.id, body, editor);
     return { userId: user.id, details: details({ sequence, changedAt: createdAt, resourceOwner: orgId }), ...codes };
   });
 }
@@ -97,10 +97,10 @@ function newUser(orgId: string, body: NewHuman, passwordHash: string | undefined
 }
 
 /** Sends a text message only if the request asks for it: the API requires only the email. */
-async function makeCodes(deps: ContactDeps, id: string, { email, phone }: NewHuman) {
+async function makeCodes(deps: ContactDeps, id: string, { email, phone }: NewHuman, editor: string) {
   const user = { id, state: 'active' } as const;
-  const emailCode = email.isVerified ? undefined : await makeEmailCode(deps, user, email);
+  const emailCode = email.isVerified ? undefined : await makeEmailCode(deps, user, email, { editor });
   const isAsked = phone?.sendCode !== undefined || phone?.returnCode !== undefined;
-  const phoneCode = phone && isAsked ? await makePhoneCode(deps, user, phone) : undefined;
+  const phoneCode = phone && isAsked ? await makePhoneCode(deps, user, phone, { editor }) : undefined;
   return { emailCode, phoneCode };
 }

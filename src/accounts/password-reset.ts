@@ -15,20 +15,21 @@ import { ApiError } from '../errors.ts';
 import { textProblem } from '../fields/fields.ts';
 import { findLogin } from '../identity/login/store.ts';
 import { loggable } from '../logger.ts';
-import { issueCode, mailCode } from '../mail/codes.ts';
+import { issueCode } from '../mail/codes.ts';
 import type { LinkKind } from '../mail/links.ts';
 import type { Secrets } from '../secrets.ts';
 import { findUser, type User } from '../users/store.ts';
 import { resendEmailCode } from './change-email.ts';
 import { type Changed, changeUser } from './credentials.ts';
+import { ANYBODY, MAIL_LIMIT, mailRequested } from './mail-limit.ts';
 import type { PasswordResetInput } from './password-schema.ts';
 
-type ResetConfig = Pick<Config, 'CODE_TTL_MS' | 'RESET_CODE_TTL_MS'>;
+type ResetConfig = Pick<Config, 'CODE_TTL_MS' | 'RATE_LIMIT_MAILS' | 'RESET_CODE_TTL_MS'>;
 
 /**
  * Emails a link to set a new password, or returns a code for it. A user who has a password but no verified address gets
  * the email to verify the address instead. Runs in the caller's transaction, with the user's row locked.
- * @throws ApiError 400 PASSWORD-RESET-INACTIVE
+ * @throws ApiError 400 PASSWORD-RESET-INACTIVE, 429 MAIL-LIMIT
  */
 export async function resetPassword(
   deps: { db: Db; secrets: Secrets; config: ResetConfig },
@@ -47,7 +48,7 @@ export async function resetPassword(
   if (returnCode)
     return { event, verificationCode: await issueCode(db, secrets, { ...code, purpose: 'reset_password' }) };
   const codeTtlMs = kind === 'initialise' ? config.CODE_TTL_MS : config.RESET_CODE_TTL_MS;
-  await mailCode(db, { ...code, kind, codeTtlMs, urlTemplate: sendLink?.urlTemplate });
+  await mailRequested(deps, { ...code, kind, codeTtlMs, urlTemplate: sendLink?.urlTemplate }, editor);
   return { event };
 }
 
@@ -80,6 +81,8 @@ export async function requestPasswordReset(
   const login = textProblem(loginName, 500) ? undefined : await findLogin(deps.pool, { loginName, orgId });
   if (login) {
     void sendOnce(deps, login.id).catch((error: unknown) => {
+      // The answer must not tell that the user exists and got many mails.
+      if (error instanceof ApiError && error.id === MAIL_LIMIT) return;
       deps.logger.error({ userId: login.id, err: loggable(error) }, 'reset of a forgotten password failed');
     });
   }
@@ -91,7 +94,7 @@ function sendOnce(deps: ForgottenDeps, userId: string): Promise<void> {
     const user = await findUser(db, userId, 'for update');
     if (user?.kind !== 'human' || user.state === 'inactive' || (await wasMailed(db, userId, mailFor(user)))) return;
     const { secrets, config } = deps;
-    await resetPassword({ db, secrets, config }, user, {}, 'system');
+    await resetPassword({ db, secrets, config }, user, {}, ANYBODY);
   });
 }
 

@@ -24,7 +24,7 @@ import { requireAllowedTemplate } from './url-template.ts';
 import { setPasswordByCode } from './verification.ts';
 
 export interface PasswordDeps extends LoginDeps {
-  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'RESET_CODE_TTL_MS'>;
+  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'RATE_LIMIT_MAILS' | 'RESET_CODE_TTL_MS'>;
 }
 
 export function passwordRoutes(deps: PasswordDeps): Router {

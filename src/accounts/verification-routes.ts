@@ -27,7 +27,7 @@ import { requireAllowedTemplate } from './url-template.ts';
 import { type CodeHolder, verifyEmail, verifyPhone } from './verification.ts';
 
 export interface VerificationDeps extends LoginDeps {
-  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS'>;
+  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
 }
 
 const PATH = '/v2beta/users/:userId';

@@ -84,8 +84,8 @@ export const LAYERS: Record<string, readonly string[]> = {
   // A client of the service, over HTTP like every other client.
   'src/cli': ['src/diagnostics', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/sources'],
   workers: [
-    ...['src/audit', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/passwords', 'src/queue'],
-    ...['src/start', 'src/webhooks'],
+    ...['src/accounts', 'src/audit', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/passwords'],
+    ...['src/queue', 'src/start', 'src/webhooks'],
   ],
   demo: ['src/cli', 'src/start'],
   bench: ['src/db', 'src/imports', 'src/mail', 'src/passwords', 'src/queue', 'src/start'],
