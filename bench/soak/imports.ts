@@ -9,11 +9,13 @@ const MAILED_EVERY = 50;
 /** So that there is always a running one. */
 const AT_ONCE = 2;
 const POLL_MS = 500;
+/** For a whole import. */
+const PATIENCE_MS = 30 * 60_000;
 
 export interface Imports {
   /** The id of one of the running imports, each as often; of the one that was accepted last if none is running. */
   any(): string;
-  /** Users written so far by imports that have ended. */
+  /** Users written so far. */
   users(): number;
 }
 
@@ -25,23 +27,33 @@ interface Load {
   ending: AbortSignal;
 }
 
+interface Seen {
+  onAccepted(importId: string): void;
+  /** Gets how many users were written since the last call. */
+  onWritten(users: number): void;
+}
+
 /** Starts them; resolves when the first is accepted. */
 export async function startImports(load: Load, meter: Meter): Promise<Imports> {
   const running = new Set<string>();
   let newest = '';
   let written = 0;
   const first = Promise.withResolvers<void>();
-  const onAccepted = (importId: string) => {
-    newest = importId;
-    running.add(importId);
-    first.resolve();
+  const seen: Seen = {
+    onAccepted(importId) {
+      newest = importId;
+      running.add(importId);
+      first.resolve();
+    },
+    onWritten(users) {
+      written += users;
+    },
   };
   const loop = async () => {
     while (!load.ending.aborted) {
-      const importId = await meter.run(load.ending, () => importOnce(load, onAccepted));
-      if (importId) written += load.users;
+      const importId = await meter.run(load.ending, () => importOnce(load, seen), PATIENCE_MS);
+      if (importId) running.delete(importId);
       else await sleep(POLL_MS);
-      running.delete(importId ?? '');
     }
   };
   for (let n = 0; n < AT_ONCE; n++) void loop();
@@ -61,12 +73,14 @@ export function nextUser(count = 1): number {
 }
 
 /** Returns its id. @throws Error unless every user is imported */
-async function importOnce({ client, orgId, users, ending }: Load, onAccepted: (id: string) => void): Promise<string> {
+async function importOnce({ client, orgId, users, ending }: Load, { onAccepted, onWritten }: Seen): Promise<string> {
   const from = nextUser(users);
   const { importId } = await client.upload(importBody(users, orgId, (n) => entry(from + n)));
   onAccepted(String(importId));
-  while (!ending.aborted) {
+  for (let written = 0; !ending.aborted; ) {
     const { state, counts } = await client.call('GET', `/admin/v1/imports/${importId}`);
+    onWritten(counts.succeeded - written);
+    written = counts.succeeded;
     if (state === 'IMPORT_STATE_SUCCEEDED' && counts.succeeded === users) return String(importId);
     if (state !== 'IMPORT_STATE_RUNNING') throw new Error(`An import ended as ${state}: ${JSON.stringify(counts)}`);
     await sleep(POLL_MS);

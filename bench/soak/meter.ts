@@ -2,7 +2,6 @@
 import { withTimeout } from '../../src/timeout.ts';
 import { percentile } from '../bench.ts';
 
-/** A call that takes longer has failed. */
 const PATIENCE_MS = 60_000;
 
 export class Meter {
@@ -16,11 +15,14 @@ export class Meter {
     this.name = name;
   }
 
-  /** Runs and times one call. Never throws; undefined when the call failed, which does not count during the end. */
-  async run<T>(ending: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+  /**
+   * Runs and times one call. Never throws; undefined when the call failed, which does not count during the end.
+   * @param patienceMs after this time it has failed
+   */
+  async run<T>(ending: AbortSignal, work: () => Promise<T>, patienceMs = PATIENCE_MS): Promise<T | undefined> {
     const start = performance.now();
     try {
-      const result = await withTimeout(work(), PATIENCE_MS, `A call (${this.name})`);
+      const result = await withTimeout(work(), patienceMs, `A call (${this.name})`);
       this.times.push(performance.now() - start);
       this.done++;
       return result;

@@ -27,8 +27,11 @@ import { startStreams } from './streams.ts';
 
 /** All calls come from one address. */
 const UNLIMITED = { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_LOGINS: '0' };
-/** Share of the run whose samples do not count: caches fill, and the first rows reach the age at which they are removed. */
-const WARM_UP = 0.25;
+/**
+ * Share of the run whose samples do not count: caches fill, and the first rows are removed. An ended import is gone after
+ * some 140 seconds: it ages for 20, and is erased and removed in rounds of a minute.
+ */
+const WARM_UP = 0.4;
 const SAMPLES = 120;
 const LEAST_INTERVAL_MS = 250;
 
