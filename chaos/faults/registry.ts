@@ -1,5 +1,6 @@
 /** All faults, by the names that plans and `--only` use. README.md describes them. */
 import type { Backend } from '../plan/plan.ts';
+import { clockJump } from './clock-jump.ts';
 import { failingReceiver } from './failing-receiver.ts';
 import type { Fault } from './fault.ts';
 import { freezeApi } from './freeze-api.ts';
@@ -40,6 +41,7 @@ export const FAULTS: Record<string, Fault> = {
   'dropping-smtp': droppingSmtp,
   'failing-receiver': failingReceiver,
   'hold-api': holdApi,
+  'clock-jump': clockJump,
 };
 
 /** The faults that strike with this queue. @param only absent: all */

@@ -45,7 +45,7 @@ export async function openProcesses(
     return scope.start(async () => opened, end);
   };
   const apart = (name: string, file: string): OpenSlot => {
-    return (lines, env) => openSlot(name, lines, () => startChild(file, env));
+    return (lines, env) => openSlot(name, lines, (more) => startChild(file, { ...env, ...more }));
   };
   const apis: Slot[] = [];
   const workers: Slot[] = [];

@@ -16,7 +16,8 @@ export interface Slot {
   readonly process: TestProcess | undefined;
   /** The port of an API. */
   readonly port: number;
-  start(): Promise<void>;
+  /** @param env settings of this process alone */
+  start(env?: Record<string, string>): Promise<void>;
   /** Sends a signal to the process, if it lives. */
   signal(signal: NodeJS.Signals): void;
   /** Resolves when the process has ended. */
@@ -28,7 +29,10 @@ export interface Slot {
 const RETRY_MS = 200;
 const GIVE_UP_MS = 120_000;
 
-export function openSlot(name: string, lines: Slot['lines'], launch: () => Promise<TestProcess>): Slot {
+/** Starts a process. @param env in addition to its settings */
+type Launch = (env: Record<string, string>) => Promise<TestProcess>;
+
+export function openSlot(name: string, lines: Slot['lines'], launch: Launch): Slot {
   const processes: TestProcess[] = [];
   const current = () => processes.at(-1);
   return {
@@ -40,9 +44,9 @@ export function openSlot(name: string, lines: Slot['lines'], launch: () => Promi
     get port() {
       return Number(current()?.ready.port ?? 0);
     },
-    async start() {
+    async start(env = {}) {
       if (current()?.isOver === false) return;
-      processes.push(await persist(launch));
+      processes.push(await persist(() => launch(env)));
     },
     signal(signal) {
       if (current()?.isOver === false) current()?.kill(signal);

@@ -1,0 +1,30 @@
+/**
+ * A process whose clock is two hours off, until it is replaced by one with the right time. PostgreSQL keeps the time.
+ *
+ * It needs Debian's libfaketime; without it, the fault is skipped by name.
+ */
+import { globSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { during, type Fault, oneOf, replace } from './fault.ts';
+
+const LIBRARY = '/usr/lib/*/faketime/libfaketimeMT.so.1';
+const OFFSETS = ['+2h', '-2h'];
+
+export const clockJump: Fault = {
+  least: 1000,
+  most: 6000,
+  places: (stand, slot) => [oneOf(stand.workers, slot).name],
+  async strike(stand, slot, forMs) {
+    const [library] = globSync(LIBRARY);
+    if (!library) return void console.error(`clock-jump is skipped: ${LIBRARY} is not on this machine.`);
+    const worker = oneOf(stand.workers, slot);
+    const FAKETIME = oneOf(OFFSETS, slot);
+    worker.signal('SIGKILL');
+    await during(stand, worker.name, 0, async () => {
+      await worker.ended();
+      await worker.start({ LD_PRELOAD: library, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC: '1' });
+    });
+    await sleep(forMs);
+    await replace(stand, worker, 'SIGKILL', 0);
+  },
+};
