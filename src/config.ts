@@ -17,6 +17,10 @@ function int(min: number, max: number) {
   return z.coerce.number(message).int(message).min(min, message).max(max, message);
 }
 
+function isKey(text: string): boolean {
+  return Buffer.from(text, 'base64').length === 32;
+}
+
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const CLI_LOGINS = ['all', 'browser', 'off'] as const;
@@ -80,10 +84,13 @@ const schema = z.object({
     .string()
     .regex(/^[\x21-\x7e]{32,200}$/, 'must be 32 to 200 printable characters without spaces')
     .optional(),
-  ENCRYPTION_KEY: z
+  ENCRYPTION_KEY: z.string().refine(isKey, 'must be 32 bytes in base64').optional(),
+  /** Further keys, which only decrypt: the next one before it is used, and the previous one until `muster keys rotate`. */
+  DECRYPTION_KEYS: z
     .string()
-    .refine((v) => Buffer.from(v, 'base64').length === 32, 'must be 32 bytes in base64')
-    .optional(),
+    .transform((v) => v.split(',').map((key) => key.trim()))
+    .pipe(z.array(z.string().refine(isKey, 'must be keys of 32 bytes in base64, separated by commas')))
+    .default([]),
   ADMIN_EMAIL: z.string().optional(),
   ADMIN_PASSWORD: z.string().optional(),
 

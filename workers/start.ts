@@ -6,6 +6,7 @@ import type { Running, StoresConfig } from '../src/lifecycle.ts';
 import { openHasher } from '../src/passwords/hasher.ts';
 import { openQueues } from '../src/queue/queues.ts';
 import { openSecrets } from '../src/secrets.ts';
+import { registerKeys } from '../src/start/known-keys.ts';
 import { waitForSchema } from '../src/start/schema.ts';
 import { startDispatcher } from './dispatcher.ts';
 import { openFaults } from './faults.ts';
@@ -24,7 +25,7 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
     name: 'muster-worker',
     statementMs: config.DATABASE_TIMEOUT_MS,
   });
-  const secrets = openSecrets(config.ENCRYPTION_KEY);
+  const secrets = openSecrets(config.ENCRYPTION_KEY, config.DECRYPTION_KEYS);
   const hasher = openHasher({ threads: config.HASH_THREADS });
   const queues = openQueues({ ...config, condition, onError: (err) => logger.warn({ err }, 'queue') });
   const faults = openFaults();
@@ -33,6 +34,7 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
   const health = config.HEALTH_PORT > 0 ? await import('./health.ts') : undefined;
   const server = await health?.startHealthServer(config, deps, logger, [faults.measure]);
   await waitForSchema({ ...deps, withQueue: queues.kind === 'postgres', stopping });
+  await registerKeys(pool, secrets);
 
   const has = (role: (typeof config.WORKER_ROLES)[number]) => config.WORKER_ROLES.includes(role);
   const parts = [

@@ -77,7 +77,7 @@ function isMigrated({ migrations: { applied, known } }: PostgresFacts): boolean 
 async function tryKey(pool: Pool, config: Config): Promise<{ keyFits?: boolean }> {
   const kept = config.DATABASE_URL ? undefined : await keptKey(config.DATA_DIR);
   const key = config.ENCRYPTION_KEY ?? kept;
-  return key ? { keyFits: await canOpenKeys({ pool, secrets: openSecrets(key) }) } : {};
+  return key ? { keyFits: await canOpenKeys({ pool, secrets: openSecrets(key, config.DECRYPTION_KEYS) }) } : {};
 }
 
 /** The key that `npm start` keeps next to the embedded database. */

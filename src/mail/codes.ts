@@ -85,7 +85,7 @@ function equalTo<R extends Pick<CodeRow, 'id' | 'generation'>>(
   const typed = entered.trim().toUpperCase();
   let found: R | undefined;
   for (const row of rows) {
-    if (same(secrets.code(row.id, row.generation), typed)) found = row;
+    for (const code of secrets.codes(row.id, row.generation)) if (same(code, typed)) found = row;
   }
   return found;
 }

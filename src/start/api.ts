@@ -19,6 +19,7 @@ import { openQueues } from '../queue/queues.ts';
 import { openSecrets } from '../secrets.ts';
 import { listenError } from './address.ts';
 import { prepareDatabase } from './database.ts';
+import { registerKeys } from './known-keys.ts';
 
 /** Event streams and slow uploads do not end in time on their own; clients can start both again on another process. */
 const CUT_AFTER_MS = 5000;
@@ -41,7 +42,8 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   const hasher = openHasher({ threads: config.HASH_THREADS, longestWaitMs: LONGEST_WAIT_MS });
   const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
   const signal = openImportSignal(config.DATABASE_URL);
-  const secrets = openSecrets(config.ENCRYPTION_KEY);
+  const secrets = openSecrets(config.ENCRYPTION_KEY, config.DECRYPTION_KEYS);
+  await registerKeys(pool, secrets);
   const oauth = await openProvider({ pool, config, secrets, logger });
   const metrics = openMetrics(storeMetrics({ pool, queues }), config.METRICS_TOKEN);
   const app = buildApp({ pool, uploadPool, config, secrets, oauth, hasher, queues, signal, metrics, logger });

@@ -66,5 +66,8 @@ test('with a key that does not match the database it prints one sentence and end
   const other = { DATABASE_URL: database.url, ENCRYPTION_KEY: randomBytes(32).toString('base64') };
   const { child, errors } = await startProcess(t, other);
   assert.equal(child.exitCode, 1);
-  assert.match(errors(), /^[^\n]*ENCRYPTION_KEY is not the one[^\n]*\n$/);
+  assert.match(
+    errors(),
+    /^The database needs the encryption key with the id [0-9a-f]{8}: set it as ENCRYPTION_KEY, or[^\n]*\n$/,
+  );
 });

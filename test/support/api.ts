@@ -70,7 +70,7 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
   const stores = {
     pool: database.pool,
     config,
-    secrets: openSecrets(config.ENCRYPTION_KEY as string),
+    secrets: openSecrets(config.ENCRYPTION_KEY as string, config.DECRYPTION_KEYS),
     hasher: openHasher({ threads: 1, bcryptCost: 4 }),
     queues: openQueues(config),
     signal: openImportSignal(config.DATABASE_URL),

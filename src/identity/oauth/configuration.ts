@@ -46,7 +46,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     clients: staticClients(config),
     jwks: { keys: keys as NonNullable<Configuration['jwks']>['keys'] },
     cookies: {
-      keys: [secrets.key('oauth-cookies').toString('base64')],
+      keys: secrets.keys('oauth-cookies').map((key) => key.toString('base64')),
       names: { session: 'muster_session', interaction: 'muster_interaction', resume: 'muster_resume' },
       long: { ...COOKIE, path: new URL(config.baseUrl).pathname },
       short: COOKIE,

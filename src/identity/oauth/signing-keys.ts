@@ -103,7 +103,7 @@ function unsealed(secrets: Secrets, id: string, sealed: string): JWK {
     return JSON.parse(secrets.unseal(sealed, PURPOSE)) as JWK;
   } catch (cause) {
     throw new StartError(
-      `Signing key ${id} cannot be decrypted: ENCRYPTION_KEY is not the one it was encrypted with.`,
+      `Signing key ${id} cannot be decrypted: neither ENCRYPTION_KEY nor DECRYPTION_KEYS has the key it was encrypted with.`,
       {
         cause,
       },

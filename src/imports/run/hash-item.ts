@@ -1,5 +1,6 @@
 /**
  * Replaces the encrypted plain password of an item by its hash.
+ * A value that was encrypted again meanwhile, with another key, is read again.
  * On crash: the encrypted password is still there, and the next process that needs the hash makes it.
  */
 import type { Pool } from '../../db/pool.ts';
@@ -21,10 +22,10 @@ export async function hashItem(deps: HashDeps, importId: string, ordinal: number
   const sealed = rows[0]?.password_sealed;
   if (!sealed) return rows[0]?.password_hash ?? null;
   const hash = await deps.hash(deps.secrets.unseal(sealed, PASSWORD_SEAL));
-  await deps.pool.query(
+  const { rowCount } = await deps.pool.query(
     `update import_items set password_hash = $3, password_sealed = null
      where import_id = $1 and ordinal = $2 and password_sealed = $4`,
     [importId, ordinal, hash, sealed],
   );
-  return hash;
+  return rowCount === 0 ? hashItem(deps, importId, ordinal) : hash;
 }

@@ -144,6 +144,30 @@ describe('a plain password', () => {
     assert.equal((await importRow(db.pool, importId)).succeeded, 1);
   });
 
+  it('that is encrypted again with another key while it is hashed is hashed all the same', async () => {
+    const importId = await acceptImport(db.pool, [withPassword('a', 'secret')]);
+    const [old] = await itemRows(db.pool, importId);
+    let replaced = 0;
+    const work = startWorker({
+      hasher: {
+        ...hasher,
+        async hash(plain) {
+          if (replaced++ === 0) {
+            const again = SECRETS.seal('secret', PASSWORD_SEAL);
+            await db.pool.query('update import_items set password_sealed = $1 where password_sealed = $2', [
+              again,
+              old?.password_sealed,
+            ]);
+          }
+          return hasher.hash(plain);
+        },
+      },
+    });
+    await work(importId, 1);
+    assert.ok(verifyHash(await hashOf('id-a'), 'secret'));
+    assert.equal((await importRow(db.pool, importId)).succeeded, 1);
+  });
+
   it('is gone from an item that failed with a conflict', async () => {
     await startWorker()(await acceptImport(db.pool, [entry('a')]), 1);
     const importId = await acceptImport(db.pool, [withPassword('a', 'secret')]);

@@ -1,0 +1,25 @@
+/**
+ * Checks at the start of a process that it has every encryption key that the database needs, and registers its own.
+ *
+ * Guarantee: a process with a wrong or missing key ends with one sentence, before it serves or works.
+ * On crash: a registered key without values does no harm; `muster keys rotate` removes it.
+ */
+import type { Db } from '../db/pool.ts';
+import type { Secrets } from '../secrets.ts';
+import { StartError } from '../start-error.ts';
+
+/** @throws StartError when values need a key that is neither ENCRYPTION_KEY nor one of DECRYPTION_KEYS */
+export async function registerKeys(db: Db, { keyIds }: Pick<Secrets, 'keyIds'>): Promise<void> {
+  const { rows } = await db.query<{ id: string }>(
+    'select id from encryption_keys where id <> all($1::text[]) order by registered_at',
+    [keyIds],
+  );
+  if (rows.length > 0) throw missing(rows.map(({ id }) => id));
+  await db.query('insert into encryption_keys (id) values ($1) on conflict (id) do nothing', [keyIds[0]]);
+}
+
+function missing(ids: string[]): StartError {
+  return new StartError(
+    `The database needs the encryption key with the id ${ids.join(', ')}: set it as ENCRYPTION_KEY, or add it to DECRYPTION_KEYS.`,
+  );
+}
