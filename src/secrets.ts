@@ -10,7 +10,10 @@ import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync
 export interface Secrets {
   /** Ids of the known keys; the first one is that of ENCRYPTION_KEY. */
   keyIds: readonly string[];
-  /** Encrypts text for storage: key id, `.`, and base64 of iv (12 bytes), tag (16 bytes), ciphertext. */
+  /**
+   * Encrypts text for storage: key id, `.`, and base64 of iv (12 bytes), tag (16 bytes), ciphertext. Without further keys there is no key id,
+   * so that processes of a version without key ids can still read it during an upgrade.
+   */
   seal(plain: string, purpose: string): string;
   /** @throws Error when the key, the purpose or the text does not match */
   unseal(sealed: string, purpose: string): string;
@@ -18,6 +21,8 @@ export interface Secrets {
   code(codeId: string, generation: number): string;
   /** That code as each known key makes it: a user may enter one that was sent before the key was replaced. */
   codes(codeId: string, generation: number): string[];
+  /** 32 bytes for one purpose, for what may begin anew when ENCRYPTION_KEY is replaced, such as counts of attempts. */
+  key(purpose: string): Buffer;
   /** 32 bytes for one purpose from each known key, the same in every process; the first one is to be used. */
   keys(purpose: string): Buffer[];
 }
@@ -31,7 +36,7 @@ export class MissingKey extends Error {
 
 const KEY_ID = /^([0-9a-f]{8})\./;
 
-/** The id of the key that sealed a value; undefined for a value of a version without key ids. */
+/** The id of the key that sealed a value; undefined for a value that was sealed while there was one key. */
 export function keyIdOf(sealed: string): string | undefined {
   return KEY_ID.exec(sealed)?.[1];
 }
@@ -46,7 +51,7 @@ export function openSecrets(encryptionKey: string, decryptionKeys: readonly stri
   const all = [current, ...others];
   return {
     keyIds: all.map(({ id }) => id),
-    seal: (plain, purpose) => `${current.id}.${current.seal(plain, purpose)}`,
+    seal: (plain, purpose) => `${others.length > 0 ? `${current.id}.` : ''}${current.seal(plain, purpose)}`,
     unseal(sealed, purpose) {
       const id = keyIdOf(sealed);
       if (id === undefined) return unsealAny(all, sealed, purpose);
@@ -56,11 +61,12 @@ export function openSecrets(encryptionKey: string, decryptionKeys: readonly stri
     },
     code: current.code,
     codes: (codeId, generation) => all.map((key) => key.code(codeId, generation)),
+    key: (purpose) => current.derive(`key:${purpose}`),
     keys: (purpose) => all.map((key) => key.derive(`key:${purpose}`)),
   };
 }
 
-/** Values without a key id are those of a version that had one key; a wrong key cannot decrypt them. */
+/** Values without a key id were sealed while there was one key; a wrong key cannot decrypt them. */
 function unsealAny(keys: Key[], sealed: string, purpose: string): string {
   for (const key of keys.slice(0, -1)) {
     try {

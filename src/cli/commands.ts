@@ -7,6 +7,7 @@ import { doctor } from './commands/doctor.ts';
 import { events } from './commands/events.ts';
 import { importCommand } from './commands/import.ts';
 import { items } from './commands/items.ts';
+import { keys } from './commands/keys.ts';
 import { login } from './commands/login.ts';
 import { logout } from './commands/logout.ts';
 import { orgs } from './commands/orgs.ts';
@@ -38,6 +39,7 @@ export const COMMANDS: readonly CommandModule[] = [
   entry(clients),
   entry(events),
   entry(doctor),
+  entry(keys),
   entry(login),
   entry(logout),
 ];

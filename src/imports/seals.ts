@@ -2,3 +2,5 @@
 
 /** A plain password until a worker has hashed it. */
 export const PASSWORD_SEAL = 'import-password';
+/** An invalid entry as a whole, until it is corrected or erased. */
+export const ENTRY_SEAL = 'import-entry';

@@ -9,7 +9,7 @@ import type { Secrets } from '../secrets.ts';
 import { newWebhookSecret } from './signature.ts';
 
 /** The purpose and the organization that an encrypted secret is bound to. */
-const sealOf = (orgId: string) => `webhook-secret:${orgId}`;
+export const webhookSeal = (orgId: string) => `webhook-secret:${orgId}`;
 
 /** Sets a new secret for an existing organization; call it in a transaction. */
 export async function setWebhookSecret(
@@ -28,7 +28,7 @@ export async function setWebhookSecret(
   });
   await db.query('update organizations set webhook_secret = $2, sequence = $3, changed_at = $4 where id = $1', [
     orgId,
-    secrets.seal(secret, sealOf(orgId)),
+    secrets.seal(secret, webhookSeal(orgId)),
     event.sequence,
     event.createdAt,
   ]);
@@ -42,5 +42,5 @@ export async function webhookSecretOf(db: Db, secrets: Secrets, orgId: string): 
     [orgId],
   );
   const sealed = rows[0]?.sealed;
-  return sealed ? secrets.unseal(sealed, sealOf(orgId)) : undefined;
+  return sealed ? secrets.unseal(sealed, webhookSeal(orgId)) : undefined;
 }

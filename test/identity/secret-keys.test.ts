@@ -21,10 +21,12 @@ test('processes read each other’s values at each step, and sealed values name 
     [last, [switched, last]],
   ] as const) {
     const sealed = writer.seal('secret', 'test');
-    assert.equal(keyIdOf(sealed), writer.keyIds[0]);
+    // Without further keys a value has no id, as processes of a version without ids read it during an upgrade.
+    assert.equal(keyIdOf(sealed), writer.keyIds.length > 1 ? writer.keyIds[0] : undefined);
     for (const reader of readers) assert.equal(reader.unseal(sealed, 'test'), 'secret');
   }
-  assert.throws(() => last.unseal(first.seal('secret', 'test'), 'test'), /key [0-9a-f]{8}, which is neither/);
+  assert.throws(() => last.unseal(told.seal('secret', 'test'), 'test'), /key [0-9a-f]{8}, which is neither/);
+  assert.throws(() => last.unseal(first.seal('secret', 'test'), 'test'));
   assert.throws(() => switched.unseal(first.seal('secret', 'test'), 'other'));
 });
 

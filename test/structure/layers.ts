@@ -60,6 +60,8 @@ export const LAYERS: Record<string, readonly string[]> = {
     ...['src/access', 'src/accounts', 'src/audit', 'src/fields', 'src/http', 'src/identity', 'src/imports'],
     ...['src/orgs', 'src/policies', 'src/users'],
   ],
+  // Replaces the encryption key of whatever is stored encrypted.
+  'src/encryption': ['src/db', 'src/identity', 'src/imports', 'src/webhooks'],
   'src/app.ts': [
     ...['src/accounts', 'src/audit', 'src/db', 'src/diagnostics', 'src/http', 'src/identity', 'src/imports'],
     ...['src/openapi', 'src/orgs', 'src/pages', 'src/passwords', 'src/policies', 'src/queue', 'src/webhooks'],
@@ -82,7 +84,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   // Converts the records of other systems to users: it imports only the parsers of hashes, fields and text.
   'src/sources': ['src/fields', 'src/identity/totp/secret.ts', 'src/passwords', 'src/streaming'],
   // A client of the service, over HTTP like every other client.
-  'src/cli': ['src/diagnostics', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/sources'],
+  'src/cli': ['src/diagnostics', 'src/encryption', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/sources'],
   workers: [
     ...['src/accounts', 'src/audit', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/passwords'],
     ...['src/queue', 'src/start', 'src/webhooks'],

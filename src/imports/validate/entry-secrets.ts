@@ -9,8 +9,8 @@
 import { textProblem } from '../../fields/fields.ts';
 import { camelCase } from '../../fields/names.ts';
 import type { Secrets } from '../../secrets.ts';
+import { ENTRY_SEAL } from '../seals.ts';
 
-const ENTRY_SEAL = 'import-entry';
 const PASSWORD_MAX = 200;
 
 /** No field of an import accepts such an object, so an import fails a user whose secret was not entered again. */

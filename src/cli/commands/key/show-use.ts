@@ -1,0 +1,47 @@
+/** Shows which encryption keys are needed; opens the database for it, with the settings of the service. */
+
+import type { openKeyring } from '../../../encryption/open.ts';
+import type { KeyUse } from '../../../encryption/rotation.ts';
+import { StartError } from '../../../start-error.ts';
+import { EXIT, Failure } from '../../terminal/failure.ts';
+import type { Output } from '../../terminal/output.ts';
+
+type Keyring = Awaited<ReturnType<typeof openKeyring>>;
+
+/** @throws Failure when the settings are wrong or the database does not answer */
+export async function withKeyring<T>(work: (keyring: Keyring) => Promise<T>): Promise<T> {
+  // Loaded only when needed, as they import the service's settings: commands should start fast.
+  const [{ ConfigError, readConfig }, { openKeyring }] = await Promise.all([
+    import('../../../config.ts'),
+    import('../../../encryption/open.ts'),
+  ]);
+  try {
+    const keyring = await openKeyring(readConfig());
+    return await work(keyring).finally(() => keyring.pool.end());
+  } catch (error) {
+    if (error instanceof StartError || error instanceof ConfigError)
+      throw new Failure(error.message, { exitCode: EXIT.usage });
+    throw error;
+  }
+}
+
+export function showUse(out: Output, use: KeyUse): void {
+  const { current, values, codes, isDone } = use;
+  out.result(use);
+  const counts = { [current]: 0, ...values };
+  out.table(
+    ['key', 'values', ''],
+    Object.entries(counts).map(([id, count]) => [
+      id,
+      String(count),
+      id === current ? 'ENCRYPTION_KEY' : 'still needed',
+    ]),
+  );
+  if (codes.count > 0) {
+    out.line(
+      `${codes.count} codes may have been sent with an earlier key; the last one expires at ${codes.until?.toISOString()}.`,
+    );
+  }
+  if (isDone) out.line('Only ENCRYPTION_KEY is needed. You can remove all other keys from DECRYPTION_KEYS.');
+  else out.line('Keep all keys that are still needed in DECRYPTION_KEYS.');
+}

@@ -1,0 +1,14 @@
+import { openSession } from '../../service/session.ts';
+import { subcommand } from '../../subcommands.ts';
+import { showUse, withKeyring } from './show-use.ts';
+
+export const status = subcommand({
+  command: 'status',
+  describe: "on the server's machine: show how many stored values need each encryption key",
+  builder: (parser) => parser.example('$0 keys status', 'before you remove a key from DECRYPTION_KEYS'),
+  async handler(options) {
+    const { out } = await openSession(options);
+    const { keyUse } = await import('../../../encryption/rotation.ts');
+    showUse(out, await withKeyring(({ pool, secrets }) => keyUse(pool, secrets)));
+  },
+});
