@@ -12,7 +12,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
-import { textProblem } from '../fields/fields.ts';
+import { idProblem, textProblem } from '../fields/fields.ts';
 import { findLogin } from '../identity/login/store.ts';
 import { loggable } from '../logger.ts';
 import { issueCode } from '../mail/codes.ts';
@@ -77,22 +77,45 @@ export async function requestPasswordReset(
   deps: ForgottenDeps,
   { loginName, orgId }: { loginName: string; orgId?: string | undefined },
 ): Promise<void> {
+  await answerInTime(deps, async () => {
+    return textProblem(loginName, 500) ? undefined : (await findLogin(deps.pool, { loginName, orgId }))?.id;
+  });
+}
+
+/**
+ * For the page of a link that is no longer good: emails the user a new link, if there is something left to do. Does not
+ * tell the caller what happened.
+ * @param ask.isToVerify the link was to verify the address, which may be verified by now
+ */
+export async function requestNewLink(
+  deps: ForgottenDeps,
+  { userId, isToVerify }: { userId: string; isToVerify: boolean },
+): Promise<void> {
+  await answerInTime(deps, async () => (idProblem(userId) ? undefined : userId), isToVerify);
+}
+
+async function answerInTime(
+  deps: ForgottenDeps,
+  find: () => Promise<string | undefined>,
+  isToVerify = false,
+): Promise<void> {
   const time = sleep(ANSWER_AFTER_MS);
-  const login = textProblem(loginName, 500) ? undefined : await findLogin(deps.pool, { loginName, orgId });
-  if (login) {
-    void sendOnce(deps, login.id).catch((error: unknown) => {
+  const userId = await find();
+  if (userId !== undefined) {
+    void sendOnce(deps, userId, isToVerify).catch((error: unknown) => {
       // The answer must not tell that the user exists and got many mails.
       if (error instanceof ApiError && error.id === MAIL_LIMIT) return;
-      deps.logger.error({ userId: login.id, err: loggable(error) }, 'reset of a forgotten password failed');
+      deps.logger.error({ userId, err: loggable(error) }, 'reset of a forgotten password failed');
     });
   }
   await time;
 }
 
-function sendOnce(deps: ForgottenDeps, userId: string): Promise<void> {
+function sendOnce(deps: ForgottenDeps, userId: string, isToVerify: boolean): Promise<void> {
   return transaction(deps.pool, async (db) => {
     const user = await findUser(db, userId, 'for update');
-    if (user?.kind !== 'human' || user.state === 'inactive' || (await wasMailed(db, userId, mailFor(user)))) return;
+    if (user?.kind !== 'human' || user.state === 'inactive' || (isToVerify && user.emailVerified)) return;
+    if (await wasMailed(db, userId, mailFor(user))) return;
     const { secrets, config } = deps;
     await resetPassword({ db, secrets, config }, user, {}, ANYBODY);
   });

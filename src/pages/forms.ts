@@ -4,7 +4,7 @@
  */
 import { type Html, html } from '../html.ts';
 import type { Page } from './layout.ts';
-import { alert, field, hidden, messagePage, newPasswordFields, type Problem, titled } from './parts.ts';
+import { alert, field, hidden, messagePage, newPasswordFields, type Problem, problemPage, titled } from './parts.ts';
 
 /** The parameters of the link, which the form sends too. */
 export interface Link {
@@ -12,12 +12,11 @@ export interface Link {
   code: string;
 }
 
-export function verifyForm(link: Link, problem?: Problem): Page {
+export function verifyForm(link: Link): Page {
   return {
-    title: titled('Confirm your email address', problem),
+    title: 'Confirm your email address',
     body: html`<h1>Confirm your email address</h1>
 <p id="why">Select the button to confirm that this address is yours.</p>
-${alert(problem)}
 <form method="post" action="verify">
 ${hidden({ ...link })}
 <button type="submit" aria-describedby="why" autofocus>Confirm email address</button>
@@ -52,6 +51,28 @@ ${hidden({ ...link })}${newPasswordFields(rules, problem)}
 <button type="submit">Set password</button>
 </form>`,
   };
+}
+
+/**
+ * Instead of a form whose link is no longer good: one button asks for a new link.
+ * @param action the form that the link belonged to
+ */
+export function expiredPage(action: 'verify' | PasswordForm, { userId }: Pick<Link, 'userId'>): Page {
+  const more = html`<form method="post" action="new-link">
+${hidden({ userId, action })}
+<button type="submit">Send a new one</button>
+</form>`;
+  return problemPage('This link has expired', 'It is too old, or it has already been used.', more);
+}
+
+/** The same for every user. */
+export function newLinkPage(): Page {
+  const more = html`<p>No email after a few minutes? Check your spam folder, or ask your administrator.</p>`;
+  return messagePage(
+    'Check your email',
+    'If there is something left to do, an email with a new link is on its way.',
+    more,
+  );
 }
 
 /** The login that led to the page; both values are empty without one. */

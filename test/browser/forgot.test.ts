@@ -35,7 +35,7 @@ describe('a forgotten password in a browser', () => {
     await headed(mail, 'Your password is set');
     await mail.goto(link);
     await chooseNew(mail, PASSWORD);
-    await mail.getByRole('alert').filter({ hasText: 'has expired' }).waitFor();
+    await mail.getByRole('heading', { name: 'This link has expired' }).waitFor();
     await screenshot(mail, 'reset-used');
 
     await page.getByRole('link', { name: 'Back to sign-in' }).click();

@@ -55,8 +55,8 @@ describe('an email link in a browser', () => {
 
     await page.goto(link);
     await page.getByRole('button', { name: 'Confirm email address' }).click();
-    await page.getByRole('alert').filter({ hasText: 'has expired' }).waitFor();
-    assert.equal(await page.title(), 'Problem: Confirm your email address');
+    await page.getByRole('heading', { name: 'This link has expired' }).waitFor();
+    assert.equal(await page.title(), 'Problem: This link has expired');
   });
 
   it('exposes the labels and buttons of its form to assistive technology', async (t) => {

@@ -7,35 +7,22 @@
  * On crash: the code stays valid, with one attempt less.
  */
 import { type Request, type Response, Router } from 'express';
-import type { Pool } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
 import { idProblem } from '../../fields/fields.ts';
 import { PAGE_PATHS } from '../../mail/links.ts';
 import { readForm, repetitionProblem, text } from '../../pages/fields.ts';
-import { type Link, type PasswordForm, passwordForm, verifyForm } from '../../pages/forms.ts';
+import { expiredPage, type Link, newLinkPage, type PasswordForm, passwordForm, verifyForm } from '../../pages/forms.ts';
 import { type Page, sendPage } from '../../pages/layout.ts';
 import { messagePage, type Problem } from '../../pages/parts.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import { PASSWORD_POLICY, passwordRulesOf } from '../../policies/new-password.ts';
-import type { Secrets } from '../../secrets.ts';
 import { findUser } from '../../users/store.ts';
+import { type ForgottenDeps, requestNewLink } from '../password-reset.ts';
 import { CODE_INVALID, holdsPasswordCode, setPasswordByCode, verifyEmail } from '../verification.ts';
 
-export interface VerifyPageDeps {
-  pool: Pool;
-  secrets: Secrets;
+export interface VerifyPageDeps extends ForgottenDeps {
   hasher: Hasher;
 }
-
-const EXPIRED = 'This link has expired or has already been used.';
-const VERIFY_EXPIRED: Problem = {
-  message: `${EXPIRED} If your address is not confirmed yet, ask your administrator to send a new one.`,
-  fields: [],
-};
-const PASSWORD_EXPIRED: Problem = {
-  message: `${EXPIRED} To get a new one, select “Forgot password?” on the sign-in page.`,
-  fields: [],
-};
 
 /** The pages after success. */
 const DONE: Record<PasswordForm, Page> = {
@@ -43,10 +30,11 @@ const DONE: Record<PasswordForm, Page> = {
   reset: messagePage('Your password is set', 'You can now sign in with it: go back to the application.'),
 };
 
-/** Serves `/ui/verify`, `/ui/init` and `/ui/reset`; mount it at `/`. */
+/** Serves `/ui/verify`, `/ui/init`, `/ui/reset` and `/ui/new-link`; mount it at `/`. */
 export function verifyPages(deps: VerifyPageDeps): Router {
   const router = Router();
   const { verify_email: verify, initialise: init, reset_password: reset } = PAGE_PATHS;
+  router.post('/ui/new-link', readForm, (req, res) => postNewLink(deps, req, res));
   router.get(verify, (req, res) => sendPage(res, 200, verifyForm(linkOf(req.query))));
   router.post(verify, readForm, (req, res) => postVerify(deps, req, res));
   router.get(init, (req, res) => showForm(deps, 'init', linkOf(req.query), res));
@@ -59,28 +47,30 @@ export function verifyPages(deps: VerifyPageDeps): Router {
 async function postVerify(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
   const link = linkOf(req.body);
   const good = await accepted(link, (holder) => verifyEmail(deps, holder));
-  if (!good) return sendPage(res, 400, verifyForm(link, VERIFY_EXPIRED));
+  if (!good) return sendPage(res, 400, expiredPage('verify', link));
   sendPage(res, 200, messagePage('Email address confirmed', 'Thank you. You can close this page.'));
 }
 
 async function postPassword(deps: VerifyPageDeps, form: PasswordForm, req: Request, res: Response): Promise<void> {
   const link = linkOf(req.body);
   const password = text(req.body, 'password');
-  const problem = repetitionProblem(password, text(req.body, 'repeated')) ?? (await setProblem(deps, link, password));
+  const problem = repetitionProblem(password, text(req.body, 'repeated'));
   if (problem) return showForm(deps, form, link, res, problem);
-  sendPage(res, 200, DONE[form]);
-}
-
-/** Sets the password. Returns what is wrong with it or with the link. */
-async function setProblem(deps: VerifyPageDeps, link: Link, password: string): Promise<Problem | undefined> {
   try {
     const choice = { password, changeRequired: false };
     const good = await accepted(link, (holder) => setPasswordByCode(deps, holder, choice));
-    return good ? undefined : PASSWORD_EXPIRED;
+    sendPage(res, good ? 200 : 400, good ? DONE[form] : expiredPage(form, link));
   } catch (error) {
-    if (error instanceof ApiError && error.id === PASSWORD_POLICY) return { message: error.message };
-    throw error;
+    if (!(error instanceof ApiError && error.id === PASSWORD_POLICY)) throw error;
+    await showForm(deps, form, link, res, { message: error.message });
   }
+}
+
+/** Answers the same for every user, as does the page for forgotten passwords. */
+async function postNewLink(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
+  const userId = text(req.body, 'userId');
+  await requestNewLink(deps, { userId, isToVerify: text(req.body, 'action') === 'verify' });
+  sendPage(res, 200, newLinkPage());
 }
 
 /** The rules of the user's organization are shown only to holders of the code; others see those of the instance. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startApi, type TestApi } from '../../support/api.ts';
-import { addHuman, humanRow, mailCode } from '../../users/people.ts';
+import { waitFor } from '../../support/wait.ts';
+import { addHuman, addVerified, humanRow, mailCode, unsentMails } from '../../users/people.ts';
 
 let api: TestApi;
 let orgId: string;
@@ -94,6 +95,40 @@ describe('the pages of mail links', () => {
     }
     assert.equal(shown.size, 1);
     assert.match([...shown][0] as string, /has expired/);
+  });
+
+  it('offer a new link where theirs has expired, with the same answer for every user', async () => {
+    const [initial, forgotten, unverified, verified] = [
+      await addHuman(api, orgId),
+      await addVerified(api, orgId, 'old horse'),
+      await addHuman(api, orgId, 'old horse'),
+      await addVerified(api, orgId, 'old horse'),
+    ];
+    const expired = await post('/ui/verify', { userId: unverified, code: 'AAAAAAAAAAAA' });
+    assert.match(expired.text, /This link has expired/);
+    assert.match(expired.text, /action="new-link"[\s\S]*name="action" value="verify"[\s\S]*Send a new one/);
+    const shown = new Set<string>();
+    for (const [userId, action] of [
+      [verified, 'verify'],
+      ['nobody', 'init'],
+      ['a\0b', 'reset'],
+      [initial, 'init'],
+      [forgotten, 'reset'],
+      [unverified, 'verify'],
+    ]) {
+      const { status, text } = await post('/ui/new-link', { userId: userId as string, action: action as string });
+      assert.equal(status, 200);
+      shown.add(text.replace(/nonce="[^"]*"/g, ''));
+    }
+    assert.equal(shown.size, 1);
+    assert.match([...shown][0] as string, /Check your email/);
+    const mailed = (userId: string) =>
+      waitFor(async () => (await unsentMails(api, userId)).length > 0 && unsentMails(api, userId), {
+        what: 'the mail',
+      });
+    assert.deepEqual(await mailed(unverified), ['verify_email']);
+    assert.deepEqual([await mailed(initial), await mailed(forgotten)], [['initialise'], ['reset_password']]);
+    assert.deepEqual(await unsentMails(api, verified), []);
   });
 
   it('show a page for a form that cannot be read', async () => {
