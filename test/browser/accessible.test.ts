@@ -14,7 +14,14 @@ import {
   deviceStoppedPage,
 } from '../../src/pages/device.ts';
 import { PAGES as ERROR_PAGES } from '../../src/pages/errors.ts';
-import { forgotDonePage, forgotForm, passwordForm, verifyForm } from '../../src/pages/forms.ts';
+import {
+  expiredPage,
+  forgotDonePage,
+  forgotForm,
+  newLinkPage,
+  passwordForm,
+  verifyForm,
+} from '../../src/pages/forms.ts';
 import { type Page, renderPage } from '../../src/pages/layout.ts';
 import { changeForm, codeForm, expiringPage, loginForm, pausedPage, stopPage } from '../../src/pages/login-forms.ts';
 import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from '../../src/pages/sign-out.ts';
@@ -46,7 +53,8 @@ const pages: Record<string, Page | undefined> = {
   initial: stopPage(frame, 'SESSION-USER-INITIAL'),
   gone: loginGonePage(),
   verify: verifyForm(link),
-  'verify-problem': verifyForm(link, problem),
+  'link-expired': expiredPage('verify', link),
+  'link-sent': newLinkPage(),
   init: passwordForm('init', link, rules),
   'reset-problem': passwordForm('reset', link, rules, problem),
   forgot: forgotForm({ login: 'x', organization: '' }, ''),
