@@ -66,7 +66,7 @@ describe('the page of a forgotten password', () => {
     const missing = await by.get('/ui/nothing');
     assert.deepEqual([missing.status, isPage(missing.text)], [404, true]);
     const response = await fetch(`${api.url}/ui/forgot`, { method: 'PUT' });
-    assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, POST']);
+    assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, OPTIONS, POST']);
     assert.ok(isPage(await response.text()));
     const broken = await by.get('/ui/login/%ff');
     assert.deepEqual([broken.status, isPage(broken.text)], [400, true]);
