@@ -42,7 +42,7 @@ async function bulkImport(deps: Deps, req: Request, res: Response): Promise<void
       const message = 'The upload was interrupted and nothing was imported. Send the request again.';
       throw new ApiError('ABORTED', 'IMPORT-ABORTED', message, { cause: error });
     }
-    dropRest(req);
+    dropRest(req, res);
     throw error;
   } finally {
     stopWaiting();
@@ -95,13 +95,22 @@ async function sameImport(
   return recorded.importId;
 }
 
-/** The connection stays open meanwhile: closed while the client sends, it would be reset, and the answer lost. */
-function dropRest(req: Request): void {
+/**
+ * Closed at once, a connection on which the client still sends would be reset, and the answer lost. So only its sending
+ * half is closed; what arrives is thrown away (RFC 9112, section 9.6).
+ */
+function dropRest(req: Request, res: Response): void {
   if (req.readableEnded) return;
+  if (!res.headersSent) res.set('connection', 'close');
   req.unpipe();
   req.resume();
-  const timer = setTimeout(() => req.destroy(), DRAIN_MS).unref();
-  req.on('close', () => clearTimeout(timer));
+  const { socket } = req;
+  // Node.js calls it when the answer is sent.
+  socket.destroySoon = () => {
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), DRAIN_MS).unref();
+    socket.on('close', () => clearTimeout(timer));
+  };
 }
 
 async function answer(deps: Deps, req: Request, res: Response, importId: string): Promise<void> {
