@@ -130,6 +130,7 @@ describe('a relying party and a browser', () => {
     const rotated = await oidc.refreshTokenGrant(config, tokens.refresh_token as string);
     assert.notEqual(rotated.refresh_token, tokens.refresh_token);
     assert.equal(await callApi(config, rotated.access_token), 200);
+    await api.deps.pool.query(`update oauth_models set consumed_at = consumed_at - interval '11 seconds'`); // the grace is over
     await assert.rejects(oidc.refreshTokenGrant(config, tokens.refresh_token as string), { error: 'invalid_grant' });
     await assert.rejects(oidc.refreshTokenGrant(config, rotated.refresh_token as string), { error: 'invalid_grant' });
   });

@@ -42,6 +42,12 @@ const CASES: Case[] = [
     ages: ['29 days', '31 days'],
   },
   {
+    sweep: 'mail counts',
+    table: 'mail_counts',
+    plant: `${USERS} insert into mail_counts select id, 'user', 1, ${TIME} from u`,
+    ages: ['23 hours', '25 hours'],
+  },
+  {
     sweep: 'oauth',
     table: 'oauth_models',
     plant: `insert into oauth_models (id_hash, kind, payload, expires_at)

@@ -83,6 +83,7 @@ describe('one batch', () => {
       last_login_at: null,
       rehashed_from: null,
       named_at: null,
+      attempts_since: null,
       import_id: importId,
     });
     const { rows: events } = await db.pool.query('select * from events where sequence = $1', [sequence]);
