@@ -11,8 +11,8 @@ export interface Secrets {
   /** Ids of the known keys; the first one is that of ENCRYPTION_KEY. */
   keyIds: readonly string[];
   /**
-   * Encrypts text for storage: key id, `.`, and base64 of iv (12 bytes), tag (16 bytes), ciphertext. Without further keys there is no key id,
-   * so that processes of a version without key ids can still read it during an upgrade.
+   * Encrypts text for storage: key id, `.`, and base64 of iv (12 bytes), tag (16 bytes), ciphertext. Without further
+   * keys there is no key id, so that processes of a version without key ids can still read it during an upgrade.
    */
   seal(plain: string, purpose: string): string;
   /** @throws Error when the key, the purpose or the text does not match */

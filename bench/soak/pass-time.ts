@@ -1,6 +1,6 @@
 /**
- * Lets time pass for what the service keeps: what is older than AGED_AFTER becomes older than it is ever kept, so that the
- * service's own sweeps remove it during the run. Tables that should shrink then stay as large as what is new.
+ * Lets time pass for what the service keeps: what is older than AGED_AFTER becomes older than it is ever kept, so that
+ * the service's own sweeps remove it during the run. Tables that should shrink then stay as large as what is new.
  */
 import type { Pool } from '../../src/db/pool.ts';
 

@@ -28,8 +28,8 @@ import { startStreams } from './streams.ts';
 /** All calls come from one address. */
 const UNLIMITED = { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_LOGINS: '0' };
 /**
- * Share of the run whose samples do not count: caches fill, and the first rows are removed. An ended import is gone after
- * some 140 seconds: it ages for 20, and is erased and removed in rounds of a minute.
+ * Share of the run whose samples do not count: caches fill, and the first rows are removed. An ended import is gone
+ * after some 140 seconds: it ages for 20, and is erased and removed in rounds of a minute.
  */
 const WARM_UP = 0.4;
 const SAMPLES = 120;

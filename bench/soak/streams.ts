@@ -1,6 +1,6 @@
 /**
- * Event streams of the running imports. Most are read; of the slow readers, nothing is read at all until they are closed. A
- * stream that ends is opened again for another import, not all of them at once.
+ * Event streams of the running imports. Most are read; of the slow readers, nothing is read at all until they are
+ * closed. A stream that ends is opened again for another import, not all of them at once.
  */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

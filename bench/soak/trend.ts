@@ -1,9 +1,9 @@
 /**
  * Whether a figure grows, by the slope of all of its samples and not by two of them.
  *
- * The slope is that of Theil and Sen, the median of the slopes between any two points, over medians of a fifth of the run:
- * a figure may swing, such as the rows of a table that is swept once a minute, and single samples, such as those taken during
- * a garbage collection, have no effect.
+ * The slope is that of Theil and Sen, the median of the slopes between any two points, over medians of a fifth of the
+ * run: a figure may swing, such as the rows of a table that is swept once a minute, and single samples, such as those
+ * taken during a garbage collection, have no effect.
  */
 export interface Point {
   seconds: number;

@@ -1,8 +1,9 @@
 /**
  * Mails: one for each user who is due one, none for anybody else.
  *
- * A mail may arrive twice only if its sender could not record the first delivery: the connection broke before the reply,
- * or its process or PostgreSQL failed between the end of the data and the record. Then both are the same, byte for byte.
+ * A mail may arrive twice only if its sender could not record the first delivery: the connection broke before the
+ * reply, or its process or PostgreSQL failed between the end of the data and the record. Then both are the same, byte
+ * for byte.
  */
 import type { Db } from '../../src/db/pool.ts';
 import { type Problem, problem, type SentImport, type SentUser } from '../client/sent.ts';

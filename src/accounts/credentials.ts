@@ -20,8 +20,8 @@ export interface Delivery {
 }
 
 /**
- * Users may not mark their own address as verified, nor be told the code that would verify it, nor choose where the link
- * of an email leads: it may go to the address of somebody else.
+ * Users may not mark their own address as verified, nor be told the code that would verify it, nor choose where the
+ * link of an email leads: it may go to the address of somebody else.
  * @throws ApiError 403
  */
 export function requireVouching(standing: Standing, input: Delivery): void {

@@ -1,6 +1,6 @@
 /**
- * Sends a code to a user, and limits how many mails and text messages a user gets in a day without a manager: a user must
- * not flood the addresses of others, and nobody the user. Requests of users and of anybody count apart, so that a
+ * Sends a code to a user, and limits how many mails and text messages a user gets in a day without a manager: a user
+ * must not flood the addresses of others, and nobody the user. Requests of users and of anybody count apart, so that a
  * stranger on the page for forgotten passwords does not keep users from their own changes.
  *
  * Guarantee: all processes count together, with the user's row locked; a request that fails counts nothing.

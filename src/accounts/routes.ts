@@ -1,6 +1,6 @@
 /**
- * All user routes, in order, except addresses (verification-routes.ts) and passwords (password-routes.ts); and the set-up
- * of an organization with its first user.
+ * All user routes, in order, except addresses (verification-routes.ts) and passwords (password-routes.ts); and the
+ * set-up of an organization with its first user.
  */
 import { Router } from 'express';
 import { readRoutes } from '../users/read-routes.ts';

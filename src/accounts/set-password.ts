@@ -73,7 +73,8 @@ export async function setPassword(
 
 /**
  * The slow part of `setPassword`: checks and hashes.
- * @throws ApiError 400 PASSWORD-POLICY, PASSWORD-CURRENT, PASSWORD-INVALID; the writer throws PASSWORD-CURRENT, PASSWORD-NOT-HUMAN
+ * @throws ApiError 400 PASSWORD-POLICY, PASSWORD-CURRENT, PASSWORD-INVALID; the writer throws PASSWORD-CURRENT,
+ *   PASSWORD-NOT-HUMAN
  */
 export async function preparePassword(
   deps: LoginDeps,

@@ -43,8 +43,8 @@ interface CodeDeps {
 }
 
 /**
- * Marks the address verified; a new address of the code replaces the old one. A user without a password stays INITIAL: the code of an initialisation mail confirms the
- * address once and can still be used to set the password.
+ * Marks the address verified; a new address of the code replaces the old one. A user without a password stays INITIAL:
+ * the code of an initialisation mail confirms the address once and can still be used to set the password.
  * @throws ApiError 400 CODE-INVALID
  */
 export async function verifyEmail(deps: CodeDeps, holder: CodeHolder): Promise<Details> {
@@ -87,8 +87,8 @@ export async function setPasswordByCode(
 }
 
 /**
- * The slow part of `setPasswordByCode`: checks the code and hashes. The rules for passwords are named only to holders of
- * the code, and a password that breaks them costs no attempt.
+ * The slow part of `setPasswordByCode`: checks the code and hashes. The rules for passwords are named only to holders
+ * of the code, and a password that breaks them costs no attempt.
  * @throws ApiError 400 PASSWORD-POLICY, CODE-INVALID, as does the writer
  */
 export async function preparePasswordByCode(

@@ -5,8 +5,8 @@
  * must never change after it was applied: its checksum is stored, and an edited file is rejected. Numbers may have gaps
  * and are not reused.
  *
- * Guarantee: processes that are at work wait for a migration for seconds at most. A lock on a table keeps everybody else
- * waiting while it waits itself for a long transaction, such as an upload; so it gives up soon, and tries again.
+ * Guarantee: processes that are at work wait for a migration for seconds at most. A lock on a table keeps everybody
+ * else waiting while it waits itself for a long transaction, such as an upload; so it gives up soon, and tries again.
  * On crash: nothing is changed. A second process waits for the lock and then finds nothing to do.
  */
 import { createHash } from 'node:crypto';

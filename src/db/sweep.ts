@@ -1,8 +1,8 @@
 /**
  * Removes rows that are past their time.
  *
- * Guarantee: one statement removes at most SWEEP_ROWS rows, finds them by an index, and waits for nobody: it leaves rows
- * that another transaction has locked to the next round. So any number of processes may sweep at once.
+ * Guarantee: one statement removes at most SWEEP_ROWS rows, finds them by an index, and waits for nobody: it leaves
+ * rows that another transaction has locked to the next round. So any number of processes may sweep at once.
  * On crash: the next round continues.
  */
 import type { Db } from './pool.ts';

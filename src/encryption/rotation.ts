@@ -43,8 +43,8 @@ export async function keyUse(db: Db, { keyIds }: Reencrypter): Promise<KeyUse> {
 }
 
 /**
- * Encrypts all values with the current key. Values that are locked are tried again until `signal` aborts; values that no
- * given key decrypts are left as they are, and count as needed.
+ * Encrypts all values with the current key. Values that are locked are tried again until `signal` aborts; values that
+ * no given key decrypts are left as they are, and count as needed.
  * @param progress called with the number of values replaced so far
  */
 export async function rotateKeys(

@@ -2,8 +2,8 @@
  * `POST` on addresses that browsers are sent to (OpenID Connect Core 1.0 section 3.1.2.1, RP-Initiated Logout 1.0
  * section 2): the form takes the place of the query.
  *
- * Browsers send our cookies with a navigation from another site only if it is a `GET` (`SameSite=Lax`). So such a form is
- * redirected to the same address with its fields in the query: else, a user who is signed in had to sign in again.
+ * Browsers send our cookies with a navigation from another site only if it is a `GET` (`SameSite=Lax`). So such a form
+ * is redirected to the same address with its fields in the query: else, a user who is signed in had to sign in again.
  */
 import express, { type Request, type RequestHandler } from 'express';
 import { ApiError } from '../errors.ts';

@@ -1,8 +1,8 @@
 /**
  * Reads the JSON body of one request.
  *
- * Guarantee: the result is JSON from valid UTF-8 of bounded size and with a bounded number of values; everything else is
- * an API error (../errors.ts). Both are checked in the bytes, before JSON.parse, which blocks the process for all.
+ * Guarantee: the result is JSON from valid UTF-8 of bounded size and with a bounded number of values; everything else
+ * is an API error (../errors.ts). Both are checked in the bytes, before JSON.parse, which blocks the process for all.
  * Nothing is read before a handler asks for it. So authentication and roles are checked first, and a route can read its
  * stream itself. Only imports may be compressed (imports/parse/body.ts).
  */

@@ -2,9 +2,9 @@
 import type { RequestHandler } from 'express';
 
 /**
- * A year, which OWASP ASVS 5 (3.4.1) requires with the subdomains: a browser that has seen it once never sends a password
- * or a cookie unencrypted. No `preload`: browsers ship that list, which cannot be undone for months, and it covers the
- * whole registered domain, which is not ours to decide about.
+ * A year, which OWASP ASVS 5 (3.4.1) requires with the subdomains: a browser that has seen it once never sends a
+ * password or a cookie unencrypted. No `preload`: browsers ship that list, which cannot be undone for months, and it
+ * covers the whole registered domain, which is not ours to decide about.
  */
 const STRICT_TRANSPORT = 'max-age=31536000; includeSubDomains';
 

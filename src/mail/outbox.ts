@@ -16,8 +16,8 @@ import type { MailKind, NoticeKind } from './links.ts';
 export const IS_UNSENT = `m.state::text = 'pending'`;
 
 /**
- * SQL: how long settled mails and ended codes are kept. Longer than any code is valid (CODE_TTL_MS), as whether an open code
- * was mailed is read from its mail (`codes.ts`).
+ * SQL: how long settled mails and ended codes are kept. Longer than any code is valid (CODE_TTL_MS), as whether an open
+ * code was mailed is read from its mail (`codes.ts`).
  */
 export const ENDED_KEPT = `interval '31 days'`;
 

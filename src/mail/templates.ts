@@ -1,8 +1,9 @@
 /**
  * The content of emails: subject, text and HTML.
  *
- * Guarantee: the text holds exactly one URL, the link; a notice holds none. Names come from imports and are not trusted: they are reduced to
- * one line, escaped in HTML, and left out where a mail program would turn them into a link. Nothing remote is loaded.
+ * Guarantee: the text holds exactly one URL, the link; a notice holds none. Names come from imports and are not
+ * trusted: they are reduced to one line, escaped in HTML, and left out where a mail program would turn them into a
+ * link. Nothing remote is loaded.
  */
 import { type Html, html } from '../html.ts';
 import type { LinkKind } from './links.ts';

@@ -1,8 +1,8 @@
 /**
  * Where the links in an organization's emails may lead: a link carries a code, and users trust an email of the service.
  *
- * Guarantee: a link leads only to an origin that the organization allows, to the service itself, or to the redirect URIs
- * of an OAuth client. An IAM_OWNER registers those clients, and browsers already bring them the codes of logins.
+ * Guarantee: a link leads only to an origin that the organization allows, to the service itself, or to the redirect
+ * URIs of an OAuth client. An IAM_OWNER registers those clients, and browsers already bring them the codes of logins.
  */
 import { type AppendedEvent, appendEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';

@@ -2,8 +2,8 @@
  * Hashes and verifies passwords in threads, never on the event loop.
  *
  * Guarantee: `close` drops no task; it waits for all that were submitted. Threads start with the first task and end
- * when idle; they keep no process alive. An expensive imported hash has a thread of its own, so that it delays no login of
- * users with common hashes.
+ * when idle; they keep no process alive. An expensive imported hash has a thread of its own, so that it delays no login
+ * of users with common hashes.
  *
  * On crash: nothing is stored, so a crash during a hash loses only its result. A thread that dies rejects its own task.
  */

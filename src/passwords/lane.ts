@@ -1,6 +1,6 @@
 /**
- * The line of tasks before threads. It runs a number of them at once, refuses a task that would wait too long, and drops
- * one that waits when its caller has gone.
+ * The line of tasks before threads. It runs a number of them at once, refuses a task that would wait too long, and
+ * drops one that waits when its caller has gone.
  *
  * On crash: waiting tasks are lost with the process, as are their callers' connections.
  */

@@ -1,9 +1,9 @@
 /**
  * Detects that a file almost certainly comes from another system than the caller named.
  *
- * Guarantee: a file is never reported when the named system recognizes any of its records. Otherwise it is reported when
- * another system is nearly certain, or when the named system does not export its format. The generic sources contradict
- * no other source; if one of them is named, a fitting system is only hinted at.
+ * Guarantee: a file is never reported when the named system recognizes any of its records. Otherwise it is reported
+ * when another system is nearly certain, or when the named system does not export its format. The generic sources
+ * contradict no other source; if one of them is named, a fitting system is only hinted at.
  */
 import type { ExportFile } from './read/file.ts';
 import { guessSources } from './recognize.ts';

@@ -61,8 +61,8 @@ export interface WebhookOutcome {
 }
 
 /**
- * Writes the outcome of an attempt; has no effect if another sender already did so for the same attempt. Erases the body
- * of a settled message, which nobody reads any more; the outcome stays with the import.
+ * Writes the outcome of an attempt; has no effect if another sender already did so for the same attempt. Erases the
+ * body of a settled message, which nobody reads any more; the outcome stays with the import.
  */
 export async function settleWebhook(
   db: Db,

@@ -6,8 +6,8 @@ import { claimPort } from '../../src/start/address.ts';
 const FROM = 10_000;
 
 /**
- * A free port of 127.0.0.1 that no other process gets by chance before the caller's server listens: the system takes the
- * ports of connections, and of servers on port 0, from a higher range.
+ * A free port of 127.0.0.1 that no other process gets by chance before the caller's server listens: the system takes
+ * the ports of connections, and of servers on port 0, from a higher range.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

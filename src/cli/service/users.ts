@@ -63,9 +63,9 @@ async function findAny(api: Api, queries: UserQuery[], limit: number): Promise<F
 }
 
 /**
- * The id of the user that a person means: by id, otherwise by login name. A bare user name that several organizations have
- * is refused, although it signs one of them in: a command must not act on the wrong user. An email address alone does not
- * name a user, as several may have it.
+ * The id of the user that a person means: by id, otherwise by login name. A bare user name that several organizations
+ * have is refused, although it signs one of them in: a command must not act on the wrong user. An email address alone
+ * does not name a user, as several may have it.
  * @throws Failure when no user matches, or several do
  */
 export async function userIdOf(api: Api, text: string): Promise<string> {

@@ -32,15 +32,16 @@ export interface Counted {
   alone<T>(check: () => Promise<T>): Promise<T>;
   /**
    * The attempt has failed; returns when it is time to say so, and the audit event is stored.
-   * @param began when the check began, by `performance.now()`: imported hashes take longer than the check for an unknown
+   * @param began when the check began, by `performance.now()`: imported hashes take longer than the check for an
+   *   unknown
    *   user, and the time of the answer must not reveal that; absent where it reveals nothing
    */
   failed(wrong: WrongPart, began?: number): Promise<void>;
 }
 
 /**
- * The result of `check`, which calls `failed` for a wrong password or code. If it throws without that, the attempt does not
- * count; if it returns, the failures before it are forgotten.
+ * The result of `check`, which calls `failed` for a wrong password or code. If it throws without that, the attempt does
+ * not count; if it returns, the failures before it are forgotten.
  * @throws ApiError 429 SESSION-FAILURES, SESSION-ATTEMPTS; what `check` throws
  */
 export async function countedAttempt<T>(

@@ -1,11 +1,11 @@
 /**
- * Counts attempts to log in, and says from when the next one is checked: failures in a row delay it, and finally lock it for
- * a time that doubles. Counted are the failures of what was entered from one network, and of what was entered from all
- * networks. Too many of the latter lock every network from which the user has not logged in lately.
+ * Counts attempts to log in, and says from when the next one is checked: failures in a row delay it, and finally lock
+ * it for a time that doubles. Counted are the failures of what was entered from one network, and of what was entered
+ * from all networks. Too many of the latter lock every network from which the user has not logged in lately.
  *
- * Guarantee: an attempt counts as failed from before its check, in the database. So neither parallel attempts nor several
- * processes get more attempts or share a delay. Whether the user exists makes no difference; only a login, an unlock or
- * a new password of the user ends a lock early.
+ * Guarantee: an attempt counts as failed from before its check, in the database. So neither parallel attempts nor
+ * several processes get more attempts or share a delay. Whether the user exists makes no difference; only a login, an
+ * unlock or a new password of the user ends a lock early.
  *
  * On crash: an attempt in progress stays counted as failed.
  */
@@ -102,9 +102,9 @@ export async function takeBack(db: Db, keys: AttemptKeys, place: Place): Promise
 }
 
 /**
- * The attempt was right: failures from its network are forgotten, if all were those of this user. Otherwise an attacker could
- * log in as a user of the same name in another organization after every few guesses. Those from all networks are not
- * forgotten, or each login of the user would give attackers new attempts.
+ * The attempt was right: failures from its network are forgotten, if all were those of this user. Otherwise an attacker
+ * could log in as a user of the same name in another organization after every few guesses. Those from all networks are
+ * not forgotten, or each login of the user would give attackers new attempts.
  */
 export async function forgive(db: Db, keys: AttemptKeys, place: Place, userKey: string): Promise<void> {
   const own = await db.query('delete from login_delays where bucket = $1 and user_key = $2', [keys.here, userKey]);

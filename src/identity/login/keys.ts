@@ -1,6 +1,6 @@
 /**
- * The keys under which attempts are counted and networks remembered: pieces of keyed hashes, so that tables tell neither
- * names nor addresses, and nobody can choose names that share a count.
+ * The keys under which attempts are counted and networks remembered: pieces of keyed hashes, so that tables tell
+ * neither names nor addresses, and nobody can choose names that share a count.
  */
 import { createHmac } from 'node:crypto';
 import { nameKey } from '../../fields/fields.ts';
@@ -22,8 +22,8 @@ export interface AttemptKeys {
 }
 
 /**
- * Names that compare as equal share their keys. A login name and an id of the same user do not: if they did, two names that
- * are locked together would be known to be those of one user.
+ * Names that compare as equal share their keys. A login name and an id of the same user do not: if they did, two names
+ * that are locked together would be known to be those of one user.
  */
 export function attemptKeys(secrets: Secrets, user: LoginUser, { network, through = '' }: Origin): AttemptKeys {
   const entered = [through, ...('userId' in user ? ['id', user.userId] : ['name', nameKey(user.loginName)])];

@@ -30,8 +30,8 @@ export function originOfCall(req: Request, res: Response, address?: string): Ori
 const IPV6_BITS = 56;
 
 /**
- * The network of an IP address: an IPv4 address itself, as neighbours in a /24 are often strangers; of an IPv6 address the
- * /56. The limit of requests counts by the same.
+ * The network of an IP address: an IPv4 address itself, as neighbours in a /24 are often strangers; of an IPv6 address
+ * the /56. The limit of requests counts by the same.
  * @param address `req.ip`, which follows TRUST_PROXY; undefined when the connection has closed
  */
 export function networkOf(address: string | undefined): string {

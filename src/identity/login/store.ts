@@ -45,8 +45,8 @@ export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefi
 
 /**
  * The user's state after the check. For an active user it records the login: at most once an hour, so that few logins
- * write a new row version, and without a change of the user's sequence. Undefined if the user was deleted or has changed
- * the password since. It locks the row, so it waits for a transaction that removes the user.
+ * write a new row version, and without a change of the user's sequence. Undefined if the user was deleted or has
+ * changed the password since. It locks the row, so it waits for a transaction that removes the user.
  */
 export async function settleLogin(db: Db, login: Pick<Login, 'id' | 'passwordSetAt'>): Promise<UserState | undefined> {
   const { rows } = await db.query<{ state: UserState }>(

@@ -2,8 +2,8 @@
  * Maps users to the protocol library's accounts. Users are read on every request, and only active users are accounts,
  * so a deactivated user's refresh tokens, sessions and userinfo end with the next call.
  *
- * Guarantee: `auth_time` of an access token is the time when the person proved who they are. A login that was still valid
- * and a refresh token keep the old time.
+ * Guarantee: `auth_time` of an access token is the time when the person proved who they are. A login that was still
+ * valid and a refresh token keep the old time.
  */
 import type { Account, AccountClaims, KoaContextWithOIDC } from 'oidc-provider';
 import type { Db } from '../../db/pool.ts';

@@ -34,7 +34,8 @@ function refreshTokenLifetime(_ctx: KoaContextWithOIDC, token: RefreshToken): nu
 
 /**
  * A public client gets a new refresh token with each use, as only the token authenticates it; reuse of an old one after
- * its grace period revokes the grant (RFC 9700 section 4.14.2). A client with a secret keeps its token until it is about to expire.
+ * its grace period revokes the grant (RFC 9700 section 4.14.2). A client with a secret keeps its token until it is
+ * about to expire.
  */
 export function rotateRefreshToken(ctx: KoaContextWithOIDC): boolean {
   const { Client: client, RefreshToken: token } = ctx.oidc.entities;

@@ -1,6 +1,6 @@
 /**
- * The organization that an application names in an authorization request: by the parameter `organization`, or by a scope
- * such as `urn:service:iam:org:id:ORG` (alias `urn:zitadel:…`), which the library would drop as unknown.
+ * The organization that an application names in an authorization request: by the parameter `organization`, or by a
+ * scope such as `urn:service:iam:org:id:ORG` (alias `urn:zitadel:…`), which the library would drop as unknown.
  *
  * Only the login page uses it: a bare user name is then first looked for in that organization.
  */

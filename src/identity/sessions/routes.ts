@@ -39,9 +39,9 @@ export function sessionRoutes(deps: SessionDeps): Router {
 }
 
 /**
- * A user of an organization on which the caller has no role is treated as unknown: the answer, its time and the counts of
- * failures do not tell such a caller whether the password was right. A user who must set a new password still gets a session, and the response says so. With an expired password there is
- * no session: it must be changed first.
+ * A user of an organization on which the caller has no role is treated as unknown: the answer, its time and the counts
+ * of failures do not tell such a caller whether the password was right. A user who must set a new password still gets a
+ * session, and the response says so. With an expired password there is no session: it must be changed first.
  */
 async function create(deps: LoginDeps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);

@@ -1,6 +1,6 @@
 /**
- * What is still to be written, so that the API can refuse new bulk imports. Keeps no state: it reads the counters of the
- * open imports, which are few rows.
+ * What is still to be written, so that the API can refuse new bulk imports. Keeps no state: it reads the counters of
+ * the open imports, which are few rows.
  */
 import type { Caller } from '../../access/caller.ts';
 import type { Db } from '../../db/pool.ts';

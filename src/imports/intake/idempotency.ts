@@ -5,8 +5,8 @@
  * or refused blocks no other, and when equal requests arrive at once, the first to be accepted is the import of all of
  * them.
  * Guarantee: a caller, a path and a key identify at most one import in 24 hours, whichever process or store fails. A
- * single import that wrote nothing, because of a conflict or its timeout, releases its key. The database holds no key in
- * clear.
+ * single import that wrote nothing, because of a conflict or its timeout, releases its key. The database holds no key
+ * in clear.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { Request } from 'express';

@@ -28,8 +28,8 @@ const FRAME_KEYS: Partial<Record<Kind, Record<string, string>>> = {
   org: { orgId: 'orgId', org_id: 'orgId', humanUsers: 'humanUsers', human_users: 'humanUsers' },
 };
 /**
- * Names that are sent instead of `humanUsers`, without case and `_`. They refuse the body: with a warning only, the users
- * of the organization would be missing without anybody noticing.
+ * Names that are sent instead of `humanUsers`, without case and `_`. They refuse the body: with a warning only, the
+ * users of the organization would be missing without anybody noticing.
  */
 const MISTYPED = new Set(['users', 'user', 'humanusers', 'humanuser', 'humans', 'people']);
 const PATH: Partial<Record<Kind, string>> = { root: '', dataOrgs: 'dataOrgs.', org: 'orgs[].' };

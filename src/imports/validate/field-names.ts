@@ -1,6 +1,7 @@
 /**
- * Normalises the field names of an entry: snake_case becomes camelCase, aliases become the names of an import, null becomes absent, and unknown fields are
- * reported, never dropped silently. An entry in camelCase without nulls or unknown fields is not changed.
+ * Normalises the field names of an entry: snake_case becomes camelCase, aliases become the names of an import, null
+ * becomes absent, and unknown fields are reported, never dropped silently. An entry in camelCase without nulls or
+ * unknown fields is not changed.
  */
 
 import { z } from 'zod';
@@ -45,8 +46,8 @@ export function renameFields(
 }
 
 /**
- * Names of the calls for users (`/v2beta/users`), by what they mean in an import. Ignored, `isVerified` would send a mail
- * to each user whose address is verified.
+ * Names of the calls for users (`/v2beta/users`), by what they mean in an import. Ignored, `isVerified` would send a
+ * mail to each user whose address is verified.
  */
 const ALIASES: Readonly<Record<string, readonly string[]>> = { isVerified: ['isEmailVerified', 'isPhoneVerified'] };
 

@@ -1,9 +1,9 @@
 /**
- * Patches oidc-provider 9.13: `generateTokenId` of its refresh tokens. The token that replaces a rotated one is computed
- * from it with a key of the service, so that two requests with the same token get the same successor.
+ * Patches oidc-provider 9.13: `generateTokenId` of its refresh tokens. The token that replaces a rotated one is
+ * computed from it with a key of the service, so that two requests with the same token get the same successor.
  *
- * This makes the grace period of `adapter.ts` safe: two tabs that refresh at once go on with one token, there is never a
- * second line of tokens, and a stolen token is still detected when both holders go on (RFC 9700 section 4.14.2).
+ * This makes the grace period of `adapter.ts` safe: two tabs that refresh at once go on with one token, there is never
+ * a second line of tokens, and a stolen token is still detected when both holders go on (RFC 9700 section 4.14.2).
  * `test/identity/oauth/refresh.test.ts` fails when the library no longer calls it.
  */
 import { createHmac } from 'node:crypto';
