@@ -9,10 +9,11 @@
  * ends with it.
  * Exit code 0: nothing was wrong; 1: something was, and the data and logs are kept; 2: the arguments are wrong.
  */
-import { openScope, type Scope } from '../bench/scope.ts';
+import { runCommand } from '../bench/command.ts';
+import type { Scope } from '../bench/scope.ts';
 import { FAULTS, faultsFor } from './faults/registry.ts';
 import { keepEvidence, makeFolder, removeFolder } from './folder.ts';
-import { type Options, readOptions, UsageError } from './options.ts';
+import { type Options, readOptions } from './options.ts';
 import { type Backend, makePlan, type Plan } from './plan/plan.ts';
 import { planText } from './plan/print.ts';
 import { add, describe, emptyReport, type Report, summary } from './report.ts';
@@ -79,28 +80,4 @@ async function runAll(scope: Scope, options: Options): Promise<boolean> {
   return isRight;
 }
 
-const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
-const scope = openScope();
-let ending = false;
-
-/** Ends everything that was started, then the process. Ignores further signals, as npm sends Ctrl-C a second time. */
-function end(status: number): void {
-  if (ending) return;
-  ending = true;
-  scope.close().then(
-    () => process.exit(status),
-    (error) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
-}
-
-for (const [signal, status] of Object.entries(SIGNALS)) process.on(signal, () => end(status));
-try {
-  const options = readOptions(process.argv.slice(2), Object.keys(FAULTS));
-  end((await runAll(scope, options)) ? 0 : 1);
-} catch (error) {
-  if (!ending) console.error(error instanceof UsageError ? error.message : error);
-  end(error instanceof UsageError ? 2 : 1);
-}
+await runCommand((scope) => runAll(scope, readOptions(process.argv.slice(2), Object.keys(FAULTS))));

@@ -1,6 +1,7 @@
 /** The arguments of `npm run chaos`. */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { UsageError } from '../bench/options.ts';
 import { BACKENDS, type Backend } from './plan/plan.ts';
 
 export interface Options {
@@ -15,9 +16,6 @@ export interface Options {
   /** Print the plans and do nothing. */
   plan: boolean;
 }
-
-/** Wrong arguments; the message is one sentence. */
-export class UsageError extends Error {}
 
 const MAX = 2 ** 31 - 1;
 

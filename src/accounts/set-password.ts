@@ -120,7 +120,7 @@ export async function storePassword(
   // A verified address needs no mail to verify it.
   const purposes = change.verifiesEmail ? ([...PASSWORD_CODES, 'verify_email'] as const) : PASSWORD_CODES;
   await revokeCodes(db, user.id, purposes);
-  // Whoever sets a new password because of a thief must not find the address changed by the thief afterwards.
+  // A user sets a new password because of a thief: the address of the thief must not count afterwards.
   await revokePending(db, user.id);
   return changeUser(
     db,

@@ -1,8 +1,9 @@
 /** The plans of `npm run chaos` and its arguments. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { UsageError } from '../../bench/options.ts';
 import { FAULTS, faultsFor } from '../../chaos/faults/registry.ts';
-import { readOptions, UsageError } from '../../chaos/options.ts';
+import { readOptions } from '../../chaos/options.ts';
 import { makePlan } from '../../chaos/plan/plan.ts';
 
 const planOf = (seed: number, round: number, backend: 'redis' | 'postgres' = 'redis') =>

@@ -59,7 +59,7 @@ test('a form from another site is redirected, as browsers send no cookies with i
   assert(new URL(locationOf(await browser.fetch(target))).searchParams.get('code'));
 });
 
-test('a form that is none, or is too long, gets an error of RFC 6749', async () => {
+test('a body that is not a form, or is too long, gets an error of RFC 6749', async () => {
   const send = async (body: string, type: string) => {
     const headers = { 'content-type': type };
     return api.call('POST', '/oauth/v2/authorize', body, { token: null, headers });
