@@ -5,8 +5,9 @@
  * process leaves a transaction open, the server ends its connection, so that a frozen worker cannot hold locks for
  * long.
  */
-import pg from 'pg';
+import type pg from 'pg';
 import { endLong, SERVER_KEEP_ALIVE, STATEMENT_MS, sessionLimits } from './limits.ts';
+import { PatientPool } from './patient-pool.ts';
 import { prepareSession, type SessionSettings } from './session.ts';
 import { TimedClient } from './timed-client.ts';
 
@@ -43,7 +44,7 @@ export function openPool(url: string, options: PoolOptions = {}): Pool {
     Client: TimedClient,
     statementMs, // for TimedClient
   };
-  const pool = new pg.Pool(config);
+  const pool = new PatientPool(config);
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
