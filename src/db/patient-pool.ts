@@ -13,8 +13,10 @@ import { sqlState } from './sqlstates.ts';
 
 type Callback = (err: Error | undefined, client?: pg.PoolClient, release?: (err?: Error | boolean) => void) => void;
 
-/** How long a caller waits for a server that refuses connections, in milliseconds. */
-export const REFUSED_MS = 5000;
+/** After this time without use, a connection is closed and others can have it, in milliseconds. */
+const IDLE_MS = 5000;
+/** How long a caller waits for a server that refuses connections: longer than other pools keep idle ones. */
+export const REFUSED_MS = 8000;
 const FIRST_PAUSE_MS = 50;
 const LAST_PAUSE_MS = 1000;
 /** The name is wrong where a role or a database has a limit of its own; the code is the same. */
@@ -25,7 +27,7 @@ export class PatientPool extends pg.Pool {
   readonly #refused: (() => void)[] = [];
 
   constructor(config: pg.PoolConfig) {
-    super(config);
+    super({ idleTimeoutMillis: IDLE_MS, ...config });
     // The pool takes the connection back after this event.
     this.on('release', () => setImmediate(() => this.#refused.shift()?.()));
   }

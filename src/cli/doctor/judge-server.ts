@@ -39,7 +39,7 @@ function overridden({ overridden: settings, sharesSessions }: ServerFacts): Find
 
 /**
  * In seconds. One COPY of an upload takes up to 10; building an index in a migration or comparing the users of a large
- * body takes longer. A pool closes connections that were idle for 10; a server with a shorter limit would end one that
+ * body takes longer. A pool closes connections that were idle for 5; a server with a shorter limit would end one that
  * is about to be used.
  */
 const LEAST_SECONDS: Record<TimeLimit, number> = {

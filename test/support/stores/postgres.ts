@@ -11,6 +11,7 @@ import { rm } from 'node:fs/promises';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/db/embedded/embedded.ts';
 import { migrate } from '../../../src/db/migrate.ts';
+import { PatientPool } from '../../../src/db/patient-pool.ts';
 import type { Pool } from '../../../src/db/pool.ts';
 import { migrateQueue } from '../../../src/queue/schema.ts';
 import { copyCluster, newFolder } from './cluster-cache.ts';
@@ -91,7 +92,7 @@ export async function testDatabase(t?: { name: string }): Promise<TestDatabase> 
   const name = `test_${label}_${randomBytes(5).toString('hex')}`;
   await server.query(`create database ${name} template ${await template} ${CLONE}`);
   const url = withDatabase(serverUrl, name);
-  const pool = new pg.Pool({
+  const pool = new PatientPool({
     connectionString: url,
     max: 10,
     allowExitOnIdle: true,
@@ -115,7 +116,7 @@ async function openAdmin(): Promise<Pool> {
     serverUrl = own.url;
     cleanups.add(() => own.stop());
   }
-  const pool = new pg.Pool({
+  const pool = new PatientPool({
     connectionString: serverUrl,
     max: 2,
     allowExitOnIdle: true,
