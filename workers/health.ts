@@ -5,6 +5,7 @@ import type { Config } from '../src/config.ts';
 import { renderErrors } from '../src/http/errors.ts';
 import { type HealthDeps, healthRoutes } from '../src/http/health.ts';
 import { type Measure, openMetrics } from '../src/http/metrics/metrics.ts';
+import { responseHeaders } from '../src/http/response-headers.ts';
 import { listen } from '../src/http/server.ts';
 import { listenError } from '../src/start/address.ts';
 
@@ -20,7 +21,8 @@ export async function startHealthServer(
 ): Promise<{ stop(): Promise<void> }> {
   const { HOST: host, HEALTH_PORT: port, METRICS_TOKEN } = config;
   const { routes } = openMetrics(measures, METRICS_TOKEN);
-  const app = express().disable('x-powered-by').use(healthRoutes(deps)).use(routes).use(renderErrors(logger));
+  const app = express().disable('x-powered-by');
+  app.use(responseHeaders(), healthRoutes(deps), routes, renderErrors(logger));
   const server = await listen(app, { host, port }).catch((error) => {
     throw listenError({ host, port, setting: 'HEALTH_PORT' }, error);
   });

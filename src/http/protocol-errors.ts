@@ -18,6 +18,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { ApiError, invalidArgument } from '../errors.ts';
 import { newId } from '../ids.ts';
+import { INERT } from './response-headers.ts';
 
 /** Time for the client to read the response, while what it still sends is thrown away. */
 const LINGER_MS = 2000;
@@ -102,7 +103,7 @@ function responseTo(error: ApiError, logger?: Pick<Logger, 'info'>) {
   const body = JSON.stringify(error.toBody());
   const headers = {
     'x-request-id': requestId,
-    'Cache-Control': 'no-store',
+    ...INERT,
     ...(error.http === 405 ? { Allow: 'DELETE, GET, HEAD, OPTIONS, POST, PUT' } : {}),
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),

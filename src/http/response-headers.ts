@@ -8,14 +8,22 @@ import type { RequestHandler } from 'express';
  */
 const STRICT_TRANSPORT = 'max-age=31536000; includeSubDomains';
 
+/**
+ * For a response that a browser opens by itself: it is what its type says, loads and runs nothing, is in no frame, and
+ * tells its address to nobody. Pages and documentation replace the policy with their own.
+ */
+export const INERT = {
+  'Content-Security-Policy': "default-src 'none'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  // Responses contain tokens and personal data.
+  'Cache-Control': 'no-store',
+} as const;
+
 /** @param baseUrl public address of the service: with `https:` browsers are told to use nothing else */
-export function responseHeaders({ baseUrl }: { baseUrl: string }): RequestHandler {
-  const isHttps = new URL(baseUrl).protocol === 'https:';
-  const headers = {
-    // Responses contain tokens and personal data.
-    'Cache-Control': 'no-store',
-    ...(isHttps ? { 'Strict-Transport-Security': STRICT_TRANSPORT } : {}),
-  };
+export function responseHeaders({ baseUrl }: { baseUrl?: string } = {}): RequestHandler {
+  const isHttps = baseUrl !== undefined && new URL(baseUrl).protocol === 'https:';
+  const headers = { ...INERT, ...(isHttps ? { 'Strict-Transport-Security': STRICT_TRANSPORT } : {}) };
   return (_req, res, next) => {
     res.set(headers);
     next();

@@ -26,6 +26,30 @@ test('with an https address, every response requires https for a year, without p
   }
 });
 
+test('no response can be framed, run as something else, or name its address to others', async (t) => {
+  const api = await startApi();
+  t.after(() => api.stop());
+  for (const path of PATHS) {
+    const { headers, status } = await api.call('GET', path);
+    const at = `${path} (${status})`;
+    assert.equal(headers.get('x-content-type-options'), 'nosniff', at);
+    assert.match(headers.get('referrer-policy') ?? '', /^(?:no-referrer|same-origin)$/, at);
+    for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"]) {
+      assert(headers.get('content-security-policy')?.includes(rule), `${rule}: ${at}`);
+    }
+  }
+});
+
+test('with an https address, cookies of sessions have names that only this host can set', async (t) => {
+  const api = await startApi({ env: { BASE_URL: 'https://id.example.com' } });
+  t.after(() => api.stop());
+  const { headers } = await api.call('GET', '/oidc/v1/end_session', undefined, { headers: { accept: 'text/html' } });
+  const cookies = headers.getSetCookie();
+  assert(cookies.some((cookie) => cookie.startsWith('__Host-muster_session=')));
+  for (const cookie of cookies)
+    assert.match(cookie, /^__Host-[^;]+; path=\/; (?:.*; )?samesite=lax; secure; httponly(?:;|$)/i);
+});
+
 test('with an http address, no response mentions it', async (t) => {
   const api = await startApi();
   t.after(() => api.stop());

@@ -107,6 +107,7 @@ test('a request that never reaches the handler gets the error body and a request
     assert.match(head, new RegExp(`^HTTP/1.1 ${status} `), name);
     const requestId = /^x-request-id: (.+)$/m.exec(head)?.[1];
     assert.match(head, /^Content-Type: application\/json; charset=utf-8$/m);
+    assert.match(head, /^X-Content-Type-Options: nosniff$/m);
     const { code, message, details } = JSON.parse(body);
     assert.deepEqual([typeof code, details[0].id, details[0].message], ['number', id, message], name);
     assert.match(message, words);

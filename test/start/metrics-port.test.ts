@@ -28,7 +28,9 @@ test('with METRICS_PORT, metrics of all requests are on that port only, with MET
   assert.equal((await get(port, '/healthz')).status, 200);
   assert.equal((await get(metricsPort, '/metrics', 'x')).status, 401);
   for (const path of ['/healthz', '/admin/v1/imports', '/']) assert.equal((await get(metricsPort, path)).status, 404);
-  const text = await (await get(metricsPort, '/metrics')).text();
+  const metrics = await get(metricsPort, '/metrics');
+  assert.equal(metrics.headers.get('x-content-type-options'), 'nosniff');
+  const text = await metrics.text();
   assert.match(text, /^http_requests_total\{method="GET",route="\/healthz",status="2xx"\} 1$/m);
   assert.match(text, /^muster_mails_pending 0$/m);
 

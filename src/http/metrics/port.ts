@@ -6,6 +6,7 @@ import express from 'express';
 import type { Logger } from 'pino';
 import { noSuchOperation, renderErrors } from '../errors.ts';
 import { requestId } from '../request-id.ts';
+import { responseHeaders } from '../response-headers.ts';
 import { type Listening, listen } from '../server.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -18,6 +19,7 @@ export function listenForMetrics(
   const app = express().disable('x-powered-by');
   app.use(
     requestId(),
+    responseHeaders(),
     routes,
     noSuchOperation(() => app.router),
     renderErrors(logger),

@@ -37,6 +37,21 @@ export const ROUTES = {
 
 const COOKIE = { httpOnly: true, sameSite: 'lax' } as const;
 
+/**
+ * Over https with prefixes, which browsers accept only from this host over https (RFC 6265bis section 4.1.3): no sibling
+ * domain can plant such a cookie. `__Host-` needs the path `/`; the cookies of a login have the path of that login.
+ */
+function cookieNames(baseUrl: string): { session: string; interaction: string; resume: string } {
+  const { protocol, pathname } = new URL(baseUrl);
+  const secure = protocol === 'https:' ? '__Secure-' : '';
+  const session = secure && pathname === '/' ? '__Host-' : secure;
+  return {
+    session: `${session}muster_session`,
+    interaction: `${secure}muster_interaction`,
+    resume: `${secure}muster_resume`,
+  };
+}
+
 const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const;
 
 /** @param keys private JWKs; the first one signs */
@@ -47,7 +62,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     jwks: { keys: keys as NonNullable<Configuration['jwks']>['keys'] },
     cookies: {
       keys: secrets.keys('oauth-cookies').map((key) => key.toString('base64')),
-      names: { session: 'muster_session', interaction: 'muster_interaction', resume: 'muster_resume' },
+      names: cookieNames(config.baseUrl),
       long: { ...COOKIE, path: new URL(config.baseUrl).pathname },
       short: COOKIE,
     },

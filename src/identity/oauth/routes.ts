@@ -30,7 +30,7 @@ export interface OAuthRoutesDeps {
 export function oauthRoutes({ oauth, config, logger }: OAuthRoutesDeps): Router {
   const router = Router();
   const answer: RequestHandler = async (req, res) => {
-    res.set(HEADERS);
+    res.set('Content-Security-Policy', POLICY);
     // The library checks more: the origin must be one of this very client.
     withoutCors(res);
     await oauth.handle(req, res);
@@ -56,12 +56,7 @@ function addDeviceRoutes(router: Router, answer: RequestHandler): void {
 }
 
 /** For the library's own pages, which submit themselves: it adds their script's hash to an existing `script-src`. */
-const HEADERS = {
-  'Content-Security-Policy': "default-src 'none'; script-src; frame-ancestors 'none'; base-uri 'none'",
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-};
+const POLICY = "default-src 'none'; script-src; frame-ancestors 'none'; base-uri 'none'";
 
 function noSuchEndpoint(router: () => Router): RequestHandler {
   return (req, res) => {

@@ -61,10 +61,10 @@ describe('behind a proxy that terminates TLS and removes a path', () => {
         browser.setCookie(name) as string,
         new RegExp(`; path=${path}; .*samesite=lax; secure; httponly`, 'i'),
       );
-    isScoped('muster_interaction', `/idp/ui/login/${uid}`);
-    isScoped('muster_resume', new URL(back).pathname);
+    isScoped('__Secure-muster_interaction', `/idp/ui/login/${uid}`);
+    isScoped('__Secure-muster_resume', new URL(back).pathname);
     await browser.fetch(back);
-    isScoped('muster_session', '/idp');
+    isScoped('__Secure-muster_session', '/idp');
     const flow = await codeFlow(api, client, { userId: org.userId, browser });
     const { body } = await redeem(api, client, flow);
     assert.equal((await api.call('GET', '/oidc/v1/userinfo', undefined, { token: body.access_token })).status, 200);
