@@ -134,7 +134,11 @@ describe('errors', () => {
   async function withFault(t: { after(fn: () => unknown): void }, fault: Error) {
     let isBroken = false;
     const pool = new Proxy(api.deps.pool, {
-      get: (pool, key) => (isBroken && key === 'query' ? () => Promise.reject(fault) : Reflect.get(pool, key)),
+      get(pool, key) {
+        if (isBroken && key === 'query') return () => Promise.reject(fault);
+        const value: unknown = Reflect.get(pool, key);
+        return typeof value === 'function' ? value.bind(pool) : value; // the pool has private fields
+      },
     });
     const logged: Record<string, unknown>[] = [];
     const logger = pino({ level: 'error' }, { write: (line: string) => void logged.push(JSON.parse(line)) });
