@@ -3,6 +3,8 @@
  *
  * Guarantee: a caller sees the text of an ApiError only. For any other error they get a fixed sentence, and the error
  * goes to the log with the request's id. Row contents are never logged: a PostgreSQL error's `detail` can contain them.
+ * A store that is unavailable fails every request: the log names it once in some seconds (repeats.ts), and the access log
+ * has each request.
  */
 
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
@@ -45,12 +47,17 @@ export function renderErrors(logger: Logger): ErrorRequestHandler {
     const shown = publicError(error);
     if (shown.http >= 500) {
       const line = { requestId: requestIdOf(res), method: req.method, path: pathOf(req), err: loggable(error) };
-      logger.error(line, 'request failed');
+      logger[levelOf(shown.http)](line, 'request failed');
     }
     // Part of the response is sent: only a closed connection tells the caller that it is incomplete.
     if (res.headersSent) res.destroy();
     else sendError(res, shown);
   };
+}
+
+/** Repeated warnings are grouped; errors have a line each. */
+export function levelOf(http: number): 'warn' | 'error' {
+  return http === 503 ? 'warn' : 'error';
 }
 
 function sendError(res: Response, error: ApiError): void {

@@ -1,7 +1,7 @@
 /**
  * `/healthz`: this process responds. `/readyz`: it is ready to work; if not, which parts fail, and since when.
  *
- * Guarantee: a response within little more than ANSWER_MS. It contains names and times only: no error, address or
+ * Guarantee: a response within little more than twice ANSWER_MS. It contains names and times only: no error, address or
  * statement. The reason of a failure is logged once, when the part starts to fail.
  */
 import { type Response, Router } from 'express';
@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { type Condition, type Failure, openCondition } from '../condition.ts';
 import { errorBody, STATUS } from '../errors.ts';
 import { withTimeout } from '../timeout.ts';
+import { isDiskFull, openDiskCheck } from './disk.ts';
 
 const ANSWER_MS = 2000;
 
@@ -22,18 +23,25 @@ export interface HealthDeps {
   optional?: string[];
 }
 
-/** Checks the database and the queue at each `/readyz`. */
+/** Checks the database and the queue at each `/readyz`, and the space on the database's disk once in some seconds. */
 export function healthRoutes(deps: HealthDeps): Router {
   const { pool, queues, condition = openCondition(), logger, optional = [] } = deps;
   const isFailing = (part: string) => condition.failures().some((failure) => failure.part === part);
 
-  async function check(part: string, answer: Promise<unknown>): Promise<void> {
+  const disk = openDiskCheck(pool);
+
+  async function check(part: string, answer: Promise<unknown>, isFault = (_: unknown) => true): Promise<void> {
     try {
       await withTimeout(answer, ANSWER_MS, `the ${part}`);
       condition.working(part);
     } catch (err) {
-      if (condition.failing(part)) logger?.warn({ err, part }, 'not ready');
+      if (isFault(err) && condition.failing(part)) logger?.warn({ err, part }, 'not ready');
     }
+  }
+
+  async function checkDatabase(): Promise<void> {
+    await check('database', pool.query('select 1'));
+    if (!isFailing('database')) await check('disk', disk(), isDiskFull);
   }
 
   const router = Router();
@@ -42,7 +50,7 @@ export function healthRoutes(deps: HealthDeps): Router {
   });
   router.get('/readyz', async (_req, res) => {
     const isAsked = queues && !isFailing('schema'); // the schema contains the tables of the queue
-    await Promise.all([check('database', pool.query('select 1')), isAsked && check('queue', queues.check())]);
+    await Promise.all([checkDatabase(), isAsked && check('queue', queues.check())]);
     const failing = condition.failures();
     if (failing.some(({ part }) => !optional.includes(part))) sendNotReady(res, failing);
     else res.json({ status: 'ok', ...(failing.length > 0 ? { failing } : {}) });

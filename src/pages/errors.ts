@@ -6,7 +6,7 @@
  */
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { publicError } from '../http/errors.ts';
+import { levelOf, publicError } from '../http/errors.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { loggable } from '../logger.ts';
 import { type Page, sendPage } from './layout.ts';
@@ -33,7 +33,7 @@ export const PAGES = {
 export function pageErrors(logger: Logger): ErrorRequestHandler {
   return (error: unknown, _req, res, next) => {
     const { http, retryAfterS } = publicError(error);
-    if (http >= 500) logger.error({ requestId: requestIdOf(res), err: loggable(error) }, 'page failed');
+    if (http >= 500) logger[levelOf(http)]({ requestId: requestIdOf(res), err: loggable(error) }, 'page failed');
     if (res.headersSent) return next(error);
     if (retryAfterS !== undefined) res.set('Retry-After', String(retryAfterS));
     const known: Partial<Record<number, Page>> = PAGES;

@@ -10,6 +10,7 @@ import { noSuchOperation, renderErrors } from '../../src/http/errors.ts';
 import { healthRoutes } from '../../src/http/health.ts';
 import { requestId } from '../../src/http/request-id.ts';
 import { listen } from '../../src/http/server.ts';
+import { openLogger } from '../../src/logger.ts';
 
 interface Throwing {
   get(path: string): Promise<{ status: number; body: Record<string, unknown>; headers: Headers; text: string }>;
@@ -19,7 +20,7 @@ interface Throwing {
 /** An application whose routes throw the given errors. */
 async function throwing(t: test.TestContext, errors: Record<string, unknown>): Promise<Throwing> {
   const lines = new PassThrough();
-  const logger = pino(lines);
+  const logger = openLogger({ level: 'info', name: 'test' }, lines);
   const app = express().use(requestId(), accessLog(logger));
   for (const [path, error] of Object.entries(errors)) {
     app.get(path, () => {
@@ -65,6 +66,15 @@ test('an error other than an ApiError is a 500 without details; the log has them
   assert.equal(line.err.constraint, 'users_check');
   assert(!JSON.stringify(line).includes('secrethash'), 'a row must not be logged');
   assert.equal((await app.get('/text')).status, 500);
+});
+
+test('a store that is unavailable is named once in the log, however many requests fail', async (t) => {
+  const app = await throwing(t, { '/full': pgError('53100'), '/wrong': pgError('23514') });
+  for (const path of ['/full', '/full', '/full', '/wrong', '/wrong']) await app.get(path);
+  const lines = app.log();
+  const codes = lines.filter(({ msg }) => msg === 'request failed').map(({ err }) => (err as { code: string }).code);
+  assert.deepEqual(codes, ['53100', '23514', '23514']);
+  assert.equal(lines.filter(({ msg, status }) => msg === 'request' && status === 503).length, 3);
 });
 
 test('a database that is down, out of resources, in a deadlock or too slow is 503 code 14', async (t) => {

@@ -9,6 +9,7 @@ import type { EventEmitter } from 'node:events';
 import type { Response } from 'express';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
+import { levelOf } from '../../http/errors.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { isUnavailable } from '../../http/unavailable.ts';
 import { loggable } from '../../logger.ts';
@@ -60,7 +61,7 @@ type Context = Pick<KoaContextWithOIDC, 'method' | 'path' | 'res' | 'state' | 's
 function tell(ctx: Context, error: unknown, logger: Logger): void {
   ctx.state.isUnavailable = isUnavailable(error);
   const line = { requestId: idOf(ctx), method: ctx.method, path: ctx.path, err: loggable(error) };
-  logger.error(line, 'request failed');
+  logger[levelOf(ctx.state.isUnavailable ? 503 : 500)](line, 'request failed');
 }
 
 function retryLater(ctx: Context): void {

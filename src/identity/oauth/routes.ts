@@ -10,7 +10,7 @@ import type { Config } from '../../config.ts';
 import { pathOf } from '../../http/access-log.ts';
 import { allowedMethods } from '../../http/allowed-methods.ts';
 import { withoutCors } from '../../http/cors.ts';
-import { publicError } from '../../http/errors.ts';
+import { levelOf, publicError } from '../../http/errors.ts';
 import { formAsQuery } from '../../http/form-as-query.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { loggable } from '../../logger.ts';
@@ -73,7 +73,8 @@ function badAddress(logger: Logger): ErrorRequestHandler {
     if (res.headersSent) return next(error);
     const { http } = publicError(error);
     if (http < 500) return refuse(res, http, 'The request could not be read.');
-    logger.error({ requestId: requestIdOf(res), path: pathOf(req), err: loggable(error) }, 'request failed');
+    const line = { requestId: requestIdOf(res), path: pathOf(req), err: loggable(error) };
+    logger[levelOf(http)](line, 'request failed');
     res.status(http).json(http === 503 ? UNAVAILABLE : FAULT);
   };
 }

@@ -11,6 +11,8 @@ export const PROGRAMS = {
   chromium: 'chromium',
   script: 'script',
   bash: 'bash',
+  /** Needs root too. */
+  mount: 'mount',
 } as const;
 export type ProgramName = keyof typeof PROGRAMS;
 /** Names for people. */

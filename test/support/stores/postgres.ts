@@ -7,8 +7,9 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { chown, rm } from 'node:fs/promises';
 import pg from 'pg';
+import { postgresAccount } from '../../../src/db/embedded/access.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/db/embedded/embedded.ts';
 import { migrate } from '../../../src/db/migrate.ts';
 import { PatientPool } from '../../../src/db/patient-pool.ts';
@@ -80,8 +81,9 @@ process.once('beforeExit', async () => {
 /**
  * Clones the template.
  * @param t gives the database a readable name
+ * @param folder for the files of the database; it must be empty. Default: the server's
  */
-export async function testDatabase(t?: { name: string }): Promise<TestDatabase> {
+export async function testDatabase(t?: { name: string }, folder?: string): Promise<TestDatabase> {
   admin ??= openAdmin();
   const server = await admin;
   template ??= ensureTemplate(server, serverUrl);
@@ -90,7 +92,8 @@ export async function testDatabase(t?: { name: string }): Promise<TestDatabase> 
     .replace(/[^a-z0-9]+/g, '_')
     .slice(0, 30);
   const name = `test_${label}_${randomBytes(5).toString('hex')}`;
-  await server.query(`create database ${name} template ${await template} ${CLONE}`);
+  const place = folder === undefined ? '' : `tablespace ${await makeTablespace(server, name, folder)}`;
+  await server.query(`create database ${name} template ${await template} ${CLONE} ${place}`);
   const url = withDatabase(serverUrl, name);
   const pool = new PatientPool({
     connectionString: url,
@@ -103,9 +106,18 @@ export async function testDatabase(t?: { name: string }): Promise<TestDatabase> 
     abandonLocks(pool);
     await pool.end();
     await server.query(`drop database if exists ${name} with (force)`);
+    if (place !== '') await server.query(`drop tablespace ${name}`);
   };
   cleanups.add(drop);
   return { url, pool, drop };
+}
+
+/** A tablespace must belong to the user that the server runs as. */
+async function makeTablespace(server: Pool, name: string, folder: string): Promise<string> {
+  const account = await postgresAccount(folder);
+  if (account) await chown(folder, account.uid, account.gid);
+  await server.query(`create tablespace ${name} location '${folder}'`);
+  return name;
 }
 
 let serverUrl = process.env.TEST_DATABASE_URL ?? '';

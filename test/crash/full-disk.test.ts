@@ -1,0 +1,133 @@
+/**
+ * A disk of PostgreSQL or Redis that is full: requests are answered 503, `/readyz` and a few lines of the log name the
+ * reason, and everything continues by itself when there is space again.
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { type Answer, errorId } from '../support/answers.ts';
+import { freePort } from '../support/free-port.ts';
+import { bulk, people, unverified } from '../support/imports/bodies.ts';
+import { assertEachOnce } from '../support/imports/outcome.ts';
+import { startUpload } from '../support/imports/upload.ts';
+import { warnings } from '../support/processes/launch.ts';
+import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
+import { smallDiskOrSkip } from '../support/stores/small-disk.ts';
+import { waitFor } from '../support/wait.ts';
+
+const USERS = 300;
+const FULL = '53100';
+/** Rows of more than one COPY takes at once. */
+const PADDED = { metadata: [{ key: 'padding', value: 'A'.repeat(2000) }] };
+const REQUESTS = 40;
+/** Groups of repeated lines: the reasons differ in the file that could not grow. */
+const MOST_GROUPS = 15;
+
+onEachBackend('a full disk of PostgreSQL', async (t, backend) => {
+  const disk = await smallDiskOrSkip(t, 64);
+  if (!disk) return;
+  const database = await testDatabase(t, disk.dir);
+  const service = await startService(t, {
+    backend,
+    workers: 0,
+    env: { RESCUE_AFTER_MS: '1000', JOB_LOCK_MS: '2000', LOGIN_DELAY_MS: '0' },
+    database,
+    async onStopped() {
+      await database.drop();
+      await disk.unmount();
+    },
+  });
+  const port = await freePort();
+  const worker = await service.startWorker({ HEALTH_PORT: String(port) });
+  const readiness = [service.url, `http://127.0.0.1:${port}`];
+  const { orgId, domain } = await service.newOrg();
+  const login = () => service.login(`ann0@${domain}`, 'secret');
+  /** A few still fit into the free space of the pages that the tables have. */
+  const failedLogin = async () => {
+    const answer = await login();
+    return answer.status === 201 ? undefined : answer;
+  };
+  await service.imported(bulk(orgId, people('ann', 1)));
+  assert.equal((await login()).status, 201);
+  worker.kill('SIGSTOP');
+  const { importId } = (await must(service.importBody(bulk(orgId, unverified('a', USERS))))).body;
+  const body = JSON.stringify(bulk(orgId, people('b', USERS, PADDED)));
+
+  await t.test('makes uploads, logins and single imports 503, and none of them is half done', async () => {
+    const before = await visibleRows(service);
+    const upload = startUpload(service);
+    await upload.write(body.slice(0, body.length / 2));
+    await waitFor(() => rowsReceived(service), { what: 'rows of the upload' });
+    await disk.fill();
+    worker.kill('SIGCONT');
+    const { status, text, headers } = await upload.end(body.slice(body.length / 2));
+    assertUnavailable({
+      status,
+      body: JSON.parse(text),
+      headers: new Headers({ 'retry-after': `${headers['retry-after']}` }),
+    });
+    assertUnavailable(await waitFor(failedLogin, { what: 'a login that finds no space' }));
+    const single = () => service.call('POST', '/management/v1/users/human/_import', one('c'), { orgId });
+    for (const answer of await Promise.all(Array.from({ length: REQUESTS }, single))) assertUnavailable(answer);
+    assert.deepEqual(await visibleRows(service), before);
+  });
+
+  await t.test('is named by /readyz of each process, and by few lines of each log', async () => {
+    for (const url of readiness) {
+      const failing = await waitFor(
+        async () => {
+          const { status, body } = await service.call('GET', '/readyz', undefined, { url });
+          return status === 503 ? (body.failing as { part: string }[]).map(({ part }) => part) : undefined;
+        },
+        { what: `${url}/readyz to be 503` },
+      );
+      assert.ok(failing.includes('disk'), `${failing}`);
+    }
+    for (const one of service.processes) {
+      const lines = warnings(one.output()).filter((line) => JSON.stringify(line).includes(FULL));
+      const groups = lines.filter(({ repeats }) => repeats === undefined).length;
+      assert.ok(groups > 0 && groups <= MOST_GROUPS, `${groups} groups of lines: ${JSON.stringify(lines)}`);
+    }
+    const { counts } = (await must(service.call('GET', `/admin/v1/imports/${importId}`))).body;
+    assert.deepEqual([counts.total, counts.failed], [USERS, 0]);
+  });
+
+  await t.test('delays everything, and ends nothing', async () => {
+    await disk.free();
+    assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+    await assertEachOnce(service, importId, { users: USERS, mails: USERS });
+    assert.equal((await login()).status, 201);
+    const again = await service.imported(body);
+    assert.equal(again.counts.succeeded, USERS);
+    await must(service.call('POST', '/management/v1/users/human/_import', one('c'), { orgId }));
+    for (const url of readiness) {
+      const isReady = async () => (await service.call('GET', '/readyz', undefined, { url })).status === 200;
+      await waitFor(isReady, { what: `${url} to be ready` });
+    }
+  });
+});
+
+/** Too large for the free space of any page, also when it is compressed. */
+function one(name: string): unknown {
+  const metadata = [{ key: 'padding', value: randomBytes(6000).toString('base64') }];
+  return people(name, 1, { metadata })[0]?.user;
+}
+
+function assertUnavailable(answer: Answer): void {
+  assert.deepEqual([answer.status, errorId(answer)], [503, 'SERVICE-UNAVAILABLE']);
+  assert.ok(Number(answer.headers.get('retry-after')) > 0);
+}
+
+/** What the failed requests would leave; an upload that was given up may remain until it is swept. */
+async function visibleRows({ pool }: Service): Promise<unknown> {
+  const { rows } = await pool.query(
+    `select (select count(*) from imports where state <> 'receiving') as imports,
+       (select count(*) from users where user_name ~ '^[bc]\\d') as users`,
+  );
+  return rows[0];
+}
+
+async function rowsReceived({ pool }: Service): Promise<boolean> {
+  const { rowCount } = await pool.query(`select from imports where state = 'receiving'`);
+  return rowCount === 1;
+}
