@@ -20,6 +20,7 @@ import { requireGoodPassword } from '../policies/new-password.ts';
 import type { Secrets } from '../secrets.ts';
 import { insertLinks } from '../users/idp-links.ts';
 import { insertMetadata } from '../users/metadata.ts';
+import { rememberSlowHash } from '../users/slow-hashes.ts';
 import { insertUser, type NewUser } from '../users/store.ts';
 import { type ContactDeps, makeEmailCode } from './change-email.ts';
 import { makePhoneCode } from './change-phone.ts';
@@ -66,7 +67,10 @@ async function passwordOf(
   org: { orgId: string; domain: string },
   { username, email: { email }, password, hashedPassword }: NewHuman,
 ): Promise<string | undefined> {
-  if (!password) return hashedPassword?.hash;
+  if (!password) {
+    if (hashedPassword) await rememberSlowHash(pool, hashedPassword.hash);
+    return hashedPassword?.hash;
+  }
   await requireGoodPassword(
     pool,
     { ...org, userName: username ?? email, email },

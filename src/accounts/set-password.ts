@@ -20,6 +20,7 @@ import { PASSWORD_CODES, revokeCodes, revokePending } from '../mail/codes.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import { passwordAge } from '../policies/age.ts';
 import { requireGoodPassword } from '../policies/new-password.ts';
+import { rememberSlowHash } from '../users/slow-hashes.ts';
 import { findUser, type User } from '../users/store.ts';
 import { changedAnswer, changeUser, requireHuman } from './credentials.ts';
 
@@ -85,6 +86,7 @@ export async function preparePassword(
   const checked = current && (await checkCurrent(deps, userId, current));
   const isSame = 'password' in password && current?.password === password.password;
   if (checked && isSame && isChangeDue(checked)) throw sameAgain();
+  if ('hash' in password) await rememberSlowHash(deps.pool, password.hash);
   const hash = await hashOf(deps.hasher, password);
   return async (db, user) => {
     requireHuman(user, 'PASSWORD');

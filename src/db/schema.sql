@@ -217,14 +217,6 @@ create table login_delays (
   PRIMARY KEY (bucket)
 );
 
-create table login_failures (
-  user_id text collate "C" not null,
-  failures integer not null,
-  last_failure_at timestamp with time zone not null default now(),
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
-  PRIMARY KEY (user_id)
-);
-
 create table login_networks (
   user_id text collate "C" not null,
   network bigint not null,
@@ -409,6 +401,12 @@ create table signing_keys (
   PRIMARY KEY (id)
 );
 
+create table slow_hashes (
+  ms integer not null,
+  seen_at timestamp with time zone not null default now(),
+  PRIMARY KEY (ms)
+);
+
 create table user_idp_links (
   user_id text collate "C" not null,
   idp_id text collate "C" not null,
@@ -533,8 +531,6 @@ CREATE INDEX imports_removable ON public.imports USING btree (finished_at) WHERE
 CREATE INDEX imports_removing ON public.imports USING btree (id) WHERE (removed_to IS NOT NULL);
 
 CREATE INDEX login_delays_age ON public.login_delays USING btree (last_failure_at);
-
-CREATE INDEX login_failures_age ON public.login_failures USING btree (last_failure_at);
 
 CREATE INDEX login_networks_age ON public.login_networks USING btree (last_login_at);
 

@@ -10,6 +10,8 @@
 import { Piscina } from 'piscina';
 import { openLane } from './lane.ts';
 import { workOf } from './registry.ts';
+import { openSlowness } from './slowness.ts';
+import type { Timed } from './thread.ts';
 
 /**
  * A task that waits is dropped when its `gone` is aborted, and rejects with its reason.
@@ -21,10 +23,18 @@ export interface Hasher {
   /**
    * `ok`: the password matches the hash. `rehash`: replace the hash by `hash(plain)`, because its scheme or cost is
    * outdated. A hash that ignores part of the password stays. `ok` is false for every hash that `hashProblem` rejects.
+   * @param started called when the task no longer waits for a thread
    */
-  verify(encoded: string, plain: string, gone?: AbortSignal): Promise<{ ok: boolean; rehash: boolean }>;
-  /** Takes as long as `verify` with a wrong password: for users that do not exist. */
-  verifyNothing(plain: string, gone?: AbortSignal): Promise<void>;
+  verify(
+    encoded: string,
+    plain: string,
+    gone?: AbortSignal,
+    started?: () => void,
+  ): Promise<{ ok: boolean; rehash: boolean }>;
+  /** Takes as long as `verify` of a cheap hash with a wrong password: for users that do not exist. */
+  verifyNothing(plain: string, gone?: AbortSignal, started?: () => void): Promise<void>;
+  /** How many times longer than `checkMs` a check may take in this process now: 1 to 3. */
+  slowness(): number;
   /** Waits for the pending tasks, then ends the threads. Every later call rejects. */
   close(): Promise<void>;
 }
@@ -49,18 +59,36 @@ const EXPENSIVE_MS = 1000;
 /** Expensive tasks may wait longer than common ones: for about three of the most expensive. */
 const EXPENSIVE_WAITS = 3;
 
+/** About how long the check of a wrong password takes; without a hash, that of an unknown user. */
+export function checkMs(encoded?: string): number {
+  return USUAL_MS + MS_OF_WORK * (encoded === undefined ? 0 : workOf(encoded));
+}
+
 /** Starts no thread yet: the first task does. */
 export function openHasher(options: HasherOptions): Hasher {
   const { threads, bcryptCost = 10, idleMs = 30_000, longestWaitMs = Number.POSITIVE_INFINITY } = options;
   const common = openThreads(threads, idleMs, longestWaitMs);
   const expensive = openThreads(1, idleMs, EXPENSIVE_WAITS * longestWaitMs);
+  const slowness = openSlowness();
   const underWay = new Set<Promise<unknown>>();
   let closed = false;
 
-  function run<T>(name: string, task: Record<string, string>, ms = USUAL_MS, gone?: AbortSignal): Promise<T> {
+  function run<T>(
+    name: string,
+    task: Record<string, string>,
+    ms = checkMs(),
+    signal?: AbortSignal,
+    started?: () => void,
+  ): Promise<T> {
     if (closed) return Promise.reject(new Error('The password hasher is closed.'));
     const { pool, lane } = ms > EXPENSIVE_MS ? expensive : common;
-    const result: Promise<T> = lane.run(() => pool.run({ ...task, cost: bcryptCost }, { name }), { ms, signal: gone });
+    const work = async (): Promise<T> => {
+      started?.();
+      const timed: Timed<T> = await pool.run({ ...task, cost: bcryptCost }, { name });
+      slowness.took(ms, timed.ms);
+      return timed.result;
+    };
+    const result = lane.run(work, { ms, signal });
     const forget = () => {
       underWay.delete(result);
     };
@@ -71,8 +99,9 @@ export function openHasher(options: HasherOptions): Hasher {
 
   return {
     hash: (plain) => run('hash', { plain }),
-    verify: (encoded, plain, gone) => run('verify', { encoded, plain }, USUAL_MS + MS_OF_WORK * workOf(encoded), gone),
-    verifyNothing: (plain, gone) => run('nothing', { plain }, USUAL_MS, gone),
+    verify: (encoded, plain, gone, started) => run('verify', { encoded, plain }, checkMs(encoded), gone, started),
+    verifyNothing: (plain, gone, started) => run('nothing', { plain }, checkMs(), gone, started),
+    slowness: slowness.factor,
     async close() {
       closed = true;
       // The pool's own close() drops waiting tasks while its first thread is still starting.

@@ -1,17 +1,29 @@
 /** The tasks of a password thread: `hasher.ts` calls each export by name. A task blocks its thread by design. */
 import { computeNothing, makeHash, verifyPassword } from './current.ts';
 
-export function hash({ plain, cost }: { plain: string; cost: number }): string {
-  return makeHash(plain, cost);
+/** The result of a task, and how many milliseconds it ran. */
+export interface Timed<T> {
+  result: T;
+  ms: number;
 }
 
-export function verify({ encoded, plain, cost }: { encoded: string; plain: string; cost: number }): {
+export function hash({ plain, cost }: { plain: string; cost: number }): Timed<string> {
+  return timed(() => makeHash(plain, cost));
+}
+
+export function verify({ encoded, plain, cost }: { encoded: string; plain: string; cost: number }): Timed<{
   ok: boolean;
   rehash: boolean;
-} {
-  return verifyPassword(encoded, plain, cost);
+}> {
+  return timed(() => verifyPassword(encoded, plain, cost));
 }
 
-export function nothing({ plain, cost }: { plain: string; cost: number }): void {
-  computeNothing(plain, cost);
+export function nothing({ plain, cost }: { plain: string; cost: number }): Timed<void> {
+  return timed(() => computeNothing(plain, cost));
+}
+
+function timed<T>(task: () => T): Timed<T> {
+  const began = performance.now();
+  const result = task();
+  return { result, ms: performance.now() - began };
 }

@@ -3,7 +3,7 @@
  * and so share the count of failures.
  *
  * Guarantee: an unknown user, one whom the caller may not log in, a wrong password and a user without a password (every
- * machine) give the same error after the same work and delay, and are locked alike (counted.ts). Anything specific to
+ * machine) give the same error after the same time (answer-time.ts), and are locked alike (counted.ts). Anything specific to
  * the user is revealed only after the right password. The login fails if the user was locked, deleted or given another
  * password during the check.
  *
@@ -59,10 +59,9 @@ export async function checkLogin(
   proven?: (by: PasswordProof) => void,
 ): Promise<CheckedLogin> {
   return countedAttempt(deps, attempt, async ({ login, alone, failed }) => {
-    const began = performance.now();
-    const { ok, rehash } = await alone(() => checkPassword(deps.hasher, login, password, attempt.gone));
+    const { ok, rehash, waitedMs } = await alone(() => checkPassword(deps, login, password, attempt.gone));
     if (!login || !ok) {
-      await failed('password', began);
+      await failed('password', waitedMs);
       throw wrongCredentials();
     }
     proven?.(login);
@@ -113,10 +112,9 @@ export async function verifyOwnPassword(
   origin: Origin,
 ): Promise<boolean> {
   return countedAttempt(deps, { ...origin, user: { userId } }, async ({ login, alone, failed }) => {
-    const began = performance.now();
-    const { ok } = await alone(() => checkPassword(deps.hasher, login, password, origin.gone));
+    const { ok, waitedMs } = await alone(() => checkPassword(deps, login, password, origin.gone));
     const isRight = login !== undefined && ok && (await settleLogin(deps.pool, login)) === 'active';
-    if (!isRight) await failed('password', began);
+    if (!isRight) await failed('password', waitedMs);
     return isRight;
   });
 }

@@ -7,9 +7,11 @@
  *
  * On crash: the attempt stays counted as failed.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../errors.ts';
+import { slowestMs } from '../../users/slow-hashes.ts';
+import { answerAfterMs } from './answer-time.ts';
 import { recordFailed, recordLocked, recordRefused, type WrongPart } from './audit.ts';
+import { CLOCK } from './clock.ts';
 import { forgive, isLocking, LONGEST_DELAY_MS, type Place, takeBack, takePlace } from './delays.ts';
 import type { LoginDeps } from './deps.ts';
 import { type AttemptKeys, attemptKeys, type UserKeys, userKeys } from './keys.ts';
@@ -17,9 +19,6 @@ import { rememberNetwork } from './networks.ts';
 import type { Origin } from './origin.ts';
 import { findLogin, type Login, type LoginUser } from './store.ts';
 import { inTurn } from './turns.ts';
-
-/** A wrong password is answered after a multiple of this many delays: longer than the check of common hashes takes. */
-const STEP_DELAYS = 5;
 
 /** Who somebody tries to log in as, and from where. */
 export interface Attempt extends Origin {
@@ -32,11 +31,9 @@ export interface Counted {
   alone<T>(check: () => Promise<T>): Promise<T>;
   /**
    * The attempt has failed; returns when it is time to say so, and the audit event is stored.
-   * @param began when the check began, by `performance.now()`: imported hashes take longer than the check for an
-   *   unknown
-   *   user, and the time of the answer must not reveal that; absent where it reveals nothing
+   * @param waitedMs how long the check of a password waited for a thread; absent for a code, whose time tells nothing
    */
-  failed(wrong: WrongPart, began?: number): Promise<void>;
+  failed(wrong: WrongPart, waitedMs?: number): Promise<void>;
 }
 
 /**
@@ -65,40 +62,48 @@ interface Begun {
   login: Login | undefined;
   user: UserKeys;
   place: Place;
+  /** When the user was looked up, by the clock. */
+  began: number;
 }
 
 /** Waits for the delay; then the attempt is counted as failed. */
-async function begin({ pool, secrets, config }: LoginDeps, attempt: Attempt, keys: AttemptKeys): Promise<Begun> {
+async function begin(
+  { pool, secrets, config, clock = CLOCK }: LoginDeps,
+  attempt: Attempt,
+  keys: AttemptKeys,
+): Promise<Begun> {
   for (;;) {
+    const began = clock.now();
     const login = await findLogin(pool, attempt.user);
     const user = userKeys(secrets, login?.id, attempt);
     const place = await takePlace(pool, config, keys, user);
-    if (place.waitMs === 0) return { keys, login, user, place };
+    if (place.waitMs === 0) return { keys, login, user, place, began };
     if (place.waitMs > LONGEST_DELAY_MS) {
       await recordLocked(pool, { user: attempt.user, login });
       throw tooManyFailures(place.waitMs);
     }
-    await sleep(place.waitMs);
+    await clock.sleep(place.waitMs);
     attempt.gone?.throwIfAborted();
   }
 }
 
 async function settle<T>(
-  { pool, config, logger }: LoginDeps,
+  deps: LoginDeps,
   attempt: Attempt,
-  { keys, login, user, place }: Begun,
+  { keys, login, user, place, began }: Begun,
   check: (failed: Counted['failed']) => Promise<T>,
 ): Promise<T> {
+  const { pool, config, logger } = deps;
   const tried = { user: attempt.user, login };
   let hasFailed = false;
   try {
-    const result = await check(async (wrong, began) => {
+    const result = await check(async (wrong, waitedMs) => {
       hasFailed = true;
       const locks = isLocking(place, config);
       // One line in some seconds, with the number of locks since (src/repeats.ts).
       if (locks) logger.warn({ reason: 'failed attempts' }, 'login locked for a time');
       const recorded = recordFailed(pool, tried, wrong, locks);
-      await Promise.all([recorded, sleep(untilStepMs(began, config.LOGIN_DELAY_MS))]);
+      await Promise.all([recorded, waitedMs === undefined ? undefined : untilAnswer(deps, began + waitedMs)]);
     });
     if (hasFailed) return result;
     await forgive(pool, keys, place, user.user);
@@ -111,10 +116,11 @@ async function settle<T>(
   }
 }
 
-function untilStepMs(began: number | undefined, delayMs: number): number {
-  if (began === undefined || delayMs === 0) return 0;
-  const step = STEP_DELAYS * delayMs;
-  return step - ((performance.now() - began) % step);
+async function untilAnswer({ pool, hasher, config, clock = CLOCK }: LoginDeps, since: number): Promise<void> {
+  if (config.LOGIN_DELAY_MS === 0) return;
+  const load = { slowestMs: await slowestMs(pool), slowness: hasher.slowness() };
+  const spentMs = clock.now() - since;
+  await clock.sleep(answerAfterMs(spentMs, load, config.LOGIN_DELAY_MS) - spentMs);
 }
 
 /** The same for right and wrong passwords, and for known and unknown users. */

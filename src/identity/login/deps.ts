@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Secrets } from '../../secrets.ts';
+import type { Clock } from './clock.ts';
 
 /** The dependencies of a login check. */
 export interface LoginDeps {
@@ -11,4 +12,6 @@ export interface LoginDeps {
   secrets: Secrets;
   config: Pick<Config, 'LOGIN_DELAY_MS' | 'LOCK_AFTER_FAILURES'>;
   logger: Logger;
+  /** Default: the real one. */
+  clock?: Clock;
 }

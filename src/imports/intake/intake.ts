@@ -13,6 +13,7 @@ import { transaction } from '../../db/pool.ts';
 import { retryWhileUnavailable } from '../../db/retry.ts';
 import { ApiError, invalidArgument } from '../../errors.ts';
 import { isUnavailable } from '../../http/unavailable.ts';
+import { rememberSlow, slowMs } from '../../users/slow-hashes.ts';
 import type { ImportDeps } from '../deps.ts';
 import { parseDuration, timeoutProblem } from '../duration.ts';
 import { copyLine, type Item } from '../items.ts';
@@ -47,6 +48,9 @@ const COMMIT_CHECK_MS = 10_000;
 const MOST_AT_ONCE_MS = 20;
 /** Entries between two readings of the clock. */
 const ENTRIES_PER_READING = 16;
+/** The hashes of the first users are all examined, later ones in samples: those of a system are rarely mixed. */
+const ALL_EXAMINED = 1000;
+const EXAMINED_EACH = 16;
 /** Rows are collected before a COPY takes a connection: a slow client holds none while its users arrive one by one. */
 const LEAST_COPY_BYTES = 256 * 2 ** 10;
 /** Unknown fields that an error names. */
@@ -109,6 +113,8 @@ class Intake {
   private readonly rows = new CopyRows();
   private ordinal = 0;
   private duplicates = 0;
+  /** What the slowest hash of the body takes; see `slowMs`. */
+  private slowestMs = 0;
   private timeout: string | undefined;
   private isAccepting = false;
 
@@ -167,10 +173,16 @@ class Intake {
       this.notes?.take(entry, item);
       tally.total++;
       if (item.state === 'failed') tally.failed++;
+      else if (item.passwordHash !== null) this.examine(item.passwordHash);
       const duplicate = item.state === 'pending' && this.maybeDuplicate(item);
       if (duplicate) this.duplicates++;
       this.rows.add(copyLine(this.importId, this.ordinal++, org, duplicate, item, plain));
     }
+  }
+
+  private examine(hash: string): void {
+    if (this.ordinal < ALL_EXAMINED || this.ordinal % EXAMINED_EACH === 0)
+      this.slowestMs = Math.max(this.slowestMs, slowMs(hash));
   }
 
   /** Sends the rows collected so far to PostgreSQL, if they are worth a COPY or one is open. */
@@ -219,6 +231,8 @@ class Intake {
     await this.copy.flush();
     const { keyed, special } = this.options;
     const requestHash = keyed?.hash.digest();
+    // Before the users exist, so that their first failed login does not differ from that of an unknown user.
+    if (!special?.dryRun) await rememberSlow(this.deps.pool, this.slowestMs);
     this.isAccepting = true;
     await transaction(this.deps.pool, async (db) => {
       if (keyed && requestHash) await claimKey(db, keyed, requestHash, this.importId);

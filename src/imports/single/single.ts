@@ -12,6 +12,7 @@ import { auditOfChange, auditValues } from '../../db/audit.ts';
 import type { Details } from '../../db/events.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import { ApiError, type ErrorBody, type FieldViolation, invalidArgument } from '../../errors.ts';
+import { rememberSlowHash } from '../../users/slow-hashes.ts';
 import type { ImportDeps } from '../deps.ts';
 import { AlreadyAccepted, claimKey, type KeyedRequest, keepAnswer } from '../intake/idempotency.ts';
 import { ITEM_COLUMNS, itemValues } from '../items.ts';
@@ -65,6 +66,7 @@ export async function importOne(
   const warnings = createWarningCounter();
   const item = toItem({ user: body }, deps.secrets, { unknown: (path) => warnings.unknown(inBody(path)) }, false);
   if (item.state === 'failed') throw invalid(item.error);
+  if (item.passwordHash !== null) await rememberSlowHash(deps.pool, item.passwordHash);
   const audit = { type: 'import.single.accepted', actor: caller.userId, userId: item.userId, orgId };
   const values = [
     ...[caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, ...itemValues(item)],

@@ -1,0 +1,2 @@
+-- Unused since 017; no released version uses it.
+drop table login_failures;

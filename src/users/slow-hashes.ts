@@ -1,0 +1,44 @@
+/**
+ * Which times the checks of password hashes take that are in use in this instance: the answer to a wrong password takes
+ * as long as the slowest of them, for every user and for unknown ones.
+ *
+ * Guarantee: a time is known to all processes from the import of its first user, and at the latest from the first
+ * attempt to log in as one. It is forgotten when no such hash was imported or tried for 90 days. The table has at most
+ * 50 rows.
+ */
+import type { Db } from '../db/pool.ts';
+import { checkMs } from '../passwords/hasher.ts';
+
+/** Times are rounded up to this, so few of them differ. */
+const STEP_MS = 100;
+const REMEMBERED = `interval '90 days'`;
+
+/** How much longer than for an unknown user the check of this hash takes, in milliseconds, as stored: 0 if hardly. */
+export function slowMs(hash: string): number {
+  const ms = checkMs(hash) - checkMs();
+  return ms < STEP_MS ? 0 : STEP_MS * Math.ceil(ms / STEP_MS);
+}
+
+/** Records that a hash is in use; writes nothing for those that are no slower than the service's own. */
+export async function rememberSlowHash(db: Db, hash: string): Promise<void> {
+  await rememberSlow(db, slowMs(hash));
+}
+
+/** The same, with the result of `slowMs`. Writes at most once a day for each time. */
+export async function rememberSlow(db: Db, ms: number): Promise<void> {
+  if (ms === 0) return;
+  await db.query(
+    `insert into slow_hashes (ms)
+     select $1 where not exists (select from slow_hashes where ms = $1 and seen_at > now() - interval '1 day')
+     on conflict (ms) do update set seen_at = now()`,
+    [ms],
+  );
+}
+
+/** The longest of these times; 0 if there is none. */
+export async function slowestMs(db: Db): Promise<number> {
+  const { rows } = await db.query<{ ms: number }>(
+    `select coalesce(max(ms), 0) as ms from slow_hashes where seen_at > now() - ${REMEMBERED}`,
+  );
+  return (rows[0] as { ms: number }).ms;
+}
