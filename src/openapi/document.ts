@@ -23,25 +23,31 @@ import { totpOperations } from './totp.ts';
 import { userOperations } from './users.ts';
 
 /** In the order in which they are shown. */
-const FEATURES: [tag: string, Operations][] = [
-  ['Organizations', orgOperations],
-  ['Users', { ...humanOperations, ...userOperations }],
-  ['Email, phone, password', credentialOperations],
-  ['Second factor', totpOperations],
-  ['Imports', importOperations],
-  ['Machine users', machineOperations],
-  ['Members', memberOperations],
-  ['Sessions', sessionOperations],
-  ['Password age', policyOperations],
-  ['OAuth clients', clientOperations],
-  ['Audit events', eventOperations],
-  ['Diagnostics', diagnosticsOperations],
+const FEATURES: [tag: string, description: string, Operations][] = [
+  ['Organizations', 'Set up, create and find organizations.', orgOperations],
+  ['Users', 'Create, find, change and delete users.', { ...humanOperations, ...userOperations }],
+  ['Email, phone, password', 'Change and verify what a user signs in with.', credentialOperations],
+  ['Second factor', 'One-time codes of an authenticator app (TOTP).', totpOperations],
+  ['Imports', 'Import users with their password hashes, and control a running import.', importOperations],
+  ['Machine users', 'Users that are programs, with their tokens, keys and secrets.', machineOperations],
+  ['Members', 'Roles in an organization and in the instance.', memberOperations],
+  ['Sessions', 'Check the password of a user.', sessionOperations],
+  ['Password age', 'Rules for new passwords, and the age at which a password expires.', policyOperations],
+  ['OAuth clients', 'Applications that sign users in.', clientOperations],
+  ['Audit events', 'Who did what, from where.', eventOperations],
+  ['Diagnostics', 'What an operator must know about the stores.', diagnosticsOperations],
+];
+const OTHER_TAGS = [
+  { name: 'OAuth', description: 'OAuth 2.0 and OpenID Connect.' },
+  { name: 'Operations', description: 'Health, metrics and this document.' },
 ];
 
 const DESCRIPTION = `Errors have the body \`Error\`. Match on \`details[0].id\`: it is stable. An unknown path returns 404, or 401
 without a valid token. A method that a path does not support returns 405 with an \`Allow\` header. Every response has an
 \`x-request-id\` header. Request bodies can use camelCase or snake_case names. A field that is null is treated as absent.
 \`/v2/users\` and \`/v2/sessions\` are aliases of \`/v2beta/users\` and \`/v2beta/sessions\`, with everything below them.`;
+
+const LICENSE = { name: 'Apache License 2.0', identifier: 'Apache-2.0' };
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
@@ -50,9 +56,9 @@ export function openApiDocument({ version, baseUrl }: { version: string; baseUrl
   return createDocument(
     {
       openapi: '3.1.0',
-      info: { title: 'Muster', version, description: DESCRIPTION },
+      info: { title: 'Muster', version, description: DESCRIPTION, license: LICENSE },
       servers: [{ url: baseUrl }],
-      tags: [...FEATURES.map(([name]) => ({ name })), { name: 'OAuth' }, { name: 'Operations' }],
+      tags: [...FEATURES.map(([name, description]) => ({ name, description })), ...OTHER_TAGS],
       security: [{ bearer: [] }, { oauth2: Object.keys(SCOPES) }],
       paths: paths(),
       components: {
@@ -68,7 +74,7 @@ export function openApiDocument({ version, baseUrl }: { version: string; baseUrl
 
 function paths(): ZodOpenApiPathsObject {
   const found: ZodOpenApiPathsObject = {};
-  for (const [tag, operations] of FEATURES) {
+  for (const [tag, , operations] of FEATURES) {
     for (const [route, operation] of Object.entries(operations)) {
       const [method = '', path = ''] = route.split(' ');
       found[path] = { ...found[path], [method.toLowerCase()]: operationObject(operation, path, tag) };
@@ -86,11 +92,9 @@ const ORG_HEADER = {
 } as const;
 
 function pathParameters() {
-  const routes = FEATURES.flatMap(([, operations]) => Object.keys(operations));
+  const routes = FEATURES.flatMap(([, , operations]) => Object.keys(operations));
   const names = new Set(routes.flatMap((route) => [...route.matchAll(/\{(\w+)\}/g)].map((match) => String(match[1]))));
-  return Object.fromEntries(
-    [...names].map((name) => [name, { name, in: 'path', required: true, schema: id() } as const]),
-  );
+  return Object.fromEntries([...names].map((name) => [name, id().meta({ param: { name, in: 'path' } })]));
 }
 
 /** The two scopes of the API. */

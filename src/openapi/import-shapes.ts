@@ -4,7 +4,7 @@ import { id } from '../fields/fields.ts';
 import { KEPT } from '../imports/control/undo.ts';
 import { ITEM_STATES } from '../imports/item-states.ts';
 import { importEntry, importUser, MAX_ELEMENTS } from '../imports/validate/schema.ts';
-import { createdDetails, digits, error, timestamp } from './shapes.ts';
+import { createdDetails, digits, error, timestamp, timestampOrNull } from './shapes.ts';
 
 const { metadata, idps } = importUser.shape;
 /** The service counts the elements before it reads them; the document shows their shape. */
@@ -100,7 +100,7 @@ const progressShape = {
   timeout: z.string(),
   mails: z.object({ pending: count, sent: count, failed: count }),
   usersPerSecond: z.number().meta({ minimum: 0 }),
-  eta: timestamp().nullable(),
+  eta: timestampOrNull(),
   orgs: z.array(z.object({ orgId: z.string(), counts })),
 };
 /** The result without errors, success and warnings, as the list and the events show it. */

@@ -115,6 +115,24 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(human.properties.profile.required, ['firstName', 'lastName']);
   });
 
+  it('describes ids in a path as the code checks them', () => {
+    for (const name of ['orgId', 'userId', 'importId']) {
+      const { schema, ...parameter } = document.components.parameters[name];
+      assert.deepEqual(parameter, { name, in: 'path', required: true });
+      assert.deepEqual(Object.keys(schema).sort(), ['examples', 'maxLength', 'minLength', 'not', 'pattern', 'type']);
+    }
+  });
+
+  it('gives generated clients a type for values that can be null or may be false only', () => {
+    const { ImportUser, ImportResult, ImportProgress } = document.components.schemas;
+    assert.equal(ImportUser.properties.requestPasswordlessRegistration.type, 'boolean');
+    assert.equal(ImportUser.properties.requestPasswordlessRegistration.enum, undefined);
+    for (const { eta } of [ImportResult.properties, ImportProgress.properties]) {
+      assert.deepEqual(eta.type, ['string', 'null']);
+      assert.equal(eta.anyOf, undefined);
+    }
+  });
+
   function exampleProblems(content: Json, pointer: string[]): string[] {
     return Object.entries<Json>(content ?? {}).flatMap(([type, { example, examples }]) => {
       const values = Object.values<Json>(examples ?? {}).map(({ value }) => value);

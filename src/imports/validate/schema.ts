@@ -58,7 +58,10 @@ const userFields = {
   idps: list(idp).optional(),
   otpCode: importedTotpSecret().optional(),
   requestPasswordlessRegistration: notBuilt('a passkey registration', (v) => v === false)
-    .meta({ enum: [false, null] })
+    .meta({
+      type: 'boolean',
+      description: 'Only `false`: passkey registrations are not imported, and `true` fails the user.',
+    })
     .optional(),
 };
 
