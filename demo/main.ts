@@ -92,7 +92,10 @@ async function demo(): Promise<void> {
 
 /** A session as in the command line, with its progress on standard output. */
 function session() {
-  return { api: openApi(muster.baseUrl, async () => token), out: openOutput(false, process.stdout, process.stdout) };
+  return {
+    api: openApi(muster.baseUrl, async () => token),
+    out: openOutput(false, { stdin: process.stdin, stdout: process.stdout, stderr: process.stdout }),
+  };
 }
 
 async function logIn(someone: { loginName: string; password: string }): Promise<void> {

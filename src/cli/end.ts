@@ -9,25 +9,19 @@ import { UsageError } from '../sources/source.ts';
 import { isDebugging } from './service/settings.ts';
 import { EXIT, type ExitCode, Failure } from './terminal/failure.ts';
 import { printableLines } from './terminal/output.ts';
-
-let requested: ExitCode = EXIT.ok;
-
-/** Sets the exit code of a command that succeeds but has bad news, such as users that failed. */
-export function exitWith(code: ExitCode): void {
-  requested = code;
-}
+import type { Shell } from './terminal/shell.ts';
 
 /** Runs the command named by the arguments and returns the exit code. */
-export async function endWith(parser: Argv, json: boolean): Promise<ExitCode> {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', exitOnClosedPipe);
+export async function endWith(parser: Argv, shell: Shell, json: boolean): Promise<ExitCode> {
+  for (const stream of [shell.stdout, shell.stderr]) stream.on('error', exitOnClosedPipe);
   try {
     await parser.parseAsync();
-    return requested;
+    return (shell.exitCode as ExitCode | undefined) ?? EXIT.ok;
   } catch (error) {
     exitOnClosedPipe(error as Error);
     const failure = asFailure(error);
-    process.stderr.write(json ? `${JSON.stringify(asJson(failure))}\n` : asText(failure));
-    if (isDebugging()) process.stderr.write(`${(error as Error).stack}\n`);
+    shell.stderr.write(json ? `${JSON.stringify(asJson(failure))}\n` : asText(failure));
+    if (isDebugging(shell.env)) shell.stderr.write(`${(error as Error).stack}\n`);
     return failure.exitCode;
   }
 }

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
 import { setImport } from '../support/imports/imports.ts';
+import { runMuster } from '../support/processes/muster.ts';
 import { must, type Service, startService } from '../support/processes/service.ts';
-import { openTerminal, runMuster } from '../support/processes/terminal.ts';
+import { openTerminal } from '../support/processes/terminal.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
 

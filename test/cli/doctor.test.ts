@@ -17,8 +17,9 @@ import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { migrateQueue } from '../../src/queue/schema.ts';
 import { freePort } from '../support/free-port.ts';
+import { type Finished, runMuster } from '../support/processes/muster.ts';
 import { type Service, type ServiceOptions, startService } from '../support/processes/service.ts';
-import { runMuster } from '../support/processes/terminal.ts';
+import { startMuster } from '../support/processes/terminal.ts';
 import { findProgram, requireOrSkip } from '../support/runner/programs.ts';
 import { startSmtp } from '../support/smtp.ts';
 import { startTestServer, testDatabase } from '../support/stores/postgres.ts';
@@ -35,7 +36,10 @@ interface Told {
 }
 
 async function doctor(env: Record<string, string>, ...args: string[]): Promise<Told> {
-  const { code, stdout, stderr } = await runMuster(['doctor', '--json', ...args], { env });
+  return toldBy(await runMuster(['doctor', '--json', ...args], { env }));
+}
+
+function toldBy({ code, stdout, stderr }: Finished): Told {
   assert.equal(stderr, '');
   const told = JSON.parse(stdout);
   return { code, ...told, of: (name) => told.findings.find((finding: Finding) => finding.name === name) };
@@ -214,7 +218,9 @@ test('certificates', async (t) => {
     ).listen(0);
     t.after(() => closed(server as unknown as Server));
     await once(server, 'listening');
-    return doctor({ MUSTER_URL: `https://${host}:${(server.address() as AddressInfo).port}`, ...env });
+    const url = `https://${host}:${(server.address() as AddressInfo).port}`;
+    // Node.js reads NODE_EXTRA_CA_CERTS when it starts.
+    return toldBy(await startMuster(['doctor', '--json'], { env: { MUSTER_URL: url, ...env } }).finished);
   };
   const trusted = { NODE_EXTRA_CA_CERTS: cert };
   const stranger = await at('localhost', {});

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { pastDate } from '../../src/cli/since.ts';
 import { startApi } from '../support/api.ts';
-import { runMuster } from '../support/processes/terminal.ts';
+import { runMuster } from '../support/processes/muster.ts';
 
 test('muster events', async (t) => {
   const api = await startApi();

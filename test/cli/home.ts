@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Kept } from '../../src/cli/service/settings.ts';
+import { type Finished, runMuster } from '../support/processes/muster.ts';
 import {
-  type Finished,
   type MusterOptions,
   openTerminal,
   type Running,
-  runMuster,
   startMuster,
   type Terminal,
 } from '../support/processes/terminal.ts';

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { type Finished, runMuster } from '../support/processes/muster.ts';
 import { startService } from '../support/processes/service.ts';
-import { type Finished, openTerminal, runMuster } from '../support/processes/terminal.ts';
+import { openTerminal } from '../support/processes/terminal.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 
 async function folder(t: TestContext): Promise<string> {

@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { type Finished, runMuster } from '../support/processes/muster.ts';
 import { must, type Service, startService } from '../support/processes/service.ts';
-import { type Finished, openTerminal, runMuster, runShell } from '../support/processes/terminal.ts';
+import { openTerminal, runShell } from '../support/processes/terminal.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 
 const HASH = '$2b$04$9vWpNCdy8s6A4f6dGKf0kObCK.r6uuK6VNq.Qqh62OG1jc5nkdhsO';

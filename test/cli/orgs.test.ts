@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startApi, type TestApi, unique } from '../support/api.ts';
-import { runMuster } from '../support/processes/terminal.ts';
+import { runMuster } from '../support/processes/muster.ts';
 
 let api: TestApi;
 before(async () => {

@@ -37,8 +37,8 @@ test('no printed text moves the cursor, ends a line or reverses its direction', 
 
 test('lines of the result and notes keep line breaks and no other control characters', () => {
   const written: string[] = [];
-  const stream = { write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream;
-  const out = openOutput(false, stream, stream);
+  const stdout = { write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream;
+  const out = openOutput(false, { stdin: process.stdin, stdout, stderr: stdout });
   out.line('a\u001b[2J\nb');
   out.note('c\rd');
   out.table(['X'], [['e\nf']]);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { expiryDate } from '../../src/cli/expires.ts';
 import { type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
-import { runMuster } from '../support/processes/terminal.ts';
+import { runMuster } from '../support/processes/muster.ts';
 
 let api: TestApi;
 let org: SetUp;

@@ -10,16 +10,20 @@ import test from 'node:test';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import { startApi } from '../support/api.ts';
-import { MUSTER, runMuster, runShell } from '../support/processes/terminal.ts';
+import { runMuster } from '../support/processes/muster.ts';
+import { MUSTER, runShell, startMuster } from '../support/processes/terminal.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
+
+/** Help, the version and completions are printed to the output of the process. */
+const printed = (args: readonly string[]) => startMuster(args).finished;
 
 const NAMES = COMMANDS.map(({ command }) => String(command).split(' ')[0] as string);
 
 test('help lists every command, and every command has real examples', async () => {
-  const { code, stdout, stderr } = await runMuster(['--help']);
+  const { code, stdout, stderr } = await printed(['--help']);
   assert.deepEqual([code, stderr], [0, '']);
   for (const name of NAMES) assert.match(stdout, new RegExp(`^ {2}muster ${name} `, 'm'));
-  const helps = await Promise.all(NAMES.map((name) => runMuster([name, '--help'])));
+  const helps = await Promise.all(NAMES.map((name) => printed([name, '--help'])));
   for (const [i, help] of helps.entries()) {
     assert.equal(help.code, 0);
     // A group lists its subcommands; each of those has its own examples.
@@ -29,10 +33,10 @@ test('help lists every command, and every command has real examples', async () =
 });
 
 test('without a command it lists the commands, and --version prints the version', async () => {
-  const nothing = await runMuster([]);
+  const nothing = await printed([]);
   assert.deepEqual([nothing.code, nothing.stdout], [2, '']);
   assert.match(nothing.stderr, /Commands:\n/);
-  assert.match((await runMuster(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
+  assert.match((await printed(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
 test('without its packages it says how to install them', async (t) => {
@@ -71,7 +75,7 @@ test('wrong usage is exit code 2, with what is wrong and which help to read, and
 
 test('commands, options and their values are completed', async () => {
   const complete = async (...words: string[]) =>
-    (await runMuster(['--get-yargs-completions', 'muster', ...words])).stdout.trimEnd().split('\n');
+    (await printed(['--get-yargs-completions', 'muster', ...words])).stdout.trimEnd().split('\n');
   assert.deepEqual(await complete(''), [...NAMES, 'completion']);
   assert.ok((await complete('status', '17', '--')).includes('--watch'));
   assert.deepEqual(await complete('items', '17', '--state', 'f'), ['failed']);

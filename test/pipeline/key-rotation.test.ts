@@ -5,8 +5,9 @@ import { SEALED_TABLES } from '../../src/encryption/sealed-tables.ts';
 import { openSecrets } from '../../src/secrets.ts';
 import { bulk } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
+import { runMuster } from '../support/processes/muster.ts';
 import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
-import { runMuster, startMuster } from '../support/processes/terminal.ts';
+import { startMuster } from '../support/processes/terminal.ts';
 import { waitFor } from '../support/wait.ts';
 
 const OLD = randomBytes(32).toString('base64');

@@ -104,7 +104,7 @@ export const STAGES: Record<string, readonly string[]> = {
   ],
   'src/cli': [
     ...['terminal', 'service', 'end.ts', 'expires.ts', 'since.ts', 'options.ts', 'subcommands.ts', 'login', 'imports'],
-    ...['import', 'download.ts', 'doctor', 'commands', 'commands.ts', 'main.ts', 'muster.js'],
+    ...['import', 'download.ts', 'doctor', 'commands', 'commands.ts', 'run.ts', 'main.ts', 'muster.js'],
   ],
 };
 

@@ -20,6 +20,6 @@ export const convertCommand: CommandModule<object, ConvertOptions> = {
   }) as unknown as (yargs: Argv) => Argv<ConvertOptions>,
   async handler(options) {
     const { writeConverted } = await import('../import/write.ts');
-    await writeConverted(openOutput(options.json === true, process.stdout, process.stderr), options);
+    await writeConverted(openOutput(options.json === true, options.shell), options);
   },
 };

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { Argv, CommandModule } from 'yargs';
 import { conclude, type Finding, ok, problem, show } from '../doctor/finding.ts';
 import { checkService } from '../doctor/remote.ts';
-import { exitWith } from '../end.ts';
 import { type CommonOptions, openSession } from '../service/session.ts';
 import { EXIT } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
 
 interface Options extends CommonOptions {
   local?: boolean | undefined;
@@ -34,15 +34,15 @@ export const doctor: CommandModule<CommonOptions, Options> = {
       show(session.out, finding);
     };
     tell(checkNode(version));
-    const looks = local ? await checkMachineHere() : checkService(session, version);
+    const looks = local ? await checkMachineHere(options.shell.env) : checkService(session, version);
     for await (const finding of looks) tell(finding);
-    if (conclude(session.out, findings) > 0) exitWith(EXIT.failed);
+    if (conclude(session.out, findings) > 0) options.shell.exitCode = EXIT.failed;
   },
 };
 
 /** Loaded only when needed, as it imports the service's settings: commands should start fast. */
-async function checkMachineHere(): Promise<AsyncIterable<Finding>> {
-  return (await import('../doctor/local.ts')).checkMachine();
+async function checkMachineHere(env: Shell['env']): Promise<AsyncIterable<Finding>> {
+  return (await import('../doctor/local.ts')).checkMachine(env);
 }
 
 const OLDEST_NODE = 24;

@@ -4,7 +4,7 @@ import { openApi } from '../service/api.ts';
 import { withLock } from '../service/lock.ts';
 import { type Me, nameOf, readMe, rolesOf } from '../service/me.ts';
 import { type CommonOptions, openSession, type Session } from '../service/session.ts';
-import { credentialsPath, keepLogin, type Login, lockPath } from '../service/settings.ts';
+import { keepLogin, type Login } from '../service/settings.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -38,7 +38,7 @@ export const login: CommandModule<CommonOptions, Options> = {
     warnOfPlainHttp(out, settings.url);
     const login = await newLogin(session, options);
     const me = await checked(settings.url, login);
-    await withLock(lockPath(), () => keepLogin(settings.url, login));
+    await withLock(settings.path, () => keepLogin(settings.path, settings.url, login));
     tell(session, me);
   },
 };
@@ -71,7 +71,7 @@ async function checked(url: string, { accessToken }: Login): Promise<Me> {
 function tell({ out, settings }: Session, me: Me): void {
   out.result({ url: settings.url, ...me });
   out.line(`Logged in at ${settings.url} as ${nameOf(me)}, ${rolesOf(me)}.`);
-  out.line(`The token is stored in ${credentialsPath()}.`);
+  out.line(`The token is stored in ${settings.path}.`);
   if (settings.token) out.note('MUSTER_TOKEN or --token-file takes precedence while it is set.');
 }
 

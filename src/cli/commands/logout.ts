@@ -1,7 +1,7 @@
 import type { CommandModule } from 'yargs';
 import { withLock } from '../service/lock.ts';
 import { type CommonOptions, openSession, type Session } from '../service/session.ts';
-import { keepLogin, type Login, lockPath, readKept } from '../service/settings.ts';
+import { keepLogin, type Login, readKept } from '../service/settings.ts';
 
 /** `muster logout`: ends the login at the service and deletes the stored token. */
 export const logout: CommandModule<CommonOptions, CommonOptions> = {
@@ -10,19 +10,20 @@ export const logout: CommandModule<CommonOptions, CommonOptions> = {
   builder: (parser) => parser.example('$0 logout', 'from the service of the last login'),
   async handler(options) {
     const session = await openSession(options);
-    const { url } = session.settings;
+    const { path, url } = session.settings;
     // Under the lock: the token to revoke must be the stored one, even if another command renews it meanwhile.
-    const login = await withLock(lockPath(), () => forget(session, url));
+    const login = await withLock(path, () => forget(session));
     session.out.result({ url, loggedOut: login !== undefined });
     session.out.line(login ? `Logged out at ${url}.` : `You were not logged in at ${url}.`);
   },
 };
 
-async function forget(session: Session, url: string): Promise<Login | undefined> {
-  const login = (await readKept()).logins[url];
+async function forget(session: Session): Promise<Login | undefined> {
+  const { path, url } = session.settings;
+  const login = (await readKept(path)).logins[url];
   if (!login) return undefined;
   await end(session, url, login);
-  await keepLogin(url, undefined);
+  await keepLogin(path, url, undefined);
   return login;
 }
 

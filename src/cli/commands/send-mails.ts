@@ -1,5 +1,4 @@
 import type { Argv, CommandModule } from 'yargs';
-import { exitWith } from '../end.ts';
 import { type ActionOptions, act } from '../imports/action.ts';
 import { type ImportResult, showResult } from '../imports/import-result.ts';
 import { isEnded } from '../imports/progress.ts';
@@ -23,7 +22,7 @@ export const sendMails: CommandModule<CommonOptions, ActionOptions> = {
     if (!options.watch) return showResult(session.out, result);
     const last = await untilSent(session, result);
     showResult(session.out, last);
-    exitWith(last.mails.failed > 0 ? EXIT.failed : EXIT.ok);
+    if (last.mails.failed > 0) options.shell.exitCode = EXIT.failed;
   },
 };
 

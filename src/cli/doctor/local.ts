@@ -1,14 +1,15 @@
 /** Checks from the server's own machine, with the settings in the environment, whether or not the service runs. */
 import { type Config, ConfigError, readConfig } from '../../config.ts';
 import type { LocalFacts } from '../../diagnostics/local.ts';
+import type { Shell } from '../terminal/shell.ts';
 import { type Finding, ok, problem, size, warning } from './finding.ts';
 import { judgeConnections } from './judge-server.ts';
 import { encryptionKeyFinding, judgeSmtp, keptAsFiles } from './judge-service.ts';
 import { judgePostgres, judgeRedis } from './judge-stores.ts';
 
 /** Yields each finding as soon as it is known. */
-export async function* checkMachine(): AsyncGenerator<Finding> {
-  const config = tryConfig();
+export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> {
+  const config = tryConfig(env);
   if (config instanceof ConfigError) {
     yield problem('configuration', config.message, 'Correct these settings: docs/operations.md describes each one.');
     return;
@@ -29,9 +30,9 @@ export async function* checkMachine(): AsyncGenerator<Finding> {
   yield* folderFindings(facts);
 }
 
-function tryConfig() {
+function tryConfig(env: Shell['env']) {
   try {
-    return readConfig();
+    return readConfig(env);
   } catch (error) {
     if (error instanceof ConfigError) return error;
     throw error;

@@ -8,8 +8,10 @@ import { asFileOf, type FileOfSource, type Guess, guessSources } from '../../sou
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format, Source } from '../../sources/source.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
 
 export interface FileChoice {
+  shell: Pick<Shell, 'stdin'>;
   files: readonly string[];
   /** Files that contain only hashes, whatever they look like. */
   hashes?: readonly string[] | undefined;
@@ -32,7 +34,8 @@ export async function chooseFiles(choice: FileChoice): Promise<Chosen> {
   const opened: ExportFile[] = [];
   const close = async () => void (await Promise.all(opened.map((file) => file.close())));
   try {
-    for (const name of [...choice.files, ...(choice.hashes ?? [])]) opened.push(await openExport(name, choice));
+    for (const name of [...choice.files, ...(choice.hashes ?? [])])
+      opened.push(await openExport(name, choice, choice.shell.stdin));
     const source = choice.from === undefined ? await guessed(opened) : named(choice.from);
     const files: FileOfSource[] = [];
     for (const [i, file] of opened.entries()) {

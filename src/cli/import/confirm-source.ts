@@ -36,7 +36,7 @@ export async function confirmSource(
     return;
   }
   const readsStdin = choice.files.includes(STDIN);
-  const canAsk = choice.yes !== true && out.live && process.stdin.isTTY === true && !readsStdin && !out.json;
+  const canAsk = choice.yes !== true && out.live && out.input.isTTY === true && !readsStdin && !out.json;
   if (canAsk)
     return confirm(out, `${what.join(' ')} Read ${found.length === 1 ? 'it' : 'them'} as ${source.title} anyway?`);
   throw new Failure(what.join('\n'), { exitCode: EXIT.usage, advice: adviceFor(source, found) });

@@ -27,7 +27,7 @@ export async function confirmStart(out: Output, { summary, options, isGuess, rea
   const due = summary.mails.verification + summary.mails.initialisation;
   const mails = options.mails === undefined && due > FEW_MAILS ? due : 0;
   if (mails === 0 && !isGuess) return;
-  const canAsk = out.live && process.stdin.isTTY === true && !readsStdin && !out.json;
+  const canAsk = out.live && out.input.isTTY === true && !readsStdin && !out.json;
   if (canAsk) {
     const questions = [
       ...(mails > 0 ? [`${number(mails)} mails will be sent (--mails none holds them back).`] : []),

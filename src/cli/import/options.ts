@@ -5,8 +5,10 @@ import { ENCODINGS, type Encoding } from '../../sources/read/encoding.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format } from '../../sources/source.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
 
 export interface SourceOptions {
+  shell: Shell;
   files: string[];
   hashes?: string[] | undefined;
   from?: string | undefined;

@@ -7,7 +7,6 @@
 import { randomUUID } from 'node:crypto';
 import { type ConvertJob, openConversion } from '../../sources/convert.ts';
 import { STDIN } from '../../sources/read/file.ts';
-import { exitWith } from '../end.ts';
 import { exitCodeFor, type ImportResult, showResult } from '../imports/import-result.ts';
 import { watchImport } from '../imports/watch.ts';
 import { findOrg } from '../service/find-org.ts';
@@ -132,5 +131,5 @@ async function follow(session: Session, options: RunOptions, { accepted, places,
   if (out.json) out.result({ import: result, summary, failures });
   else showResult(out, result);
   for (const line of groupLines('Failed, by reason', failures)) out.line(line);
-  exitWith(exitCodeFor(result));
+  options.shell.exitCode = exitCodeFor(result);
 }

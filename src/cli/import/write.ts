@@ -2,7 +2,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Conversion, openConversion } from '../../sources/convert.ts';
-import { exitWith } from '../end.ts';
 import { EXIT } from '../terminal/failure.ts';
 import { Interrupted, untilInterrupted } from '../terminal/interrupt.ts';
 import type { Output } from '../terminal/output.ts';
@@ -30,7 +29,7 @@ export async function writeConverted(out: Output, options: WriteOptions): Promis
     const conversion = await openConversion({ source, files, orgId: options.org, options: given });
     try {
       const users = files.filter(({ isHashes }) => !isHashes).map(({ file }) => file.name);
-      await write(out, { conversion, users }, options.output);
+      await write(out, { conversion, users }, options);
     } finally {
       await conversion.close();
     }
@@ -45,7 +44,7 @@ interface Job {
   users: readonly string[];
 }
 
-async function write(out: Output, { conversion, users }: Job, path: string | undefined): Promise<void> {
+async function write(out: Output, { conversion, users }: Job, { output: path, shell }: WriteOptions): Promise<void> {
   const counter = openCounter('auto');
   const summaryOf = () => counter.summary(conversion.unusedHashes());
   const requireUsers = () => {
@@ -64,7 +63,7 @@ async function write(out: Output, { conversion, users }: Job, path: string | und
   const summary = summaryOf();
   if (isFile) out.result(summary);
   for (const line of summaryLines(summary, 'auto')) out.note(line);
-  if (summary.broken.length > 0) exitWith(EXIT.usersFailed);
+  if (summary.broken.length > 0) shell.exitCode = EXIT.usersFailed;
 }
 
 /** @param atEnd throws when the result must not be kept */

@@ -1,5 +1,4 @@
 /** What commands that act on an import share: the call, and showing its result. */
-import { exitWith } from '../end.ts';
 import type { ImportOptions } from '../options.ts';
 import type { Session } from '../service/session.ts';
 import { exitCodeFor, type ImportResult, showResult } from './import-result.ts';
@@ -21,10 +20,10 @@ export function act({ api }: Session, importId: string, name: string, body?: unk
 export async function conclude(
   session: Session,
   result: ImportResult,
-  { watch = false }: ActionOptions,
+  { watch = false, shell }: ActionOptions,
   asked?: string,
 ): Promise<void> {
   const last = watch ? await watchImport(session, result.importId) : result;
   showResult(session.out, last);
-  if (watch) exitWith(exitCodeFor(last, asked));
+  if (watch) shell.exitCode = exitCodeFor(last, asked);
 }

@@ -15,7 +15,7 @@ const MOST_BYTES = 10_000;
 
 /** @throws Failure when the input is not a token */
 export async function readTypedToken(out: Output): Promise<string> {
-  const text = (process.stdin.isTTY ? await ask(out, 'Token (not shown): ') : await pipedText()).trim();
+  const text = (out.input.isTTY ? await ask(out, 'Token (not shown): ') : await pipedText(out.input)).trim();
   if (TOKEN.test(text)) return text;
   throw new Failure(text === '' ? 'The token is empty.' : 'The token must be one word of printable ASCII characters.', {
     exitCode: EXIT.usage,
@@ -26,7 +26,7 @@ export async function readTypedToken(out: Output): Promise<string> {
 async function ask(out: Output, question: string): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   // Created before the question is shown: the terminal echoes what is typed until this sets raw mode.
-  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  const lines = createInterface({ input: out.input, output: nowhere, terminal: true });
   out.screen.write(question);
   try {
     return await new Promise<string>((resolve, reject) => {
@@ -40,9 +40,9 @@ async function ask(out: Output, question: string): Promise<string> {
   }
 }
 
-async function pipedText(): Promise<string> {
+async function pipedText(input: NodeJS.ReadStream): Promise<string> {
   let text = '';
-  for await (const chunk of process.stdin.setEncoding('utf8')) {
+  for await (const chunk of input.setEncoding('utf8')) {
     text += chunk as string;
     if (text.length > MOST_BYTES) break;
   }

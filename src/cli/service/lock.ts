@@ -18,10 +18,11 @@ const PAUSE_MS = 50;
 
 /**
  * Runs `work` while the lock is held.
- * @param path of the lock file, which is created and removed here
+ * @param guarded path of the file; the lock is a file next to it, created and removed here
  * @throws Failure when the folder cannot be written
  */
-export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function withLock<T>(guarded: string, work: () => Promise<T>): Promise<T> {
+  const path = `${guarded}.lock`;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(unwritable);
   while (!(await take(path))) {
     if (await isStale(path)) await rm(path, { force: true });

@@ -7,7 +7,7 @@
  */
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { withLock } from './lock.ts';
-import { keepLogin, type Login, lockPath, readKept, type Settings } from './settings.ts';
+import { keepLogin, type Login, readKept, type Settings } from './settings.ts';
 
 /** A token is renewed when it is valid for less than this. */
 const MARGIN_MS = 60_000;
@@ -19,20 +19,20 @@ const MARGIN_MS = 60_000;
  */
 export async function renewed(settings: Settings, login: Login): Promise<string> {
   if (!isRenewable(login)) return login.accessToken;
-  const fresh = await withLock(lockPath(), () => renewOnce(settings.url));
+  const fresh = await withLock(settings.path, () => renewOnce(settings));
   settings.kept.logins[settings.url] = fresh;
   return fresh.accessToken;
 }
 
 /** Another command may have renewed it, or logged out, while this one waited for the lock. */
-async function renewOnce(url: string): Promise<Login> {
-  const login = (await readKept()).logins[url];
+async function renewOnce({ path, url }: Settings): Promise<Login> {
+  const login = (await readKept(path)).logins[url];
   if (!login) throw new Failure(`You are no longer logged in at ${url}.`, LOG_IN);
   if (!isRenewable(login)) return login;
   // Loaded only when needed: commands should start fast.
   const { refresh } = await import('./oauth-server.ts');
   const fresh = await refresh(url, login);
-  await keepLogin(url, fresh, { asDefault: false });
+  await keepLogin(path, url, fresh, { asDefault: false });
   return fresh;
 }
 

@@ -23,7 +23,7 @@ export interface Session {
 export async function openSession(options: CommonOptions): Promise<Session> {
   const settings = await readSettings(options);
   return {
-    out: openOutput(options.json === true, process.stdout, process.stderr),
+    out: openOutput(options.json === true, options.shell),
     settings,
     api: openApi(settings.url, tokens(settings)),
   };

@@ -2,12 +2,13 @@
  * Which service the command talks to and as whom: options first, then the environment, then what `muster login` stored.
  *
  * Guarantee: only the owner can read the stored file; a token is never printed. This is the only file of the command
- * line that reads the environment.
+ * line that reads settings from the environment.
  */
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { EXIT, Failure } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
@@ -29,6 +30,7 @@ export interface Kept {
 export interface GlobalOptions {
   url?: string | undefined;
   tokenFile?: string | undefined;
+  shell: Shell;
 }
 
 export interface Settings {
@@ -36,31 +38,30 @@ export interface Settings {
   url: string;
   /** From the option or the environment; undefined when the stored login is to be used. */
   token: string | undefined;
+  /** The file that holds stored logins. */
+  path: string;
   kept: Kept;
 }
 
 /** `$XDG_CONFIG_HOME/muster/credentials.json`; by default in `~/.config`. */
-export function credentialsPath(): string {
-  const base = process.env.XDG_CONFIG_HOME || join(homedir(), '.config');
+function credentialsPath(env: Shell['env']): string {
+  const base = env.XDG_CONFIG_HOME || join(homedir(), '.config');
   return join(base, 'muster', 'credentials.json');
 }
 
-/** The lock that a command holds while it changes that file. */
-export function lockPath(): string {
-  return `${credentialsPath()}.lock`;
-}
-
 /** Whether errors show where they happened. */
-export function isDebugging(): boolean {
-  return Boolean(process.env.MUSTER_DEBUG);
+export function isDebugging(env: Shell['env']): boolean {
+  return Boolean(env.MUSTER_DEBUG);
 }
 
 /** @throws Failure when a named file cannot be read, or the URL is not valid */
 export async function readSettings(options: GlobalOptions): Promise<Settings> {
-  const kept = await readKept();
-  const url = serviceUrl(options.url ?? process.env.MUSTER_URL ?? kept.url ?? DEFAULT_URL);
-  const token = options.tokenFile ? await readToken(options.tokenFile) : process.env.MUSTER_TOKEN?.trim() || undefined;
-  return { url, token, kept };
+  const { env } = options.shell;
+  const path = credentialsPath(env);
+  const kept = await readKept(path);
+  const url = serviceUrl(options.url ?? env.MUSTER_URL ?? kept.url ?? DEFAULT_URL);
+  const token = options.tokenFile ? await readToken(options.tokenFile) : env.MUSTER_TOKEN?.trim() || undefined;
+  return { url, token, path, kept };
 }
 
 function serviceUrl(text: string): string {
@@ -83,8 +84,7 @@ async function readToken(path: string): Promise<string> {
 }
 
 /** What is stored now; another command may have changed it since this one started. */
-export async function readKept(): Promise<Kept> {
-  const path = credentialsPath();
+export async function readKept(path: string): Promise<Kept> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '{}';
     throw new Failure(`The stored login cannot be read: ${error.message}.`, { exitCode: EXIT.usage });
@@ -101,20 +101,21 @@ export async function readKept(): Promise<Kept> {
 }
 
 /**
- * Replaces the stored login of this service; undefined deletes it. Call it inside `withLock(lockPath(), …)`.
+ * Replaces the stored login of this service; undefined deletes it. Call it inside `withLock(path, …)`.
+ * @param path of the file that holds stored logins
  * @param asDefault whether commands without --url use this service from now on
  */
 export async function keepLogin(
+  path: string,
   url: string,
   login: Login | undefined,
   { asDefault = true }: { asDefault?: boolean } = {},
 ): Promise<void> {
-  const kept = await readKept();
+  const kept = await readKept(path);
   const { [url]: _old, ...others } = kept.logins;
   const logins = login ? { ...others, [url]: login } : others;
   const service = login ? (asDefault ? url : kept.url) : kept.url === url ? undefined : kept.url;
   const next: Kept = { url: service, logins };
-  const path = credentialsPath();
   if (!login && Object.keys(logins).length === 0) return rm(path, { force: true });
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   // Written to another file and renamed: a crash leaves the old file or the new one.

@@ -10,7 +10,7 @@ import type { Output } from './output.ts';
  * @throws Failure when the answer is no, or there is no terminal to ask on
  */
 export async function confirm(out: Output, question: string): Promise<void> {
-  if (!out.live || !process.stdin.isTTY) {
+  if (!out.live || !out.input.isTTY) {
     throw new Failure('This needs confirmation, and there is no terminal to ask on.', {
       exitCode: EXIT.usage,
       advice: 'Confirm it on the command line with --yes.',
@@ -21,7 +21,7 @@ export async function confirm(out: Output, question: string): Promise<void> {
 }
 
 async function ask(out: Output, question: string): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output: out.screen });
+  const lines = createInterface({ input: out.input, output: out.screen });
   try {
     return await new Promise((resolve, reject) => {
       lines.on('SIGINT', () => reject(new Interrupted('Nothing was done.')));

@@ -4,6 +4,7 @@
  *
  * Guarantee: text from other people cannot move a terminal's cursor or reverse its direction; JSON escapes such text.
  */
+import type { Shell } from './shell.ts';
 import { padded, width } from './width.ts';
 
 export interface Output {
@@ -23,9 +24,12 @@ export interface Output {
   readonly screen: NodeJS.WriteStream;
   /** Whether `screen` is a terminal. */
   readonly live: boolean;
+  /** Where answers come from. */
+  readonly input: NodeJS.ReadStream;
 }
 
-export function openOutput(json: boolean, stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): Output {
+export function openOutput(json: boolean, shell: Pick<Shell, 'stdin' | 'stdout' | 'stderr'>): Output {
+  const { stdout, stderr } = shell;
   const line = (text = '') => {
     if (!json) stdout.write(`${printableLines(text)}\n`);
   };
@@ -42,6 +46,9 @@ export function openOutput(json: boolean, stdout: NodeJS.WriteStream, stderr: No
     stream: stdout,
     screen: stderr,
     live: stderr.isTTY === true,
+    get input() {
+      return shell.stdin;
+    },
   };
 }
 

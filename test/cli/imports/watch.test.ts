@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { bulk, people } from '../../support/imports/bodies.ts';
+import { runMuster } from '../../support/processes/muster.ts';
 import { must, type Service, startService } from '../../support/processes/service.ts';
-import { openTerminal, type Running, runMuster, startMuster } from '../../support/processes/terminal.ts';
+import { openTerminal, type Running, startMuster } from '../../support/processes/terminal.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 import { startCutProxy } from '../../support/stores/cut-proxy.ts';
 import { waitFor } from '../../support/wait.ts';

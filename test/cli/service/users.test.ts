@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
-import { openTerminal, runMuster } from '../../support/processes/terminal.ts';
+import { runMuster } from '../../support/processes/muster.ts';
+import { openTerminal } from '../../support/processes/terminal.ts';
 
 let api: TestApi;
 let org: SetUp;

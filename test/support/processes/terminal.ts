@@ -1,35 +1,18 @@
 /**
  * `muster` as people and scripts run it: on a pseudo-terminal (util-linux's `script`), or with pipes.
- *
- * It has no stored login: its configuration folder does not exist.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '../runner/programs.ts';
 import { type WaitOptions, waitFor } from '../wait.ts';
-import { baseEnv } from './base-env.ts';
+import { environmentOf, type Finished, MOST_MS, type RunOptions } from './muster.ts';
 
 export const MUSTER = fileURLToPath(new URL('../../../src/cli/muster.js', import.meta.url));
-/** Enough for any command here; a command that hangs is killed, which its exit code shows. */
-const MOST_MS = 120_000;
 
-export interface MusterOptions {
-  /** In addition to PATH and a few others: MUSTER_URL, MUSTER_TOKEN, XDG_CONFIG_HOME. */
-  env?: Record<string, string | undefined>;
+export interface MusterOptions extends RunOptions {
   cwd?: string;
-  /** The whole standard input; absent: none. */
-  input?: string | Uint8Array;
-}
-
-export interface Finished {
-  /** After a signal, 128 plus its number, as in a shell. */
-  code: number;
-  stdout: string;
-  stderr: string;
 }
 
 export interface Running {
@@ -38,11 +21,6 @@ export interface Running {
   stderr(): string;
   kill(signal: NodeJS.Signals): void;
   finished: Promise<Finished>;
-}
-
-/** Runs `muster` to its end, without a terminal. */
-export function runMuster(args: readonly string[], options: MusterOptions = {}): Promise<Finished> {
-  return startMuster(args, options).finished;
 }
 
 /** Starts `muster` without a terminal. */
@@ -80,7 +58,7 @@ export function openTerminal(t: TestContext, args: readonly string[], options: T
   const line = `stty cols ${columns} rows 30; exec ${command}`;
   const child = spawn(findProgram('script') ?? 'script', ['-qefc', line, '/dev/null'], {
     cwd: options.cwd,
-    env: { ...environment(options), TERM: 'xterm', SHELL: '/bin/sh' },
+    env: { ...environmentOf(options), TERM: 'xterm', SHELL: '/bin/sh' },
     stdio: 'pipe',
   });
   const output = collected(child);
@@ -109,7 +87,7 @@ function start(program: string, args: readonly string[], options: MusterOptions)
   const stdin = options.input === undefined ? 'ignore' : 'pipe';
   const child = spawn(program, args, {
     cwd: options.cwd,
-    env: environment(options),
+    env: environmentOf(options),
     stdio: [stdin, 'pipe', 'pipe'],
     timeout: MOST_MS,
     killSignal: 'SIGKILL',
@@ -124,10 +102,6 @@ function start(program: string, args: readonly string[], options: MusterOptions)
     kill: (signal) => void child.kill(signal),
     finished: endOf(child).then((code) => ({ code, stdout: stdout(), stderr: stderr() })),
   };
-}
-
-function environment({ env }: MusterOptions): NodeJS.ProcessEnv {
-  return { ...baseEnv(), XDG_CONFIG_HOME: join(tmpdir(), 'muster-nobody'), ...env };
 }
 
 function collected(child: ChildProcess): { stdout(): string; stderr(): string } {

@@ -1,4 +1,3 @@
-import { exitWith } from '../../end.ts';
 import { openSession } from '../../service/session.ts';
 import { subcommand } from '../../subcommands.ts';
 import { EXIT } from '../../terminal/failure.ts';
@@ -17,8 +16,8 @@ export const rotate = subcommand({
       out.note(`${replaced} values are encrypted with the new key.`);
       last = replaced;
     };
-    const use = await withKeyring(({ pool, secrets }) => rotateKeys(pool, secrets, { progress }));
+    const use = await withKeyring(options.shell.env, ({ pool, secrets }) => rotateKeys(pool, secrets, { progress }));
     showUse(out, use);
-    if (!use.isDone) exitWith(EXIT.failed);
+    if (!use.isDone) options.shell.exitCode = EXIT.failed;
   },
 });

@@ -9,6 +9,6 @@ export const status = subcommand({
   async handler(options) {
     const { out } = await openSession(options);
     const { keyUse } = await import('../../../encryption/rotation.ts');
-    showUse(out, await withKeyring(({ pool, secrets }) => keyUse(pool, secrets)));
+    showUse(out, await withKeyring(options.shell.env, ({ pool, secrets }) => keyUse(pool, secrets)));
   },
 });
