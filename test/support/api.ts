@@ -55,6 +55,9 @@ export interface SetUp {
   password: string;
 }
 
+/** One for all APIs of this process, as its thread takes as long to start as an API. */
+const HASHER = openHasher({ threads: 1, bcryptCost: 4 });
+
 /** Starts the API; call `stop` when the test is over. */
 export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
   const database = await testDatabase();
@@ -71,7 +74,7 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
     pool: database.pool,
     config,
     secrets: openSecrets(config.ENCRYPTION_KEY as string, config.DECRYPTION_KEYS),
-    hasher: openHasher({ threads: 1, bcryptCost: 4 }),
+    hasher: { ...HASHER },
     queues: openQueues(config),
     signal: openImportSignal(config.DATABASE_URL),
     logger: options.logger ?? pino({ level: 'silent' }),
@@ -95,7 +98,7 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
     machine: (orgId, roles) => machine(call, orgId, roles),
     async stop() {
       await server.stop(1000);
-      await Promise.all([deps.queues.close(), deps.signal.close(), deps.hasher.close()]);
+      await Promise.all([deps.queues.close(), deps.signal.close()]);
       await database.drop();
     },
   };
