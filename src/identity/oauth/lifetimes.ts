@@ -6,7 +6,10 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 export const ACCESS_TOKEN = HOUR;
-const SESSION = 14 * DAY;
+/** After this time without an authorization request, the user must log in again. */
+const SESSION_IDLE = 7 * DAY;
+/** After this time the user must log in again, however often the session was used. */
+const SESSION_ABSOLUTE = 14 * DAY;
 /** For a browser in which nobody has logged in yet. */
 const NOBODYS_SESSION = HOUR;
 const REFRESH_TOKEN_IDLE = 30 * DAY;
@@ -22,10 +25,17 @@ export const LIFETIMES: NonNullable<Configuration['ttl']> = {
   DeviceCode: 10 * MINUTE,
   IdToken: HOUR,
   Interaction: HOUR,
-  Session: (_ctx: KoaContextWithOIDC, session: Session) => (session.accountId ? SESSION : NOBODYS_SESSION),
+  Session: sessionLifetime,
   Grant: GRANT,
   RefreshToken: refreshTokenLifetime,
 };
+
+/** The library asks at each use. */
+function sessionLifetime(_ctx: KoaContextWithOIDC, { accountId, loginTs }: Session): number {
+  if (!accountId) return NOBODYS_SESSION;
+  const left = SESSION_ABSOLUTE - (loginTs ? Math.floor(Date.now() / 1000) - loginTs : 0);
+  return Math.max(1, Math.min(SESSION_IDLE, left));
+}
 
 function refreshTokenLifetime(_ctx: KoaContextWithOIDC, token: RefreshToken): number {
   const left = REFRESH_TOKEN_ABSOLUTE - (token.iiat ? Math.floor(Date.now() / 1000) - token.iiat : 0);
