@@ -25,7 +25,7 @@ test('a key file has the format that published clients read, and the stored key 
   const { keyId } = made.body;
   assert.deepEqual(file, { type: 'serviceaccount', keyId, userId, expirationDate: '9999-12-31T23:59:59Z' });
   assert.match(key, /^-----BEGIN RSA PRIVATE KEY-----\n[A-Za-z0-9+/=\n]+-----END RSA PRIVATE KEY-----\n$/);
-  assert.equal(createPrivateKey(key).asymmetricKeyDetails?.modulusLength, 2048);
+  assert.equal(createPrivateKey(key).asymmetricKeyDetails?.modulusLength, 3072);
 
   const stored = await findKey(api.deps.pool, keyId);
   assert(stored);

@@ -6,8 +6,8 @@ import { generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { JWK } from 'jose';
 
-/** RFC 7518 section 3.3: RS256 needs 2048 bits or more. */
-const MODULUS_BITS = 2048;
+/** As strong as 128 bits (NIST SP 800-57 part 1); RFC 7518 section 3.3 asks for 2048 or more. */
+const MODULUS_BITS = 3072;
 /** The value that clients of the ecosystem read as "does not expire". */
 const NEVER = new Date('9999-12-31T23:59:59Z');
 

@@ -23,8 +23,8 @@ const PUBLISHED_AHEAD = '6 hours';
 const KEPT = '15 days';
 /** The purpose that private keys are encrypted for. */
 export const SIGNING_KEY_SEAL = 'signing-key';
-/** RFC 7518 section 3.3: RS256 needs 2048 bits or more. */
-const MODULUS_BITS = 2048;
+/** As strong as 128 bits (NIST SP 800-57 part 1); RFC 7518 section 3.3 asks for 2048 or more. */
+const MODULUS_BITS = 3072;
 
 const generate = promisify(generateKeyPair);
 

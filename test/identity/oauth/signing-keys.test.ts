@@ -31,6 +31,7 @@ test('processes that start at once share one first key', async (t) => {
   const { rows } = await pool.query('select sealed_jwk from signing_keys');
   assert.equal(rows.length, 1);
   const secretPart = sets[0]?.keys[0]?.d as string;
+  assert.equal(Buffer.from(sets[0]?.keys[0]?.n as string, 'base64url').length * 8, 3072);
   assert(secretPart.length > 300 && !rows[0].sealed_jwk.includes(secretPart));
 });
 
