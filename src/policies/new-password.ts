@@ -26,7 +26,8 @@ export const PASSWORD_POLICY = 'PASSWORD-POLICY';
 /** The rules that the password breaks; see `passwordProblems`. */
 export async function newPasswordProblems(db: Db, user: PasswordUser, password: string): Promise<string[]> {
   const { orgId, userName, domain, email, names: more = [] } = user;
-  const names = [userName, `${userName}@${domain}`, ...(email === null ? [] : [email]), ...more];
+  const mailbox = email === null ? [] : [email, email.slice(0, email.lastIndexOf('@'))];
+  const names = [userName, `${userName}@${domain}`, domain, ...mailbox, ...more];
   return passwordProblems(password, await policyOf(db, COMPLEXITY, orgId), names);
 }
 

@@ -8,10 +8,10 @@ export interface LengthPolicy {
   maxLength: number;
 }
 
-/** The range of each length that a policy may set; at least 64 characters must always be allowed (NIST SP 800-63B). */
-export const PASSWORD_LENGTH = { shortest: { from: 1, to: 64 }, longest: { from: 64, to: 200 } } as const;
+/** The range of each length that a policy may set (NIST SP 800-63B: none under 8; at least 64 must always be allowed). */
+export const PASSWORD_LENGTH = { shortest: { from: 8, to: 64 }, longest: { from: 64, to: 200 } } as const;
 
-/** The login names and the address of the user who gets the password. */
+/** The login names and addresses of the user who gets the password, and the domain of the organization. */
 export type PasswordNames = readonly string[];
 
 /** Every rule that the password breaks, as the end of a sentence that begins with its name; empty when it is good. */
@@ -22,13 +22,14 @@ export function passwordProblems(password: string, policy: LengthPolicy, names: 
     [...password].length < policy.minLength && `must have at least ${characters(policy.minLength)}`,
     text,
     isCommonPassword(password) && 'must not be one of the most common passwords',
-    names.some((name) => nameKey(name) === key) && 'must not be a login name or the email address of the user',
+    names.some((name) => nameKey(name) === key) &&
+      'must not be a name or an address of the user, or the domain of the organization',
   ].filter((problem) => typeof problem === 'string');
 }
 
 /** The rules in the words of the pages, which show them before the user types. */
 export function passwordRules({ minLength, maxLength }: LengthPolicy): string {
-  return `${minLength} to ${maxLength} characters. Not a common password such as “password1”, and not your login name or email address.`;
+  return `${minLength} to ${maxLength} characters. Not a common password such as “password1”, and not your login name, your email address or the domain of your organization.`;
 }
 
 function characters(count: number): string {

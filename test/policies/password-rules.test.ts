@@ -8,7 +8,7 @@ const POLICY = { minLength: 8, maxLength: 200 };
 const SHORT = 'must have at least 8 characters';
 const LONG = 'must have at most 200 characters';
 const COMMON = 'must not be one of the most common passwords';
-const NAME = 'must not be a login name or the email address of the user';
+const NAME = 'must not be a name or an address of the user, or the domain of the organization';
 
 test('lengths count Unicode code points', () => {
   for (const [password, problems] of [
