@@ -1,6 +1,6 @@
 /**
  * One log line per request, written when the response is sent or the caller has disconnected.
- * Guarantee: the caller is named by user id and client id, once authenticated. Headers, bodies and query strings are
+ * Guarantee: the caller is named by user id and client id, once authenticated, a refusal by its error id. Headers, bodies and query strings are
  * never logged, as they can contain tokens, passwords, codes and names that somebody typed.
  */
 import type { Request, RequestHandler } from 'express';
@@ -26,6 +26,7 @@ export function accessLog(logger: Logger): RequestHandler {
           ms: Math.round(performance.now() - started),
           ...(userId === undefined ? {} : { userId }),
           ...(clientId === undefined ? {} : { clientId }),
+          ...(res.locals.errorId === undefined ? {} : { errorId: res.locals.errorId }),
           ...(res.writableFinished ? {} : { aborted: true }),
         },
         'request',

@@ -45,6 +45,7 @@ function wrongMethod(res: Response, allowed: string[]): ApiError {
 export function renderErrors(logger: Logger): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const shown = publicError(error);
+    res.locals.errorId = shown.id;
     if (shown.http >= 500) {
       const line = { requestId: requestIdOf(res), method: req.method, path: pathOf(req), err: loggable(error) };
       logger[levelOf(shown.http)](line, 'request failed');

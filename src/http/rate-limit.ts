@@ -74,5 +74,6 @@ function refuse(req: Request, res: Response, windowMs: number): void {
   const ms = resetTime ? resetTime.getTime() - Date.now() : windowMs;
   res.set('Retry-After', String(Math.max(1, Math.ceil(ms / SECOND))));
   if (!PROTOCOL.test(pathOf(req))) throw new ApiError('RESOURCE_EXHAUSTED', 'RATE-LIMIT', SENTENCE);
+  res.locals.errorId = 'RATE-LIMIT';
   res.status(429).json({ error: 'temporarily_unavailable', error_description: SENTENCE });
 }

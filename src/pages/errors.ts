@@ -32,7 +32,8 @@ export const PAGES = {
 /** Mount it at `/ui`, after all routes. */
 export function pageErrors(logger: Logger): ErrorRequestHandler {
   return (error: unknown, _req, res, next) => {
-    const { http, retryAfterS } = publicError(error);
+    const { http, id, retryAfterS } = publicError(error);
+    res.locals.errorId = id;
     if (http >= 500) logger[levelOf(http)]({ requestId: requestIdOf(res), err: loggable(error) }, 'page failed');
     if (res.headersSent) return next(error);
     if (retryAfterS !== undefined) res.set('Retry-After', String(retryAfterS));

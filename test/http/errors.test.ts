@@ -121,14 +121,24 @@ test('an ApiError shows its body and is not logged as a failure', async (t) => {
     ],
   });
   assert.deepEqual(
-    app.log().map((l) => l.msg),
-    ['request'],
+    app.log().map((l) => [l.msg, l.errorId]),
+    [['request', 'X-1']],
   );
 });
 
 test('an error in the middle of a response closes the connection', async (t) => {
   const app = await throwing(t, {});
   await assert.rejects(app.get('/half'));
+});
+
+test('no input begins a line of the log, or a field of it', async (t) => {
+  const app = await throwing(t, {});
+  await app.get('/a%0d%0a{"level":60,"msg":"forged"}","status":200,"x":"\u2028');
+  const lines = app.log();
+  assert.deepEqual(
+    [lines.length, lines[0]?.status, lines[0]?.msg, lines[0]?.errorId],
+    [1, 404, 'request', 'REQUEST-PATH'],
+  );
 });
 
 test('the access log has method, path, status and id, and no query', async (t) => {

@@ -46,6 +46,7 @@ export function answerFaults(provider: Provider, logger: Logger): void {
   events.on('error', (err: unknown) => logger.info({ err: loggable(err) }, 'response interrupted'));
   for (const event of CALLERS_ERRORS) {
     events.on(event, (ctx: KoaContextWithOIDC, { error, error_detail: detail }: CallersError) => {
+      (ctx.res as Response).locals.errorId = error;
       logger.debug({ requestId: idOf(ctx), error, detail }, event);
     });
   }
