@@ -110,7 +110,7 @@ async function watch(
 ): Promise<Watched> {
   const begun = performance.now();
   const response = await open(service, importId, { url });
-  assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
+  assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream; charset=utf-8$/);
   const events: Record<string, string>[] = [];
   for await (const event of eventsOf(response)) if (events.push(event) === 1) await onFirst();
   const end = events.pop();

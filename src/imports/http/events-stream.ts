@@ -28,7 +28,7 @@ export async function streamProgress(
     return;
   }
   res.writeHead(200, {
-    'content-type': 'text/event-stream',
+    'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
   });
