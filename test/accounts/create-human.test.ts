@@ -29,6 +29,24 @@ const mailsOf = async (userId: string) =>
 const logIn = (userId: string, password: string) =>
   api.call('POST', '/v2beta/sessions', { checks: { user: { userId }, password: { password } } });
 
+test('fields of the service itself cannot be set: state, kind, roles, hashes, sequence', async () => {
+  const members = async () => (await api.call('POST', '/admin/v1/members/_search', {})).body.details.totalResult;
+  const before = await members();
+  const inner = { state: 'USER_STATE_LOCKED', kind: 'machine', roles: ['IAM_OWNER'], isIamOwner: true, sequence: '1' };
+  const answer = await create({
+    ...inner,
+    ...{ passwordHash: 'x', password_hash: 'x', sessions: [{}], createdAt: '2000-01-01T00:00:00Z', user: inner },
+    profile: { ...profile, ...inner, avatarUrl: 'https://evil.example' },
+  });
+  assert.equal(answer.status, 200);
+  const { user, details } = await read(answer.body.userId);
+  assert.deepEqual([user.state, user.human.profile.avatarUrl, 'machine' in user], ['USER_STATE_ACTIVE', '', false]);
+  assert.notEqual(details.sequence, '1');
+  assert.equal(await members(), before);
+  const { rows } = await api.deps.pool.query('select password_hash from users where id = $1', [answer.body.userId]);
+  assert.deepEqual(rows, [{ password_hash: null }]);
+});
+
 test('every field is stored and can be read', async () => {
   const userId = `auth0|${unique('a:b@c')}`;
   const email = { email: 'Bob@Example.com', isVerified: true };

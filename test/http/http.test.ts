@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import test, { after, before } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { LARGE_BODY, SMALL_BODY } from '../../src/http/json-body.ts';
@@ -142,6 +144,16 @@ test('a wrong method on a known path is 405 code 12 with the supported methods',
   assertError(two, 405, 12, 'REQUEST-METHOD');
   assert.equal(two.headers.get('allow'), 'DELETE, GET, HEAD, OPTIONS');
   assertError(await api.call('POST', '/healthz', {}, { token: null }), 405, 12, 'REQUEST-METHOD');
+});
+
+test('TRACE does not return the request', async () => {
+  const traced = request(`${api.url}/management/v1/me`, {
+    method: 'TRACE',
+    headers: { authorization: 'Bearer SECRET' },
+  });
+  const [response] = (await once(traced.end(), 'response')) as [IncomingMessage];
+  assert([401, 405].includes(response.statusCode as number));
+  assert(!(await text(response)).includes('SECRET'));
 });
 
 test('a path without parameters has only its own methods, although it also matches a path with parameters', async () => {

@@ -170,6 +170,34 @@ test('an unknown client or redirect URI gives an error page, not a redirect', as
   }
 });
 
+test('a redirect URI that is almost a registered one is not one', async () => {
+  const registered = client.redirectUri;
+  for (const redirectUri of [
+    ...[`${registered}/`, `${registered}?a=b`, `${registered}#x`, `${registered}/../evil`, registered.toUpperCase()],
+    ...[registered.replace('app.example.com', 'app.example.com.evil.example'), registered.replace('https', 'http')],
+    ...[registered.replace('app.example.com', 'app.example.com@evil.example'), registered.replace('/callback', '')],
+    ...[registered.replace('app.example.com', 'APP.example.com'), registered.replace('/callback', '//callback')],
+    ...[registered.replace('app.example.com', 'app.example.com:443'), registered.replace('/callback', '/%63allback')],
+    ...['//evil.example', 'javascript:alert(1)', `${registered} https://evil.example`, `${registered}\r\nX: y`],
+  ]) {
+    const response = await new Browser().fetch(authorizeUrl(api, { ...client, redirectUri }, 'v'.repeat(43)));
+    assert.deepEqual([response.status, response.headers.get('location')], [400, null], redirectUri);
+  }
+});
+
+test('a login gives the browser a new session, which somebody who planted the old one does not know', async () => {
+  const browser = new Browser();
+  await browser.fetch(`${api.url}/oidc/v1/end_session`);
+  const planted = /=([^;]+)/.exec(browser.setCookie('muster_session') as string)?.[1];
+  assert(planted);
+  await codeFlow(api, client, { userId: org.userId, browser });
+  const own = /=([^;]+)/.exec(browser.setCookie('muster_session') as string)?.[1];
+  assert.notEqual(own, planted);
+  const { Session } = api.deps.oauth.current();
+  assert.equal(await Session.find(planted), undefined);
+  assert.equal((await Session.find(own as string))?.accountId, org.userId);
+});
+
 test('a login that has ended shows only the expired page', async () => {
   const page = await new Browser().fetch(`${api.url}/oauth/v2/authorize/some-login`);
   assert.equal(page.status, 400);
