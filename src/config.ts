@@ -4,6 +4,7 @@
  * Guarantee: an invalid environment ends the process before anything starts, with a message that names *every* problem.
  */
 import { z } from 'zod';
+import { MOST_SHARDS, parseRedisUrls } from './redis-urls.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -19,6 +20,14 @@ function int(min: number, max: number) {
 
 function isKey(text: string): boolean {
   return Buffer.from(text, 'base64').length === 32;
+}
+
+function refineRedisUrl(text: string, context: z.RefinementCtx): void {
+  try {
+    parseRedisUrls(text);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message });
+  }
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -63,10 +72,7 @@ const schema = z.object({
     .optional(),
   /** Time limit of a statement, in milliseconds. After it, the statement is retried or the request is answered 503. */
   DATABASE_TIMEOUT_MS: int(1000, HOUR).default(30_000),
-  REDIS_URL: z
-    .string()
-    .regex(/^(rediss?:\/\/|unix:\/\/|\/)/, 'must start with redis:// or rediss://, or be the path of a Unix socket')
-    .optional(),
+  REDIS_URL: z.string().superRefine(refineRedisUrl).optional(),
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
@@ -76,6 +82,9 @@ const schema = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]{1,40}$/, 'must be 1 to 40 letters, digits, hyphens or underscores')
     .default('muster'),
+
+  /** BullMQ queues over which the jobs of imports are spread; absent: one for each URL in REDIS_URL. */
+  QUEUE_SHARDS: int(1, MOST_SHARDS).optional(),
 
   /** Whether calls of BullMQ are sent in batches; `off` sends each as BullMQ does, which is slower. */
   QUEUE_BATCHING: z.enum(['on', 'off'], 'must be on or off').default('on'),
@@ -194,14 +203,25 @@ export class ConfigError extends Error {}
 export function readConfig(env: Record<string, string | undefined> = process.env): Config {
   const present = Object.fromEntries(Object.entries(env).filter(([, v]) => v !== undefined && v !== ''));
   const parsed = schema.safeParse(present);
-  if (!parsed.success) {
-    const lines = parsed.error.issues.map((i) => `  ${i.path.join('.')}: ${i.message}`);
+  const problems = parsed.success
+    ? problemsTogether(parsed.data)
+    : parsed.error.issues.map((i) => `${i.path.join('.')}: ${i.message}`);
+  if (!parsed.success || problems.length > 0) {
+    const lines = problems.map((problem) => `  ${problem}`);
     const count = lines.length === 1 ? '1 problem' : `${lines.length} problems`;
     throw new ConfigError(`The configuration has ${count}:\n${lines.join('\n')}`);
   }
   const c = parsed.data;
   const host = c.HOST.includes(':') ? `[${c.HOST}]` : c.HOST === '0.0.0.0' ? 'localhost' : c.HOST;
   return { ...c, baseUrl: c.BASE_URL ?? `http://${host}:${c.PORT}` };
+}
+
+/** Settings that are valid each, but not together. */
+function problemsTogether({ REDIS_URL, QUEUE_SHARDS = 1 }: z.output<typeof schema>): string[] {
+  const servers = REDIS_URL === undefined ? 0 : parseRedisUrls(REDIS_URL).length;
+  if (servers > MOST_SHARDS) return [`REDIS_URL: must have at most ${MOST_SHARDS} URLs`];
+  if (servers === 0 && QUEUE_SHARDS > 1) return ['QUEUE_SHARDS: must be 1 without REDIS_URL'];
+  return [];
 }
 
 /** glibc gives each thread its own malloc arena; with V8's threads these grow by some 20 MB without any benefit. */

@@ -2,7 +2,8 @@
  * `npm test`: one PostgreSQL and one Redis for the whole run, then node's test runner.
  *
  * `npm test -- test/mail` runs a folder, `npm test -- test/mail/relay.test.ts` a file; options go to the runner.
- * Without a path, the pipeline's tests run with the queue on Redis only, if there is one, and benches do not run.
+ * Without a path, the pipeline's tests run with the queue on Redis only, if there is one, and benches and groups of
+ * Redis servers do not run.
  * `npm run test:stores` runs the pipeline's tests with both queues, on the stores of the machine's distribution and with
  * its settings: PostgreSQL and, where it is packaged, Valkey.
  *
@@ -24,8 +25,10 @@ import { startRedis, type TestRedis } from './support/stores/redis.ts';
 const BENCHES = 'test/bench/runs/';
 /** The slowest tests, the slowest first, so that no long test starts at the end. */
 const LONG = ['crash/', 'queue/', 'browser/', 'pipeline/', 'cli/', 'bench/', 'db/', 'start/', 'openapi/', 'mail/'];
-/** The tests that also run on a distribution's stores: the pipeline, and the plans of its statements. */
-const PIPELINE = ['test/pipeline', 'test/crash', 'test/db/plans.test.ts'];
+/** Groups of Redis servers, for `npm run test:stores`. */
+const GROUPS = 'test/queue/servers/';
+/** What runs on a distribution's stores: the pipeline, the plans of its statements, and groups of Redis servers. */
+const PIPELINE = ['test/pipeline', 'test/crash', 'test/db/plans.test.ts', GROUPS];
 /** Most tests spend most of their time waiting: for a process to start, for a lock to expire. */
 const AT_ONCE = Math.max(4, 2 * availableParallelism());
 /** The number of services for which PostgreSQL's default of 100 connections is enough. */
@@ -55,7 +58,7 @@ function filesOf(patterns: string[]): string[] {
   const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory();
   const found = patterns
     .flatMap((path) => globSync(isFolder(path) ? `${path}/**/*.test.ts` : path))
-    .filter((file) => !isWhole || !file.startsWith(BENCHES));
+    .filter((file) => !isWhole || onDistribution || ![BENCHES, GROUPS].some((folder) => file.startsWith(folder)));
   const rank = (file: string) =>
     (LONG.findIndex((part) => file.startsWith(`test/${part}`)) + LONG.length + 1) % (LONG.length + 1);
   return [...new Set(found.map((file) => relative('.', resolve(file))))].sort(

@@ -6,18 +6,28 @@ import {
   type IQueueBackend,
   type JobsOptions,
 } from 'bullmq';
-import { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import type pg from 'pg';
 import { openPool } from '../db/pool.ts';
+import { parseRedisUrls } from '../redis-urls.ts';
 import { batchCompletions } from './batching/postgres-pool.ts';
 import { batchCalls } from './batching/redis-connection.ts';
+import { connectRedis } from './redis-connect.ts';
+import { openProbe } from './shard-probe.ts';
+import { onlyShard, type Shard, shardsOn } from './shards.ts';
 
 export interface Backend {
   kind: 'redis' | 'postgres';
   /** Creates BullMQ's backend from a connection of `producer` or `worker`. */
   factory: BackendFactory<IQueueBackend, unknown>;
-  producer(): unknown;
-  worker(): unknown;
+  producer(server: number): unknown;
+  worker(server: number): unknown;
+  /** The shards that get new jobs; the first one has the queues that are not spread over shards. */
+  shards: readonly Shard[];
+  /** Further shards that have jobs of this queue, from processes with other settings. */
+  otherShards(queue: string): Promise<Shard[]>;
+  /** Closes what `otherShards` opened. */
+  close(): void;
   /** Closes a connection that this backend opened. Idempotent. */
   disconnect(connection: unknown): Promise<void>;
   /** Options that are added to each job. */
@@ -26,6 +36,9 @@ export interface Backend {
 
 export interface BackendSettings {
   REDIS_URL?: string | undefined;
+  QUEUE_PREFIX: string;
+  /** Default: one for each URL in REDIS_URL. */
+  QUEUE_SHARDS?: number | undefined;
   DATABASE_URL: string;
   DATABASE_TIMEOUT_MS?: number | undefined;
   /** `off`: each call of BullMQ is sent separately and unchanged. */
@@ -38,7 +51,9 @@ type Batching = { warn(reason: string): void } | false;
 
 export function chooseBackend(settings: BackendSettings): Backend {
   const batching = settings.QUEUE_BATCHING !== 'off' && { warn: once(settings.onWarning) };
-  return settings.REDIS_URL ? redisBackend(settings.REDIS_URL, batching) : postgresBackend(settings, batching);
+  return settings.REDIS_URL
+    ? redisBackend(settings.REDIS_URL, settings, batching)
+    : postgresBackend(settings, batching);
 }
 
 /** Reports the same reason only once, however many connections run into it. */
@@ -51,47 +66,47 @@ function once(tell: (reason: string) => void = () => {}): (reason: string) => vo
   };
 }
 
-/**
- * A connection to Redis is replaced when it waits this long for an answer and receives nothing. The limit also covers
- * BullMQ's blocking command, which waits up to 10 seconds; `commandTimeout` would fail it each time.
- */
-const SILENCE_MS = 30_000;
-const LIMITS = { connectTimeout: 10_000, keepAlive: 10_000, socketTimeout: SILENCE_MS };
-
 /** When Redis is unavailable, producers fail fast and workers wait (BullMQ, "Going to production"). */
-function redisBackend(url: string, batching: Batching): Backend {
-  const connect = (maxRetriesPerRequest: number | null) => {
-    const redis = new Redis(url, { maxRetriesPerRequest, reconnectOnError: isReplica, ...LIMITS });
-    redis.on('error', () => {}); // BullMQ also listens, and its error events are logged
+function redisBackend(
+  url: string,
+  { QUEUE_PREFIX: prefix, QUEUE_SHARDS }: BackendSettings,
+  batching: Batching,
+): Backend {
+  const servers = parseRedisUrls(url);
+  const shards = shardsOn(servers, QUEUE_SHARDS ?? servers.length, prefix);
+  const probe = openProbe(servers, prefix, shards);
+  const connect = (server: number, maxRetriesPerRequest: number | null) => {
+    const redis = connectRedis(servers[server] as (typeof servers)[number], maxRetriesPerRequest);
     return batching ? batchCalls(redis, batching.warn) : redis;
   };
   return {
     kind: 'redis',
     factory: createRedisBackend as Backend['factory'],
-    producer: () => connect(2),
-    worker: () => connect(null),
-    disconnect: async (redis) => (redis as Redis).disconnect(),
+    producer: (server) => connect(server, 2),
+    worker: (server) => connect(server, null),
+    disconnect: async (redis) => (redis as Redis | Cluster).disconnect(),
+    shards,
+    otherShards: probe.otherShards,
+    close: probe.close,
     jobOptions: {},
   };
-}
-
-/** After a failover, reconnecting resolves the address again and reaches the new primary. */
-function isReplica({ message }: Error): boolean {
-  return message.includes('READONLY');
 }
 
 function postgresBackend(settings: BackendSettings, batching: Batching): Backend {
   const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = settings;
   const connect = (max: number) => {
     // Safe only for the queue: a job that is lost in a crash is dispatched again from the database.
-    const settings = { synchronous_commit: 'off', search_path: 'bullmq' };
-    return openPool(url, { max, name: 'muster-queue', settings, ...(statementMs ? { statementMs } : {}) });
+    const session = { synchronous_commit: 'off', search_path: 'bullmq' };
+    return openPool(url, { max, name: 'muster-queue', settings: session, ...(statementMs ? { statementMs } : {}) });
   };
   return {
     kind: 'postgres',
     factory: createPostgresBackend as Backend['factory'],
     producer: () => connect(3),
     worker: () => (batching ? batchCompletions(connect(9), batching.warn) : connect(9)),
+    shards: [onlyShard(settings.QUEUE_PREFIX)],
+    otherShards: async () => [],
+    close: () => {},
     // With these options on the job, this backend deletes the row in the statement that completes it.
     jobOptions: { removeOnComplete: true, removeOnFail: true },
     async disconnect(connection) {

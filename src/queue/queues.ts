@@ -1,5 +1,5 @@
 /**
- * The queues, on either backend.
+ * The queues, on either backend. On Redis, the jobs of imports are spread over shards: shards.ts.
  *
  * Guarantee: a job is only a pointer to rows of the database. If the whole queue is lost, no work is lost, because the
  * dispatcher and the mail relay enqueue everything unsettled again.
@@ -8,7 +8,10 @@
 import { Queue } from 'bullmq';
 import type { Condition } from '../condition.ts';
 import { type BackendSettings, chooseBackend } from './backend.ts';
-import { keepProducer, type Producer, type RunningWorker } from './keep-alive.ts';
+import { keepProducer, type RunningWorker } from './keep-alive.ts';
+import { shardProducers } from './shard-producers.ts';
+import { workOnShards } from './shard-workers.ts';
+import type { Shard } from './shards.ts';
 import { type JobPointer, startWork } from './work.ts';
 
 export type { RunningWorker } from './keep-alive.ts';
@@ -21,6 +24,8 @@ export interface JobToAdd<T> {
   data: T;
   /** Runs before all waiting jobs. */
   urgent?: boolean;
+  /** For `imports`: jobs with successive whole numbers go to successive shards. Default: 0. */
+  lane?: number;
 }
 
 export interface WorkerSettings {
@@ -34,11 +39,12 @@ export interface WorkerSettings {
 export interface Queues {
   kind: 'redis' | 'postgres';
   /**
-   * Adds jobs in chunks of at most 1,000.
+   * Adds jobs in chunks of at most 1,000. With several shards, jobs go to other shards while theirs fails, and may then
+   * be there twice.
    * @throws TimedOut when the queue is silent for 10 seconds; so do `depth` and `workers`
    */
   add<T>(queue: QueueName, jobs: JobToAdd<T>[]): Promise<void>;
-  /** The number of jobs that wait or run. */
+  /** The number of jobs that wait or run, on the shards that answer. */
   depth(queue: QueueName): Promise<number>;
   /** The number of worker processes that take jobs from the queue. */
   workers(queue: QueueName): Promise<number>;
@@ -55,13 +61,14 @@ export interface Queues {
 }
 
 export interface QueueSettings extends BackendSettings {
-  QUEUE_PREFIX: string;
   onError?: (error: Error) => void;
-  /** Told whether workers can fetch jobs, under the names `imports queue` and `mails queue`. */
+  /** Told whether workers can fetch jobs, under `imports queue`, `mails queue` and, by shard, `imports queue 1` … */
   condition?: Condition;
 }
 
 const ADD_CHUNK = 1000;
+/** The queue that is spread over shards. */
+const SPREAD: QueueName = 'imports';
 
 /** The part of a BullMQ queue that is used here; its full type depends on its backend. */
 type JobSink = Pick<
@@ -73,21 +80,22 @@ type JobSink = Pick<
 export function openQueues(settings: QueueSettings): Queues {
   const onError = settings.onError ?? (() => {});
   const backend = chooseBackend({ onWarning: (reason) => onError(new Error(reason)), ...settings });
-  const open = new Map<QueueName, Producer<JobSink>>();
+  const nameOf = (name: QueueName) => `${settings.QUEUE_PREFIX}-${name}`;
+  const shardsOf = (name: QueueName) => (name === SPREAD ? backend.shards : backend.shards.slice(0, 1));
+  const producersOf = (name: QueueName) =>
+    shardProducers(
+      shardsOf(name).map((shard) => keepProducer(() => makeQueue(name, shard))),
+      (q) => q.isPaused(),
+    );
+  const queues = { imports: producersOf('imports'), mails: producersOf('mails') };
 
-  function queue(name: QueueName): Producer<JobSink> {
-    const known = open.get(name) ?? keepProducer(() => makeQueue(name));
-    open.set(name, known);
-    return known;
-  }
-
-  function makeQueue(name: QueueName) {
-    const connection = backend.producer();
+  function makeQueue(name: QueueName, { server, prefix }: Shard) {
+    const connection = backend.producer(server);
     const made = new Queue(
-      `${settings.QUEUE_PREFIX}-${name}`,
+      nameOf(name),
       {
         connection,
-        prefix: settings.QUEUE_PREFIX,
+        prefix,
         // The database tracks the state of jobs; only BullMQ itself uses the event stream.
         streams: { events: { maxLen: 100 } },
       },
@@ -97,44 +105,74 @@ export function openQueues(settings: QueueSettings): Queues {
     return { part: made as unknown as JobSink, disconnect: () => backend.disconnect(connection) };
   }
 
+  async function addTo<T>(name: QueueName, shard: number, jobs: JobToAdd<T>[]): Promise<void> {
+    for (let i = 0; i < jobs.length; i += ADD_CHUNK) {
+      const chunk = jobs.slice(i, i + ADD_CHUNK).map((job) => ({
+        name: 'j',
+        data: job.data,
+        opts: { ...backend.jobOptions, jobId: job.id, ...(job.urgent ? { lifo: true } : {}) },
+      }));
+      await queues[name].use(shard, (q) => q.addBulk(chunk));
+    }
+  }
+
+  function startOn<T>(
+    name: QueueName,
+    processor: (job: JobPointer<T>) => Promise<unknown>,
+    shard: Shard,
+    { concurrency, lockMs = 20_000, onError: report = onError }: WorkerSettings,
+  ): RunningWorker {
+    const part = shard.number === 0 ? `${name} queue` : `${name} queue ${shard.number}`;
+    const watch = {
+      working: () => settings.condition?.working(part),
+      failing(error: Error) {
+        settings.condition?.failing(part);
+        report(error);
+      },
+    };
+    return startWork(backend, processor, { queue: nameOf(name), shard, concurrency, lockMs, watch, onError: report });
+  }
+
   return {
     kind: backend.kind,
     async add(name, jobs) {
-      for (let i = 0; i < jobs.length; i += ADD_CHUNK) {
-        const chunk = jobs.slice(i, i + ADD_CHUNK).map((job) => ({
-          name: 'j',
-          data: job.data,
-          opts: { ...backend.jobOptions, jobId: job.id, ...(job.urgent ? { lifo: true } : {}) },
-        }));
-        await queue(name).use((q) => q.addBulk(chunk));
-      }
+      const groups = byShard(jobs, shardsOf(name).length);
+      await Promise.all(groups.map((group, shard) => addTo(name, shard, group)));
     },
     async depth(name) {
-      const counts = await queue(name).use((q) => q.getJobCounts('waiting', 'active', 'delayed', 'prioritized'));
-      return Object.values(counts).reduce((a, b) => a + b, 0);
+      const counts = await queues[name].read((q) => q.getJobCounts('waiting', 'active', 'delayed', 'prioritized'));
+      return counts.flatMap((one) => Object.values(one)).reduce((a, b) => a + b, 0);
     },
-    workers: (name) => queue(name).use((q) => q.getWorkersCount()),
+    // Each process has a worker on every shard.
+    workers: async (name) => Math.max(...(await queues[name].read((q) => q.getWorkersCount()))),
     async check() {
-      await queue('imports').use((q) => q.isPaused());
+      await queues.imports.use(0, (q) => q.isPaused());
     },
     async drop(name) {
-      await queue(name).use((q) => q.obliterate({ force: true }));
+      await queues[name].read((q) => q.obliterate({ force: true }));
     },
-    work(name, processor, { concurrency, lockMs = 20_000, onError: report = onError }) {
-      const part = `${name} queue`;
-      const watch = {
-        working: () => settings.condition?.working(part),
-        failing(error: Error) {
-          settings.condition?.failing(part);
-          report(error);
-        },
-      };
-      const { QUEUE_PREFIX: prefix } = settings;
-      const queue = `${prefix}-${name}`;
-      return startWork(backend, processor, { queue, prefix, concurrency, lockMs, watch, onError: report });
+    work(name, processor, work) {
+      if (name !== SPREAD || backend.kind !== 'redis') {
+        return startOn(name, processor, backend.shards[0] as Shard, work);
+      }
+      return workOnShards({
+        shards: backend.shards,
+        others: () => backend.otherShards(nameOf(name)),
+        concurrency: work.concurrency,
+        start: (shard, concurrency) => startOn(name, processor, shard, { ...work, concurrency }),
+      });
     },
     async close() {
-      await Promise.all([...open.values()].map((producer) => producer.close()));
+      await Promise.all(Object.values(queues).map((one) => one.close()));
+      backend.close();
     },
   };
+}
+
+/** The jobs of each shard, in their order. */
+function byShard<T>(jobs: JobToAdd<T>[], shards: number): JobToAdd<T>[][] {
+  if (shards === 1) return [jobs];
+  const groups: JobToAdd<T>[][] = Array.from({ length: shards }, () => []);
+  for (const job of jobs) groups[(job.lane ?? 0) % shards]?.push(job);
+  return groups;
 }

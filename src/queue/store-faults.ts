@@ -6,8 +6,12 @@ import { faultKind, sqlState } from '../db/sqlstates.ts';
  */
 const REDIS_REPLIES =
   /\b(?:LOADING|READONLY|MASTERDOWN|NOAUTH|NOPERM|WRONGPASS|MISCONF|OOM|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS)\b|max number of clients/;
-/** Connection error messages of `pg` and `ioredis` that have no code. */
-const CONNECTION = /connection|connect\b|timeout|timed out|terminated|retries per request/i;
+/** Connection error messages of `pg` and `ioredis` that have no code; those of the last line are about a Cluster or Sentinels. */
+const CONNECTION = new RegExp(
+  'connection|connect\\b|timeout|timed out|terminated|retries per request' +
+    '|\\bcluster\\b|slots cache|startup nodes|node is disconnected|sentinels',
+  'i',
+);
 
 /**
  * Whether the store is unavailable, full or not yet ready. BullMQ's own errors, such as a lost lock, have a numeric

@@ -7,6 +7,7 @@ import type { Backend } from './backend.ts';
 import { EagerWorker } from './eager-worker.ts';
 import { guarded, type Watch } from './guard.ts';
 import { keepWorking, type RunningWorker } from './keep-alive.ts';
+import type { Shard } from './shards.ts';
 import { isStoreFault } from './store-faults.ts';
 
 /** The part of a job that a processor gets. */
@@ -20,7 +21,7 @@ export interface JobPointer<T> {
 export interface WorkOptions {
   /** The queue's name in BullMQ. */
   queue: string;
-  prefix: string;
+  shard: Shard;
   /** Jobs in progress at once. */
   concurrency: number;
   /** How long a job stays with an unresponsive worker, in milliseconds. */
@@ -37,11 +38,11 @@ const STORE_RETRY_MS = 1000;
 export function startWork<T>(
   backend: Backend,
   processor: (job: JobPointer<T>) => Promise<unknown>,
-  { queue, prefix, concurrency, lockMs, watch, onError }: WorkOptions,
+  { queue, shard, concurrency, lockMs, watch, onError }: WorkOptions,
 ): RunningWorker {
   const options = {
     autorun: false,
-    prefix,
+    prefix: shard.prefix,
     concurrency,
     lockDuration: lockMs,
     stalledInterval: Math.max(500, lockMs / 2),
@@ -52,7 +53,7 @@ export function startWork<T>(
     removeOnFail: { count: 0 },
   };
   return keepWorking((stopping) => {
-    const connection = backend.worker();
+    const connection = backend.worker(shard.server);
     const worker = new EagerWorker<T>(
       queue,
       async (job: Job<T>) => processor({ id: job.id, data: job.data, isTakenOver: job.stalledCounter > 0 }),

@@ -1,60 +1,7 @@
-/**
- * Fair scheduling: a small import is done at once, however many users of a large one are waiting before it.
- *
- * Compares the order in which users were written (that of their sequences), not times. The large import is
- * held where it is until the small ones wait in the queue.
- */
-import assert from 'node:assert/strict';
-import { bulk, people } from '../support/imports/bodies.ts';
-import { beginHeld, waitingBatches } from '../support/imports/hold.ts';
-import { usersOf } from '../support/imports/outcome.ts';
-import { must, onEachBackend, startService } from '../support/processes/service.ts';
-import { waitFor } from '../support/wait.ts';
-
-const BIG = 2000;
-const BEGUN = 200;
+/** Fair scheduling: a small import is done at once, however many users of a large one are waiting before it. */
+import { smallImportsEndFirst, TURNS } from '../support/imports/turns.ts';
+import { onEachBackend, startService } from '../support/processes/service.ts';
 
 onEachBackend('a small import', async (t, backend) => {
-  // Every job of the big import fits into the queue, and waits there before all later jobs.
-  const env = { WORKER_CONCURRENCY: '4', DISPATCH_WINDOW: '4000' };
-  const service = await startService(t, { backend, env });
-  const [one, other] = [await service.newOrg(), await service.newOrg()];
-  const { pool } = service;
-  const { importId: big, gates } = await beginHeld(service, bulk(one.orgId, people('big', BIG)), [BEGUN]);
-  await waitingBatches(pool, 1);
-  const left = BIG - (await usersOf(pool, big));
-  await waitFor(async () => (await service.depth()) === left, { what: 'the jobs of the big one' });
-
-  const small = (await must(service.importBody(bulk(other.orgId, people('small', 10))))).body.importId;
-  const [{ user } = assert.fail()] = people('single', 1);
-  const single = service.call('POST', '/management/v1/users/human/_import', user, { orgId: other.orgId });
-  await waitFor(async () => (await service.depth()) === left + 11, { what: 'the jobs of the small ones' });
-  for (const gate of gates) await gate.commit();
-  const result = await service.waitForEnd(big);
-  assert.equal((await single).status, 200);
-  assert.equal((await service.waitForEnd(small)).state, 'IMPORT_STATE_SUCCEEDED');
-
-  /** How many users of the big import were written before the last user with such a name. */
-  async function bigBefore(names: string): Promise<number> {
-    const { rows } = await pool.query<{ n: number }>(
-      `select count(*)::int as n from users where import_id = $1
-         and sequence < (select max(sequence) from users where user_name like $2)`,
-      [big, names],
-    );
-    return rows[0]?.n ?? BIG;
-  }
-
-  await t.test('ends long before a big one that was accepted first', async () => {
-    const n = await bigBefore('small%');
-    assert.ok(n < BIG / 2, `after ${n} of the big one`);
-  });
-
-  await t.test('of a single user does too', async () => {
-    const n = await bigBefore('single%');
-    assert.ok(n < BIG / 2, `after ${n} of the big one`);
-  });
-
-  await t.test('does not harm the big one, which continues to its end', () => {
-    assert.deepEqual([result.state, result.counts.succeeded], ['IMPORT_STATE_SUCCEEDED', BIG]);
-  });
+  await smallImportsEndFirst(t, await startService(t, { backend, env: TURNS }));
 });

@@ -154,7 +154,8 @@ async function takeLock({ db, name }: Stage, kind: Backend['kind'], id: string):
 async function setUp(t: TestContext, kind: Backend['kind']): Promise<Stage | undefined> {
   if (kind === 'redis' && !requireOrSkip(t, 'redis')) return undefined;
   const db = await testDatabase({ name: `eager_${kind}` });
-  const backend = chooseBackend({ DATABASE_URL: db.url, REDIS_URL: kind === 'redis' ? redisUrl() : undefined });
+  const REDIS_URL = kind === 'redis' ? redisUrl() : undefined;
+  const backend = chooseBackend({ DATABASE_URL: db.url, REDIS_URL, QUEUE_PREFIX: 'eager' });
   const name = `q${randomBytes(6).toString('hex')}`;
   const common = { prefix: PREFIX };
   const connections: unknown[] = [];
@@ -162,7 +163,7 @@ async function setUp(t: TestContext, kind: Backend['kind']): Promise<Stage | und
     connections.push(connection);
     return connection;
   };
-  const queue = new Queue(name, { ...common, connection: opened(backend.producer()) }, backend.factory);
+  const queue = new Queue(name, { ...common, connection: opened(backend.producer(0)) }, backend.factory);
   queue.on('error', () => {}); // a connection that ends with its database
   const open: EagerWorker<unknown>[] = [];
   const release = Promise.withResolvers<void>();
@@ -191,7 +192,7 @@ async function setUp(t: TestContext, kind: Backend['kind']): Promise<Stage | und
           removeOnComplete: { count: 0 },
           removeOnFail: { count: 0 },
           ...options,
-          connection: opened(backend.worker()),
+          connection: opened(backend.worker(0)),
         },
         backend.factory,
       );

@@ -16,6 +16,7 @@ export const BASE = [
   'timeout.ts',
   'lifecycle.ts',
   'logger.ts',
+  'redis-urls.ts',
   'repeats.ts',
   'request-context.ts',
   'secrets.ts',

@@ -81,15 +81,21 @@ async function dispatchSlice(
   return ordinals.length;
 }
 
-/** The job of one item. BullMQ requires that its id is not all digits and contains no colon. */
+/**
+ * The job of one item. BullMQ requires that its id is not all digits and contains no colon.
+ *
+ * Its lane spreads the items of an import over all shards of the queue, one by one: each shard has an equal part of the
+ * import's window, so that another import waits no longer behind it than in a queue without shards, and a batch has
+ * successive ordinals. Single items start at different shards.
+ */
 export function pointerJob(
   importId: string,
   ordinal: number,
   generation = 0,
   mode: Special | null = null,
-): { id: string; data: ItemPointer } {
+): { id: string; data: ItemPointer; lane: number } {
   const data = mode === null ? { i: importId, o: ordinal } : { i: importId, o: ordinal, m: mode };
-  return { id: `i${importId}-${generation}-${ordinal}`, data };
+  return { id: `i${importId}-${generation}-${ordinal}`, data, lane: Number(importId) + ordinal };
 }
 
 async function pendingFrom(pool: Pool, importId: string, from: number, limit: number): Promise<number[]> {

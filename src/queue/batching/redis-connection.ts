@@ -14,7 +14,7 @@
  * On crash: each call was carried out or not, as without batching.
  */
 import process from 'node:process';
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { ChainableCommander, Cluster, Redis } from 'ioredis';
 import { isKnownScript } from './bullmq-scripts.ts';
 import { ADD, type Arg, areAlike, batchedScript, FINISH, joined, kindOf } from './redis-calls.ts';
 
@@ -30,7 +30,7 @@ type Result = [error: Error | null, result?: unknown];
  * Makes `redis` batch calls; the caller closes it. Call it before BullMQ uses the connection.
  * @param warn is called with the reason when a script's calls are not batched
  */
-export function batchCalls(redis: Redis, warn: (reason: string) => void): Redis {
+export function batchCalls<Client extends Redis | Cluster>(redis: Client, warn: (reason: string) => void): Client {
   const define = redis.defineCommand.bind(redis);
   const commands = redis as unknown as Record<string, Run>;
   redis.defineCommand = (name, script) => {
@@ -59,7 +59,7 @@ export function batchCalls(redis: Redis, warn: (reason: string) => void): Redis 
 }
 
 /** Completions of the same moment share a call if they differ only in the job. */
-function batchCompletions(redis: Redis, name: string, run: RunAll): void {
+function batchCompletions(redis: Redis | Cluster, name: string, run: RunAll): void {
   const commands = redis as unknown as Record<string, Run>;
   const plain = commands[name] as Run;
   let waiting: { args: Arg[]; resolve(result: unknown): void; reject(error: unknown): void }[] = [];
@@ -100,7 +100,7 @@ function batchCompletions(redis: Redis, name: string, run: RunAll): void {
 }
 
 /** A pipeline that contains only additions is sent as calls of many jobs each. */
-function batchAdditions(redis: Redis, name: string, run: RunAll): void {
+function batchAdditions(redis: Redis | Cluster, name: string, run: RunAll): void {
   const open = redis.pipeline.bind(redis) as (...args: unknown[]) => ChainableCommander;
   redis.pipeline = (...options: unknown[]) => {
     const pipeline = open(...options);

@@ -90,7 +90,8 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
   const smtp = await startSmtp();
   const settings = settingsOf(options, databaseUrl, smtp);
   const fleet = openFleet({ env: settings, ownProcesses: options.ownProcesses ?? false });
-  const queues = openQueues(settings);
+  const { QUEUE_SHARDS } = settings;
+  const queues = openQueues({ ...settings, QUEUE_SHARDS: QUEUE_SHARDS ? Number(QUEUE_SHARDS) : undefined });
   t.after(async () => {
     abandonLocks(pool);
     await Promise.all([fleet.stop(), queues.close()])
@@ -125,7 +126,7 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
 }
 
 function settingsOf(options: ServiceOptions, databaseUrl: string, smtp: SmtpCatcher) {
-  const redis: { REDIS_URL?: string } =
+  const redis: { REDIS_URL?: string; QUEUE_SHARDS?: string } =
     options.backend === 'redis' ? { REDIS_URL: options.redisUrl ?? (redisUrl() as string) } : {};
   return {
     ...TIMINGS,

@@ -31,21 +31,19 @@ export interface TestRedis {
 const KEEPER = '"$@" & echo $!; read -r _; kill -s TERM $!; wait';
 
 /** Starts a Redis without persistence on a free port. */
-export async function startRedis(program: string, extra: string[] = []): Promise<TestRedis> {
+export function startRedis(program: string, extra: string[] = []): Promise<TestRedis> {
+  return start([program], ['--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction', ...extra]);
+}
+
+/** Starts a Sentinel on a free port. @param file its configuration, which it also writes */
+export function startSentinel(program: string, file: string): Promise<TestRedis> {
+  return start([program, file], ['--sentinel']);
+}
+
+async function start(command: string[], options: string[]): Promise<TestRedis> {
   const port = await freePort();
-  const options = [
-    '--port',
-    `${port}`,
-    '--bind',
-    '127.0.0.1',
-    '--save',
-    '',
-    '--appendonly',
-    'no',
-    '--maxmemory-policy',
-    'noeviction',
-  ];
-  const keeper = spawn('/bin/sh', ['-c', KEEPER, 'sh', program, ...options, ...extra], {
+  const all = [...command, '--port', `${port}`, '--bind', '127.0.0.1', ...options];
+  const keeper = spawn('/bin/sh', ['-c', KEEPER, 'sh', ...all], {
     detached: true,
     cwd: '/tmp',
     stdio: ['pipe', 'pipe', 'ignore'],
