@@ -122,8 +122,8 @@ export const userOperations: Operations = {
   ),
   'POST /v2beta/users/{userId}/unlock': state(
     'unlockUser',
-    'Unlock a locked user',
-    'Ends the timed locks of failed logins.',
+    'Unlock a user',
+    'Ends the timed locks of failed logins, in all networks; of an active user only these.',
   ),
   'DELETE /v2beta/users/{userId}': {
     id: 'deleteUser',

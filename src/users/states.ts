@@ -32,7 +32,8 @@ export const TRANSITIONS = {
   },
   reactivate: { operation: 'reactivateUser', from: ['inactive'], to: 'active', event: 'user.reactivated' },
   lock: { operation: 'lockUser', from: ['active', 'initial'], to: 'locked', event: 'user.locked' },
-  unlock: { operation: 'unlockUser', from: ['locked'], to: 'active', event: 'user.unlocked' },
+  // Of an active user it ends only the timed locks of failed logins.
+  unlock: { operation: 'unlockUser', from: ['locked', 'active'], to: 'active', event: 'user.unlocked' },
 } as const satisfies Record<string, Transition>;
 
 export type StateChange = keyof typeof TRANSITIONS;
@@ -42,7 +43,7 @@ const UPDATE = `
 update users u set sequence = $2, changed_at = $3,
   attempts_since = case when $4::user_state = 'active' then $3 else u.attempts_since end,
   state = case
-    when $4::user_state = 'active' and u.password_hash is null and exists (
+    when $4::user_state = 'active' and u.state <> 'active' and u.password_hash is null and exists (
       select from codes c where c.user_id = u.id and c.purpose = 'initialise' and c.used_at is null) then 'initial'
     else $4::user_state end
 where id = $1 and state = any($5::user_state[])`;

@@ -41,7 +41,7 @@ test('a change writes one audit event: who, whom, from where, with the sequence 
 
 test('a change that is refused or rolled back writes none', async () => {
   const headers = { 'x-request-id': 'refused-1' };
-  assert.equal((await api.call('POST', `/v2beta/users/${org.userId}/unlock`, {}, { headers })).status, 400);
+  assert.equal((await api.call('POST', `/v2beta/users/${org.userId}/reactivate`, {}, { headers })).status, 400);
   const taken = { userName: org.userName, name: 'Taken', userId: org.userId };
   assert.equal((await api.call('POST', '/management/v1/users/machine', taken, { headers })).status, 409);
   assert.deepEqual(await eventsOf('refused-1'), []);

@@ -178,6 +178,7 @@ describe('a login', () => {
       () => login({ userId }),
       () => set(userId, 'password_changed_at = clock_timestamp()'),
       () => change('lock').then(() => change('unlock')),
+      () => change('unlock'),
       () => change('deactivate').then(() => change('reactivate')),
       () => deps.pool.query(`update login_delays set last_failure_at = now() - interval '24 hours 1 second'`),
     ]) {

@@ -67,6 +67,19 @@ describe('ten anonymous attempts', () => {
     assert.equal((await logIn({ userId }, RIGHT, attacker)).status, 201);
   });
 
+  it('end in every network when a manager unlocks the active user, without a change of the state', async () => {
+    const { userId } = await api.setupOrg();
+    const networks = [attacker, person];
+    for (const network of networks) {
+      for (let i = 0; i < 10; i++) await logIn({ userId }, 'wrong', network);
+      assert.deepEqual(problem(await logIn({ userId }, RIGHT, network)), LOCKED);
+    }
+    assert.equal((await api.call('POST', `/v2beta/users/${userId}/unlock`, {})).status, 200);
+    for (const network of networks) assert.equal((await logIn({ userId }, RIGHT, network)).status, 201);
+    const { user } = (await api.call('GET', `/v2beta/users/${userId}`)).body;
+    assert.equal(user.state, 'USER_STATE_ACTIVE');
+  });
+
   it('through one back end or the login page do not lock the user for another', async () => {
     const { userId, orgId, userName } = await api.setupOrg();
     const { token } = await api.machine(orgId, ['ORG_USER_MANAGER']);

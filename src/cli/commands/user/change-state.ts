@@ -12,7 +12,7 @@ const CHANGES: readonly [name: string, describe: string, done: string][] = [
   ['deactivate', 'stop a user from logging in until reactivated', 'is now inactive, and logged out everywhere'],
   ['reactivate', 'let a deactivated user log in again', 'is active again'],
   ['lock', 'stop a user from logging in until unlocked', 'is now locked, and logged out everywhere'],
-  ['unlock', 'let a locked user log in again', 'is unlocked'],
+  ['unlock', 'let a locked user log in again, also after too many failed logins', 'is unlocked'],
 ];
 
 export const stateChanges: readonly Subcommand[] = CHANGES.map(([name, describe, done]) =>
