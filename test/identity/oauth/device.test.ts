@@ -174,9 +174,18 @@ test('a user who is locked during the flow cannot authorize a device', async () 
 
 test('only a client with the grant type can start it', async () => {
   const other = await addClient(api, { authMethod: 'none' });
-  assert.equal((await post(api, '/oauth/v2/device_authorization', {}, other)).body.error, 'invalid_request');
+  const scope = 'openid';
+  assert.equal((await post(api, '/oauth/v2/device_authorization', { scope }, other)).body.error, 'invalid_request');
   const nobody = { clientId: 'no-such-client' };
   assert.equal((await post(api, '/oauth/v2/device_authorization', {}, nobody)).body.error, 'invalid_client');
+});
+
+test('a request without a known scope is refused at once', async () => {
+  for (const body of [{}, { scope: '' }, { scope: 'no-such-scope' }] as Record<string, string>[]) {
+    const answer = await post(api, '/oauth/v2/device_authorization', body, CLIENT);
+    assert.deepEqual([answer.status, answer.body.error], [400, 'invalid_scope']);
+    assert.match(answer.body.error_description, /^scope must contain at least one of openid, /);
+  }
 });
 
 test('without the API scope the token is not valid for the API', async () => {
@@ -188,7 +197,7 @@ test('without the API scope the token is not valid for the API', async () => {
 test('starting it and entering codes count as attempts', async (t) => {
   const limited = await startApi({ env: { RATE_LIMIT_LOGINS: '2' } });
   t.after(() => limited.stop());
-  const begun = () => post(limited, '/oauth/v2/device_authorization', {}, CLIENT);
+  const begun = () => post(limited, '/oauth/v2/device_authorization', { scope: 'openid' }, CLIENT);
   assert.deepEqual([(await begun()).status, (await begun()).status], [200, 200]);
   assert.deepEqual([(await begun()).status, (await begun()).body.error], [429, 'temporarily_unavailable']);
   assert.equal((await fetch(`${limited.url}/ui/device`, { method: 'POST' })).status, 429);

@@ -72,7 +72,7 @@ describe('behind a proxy that terminates TLS and removes a path', () => {
     const fromElsewhere = { ...form, headers: { 'sec-fetch-site': 'cross-site' } };
     const redirect = await browser.fetch(`${PUBLIC}/oauth/v2/authorize`, fromElsewhere);
     assert.equal(redirect.headers.get('location'), `${PUBLIC}/oauth/v2/authorize?client_id=x`);
-    const device = await post(api, '/oauth/v2/device_authorization', {}, { clientId: 'muster-cli' });
+    const device = await post(api, '/oauth/v2/device_authorization', { scope: 'openid' }, { clientId: 'muster-cli' });
     assert.equal(device.body.verification_uri, `${PUBLIC}/ui/device`);
     const asking = await (await browser.fetch(`${PUBLIC}/ui/device`)).text();
     assert(asking.includes(`action="${PUBLIC}/ui/device"`));

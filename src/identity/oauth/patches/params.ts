@@ -10,6 +10,8 @@
  * - The library drops scopes that it does not know. One that names an organization is kept as a parameter.
  * - A row handle is our internal name of a device code and must not come from a client: it is removed from the request.
  * - Applications written for ZITADEL request the scope of its API: it gets our name.
+ * - The library refuses a device request without a known scope only when the device fetches its token, after the user
+ *   has approved it. Once its client is known, we refuse it.
  *
  * If the library ever stops reading its context's `params` from the prototype, the tests of these cases fail.
  */
@@ -17,7 +19,7 @@ import { decodeProtectedHeader } from 'jose';
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { JWT_BEARER, SERVICE_USER_CLIENT } from '../clients.ts';
 import { keepNamedOrganization } from '../named-organization.ts';
-import { withoutAlias } from '../scopes.ts';
+import { requireKnownScope, withoutAlias } from '../scopes.ts';
 import { isRowHandle, jwtHandle } from '../token-key.ts';
 
 type Params = Record<string, string | string[] | undefined>;
@@ -25,6 +27,8 @@ type Params = Record<string, string | string[] | undefined>;
 interface Context {
   ctx: KoaContextWithOIDC;
   route: string;
+  /** Set once the client is authenticated; the library reads the parameters before and after that. */
+  client?: object;
 }
 
 /** Intercepts the parameters after the library has read them and before it uses them. */
@@ -42,10 +46,11 @@ export function adaptParams(provider: Provider): void {
   });
 }
 
-function adapt({ ctx, route }: Context, params: Params): void {
+function adapt({ ctx, route, client }: Context, params: Params): void {
   if (typeof params.scope === 'string') params.scope = withoutAlias(params.scope);
   if (route === 'token') adaptGrant(ctx, params);
   else if (route === 'introspection' || route === 'revocation') hideJwt(params);
+  else if (route === 'device_authorization' && client) requireKnownScope(params.scope);
   else if (route === 'authorization') {
     consent(params);
     keepNamedOrganization(params);
