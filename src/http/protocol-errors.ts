@@ -18,7 +18,6 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { ApiError, invalidArgument } from '../errors.ts';
 import { newId } from '../ids.ts';
-import { INERT } from './response-headers.ts';
 
 /** Time for the client to read the response, while what it still sends is thrown away. */
 const LINGER_MS = 2000;
@@ -34,20 +33,26 @@ const MESSAGES: Readonly<Record<string, string>> = {
   HPE_INVALID_CHUNK_SIZE: 'The chunks of the body must be as Transfer-Encoding: chunked requires.',
 };
 
-export function answerProtocolErrors(server: Server, logger?: Pick<Logger, 'info'>): void {
+export interface RefusalOptions {
+  /** Headers of every response. */
+  headers: Readonly<Record<string, string>>;
+  logger?: Pick<Logger, 'info'>;
+}
+
+export function answerProtocolErrors(server: Server, options: RefusalOptions): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (socket.writableEnded) return; // refused already; the client still sends
     if (error.code === 'ECONNRESET' || !isUnanswered(socket)) socket.destroy();
-    else refuse(socket, clientError(error.code ?? ''), logger);
+    else refuse(socket, clientError(error.code ?? ''), options);
   });
-  server.on('connect', (_req, socket: Duplex) => refuse(socket, badMethod(), logger));
-  server.on('checkExpectation', (_req: IncomingMessage, res: ServerResponse) => respond(res, badExpect(), logger));
+  server.on('connect', (_req, socket: Duplex) => refuse(socket, badMethod(), options));
+  server.on('checkExpectation', (_req: IncomingMessage, res: ServerResponse) => respond(res, badExpect(), options));
 }
 
 /** The handler for requests that have a `Host`. The server must be created with `requireHostHeader: false`. */
-export function requireHost(handler: RequestListener, logger?: Pick<Logger, 'info'>): RequestListener {
+export function requireHost(handler: RequestListener, options: RefusalOptions): RequestListener {
   return (req, res) => {
-    if (req.headers.host === undefined && req.httpVersion === '1.1') respond(res, noHost(), logger);
+    if (req.headers.host === undefined && req.httpVersion === '1.1') respond(res, noHost(), options);
     else handler(req, res);
   };
 }
@@ -81,14 +86,14 @@ function isUnanswered(socket: Duplex): boolean {
   return socket.writable && !current?.headersSent;
 }
 
-function respond(res: ServerResponse, error: ApiError, logger?: Pick<Logger, 'info'>): void {
-  const { headers, body } = responseTo(error, logger);
+function respond(res: ServerResponse, error: ApiError, options: RefusalOptions): void {
+  const { headers, body } = responseTo(error, options);
   res.writeHead(error.http, headers).end(body);
 }
 
 /** For a connection that Node's server no longer reads requests from. */
-function refuse(socket: Duplex, error: ApiError, logger?: Pick<Logger, 'info'>): void {
-  const { headers, body } = responseTo(error, logger);
+function refuse(socket: Duplex, error: ApiError, options: RefusalOptions): void {
+  const { headers, body } = responseTo(error, options);
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.on('error', () => socket.destroy()); // the client has gone
   socket.end(`HTTP/1.1 ${error.http} ${STATUS_CODES[error.http]}\r\n${head.join('')}\r\n${body}`);
@@ -97,13 +102,13 @@ function refuse(socket: Duplex, error: ApiError, logger?: Pick<Logger, 'info'>):
   socket.resume();
 }
 
-function responseTo(error: ApiError, logger?: Pick<Logger, 'info'>) {
+function responseTo(error: ApiError, { logger, headers: ofAll }: RefusalOptions) {
   const requestId = newId();
   logger?.info({ requestId, status: error.http, id: error.id }, 'request refused');
   const body = JSON.stringify(error.toBody());
   const headers = {
     'x-request-id': requestId,
-    ...INERT,
+    ...ofAll,
     ...(error.http === 405 ? { Allow: 'DELETE, GET, HEAD, OPTIONS, POST, PUT' } : {}),
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),

@@ -1,4 +1,4 @@
-/** The headers of every response, whatever it answers. Mount it before all routes. */
+/** The headers of every response, whatever it answers. Mount `responseHeaders` before all routes. */
 import type { RequestHandler } from 'express';
 
 /**
@@ -21,9 +21,13 @@ export const INERT = {
 } as const;
 
 /** @param baseUrl public address of the service: with `https:` browsers are told to use nothing else */
-export function responseHeaders({ baseUrl }: { baseUrl?: string } = {}): RequestHandler {
+export function headersOfAll({ baseUrl }: { baseUrl?: string } = {}): Record<string, string> {
   const isHttps = baseUrl !== undefined && new URL(baseUrl).protocol === 'https:';
-  const headers = { ...INERT, ...(isHttps ? { 'Strict-Transport-Security': STRICT_TRANSPORT } : {}) };
+  return { ...INERT, ...(isHttps ? { 'Strict-Transport-Security': STRICT_TRANSPORT } : {}) };
+}
+
+export function responseHeaders(config: { baseUrl?: string } = {}): RequestHandler {
+  const headers = headersOfAll(config);
   return (_req, res, next) => {
     res.set(headers);
     next();

@@ -10,6 +10,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { answerProtocolErrors, requireHost } from './protocol-errors.ts';
+import { headersOfAll } from './response-headers.ts';
 
 const HEADERS_MS = 30_000;
 /** Over the 60 seconds after which common proxies close an idle connection, so that the proxy always closes first. */
@@ -27,6 +28,8 @@ export interface ListenOptions {
   headersMs?: number;
   /** Logs requests that never reach the handler. */
   logger?: Pick<Logger, 'info'>;
+  /** Headers of the responses to those requests. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 export interface Listening {
@@ -40,14 +43,18 @@ export interface Listening {
  * @throws Error EADDRINUSE and the like
  */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listening> {
-  const { headersMs = HEADERS_MS, logger } = options;
+  const { headersMs = HEADERS_MS, headers = headersOfAll() } = options;
+  const refusal = { ...options, headers };
   const timeouts = {
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: headersMs,
     connectionsCheckingInterval: headersMs,
   };
-  const server = createServer({ keepAlive: true, requireHostHeader: false, ...timeouts }, requireHost(handler, logger));
-  answerProtocolErrors(server, logger);
+  const server = createServer(
+    { keepAlive: true, requireHostHeader: false, ...timeouts },
+    requireHost(handler, refusal),
+  );
+  answerProtocolErrors(server, refusal);
   // An import may upload for hours if it makes progress; bodies of other requests have their own limit.
   server.requestTimeout = 0;
   cutSilence(server, options.silenceMs ?? SILENCE_MS);

@@ -10,6 +10,7 @@ import { openPool } from '../db/pool.ts';
 import { storeMetrics } from '../diagnostics/store-metrics.ts';
 import { type Metrics, openMetrics } from '../http/metrics/metrics.ts';
 import { listenForMetrics } from '../http/metrics/port.ts';
+import { headersOfAll } from '../http/response-headers.ts';
 import { type Listening, listen } from '../http/server.ts';
 import { openProvider } from '../identity/oauth/provider.ts';
 import { openImportSignal } from '../imports/status/signal.ts';
@@ -48,7 +49,7 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   const metrics = openMetrics(storeMetrics({ pool, queues }), config.METRICS_TOKEN);
   const app = buildApp({ pool, uploadPool, config, secrets, oauth, hasher, queues, signal, metrics, logger });
   const { HOST: host, PORT: port, METRICS_PORT } = config;
-  const server = await listen(app, { host, port, logger }).catch((error) => {
+  const server = await listen(app, { host, port, logger, headers: headersOfAll(config) }).catch((error) => {
     throw listenError({ host, port, setting: 'PORT' }, error);
   });
   const scraped = METRICS_PORT > 0 ? await openMetricsPort(metrics, logger, host, METRICS_PORT) : undefined;

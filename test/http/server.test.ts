@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import test from 'node:test';
 import type { Logger } from 'pino';
+import { headersOfAll } from '../../src/http/response-headers.ts';
 import { listen } from '../../src/http/server.ts';
 
 const here = { host: '127.0.0.1', port: 0 };
@@ -97,8 +98,9 @@ const SILENT: (typeof REFUSED)[number] = [`GET / HTTP/1.1\r\n${AUTHORITY}`, 408,
 test('a request that never reaches the handler gets the error body and a request id, which is logged', async (t) => {
   const logged: Record<string, unknown>[] = [];
   const logger = { info: (line: Record<string, unknown>) => logged.push(line) } as unknown as Pick<Logger, 'info'>;
-  const server = await listen((req) => req.resume(), { ...here, logger });
-  const impatient = await listen((req) => req.resume(), { ...here, logger, headersMs: 50 });
+  const headers = headersOfAll({ baseUrl: 'https://id.example.com' });
+  const server = await listen((req) => req.resume(), { ...here, logger, headers });
+  const impatient = await listen((req) => req.resume(), { ...here, logger, headers, headersMs: 50 });
   t.after(() => Promise.all([server.stop(0), impatient.stop(0)]));
   for (const [request, status, id, words] of [...REFUSED, SILENT]) {
     const { port } = status === 408 ? impatient : server;
@@ -108,6 +110,7 @@ test('a request that never reaches the handler gets the error body and a request
     const requestId = /^x-request-id: (.+)$/m.exec(head)?.[1];
     assert.match(head, /^Content-Type: application\/json; charset=utf-8$/m);
     assert.match(head, /^X-Content-Type-Options: nosniff$/m);
+    assert.match(head, /^Strict-Transport-Security: max-age=31536000; includeSubDomains$/m, name);
     const { code, message, details } = JSON.parse(body);
     assert.deepEqual([typeof code, details[0].id, details[0].message], ['number', id, message], name);
     assert.match(message, words);
