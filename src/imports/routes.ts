@@ -23,7 +23,7 @@ export function importRoutes(deps: ImportDeps & { signal: ImportSignal; hasher: 
     const caller = callerOf(res);
     const orgId = selectedOrg(req, caller);
     requirePermission(caller, 'importHumanUser', orgId);
-    const keyed = keyedRequest(req, caller.userId, '/management/v1/users/human/_import', orgId);
+    const keyed = keyedRequest(req, deps.secrets, caller.userId, '/management/v1/users/human/_import', orgId);
     const body = await readJson(req, res, LARGE_BODY);
     if (Buffer.isBuffer(req.body)) keyed?.hash.update(req.body); // the bytes of the body
     const release = singles.take(caller);

@@ -8,7 +8,14 @@ import { type Caller, callerOf, orgsFor, requirePermission } from '../../access/
 import { ApiError } from '../../errors.ts';
 import type { ImportDeps } from '../deps.ts';
 import { requireRoom } from '../intake/backlog.ts';
-import { findKey, type KeyedRequest, keyedRequest, type Recorded, requireSame } from '../intake/idempotency.ts';
+import {
+  findKey,
+  type KeyedRequest,
+  keyedRequest,
+  type Recorded,
+  requestHashes,
+  requireSame,
+} from '../intake/idempotency.ts';
 import { type IntakeOptions, receiveImport } from '../intake/intake.ts';
 import { readQuery, unusual } from '../options.ts';
 import { bounded, commonQuery, formatOf, parserFor, readBody, refuseTooLarge } from '../parse/body.ts';
@@ -54,7 +61,7 @@ async function receive(deps: Deps, req: Request, caller: Caller): Promise<string
   const format = formatOf(req);
   const { strict, options } = readQuery(commonQuery(req, format));
   const body = readBody(req);
-  const keyed = keyedRequest(req, caller.userId, '/admin/v1/import', format);
+  const keyed = keyedRequest(req, deps.secrets, caller.userId, '/admin/v1/import', format);
   const recorded = keyed && (await findKey(deps.pool, keyed));
   if (recorded) return sameImport(deps, caller, keyed, recorded, body);
   return newImport(deps, req, caller, body, {
@@ -89,7 +96,7 @@ async function sameImport(
   body: AsyncIterable<Buffer>,
 ): Promise<string> {
   for await (const chunk of bounded(body, config.MAX_IMPORT_BYTES)) keyed.hash.update(chunk);
-  requireSame(recorded, keyed.hash.digest());
+  requireSame(recorded, requestHashes(keyed));
   const { orgs } = await currentProgress(pool, recorded.importId);
   for (const { orgId } of orgs) requirePermission(caller, 'importUsers', orgId);
   return recorded.importId;

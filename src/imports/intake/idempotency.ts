@@ -6,13 +6,14 @@
  * them.
  * Guarantee: a caller, a path and a key identify at most one import in 24 hours, whichever process or store fails. A
  * single import that wrote nothing, because of a conflict or its timeout, releases its key. The database holds no key
- * in clear.
+ * in clear, and of a body only a hash that nobody can compute without ENCRYPTION_KEY, so it does not confirm a guess.
  */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, createHmac, type Hash } from 'node:crypto';
 import type { Request } from 'express';
 import type { Db } from '../../db/pool.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import { ApiError, invalidArgument } from '../../errors.ts';
+import type { Secrets } from '../../secrets.ts';
 
 /** A request with a key, and the hash of the part of its body that has been read. */
 export interface KeyedRequest {
@@ -23,6 +24,7 @@ export interface KeyedRequest {
   key: string;
   /** Takes the decoded bytes of the body. */
   hash: Hash;
+  secrets: Pick<Secrets, 'keys'>;
 }
 
 /** The import recorded for a key. */
@@ -49,12 +51,14 @@ const VOID = `(${EXPIRED} or exists (
   select from imports i where i.id = k.import_id and i.kind = 'single' and i.state not in ('running', 'succeeded')))`;
 
 /**
+ * @param secrets whose keys the hash of the request is stored with
  * @param rest what else, in addition to body and query, must be equal in two equal requests
  * @returns undefined without a key
  * @throws ApiError 400 for a key that is empty, too long or not printable
  */
 export function keyedRequest(
   req: Pick<Request, 'get' | 'query'>,
+  secrets: Pick<Secrets, 'keys'>,
   caller: string,
   path: string,
   rest: string,
@@ -71,7 +75,18 @@ export function keyedRequest(
     path,
     key: keyHash(caller, path, key),
     hash: createHash('sha256').update(`${JSON.stringify([rest, query])}\n`),
+    secrets,
   };
+}
+
+/**
+ * The hashes that the whole request may have in the database, once its body has been read: the one to store, then those
+ * of the other keys, and without a key, as earlier versions stored it.
+ */
+export function requestHashes({ hash, secrets }: KeyedRequest): Buffer[] {
+  const digest = hash.digest();
+  const keyed = secrets.keys('idempotency').map((key) => createHmac('sha256', key).update(digest).digest());
+  return [...keyed, digest];
 }
 
 /**
@@ -95,30 +110,30 @@ export async function findKey(db: Db, { caller, path, key }: KeyedRequest): Prom
 
 /**
  * Records the import for the key, in the transaction that accepts it. Waits for a concurrent one with the same key.
- * @param requestHash the hash of the whole request
+ * @param hashes see `requestHashes`
  * @throws AlreadyAccepted when an equal request was accepted first
  * @throws ApiError 409 when the key was used for a different request
  */
-export async function claimKey(db: Db, request: KeyedRequest, requestHash: Buffer, importId: string): Promise<void> {
+export async function claimKey(db: Db, request: KeyedRequest, hashes: Buffer[], importId: string): Promise<void> {
   const { caller, path, key } = request;
   const { rowCount } = await db.query(
     `insert into idempotency_keys as k (caller, path, key, request_hash, import_id) values ($1, $2, $3, $4, $5)
      on conflict (caller, path, key) do update set
        request_hash = excluded.request_hash, import_id = excluded.import_id, answer = null, created_at = now()
      where ${VOID}`,
-    [caller, path, key, requestHash, importId],
+    [caller, path, key, hashes[0], importId],
   );
   if (rowCount === 1) return;
   const recorded = await findKey(db, request);
   // The key expired between the two statements.
-  if (!recorded) return claimKey(db, request, requestHash, importId);
-  requireSame(recorded, requestHash);
+  if (!recorded) return claimKey(db, request, hashes, importId);
+  requireSame(recorded, hashes);
   throw new AlreadyAccepted(recorded);
 }
 
 /** @throws ApiError 409 when the key was used for a different request */
-export function requireSame(recorded: Recorded, requestHash: Buffer): void {
-  if (recorded.requestHash.equals(requestHash)) return;
+export function requireSame({ requestHash }: Recorded, hashes: Buffer[]): void {
+  if (hashes.some((hash) => hash.equals(requestHash))) return;
   const message = `This ${HEADER} was already used for a different request. Send a new key.`;
   throw new ApiError('ALREADY_EXISTS', 'IMPORT-KEY-REUSED', message);
 }

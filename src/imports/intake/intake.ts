@@ -28,7 +28,7 @@ import { badField, bodyOrgs } from './body-orgs.ts';
 import { openCopyWriter } from './copy.ts';
 import { CopyRows } from './copy-rows.ts';
 import { createDuplicateFilter, type DuplicateFilter } from './duplicates.ts';
-import { AlreadyAccepted, claimKey, type KeyedRequest } from './idempotency.ts';
+import { AlreadyAccepted, claimKey, type KeyedRequest, requestHashes } from './idempotency.ts';
 import { openNotes } from './notes.ts';
 
 export interface IntakeOptions {
@@ -230,12 +230,12 @@ class Intake {
     await this.send();
     await this.copy.flush();
     const { keyed, special } = this.options;
-    const requestHash = keyed?.hash.digest();
+    const hashes = keyed && requestHashes(keyed);
     // Before the users exist, so that their first failed login does not differ from that of an unknown user.
     if (!special?.dryRun) await rememberSlow(this.deps.pool, this.slowestMs);
     this.isAccepting = true;
     await transaction(this.deps.pool, async (db) => {
-      if (keyed && requestHash) await claimKey(db, keyed, requestHash, this.importId);
+      if (keyed && hashes) await claimKey(db, keyed, hashes, this.importId);
       const event = await appendEvent(db, {
         aggregateType: 'import',
         aggregateId: this.importId,

@@ -14,7 +14,7 @@ import { type Db, transaction } from '../../db/pool.ts';
 import { ApiError, type ErrorBody, type FieldViolation, invalidArgument } from '../../errors.ts';
 import { rememberSlowHash } from '../../users/slow-hashes.ts';
 import type { ImportDeps } from '../deps.ts';
-import { AlreadyAccepted, claimKey, type KeyedRequest, keepAnswer } from '../intake/idempotency.ts';
+import { AlreadyAccepted, claimKey, type KeyedRequest, keepAnswer, requestHashes } from '../intake/idempotency.ts';
 import { ITEM_COLUMNS, itemValues } from '../items.ts';
 import { pointerJob, resetCursor } from '../run/dispatch.ts';
 import type { ImportSignal } from '../status/signal.ts';
@@ -99,11 +99,11 @@ async function createKeyed(
   values: unknown[],
   keyed: KeyedRequest,
 ): Promise<{ importId: string; answer: SingleAnswer | null }> {
-  const requestHash = keyed.hash.digest();
+  const hashes = requestHashes(keyed);
   try {
     const importId = await transaction(deps.pool, async (db) => {
       const created = await create(db, values);
-      await claimKey(db, keyed, requestHash, created);
+      await claimKey(db, keyed, hashes, created);
       return created;
     });
     void enqueue(deps, importId);

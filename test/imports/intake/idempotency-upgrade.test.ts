@@ -8,12 +8,12 @@ import { migrate } from '../../../src/db/migrate.ts';
 import { transaction } from '../../../src/db/pool.ts';
 import { isUnavailable } from '../../../src/http/unavailable.ts';
 import { claimKey, findKey, type KeyedRequest, keyedRequest } from '../../../src/imports/intake/idempotency.ts';
-import { acceptImport, addOrgs, entries, setImport } from '../../support/imports/imports.ts';
+import { acceptImport, addOrgs, entries, SECRETS, setImport } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
 const RAW = 'migration-part-1';
 const HASH = Buffer.alloc(32, 1);
-const keyed = keyedRequest({ get: () => RAW, query: {} } as never, 'caller', '/p', '') as KeyedRequest;
+const keyed = keyedRequest({ get: () => RAW, query: {} } as never, SECRETS, 'caller', '/p', '') as KeyedRequest;
 
 describe('an idempotency key', () => {
   let db: TestDatabase;
@@ -34,7 +34,7 @@ describe('an idempotency key', () => {
          select from imports i where i.id = k.import_id and i.kind = 'single' and i.state not in ('running', 'succeeded'))`,
       [RAW, HASH, importId],
     );
-  const claim = (importId: string) => transaction(db.pool, (tx) => claimKey(tx, keyed, HASH, importId));
+  const claim = (importId: string) => transaction(db.pool, (tx) => claimKey(tx, keyed, [HASH], importId));
   const found = async () => (await findKey(db.pool, keyed))?.importId;
 
   it('that was recorded before the upgrade is found after it', async () => {

@@ -10,10 +10,13 @@ import {
   type KeyedRequest,
   keepAnswer,
   keyedRequest,
+  requestHashes,
+  requireSame,
   sweepKeys,
 } from '../../../src/imports/intake/idempotency.ts';
 import { receiveImport } from '../../../src/imports/intake/intake.ts';
 import { DataOrgsParser } from '../../../src/imports/parse/data-orgs.ts';
+import { openSecrets } from '../../../src/secrets.ts';
 import {
   ADMIN,
   acceptImport,
@@ -21,6 +24,7 @@ import {
   cut,
   entries,
   importDeps,
+  SECRETS,
   setImport,
   wipe,
 } from '../../support/imports/imports.ts';
@@ -28,8 +32,14 @@ import { type TestDatabase, testDatabase } from '../../support/stores/postgres.t
 
 const OLD = `now() - interval '24 hours 1 second'`;
 
-function request(key: string | undefined, query: Record<string, unknown> = {}, path = '/p', rest = 'json') {
-  return keyedRequest({ get: () => key, query } as never, 'caller', path, rest);
+function request(
+  key: string | undefined,
+  query: Record<string, unknown> = {},
+  path = '/p',
+  rest = 'json',
+  secrets = SECRETS,
+) {
+  return keyedRequest({ get: () => key, query } as never, secrets, 'caller', path, rest);
 }
 const keyed = (key = 'k', ...rest: [query?: Record<string, unknown>, path?: string, rest?: string]) =>
   request(key, ...rest) as KeyedRequest;
@@ -48,7 +58,7 @@ describe('a key', () => {
   it('is stored as a hash, which depends on the caller and the path', () => {
     const expected = createHash('sha256').update('caller\n/p\nk').digest('hex');
     assert.equal(keyed('k').key, `sha256:${expected}`);
-    const of = (caller: string) => keyedRequest({ get: () => 'k', query: {} } as never, caller, '/p', '')?.key;
+    const of = (caller: string) => keyedRequest({ get: () => 'k', query: {} } as never, SECRETS, caller, '/p', '')?.key;
     assert.notEqual(of('caller'), of('another'));
     assert.notEqual(keyed('k').key, keyed('k', {}, '/q').key);
   });
@@ -69,6 +79,31 @@ describe('a key', () => {
   });
 });
 
+describe('the hash of a request', () => {
+  const [first = '', second = ''] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64'));
+  const hashes = (encryptionKey: string, others: string[] = []) => {
+    const ours = request('k', {}, '/p', 'json', openSecrets(encryptionKey, others)) as KeyedRequest;
+    ours.hash.update('{}');
+    return requestHashes(ours);
+  };
+  const plain = createHash('sha256').update('["json",[]]\n{}').digest();
+
+  it('is stored with a key, so the database does not confirm a guessed body', () => {
+    const [stored] = hashes(first);
+    assert.notDeepEqual(stored, plain);
+    assert.notDeepEqual(stored, hashes(second)[0]);
+    assert.deepEqual(stored, hashes(first)[0]);
+  });
+
+  it('is recognised after ENCRYPTION_KEY has been replaced, and if an earlier version stored it without a key', () => {
+    const known = hashes(second, [first]);
+    for (const stored of [hashes(first)[0] as Buffer, plain])
+      requireSame({ importId: '1', requestHash: stored, answer: null }, known);
+    const other = { importId: '1', requestHash: sha256('other'), answer: null };
+    assert.throws(() => requireSame(other, known), { id: 'IMPORT-KEY-REUSED' });
+  });
+});
+
 describe('the import of a key', () => {
   let db: TestDatabase;
   before(async () => {
@@ -83,7 +118,7 @@ describe('the import of a key', () => {
 
   const one = sha256('one');
   const claim = (importId: string, hash = one, of = keyed()) =>
-    transaction(db.pool, (tx) => claimKey(tx, of, hash, importId));
+    transaction(db.pool, (tx) => claimKey(tx, of, [hash], importId));
   const makeOld = () => db.pool.query(`update idempotency_keys set created_at = ${OLD}`);
   async function single(state: string): Promise<string> {
     const importId = await acceptImport(db.pool, entries(1));
@@ -109,7 +144,7 @@ describe('the import of a key', () => {
   it('is not recorded when the transaction that accepts the import is rolled back', async () => {
     await assert.rejects(
       transaction(db.pool, async (tx) => {
-        await claimKey(tx, keyed(), one, '1');
+        await claimKey(tx, keyed(), [one], '1');
         throw new Error('no');
       }),
       /no/,
@@ -123,7 +158,7 @@ describe('the import of a key', () => {
       await db.pool.query('delete from idempotency_keys');
       const first = await db.pool.connect();
       await first.query('begin');
-      await claimKey(first, keyed(), one, '1');
+      await claimKey(first, keyed(), [one], '1');
       const second = claim('2');
       second.catch(() => {}); // asserted below
       await first.query(isAccepted ? 'commit' : 'rollback');
