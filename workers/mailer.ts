@@ -10,6 +10,7 @@ import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
 import { retryWhileUnavailable } from '../src/db/retry.ts';
+import { watchFreezes } from '../src/freeze.ts';
 import { openBatchCommitter } from '../src/mail/batch-committer.ts';
 import { deliverMail } from '../src/mail/deliver.ts';
 import { openTextTransport, openTransport } from '../src/mail/open-transport.ts';
@@ -59,7 +60,8 @@ export function startMailer(deps: MailerDeps): Mailer {
   const patience = { ms: PATIENCE_MS, isStopping: () => stopped !== undefined };
   // Retried here and in `deliver`: better to record a sent mail late than to send it again.
   const committer = openBatchCommitter((group) => retryWhileUnavailable(() => settleMails(pool, group), patience));
-  const delivery = { ...deps, transport, texts: openTextTransport(config), settler: committer };
+  const freezes = watchFreezes();
+  const delivery = { ...deps, transport, texts: openTextTransport(config), settler: committer, freezes };
   const rateLimiter = config.MAIL_RATE > 0 ? openRateLimiter(pool, config.MAIL_RATE) : undefined;
   async function deliver(pointer: MailPointer): Promise<void> {
     const may = !rateLimiter || (await retryWhileUnavailable(() => rateLimiter.turn(), patience));
@@ -85,6 +87,7 @@ export function startMailer(deps: MailerDeps): Mailer {
     await relay.stop();
     rateLimiter?.stop();
     await worker.stop();
+    freezes.stop();
     transport.close();
   }
   return {

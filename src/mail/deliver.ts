@@ -1,18 +1,21 @@
 /**
  * The mail job: load, compose, send, settle. A text message is a mail here too: its kind decides the transport.
  *
- * Guarantee: a mail settles as sent or failed once, however often it is delivered, and each delivery is byte-identical.
+ * Guarantee: a mail settles as sent or failed once, however often it is delivered, and each delivery is byte-identical. A
+ * process that froze sends only mails that nobody else has claimed meanwhile. It may send one again only if it froze
+ * between that check and the end of the data, and the mail server kept the connection.
  *
  * On crash: between send and settle, the row is handed over again and the same bytes are sent again.
  */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Pool } from '../db/pool.ts';
+import type { FreezeWatch } from '../freeze.ts';
 import type { Secrets } from '../secrets.ts';
 import type { BatchCommitter } from './batch-committer.ts';
 import { type ComposedMail, composeMail } from './compose.ts';
 import { type LinkKind, type NoticeKind, pageLink, templateLink } from './links.ts';
-import { type LoadedMail, loadMail, type MailPointer } from './outbox.ts';
+import { type LoadedMail, loadMail, type MailPointer, renewClaim } from './outbox.ts';
 import { type MailContent, renderMail, renderNotice } from './templates.ts';
 import { composeText, type TextMessage } from './text-message.ts';
 import type { SendResult, TextTransport, Transport } from './transport.ts';
@@ -40,43 +43,65 @@ export interface DeliverDeps {
   texts: TextTransport;
   settler: BatchCommitter;
   logger: Logger;
+  freezes: Pick<FreezeWatch, 'since'>;
   retryDelaysMs?: readonly number[];
 }
 
-/** `gone`: already settled, deleted with its user, or a job of an earlier attempt. */
+/** `gone`: already settled, deleted with its user, claimed by another process, or a job of an earlier attempt. */
 export type Delivery = 'sent' | 'retry' | 'failed' | 'gone';
 
 /** Delivers one mail. @throws Error when the database cannot be reached; the row is then handed over again */
 export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Promise<Delivery> {
+  const loadedAt = performance.now();
   const mail = await loadMail(deps.pool, pointer.id);
   if (!mail || mail.attempts !== pointer.attempt) return 'gone';
-  const result = await attempt(deps, mail);
+  const result = await attempt(deps, mail, loadedAt);
+  if (result === 'gone') return result;
   const outcome = outcomeOf(result, mail, deps.retryDelaysMs ?? RETRY_DELAYS_MS);
   if (outcome.error) logRefusal(deps.logger, mail, outcome.state, result);
   await deps.settler.settle({ id: mail.id, attempt: mail.attempts, importId: mail.import_id, ...outcome });
   return outcome.state === 'pending' ? 'retry' : outcome.state;
 }
 
-async function attempt(deps: DeliverDeps, mail: LoadedMail): Promise<SendResult> {
+async function attempt(deps: DeliverDeps, mail: LoadedMail, loadedAt: number): Promise<SendResult | 'gone'> {
   const code = mail.code_id === null ? '' : deps.secrets.code(mail.code_id, mail.generation ?? 0);
-  let send: () => Promise<SendResult>;
+  let send: Send;
+  let isGone = false;
   try {
     send = await prepare(deps, mail, code);
   } catch (error) {
     return { sent: false, permanent: true, reason: `cannot be composed: ${(error as Error).message}` };
   }
-  const result = await send();
+  const result = await send(async () => {
+    isGone = !(await isStillOurs(deps, mail, loadedAt));
+    return !isGone;
+  });
+  if (isGone) return 'gone';
   return result.sent ? result : { ...result, reason: tidy(result.reason, code) };
 }
 
+type Send = (mayBegin: () => Promise<boolean>) => Promise<SendResult>;
+
+/** Asks the database only after a freeze, and again after a freeze during the question. */
+async function isStillOurs({ pool, freezes }: DeliverDeps, mail: LoadedMail, loadedAt: number): Promise<boolean> {
+  let [since, until] = [loadedAt, mail.claimed_until];
+  while (freezes.since(since)) {
+    since = performance.now();
+    const renewed = await renewClaim(pool, { ...mail, claimed_until: until });
+    if (renewed === undefined) return false;
+    until = renewed;
+  }
+  return true;
+}
+
 /** Composes first, to tell a mail that cannot be composed from one that cannot be sent. */
-async function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Promise<() => Promise<SendResult>> {
+async function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Promise<Send> {
   if (mail.kind === 'verify_phone') {
     const message = textMessage(mail, code);
     return () => deps.texts.send(message);
   }
   const composed = await compose(deps.config, mail, contentOf(deps.config, mail, mail.kind, code));
-  return () => deps.transport.send(composed);
+  return (mayBegin) => deps.transport.send(composed, mayBegin);
 }
 
 function textMessage(mail: LoadedMail, code: string): TextMessage {

@@ -21,6 +21,12 @@ export const IS_UNSENT = `m.state::text = 'pending'`;
  */
 export const ENDED_KEPT = `interval '31 days'`;
 
+/**
+ * How long a mail waits if the queue lost its job, in milliseconds. A mail that is still in the queue after that time is
+ * added again, which the queue ignores; it costs one read of the waiting mails a minute.
+ */
+export const CLAIM_MS = 60_000;
+
 export interface NewMail {
   kind: MailKind;
   userId: string;
@@ -71,11 +77,30 @@ export async function releaseClaim(db: Db, ids: string[]): Promise<void> {
   ]);
 }
 
+/**
+ * Claims a mail again that was loaded under an earlier claim, for as long as the claim of a relay lasts.
+ * @returns the new `claimed_until`; undefined when the mail was settled, or claimed by another process meanwhile
+ */
+export async function renewClaim(
+  db: Db,
+  { id, attempts, claimed_until: until }: Pick<LoadedMail, 'id' | 'attempts' | 'claimed_until'>,
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ until: string }>(
+    `update mail_outbox m set next_attempt_at = greatest(m.next_attempt_at, now() + $4 * interval '1 millisecond')
+     where m.id = $1 and m.attempts = $2 and m.next_attempt_at = $3::timestamptz and ${IS_UNSENT}
+     returning m.next_attempt_at::text as until`,
+    [id, attempts, until, CLAIM_MS],
+  );
+  return rows[0]?.until;
+}
+
 /** All data that a mail is composed from. */
 export interface LoadedMail {
   id: string;
   kind: MailKind | NoticeKind;
   attempts: number;
+  /** In the database's text form; another value later means that another process has claimed the mail. */
+  claimed_until: string;
   created_at: Date;
   url_template: string | null;
   import_id: string | null;
@@ -97,7 +122,7 @@ export interface LoadedMail {
 /** A mail that is still to be sent; undefined when it has settled or its user was deleted. */
 export async function loadMail(db: Db, id: string): Promise<LoadedMail | undefined> {
   const { rows } = await db.query<LoadedMail>(
-    `select m.id, m.kind, m.attempts, m.created_at, m.url_template, m.import_id, m.code_id,
+    `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claimed_until, m.created_at, m.url_template, m.import_id, m.code_id,
             c.generation, c.expires_at,
             coalesce(m.address, case m.kind when 'verify_phone' then u.phone else u.email end) as address,
             u.email_verified and m.address is null as verified,

@@ -10,7 +10,7 @@
 import type { Pool } from '../db/pool.ts';
 import { type Patience, retryWhileUnavailable } from '../db/retry.ts';
 import { type ClaimedMail, claimDue } from './claim.ts';
-import { type MailPointer, releaseClaim } from './outbox.ts';
+import { CLAIM_MS, type MailPointer, releaseClaim } from './outbox.ts';
 import { prepareReleased } from './released.ts';
 
 /** The queue as the relay uses it. */
@@ -38,18 +38,13 @@ export interface RelayOptions {
   patience?: Patience;
 }
 
-/**
- * How long a mail waits if the queue lost its job. A mail that is still in the queue after that time is added again,
- * which the queue ignores; it costs one read of the waiting mails a minute.
- */
-const HAND_OVER_MS = 60_000;
 const SLICE = 500;
 
 /** Hands one slice over to the queue; returns its number of mails. */
 export async function relayOnce({ pool, queue }: RelayDeps, options: RelayOptions): Promise<number> {
   const room = options.window - (await queue.depth());
   if (room <= 0) return 0;
-  const { handOverMs = HAND_OVER_MS, perImportRate = 0, codeTtlMs } = options;
+  const { handOverMs = CLAIM_MS, perImportRate = 0, codeTtlMs } = options;
   const due = await claimDue(pool, Math.min(room, SLICE), { handOverMs, perImportRate });
   if (due.length === 0) return 0;
   try {

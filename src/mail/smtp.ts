@@ -1,7 +1,8 @@
 /**
  * Delivers mail over SMTP, on a bounded number of persistent connections.
  *
- * Guarantee: a mail that the server acknowledged is reported as sent, and no send takes longer than SEND_MS.
+ * Guarantee: a mail that the server acknowledged is reported as sent, and no send takes longer than SEND_MS after its wait
+ * for a connection.
  *
  * On crash: between the server's acknowledgement and our record of it, the mail is sent again, byte for byte the same.
  */
@@ -21,6 +22,8 @@ const LIMITS = {
   connectionTimeout: 10_000,
   greetingTimeout: 10_000,
   dnsTimeout: 10_000,
+  // Not longer than a claim (relay.ts): when a process that froze continues, this ends what it was sending, before it
+  // reads a reply, as another process may have sent the mail meanwhile.
   socketTimeout: 60_000,
   disableFileAccess: true,
   disableUrlAccess: true,
@@ -29,20 +32,28 @@ const LIMITS = {
 /** @param url `smtp://user:password@host:port` or `smtps://…`; connects with the first mail */
 export function openSmtp(url: string): Transport {
   const transporter = createTransport({ url, ...LIMITS });
+  // The pool has its own queue, but does not say when a mail leaves it.
+  const inSlot = openSlots(SMTP_CONNECTIONS);
   return {
-    async send(mail): Promise<SendResult> {
-      const envelope = { from: mail.from, to: [mail.to] };
-      try {
-        await transporter.sendMail({ envelope, raw: mail.raw, signal: AbortSignal.timeout(SEND_MS) });
-        return { sent: true };
-      } catch (error) {
-        return refusal(error as SmtpError);
-      }
-    },
+    send: (mail, mayBegin = always) =>
+      inSlot(async (): Promise<SendResult> => {
+        if (!(await mayBegin())) return { sent: false, permanent: false, reason: 'withdrawn' };
+        const envelope = { from: mail.from, to: [mail.to] };
+        try {
+          await transporter.sendMail({ envelope, raw: mail.raw, signal: AbortSignal.timeout(SEND_MS) });
+          return { sent: true };
+        } catch (error) {
+          return refusal(error as SmtpError);
+        }
+      }),
     close() {
       transporter.close();
     },
   };
+}
+
+async function always(): Promise<boolean> {
+  return true;
 }
 
 /** The properties that nodemailer sets on its errors. */
@@ -62,4 +73,21 @@ function refusal(error: SmtpError): SendResult {
   const noEnvelope = error.code === 'EENVELOPE' && error.command === 'API';
   const permanent = noEnvelope || (ofThisMail && (error.responseCode ?? 0) >= 500);
   return { sent: false, permanent, reason: error.message };
+}
+
+/** Runs work in a number of slots; further work waits for a free one, in order. */
+function openSlots(count: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let free = count;
+  return async (work) => {
+    if (free > 0) free--;
+    else await new Promise<void>((start) => waiting.push(start));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free++;
+    }
+  };
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import pino from 'pino';
-import { type BatchCommitter, openBatchCommitter } from '../../src/mail/batch-committer.ts';
-import { deliverMail, RETRY_DELAYS_MS } from '../../src/mail/deliver.ts';
+import { openBatchCommitter } from '../../src/mail/batch-committer.ts';
+import { type DeliverDeps, deliverMail, RETRY_DELAYS_MS } from '../../src/mail/deliver.ts';
 import { enqueueNotice } from '../../src/mail/outbox.ts';
 import { settleMails } from '../../src/mail/settle.ts';
 import { openSmsGateway } from '../../src/mail/sms-gateway.ts';
@@ -42,8 +42,9 @@ describe('delivery over SMTP', () => {
   const settler = () => openBatchCommitter((group) => settleMails(db.pool, group));
   const texts = openSmsGateway('http://127.0.0.1:1');
   const logger = pino({ level: 'silent' });
-  const deps = () => ({ pool: db.pool, secrets, config, transport, texts, settler: settler(), logger });
-  function deliver(id: string, attempt = 0, changes: { settler?: BatchCommitter; retryDelaysMs?: number[] } = {}) {
+  const freezes = { since: () => false };
+  const deps = () => ({ pool: db.pool, secrets, config, transport, texts, settler: settler(), logger, freezes });
+  function deliver(id: string, attempt = 0, changes: Partial<DeliverDeps> = {}) {
     return deliverMail({ ...deps(), ...changes }, { id, attempt });
   }
   async function importCounts(id: string) {
@@ -203,6 +204,55 @@ describe('delivery over SMTP', () => {
     assert.equal(smtp.mails.length, 2);
     assert.deepEqual(smtp.mails[1]?.raw, smtp.mails[0]?.raw);
     assert.deepEqual(await importCounts(importId), { mails_sent: 1, mails_failed: 0 });
+  });
+
+  describe('by a process that froze', () => {
+    /** It froze before this many of its first checks. */
+    const freezing = (times: number) => ({ since: () => times-- > 0 });
+
+    it('does not send a mail that another process has sent or claimed meanwhile', async () => {
+      await addPerson(db.pool, { id: 'u1' });
+      const settled = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
+      const claimed = await addMail(db.pool, { kind: 'reset_password', userId: 'u1' });
+      for (const [{ outboxId }, meanwhile] of [
+        [settled, () => deliver(settled.outboxId)],
+        [claimed, () => db.pool.query(`update mail_outbox set next_attempt_at = now() + interval '61 seconds'`)],
+      ] as const) {
+        const before = smtp.mails.length;
+        let isFirst = true;
+        const since = () => isFirst;
+        // It freezes when the connection is free, before it asks whether the mail may go out.
+        const frozen: Transport = {
+          ...transport,
+          send: (mail, mayBegin) =>
+            transport.send(mail, async () => {
+              await meanwhile();
+              const may = mayBegin?.();
+              isFirst = false;
+              return (await may) ?? true;
+            }),
+        };
+        assert.equal(await deliver(outboxId, 0, { transport: frozen, freezes: { since } }), 'gone');
+        assert.equal(smtp.mails.length, outboxId === settled.outboxId ? before + 1 : before);
+      }
+    });
+
+    it('claims it again and sends it if nobody else has, also after a freeze during the check', async () => {
+      await addPerson(db.pool, { id: 'u1' });
+      const { outboxId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
+      const claims: number[] = [];
+      const watched: Transport = {
+        ...transport,
+        async send(mail, mayBegin) {
+          const result = await transport.send(mail, mayBegin);
+          claims.push((await outboxRow(db.pool, outboxId)).due_in);
+          return result;
+        },
+      };
+      assert.equal(await deliver(outboxId, 0, { transport: watched, freezes: freezing(2) }), 'sent');
+      assert.ok((claims[0] as number) > 50, 'the mail is claimed for a minute');
+      assert.equal(smtp.mails.length, 1);
+    });
   });
 
   it('counts each mail once, however many deliveries of it run in parallel', async () => {

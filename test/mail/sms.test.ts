@@ -56,7 +56,15 @@ describe('text messages', () => {
   function deliver(id: string, attempt = 0, changes: { texts?: TextTransport; settler?: BatchCommitter } = {}) {
     const config = { baseUrl: 'https://id.example.org', MAIL_FROM: 'Muster <no-reply@id.example.org>' };
     const transport = openTransport({ DATA_DIR: dataDir });
-    const deps = { pool: db.pool, secrets, config, transport, texts: openSmsGateway(gateway.url), logger };
+    const deps = {
+      pool: db.pool,
+      secrets,
+      config,
+      transport,
+      texts: openSmsGateway(gateway.url),
+      logger,
+      freezes: { since: () => false },
+    };
     return deliverMail({ ...deps, settler: settler(), ...changes }, { id, attempt });
   }
 

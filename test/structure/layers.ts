@@ -11,6 +11,7 @@ export const BASE = [
   'condition.ts',
   'config.ts',
   'errors.ts',
+  'freeze.ts',
   'html.ts',
   'ids.ts',
   'timeout.ts',
