@@ -147,13 +147,13 @@ function forgot(frame: LoginFrame): Html {
 }
 
 /** The opening of a form that sends a step. */
-function step(frame: LoginFrame, name: string, proof?: string): Html {
+export function step(frame: LoginFrame, name: string, proof?: string): Html {
   const values = { step: name, token: frame.token, ...(proof ? { proof } : {}) };
   return html`<form method="post" action="${encodeURIComponent(frame.uid)}">
 ${hidden(values)}`;
 }
 
-function back(frame: LoginFrame): Html {
+export function back(frame: LoginFrame): Html {
   return html`<div class="aside">
 ${step(frame, 'cancel')}
 <button type="submit" class="plain">Back to ${frame.clientName}</button>

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page as Tab } from 'playwright-core';
+import { continuePage } from '../../src/pages/continue.ts';
 import {
   deviceCodeForm,
   deviceConfirmPage,
@@ -42,6 +43,7 @@ const form = '<form id="op.logoutForm" method="post" action="x"><input type="hid
 const pages: Record<string, Page | undefined> = {
   'log-in': loginForm({ ...frame, clientName: 'Acme' }, ''),
   'log-in-problem': loginForm(frame, proven.loginName, { ...problem, fields: ['loginName', 'password'] }),
+  continue: continuePage(frame, proven.loginName),
   code: codeForm(frame, proven),
   'code-problem': codeForm(frame, proven, problem),
   required: changeForm(frame, proven, { reason: 'required', rules }),

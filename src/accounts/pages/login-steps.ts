@@ -42,6 +42,8 @@ export const LOGIN_STEPS: ReadonlyMap<string, (turn: Turn) => Promise<void>> = n
   ['choose', choosePassword],
   ['change', changePassword],
   ['later', continueUnchanged],
+  ['continue', continueSignedIn],
+  ['different', signInAsAnother],
   ['cancel', cancel],
 ]);
 
@@ -128,6 +130,17 @@ async function continueUnchanged(turn: Turn): Promise<void> {
   const proof = proofOf(turn, text(turn.req.body, 'proof'), ['expiring']);
   if (!proof || (await settleLogin(turn.deps.pool, proof)) !== 'active') return startAgain(turn);
   await finish(turn, proof.id, proof.amr);
+}
+
+/** The user who is signed in lets the application have that. */
+async function continueSignedIn(turn: Turn): Promise<void> {
+  const { deps, req, res, visit } = turn;
+  if (visit.signedInAs === undefined) return startAgain(turn);
+  await deps.oauth.current().interactionFinished(req, res, { consent: {} }, { mergeWithLastSubmission: false });
+}
+
+async function signInAsAnother(turn: Turn): Promise<void> {
+  show(turn, 200, loginForm(turn.visit.frame, ''));
 }
 
 async function cancel({ deps, req, res }: Turn): Promise<void> {

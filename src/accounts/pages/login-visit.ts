@@ -18,6 +18,8 @@ export interface Visit {
   frame: LoginFrame;
   /** The probable user: the application's `login_hint`, else the user who is already logged in, unless they may choose. */
   loginName: string;
+  /** Login name of the user who is signed in, and only has to choose to continue. */
+  signedInAs?: string | undefined;
   /** Where the forms may finally lead: to the application. */
   formTargets: string[];
 }
@@ -49,6 +51,7 @@ export async function findVisit(deps: LoginPageDeps, req: Request, res: Response
       params.login_hint,
       prompt.name === 'select_account' ? undefined : session?.accountId,
     ),
+    signedInAs: prompt.name === 'consent' ? await loginNameOf(deps, session?.accountId) : undefined,
     formTargets: [...new Set(targets.filter((uri) => URL.canParse(uri)).map(formTarget))].slice(0, MOST_TARGETS),
   };
 }
@@ -81,6 +84,9 @@ async function interactionOf(provider: Provider, req: Request, res: Response) {
 
 async function probableName(deps: LoginPageDeps, hint: unknown, accountId: string | undefined): Promise<string> {
   if (typeof hint === 'string' && hint !== '') return hint.slice(0, 500);
-  if (accountId === undefined) return '';
-  return (await findLogin(deps.pool, { userId: accountId }))?.loginName ?? '';
+  return (await loginNameOf(deps, accountId)) ?? '';
+}
+
+async function loginNameOf(deps: LoginPageDeps, accountId: string | undefined): Promise<string | undefined> {
+  return accountId === undefined ? undefined : (await findLogin(deps.pool, { userId: accountId }))?.loginName;
 }

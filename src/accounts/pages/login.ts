@@ -9,6 +9,7 @@
 import { type Request, type Response, Router } from 'express';
 import { errors } from 'oidc-provider';
 import { ApiError } from '../../errors.ts';
+import { continuePage } from '../../pages/continue.ts';
 import { readForm, text } from '../../pages/fields.ts';
 import { sendPage } from '../../pages/layout.ts';
 import { loginForm } from '../../pages/login-forms.ts';
@@ -29,7 +30,8 @@ export function loginPages(deps: LoginPageDeps): Router {
 async function getLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
   const visit = await findVisit(deps, req, res);
   if (!visit) return sendPage(res, 410, loginGonePage());
-  show({ deps, visit, req, res }, 200, loginForm(visit.frame, visit.loginName));
+  const { frame, loginName, signedInAs } = visit;
+  show({ deps, visit, req, res }, 200, signedInAs ? continuePage(frame, signedInAs) : loginForm(frame, loginName));
 }
 
 async function postLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {

@@ -1,6 +1,9 @@
 /**
- * What a user must do before an authorization request is answered: only log in. There is no consent page: the owner of
- * the instance registers the clients, and the scopes they request are granted.
+ * What a user must do before an authorization request is answered: log in. There is no consent page: the owner of the
+ * instance registers the clients, and the scopes they request are granted.
+ *
+ * Guarantee: a native application gets no code without an action of the user, also if they are signed in: any program
+ * can claim its scheme or listen on its loopback port (RFC 8252 section 8.6).
  */
 import { type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { GRANT } from './lifetimes.ts';
@@ -15,6 +18,7 @@ const { base, Check, Prompt } = interactionPolicy;
 export function loginOnly() {
   const policy = base();
   policy.get('consent')?.checks.clear();
+  policy.get('consent')?.checks.add(NATIVE);
   policy.add(new Prompt({ name: 'select_account', requestable: true }));
   policy.get('login')?.checks.add(
     new Check('no_scope', 'a known scope is required', ({ oidc }) => {
@@ -34,6 +38,15 @@ export function loginOnly() {
     );
   return policy;
 }
+
+/** A login is an action, and so is the confirmation of a device code. */
+const NATIVE = new Check(
+  'native_client',
+  'native applications need an action of the user',
+  'interaction_required',
+  ({ oidc: { client, entities, result } }) =>
+    client?.applicationType === 'native' && !entities.DeviceCode && !result?.login && !result?.consent,
+);
 
 /** This login's grant to this client, with the scopes requested now; kept as long as tokens can be issued from it. */
 export async function grantWhatIsAsked(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {

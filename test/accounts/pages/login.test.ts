@@ -165,6 +165,41 @@ describe('a login with prompt=select_account', () => {
   });
 });
 
+describe('a native application', () => {
+  const redirect_uri = 'http://127.0.0.1:5000/callback';
+
+  it('gets no code of a user who is signed in without an action of theirs', async () => {
+    const native = await addClient(api, { name: 'Desk', redirectUris: ['http://127.0.0.1/callback'] });
+    const loginName = await person();
+    const { by, path, fields } = await begun();
+    const follow = async (page: Shown) => by.get(new URL(page.headers.get('location') ?? '').pathname);
+    await follow(await by.post(path, { ...fields, loginName, password: PASSWORD }));
+    assert.match(await by.begin(clientId), /^\/callback$/, 'an application on the web needs none');
+
+    const asked = await by.begin(native, { redirect_uri });
+    const page = await by.get(asked);
+    assert.match(page.text, /Continue to Desk\?/);
+    assert.ok(page.text.includes(loginName) && !page.text.includes('type="password"'));
+    const other = await by.post(asked, hiddenOf(page, 'different'));
+    assert.ok(other.text.includes('type="password"') && !other.text.includes(loginName));
+    const back = await follow(await by.post(asked, hiddenOf(page, 'continue')));
+    assert.match(back.headers.get('location') ?? '', /^http:\/\/127\.0\.0\.1:5000\/callback\?code=/);
+    assert.match(await by.begin(native, { redirect_uri }), /^\/ui\/login\//, 'each time');
+    assert.equal(await by.begin(native, { redirect_uri, prompt: 'none' }), '/callback', 'nobody is asked silently');
+  });
+
+  it('needs no second action after a sign-in, and none replaces the password', async () => {
+    const native = await addClient(api, { redirectUris: ['http://127.0.0.1/callback'] });
+    const loginName = await person();
+    const { by, path, fields } = await begun({ redirect_uri }, native);
+    const skipped = await by.post(path, { ...fields, step: 'continue' });
+    assert.deepEqual([skipped.status, skipped.headers.get('location')], [400, null]);
+    const done = await by.post(path, { ...fields, loginName, password: PASSWORD });
+    const back = await by.get(new URL(done.headers.get('location') ?? '').pathname);
+    assert.match(back.headers.get('location') ?? '', /\?code=/);
+  });
+});
+
 describe('a login form', () => {
   it('is refused without its token, with the token of another login, and from another site', async () => {
     const loginName = await person();
