@@ -19,7 +19,7 @@ import { answerOptions } from './http/allowed-methods.ts';
 import { cors } from './http/cors.ts';
 import { concretePathsFirst, noSuchOperation, renderErrors } from './http/errors.ts';
 import { healthRoutes } from './http/health.ts';
-import type { Metrics } from './http/metrics/metrics.ts';
+import type { ApiMetrics } from './http/metrics/requests.ts';
 import { rateLimits } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
 import { responseHeaders } from './http/response-headers.ts';
@@ -51,7 +51,7 @@ export interface AppDeps {
   hasher: Hasher;
   queues: Queues;
   signal: ImportSignal;
-  metrics: Metrics;
+  metrics: ApiMetrics;
   logger: Logger;
 }
 

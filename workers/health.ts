@@ -2,11 +2,12 @@
 import express from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
+import type { Pool } from '../src/db/pool.ts';
 import { renderErrors } from '../src/http/errors.ts';
 import { type HealthDeps, healthRoutes } from '../src/http/health.ts';
-import { type Measure, openMetrics } from '../src/http/metrics/metrics.ts';
 import { responseHeaders } from '../src/http/response-headers.ts';
 import { listen } from '../src/http/server.ts';
+import { openWorkerMetrics } from '../src/metrics/worker.ts';
 import { listenError } from '../src/start/address.ts';
 
 /**
@@ -15,12 +16,11 @@ import { listenError } from '../src/start/address.ts';
  */
 export async function startHealthServer(
   config: Config,
-  deps: HealthDeps,
+  deps: HealthDeps & { pool: Pool },
   logger: Logger,
-  measures: Measure[],
 ): Promise<{ stop(): Promise<void> }> {
   const { HOST: host, HEALTH_PORT: port, METRICS_TOKEN } = config;
-  const { routes } = openMetrics(measures, METRICS_TOKEN);
+  const { routes } = openWorkerMetrics(deps.pool, METRICS_TOKEN);
   const app = express().disable('x-powered-by');
   app.use(responseHeaders(), healthRoutes(deps), routes, renderErrors(logger));
   const server = await listen(app, { host, port }).catch((error) => {

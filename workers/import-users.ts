@@ -13,12 +13,13 @@ import { specialStores } from '../src/imports/run/existing/stores.ts';
 import { createFairSlots } from '../src/imports/run/fair-slots.ts';
 import { batchStore, processItem } from '../src/imports/run/process.ts';
 import { WRITER_SESSION } from '../src/imports/run/write-batch.ts';
+import { publish } from '../src/observations.ts';
 import type { Hasher } from '../src/passwords/hasher.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import type { Secrets } from '../src/secrets.ts';
-import type { Faults } from './faults.ts';
 import { startLoop } from './loop.ts';
 import { openShare } from './share.ts';
+import { timed } from './timed-store.ts';
 
 export interface ImportWorkerDeps {
   config: Config & { DATABASE_URL: string };
@@ -26,7 +27,6 @@ export interface ImportWorkerDeps {
   hasher: Hasher;
   queues: Queues;
   logger: Logger;
-  faults: Faults;
 }
 
 const MAX_FLUSHES = 6;
@@ -37,7 +37,7 @@ const SHARE_MS = 2000;
  * Starts to take jobs. `stop` takes no more jobs, waits until those in progress are written, and closes the
  * connections.
  */
-export function startImportWorker({ config, secrets, hasher, queues, logger, faults }: ImportWorkerDeps): {
+export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): {
   stop(): Promise<void>;
 } {
   const writerPool = openPool(config.DATABASE_URL, {
@@ -47,7 +47,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger, fau
     statementMs: config.DATABASE_TIMEOUT_MS,
   });
   const reportAs = (what: string) => (fault: BatchFault) => {
-    faults.note(fault.kind);
+    if (fault.kind !== 'not-running') publish('importFault', fault.kind);
     logger.warn({ kind: fault.kind, err: fault.cause }, what);
   };
   const settings: BatchWriterSettings = {
@@ -60,7 +60,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger, fau
   };
   const codes = { codeTtlMs: config.CODE_TTL_MS };
   const share = openShare(config.WORKER_CONCURRENCY, (jobs) => worker.limit(jobs));
-  const writerOf = (store: BatchStore) => createBatchWriter(share.watch(store), settings);
+  const writerOf = (store: BatchStore) => createBatchWriter(share.watch(timed(store)), settings);
   const writer = writerOf(batchStore(writerPool, codes));
   const stores = specialStores(writerPool, codes);
   const special = { skip: writerOf(stores.skip), update: writerOf(stores.update), dry: writerOf(stores.dry) };

@@ -7,6 +7,7 @@ import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
 import { rescueRound } from '../src/imports/maintenance/rescue.ts';
+import { publish } from '../src/observations.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import { withTimeout } from '../src/timeout.ts';
 import { startLoop } from './loop.ts';
@@ -35,6 +36,8 @@ export function startRescuer({ pool, config, queues, logger, condition }: Rescue
   const interval = Math.min(MAX_INTERVAL_MS, config.RESCUE_AFTER_MS);
   async function rescue(): Promise<number> {
     const { redispatched, swept } = await rescueRound(pool, settings);
+    publish('rescues', redispatched.length);
+    publish('uploadsRemoved', swept);
     if (redispatched.length > 0) logger.warn({ imports: redispatched }, 'stuck imports are dispatched again');
     if (swept > 0) logger.info({ swept }, 'interrupted uploads are removed');
     return interval;

@@ -9,7 +9,6 @@ import { openSecrets } from '../src/secrets.ts';
 import { registerKeys } from '../src/start/known-keys.ts';
 import { waitForSchema } from '../src/start/schema.ts';
 import { startDispatcher } from './dispatcher.ts';
-import { openFaults } from './faults.ts';
 import { startImportWorker } from './import-users.ts';
 import { startMailer } from './mailer.ts';
 import { startMaintenance } from './maintenance.ts';
@@ -28,11 +27,10 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
   const secrets = openSecrets(config.ENCRYPTION_KEY, config.DECRYPTION_KEYS);
   const hasher = openHasher({ threads: config.HASH_THREADS });
   const queues = openQueues({ ...config, condition, onError: (err) => logger.warn({ err }, 'queue') });
-  const faults = openFaults();
-  const deps = { pool, config, secrets, hasher, queues, logger, condition, faults };
+  const deps = { pool, config, secrets, hasher, queues, logger, condition };
   // Loaded only on demand: most workers do not listen, and start faster without it.
   const health = config.HEALTH_PORT > 0 ? await import('./health.ts') : undefined;
-  const server = await health?.startHealthServer(config, deps, logger, [faults.measure]);
+  const server = await health?.startHealthServer(config, deps, logger);
   await waitForSchema({ ...deps, withQueue: queues.kind === 'postgres', stopping });
   await registerKeys(pool, secrets);
 

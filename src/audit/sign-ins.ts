@@ -6,6 +6,7 @@
  */
 import { recordAudit } from '../db/audit.ts';
 import type { Db } from '../db/pool.ts';
+import { publish } from '../observations.ts';
 import { requestContext } from '../request-context.ts';
 import { recordFailure } from './failures.ts';
 
@@ -24,19 +25,22 @@ type Typed = { loginName: string } | { userId: string };
 export async function recordSignIn(db: Db, user: KnownUser, amr: readonly string[]): Promise<void> {
   const actor = requestContext()?.userId ?? user.id;
   await recordAudit(db, { type: 'user.signin.succeeded', actor, userId: user.id, orgId: user.orgId, payload: { amr } });
+  publish('signIn', 'succeeded');
 }
 
 /** Why a sign-in failed. */
-export type SignInFailure =
-  | 'unknown_user'
-  | 'no_password'
-  | 'wrong_password'
-  | 'wrong_code'
-  | 'password_expired'
-  | 'user_locked'
-  | 'user_inactive'
-  | 'user_initial'
-  | 'locked_for_a_time';
+export const SIGN_IN_FAILURES = [
+  'unknown_user',
+  'no_password',
+  'wrong_password',
+  'wrong_code',
+  'password_expired',
+  'user_locked',
+  'user_inactive',
+  'user_initial',
+  'locked_for_a_time',
+] as const;
+export type SignInFailure = (typeof SIGN_IN_FAILURES)[number];
 
 /** @param typed the name or id that was entered */
 export async function recordFailedSignIn(
@@ -48,6 +52,7 @@ export async function recordFailedSignIn(
   const of = user ? { userId: user.id, orgId: user.orgId } : {};
   const payload = user ? { reason } : { reason, ...bounded(typed) };
   await recordFailure(db, { type: 'user.signin.failed', ...of, payload });
+  publish('signIn', reason);
 }
 
 /** A failure after which further sign-ins are refused for a time. */

@@ -91,8 +91,9 @@ done as (
     coalesce(array_agg(per_org.failed), '{}') as org_failed
   from per_org
 )
-select succeeded + failed as settled, case when succeeded + failed > 0 then settle_batch($1, succeeded, failed, mails, events, orgs, org_succeeded, org_failed) end as state
-from done, written;
+select succeeded + failed as settled, succeeded, failed, case when succeeded + failed > 0 then settle_batch($1, succeeded, failed, mails, events, orgs, org_succeeded, org_failed) end as state,
+  ran.*
+from done cross join written left join (select kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds from imports where id = $1) ran on true;
 
 -- write-batch
 with picked as materialized (
@@ -205,8 +206,9 @@ done as (
     coalesce(array_agg(per_org.failed), '{}') as org_failed
   from per_org
 )
-select succeeded + failed as settled, case when succeeded + failed > 0 then settle_batch($1, succeeded, failed, mails, events, orgs, org_succeeded, org_failed) end as state
-from done, written;
+select succeeded + failed as settled, succeeded, failed, case when succeeded + failed > 0 then settle_batch($1, succeeded, failed, mails, events, orgs, org_succeeded, org_failed) end as state,
+  ran.*
+from done cross join written left join (select kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds from imports where id = $1) ran on true;
 
 -- write-batch-skip
 with picked as materialized (
@@ -330,8 +332,9 @@ done as (
     coalesce(sum(skipped), 0)::int as skipped, coalesce(array_agg(per_org.skipped), '{}') as org_skipped
   from per_org
 )
-select succeeded + skipped + failed as settled, case when succeeded + skipped + failed > 0 then settle_outcomes($1, succeeded, skipped, failed, mails, orgs, org_succeeded, org_skipped, org_failed) end as state
-from done, written;
+select succeeded + skipped + failed as settled, succeeded, failed, case when succeeded + skipped + failed > 0 then settle_outcomes($1, succeeded, skipped, failed, mails, orgs, org_succeeded, org_skipped, org_failed) end as state,
+  ran.*
+from done cross join written left join (select kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds from imports where id = $1) ran on true;
 
 -- write-batch-update
 with picked as materialized (
@@ -426,5 +429,6 @@ done as (
     coalesce(sum(skipped), 0)::int as skipped, coalesce(array_agg(per_org.skipped), '{}') as org_skipped
   from per_org
 )
-select succeeded + skipped + failed as settled, case when succeeded + skipped + failed > 0 then settle_outcomes($1, succeeded, skipped, failed, mails, orgs, org_succeeded, org_skipped, org_failed) end as state
-from done, written;
+select succeeded + skipped + failed as settled, succeeded, failed, case when succeeded + skipped + failed > 0 then settle_outcomes($1, succeeded, skipped, failed, mails, orgs, org_succeeded, org_skipped, org_failed) end as state,
+  ran.*
+from done cross join written left join (select kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds from imports where id = $1) ran on true;

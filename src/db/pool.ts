@@ -7,6 +7,7 @@
  */
 import type pg from 'pg';
 import { endLong, SERVER_KEEP_ALIVE, STATEMENT_MS, sessionLimits } from './limits.ts';
+import { notePool } from './open-pools.ts';
 import { PatientPool } from './patient-pool.ts';
 import { prepareSession, type SessionSettings } from './session.ts';
 import { TimedClient } from './timed-client.ts';
@@ -20,6 +21,8 @@ export interface PoolOptions {
   max?: number;
   /** Shown in pg_stat_activity. */
   name?: string;
+  /** The name of the pool in `/metrics`; default: `name` without `muster-`. */
+  label?: string;
   /** Settings of each session; they override those of session.ts and limits.ts. */
   settings?: SessionSettings;
   /** How long a statement may take, in milliseconds; 30 seconds by default. */
@@ -45,6 +48,7 @@ export function openPool(url: string, options: PoolOptions = {}): Pool {
     statementMs, // for TimedClient
   };
   const pool = new PatientPool(config);
+  notePool(pool, options.label ?? (options.name ?? 'muster').replace(/^muster-/, ''));
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;

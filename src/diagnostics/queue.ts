@@ -3,6 +3,7 @@ import type { Db } from '../db/pool.ts';
 import type { QueueName, Queues } from '../queue/queues.ts';
 import { type RedisFacts, readRedisFacts } from '../queue/redis-facts.ts';
 import { withTimeout } from '../timeout.ts';
+import { byQueue, heldDuties, liveWorkers } from './live-workers.ts';
 
 /** Time limit for one read from the store, in milliseconds. */
 const PATIENCE_MS = 4000;
@@ -28,18 +29,18 @@ export interface QueueFactsDeps {
 
 export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Promise<QueueFacts> {
   const url = config.REDIS_URL;
-  const [jobs, workers, redis, dispatching] = await Promise.all([
+  const [jobs, workers, redis, duties] = await Promise.all([
     ifItAnswers(byQueue((queue) => queues.depth(queue))),
-    ifItAnswers(byQueue((queue) => queues.workers(queue))),
+    ifItAnswers(liveWorkers(queues)),
     url === undefined ? undefined : ifItAnswers(readRedisFacts(url)),
-    isDispatching(pool),
+    heldDuties(pool),
   ]);
   return {
     backend: queues.kind,
     answers: jobs !== undefined,
     ...(jobs ? { jobs } : {}),
     ...(workers ? { workers } : {}),
-    dispatching,
+    dispatching: duties.includes('dispatcher'),
     ...(redis ? { redis } : {}),
   };
 }
@@ -47,16 +48,4 @@ export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Prom
 /** The value, or undefined if the store fails or takes too long, as the other facts are useful without it. */
 function ifItAnswers<T>(read: Promise<T>): Promise<T | undefined> {
   return withTimeout(read, PATIENCE_MS, 'the queue').catch(() => undefined);
-}
-
-async function byQueue(read: (queue: QueueName) => Promise<number>): Promise<Record<QueueName, number>> {
-  const [imports, mails] = await Promise.all([read('imports'), read('mails')]);
-  return { imports, mails };
-}
-
-async function isDispatching(db: Db): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `select from leases where name = 'dispatcher' and expires_at > clock_timestamp()`,
-  );
-  return rowCount === 1;
 }

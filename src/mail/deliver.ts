@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Pool } from '../db/pool.ts';
 import type { FreezeWatch } from '../freeze.ts';
+import { publish } from '../observations.ts';
 import type { Secrets } from '../secrets.ts';
 import type { BatchCommitter } from './batch-committer.ts';
 import { type ComposedMail, composeMail } from './compose.ts';
@@ -60,7 +61,9 @@ export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Prom
   const outcome = outcomeOf(result, mail, deps.retryDelaysMs ?? RETRY_DELAYS_MS);
   if (outcome.error) logRefusal(deps.logger, mail, outcome.state, result);
   await deps.settler.settle({ id: mail.id, attempt: mail.attempts, importId: mail.import_id, ...outcome });
-  return outcome.state === 'pending' ? 'retry' : outcome.state;
+  const delivery = outcome.state === 'pending' ? 'retry' : outcome.state;
+  publish('mail', delivery);
+  return delivery;
 }
 
 async function attempt(deps: DeliverDeps, mail: LoadedMail, loadedAt: number): Promise<SendResult | 'gone'> {

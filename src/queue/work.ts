@@ -3,6 +3,7 @@
  * On crash: the locks of its jobs expire, and BullMQ gives the jobs to another worker.
  */
 import type { Job } from 'bullmq';
+import { publish } from '../observations.ts';
 import type { Backend } from './backend.ts';
 import { EagerWorker } from './eager-worker.ts';
 import { guarded, type Watch } from './guard.ts';
@@ -19,6 +20,7 @@ export interface JobPointer<T> {
 }
 
 export interface WorkOptions {
+  name: string;
   /** The queue's name in BullMQ. */
   queue: string;
   shard: Shard;
@@ -34,11 +36,25 @@ export interface WorkOptions {
 /** After a broken connection, which mostly recovers at once. BullMQ's default of 15 seconds would pause all imports. */
 const STORE_RETRY_MS = 1000;
 
+/** One job a turn of the event loop is enough for a statistic, and costs the others nothing. */
+function sampleWaits(queue: string): (job: { timestamp: number }) => void {
+  let isTaken = false;
+  return ({ timestamp }) => {
+    if (isTaken) return;
+    isTaken = true;
+    setImmediate(() => {
+      isTaken = false;
+    });
+    // The clock of the process that added the job may be ahead.
+    publish('jobStarted', { queue, waited: Math.max(0, Date.now() - timestamp) / 1000 });
+  };
+}
+
 /** Starts to take jobs as soon as the store is available. */
 export function startWork<T>(
   backend: Backend,
   processor: (job: JobPointer<T>) => Promise<unknown>,
-  { queue, shard, concurrency, lockMs, watch, onError }: WorkOptions,
+  { name, queue, shard, concurrency, lockMs, watch, onError }: WorkOptions,
 ): RunningWorker {
   const options = {
     autorun: false,
@@ -52,11 +68,15 @@ export function startWork<T>(
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
   };
+  const noteStart = sampleWaits(name);
   return keepWorking((stopping) => {
     const connection = backend.worker(shard.server);
     const worker = new EagerWorker<T>(
       queue,
-      async (job: Job<T>) => processor({ id: job.id, data: job.data, isTakenOver: job.stalledCounter > 0 }),
+      async (job: Job<T>) => {
+        noteStart(job);
+        return processor({ id: job.id, data: job.data, isTakenOver: job.stalledCounter > 0 });
+      },
       { ...options, connection },
       guarded(backend.factory, watch, stopping),
     );

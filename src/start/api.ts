@@ -7,14 +7,14 @@
 import type { Logger } from 'pino';
 import { buildApp } from '../app.ts';
 import { openPool } from '../db/pool.ts';
-import { storeMetrics } from '../diagnostics/store-metrics.ts';
-import { type Metrics, openMetrics } from '../http/metrics/metrics.ts';
+import type { Metrics } from '../http/metrics/metrics.ts';
 import { listenForMetrics } from '../http/metrics/port.ts';
 import { headersOfAll } from '../http/response-headers.ts';
 import { type Listening, listen } from '../http/server.ts';
 import { openProvider } from '../identity/oauth/provider.ts';
 import { openImportSignal } from '../imports/status/signal.ts';
 import type { Running, StoresConfig } from '../lifecycle.ts';
+import { openApiMetrics } from '../metrics/api.ts';
 import { openHasher } from '../passwords/hasher.ts';
 import { openQueues } from '../queue/queues.ts';
 import { openSecrets } from '../secrets.ts';
@@ -39,14 +39,14 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   if (token) console.error(`\nToken of the first administrator, shown only once:\n  ${token}\n`);
   const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = config;
   const pool = openPool(url, { max: CONNECTIONS, name: 'muster-api', statementMs });
-  const uploadPool = openPool(url, { max: UPLOAD_CONNECTIONS, name: 'muster-api', statementMs });
+  const uploadPool = openPool(url, { max: UPLOAD_CONNECTIONS, name: 'muster-api', label: 'upload', statementMs });
   const hasher = openHasher({ threads: config.HASH_THREADS, longestWaitMs: LONGEST_WAIT_MS });
   const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
   const signal = openImportSignal(config.DATABASE_URL);
   const secrets = openSecrets(config.ENCRYPTION_KEY, config.DECRYPTION_KEYS);
   await registerKeys(pool, secrets);
   const oauth = await openProvider({ pool, config, secrets, logger });
-  const metrics = openMetrics(storeMetrics({ pool, queues }), config.METRICS_TOKEN);
+  const metrics = openApiMetrics({ pool, queues }, config.METRICS_TOKEN);
   const app = buildApp({ pool, uploadPool, config, secrets, oauth, hasher, queues, signal, metrics, logger });
   const { HOST: host, PORT: port, METRICS_PORT } = config;
   const server = await listen(app, { host, port, logger, headers: headersOfAll(config) }).catch((error) => {

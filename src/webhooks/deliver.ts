@@ -8,6 +8,7 @@
  */
 import type { Logger } from 'pino';
 import type { Pool } from '../db/pool.ts';
+import { publish } from '../observations.ts';
 import type { Secrets } from '../secrets.ts';
 import {
   claimWebhooks,
@@ -76,6 +77,7 @@ async function deliver(deps: WebhookDeps, due: DueWebhook): Promise<void> {
     );
   }
   await settleWebhook(pool, due, outcome);
+  publish('webhook', outcome.state === 'pending' ? 'retry' : outcome.state);
 }
 
 async function attempt({ pool, secrets, post: options }: WebhookDeps, due: DueWebhook, body: string) {

@@ -1,7 +1,6 @@
 /** `GET /admin/v1/diagnostics` reports the state of the stores, also if one is down, and never their addresses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openFaults } from '../../workers/faults.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
 import { startMailer } from '../../workers/mailer.ts';
 import { startApi, type TestApi } from '../support/api.ts';
@@ -27,7 +26,7 @@ for (const backend of BACKENDS) {
     assert.equal(idle.queue.redis?.maxmemoryPolicy, backend === 'redis' ? 'noeviction' : undefined);
     if (backend === 'redis') assert.match(idle.queue.redis.version, /^(?:Redis|Valkey) \d+\.\d+/);
 
-    const [worker, mailer] = [startImportWorker({ ...api.deps, faults: openFaults() }), startMailer(api.deps)];
+    const [worker, mailer] = [startImportWorker(api.deps), startMailer(api.deps)];
     const seen = async () => {
       const { imports, mails } = (await read(api)).queue.workers;
       return imports === 1 && mails === 1;

@@ -1,6 +1,5 @@
 /** A service with the resources that the document's examples name, and callers with and without roles. */
 import { startDispatcher } from '../../workers/dispatcher.ts';
-import { openFaults } from '../../workers/faults.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
 import { startApi, type TestApi, unique } from '../support/api.ts';
 import { type Json, type Judge, type Operation, openJudge } from './judge.ts';
@@ -25,7 +24,7 @@ export async function openWorld({
   workers: boolean;
 }): Promise<World> {
   const api = await startApi({ env: { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_LOGINS: '0', ...env } });
-  const running = workers ? [startImportWorker({ ...api.deps, faults: openFaults() }), startDispatcher(api.deps)] : [];
+  const running = workers ? [startImportWorker(api.deps), startDispatcher(api.deps)] : [];
   const document = (await api.call('GET', '/openapi.json')).body;
   const judge = openJudge(document);
   const sender = openSender(api.url);

@@ -17,6 +17,7 @@ export const BASE = [
   'timeout.ts',
   'lifecycle.ts',
   'logger.ts',
+  'observations.ts',
   'redis-urls.ts',
   'repeats.ts',
   'request-context.ts',
@@ -57,7 +58,8 @@ export const LAYERS: Record<string, readonly string[]> = {
     ...['src/access', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],
     ...['src/passwords', 'src/queue', 'src/streaming', 'src/users', 'src/webhooks'],
   ],
-  'src/diagnostics': ['src/access', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],
+  'src/diagnostics': ['src/access', 'src/db', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],
+  'src/metrics': ['src/audit', 'src/db', 'src/diagnostics', 'src/http', 'src/queue'],
   'src/openapi': [
     ...['src/access', 'src/accounts', 'src/audit', 'src/fields', 'src/http', 'src/identity', 'src/imports'],
     ...['src/orgs', 'src/policies', 'src/users'],
@@ -69,16 +71,7 @@ export const LAYERS: Record<string, readonly string[]> = {
     ...['src/openapi', 'src/orgs', 'src/pages', 'src/passwords', 'src/policies', 'src/queue', 'src/webhooks'],
   ],
   'src/start': [
-    ...[
-      'src/app.ts',
-      'src/db',
-      'src/diagnostics',
-      'src/http',
-      'src/identity',
-      'src/imports',
-      'src/mail',
-      'src/passwords',
-    ],
+    ...['src/app.ts', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/metrics', 'src/passwords'],
     'src/queue',
   ],
   'src/api.ts': ['src/start'],
@@ -88,8 +81,8 @@ export const LAYERS: Record<string, readonly string[]> = {
   // A client of the service, over HTTP like every other client.
   'src/cli': ['src/diagnostics', 'src/encryption', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/sources'],
   workers: [
-    ...['src/accounts', 'src/audit', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/passwords'],
-    ...['src/queue', 'src/start', 'src/webhooks'],
+    ...['src/accounts', 'src/audit', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/metrics'],
+    ...['src/passwords', 'src/queue', 'src/start', 'src/webhooks'],
   ],
   demo: ['src/cli', 'src/start'],
   bench: ['src/db', 'src/imports', 'src/mail', 'src/passwords', 'src/queue', 'src/start'],
@@ -100,7 +93,7 @@ export const LAYERS: Record<string, readonly string[]> = {
 /** The order inside folders with stages: each stage imports from earlier stages only. */
 export const STAGES: Record<string, readonly string[]> = {
   'src/imports': [
-    ...['duration.ts', 'items.ts', 'item-states.ts', 'query.ts', 'seals.ts', 'job.ts', 'batch-items.ts'],
+    ...['duration.ts', 'ended.ts', 'items.ts', 'item-states.ts', 'query.ts', 'seals.ts', 'job.ts', 'batch-items.ts'],
     ...['validate', 'options.ts', 'parse', 'run', 'deps.ts', 'intake', 'maintenance', 'status', 'single', 'control'],
     ...['report', 'http', 'routes.ts'],
   ],
@@ -118,6 +111,7 @@ export const PACKAGES: Record<string, readonly string[]> = {
   'oidc-provider': ['src/identity', 'src/accounts'],
   pg: ['src/db', 'src/queue', 'src/imports', 'bench'],
   'pg-copy-streams': ['src/imports', 'bench'],
+  'prom-client': ['src/http', 'src/metrics'],
 };
 
 /** The largest number of files in a folder. */

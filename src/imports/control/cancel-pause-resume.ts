@@ -8,6 +8,8 @@
 
 import type { Caller } from '../../access/caller.ts';
 import type { Pool } from '../../db/pool.ts';
+import type { Ran } from '../../observations.ts';
+import { publishEnd, RAN } from '../ended.ts';
 import { resetCursor } from '../run/dispatch.ts';
 import {
   act,
@@ -22,17 +24,20 @@ import {
 
 /** Stops the import until it is resumed. Unlike in a pause, its clock runs on, even if it was paused before. */
 export async function cancelImport(pool: Pool, caller: Caller, importId: string): Promise<void> {
+  let ran: Ran | undefined;
   await act(pool, caller, importId, 'import.cancelled', async (db, import_) => {
     if (import_.state === 'cancelled') return false;
     requireState(import_, ['running', 'paused'], 'cancelled');
-    await db.query(
+    const { rows } = await db.query<Ran>(
       `update imports set state = 'cancelled', changed_at = clock_timestamp(), finished_at = clock_timestamp(),
          deadline = ${MOVED_DEADLINE}, stood = stood + coalesce(clock_timestamp() - paused_at, '0'), paused_at = null
-       where id = $1`,
+       where id = $1 returning ${RAN}`,
       [importId],
     );
+    [ran] = rows;
     return true;
   });
+  publishEnd('cancelled', ran);
 }
 
 /** Stops the import and its clock until it is resumed. */

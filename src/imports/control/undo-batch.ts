@@ -8,6 +8,8 @@
 import { appendEvent } from '../../db/events.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { IS_UNSENT } from '../../mail/outbox.ts';
+import { publish, type Ran } from '../../observations.ts';
+import { publishEnd, RAN } from '../ended.ts';
 
 export interface Undoing {
   id: string;
@@ -18,15 +20,20 @@ export interface Undoing {
 
 /** Undoes the items up to `to`, exclusive; with the last items the import becomes `undone`. */
 export async function undoBatch(pool: Pool, { id, undo_next: from, total }: Undoing, to: number): Promise<void> {
-  await transaction(pool, async (db) => {
+  const batch = await transaction(pool, async (db) => {
     // The planner may have no statistics for the rows yet, and would read whole tables for a few of them.
     await db.query('set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off');
     await lockUsers(db, id, from, to);
     const import_ = await lockImport(db, id, from);
-    if (!import_) return; // another process did this batch
-    await db.query(BATCH, [id, from, to, import_.by, JSON.stringify({ importId: id })]);
+    if (!import_) return undefined; // another process did this batch
+    const values = [id, from, to, import_.by, JSON.stringify({ importId: id })];
+    const { rows } = await db.query<{ undone: number } & Ran>(BATCH, values);
     if (to >= total) await finish(db, id, import_);
+    return rows[0];
   });
+  if (!batch) return;
+  publish('users', { undone: batch.undone });
+  if (to >= total) publishEnd('undone', batch);
 }
 
 /**
@@ -97,7 +104,7 @@ update imports set
   undone = undone + (select coalesce(sum(n), 0) from per_org),
   mails_due = mails_due - (select count(*) from dropped where import_id = $1),
   undo_next = $3, changed_at = clock_timestamp()
-where id = $1`;
+where id = $1 returning (select coalesce(sum(n), 0)::int from per_org) as undone, ${RAN}`;
 
 async function finish(db: Db, importId: string, { by, resource_owner: resourceOwner }: LockedUndo): Promise<void> {
   const { rows } = await db.query<{ kept: number; undone: number }>(

@@ -6,6 +6,7 @@ import type { Caller } from '../../access/caller.ts';
 import { allowLong } from '../../db/limits.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
+import { RAN, type SettledBatch } from '../ended.ts';
 import { type DuplicateRule, settleDuplicates } from './settle-duplicates.ts';
 
 export interface OrgTally {
@@ -73,14 +74,15 @@ export async function sweepAbandoned(pool: Pool, olderThanMs: number): Promise<n
 
 /**
  * Starts the import: when this transaction commits, the import is visible and its timeout starts.
+ * @returns the users that are settled without a worker: invalid ones and duplicates
  * @throws ApiError 409 when the sweep has removed the upload as abandoned
  */
-export async function activate(db: Db, acceptance: Acceptance): Promise<void> {
+export async function activate(db: Db, acceptance: Acceptance): Promise<SettledBatch> {
   const { importId, orgs } = acceptance;
   await touchReceiving(db, importId); // locks the row against a concurrent sweep
   await insertOrgs(db, importId, orgs);
   if (acceptance.hasDuplicates) await settleDuplicates(db, importId, acceptance.duplicates);
-  await db.query(
+  const { rows } = await db.query<SettledBatch>(
     `with counted as (
        select sum(total)::int as total, sum(failed)::int as failed, sum(skipped)::int as skipped
        from import_orgs where import_id = $1)
@@ -89,13 +91,15 @@ export async function activate(db: Db, acceptance: Acceptance): Promise<void> {
        finished_at = case when c.failed = c.total then clock_timestamp() end,
        timeout = $2, deadline = clock_timestamp() + $3 * interval '1 millisecond', accepted_at = clock_timestamp(),
        changed_at = clock_timestamp(), total = c.total, failed = c.failed, skipped = c.skipped, warnings = $4, sequence = $5
-     from counted c where id = $1 and state = 'receiving'`,
+     from counted c where id = $1 and state = 'receiving'
+     returning imports.state, 0 as succeeded, imports.skipped, imports.failed, ${RAN}`,
     [importId, acceptance.timeout, acceptance.timeoutMs, JSON.stringify(acceptance.warnings), acceptance.sequence],
   );
   await db.query(
     `insert into import_dispatch (import_id, settled_before) select id, failed + skipped from imports where id = $1`,
     [importId],
   );
+  return rows[0] as SettledBatch; // its row is locked
 }
 
 async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<void> {

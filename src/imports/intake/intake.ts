@@ -16,6 +16,7 @@ import { isUnavailable } from '../../http/unavailable.ts';
 import { rememberSlow, slowMs } from '../../users/slow-hashes.ts';
 import type { ImportDeps } from '../deps.ts';
 import { parseDuration, timeoutProblem } from '../duration.ts';
+import { publishBatch } from '../ended.ts';
 import { copyLine, type Item } from '../items.ts';
 import { auditOf, type ImportOptions, keepOptions } from '../options.ts';
 import { bounded } from '../parse/body.ts';
@@ -234,7 +235,7 @@ class Intake {
     // Before the users exist, so that their first failed login does not differ from that of an unknown user.
     if (!special?.dryRun) await rememberSlow(this.deps.pool, this.slowestMs);
     this.isAccepting = true;
-    await transaction(this.deps.pool, async (db) => {
+    const settled = await transaction(this.deps.pool, async (db) => {
       if (keyed && hashes) await claimKey(db, keyed, hashes, this.importId);
       const event = await appendEvent(db, {
         aggregateType: 'import',
@@ -245,7 +246,7 @@ class Intake {
         payload: { total: this.ordinal, ...(special && auditOf(special)) },
       });
       if (special) await keepOptions(db, this.importId, special, this.notes?.hashes() ?? []);
-      await activate(db, {
+      return activate(db, {
         importId: this.importId,
         sequence: event.sequence,
         timeout: this.timeout as string,
@@ -256,6 +257,7 @@ class Intake {
         duplicates: { skips: special?.onExisting === 'skip', erases: special?.dryRun === true },
       });
     });
+    publishBatch(settled);
     return this.importId;
   }
 

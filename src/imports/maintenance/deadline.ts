@@ -6,19 +6,23 @@
  * alive at the deadline. On crash: the next reader or maintenance round does it.
  */
 import { type Pool, transaction } from '../../db/pool.ts';
+import type { Ran } from '../../observations.ts';
+import { publishEnd, RAN } from '../ended.ts';
 
 /** Ends one import if its deadline has passed; returns whether it did. */
 export async function expireImport(pool: Pool, importId: string): Promise<boolean> {
-  return transaction(pool, async (db) => {
+  const ran = await transaction(pool, async (db) => {
     await db.query('select from imports where id = $1 for update', [importId]);
-    const { rowCount } = await db.query(
+    const { rows } = await db.query<Ran>(
       `update imports set state = 'timed_out', changed_at = clock_timestamp(), finished_at = clock_timestamp()
-       where id = $1 and state = 'running' and deadline <= clock_timestamp()`,
+       where id = $1 and state = 'running' and deadline <= clock_timestamp() returning ${RAN}`,
       [importId],
     );
-    if (rowCount === 1) await db.query(`select pg_notify('muster_import', $1)`, [importId]);
-    return rowCount === 1;
+    if (rows[0]) await db.query(`select pg_notify('muster_import', $1)`, [importId]);
+    return rows[0];
   });
+  publishEnd('timed_out', ran);
+  return ran !== undefined;
 }
 
 /** Ends every import whose deadline has passed; returns how many it found. */

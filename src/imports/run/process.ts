@@ -12,6 +12,7 @@ import { errorBody } from '../../errors.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Secrets } from '../../secrets.ts';
 import { itemsOfBatch } from '../batch-items.ts';
+import { JOIN_RAN, publishBatch, type SettledBatch } from '../ended.ts';
 import type { ItemPointer, Special } from '../job.ts';
 import { BatchFault, type BatchStore, type BatchWriter } from './batch-writer.ts';
 import type { BatchRule } from './conflict-rules.ts';
@@ -121,12 +122,14 @@ const BROKEN = JSON.stringify(
 
 /** Settles one item as failed, under the same guard as a batch: only while the import runs. */
 async function failItem(pool: Pool, importId: string, ordinal: number, error: string): Promise<void> {
-  await pool.query(
+  const { rows } = await pool.query<Omit<SettledBatch, 'succeeded' | 'skipped' | 'failed'>>(
     `with failed as (
        update import_items set state = 'failed', error = $3
        where import_id = $1 and ordinal = $2 and state = 'pending' returning org_index
      )
-     select settle_batch($1, 0, 1, 0, 0, array[org_index], '{0}', '{1}') from failed`,
+     select settle_batch($1, 0, 1, 0, 0, array[org_index], '{0}', '{1}') as state, ran.*
+     from failed ${JOIN_RAN}`,
     [importId, ordinal, error],
   );
+  if (rows[0]) publishBatch({ ...rows[0], succeeded: 0, skipped: 0, failed: 1 });
 }

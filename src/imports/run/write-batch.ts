@@ -9,6 +9,7 @@
  */
 import type { Pool } from '../../db/pool.ts';
 import { itemsOfBatch, withinBatch } from '../batch-items.ts';
+import { JOIN_RAN, publishBatch, type SettledBatch } from '../ended.ts';
 import { ERRORS } from './conflict-errors.ts';
 import { type BatchRule, CONFLICT_RULES, type ConflictRule } from './conflict-rules.ts';
 
@@ -110,8 +111,9 @@ done as (
     coalesce(array_agg(per_org.failed), '{}') as org_failed${rule.sums}
   from per_org
 )
-select ${rule.settled} as settled, case when ${rule.settled} > 0 then ${rule.settle} end as state
-from done, written`;
+select ${rule.settled} as settled, succeeded, failed, case when ${rule.settled} > 0 then ${rule.settle} end as state,
+  ran.*
+from done cross join written ${JOIN_RAN}`;
 }
 
 /**
@@ -133,6 +135,8 @@ export interface BatchSettings {
   codeTtlMs: number;
 }
 
+type SettledRow = Omit<SettledBatch, 'skipped'> & { settled: number };
+
 /**
  * Writes the items of one import that are pending and need no hashing.
  * @param ordinals in ascending order, without duplicates
@@ -152,8 +156,11 @@ export async function writeBatch(
 ): Promise<number> {
   const values = [importId, ordinals, 'system', JSON.stringify({ importId }), settings.codeTtlMs];
   const errors = rule === 'update' || rule === 'optimistic' ? [] : [ID_TAKEN, NAME_TAKEN];
-  const { rows } = await pool.query<{ settled: number }>({ ...STATEMENTS[rule], values: [...values, ...errors] });
-  return rows[0]?.settled ?? 0;
+  const { rows } = await pool.query<SettledRow>({ ...STATEMENTS[rule], values: [...values, ...errors] });
+  const [row] = rows;
+  if (!row || row.settled === 0) return 0;
+  publishBatch({ ...row, skipped: row.settled - row.succeeded - row.failed });
+  return row.settled;
 }
 
 /**

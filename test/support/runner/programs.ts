@@ -13,6 +13,8 @@ export const PROGRAMS = {
   bash: 'bash',
   /** Needs root too. */
   mount: 'mount',
+  /** Debian's package also has `promtool`. */
+  prometheus: 'prometheus',
 } as const;
 export type ProgramName = keyof typeof PROGRAMS;
 /** Names for people. */

@@ -17,6 +17,8 @@ import { claimDue } from '../../../src/mail/claim.ts';
 import { loadMail } from '../../../src/mail/outbox.ts';
 import { prepareReleased } from '../../../src/mail/released.ts';
 import { settleMails } from '../../../src/mail/settle.ts';
+import { OPEN_IMPORTS } from '../../../src/metrics/stores/imports.ts';
+import { OUTBOX_AGE } from '../../../src/metrics/stores/mails.ts';
 import { queueLog } from '../imports/imports.ts';
 import { type Grown, plantImport, TOKEN } from './grown.ts';
 
@@ -135,6 +137,8 @@ function reads({ api }: Grown['pools'], { users }: Size): Record<string, Step> {
     'a login': { pool: 'api', run: () => findLogin(api, { loginName: 's1-1' }) },
     'a status': { pool: 'api', run: status },
     'a page of users': { pool: 'api', run: page },
+    'the metrics of open imports': { pool: 'api', run: () => api.query(OPEN_IMPORTS) },
+    'the age of the outbox': { pool: 'api', run: () => api.query(OUTBOX_AGE) },
     'the list of imports': { pool: 'api', run: list() },
     "the list of an organization's imports": { pool: 'api', run: list(['org']) },
   };

@@ -9,6 +9,7 @@ import { recordFailure } from '../../../audit/failures.ts';
 import type { AuditType } from '../../../audit/types.ts';
 import { type AuditEvent, recordAudit } from '../../../db/audit.ts';
 import type { Db } from '../../../db/pool.ts';
+import { publish } from '../../../observations.ts';
 import { nameCaller } from '../../../request-context.ts';
 import { mayRevoke } from '../policies.ts';
 
@@ -38,6 +39,7 @@ async function issued(db: Db, ctx: KoaContextWithOIDC): Promise<void> {
   nameCaller({ clientId: ctx.oidc.client?.clientId, userId });
   const type: AuditType = params?.grant_type === 'refresh_token' ? 'oauth.token.refreshed' : 'oauth.token.issued';
   await recordAudit(db, { type, ...ofClient(ctx, userId), payload: { grantType: params?.grant_type, scope } });
+  publish('token', String(params?.grant_type));
 }
 
 async function refused(db: Db, ctx: KoaContextWithOIDC): Promise<void> {

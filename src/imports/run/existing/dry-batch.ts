@@ -6,6 +6,7 @@
  * On crash: before the commit, nothing has happened.
  */
 import { type Db, type Pool, transaction } from '../../../db/pool.ts';
+import { publishBatch } from '../../ended.ts';
 import { newBelongings } from './belongings.ts';
 import { loadCandidates } from './candidates.ts';
 import { judge, type Verdict } from './judge.ts';
@@ -18,7 +19,7 @@ import { pairsOf, settledOf } from './update-batch.ts';
  * @throws pg.DatabaseError with code MU001 when the import is not running
  */
 export async function dryBatch(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
-  return transaction(pool, async (db) => {
+  const { open, batch } = await transaction(pool, async (db) => {
     const candidates = await loadCandidates(db, importId, ordinals, 'items');
     const reach = await loadReach(db, candidates.createdBy, [...candidates.users.keys()]);
     const verdicts = judge(candidates, reach);
@@ -32,9 +33,12 @@ export async function dryBatch(pool: Pool, importId: string, ordinals: number[])
       .map(({ item }): Settled => {
         return { ordinal: item.ordinal, state: 'succeeded' };
       });
-    await settleItems(db, importId, [...created, ...settledOf(judged)], { mails: mails.length, erase: true });
-    return open;
+    const outcomes = [...created, ...settledOf(judged)];
+    const batch = await settleItems(db, importId, outcomes, { mails: mails.length, erase: true });
+    return { open, batch };
   });
+  if (batch) publishBatch(batch);
+  return open;
 }
 
 async function addBelongings(db: Db, importId: string, judged: Verdict[]): Promise<void> {

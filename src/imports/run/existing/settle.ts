@@ -2,6 +2,7 @@
 import type { Db } from '../../../db/pool.ts';
 import type { ErrorBody } from '../../../errors.ts';
 import { withinBatch } from '../../batch-items.ts';
+import { JOIN_RAN, type SettledBatch } from '../../ended.ts';
 import { PAYLOAD } from '../../items.ts';
 
 export interface Settled {
@@ -14,6 +15,7 @@ export interface Settled {
 }
 
 /**
+ * @returns what was settled, for `publishBatch` after the commit; undefined if nothing was
  * @param erase whether to erase the payload of failed items too; that of all others is always erased
  * @throws pg.DatabaseError with code MU001 when the import is not running; the transaction is aborted then
  */
@@ -22,11 +24,12 @@ export async function settleItems(
   importId: string,
   settled: Settled[],
   { mails, erase }: { mails: number; erase: boolean },
-): Promise<void> {
-  if (settled.length === 0) return;
+): Promise<SettledBatch | undefined> {
+  if (settled.length === 0) return undefined;
   const rows = settled.map(({ userId, ...rest }) => ({ ...rest, user_id: userId }));
   const ordinals = settled.map((one) => one.ordinal);
-  await db.query(SETTLE, [importId, JSON.stringify(rows), mails, erase, ordinals]);
+  const written = await db.query<SettledBatch>(SETTLE, [importId, JSON.stringify(rows), mails, erase, ordinals]);
+  return written.rows[0];
 }
 
 const SETTLE = `
@@ -43,8 +46,13 @@ per_org as (
   select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,
     count(*) filter (where state = 'skipped')::int as skipped, count(*) filter (where state = 'failed')::int as failed
   from settled group by org_index
+),
+done as (
+  select sum(succeeded)::int as succeeded, sum(skipped)::int as skipped, sum(failed)::int as failed,
+    array_agg(org_index) as orgs, array_agg(per_org.succeeded) as org_succeeded,
+    array_agg(per_org.skipped) as org_skipped, array_agg(per_org.failed) as org_failed
+  from per_org
 )
-select settle_outcomes(
-  $1, sum(succeeded)::int, sum(skipped)::int, sum(failed)::int, $3,
-  array_agg(org_index), array_agg(succeeded), array_agg(skipped), array_agg(failed))
-from per_org`;
+select succeeded, skipped, failed, ran.*,
+  settle_outcomes($1, succeeded, skipped, failed, $3, orgs, org_succeeded, org_skipped, org_failed) as state
+from done ${JOIN_RAN}`;

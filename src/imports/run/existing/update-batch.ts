@@ -8,6 +8,7 @@
  * On crash: before the commit, nothing has happened.
  */
 import { type Pool, transaction } from '../../../db/pool.ts';
+import { publishBatch } from '../../ended.ts';
 import { applyDifferences } from './apply.ts';
 import { newBelongings, putBelongings } from './belongings.ts';
 import { loadCandidates } from './candidates.ts';
@@ -29,7 +30,7 @@ export async function updateBatch(
   ordinals: number[],
   { codeTtlMs }: { codeTtlMs: number },
 ): Promise<UpdateRest> {
-  return transaction(pool, async (db) => {
+  const { rest, batch } = await transaction(pool, async (db) => {
     const candidates = await loadCandidates(db, importId, ordinals, 'items and users');
     const sealed = candidates.items.filter((item) => item.is_sealed).map((item) => item.ordinal);
     const ready = candidates.items.filter((item) => !item.is_sealed);
@@ -44,9 +45,11 @@ export async function updateBatch(
     await applyDifferences({ db, importId, editor: candidates.createdBy, codeTtlMs }, differences);
     const settled = settledOf(verdicts);
     const mails = differences.filter((d) => d.mail).length;
-    await settleItems(db, importId, settled, { mails, erase: false });
-    return { sealed, missing: ready.length - settled.length };
+    const batch = await settleItems(db, importId, settled, { mails, erase: false });
+    return { rest: { sealed, missing: ready.length - settled.length }, batch };
   });
+  if (batch) publishBatch(batch);
+  return rest;
 }
 
 export function pairsOf(updates: Extract<Verdict, { state: 'update' }>[]) {
