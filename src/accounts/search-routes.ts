@@ -13,7 +13,7 @@ import { searchResult } from '../http/paging.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { requireOrg } from '../orgs/store.ts';
 import { userSearch } from '../users/schema.ts';
-import { searchUsers } from '../users/search.ts';
+import { searchUsers } from '../users/search/search.ts';
 import type { User } from '../users/store.ts';
 import { userDetails, userView } from '../users/view.ts';
 import { userViewV1 } from '../users/view-v1.ts';
@@ -44,8 +44,9 @@ async function search(
   for (const { organizationIdQuery } of queries) {
     if (organizationIdQuery) requirePermission(callerOf(res), operation, organizationIdQuery.organizationId);
   }
-  const { total, users } = await searchUsers(pool, { queries, page, orgIds });
-  res.json(searchResult(total, users.map(view)));
+  const { total, isEstimate, users, nextPageToken } = await searchUsers(pool, { queries, page, orgIds });
+  const { details, result } = searchResult(total, users.map(view));
+  res.json({ details: { ...details, ...(isEstimate ? { totalIsEstimate: true } : {}) }, result, nextPageToken });
 }
 
 /**

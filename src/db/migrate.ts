@@ -1,9 +1,9 @@
 /**
  * Brings the database to the newest schema.
  *
- * Duty: apply `migrations/NNN_name.sql` in order, forward only, all in one transaction under an advisory lock. A file
- * must never change after it was applied: its checksum is stored, and an edited file is rejected. Numbers may have gaps
- * and are not reused.
+ * Duty: apply `migrations/NNN_name.sql` in order, forward only, all in one transaction under an advisory lock; after
+ * that, the indexes that are built concurrently (build-indexes.ts). A file must never change after it was applied: its
+ * checksum is stored, and an edited file is rejected. Numbers may have gaps and are not reused.
  *
  * Guarantee: processes that are at work wait for a migration for seconds at most. A lock on a table keeps everybody
  * else waiting while it waits itself for a long transaction, such as an upload; so it gives up soon, and tries again.
@@ -12,6 +12,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { buildIndexes, concurrentIndex } from './build-indexes.ts';
 import { MIGRATION_MS } from './limits.ts';
 import { type Db, type Pool, transaction } from './pool.ts';
 import { sqlState } from './sqlstates.ts';
@@ -29,10 +30,19 @@ const LOCK_NOT_AVAILABLE = '55P03';
  * @throws Error when the database is newer than this program or is not UTF8, or a file was edited after it was applied
  */
 export async function migrate(pool: Pool): Promise<void> {
+  const files = await readMigrations();
+  await migrateTables(pool, files);
+  await buildIndexes(
+    pool,
+    files.filter(({ text }) => concurrentIndex(text)),
+  );
+}
+
+async function migrateTables(pool: Pool, files: Migration[]): Promise<void> {
   const end = performance.now() + MIGRATION_MS;
   for (;;) {
     try {
-      return await migrateOnce(pool);
+      return await migrateOnce(pool, files);
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE || performance.now() > end) throw error;
     }
@@ -40,7 +50,7 @@ export async function migrate(pool: Pool): Promise<void> {
   }
 }
 
-async function migrateOnce(pool: Pool): Promise<void> {
+async function migrateOnce(pool: Pool, files: Migration[]): Promise<void> {
   await transaction(pool, async (db) => {
     await db.query(`set local lock_timeout = ${LOCK_MS}`);
     await db.query('select pg_advisory_xact_lock($1)', [LOCK]);
@@ -50,7 +60,6 @@ async function migrateOnce(pool: Pool): Promise<void> {
     );
     // The column `checksum` exists only since migration 016.
     const { rows } = await db.query<Applied>(`select id, to_jsonb(m) ->> 'checksum' as checksum from migrations m`);
-    const files = await readMigrations();
     refuseNewer(files, rows);
     refuseEdited(files, rows);
     await applyMissing(db, files, rows);
@@ -122,7 +131,7 @@ function refuseEdited(files: Migration[], applied: Applied[]): void {
 
 async function applyMissing(db: Db, files: Migration[], applied: Applied[]): Promise<void> {
   const done = new Set(applied.map(({ id }) => id));
-  const missing = files.filter(({ id }) => !done.has(id));
+  const missing = files.filter(({ id, text }) => !done.has(id) && !concurrentIndex(text));
   for (const { id, text } of missing) {
     await db.query(text);
     await db.query('insert into migrations (id) values ($1)', [id]);

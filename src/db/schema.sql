@@ -572,6 +572,10 @@ CREATE INDEX users_email ON public.users USING btree (email_key) WHERE (email_ke
 
 CREATE UNIQUE INDEX users_name ON public.users USING btree (user_name_key, org_id);
 
+CREATE INDEX users_org ON public.users USING btree (org_id, state, user_name_key) WHERE (sequence >= 0);
+
+CREATE INDEX users_state ON public.users USING btree (state, user_name_key, org_id) WHERE (state <> 'active'::user_state);
+
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (next_attempt_at) WHERE (state = 'pending'::mail_state);
 
 CREATE INDEX webhook_deliveries_import ON public.webhook_deliveries USING btree (import_id);

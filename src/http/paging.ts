@@ -10,6 +10,11 @@ export interface Page {
   asc: boolean;
 }
 
+export interface TokenPage extends Page {
+  /** Where the page begins, from the answer with the page before it. An offset counts from there. */
+  pageToken?: string;
+}
+
 function count(max: number) {
   return z
     .custom<string | number>()
@@ -22,12 +27,27 @@ function count(max: number) {
     .meta({ type: ['integer', 'string'], minimum: 0, maximum: max, pattern: '^\\d{1,15}$' });
 }
 
+const page = z.object({
+  offset: count(2 ** 53 - 1).optional(),
+  limit: count(MAX_LIMIT).optional(),
+  asc: z.boolean().optional(),
+});
+
 /** The schema of `query`. Default: the first 100; the same for a limit of 0. Ascending unless `asc` is false. */
 export function paging() {
-  return z
-    .object({ offset: count(2 ** 53 - 1).optional(), limit: count(MAX_LIMIT).optional(), asc: z.boolean().optional() })
+  return page.optional().transform(pageOf);
+}
+
+/** The same with a `pageToken`, for a search whose answer has `nextPageToken`. */
+export function tokenPaging(token: z.ZodType<string>) {
+  return page
+    .extend({ pageToken: token.optional() })
     .optional()
-    .transform((q): Page => ({ offset: q?.offset ?? 0, limit: q?.limit || DEFAULT_LIMIT, asc: q?.asc ?? true }));
+    .transform((q): TokenPage => ({ ...pageOf(q), ...(q?.pageToken ? { pageToken: q.pageToken } : {}) }));
+}
+
+function pageOf(q: z.output<typeof page> | undefined): Page {
+  return { offset: q?.offset ?? 0, limit: q?.limit || DEFAULT_LIMIT, asc: q?.asc ?? true };
 }
 
 /** The response of a search. */

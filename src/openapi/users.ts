@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { INSTANCE_ROLES, type OperationId, ORG_ROLES } from '../access/permissions.ts';
 import { userSearch } from '../users/schema.ts';
 import type { Operation, Operations } from './operation.ts';
-import { changed, details, exampleDetails, exampleSearch, LAST_OWNER, searchAnswer } from './shapes.ts';
+import { changed, details, digits, exampleDetails, exampleSearch, LAST_OWNER, searchAnswer } from './shapes.ts';
 import { exampleFoundUser, exampleUser, exampleUserV1, foundUser, user, userV1 } from './user-shapes.ts';
 
 const metadata = z.object({ key: z.string(), value: z.string().meta({ contentEncoding: 'base64' }) });
@@ -78,12 +78,17 @@ export const userOperations: Operations = {
     summary: 'Search users',
     description:
       'Returns the users who match all queries, ordered by user name. The search covers the organizations in which the ' +
-      'caller has a role, or only that of `x-service-orgid`.',
+      'caller has a role, or only that of `x-service-orgid`. To get the next page, send the same body with ' +
+      '`query.pageToken`: it takes the same time for every page, while an `offset` reads all users before it. ' +
+      '`totalResult` is exact up to 10,000, and an estimate above.',
     onOrg: true,
     body: {
       schema: userSearch,
       examples: {
         'by login name': { query: { limit: 10 }, queries: [{ loginNameQuery: { loginName: 'bob@acme.example' } }] },
+        'by the beginning of the name': {
+          queries: [{ userNameQuery: { userName: 'bo', method: 'TEXT_QUERY_METHOD_STARTS_WITH' } }],
+        },
         'active users': {
           query: { offset: 0, limit: 10, asc: true },
           queries: [
@@ -93,7 +98,7 @@ export const userOperations: Operations = {
         },
       },
     },
-    answers: { 200: { schema: searchAnswer(foundUser), example: exampleSearch(exampleFoundUser) } },
+    answers: { 200: { schema: userPage(foundUser), example: exampleSearch(exampleFoundUser) } },
     errors: { 404: 'ORG-NOT-FOUND: the organization of `x-service-orgid` does not exist.' },
   },
   'POST /management/v1/users/_search': {
@@ -104,7 +109,7 @@ export const userOperations: Operations = {
       schema: userSearch,
       examples: { 'by login name': { queries: [{ loginNameQuery: { loginName: 'bob@acme.example' } }] } },
     },
-    answers: { 200: { schema: searchAnswer(userV1), example: exampleSearch(exampleUserV1) } },
+    answers: { 200: { schema: userPage(userV1), example: exampleSearch(exampleUserV1) } },
     errors: { 404: 'ORG-NOT-FOUND: the organization does not exist.' },
   },
   'POST /v2beta/users/{userId}/deactivate': state(
@@ -133,3 +138,15 @@ export const userOperations: Operations = {
     errors: { 400: LAST_OWNER },
   },
 };
+
+function userPage<T extends z.ZodType>(result: T) {
+  const totalIsEstimate = z.literal(true).optional().meta({ description: 'Absent when `totalResult` is exact.' });
+  return z.object({
+    details: z.object({ totalResult: digits(), totalIsEstimate }),
+    result: z.array(result),
+    nextPageToken: z
+      .string()
+      .optional()
+      .meta({ description: 'The `pageToken` of the next page; absent on the last page.' }),
+  });
+}

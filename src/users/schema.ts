@@ -1,7 +1,8 @@
 /** Request bodies of the user calls. */
 import { z } from 'zod';
 import { id, requiredText, text } from '../fields/fields.ts';
-import { paging } from '../http/paging.ts';
+import { tokenPaging } from '../http/paging.ts';
+import { isPageToken } from './search/page-token.ts';
 import { ACCESS_TOKEN_TYPES } from './view.ts';
 
 export const newMachine = z.object({
@@ -15,18 +16,22 @@ export const newMachine = z.object({
 });
 
 const STATES = ['ACTIVE', 'INACTIVE', 'DELETED', 'LOCKED', 'INITIAL'].map((s) => `USER_STATE_${s}`);
-const METHODS = ['TEXT_QUERY_METHOD_EQUALS', 'TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE'];
+const EQUALS = ['TEXT_QUERY_METHOD_EQUALS', 'TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE'];
+const STARTS_WITH = ['TEXT_QUERY_METHOD_STARTS_WITH', 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE'];
 const MAX_IDS = 10_000;
+const PAGE_TOKEN = 'must be the nextPageToken of an answer';
 
 /** Names always compare case-insensitively; other methods are refused rather than ignored. */
-const method = z.enum(METHODS, `must be one of ${METHODS.join(', ')}`).optional();
+function method(...known: string[]) {
+  return z.enum(known, `must be one of ${known.join(', ')}`).optional();
+}
 
 const query = z
   .object({
     organizationIdQuery: z.object({ organizationId: requiredText(200) }).optional(),
-    userNameQuery: z.object({ userName: requiredText(200), method }).optional(),
-    loginNameQuery: z.object({ loginName: requiredText(500), method }).optional(),
-    emailQuery: z.object({ emailAddress: requiredText(200), method }).optional(),
+    userNameQuery: z.object({ userName: requiredText(200), method: method(...EQUALS, ...STARTS_WITH) }).optional(),
+    loginNameQuery: z.object({ loginName: requiredText(500), method: method(...EQUALS) }).optional(),
+    emailQuery: z.object({ emailAddress: requiredText(200), method: method(...EQUALS) }).optional(),
     inUserIdsQuery: z
       .object({ userIds: z.array(requiredText(200)).max(MAX_IDS, `must have at most ${MAX_IDS} ids`) })
       .optional(),
@@ -37,6 +42,6 @@ const query = z
 
 export type UserQuery = z.output<typeof query>;
 export const userSearch = z.object({
-  query: paging(),
+  query: tokenPaging(z.string(PAGE_TOKEN).refine(isPageToken, PAGE_TOKEN)),
   queries: z.array(query).max(100, 'must have at most 100 queries').default([]),
 });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import test, { after, before } from 'node:test';
+import test, { after, before, describe, it } from 'node:test';
+import { searchUsers } from '../../src/users/search/search.ts';
+import { COUNTED } from '../../src/users/search/total.ts';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 
 let api: TestApi;
@@ -78,6 +80,62 @@ test('the result is paged in the order of user names; totalResult counts all', a
   assert.equal(await page({ offset: 4 }), '');
 });
 
+test('by the beginning of the user name, in any case', async () => {
+  const { orgId } = await api.setupOrg({ human: { userName: unique('other') } });
+  const start = unique('Pré');
+  for (const end of ['', '-b', '-A', '\u{10ffff}', '\ue000x']) {
+    const userName = `${start}${end}`;
+    await api.call('POST', '/management/v1/users/machine', { userName, name: 'x' }, { orgId });
+  }
+  const namesOf = async (userName: string, ...others: object[]) => {
+    const method = 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE';
+    const { body } = await search({ queries: [{ userNameQuery: { userName, method } }, ...others] });
+    return body.result.map((u: { username: string }) => u.username.slice(start.length));
+  };
+  const all = ['', '-A', '-b', '\ue000x', '\u{10ffff}'];
+  assert.deepEqual(await namesOf(start.toUpperCase()), all);
+  assert.deepEqual(await namesOf(start, within(orgId)), all);
+  assert.deepEqual(await namesOf(`${start}-`, within(orgId), { stateQuery: { state: 'USER_STATE_ACTIVE' } }), [
+    '-A',
+    '-b',
+  ]);
+  assert.deepEqual(await namesOf(`${start}-`, { stateQuery: { state: 'USER_STATE_LOCKED' } }), []);
+  assert.deepEqual(await namesOf(`${start}\u{10ffff}`), ['\u{10ffff}']);
+});
+
+test('a page token leads to the next page in both directions, also past users who are deleted or added', async () => {
+  const name = unique('paged');
+  const { orgId } = await api.setupOrg({ human: { userName: `${name}-5` } });
+  const two = await api.setupOrg({ human: { userName: `${name}-3` } });
+  const add = (n: number, org: string) =>
+    api.call('POST', '/management/v1/users/machine', { userName: `${name}-${n}`, name: 'x' }, { orgId: org });
+  for (const n of [1, 2, 3, 4]) await add(n, orgId);
+  const prefix = { userNameQuery: { userName: name, method: 'TEXT_QUERY_METHOD_STARTS_WITH' } };
+  const pageOf = async (query: object, ...queries: object[]) => {
+    const { body } = await search({ query: { limit: 2, ...query }, queries: [prefix, ...queries] });
+    return { ids: body.result.map((u: Entry & { username: string }) => u.username.slice(-1)).join(''), body };
+  };
+  const pages = async (asc: boolean, ...queries: object[]) => {
+    const found: string[] = [];
+    for (let pageToken: string | undefined; ; ) {
+      const { ids, body } = await pageOf({ asc, ...(pageToken ? { pageToken } : {}) }, ...queries);
+      found.push(ids);
+      pageToken = body.nextPageToken;
+      if (!pageToken) return found;
+    }
+  };
+  assert.deepEqual(await pages(true), ['12', '33', '45']);
+  assert.deepEqual(await pages(false), ['54', '33', '21']);
+  assert.deepEqual(await pages(true, within(orgId)), ['12', '34', '5']);
+  assert.deepEqual(await pages(false, within(orgId)), ['54', '32', '1']);
+  assert.deepEqual(await pages(true, { emailQuery: { emailAddress: 'nobody@example.com' } }), ['']);
+  const { body } = await pageOf({ limit: 3 });
+  await api.deps.pool.query('delete from users where id = $1', [body.result[2].userId]);
+  await add(0, two.orgId);
+  const next = await pageOf({ pageToken: body.nextPageToken });
+  assert.deepEqual([next.ids, next.body.details.totalResult], ['34', '6']);
+});
+
 test('only users of organizations on which the caller has a role are found and counted', async () => {
   const viewer = await api.machine(org.orgId, ['ORG_OWNER_VIEWER']);
   const both = [{ inUserIdsQuery: { userIds: [org.userId, other.userId] } }];
@@ -113,7 +171,7 @@ test('x-service-orgid and its alias limit the search to that organization', asyn
 
 test('invalid fields are named by their paths; an unknown query is refused', async () => {
   const answer = await search({
-    query: { offset: 'x', limit: 1001 },
+    query: { offset: 'x', limit: 1001, pageToken: 'eyJhIjoxfQ' },
     queries: [
       { in_user_ids_query: { user_ids: 'a' } },
       { stateQuery: { state: 'ACTIVE' } },
@@ -133,39 +191,61 @@ test('invalid fields are named by their paths; an unknown query is refused', asy
     'queries[5]',
     'query.limit',
     'query.offset',
+    'query.pageToken',
   ]);
 });
 
-test('name, login name, email and ids are served by an index', async () => {
-  const { pool } = api.deps;
-  await pool.query(
-    `insert into users (id, org_id, kind, state, user_name, user_name_key, email, email_key, sequence)
-    select 'bulk-' || i, $1, 'human', 'active', 'bulk' || i, 'bulk' || i, i || '@bulk', i || '@bulk', 1
-    from generate_series(1, 20000) i`,
-    [other.orgId],
-  );
-  await pool.query('analyze users');
-  const client = await pool.connect();
-  const plans: string[] = [];
-  const explained = Object.assign(Object.create(client), {
-    async query(sql: string, values: unknown[]) {
-      const { rows } = await client.query(`explain ${sql}`, values);
-      plans.push(rows.map((r) => r['QUERY PLAN']).join('\n'));
-      return client.query(sql, values);
-    },
+describe('with more users than a search counts', () => {
+  before(async () => {
+    const { pool } = api.deps;
+    await pool.query(
+      `insert into users (id, org_id, kind, state, user_name, user_name_key, email, email_key, sequence)
+       select 'bulk-' || i, $1, 'human', 'active', 'bulk' || i, 'bulk' || i, i || '@bulk', i || '@bulk', 1
+       from generate_series(1, $2) i`,
+      [other.orgId, 2 * COUNTED],
+    );
+    await pool.query('analyze users');
   });
-  const { searchUsers } = await import('../../src/users/search.ts');
-  const page = { offset: 0, limit: 100, asc: true };
-  for (const query of [
-    { userNameQuery: { userName: 'bulk77' } },
-    { loginNameQuery: { loginName: 'bulk77@somewhere' } },
-    { loginNameQuery: { loginName: 'bulk77' } },
-    { emailQuery: { emailAddress: '77@bulk' } },
-    { inUserIdsQuery: { userIds: ['bulk-77'] } },
-  ]) {
-    await searchUsers(explained, { queries: [query], page, orgIds: [other.orgId] });
-  }
-  client.release();
-  assert.equal(plans.length, 10);
-  for (const plan of plans) assert.doesNotMatch(plan, /Seq Scan on users/, plan);
+
+  it('the total is an estimate until the last page, and always more than the users shown', async () => {
+    const details = async (query: object) => (await search({ query, queries: [within(other.orgId)] })).body.details;
+    const first = await details({ limit: 10 });
+    assert.equal(first.totalIsEstimate, true);
+    assert.ok(Math.abs(Number(first.totalResult) - 2 * COUNTED) < COUNTED / 2, first.totalResult);
+    const last = { totalResult: String(2 * COUNTED + 1) };
+    assert.deepEqual(await details({ offset: 2 * COUNTED, limit: 1 }), last);
+    assert.deepEqual(await details({ offset: 2 * COUNTED - 5, limit: 100 }), last);
+    const { totalResult } = await details({ offset: 2 * COUNTED - 5, limit: 5 });
+    assert.ok(Number(totalResult) > 2 * COUNTED, totalResult);
+    await api.deps.pool.query(`update pg_class set reltuples = 100 where oid = 'users'::regclass`);
+    assert.ok(Number((await details({ offset: COUNTED, limit: 500 })).totalResult) > COUNTED + 500);
+    assert.equal((await details({ offset: COUNTED * 5 })).totalIsEstimate, true);
+    assert.ok(Number((await details({ offset: COUNTED * 5 })).totalResult) <= COUNTED * 5);
+  });
+
+  it('name, login name, email and ids are served by an index', async () => {
+    const { pool } = api.deps;
+    const client = await pool.connect();
+    const plans: string[] = [];
+    const explained = Object.assign(Object.create(client), {
+      async query(sql: string, values: unknown[]) {
+        const { rows } = await client.query(`explain ${sql}`, values);
+        plans.push(rows.map((r) => r['QUERY PLAN']).join('\n'));
+        return client.query(sql, values);
+      },
+    });
+    const page = { offset: 0, limit: 100, asc: true };
+    for (const query of [
+      { userNameQuery: { userName: 'bulk77' } },
+      { loginNameQuery: { loginName: 'bulk77@somewhere' } },
+      { loginNameQuery: { loginName: 'bulk77' } },
+      { emailQuery: { emailAddress: '77@bulk' } },
+      { inUserIdsQuery: { userIds: ['bulk-77'] } },
+    ]) {
+      await searchUsers(explained, { queries: [query], page, orgIds: [other.orgId] });
+    }
+    client.release();
+    assert.equal(plans.length, 10);
+    for (const plan of plans) assert.doesNotMatch(plan, /Seq Scan on users/, plan);
+  });
 });

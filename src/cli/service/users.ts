@@ -24,8 +24,13 @@ export interface FoundUser extends User {
 }
 
 export interface FoundUsers {
-  details: { totalResult: string };
+  details: { totalResult: string; totalIsEstimate?: boolean };
   result: FoundUser[];
+}
+
+interface UserPage extends FoundUsers {
+  /** Absent on the last page. */
+  nextPageToken?: string;
 }
 
 export type UserQuery = Record<string, unknown>;
@@ -36,12 +41,13 @@ const PAGE = 1000;
 /** Users that match all queries, ordered by name. @throws Failure */
 export async function searchUsers(api: Api, queries: UserQuery[], limit: number, offset = 0): Promise<FoundUsers> {
   const result: FoundUser[] = [];
+  let start: { offset: number } | { pageToken: string } = { offset };
   for (;;) {
-    const query = { offset: offset + result.length, limit: Math.min(limit - result.length, PAGE) };
-    const page = await api.call<FoundUsers>('POST', '/v2beta/users', { body: { query, queries } });
+    const body = { query: { ...start, limit: Math.min(limit - result.length, PAGE) }, queries };
+    const page: UserPage = await api.call('POST', '/v2beta/users', { body });
     result.push(...page.result);
-    const isLast = page.result.length < query.limit || result.length >= limit;
-    if (isLast) return { details: page.details, result };
+    if (!page.nextPageToken || result.length >= limit) return { details: page.details, result };
+    start = { pageToken: page.nextPageToken };
   }
 }
 

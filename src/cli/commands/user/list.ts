@@ -42,8 +42,11 @@ export const list = subcommand<Options>({
     out.result(found);
     if (found.result.length === 0) return out.line('None.');
     out.table(USER_COLUMNS, found.result.map(userRow));
-    const left = Number(found.details.totalResult) - offset - found.result.length;
+    const { totalResult, totalIsEstimate } = found.details;
+    const left = Number(totalResult) - offset - found.result.length;
     if (left > 0 && !out.json)
-      out.note(`${left} more: raise --limit, or use --offset ${offset + found.result.length}.`);
+      out.note(
+        `${totalIsEstimate ? 'About ' : ''}${left} more: raise --limit, or use --offset ${offset + found.result.length}.`,
+      );
   },
 });
