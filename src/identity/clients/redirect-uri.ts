@@ -51,3 +51,13 @@ export function applicationType(redirectUris: string[], postLogoutRedirectUris: 
   const https = [...redirectUris, ...postLogoutRedirectUris].some(isHttpsLoopback);
   return redirectUris.length > 0 && http.length === redirectUris.length && !https ? 'native' : 'web';
 }
+
+/**
+ * Whether any program on the user's device can receive what is sent to the URI (RFC 8252 section 8.6): a private-use
+ * scheme, or http on loopback without a port, as native apps register it. With a port it is a developer's web application.
+ */
+export function isClaimable(uri: string): boolean {
+  if (isPrivateUse(uri)) return true;
+  const parsed = URL.parse(uri);
+  return parsed?.protocol === 'http:' && parsed.port === '' && LOOPBACK_HOSTS.has(parsed.hostname);
+}

@@ -2,10 +2,11 @@
  * What a user must do before an authorization request is answered: log in. There is no consent page: the owner of the
  * instance registers the clients, and the scopes they request are granted.
  *
- * Guarantee: a native application gets no code without an action of the user, also if they are signed in: any program
- * can claim its scheme or listen on its loopback port (RFC 8252 section 8.6).
+ * Guarantee: a native application without a secret gets no code without an action of the user, also if they are signed
+ * in: any program can claim its scheme or listen on its loopback port (RFC 8252 section 8.6).
  */
 import { type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { isClaimable } from '../clients/redirect-uri.ts';
 import { GRANT } from './lifetimes.ts';
 import { requireKnownScope } from './scopes.ts';
 
@@ -45,7 +46,11 @@ const NATIVE = new Check(
   'native applications need an action of the user',
   'interaction_required',
   ({ oidc: { client, entities, result } }) =>
-    client?.applicationType === 'native' && !entities.DeviceCode && !result?.login && !result?.consent,
+    client?.clientAuthMethod === 'none' &&
+    (client.redirectUris ?? []).some(isClaimable) &&
+    !entities.DeviceCode &&
+    !result?.login &&
+    !result?.consent,
 );
 
 /** This login's grant to this client, with the scopes requested now; kept as long as tokens can be issued from it. */

@@ -188,6 +188,19 @@ describe('a native application', () => {
     assert.equal(await by.begin(native, { redirect_uri, prompt: 'none' }), '/callback', 'nobody is asked silently');
   });
 
+  it('is not one with a port of its own, as of a developer, or with a secret', async () => {
+    const developed = await addClient(api, { redirectUris: [redirect_uri] });
+    const trusted = await addClient(api, {
+      redirectUris: ['http://127.0.0.1/callback'],
+      authMethod: 'client_secret_basic',
+    });
+    const loginName = await person();
+    const { by, path, fields } = await begun();
+    const { headers } = await by.post(path, { ...fields, loginName, password: PASSWORD });
+    await by.get(new URL(headers.get('location') ?? '').pathname);
+    for (const known of [developed, trusted]) assert.equal(await by.begin(known, { redirect_uri }), '/callback');
+  });
+
   it('needs no second action after a sign-in, and none replaces the password', async () => {
     const native = await addClient(api, { redirectUris: ['http://127.0.0.1/callback'] });
     const loginName = await person();
