@@ -42,7 +42,7 @@ async function postPassword(deps: PasswordDeps, req: Request, res: Response): Pr
   const userId = pathId(req, 'userId');
   const { user, standing } = await reachForChange(deps.pool, caller, 'setPassword', userId);
   if (body.problem) throw body.problem;
-  const { newPassword, currentPassword } = parseBody(passwordBody, body.value, 'PASSWORD-INVALID');
+  const { newPassword, currentPassword, endSessions } = parseBody(passwordBody, body.value, 'PASSWORD-INVALID');
   if (standing === 'self' && currentPassword === undefined) {
     throw badFields('PASSWORD-INVALID', [{ field: 'currentPassword', description: 'is required' }]);
   }
@@ -50,7 +50,7 @@ async function postPassword(deps: PasswordDeps, req: Request, res: Response): Pr
   if (currentPassword === undefined) await requireOwnerProof(deps, caller, user, origin, undefined);
   const lock = async (db: Db) => (await reachForChange(db, caller, 'setPassword', userId, 'for update')).user;
   const current = currentPassword === undefined ? undefined : { password: currentPassword, ...origin };
-  const by = { userId, editor: caller.userId, current, lock };
+  const by = { userId, editor: caller.userId, current, endSessions, lock };
   res.json({ details: await setPassword(deps, by, newPassword) });
 }
 

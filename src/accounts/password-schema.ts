@@ -2,13 +2,14 @@
 import { z } from 'zod';
 import { notWith } from '../fields/cross-fields.ts';
 import { bool, requiredText } from '../fields/fields.ts';
-import { currentPassword } from '../identity/login/owner-proof.ts';
+import { currentPassword, endSessions } from '../identity/login/owner-proof.ts';
 import { urlTemplate } from './contact-schema.ts';
 
 export const passwordBody = z
   .object({
     newPassword: z.object({ password: requiredText(200), changeRequired: bool().default(false) }),
     currentPassword: currentPassword(),
+    endSessions: endSessions(),
     verificationCode: requiredText(200).optional(),
   })
   .check(notWith('verificationCode', 'currentPassword'));

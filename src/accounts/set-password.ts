@@ -3,7 +3,7 @@
  *
  * Guarantee: the new password, its event and the revocation of every code that could set another one are one
  * transaction. A reset by a code or by a manager revokes the user's logins, as somebody else may know the old password;
- * users who change it with the current one stay logged in.
+ * users who change it with the current one stay logged in, unless they ask to end their logins.
  *
  * On crash: before the commit, the old password stays valid.
  */
@@ -52,6 +52,8 @@ export interface PasswordChange {
   editor: string;
   /** Needed where users change their own. */
   current?: CurrentPassword | undefined;
+  /** Users who change their own password stay logged in unless they ask for this. */
+  endSessions?: boolean;
 }
 
 /**
@@ -79,7 +81,7 @@ export async function setPassword(
  */
 export async function preparePassword(
   deps: LoginDeps,
-  { userId, editor, current }: PasswordChange,
+  { userId, editor, current, endSessions }: PasswordChange,
   password: NewPassword | NewHash,
 ): Promise<PasswordWriter> {
   await requirePolicy(deps.pool, userId, password);
@@ -90,8 +92,8 @@ export async function preparePassword(
   const hash = await hashOf(deps.hasher, password);
   return async (db, user) => {
     requireHuman(user, 'PASSWORD');
-    if (!checked) await revokeLogins(db, userId);
-    else if (checked.passwordSetAt !== (await findLogin(db, { userId }))?.passwordSetAt) throw wrongPassword();
+    if (!checked || endSessions) await revokeLogins(db, userId);
+    if (checked && checked.passwordSetAt !== (await findLogin(db, { userId }))?.passwordSetAt) throw wrongPassword();
     const event = { type: 'user.human.password.changed', editor };
     return storePassword(db, user, { hash, changeRequired: password.changeRequired }, event);
   };

@@ -1,6 +1,6 @@
 /** Second factors in the OpenAPI document. */
 import { z } from 'zod';
-import { verifyTotpBody } from '../identity/totp/schema.ts';
+import { removeTotpBody, verifyTotpBody } from '../identity/totp/schema.ts';
 import type { Operations } from './operation.ts';
 import { OWNER_PROOF, proofBody, SIGN_IN_AGAIN, WRONG_PASSWORD } from './owner-proof.ts';
 import { changed, details, exampleDetails } from './shapes.ts';
@@ -47,7 +47,7 @@ export const totpOperations: Operations = {
     id: 'removeTotp',
     summary: 'Remove the second factor',
     description: OWNER_PROOF,
-    body: proofBody,
+    body: { ...proofBody, schema: removeTotpBody },
     answers: { 200: changed },
     errors: { 400: WRONG_PASSWORD, 401: SIGN_IN_AGAIN },
   },

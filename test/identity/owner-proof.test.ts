@@ -124,6 +124,29 @@ it('managers act on others without it; on themselves they need it too, also to s
   assert.equal((await api.call('POST', at(owner, 'password'), proven, { token })).status, 200);
 });
 
+it('a change of a factor ends all logins of the user if it asks for it, and none otherwise', async () => {
+  const userId = await human('');
+  const [client, checks] = [await addClient(api), { user: { userId }, password: { password: PASSWORD } }];
+  const alive = async (token: string) => (await api.call('GET', '/management/v1/me', undefined, { token })).status;
+  const changed = async (method: string, path: string, body: object, endSessions: boolean) => {
+    const [own, elsewhere] = [await tokenOf(api, userId), (await tokensOf(api, client, { userId })).access_token];
+    const { status, body: answer } = await api.call(method, at(userId, path), { ...body, endSessions }, { token: own });
+    assert.equal(status, 200, JSON.stringify(answer));
+    assert.deepEqual([await alive(own), await alive(elsewhere)], endSessions ? [401, 401] : [200, 200], path);
+  };
+  const session = (await api.call('POST', '/v2beta/sessions', { checks })).body.sessionId;
+  const same = { newPassword: { password: PASSWORD }, currentPassword: PASSWORD };
+  await changed('POST', 'password', same, false);
+  assert.equal((await api.call('GET', `/v2beta/sessions/${session}`)).status, 200);
+  await changed('POST', 'password', same, true);
+  assert.equal((await api.call('GET', `/v2beta/sessions/${session}`)).status, 404);
+  for (const endSessions of [false, true]) {
+    const { secret } = (await api.call('POST', at(userId, 'totp'))).body;
+    await changed('POST', 'totp/verify', { code: codeAt(secret) }, endSessions);
+    await changed('DELETE', 'totp', {}, endSessions);
+  }
+});
+
 describe('the time of the sign-in', () => {
   const OFFLINE = { scope: `openid offline_access ${API_SCOPE}` };
 

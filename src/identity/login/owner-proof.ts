@@ -23,6 +23,14 @@ export function currentPassword() {
   return requiredText(1000).optional();
 }
 
+/** Whether the change also ends what may be in the hands of somebody else (`revokeLogins`). */
+export function endSessions() {
+  return z.boolean('must be true or false').default(false).meta({
+    description:
+      'Also ends all sessions, logins in browsers and OAuth tokens of the user, those of this call too. Personal access tokens stay.',
+  });
+}
+
 /** The body of a change that has no other fields. */
 export const ownerProof = z.object({ currentPassword: currentPassword() });
 

@@ -10,6 +10,7 @@ import { type Caller, callerOf, covers, isSelf, permissionDenied, requireReach }
 import { rightsOf } from '../../access/members.ts';
 import { pathId } from '../../access/path-id.ts';
 import type { OperationId } from '../../access/permissions.ts';
+import { revokeLogins } from '../../access/revocation.ts';
 import { type AppendedEvent, type Details, details } from '../../db/events.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import { readJson } from '../../http/json-body.ts';
@@ -20,9 +21,9 @@ import { loginNames } from '../../users/login-names.ts';
 import { findUser, type User, type UserLock, userNotFound } from '../../users/store.ts';
 import type { LoginDeps } from '../login/deps.ts';
 import { originOfCall } from '../login/origin.ts';
-import { ownerProof, requireOwnerProof } from '../login/owner-proof.ts';
+import { requireOwnerProof } from '../login/owner-proof.ts';
 import { addTotp, dropTotp, verifyTotp } from './enrol.ts';
-import { verifyTotpBody } from './schema.ts';
+import { removeTotpBody, verifyTotpBody } from './schema.ts';
 import { totpAddress } from './secret.ts';
 
 export function totpRoutes(deps: LoginDeps): Router {
@@ -50,19 +51,23 @@ async function verify({ pool, secrets }: LoginDeps, req: Request, res: Response)
   const caller = callerOf(res);
   const userId = pathId(req, 'userId');
   await reachable(pool, caller, 'verifyTotp', userId);
-  const { code } = parseBody(verifyTotpBody, await readJson(req, res), 'TOTP-VERIFY');
+  const { code, endSessions } = parseBody(verifyTotpBody, await readJson(req, res), 'TOTP-VERIFY');
   const { user, event } = await transaction(pool, async (db) => {
     const user = await reachable(db, caller, 'verifyTotp', userId, 'for update');
-    return { user, event: await verifyTotp({ db, secrets }, user, code, caller.userId) };
+    const event = await verifyTotp({ db, secrets }, user, code, caller.userId);
+    if (endSessions) await revokeLogins(db, userId);
+    return { user, event };
   });
   res.json({ details: totpDetails(user, event) });
 }
 
 async function remove(deps: LoginDeps, req: Request, res: Response): Promise<void> {
-  const { caller, userId } = await proven(deps, 'removeTotp', req, res);
+  const { caller, userId, endSessions } = await proven(deps, 'removeTotp', req, res);
   const { user, event } = await transaction(deps.pool, async (db) => {
     const user = await reachable(db, caller, 'removeTotp', userId, 'for update');
-    return { user, event: await dropTotp(db, user, caller.userId) };
+    const event = await dropTotp(db, user, caller.userId);
+    if (endSessions) await revokeLogins(db, userId);
+    return { user, event };
   });
   res.json({ details: totpDetails(user, event) });
 }
@@ -72,10 +77,10 @@ async function proven(deps: LoginDeps, operation: OperationId, req: Request, res
   const caller = callerOf(res);
   const userId = pathId(req, 'userId');
   const user = await reachable(deps.pool, caller, operation, userId);
-  const { currentPassword } = parseBody(ownerProof, await readJson(req, res), 'TOTP-INVALID');
+  const { currentPassword, endSessions } = parseBody(removeTotpBody, await readJson(req, res), 'TOTP-INVALID');
   if (currentPassword !== undefined) await countTry(req, res);
   await requireOwnerProof(deps, caller, user, originOfCall(req, res), currentPassword);
-  return { caller, userId };
+  return { caller, userId, endSessions };
 }
 
 /** The user of the path, if `caller` may manage their second factor. */

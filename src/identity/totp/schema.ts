@@ -1,6 +1,7 @@
 /** Request bodies and fields of the second factor. */
 import { z } from 'zod';
 import { requiredText } from '../../fields/fields.ts';
+import { endSessions, ownerProof } from '../login/owner-proof.ts';
 import { LONGEST_TEXT, readTotpSecret } from './secret.ts';
 
 /** A code as users type it; the check decides whether it is valid. */
@@ -8,7 +9,9 @@ export function totpCode() {
   return requiredText(50);
 }
 
-export const verifyTotpBody = z.object({ code: totpCode() });
+export const verifyTotpBody = z.object({ code: totpCode(), endSessions: endSessions() });
+
+export const removeTotpBody = ownerProof.extend({ endSessions: endSessions() });
 
 /** A secret from another program, converted to canonical base32; an empty text means none. */
 export function importedTotpSecret() {
