@@ -11,9 +11,9 @@ const SERVERS = {
 export type Server = keyof typeof SERVERS;
 
 const IMPORT = /\b(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g;
-/** Services, and `muster` on a terminal. */
-const SERVICES = [support('processes/child.ts'), support('processes/terminal.ts')];
-const OWN = /from '(?:node:child_process|playwright-core)'|ownProcesses: true/;
+/** Services, `muster` on a terminal, and browsers. */
+const SERVICES = [support('processes/child.ts'), support('processes/terminal.ts'), support('browser.ts')];
+const OWN = /from 'node:child_process'|ownProcesses: true/;
 
 /**
  * The servers that the run has to start.
@@ -25,8 +25,8 @@ export function needsOf(files: readonly string[]): Set<Server> {
 }
 
 /**
- * What else a test file runs: `nothing`; `services` and commands, for which it mostly waits; or its `own` processes,
- * which it kills, measures or controls.
+ * What else a test file runs: `nothing`; `services`, commands and browsers, for which it mostly waits; or its `own`
+ * processes, which it kills, measures or controls.
  */
 export function startsOf(file: string): 'nothing' | 'services' | 'own' {
   const texts = readAll([file], [...Object.values(SERVERS).flat(), ...SERVICES]);

@@ -17,6 +17,8 @@ export const PROGRAMS = {
   prometheus: 'prometheus',
 } as const;
 export type ProgramName = keyof typeof PROGRAMS;
+/** Used instead, if it is there. The browser without windows takes a quarter of the processor time. */
+const PREFERRED: Partial<Record<ProgramName, string>> = { chromium: 'chromium-headless-shell' };
 /** Names for people. */
 export const LABELS: Record<ProgramName, string> = { ...PROGRAMS, postgres: 'PostgreSQL of the distribution' };
 
@@ -24,7 +26,8 @@ export const LABELS: Record<ProgramName, string> = { ...PROGRAMS, postgres: 'Pos
 export function findProgram(name: ProgramName): string | undefined {
   const usual = name === 'postgres' ? debianFolders() : [];
   const folders = [...usual, ...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin'];
-  return folders.map((folder) => join(folder, PROGRAMS[name])).find(isExecutable);
+  const files = [PREFERRED[name] ?? [], PROGRAMS[name]].flat();
+  return files.flatMap((file) => folders.map((folder) => join(folder, file))).find(isExecutable);
 }
 
 const DEBIAN = '/usr/lib/postgresql';
