@@ -13,6 +13,7 @@ import { verificationRoutes } from './accounts/verification-routes.ts';
 import { auditRoutes } from './audit/routes.ts';
 import type { Config } from './config.ts';
 import type { Pool } from './db/pool.ts';
+import type { Reads } from './db/reads.ts';
 import { diagnosticsRoutes } from './diagnostics/routes.ts';
 import { accessLog } from './http/access-log.ts';
 import { answerOptions } from './http/allowed-methods.ts';
@@ -45,6 +46,7 @@ export interface AppDeps {
   pool: Pool;
   /** See `ImportDeps`. */
   uploadPool?: Pool;
+  reads: Reads;
   config: Config;
   secrets: Secrets;
   oauth: LiveProvider;

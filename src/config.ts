@@ -70,6 +70,11 @@ const schema = z.object({
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
     .optional(),
+  /** Replica of that database, or several behind one address: imports and users are read from it. */
+  DATABASE_REPLICA_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+    .optional(),
   /** Time limit of a statement, in milliseconds. After it, the statement is retried or the request is answered 503. */
   DATABASE_TIMEOUT_MS: int(1000, HOUR).default(30_000),
   REDIS_URL: z.string().superRefine(refineRedisUrl).optional(),

@@ -3,6 +3,7 @@
  * set-up of an organization with its first user.
  */
 import { Router } from 'express';
+import type { Reads } from '../db/reads.ts';
 import { readRoutes } from '../users/read-routes.ts';
 import { stateRoutes } from '../users/state-routes.ts';
 import type { ChangeDeps } from './change-human.ts';
@@ -12,7 +13,7 @@ import { searchRoutes } from './search-routes.ts';
 import { setUpRoutes } from './set-up/routes.ts';
 import type { SetUpDeps } from './set-up/set-up-org.ts';
 
-export function userRoutes(deps: ChangeDeps & SetUpDeps): Router {
+export function userRoutes(deps: ChangeDeps & SetUpDeps & { reads: Reads }): Router {
   return Router()
     .use(setUpRoutes(deps))
     .use(readRoutes(deps))

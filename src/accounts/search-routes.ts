@@ -8,6 +8,7 @@ import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, namedOrg, orgsFor, requirePermission, selectedOrg } from '../access/caller.ts';
 import type { OperationId } from '../access/permissions.ts';
 import type { Pool } from '../db/pool.ts';
+import type { Reads } from '../db/reads.ts';
 import { LARGE_BODY, readJson } from '../http/json-body.ts';
 import { searchResult } from '../http/paging.ts';
 import { parseBody } from '../http/parse-body.ts';
@@ -18,22 +19,22 @@ import type { User } from '../users/store.ts';
 import { userDetails, userView } from '../users/view.ts';
 import { userViewV1 } from '../users/view-v1.ts';
 
-export function searchRoutes({ pool }: { pool: Pool }): Router {
+export function searchRoutes({ pool, reads }: { pool: Pool; reads: Reads }): Router {
   const router = Router();
   router.post('/v2beta/users', async (req, res) => {
     const orgIds = await searchedOrgs(pool, callerOf(res), namedOrg(req));
-    await search(pool, 'searchUsers', orgIds, (user) => ({ details: userDetails(user), ...userView(user) }), req, res);
+    await search(reads, 'searchUsers', orgIds, (user) => ({ details: userDetails(user), ...userView(user) }), req, res);
   });
   router.post('/management/v1/users/_search', async (req, res) => {
     const caller = callerOf(res);
     const orgIds = [await oneOrg(pool, caller, 'searchOrgUsers', selectedOrg(req, caller))];
-    await search(pool, 'searchOrgUsers', orgIds, userViewV1, req, res);
+    await search(reads, 'searchOrgUsers', orgIds, userViewV1, req, res);
   });
   return router;
 }
 
 async function search(
-  pool: Pool,
+  reads: Reads,
   operation: OperationId,
   orgIds: string[] | undefined,
   view: (user: User) => Record<string, unknown>,
@@ -44,7 +45,9 @@ async function search(
   for (const { organizationIdQuery } of queries) {
     if (organizationIdQuery) requirePermission(callerOf(res), operation, organizationIdQuery.organizationId);
   }
-  const { total, isEstimate, users, nextPageToken } = await searchUsers(pool, { queries, page, orgIds });
+  const { total, isEstimate, users, nextPageToken } = await reads.run((db) =>
+    searchUsers(db, { queries, page, orgIds }),
+  );
   const { details, result } = searchResult(total, users.map(view));
   res.json({ details: { ...details, ...(isEstimate ? { totalIsEstimate: true } : {}) }, result, nextPageToken });
 }

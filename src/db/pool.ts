@@ -27,9 +27,10 @@ export interface PoolOptions {
   settings?: SessionSettings;
   /** How long a statement may take, in milliseconds; 30 seconds by default. */
   statementMs?: number;
+  /** How long a caller waits for a free or a new connection, in milliseconds; 30 seconds by default. */
+  waitMs?: number;
 }
 
-/** How long a caller waits for a free or a new connection. */
 const WAIT_MS = 30_000;
 
 /**
@@ -43,7 +44,7 @@ export function openPool(url: string, options: PoolOptions = {}): Pool {
     max: options.max ?? 10,
     application_name: options.name ?? 'muster',
     onConnect: prepareSession({ ...SERVER_KEEP_ALIVE, ...sessionLimits(statementMs), ...options.settings }),
-    connectionTimeoutMillis: WAIT_MS,
+    connectionTimeoutMillis: options.waitMs ?? WAIT_MS,
     Client: TimedClient,
     statementMs, // for TimedClient
   };

@@ -4,6 +4,7 @@
 import { Router } from 'express';
 import type { Logger } from 'pino';
 import { callerOf, requirePermission, selectedOrg } from '../access/caller.ts';
+import type { Reads } from '../db/reads.ts';
 import { LARGE_BODY, readJson } from '../http/json-body.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { ImportDeps } from './deps.ts';
@@ -17,7 +18,9 @@ import { importOne } from './single/single.ts';
 import type { ImportSignal } from './status/signal.ts';
 
 /** Mount after authentication and before any body parser: the bulk import reads its body as a stream. */
-export function importRoutes(deps: ImportDeps & { signal: ImportSignal; hasher: Hasher; logger: Logger }): Router {
+export function importRoutes(
+  deps: ImportDeps & { reads: Reads; signal: ImportSignal; hasher: Hasher; logger: Logger },
+): Router {
   const router = Router();
   router.post('/management/v1/users/human/_import', async (req, res) => {
     const caller = callerOf(res);

@@ -7,6 +7,7 @@
 import type { Logger } from 'pino';
 import { buildApp } from '../app.ts';
 import { openPool } from '../db/pool.ts';
+import { openReads } from '../db/reads.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';
 import { listenForMetrics } from '../http/metrics/port.ts';
 import { headersOfAll } from '../http/response-headers.ts';
@@ -40,6 +41,7 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = config;
   const pool = openPool(url, { max: CONNECTIONS, name: 'muster-api', statementMs });
   const uploadPool = openPool(url, { max: UPLOAD_CONNECTIONS, name: 'muster-api', label: 'upload', statementMs });
+  const reads = openReads(pool, config.DATABASE_REPLICA_URL);
   const hasher = openHasher({ threads: config.HASH_THREADS, longestWaitMs: LONGEST_WAIT_MS });
   const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
   const signal = openImportSignal(config.DATABASE_URL);
@@ -47,7 +49,7 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   await registerKeys(pool, secrets);
   const oauth = await openProvider({ pool, config, secrets, logger });
   const metrics = openApiMetrics({ pool, queues }, config.METRICS_TOKEN);
-  const app = buildApp({ pool, uploadPool, config, secrets, oauth, hasher, queues, signal, metrics, logger });
+  const app = buildApp({ pool, uploadPool, reads, config, secrets, oauth, hasher, queues, signal, metrics, logger });
   const { HOST: host, PORT: port, METRICS_PORT } = config;
   const server = await listen(app, { host, port, logger, headers: headersOfAll(config) }).catch((error) => {
     throw listenError({ host, port, setting: 'PORT' }, error);
@@ -59,7 +61,7 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
       await server.stop(Math.max(0, Math.min(CUT_AFTER_MS, config.STOP_AFTER_MS - CLOSING_MS)));
       await scraped?.stop(0);
       await Promise.all([signal.close(), hasher.close(), queues.close()]);
-      await Promise.all([pool.end(), uploadPool.end()]);
+      await Promise.all([pool.end(), uploadPool.end(), reads.close()]);
     },
   };
 }

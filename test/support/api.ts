@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { type Logger, pino } from 'pino';
 import { type AppDeps, buildApp } from '../../src/app.ts';
 import { type Config, readConfig } from '../../src/config.ts';
+import { openReads } from '../../src/db/reads.ts';
 import { listen } from '../../src/http/server.ts';
 import { bootstrap } from '../../src/identity/bootstrap.ts';
 import { openProvider } from '../../src/identity/oauth/provider.ts';
@@ -73,6 +74,7 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
   const config = { ...settings, DATABASE_URL: database.url };
   const stores = {
     pool: database.pool,
+    reads: openReads(database.pool, config.DATABASE_REPLICA_URL),
     config,
     secrets: openSecrets(config.ENCRYPTION_KEY as string, config.DECRYPTION_KEYS),
     hasher: { ...HASHER },
@@ -100,7 +102,7 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
     machine: (orgId, roles) => machine(call, orgId, roles),
     async stop() {
       await server.stop(1000);
-      await Promise.all([deps.queues.close(), deps.signal.close()]);
+      await Promise.all([deps.queues.close(), deps.signal.close(), deps.reads.close()]);
       await database.drop();
     },
   };

@@ -3,6 +3,7 @@ import { type Request, type Response, Router } from 'express';
 import type { Logger } from 'pino';
 import { callerOf, orgsFor } from '../../access/caller.ts';
 import type { Pool } from '../../db/pool.ts';
+import type { Reads } from '../../db/reads.ts';
 import { queryOf } from '../query.ts';
 import { readItems } from '../status/items-page.ts';
 import { listImports } from '../status/progress.ts';
@@ -12,14 +13,14 @@ import { itemsQuery, listQuery } from './queries.ts';
 import { streams } from './request-limits.ts';
 import { visibleImport, visibleResult } from './visible.ts';
 
-export function readRoutes({ pool, logger }: { pool: Pool; logger: Logger }): Router {
+export function readRoutes({ pool, reads, logger }: { pool: Pool; reads: Reads; logger: Logger }): Router {
   const router = Router();
   const watch = openProgressWatch(pool, logger);
-  router.get('/admin/v1/imports', (req, res) => list(pool, req, res));
+  router.get('/admin/v1/imports', (req, res) => list(reads, req, res));
   router.get('/admin/v1/imports/:importId', async (req, res) => {
-    res.json(await visibleResult(pool, 'getImport', req, res));
+    res.json(await reads.run((db) => visibleResult(db, 'getImport', req, res)));
   });
-  router.get('/admin/v1/imports/:importId/items', (req, res) => items(pool, req, res));
+  router.get('/admin/v1/imports/:importId/items', (req, res) => items(reads, req, res));
   router.get('/admin/v1/imports/:importId/events', async (req, res) => {
     const current = await visibleImport(pool, 'streamImportEvents', req, res);
     const release = streams.take(callerOf(res));
@@ -28,17 +29,19 @@ export function readRoutes({ pool, logger }: { pool: Pool; logger: Logger }): Ro
   return router;
 }
 
-async function list(pool: Pool, req: Request, res: Response): Promise<void> {
+async function list(reads: Reads, req: Request, res: Response): Promise<void> {
   const within = orgsFor(callerOf(res), 'listImports');
   const { pageSize: size, pageToken: before } = queryOf(listQuery, req);
-  const imports = await listImports(pool, { within, pageSize: size, before });
+  const imports = await reads.run((db) => listImports(db, { within, pageSize: size, before }));
   const next = imports.length === size ? imports.at(-1)?.importId : undefined;
   res.json({ imports, nextPageToken: next ?? '' });
 }
 
-async function items(pool: Pool, req: Request, res: Response): Promise<void> {
-  const progress = await visibleImport(pool, 'listImportItems', req, res);
-  const { pageToken: from, ...filter } = queryOf(itemsQuery, req);
-  const page = await readItems(pool, progress, { ...filter, from: Number(from ?? 0) });
+async function items(reads: Reads, req: Request, res: Response): Promise<void> {
+  const page = await reads.run(async (db) => {
+    const progress = await visibleImport(db, 'listImportItems', req, res);
+    const { pageToken: from, ...filter } = queryOf(itemsQuery, req);
+    return readItems(db, progress, { ...filter, from: Number(from ?? 0) });
+  });
   res.json({ items: page.items, nextPageToken: String(page.next ?? '') });
 }

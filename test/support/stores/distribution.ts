@@ -31,13 +31,16 @@ const RESTART_MS = 200;
 /** The first locale that the machine has; a language's locale does not sort by bytes. */
 const LOCALES = ['en_US.utf8', 'en_US.UTF-8', 'C.utf8', 'C.UTF-8'];
 
-export interface DistributionServer {
-  /** URL of the database `muster`, for its superuser. */
-  url: string;
+export interface DistributionServer extends Replica {
   /** The value of `server_version`. */
   version: string;
   /** Process id of the postmaster; it changes with a restart. */
   readonly pid: number;
+}
+
+export interface Replica {
+  /** URL of the database `muster`, for its superuser. */
+  url: string;
   stop(): Promise<void>;
 }
 
@@ -67,6 +70,34 @@ export async function startDistributionServer(): Promise<DistributionServer> {
     };
   } catch (error) {
     await rm(dir, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Starts a streaming replica of a server, as `pg_basebackup -R` makes it. */
+export async function startReplica(primary: Pick<DistributionServer, 'url'>): Promise<Replica> {
+  const program = findProgram('postgres') as string;
+  const dir = await folderIn(tmpdir());
+  const account = await postgresAccount(dir);
+  await makeOwned(dir, account);
+  const removeFolder = () => rm(dir, { recursive: true, force: true });
+  try {
+    const args = ['-d', primary.url, '-D', join(dir, 'data'), '-R', '--checkpoint=fast', '--no-sync'];
+    await run(join(dirname(program), 'pg_basebackup'), args, { ...identity(account), cwd: '/', env: ENV });
+    const port = await freePort();
+    const server = await keepRunning(program, dir, port, account);
+    const url = new URL(primary.url);
+    url.port = String(port);
+    await waitFor(() => query(url.toString(), 'select'), { what: 'the replica' });
+    return {
+      url: url.toString(),
+      async stop() {
+        await server.stop();
+        await removeFolder();
+      },
+    };
+  } catch (error) {
+    await removeFolder();
     throw error;
   }
 }
@@ -138,18 +169,17 @@ async function launch(command: string[], dir: string, account: Account | undefin
 
 /** Waits until the server responds, and creates the database; returns the server's version. */
 async function firstLook(url: string): Promise<string> {
-  return waitFor(
-    async () => {
-      const client = new pg.Client({ connectionString: url });
-      client.on('error', () => {});
-      try {
-        await client.connect();
-        await client.query('create database muster');
-        return (await client.query('show server_version')).rows[0].server_version as string;
-      } finally {
-        await client.end();
-      }
-    },
-    { what: 'the PostgreSQL of the distribution' },
-  );
+  await waitFor(() => query(url, 'create database muster'), { what: 'the PostgreSQL of the distribution' });
+  return (await query(url, 'show server_version')).rows[0].server_version;
+}
+
+async function query(url: string, text: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return await client.query(text);
+  } finally {
+    await client.end();
+  }
 }
