@@ -23,6 +23,8 @@ import { startRedis, type TestRedis } from './support/stores/redis.ts';
 
 /** Whole benches with few users, for `npm run test:bench`. */
 const BENCHES = 'test/bench/runs/';
+/** A Prometheus that scrapes an import, for `npm run test:alerts`. */
+const ALERTS = 'test/metrics/runs/';
 /** The slowest tests, the slowest first, so that no long test starts at the end. */
 const LONG = ['crash/', 'queue/', 'browser/', 'pipeline/', 'cli/', 'bench/', 'db/', 'start/', 'openapi/', 'mail/'];
 /** Groups of Redis servers, for `npm run test:stores`. */
@@ -58,7 +60,9 @@ function filesOf(patterns: string[]): string[] {
   const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory();
   const found = patterns
     .flatMap((path) => globSync(isFolder(path) ? `${path}/**/*.test.ts` : path))
-    .filter((file) => !isWhole || onDistribution || ![BENCHES, GROUPS].some((folder) => file.startsWith(folder)));
+    .filter(
+      (file) => !isWhole || onDistribution || ![BENCHES, GROUPS, ALERTS].some((folder) => file.startsWith(folder)),
+    );
   const rank = (file: string) =>
     (LONG.findIndex((part) => file.startsWith(`test/${part}`)) + LONG.length + 1) % (LONG.length + 1);
   return [...new Set(found.map((file) => relative('.', resolve(file))))].sort(

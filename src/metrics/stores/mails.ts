@@ -2,8 +2,8 @@
 import type { Db } from '../../db/pool.ts';
 import type { Measure } from '../../http/metrics/metrics.ts';
 
-/** Counting stops here: a larger number would say no more than "very many". */
-const MOST = 100_000;
+/** Counting stops here: every API process counts in each scrape, and a larger number would say no more than "very many". */
+const MOST = 10_000;
 /** Imports whose oldest mail is looked up. */
 const MOST_IMPORTS = 1000;
 
