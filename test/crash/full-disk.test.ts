@@ -4,6 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
+import { openPool, type Pool } from '../../src/db/pool.ts';
 import { type Answer, errorId } from '../support/answers.ts';
 import { freePort } from '../support/free-port.ts';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
@@ -106,6 +109,48 @@ onEachBackend('a full disk of PostgreSQL', async (t, backend) => {
     }
   });
 });
+
+onEachBackend('a PostgreSQL that ends because the disk of its log is full', async (t, backend) => {
+  const disk = await smallDiskOrSkip(t, 512);
+  if (!disk) return;
+  const settings = { fsync: 'off', synchronous_commit: 'on', max_wal_size: '64MB' };
+  const server = await startEmbeddedPostgres({ dataDir: disk.dir, settings, background: true });
+  const pool = openPool(server.url, { max: 3, name: 'test' });
+  const service = await startService(t, {
+    backend,
+    workers: 0,
+    env: { RESCUE_AFTER_MS: '1000', JOB_LOCK_MS: '2000' },
+    database: { url: server.url, pool },
+    async onStopped() {
+      await pool.end();
+      await server.stop();
+      await disk.unmount();
+    },
+  });
+  const worker = await service.startWorker();
+  const { orgId } = await service.newOrg();
+  worker.kill('SIGSTOP');
+  const { importId } = (await must(service.importBody(bulk(orgId, unverified('d', USERS))))).body;
+  await disk.fill();
+  const { pid } = server;
+  await waitFor(() => isGone(pid, pool), { what: 'PostgreSQL to end' });
+  worker.kill('SIGCONT');
+  assertUnavailable(await service.importBody(bulk(orgId, people('e', 1))));
+  assert.equal((await service.call('GET', '/readyz')).status, 503);
+  await disk.free();
+  assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
+  await assertEachOnce(service, importId, { users: USERS, mails: USERS });
+  assert.notEqual(server.pid, pid);
+});
+
+/** Fills the log until the server has no segment left. */
+async function isGone(pid: number, pool: Pool): Promise<boolean> {
+  await pool.query(`select pg_logical_emit_message(false, 'test', repeat('x', 4000000))`).catch(() => {});
+  return stat(`/proc/${pid}`).then(
+    () => false,
+    () => true,
+  );
+}
 
 /** Too large for the free space of any page, also when it is compressed. */
 function one(name: string): unknown {

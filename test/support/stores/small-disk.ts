@@ -1,13 +1,12 @@
 /**
- * A filesystem of some megabytes in memory, which can be filled and emptied.
+ * A filesystem in memory, which can be made full.
  *
- * Guarantee: `mountSmallDisk` tells a machine on which this process may not mount from every other failure.
+ * Guarantee: it takes only the memory of its files, also while it is full.
  *
- * On crash: the filesystem stays mounted until the machine restarts, with the name of the dead process in its path;
- * `umount` ends it.
+ * On crash: it stays mounted until the machine restarts; `umount` ends it.
  */
 import { execFile } from 'node:child_process';
-import { mkdir, open, rm, rmdir } from 'node:fs/promises';
+import { mkdir, rmdir, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -16,16 +15,14 @@ import { required } from '../runner/programs.ts';
 import { folderIn } from './cluster-cache.ts';
 
 const run = promisify(execFile);
-const PIECE = Buffer.alloc(2 ** 20);
-/** After whole pieces, the rest is filled with these. */
-const CRUMB = PIECE.subarray(0, 4096);
+const MODE = 'mode=0711';
 
 export interface SmallDisk {
   /** An empty folder on it. */
   dir: string;
-  /** Leaves no byte free. What is deleted meanwhile becomes free again. */
+  /** Leaves no byte free. What is deleted from now on becomes free again. */
   fill(): Promise<void>;
-  /** Frees what `fill` took. */
+  /** There is space again. */
   free(): Promise<void>;
   /** Everything on it is lost. */
   unmount(): Promise<void>;
@@ -37,22 +34,18 @@ export interface SmallDisk {
  */
 export async function mountSmallDisk(dir: string, megabytes: number): Promise<SmallDisk | undefined> {
   await mkdir(dir, { recursive: true });
-  const options = `size=${megabytes}m,mode=0711`;
-  const isMounted = await run('mount', ['-t', 'tmpfs', '-o', options, 'muster', dir]).then(
-    () => true,
-    () => false,
-  );
-  if (!isMounted) {
+  const size = `size=${megabytes}m`;
+  const mounted = run('mount', ['-t', 'tmpfs', '-o', `${size},${MODE}`, 'muster', dir]);
+  if (!(await mounted.catch(() => undefined))) {
     await rmdir(dir);
     return undefined;
   }
-  const ballast = join(dir, 'ballast');
   const data = join(dir, 'data');
   await mkdir(data);
   return {
     dir: data,
-    fill: () => fillUp(ballast),
-    free: () => rm(ballast, { force: true }),
+    fill: () => shrink(dir),
+    free: () => remount(dir, size),
     async unmount() {
       await run('umount', [dir]);
       await rmdir(dir);
@@ -73,21 +66,20 @@ export async function smallDiskOrSkip(t: TestContext, megabytes: number): Promis
   return undefined;
 }
 
-async function fillUp(path: string): Promise<void> {
-  const file = await open(path, 'a');
-  try {
-    for (const piece of [PIECE, CRUMB]) while (await append(file, piece));
-  } finally {
-    await file.close();
+const ATTEMPTS = 100;
+
+/** Makes it as small as its files. The system refuses less than that, so files that grow meanwhile need another try. */
+async function shrink(dir: string): Promise<void> {
+  for (let left = ATTEMPTS; ; left--) {
+    const { blocks, bfree, bsize } = await statfs(dir);
+    try {
+      return await remount(dir, `size=${Math.max(1, blocks - bfree) * bsize}`);
+    } catch (error) {
+      if (left === 0) throw error;
+    }
   }
 }
 
-/** @returns whether there was space */
-async function append(file: Awaited<ReturnType<typeof open>>, piece: Buffer): Promise<boolean> {
-  try {
-    return (await file.write(piece)).bytesWritten === piece.length;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return false;
-    throw error;
-  }
+async function remount(dir: string, size: string): Promise<void> {
+  await run('mount', ['-o', `remount,${size},${MODE}`, dir]);
 }
