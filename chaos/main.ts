@@ -2,7 +2,8 @@
  * `npm run chaos`: imports on real processes and stores while these are killed, frozen and cut off; then compares the
  * database, the mails and the webhooks with what was sent.
  *
- *   npm run chaos -- [--seed S] [--rounds N] [--from R] [--backend redis|postgres] [--only FAULT,…] [--json] [--plan]
+ *   npm run chaos -- [--seed S] [--rounds N] [--from R] [--backend redis|postgres] [--only FAULT,…]
+ *                    [--users N] [--json] [--plan]
  *
  * Only results go to stdout.
  * Guarantee: the plan of a round depends on the seed, the round and the backend alone. Everything that a run starts
@@ -12,7 +13,7 @@
 import { runCommand } from '../bench/command.ts';
 import type { Scope } from '../bench/scope.ts';
 import { FAULTS, faultsFor } from './faults/registry.ts';
-import { keepEvidence, makeFolder, removeFolder } from './folder.ts';
+import { keepEvidence, leaveFolder, makeFolder } from './folder.ts';
 import { type Options, readOptions } from './options.ts';
 import { type Backend, makePlan, type Plan } from './plan/plan.ts';
 import { planText } from './plan/print.ts';
@@ -22,8 +23,8 @@ import { openStand, type Stand } from './stand/stand.ts';
 
 const say = (line: string) => console.error(line);
 
-function planOf({ seed, only }: Options, backend: Backend, round: number): Plan {
-  return makePlan({ seed, round, backend, faults: faultsFor(backend, only) });
+function planOf({ seed, only, users = 0 }: Options, backend: Backend, round: number): Plan {
+  return makePlan({ seed, round, backend, faults: faultsFor(backend, only), users });
 }
 
 function roundsOf({ from, rounds }: Options): number[] {
@@ -32,19 +33,20 @@ function roundsOf({ from, rounds }: Options): number[] {
 
 /** @returns false when something is wrong */
 async function runBackend(scope: Scope, options: Options, backend: Backend): Promise<boolean> {
-  const dir = await makeFolder();
   const report = emptyReport(backend, options.seed);
   const start = performance.now();
-  const isRight = await scope.within(async (inner) => {
-    const stand = await openStand(inner, backend, dir);
+  let isRight = true;
+  await scope.within(async (inner) => {
+    const folder = await inner.start(makeFolder, (made) => leaveFolder(made, !isRight));
+    const stand = await openStand(inner, backend, folder);
     for (const round of roundsOf(options)) {
-      if (!(await oneRound(stand, planOf(options, backend, round), report))) return false;
+      isRight = false; // until it has ended
+      isRight = await oneRound(stand, planOf(options, backend, round), report);
+      if (!isRight) break;
     }
-    return true;
   });
   report.seconds = Math.round((performance.now() - start) / 1000);
   console.log(options.json ? JSON.stringify(report) : summary(report));
-  if (isRight) await removeFolder(dir);
   return isRight;
 }
 

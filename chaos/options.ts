@@ -12,6 +12,8 @@ export interface Options {
   backends: Backend[];
   /** Only these faults. */
   only?: string[];
+  /** The size of an import that each round has in addition. */
+  users?: number;
   json: boolean;
   /** Print the plans and do nothing. */
   plan: boolean;
@@ -21,7 +23,7 @@ const MAX = 2 ** 31 - 1;
 
 /** @param faults the names of all faults @throws UsageError */
 export function readOptions(args: string[], faults: string[]): Options {
-  const { seed, rounds, from, backend, only, json, plan } = parsed(args);
+  const { seed, rounds, from, backend, only, users, json, plan } = parsed(args);
   const isBackend = (name: string): name is Backend => (BACKENDS as readonly string[]).includes(name);
   if (backend !== undefined && !isBackend(backend))
     throw new UsageError(`--backend must be ${BACKENDS.join(' or ')}, not "${backend}".`);
@@ -34,6 +36,7 @@ export function readOptions(args: string[], faults: string[]): Options {
     from: wholeNumber('--from', from),
     backends: backend === undefined ? [...BACKENDS] : [backend],
     ...(names ? { only: names } : {}),
+    ...(users === undefined ? {} : { users: wholeNumber('--users', users) }),
     json,
     plan,
   };
@@ -46,6 +49,7 @@ function parsed(args: string[]) {
     from: { type: 'string', default: '1' },
     backend: { type: 'string' },
     only: { type: 'string' },
+    users: { type: 'string' },
     json: { type: 'boolean', default: false },
     plan: { type: 'boolean', default: false },
   } as const;

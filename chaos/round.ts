@@ -8,12 +8,13 @@ import { countRepeated } from './check/mails.ts';
 import { type Calls, openCalls } from './client/calls.ts';
 import { newPeople, type Person, samePeople } from './client/people.ts';
 import { idOf, type Problem, type SentImport, sentImport } from './client/sent.ts';
+import { newSingle, type SentSingle, sendSingle } from './client/singles.ts';
 import { type Caller, tell } from './client/story.ts';
 import { FAULTS } from './faults/registry.ts';
 import { strikeAll } from './faults/strike.ts';
 import { BASE, type PlannedImport } from './plan/imports.ts';
 import type { Plan } from './plan/plan.ts';
-import { untilSettled } from './settle.ts';
+import { singlesOf, untilSettled } from './settle.ts';
 import type { Stand } from './stand/stand.ts';
 
 export interface Outcome {
@@ -47,20 +48,22 @@ export async function runRound(stand: Stand, plan: Plan): Promise<Outcome> {
   });
   const sent = [first, ...stories.map((story) => story.sent)];
   const telling = stories.map((story) => tellOrReport(scene.caller, story.planned, story.people, story.sent));
+  const singles = plan.singles.map((planned) => newSingle(`r${plan.round}`, planned));
+  const sending = plan.singles.map((planned, i) =>
+    sendSingle(calls, scene.orgIds[0], planned, singles[i] as SentSingle, i),
+  );
   peaceSince = undefined;
   await strikeAll(stand, plan.faults, FAULTS);
   peaceSince = performance.now();
   stand.receiver.answer();
-  await Promise.all(telling);
-  const stuck = await untilSettled(
-    stand,
-    sent.flatMap((one) => idOf(one) ?? []),
-  );
+  await Promise.all([...telling, ...sending]);
+  const ids = [...sent.flatMap((one) => idOf(one) ?? []), ...(await singlesOf(stand.pool, scene.orgIds))];
+  const stuck = await untilSettled(stand, ids);
   const evidence = evidenceOf(stand, calls, scene);
-  const problems = stuck.length > 0 ? stuckProblems(sent, stuck) : await check(sent, evidence);
+  const problems = stuck.length > 0 ? stuckProblems(sent, stuck) : await check(sent, evidence, singles);
   return {
     problems,
-    users: sent.reduce((sum, { users }) => sum + users.length, 0),
+    users: sent.reduce((sum, { users }) => sum + users.length, singles.length),
     faults: plan.faults.length,
     mailsRepeated: sent.reduce((sum, one) => sum + countRepeated(one, evidence), 0),
   };

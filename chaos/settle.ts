@@ -5,6 +5,7 @@
  * can be in the middle, which is so when the queue of mails has been empty for a while.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Db } from '../src/db/pool.ts';
 import type { Stand } from './stand/stand.ts';
 
 const PEACE_MS = 150_000;
@@ -20,6 +21,15 @@ const OPEN = `
   union all
   select 'webhook ' || id || ' of import ' || import_id from webhook_deliveries
   where import_id = any($1) and state = 'pending'`;
+
+/** The single imports of organizations: their callers learn no id. */
+export async function singlesOf(db: Db, orgIds: readonly string[]): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    `select i.id from imports i join import_orgs o on o.import_id = i.id where i.kind = 'single' and o.org_id = any($1)`,
+    [orgIds],
+  );
+  return rows.map(({ id }) => id);
+}
 
 /** @returns what is still open after `peaceMs` milliseconds */
 export async function untilSettled(

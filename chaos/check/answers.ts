@@ -57,10 +57,10 @@ function entriesOf({ dataOrgs: { orgs } }: DataOrgs): string[] {
   return orgs.flatMap(({ orgId, humanUsers }) => humanUsers.map(({ user }) => `${orgId} ${user.userName}`));
 }
 
-/** A dry run keeps no entries. */
+/** A dry run keeps the entries that it has not judged. */
 function toSendAgain(sent: SentImport, { items }: Rows): string[] {
-  if (sent.dryRun) return [];
-  const open = sent.users.filter((_, i) => ['failed', 'pending'].includes(items[i]?.state ?? ''));
+  const states = sent.dryRun ? ['pending'] : ['failed', 'pending'];
+  const open = sent.users.filter((_, i) => states.includes(items[i]?.state ?? ''));
   return open.map(({ orgId, userName }) => `${orgId} ${userName}`);
 }
 

@@ -3,6 +3,7 @@ import type { Db } from '../../src/db/pool.ts';
 import type { CaughtWebhook } from '../../test/support/receiver.ts';
 import type { Calls } from '../client/calls.ts';
 import type { Problem, SentImport } from '../client/sent.ts';
+import type { SentSingle } from '../client/singles.ts';
 import { findWrongAnswers } from './answers.ts';
 import { findWrongCounts } from './counts.ts';
 import { findDoubled, findUnknownImports } from './doubled.ts';
@@ -10,6 +11,7 @@ import { findLate } from './late.ts';
 import { findLost, findUnsent } from './lost.ts';
 import { type Arrived, findWrongMails } from './mails.ts';
 import { readRows } from './rows.ts';
+import { findWrongSingles } from './singles.ts';
 import { findWrongWebhooks } from './webhooks.ts';
 
 export interface Evidence extends Arrived {
@@ -22,7 +24,7 @@ export interface Evidence extends Arrived {
 }
 
 /** Everything that is wrong, once nothing runs any more. */
-export async function check(sent: SentImport[], evidence: Evidence): Promise<Problem[]> {
+export async function check(sent: SentImport[], evidence: Evidence, singles: SentSingle[] = []): Promise<Problem[]> {
   const { db, orgIds } = evidence;
   const found: Problem[] = [];
   for (const one of sent) found.push(...one.problems, ...(await checkImport(one, evidence)));
@@ -30,7 +32,8 @@ export async function check(sent: SentImport[], evidence: Evidence): Promise<Pro
     ids.length === 0 ? [] : [{ kind, name: 'the round', importId: '', what, ids }];
   return [
     ...found,
-    ...ofRound('lost', 'users that nobody sent', await findUnsent(db, orgIds, sent)),
+    ...(await findWrongSingles(db, orgIds, singles, evidence)),
+    ...ofRound('lost', 'users that nobody sent', await findUnsent(db, orgIds, sent, singles)),
     ...ofRound('doubled', 'imports that no caller was answered', await findUnknownImports(db, orgIds, sent)),
   ];
 }

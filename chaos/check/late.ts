@@ -37,7 +37,7 @@ async function committedWithin(db: Db, importId: string, from: number, until: nu
 async function afterDeadline(db: Db, importId: string): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
     `${WRITTEN} and pg_xact_commit_timestamp(e.xmin) >
-       (select deadline + $2 * interval '1 millisecond' from imports where id = $1)`,
+       (select deadline + $2 * interval '1 millisecond' from imports where id = $1::bigint)`,
     [importId, COMMIT_MS],
   );
   return rows.map(({ id }) => id);

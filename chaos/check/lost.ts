@@ -4,6 +4,7 @@
  */
 import type { Db } from '../../src/db/pool.ts';
 import { type Problem, problem, type SentImport, type SentUser } from '../client/sent.ts';
+import type { SentSingle } from '../client/singles.ts';
 import type { ItemRow, Rows, UserRow } from './rows.ts';
 
 const FINAL = { created: 'succeeded', updated: 'succeeded', skipped: 'skipped', failed: 'failed' } as const;
@@ -74,9 +75,15 @@ function differs(sent: SentUser, item: ItemRow, row: UserRow | undefined): boole
   return !isSame;
 }
 
-/** Users of the round's organizations that no import has sent. */
-export async function findUnsent(db: Db, orgIds: readonly string[], sent: SentImport[]): Promise<string[]> {
-  const names = new Set(sent.flatMap(({ users }) => users.map(({ userName }) => userName)));
+/** Users of the round's organizations that nobody has sent. */
+export async function findUnsent(
+  db: Db,
+  orgIds: readonly string[],
+  sent: SentImport[],
+  singles: SentSingle[],
+): Promise<string[]> {
+  const users = [...sent.flatMap((one) => one.users), ...singles];
+  const names = new Set(users.map(({ userName }) => userName));
   const { rows } = await db.query<{ user_name: string }>(
     `select user_name from users where org_id = any($1) and kind = 'human'`,
     [orgIds],

@@ -69,7 +69,8 @@ export function countRepeated(sent: SentImport, { copies, troubles }: Arrived): 
   return all.filter((same) => isExcused(same, troubles)).reduce((sum, same) => sum + Math.max(0, same.length - 1), 0);
 }
 
-function isExcused(copies: Copy[], troubles: Arrived['troubles']): boolean {
+/** Whether each of these mails to one address may have arrived. */
+export function isExcused(copies: Copy[], troubles: Arrived['troubles']): boolean {
   const isSame = new Set(copies.map(({ digest, messageId }) => `${messageId} ${digest}`)).size <= 1;
   return isSame && copies.slice(0, -1).every((copy) => couldNotRecord(copy, troubles));
 }

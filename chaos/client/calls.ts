@@ -33,6 +33,10 @@ export interface Entrances {
 export interface Calls {
   /** @param first the API that is asked first @throws Error when no attempt is answered in time */
   call(request: Request, first?: number): Promise<Answer>;
+  /** One attempt. @returns what was answered, or why nothing was */
+  attempt(request: Request, api: number): Promise<Answer | Error>;
+  /** Whether the service should have answered by now something that was first sent at `start`. */
+  isOverdue(start: number): boolean;
 }
 
 const PATIENCE_MS = 10_000;
@@ -56,19 +60,24 @@ export function openCalls({ apis, token, peaceSince = () => 0 }: Entrances): Cal
     const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '');
     return { status: response.status, text, body: isJson && text ? JSON.parse(text) : text };
   }
-  return {
+  const calls: Calls = {
+    attempt: (request, api) => once(request, api).catch((error: Error) => error),
+    // A service that is down may stay silent.
+    isOverdue(start) {
+      const since = Math.max(start, peaceSince() ?? Number.POSITIVE_INFINITY);
+      return performance.now() - since > GIVE_UP_MS;
+    },
     async call(request, first = 0) {
       const start = performance.now();
       for (let api = first; ; api++) {
-        const answer = await once(request, api).catch((error: Error) => error);
+        const answer = await calls.attempt(request, api);
         if (!(answer instanceof Error) && answer.status !== 429 && answer.status < 500) return answer;
-        // A service that is down may stay silent.
-        const since = Math.max(start, peaceSince() ?? Number.POSITIVE_INFINITY);
-        if (performance.now() - since > GIVE_UP_MS) throw unanswered(request, answer);
+        if (calls.isOverdue(start)) throw unanswered(request, answer);
         await sleep(PAUSE_MS);
       }
     },
   };
+  return calls;
 }
 
 function unanswered({ method, path }: Request, last: Answer | Error): Error {

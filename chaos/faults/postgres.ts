@@ -11,7 +11,7 @@ const SESSIONS = `from pg_stat_activity where datname = current_database() and p
   and backend_type = 'client backend' and application_name <> 'chaos'`;
 
 /** Waits until a new connection works. */
-async function untilBack(stand: Stand): Promise<void> {
+export async function untilBack(stand: Stand): Promise<void> {
   await waitFor(
     async () => {
       const pool = openPool(stand.postgres.url, { max: 1, name: 'chaos' });

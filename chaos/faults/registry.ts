@@ -5,6 +5,7 @@ import { failingReceiver } from './failing-receiver.ts';
 import type { Fault } from './fault.ts';
 import { freezeApi } from './freeze-api.ts';
 import { freezeWorker } from './freeze-worker.ts';
+import { fullDisk } from './full-disk.ts';
 import { holdApi } from './hold-api.ts';
 import { killAll } from './kill-all.ts';
 import { killApi } from './kill-api.ts';
@@ -42,6 +43,7 @@ export const FAULTS: Record<string, Fault> = {
   'failing-receiver': failingReceiver,
   'hold-api': holdApi,
   'clock-jump': clockJump,
+  'full-disk': fullDisk,
 };
 
 /** The faults that strike with this queue. @param only absent: all */

@@ -14,13 +14,18 @@ const MOST = 5;
 /** Imports begin in the first seconds of a round and last a few more. */
 const LATEST_MS = 4500;
 
-export function planFaults(random: Random, faults: Record<string, { least: number; most: number }>): PlannedFault[] {
+/** @param times so many times as many faults, over so many times as long */
+export function planFaults(
+  random: Random,
+  faults: Record<string, { least: number; most: number }>,
+  times = 1,
+): PlannedFault[] {
   const names = Object.keys(faults);
   if (names.length === 0) return [];
-  const planned = Array.from({ length: random.int(FEWEST, MOST) }, () => {
+  const planned = Array.from({ length: random.int(FEWEST * times, MOST * times) }, () => {
     const fault = random.pick(names);
     const { least, most } = faults[fault] as { least: number; most: number };
-    return { atMs: random.int(100, LATEST_MS), fault, slot: random.int(0, 11), forMs: random.int(least, most) };
+    return { atMs: random.int(100, LATEST_MS * times), fault, slot: random.int(0, 11), forMs: random.int(least, most) };
   });
   return planned.sort((a, b) => a.atMs - b.atMs);
 }

@@ -47,6 +47,11 @@ export const BASE: PlannedImport = {
   steps: [{ afterMs: 0, action: 'end' }],
 };
 
+/** One import of this many users, or none. */
+export function planLarge(users: number): PlannedImport[] {
+  return users > 0 ? [{ ...BASE, name: 'large', users }] : [];
+}
+
 const STORIES: Record<string, Action[]> = {
   plain: ['end'],
   stopped: ['pause', 'resume', 'end'],

@@ -6,7 +6,8 @@
  */
 import { openRandom } from '../random.ts';
 import { type PlannedFault, planFaults } from './faults.ts';
-import { type PlannedImport, planImports } from './imports.ts';
+import { type PlannedImport, planImports, planLarge } from './imports.ts';
+import { type PlannedSingle, planSingles } from './singles.ts';
 
 export const BACKENDS = ['redis', 'postgres'] as const;
 export type Backend = (typeof BACKENDS)[number];
@@ -21,6 +22,7 @@ export interface Plan {
   setup: Setup;
   imports: PlannedImport[];
   faults: PlannedFault[];
+  singles: PlannedSingle[];
 }
 
 export interface PlanInput {
@@ -29,7 +31,12 @@ export interface PlanInput {
   backend: Backend;
   /** The faults to choose from, with the milliseconds that each may last. */
   faults: Record<string, { least: number; most: number }>;
+  /** The size of one more import. */
+  users?: number;
 }
+
+/** A large import has as many times more faults, over as much time, as it has this many users. */
+const USERS_OF_FAULTS = 10_000;
 
 /** One round of this many runs the processes of `npm start`. */
 const NPM_START_EVERY = 10;
@@ -38,8 +45,9 @@ function setupOf(round: number): Setup {
   return round % NPM_START_EVERY === 2 ? 'npm-start' : 'apart';
 }
 
-export function makePlan({ seed, round, backend, faults }: PlanInput): Plan {
+export function makePlan({ seed, round, backend, faults, users = 0 }: PlanInput): Plan {
   const random = openRandom(`${seed}/${round}/${backend}`);
-  const imports = planImports(random);
-  return { seed, round, backend, setup: setupOf(round), imports, faults: planFaults(random, faults) };
+  const imports = [...planImports(random), ...planLarge(users)];
+  const planned = planFaults(random, faults, 1 + Math.floor(users / USERS_OF_FAULTS));
+  return { seed, round, backend, setup: setupOf(round), imports, faults: planned, singles: planSingles(random) };
 }

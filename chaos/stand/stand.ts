@@ -11,6 +11,8 @@ import type { EmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
 import { openPool, type Pool } from '../../src/db/pool.ts';
 import { openQueues, type Queues } from '../../src/queue/queues.ts';
 import { type Receiver, startReceiver } from '../../test/support/receiver.ts';
+import type { SmallDisk } from '../../test/support/stores/small-disk.ts';
+import type { Folder } from '../folder.ts';
 import type { Backend } from '../plan/plan.ts';
 import { openLine } from './line.ts';
 import { openProcesses, type Processes } from './processes.ts';
@@ -22,6 +24,8 @@ import { openTroubles, type Troubles } from './troubles.ts';
 export interface Stand extends Processes {
   backend: Backend;
   dir: string;
+  /** Where the stores' files are; absent where this process may not mount it. */
+  disk?: SmallDisk;
   postgres: EmbeddedPostgres;
   redis?: ChaosRedis;
   smtp: ChaosSmtp;
@@ -35,11 +39,12 @@ export interface Stand extends Processes {
 
 const CONNECTIONS = 4;
 
-/** Starts everything but Muster's processes. @param dir an empty folder */
-export async function openStand(scope: Scope, backend: Backend, dir: string): Promise<Stand> {
+/** Starts everything but Muster's processes. @param folder an empty folder, with the disk for the stores in it */
+export async function openStand(scope: Scope, backend: Backend, { dir, disk }: Folder): Promise<Stand> {
   const end = (opened: { stop(): Promise<unknown> }) => opened.stop();
-  const postgres = await scope.start(() => openPostgres(dir), end);
-  const redis = backend === 'redis' ? await scope.start(() => openRedis(join(dir, 'redis')), end) : undefined;
+  const files = disk?.dir ?? dir;
+  const postgres = await scope.start(() => openPostgres(files), end);
+  const redis = backend === 'redis' ? await scope.start(() => openRedis(join(files, 'redis')), end) : undefined;
   // Mails arrive only when the processes run.
   const sender = (port: number) => processes.workers.find(({ lines }) => lines.smtp?.isFrom(port));
   const smtp = await scope.start(
@@ -59,7 +64,7 @@ export async function openStand(scope: Scope, backend: Backend, dir: string): Pr
   };
   const processes = await openProcesses(scope, servers, { ...settings, DATA_DIR: dir });
   const rest = {
-    ...{ backend, dir, postgres, redis, smtp },
+    ...{ backend, dir, ...(disk ? { disk } : {}), postgres, redis, smtp },
     receiver: await scope.start(startReceiver, end),
     troubles: openTroubles(),
     token: settings.BOOTSTRAP_TOKEN,

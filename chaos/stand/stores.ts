@@ -11,7 +11,14 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embed
 import { findProgram } from '../../test/support/runner/programs.ts';
 import { startRedis, type TestRedis } from '../../test/support/stores/redis.ts';
 
-const SETTINGS = { fsync: 'off', synchronous_commit: 'on', track_commit_timestamp: 'on', max_connections: '200' };
+const SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'on',
+  track_commit_timestamp: 'on',
+  max_connections: '200',
+  // The files may be in memory.
+  max_wal_size: '256MB',
+};
 
 export function openPostgres(dir: string): Promise<EmbeddedPostgres> {
   return startEmbeddedPostgres({ dataDir: dir, settings: SETTINGS, background: true });

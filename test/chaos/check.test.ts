@@ -9,9 +9,10 @@ import { check, type Evidence } from '../../chaos/check/check.ts';
 import { openCalls } from '../../chaos/client/calls.ts';
 import { newPeople } from '../../chaos/client/people.ts';
 import { idOf, type Problem, type SentImport, sentImport } from '../../chaos/client/sent.ts';
+import { newSingle, type SentSingle, sendSingle } from '../../chaos/client/singles.ts';
 import { tell } from '../../chaos/client/story.ts';
 import { BASE } from '../../chaos/plan/imports.ts';
-import { untilSettled } from '../../chaos/settle.ts';
+import { singlesOf, untilSettled } from '../../chaos/settle.ts';
 import { type Copy, copyOf } from '../../chaos/stand/smtp.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
 import { openPool } from '../../src/db/pool.ts';
@@ -83,6 +84,11 @@ const PLANTS: Record<string, { plant(at: Planted): Promise<unknown>; found: stri
       );
     },
     found: ['late: users written after the answer that the import has stopped'],
+  },
+  'a user written after the deadline': {
+    plant: ({ evidence: { db }, id }) =>
+      db.query(`update imports set state = 'timed_out', deadline = now() - interval '1 hour' where id = $1`, [id]),
+    found: ['late: users written after the deadline', 'webhooksMissing: no message of the end'],
   },
   'a count that is wrong': {
     plant: ({ evidence: { db }, id }) =>
@@ -166,9 +172,17 @@ test('the checker of chaos', async (t) => {
     await tell({ calls, hook: receiver.url, signer }, planned, people, one);
     sent.push(one);
   }
+  const planned = [...'abcdefgh'].map((name, i) => ({
+    name,
+    atMs: 0,
+    keyed: i % 2 === 0,
+    mailDue: 'eg'.includes(name),
+  }));
+  const singles = planned.map((one) => newSingle('single-', one));
+  await Promise.all(planned.map((one, i) => sendSingle(calls, signer, one, singles[i] as SentSingle, 0)));
   const ids = sent.map((one) => idOf(one) as string);
   const watched = { pool, queues: { depth: service.depth } };
-  assert.deepEqual(await untilSettled(watched, ids), []);
+  assert.deepEqual(await untilSettled(watched, [...ids, ...(await singlesOf(pool, orgIds))]), []);
   const mails = service.smtp.mails.map(({ raw, to }) => ({ ...copyOf(raw, to[0] as string, 'worker'), replied: true }));
   const evidence: Evidence = {
     db: pool,
@@ -182,7 +196,8 @@ test('the checker of chaos', async (t) => {
 
   await t.test('finds nothing where nothing is wrong', async () => {
     assert.ok(evidence.copies.size > 0);
-    assert.deepEqual(await check(sent, evidence), []);
+    assert.deepEqual(await check(sent, evidence, singles), []);
+    assert.deepEqual(new Set(singles.flatMap(({ answers }) => answers.map(({ status }) => status))), new Set([200]));
   });
 
   await t.test('finds each violation, in its import alone', async () => {
@@ -190,7 +205,7 @@ test('the checker of chaos', async (t) => {
       const name = (index: number) => one.users[index]?.userName as string;
       await PLANTS[one.name]?.plant({ sent: one, id: ids[i] as string, name, evidence });
     }
-    const found = Map.groupBy(await check(sent, evidence), ({ name }: Problem) => name);
+    const found = Map.groupBy(await check(sent, evidence, singles), ({ name }: Problem) => name);
     for (const [name, { found: expected }] of Object.entries(PLANTS)) {
       const texts = (found.get(name) ?? []).map(({ kind, what }) => `${kind}: ${what}`);
       assert.deepEqual(texts.sort(), expected, name);
@@ -198,8 +213,43 @@ test('the checker of chaos', async (t) => {
     assert.deepEqual(found.get('the round'), undefined);
   });
 
+  await t.test('finds what is wrong with a single import', async () => {
+    const [gone, late, other, twice, missing, undue, mailed, unanswered] = singles;
+    assert.ok(gone && late && other && twice && missing && undue && mailed && unanswered);
+    await pool.query('delete from users where user_name = $1', [gone.userName]);
+    late.answers = [{ status: 504 }];
+    other.answers.push({ status: 200, userId: 'another' });
+    await pool.query(
+      `insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+       select aggregate_type, aggregate_id, resource_owner, type, editor, payload from events
+       where aggregate_id = (select id from users where user_name = $1) and type = 'user.human.imported'`,
+      [twice.userName],
+    );
+    evidence.copies.delete(missing.email);
+    evidence.copies.set(undue.email, [
+      copyOf(Buffer.from('Message-ID: <2@chaos.test>\r\n\r\n'), undue.email, 'worker'),
+    ]);
+    evidence.copies.get(mailed.email)?.push(copyOf(Buffer.from('another'), mailed.email, 'worker'));
+    unanswered.wrong = 'no answer';
+    const found = (await check([], evidence, singles)).filter(({ name }) => name === 'single imports');
+    assert.deepEqual(
+      found.map(({ kind, what, ids: wrong }) => [`${kind}: ${what}`, wrong.join()]),
+      [
+        ['stuck: requests with a wrong answer', `${unanswered.userName}: no answer`],
+        ['lost: users who do not exist after 200', gone.userName],
+        ['late: users who exist after 504', late.userName],
+        ['doubled: ids that differ from the answer', other.userName],
+        ['doubled: keys with two answers', other.userName],
+        ['doubled: users without exactly one event', twice.userName],
+        ['mailsMissing: users without their mail', missing.userName],
+        ['mailsDoubled: mails that are not due', undue.userName],
+        ['mailsDoubled: users with two mails', mailed.userName],
+      ],
+    );
+  });
+
   await t.test('finds a user and an import that nobody sent', async () => {
-    const all = await check(sent.slice(1), evidence);
+    const all = await check(sent.slice(1), evidence, singles);
     const ofRound = all.filter(({ name }) => name === 'the round').map(({ kind, ids: wrong }) => [kind, wrong.length]);
     const people = sent[0]?.users.filter(({ fate }) => fate === 'created').length;
     assert.deepEqual(ofRound, [

@@ -20,6 +20,8 @@ it('strikes with every fault and every action within 200 rounds, and with faults
   const plans = rounds.map((round) => planOf(1, round));
   const struck = new Set(plans.flatMap(({ faults }) => faults.map(({ fault }) => fault)));
   assert.deepEqual([...struck].sort(), Object.keys(FAULTS).sort());
+  const singles = plans.flatMap((plan) => plan.singles.map(({ keyed, mailDue }) => `${keyed} ${mailDue}`));
+  assert.equal(new Set(singles).size, 4);
   const actions = new Set(plans.flatMap(({ imports }) => imports.flatMap(({ steps }) => steps.map((s) => s.action))));
   assert.deepEqual([...actions].sort(), [
     'cancel',
@@ -37,6 +39,15 @@ it('strikes with every fault and every action within 200 rounds, and with faults
     onPostgres.filter((name) => name.endsWith('-redis')),
     [],
   );
+});
+
+it('adds a large import on request, with as many more faults', () => {
+  const large = makePlan({ seed: 7, round: 3, backend: 'redis', faults: faultsFor('redis'), users: 100_000 });
+  assert.deepEqual(
+    large.imports.map(({ users }) => users).filter((users) => users > 500),
+    [100_000],
+  );
+  assert.ok(large.faults.length > 20 && (large.faults.at(-1)?.atMs ?? 0) > 20_000);
 });
 
 it('takes its arguments, and names what is wrong with them', () => {

@@ -4,9 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { stat } from 'node:fs/promises';
 import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
-import { openPool, type Pool } from '../../src/db/pool.ts';
+import { openPool } from '../../src/db/pool.ts';
 import { type Answer, errorId } from '../support/answers.ts';
 import { freePort } from '../support/free-port.ts';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
@@ -114,7 +113,9 @@ onEachBackend('a PostgreSQL that ends because the disk of its log is full', asyn
   const disk = await smallDiskOrSkip(t, 512);
   if (!disk) return;
   const settings = { fsync: 'off', synchronous_commit: 'on', max_wal_size: '64MB' };
-  const server = await startEmbeddedPostgres({ dataDir: disk.dir, settings, background: true });
+  const events: string[] = [];
+  const log = (line: string) => events.push(line);
+  const server = await startEmbeddedPostgres({ dataDir: disk.dir, settings, background: true, log });
   const pool = openPool(server.url, { max: 3, name: 'test' });
   const service = await startService(t, {
     backend,
@@ -133,7 +134,11 @@ onEachBackend('a PostgreSQL that ends because the disk of its log is full', asyn
   const { importId } = (await must(service.importBody(bulk(orgId, unverified('d', USERS))))).body;
   await disk.fill();
   const { pid } = server;
-  await waitFor(() => isGone(pid, pool), { what: 'PostgreSQL to end' });
+  const hasFailed = async () => {
+    await pool.query(`select pg_logical_emit_message(false, 'test', repeat('x', 4000000))`).catch(() => {});
+    return events.some((line) => line.includes('when its disk has space'));
+  };
+  await waitFor(hasFailed, { what: 'PostgreSQL to end, and to fail to start again' });
   worker.kill('SIGCONT');
   assertUnavailable(await service.importBody(bulk(orgId, people('e', 1))));
   assert.equal((await service.call('GET', '/readyz')).status, 503);
@@ -142,15 +147,6 @@ onEachBackend('a PostgreSQL that ends because the disk of its log is full', asyn
   await assertEachOnce(service, importId, { users: USERS, mails: USERS });
   assert.notEqual(server.pid, pid);
 });
-
-/** Fills the log until the server has no segment left. */
-async function isGone(pid: number, pool: Pool): Promise<boolean> {
-  await pool.query(`select pg_logical_emit_message(false, 'test', repeat('x', 4000000))`).catch(() => {});
-  return stat(`/proc/${pid}`).then(
-    () => false,
-    () => true,
-  );
-}
 
 /** Too large for the free space of any page, also when it is compressed. */
 function one(name: string): unknown {
