@@ -12,7 +12,6 @@ import { openPool, type Pool } from '../../src/db/pool.ts';
 import { openQueues, type Queues } from '../../src/queue/queues.ts';
 import { type Receiver, startReceiver } from '../../test/support/receiver.ts';
 import type { SmallDisk } from '../../test/support/stores/small-disk.ts';
-import type { Folder } from '../folder.ts';
 import type { Backend } from '../plan/plan.ts';
 import { openLine } from './line.ts';
 import { openProcesses, type Processes } from './processes.ts';
@@ -40,7 +39,11 @@ export interface Stand extends Processes {
 const CONNECTIONS = 4;
 
 /** Starts everything but Muster's processes. @param folder an empty folder, with the disk for the stores in it */
-export async function openStand(scope: Scope, backend: Backend, { dir, disk }: Folder): Promise<Stand> {
+export async function openStand(
+  scope: Scope,
+  backend: Backend,
+  { dir, disk }: Pick<Stand, 'dir' | 'disk'>,
+): Promise<Stand> {
   const end = (opened: { stop(): Promise<unknown> }) => opened.stop();
   const files = disk?.dir ?? dir;
   const postgres = await scope.start(() => openPostgres(files), end);
