@@ -4,26 +4,29 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import test from 'node:test';
 import { REFUSED_MS } from '../../src/db/patient-pool.ts';
 import { type Answer, errorId } from '../support/answers.ts';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
 import { assertEachOnce } from '../support/imports/outcome.ts';
 import { warnings } from '../support/processes/launch.ts';
-import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
+import { must, type Service, startService } from '../support/processes/service.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
+import { requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 200;
-/** An API and a worker open up to 40, and these always: one that listens, and with that queue two more. */
+/** An API and a worker open up to 38, one of them always, to listen. A queue on PostgreSQL needs more. */
 const SOME = 7;
 const REFUSED = '53300';
 const MOST_GROUPS = 40;
 
-onEachBackend('a PostgreSQL with few connections', async (t, backend) => {
+test('a PostgreSQL with few connections (queue on redis)', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
   const database = await testDatabase(t);
   const role = await limitedRole(database);
   const service = await startService(t, {
-    backend,
+    backend: 'redis',
     workers: 0,
     env: { RESCUE_AFTER_MS: '1000', JOB_LOCK_MS: '2000', LOGIN_DELAY_MS: '0' },
     database: { url: role.url, pool: database.pool },
