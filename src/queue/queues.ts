@@ -130,7 +130,15 @@ export function openQueues(settings: QueueSettings): Queues {
         report(error);
       },
     };
-    return startWork(backend, processor, { name, queue: nameOf(name), shard, concurrency, lockMs, watch, onError: report });
+    return startWork(backend, processor, {
+      name,
+      queue: nameOf(name),
+      shard,
+      concurrency,
+      lockMs,
+      watch,
+      onError: report,
+    });
   }
 
   return {
