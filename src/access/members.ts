@@ -87,7 +87,7 @@ export async function listMembers(db: Db, scope: Scope, page: Page): Promise<{ t
 }
 
 /** SQL over `users u`: the user has a credential. A password that must be changed counts. */
-const CAN_SIGN_IN = `(u.password_hash is not null or u.secret_hash is not null
+export const CAN_SIGN_IN = `(u.password_hash is not null or u.secret_hash is not null
   or exists (select from personal_access_tokens t where t.user_id = u.id and coalesce(t.expires_at > now(), true))
   or exists (select from machine_keys k where k.user_id = u.id and coalesce(k.expires_at > now(), true)))`;
 

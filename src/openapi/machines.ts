@@ -11,6 +11,7 @@ import {
   exampleCreated,
   exampleDetails,
   exampleSearch,
+  LAST_CREDENTIAL,
   searchAnswer,
   timestamp,
 } from './shapes.ts';
@@ -79,6 +80,7 @@ export const machineOperations: Operations = {
     summary: 'Remove a personal access token',
     description: 'The token stops working immediately.',
     answers: { 200: changed },
+    errors: { 400: LAST_CREDENTIAL },
   },
   'POST /management/v1/users/{userId}/keys': {
     id: 'addKey',
@@ -118,6 +120,7 @@ export const machineOperations: Operations = {
     id: 'removeKey',
     summary: 'Remove a key',
     answers: { 200: changed },
+    errors: { 400: LAST_CREDENTIAL },
   },
   'PUT /management/v1/users/{userId}/secret': {
     id: 'setSecret',
@@ -135,5 +138,6 @@ export const machineOperations: Operations = {
     id: 'removeSecret',
     summary: 'Remove the client secret',
     answers: { 200: changed },
+    errors: { 400: LAST_CREDENTIAL },
   },
 };

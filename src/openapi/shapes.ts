@@ -25,6 +25,10 @@ export const exampleDetails = { sequence: '4711', changeDate: AT, resourceOwner:
 export const exampleCreated = { ...exampleDetails, creationDate: AT };
 
 /** The meaning of a 400 that operations share. */
+/** Of the removal of a credential. */
+export const LAST_CREDENTIAL =
+  'MEMBER-LAST-OWNER: the instance would have no IAM_OWNER left who can sign in. MEMBER-LAST-ORG-OWNER: the ' +
+  'organization would have no such ORG_OWNER, and the caller is not an IAM_OWNER. Add another credential first.';
 export const LAST_OWNER = 'MEMBER-LAST-OWNER: the instance would have no active IAM_OWNER left.';
 
 /** The response to a change that returns no other data. */

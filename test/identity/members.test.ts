@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { removeMember } from '../../src/access/members.ts';
-import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
+import { type Answer, badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 import { waitFor } from '../support/wait.ts';
 
 let api: TestApi;
@@ -144,6 +144,44 @@ test('owners without a valid credential do not count, and any valid credential d
     assert.equal(errorId(await api.call('DELETE', `${INSTANCE}/${admin}`, undefined, { token })), 'MEMBER-LAST-OWNER');
   }
   for (const userId of ids) await api.call('DELETE', `${INSTANCE}/${userId}`);
+});
+
+test('the last owner keeps a credential', async () => {
+  const orgId = (await api.call('POST', '/management/v1/orgs', { name: unique('Alone') })).body.id;
+  const { userId, token } = await api.machine(orgId, ['ORG_OWNER']);
+  const user = `/management/v1/users/${userId}`;
+  const self = { token };
+  const pats = async () => (await api.call('GET', `${user}/pats`, undefined, { orgId })).body.result;
+  const [{ tokenId }] = await pats();
+  const removePat = (options: object) =>
+    api.call('DELETE', `${user}/pats/${tokenId}`, undefined, { orgId, ...options });
+  const lastOfOrg = [400, 9, 'MEMBER-LAST-ORG-OWNER'];
+  const problem = ({ status, body }: Answer) => [status, body.code, body.details[0].id];
+  assert.deepEqual(problem(await removePat(self)), lastOfOrg);
+  assert.equal((await pats()).length, 1, 'nothing was removed');
+  assert.equal((await api.call('PUT', `${user}/secret`, {}, self)).status, 200);
+  const { keyId } = (await api.call('POST', `${user}/keys`, {}, self)).body;
+  assert.equal((await api.call('DELETE', `${user}/secret`, undefined, self)).status, 200, 'a key remains');
+  await api.deps.pool.query(`update personal_access_tokens set expires_at = now() + interval '1 hour' where id = $1`, [
+    tokenId,
+  ]);
+  assert.equal((await api.call('DELETE', `${user}/keys/${keyId}`, undefined, self)).status, 200, 'the token remains');
+  const other = await api.machine(orgId, ['ORG_OWNER']);
+  assert.equal((await removePat({ token: other.token })).status, 200, 'another owner remains');
+  const [last] = (await api.call('GET', `/management/v1/users/${other.userId}/pats`, undefined, { orgId })).body.result;
+  const path = `/management/v1/users/${other.userId}/pats/${last.tokenId}`;
+  assert.deepEqual(problem(await api.call('DELETE', path, undefined, { token: other.token })), lastOfOrg);
+  assert.equal((await api.call('DELETE', path, undefined, { orgId })).status, 200, 'an IAM_OWNER can give a new one');
+});
+
+test('the last IAM_OWNER keeps a credential', async () => {
+  const { body } = await api.call('POST', `${INSTANCE}/_search`, {});
+  const user = `/management/v1/users/${body.result[0].userId}`;
+  const [{ tokenId }] = (await api.call('GET', `${user}/pats`)).body.result;
+  assert.equal(errorId(await api.call('DELETE', `${user}/pats/${tokenId}`)), 'MEMBER-LAST-OWNER');
+  assert.equal((await api.call('PUT', `${user}/secret`, {})).status, 200);
+  await api.call('DELETE', `${user}/secret`);
+  assert.equal((await api.call('GET', `${user}/pats`)).status, 200);
 });
 
 test('when the last two IAM_OWNERs are removed at once, the second removal waits and then fails', async (t) => {

@@ -76,6 +76,9 @@ describe('the OpenAPI document', () => {
       'deleteUser',
       'lockUser',
       'removeInstanceMember',
+      'removeKey',
+      'removePat',
+      'removeSecret',
     ]);
   });
 

@@ -1,6 +1,7 @@
 /** Routes for the keys with which machine users authenticate (RFC 7523). */
 import { type Request, type Response, Router } from 'express';
 import { callerOf } from '../../access/caller.ts';
+import { removeCredential } from '../../access/last-credential.ts';
 import { pathId } from '../../access/path-id.ts';
 import type { OperationId } from '../../access/permissions.ts';
 import { details } from '../../db/events.ts';
@@ -34,7 +35,8 @@ export function keyRoutes({ pool }: { pool: Pool }): Router {
     const keyId = pathId(req, 'keyId');
     const { user, event } = await transaction(pool, async (db) => {
       const user = await requireMachine(db, call, 'for update');
-      return { user, event: await removeKey(db, user, keyId, call.caller.userId) };
+      const remove = () => removeKey(db, user, keyId, call.caller.userId);
+      return { user, event: await removeCredential(db, user.id, call.caller, remove) };
     });
     if (!event) throw new ApiError('NOT_FOUND', 'KEY-NOT-FOUND', 'The user has no such key.');
     res.json({

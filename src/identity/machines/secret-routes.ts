@@ -1,6 +1,7 @@
 /** Routes for a machine user's client secret (RFC 6749 section 4.4); the client id is the user id. */
 import { type Request, type Response, Router } from 'express';
 import { callerOf } from '../../access/caller.ts';
+import { removeCredential } from '../../access/last-credential.ts';
 import { pathId } from '../../access/path-id.ts';
 import type { OperationId } from '../../access/permissions.ts';
 import { randomToken } from '../../access/random-token.ts';
@@ -29,7 +30,8 @@ export function secretRoutes({ pool }: { pool: Pool }): Router {
     const call = callOf(req, res, 'removeSecret');
     const { user, event } = await transaction(pool, async (db) => {
       const user = await requireMachine(db, call, 'for update');
-      return { user, event: await removeSecret(db, user, call.caller.userId) };
+      const remove = () => removeSecret(db, user, call.caller.userId);
+      return { user, event: await removeCredential(db, user.id, call.caller, remove) };
     });
     if (!event) throw new ApiError('NOT_FOUND', 'SECRET-NOT-FOUND', 'The user has no secret.');
     res.json({

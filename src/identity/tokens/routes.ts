@@ -1,6 +1,7 @@
 /** Routes for the personal access tokens of machine users. */
 import { type Request, type Response, Router } from 'express';
 import { callerOf } from '../../access/caller.ts';
+import { removeCredential } from '../../access/last-credential.ts';
 import { pathId } from '../../access/path-id.ts';
 import type { OperationId } from '../../access/permissions.ts';
 import { randomToken } from '../../access/random-token.ts';
@@ -33,7 +34,8 @@ export function patRoutes({ pool }: { pool: Pool }): Router {
     const tokenId = pathId(req, 'tokenId');
     const { user, event } = await transaction(pool, async (db) => {
       const user = await requireMachine(db, call, 'for update');
-      return { user, event: await removePat(db, user, tokenId, call.caller.userId) };
+      const remove = () => removePat(db, user, tokenId, call.caller.userId);
+      return { user, event: await removeCredential(db, user.id, call.caller, remove) };
     });
     if (!event) throw new ApiError('NOT_FOUND', 'PAT-NOT-FOUND', 'The user has no such token.');
     res.json({
