@@ -64,6 +64,7 @@ test('muster events', async (t) => {
     for (const [args, said] of [
       [['--limit', '1001'], /--limit must be a whole number from 1 to 1000/],
       [['-o', 'file'], /--output requires --format/],
+      [['--follow', '--until', '1h'], /--follow cannot be used with/],
       [['--since', 'yesterday'], /"yesterday" is not a date or time/],
       [['--type', 'user.lockd'], /types\[0\] must be a type of audit event/],
     ] as const) {

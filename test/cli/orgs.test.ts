@@ -39,6 +39,22 @@ test('create accepts an id and a domain, and refuses taken ones', async () => {
   assert.match(bad.error.message, /domain/);
 });
 
+test('the allowed URLs are listed, added and removed', async () => {
+  const org = (await asOwner('create', unique('Urls'))).stdout.trim();
+  const url = 'https://app.example.com';
+  assert.equal((await asOwner('allowed-urls', org)).stdout, 'None.\n');
+  for (const entered of ['https://b.example.com', `${url}/`, url]) {
+    const { code, stderr } = await asOwner('allow-url', org, entered);
+    assert.equal(code, 0, stderr);
+  }
+  assert.equal((await asOwner('allowed-urls', org)).stdout, `https://b.example.com\n${url}\n`);
+  const { stdout } = await asOwner('disallow-url', org, url, '--json');
+  assert.deepEqual(JSON.parse(stdout), { allowedUrls: ['https://b.example.com'] });
+  const refused = await asOwner('allow-url', org, 'https://app.example.com/path');
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /must be an origin such as https:\/\/app\.example\.com, without a path/);
+});
+
 test('an ambiguous name is refused; an id takes precedence over a name', async () => {
   const name = unique('Twin');
   const ids = [(await asOwner('create', name)).stdout.trim(), (await asOwner('create', name)).stdout.trim()];

@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Argv, CommandModule } from 'yargs';
 import { download, OUTPUT } from '../download.ts';
 import { type AuditEvent, EVENT_COLUMNS, eventRow } from '../service/events.ts';
 import { findOrg } from '../service/find-org.ts';
+import { followEvents } from '../service/follow-events.ts';
+import { openOutage, PATIENCE } from '../service/outage.ts';
 import { type CommonOptions, openSession, type Session } from '../service/session.ts';
 import { pastDate } from '../since.ts';
+import { Interrupted, untilInterrupted } from '../terminal/interrupt.ts';
 
 interface Options extends CommonOptions {
   type?: string[] | undefined;
@@ -19,6 +23,7 @@ interface Options extends CommonOptions {
   pageToken?: string | undefined;
   format?: string | undefined;
   output: string;
+  follow: boolean;
 }
 
 const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
@@ -42,16 +47,20 @@ export const events: CommandModule<CommonOptions, Options> = {
         limit: { type: 'number', requiresArg: true, default: 50, describe: 'how many to list' },
         'page-token': text('continue where a previous list ended'),
         format: { ...text('write all events: JSON lines, or a table for a spreadsheet'), choices: ['ndjson', 'csv'] },
+        follow: { type: 'boolean', alias: 'f', default: false, describe: 'show new events as they come, until Ctrl-C' },
         output: { ...OUTPUT, describe: 'file for --format; - is standard output' },
       })
       .check(({ limit }) => (Number.isInteger(limit) && limit > 0 && limit <= 1000) || LIMIT)
       .check(({ output, format }) => output === '-' || format !== undefined || '--output requires --format.')
+      .check((options) => !options.follow || !ENDED.some((name) => options[name]) || FOLLOW)
+      .example('$0 events --follow --type user.locked', 'users who are locked from now on')
       .example('$0 events --type user.signin.failed --since 24h', 'failed sign-ins of the last day')
       .example('$0 events --user 1234 --json | jq .result', 'everything about a user')
       .example('$0 events --since 2026-01-01 --until 2026-02-01 --format csv -o january.csv', 'a month as a table'),
   async handler(options) {
     const session = await openSession(options);
     const body = await filterOf(session, options);
+    if (options.follow) return follow(session, body, options.limit);
     if (options.format === undefined) return list(session, { ...body, pageSize: options.limit }, options.pageToken);
     const exported = { ...body, format: options.format };
     await download(session, 'export', options.output, (signal) =>
@@ -61,6 +70,39 @@ export const events: CommandModule<CommonOptions, Options> = {
 };
 
 const LIMIT = '--limit must be a whole number from 1 to 1000; --format writes all events.';
+
+const ENDED = ['format', 'until', 'pageToken', 'oldestFirst'] as const;
+const FOLLOW = '--follow cannot be used with --format, --until, --page-token or --oldest-first.';
+const EVERY_MS = 2000;
+
+/** The latest events first, then new ones; with `--json` one event a line. */
+async function follow({ api, out }: Session, filter: object, limit: number): Promise<void> {
+  const show = (events: AuditEvent[]) => {
+    for (const event of events) {
+      out.result(event);
+      out.line(eventRow(event).filter(Boolean).join('  '));
+    }
+  };
+  await untilInterrupted(new Interrupted('No longer following the events.'), async (signal) => {
+    const onLost = ({ message }: Error) => out.note(`${message} Trying again …`);
+    const outage = openOutage({ patience: PATIENCE, signal, onLost, advice: 'Follow again once it is back.' });
+    const events = followEvents(api, filter, signal);
+    let read = () => events.latest(limit);
+    for (;;) {
+      await read().then(
+        (found) => {
+          outage.over();
+          show(found);
+          read = events.next;
+        },
+        (fault) => outage.wait(fault),
+      );
+      await sleep(EVERY_MS, undefined, { signal }).catch(() => {
+        throw signal.reason;
+      });
+    }
+  });
+}
 
 async function filterOf({ api }: Session, options: Options): Promise<Record<string, unknown>> {
   const { type: types, user: userId, actor: actorId, org, client: clientId, address, since, until } = options;
