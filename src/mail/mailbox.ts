@@ -4,11 +4,14 @@
  * Guarantee: a file is complete or absent, and a mail delivered twice is one file. The files hold codes, so only our
  * own system user can read them.
  *
- * On crash: a `.tmp` file may remain; the next delivery of that mail writes the complete file.
+ * On crash: a `.tmp` file may remain; the next delivery of that mail writes the complete file, and the next process
+ * removes the other.
  */
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SendResult, TextTransport, Transport } from './transport.ts';
+
+const DRAFT_MS = 60_000;
 
 /** @param folder created with the first mail */
 export function openMailbox(folder: string): Transport {
@@ -38,7 +41,7 @@ function keeper(folder: string): (name: string, content: string | Buffer) => Pro
   let made: Promise<unknown> | undefined;
   return async (name, content) => {
     try {
-      made ??= mkdir(folder, { recursive: true, mode: 0o700 });
+      made ??= open(folder);
       await made;
       await put(join(folder, name), content);
       return { sent: true };
@@ -48,6 +51,21 @@ function keeper(folder: string): (name: string, content: string | Buffer) => Pro
       return { sent: false, permanent: false, reason: `local mailbox: ${(error as NodeJS.ErrnoException).code}` };
     }
   };
+}
+
+/** Creates the folder, and removes what crashed processes left in it. */
+async function open(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const drafts = (await readdir(folder)).filter((name) => name.endsWith('.tmp')).map((name) => join(folder, name));
+  await Promise.all(drafts.map(removeOld));
+}
+
+/** A draft is renamed within milliseconds; a young one may be in progress in another process. */
+async function removeOld(draft: string): Promise<void> {
+  const found = await stat(draft).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error; // renamed meanwhile
+  });
+  if (found && Date.now() - found.mtimeMs > DRAFT_MS) await rm(draft, { force: true });
 }
 
 async function put(file: string, content: string | Buffer): Promise<void> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -34,6 +34,18 @@ describe('the local mailbox', () => {
     const file = join(mailboxFolder({ DATA_DIR: dataDir }), 'sms-00000009.txt');
     assert.equal(await readFile(file, 'utf8'), 'To: +41791234567\n\nŽofie, the code\n');
     assert.equal((await stat(file)).mode & 0o777, 0o600);
+  });
+
+  it('removes the drafts of crashed processes, but not one in progress', async () => {
+    const own = join(dataDir, 'crashed');
+    const folder = mailboxFolder({ DATA_DIR: own });
+    await mkdir(folder, { recursive: true });
+    for (const name of ['mail-00000001.eml.1.tmp', 'mail-00000002.eml.2.tmp', 'kept.eml']) {
+      await writeFile(join(folder, name), '');
+      if (!name.includes('2.tmp')) await utimes(join(folder, name), 0, 0);
+    }
+    assert.deepEqual(await openTransport({ DATA_DIR: own }).send(mail('3', 'x')), { sent: true });
+    assert.deepEqual((await readdir(folder)).sort(), ['kept.eml', 'mail-00000002.eml.2.tmp', 'mail-00000003.eml']);
   });
 
   it('creates its folder again when somebody has removed it', async () => {
