@@ -2,8 +2,8 @@
  * `npm test`: one PostgreSQL and one Redis for the whole run, then node's test runner.
  *
  * `npm test -- test/mail` runs a folder, `npm test -- test/mail/relay.test.ts` a file; options go to the runner.
- * Without a path, the pipeline's tests run with the queue on Redis only, if there is one, and benches and groups of
- * Redis servers do not run.
+ * Without a path, the pipeline's tests run with the queue on Redis only, if there is one, and what has a command
+ * of its own (benches, alerts, generated clients, groups of Redis servers) does not run.
  * `npm run test:stores` runs the pipeline's tests with both queues, on the stores of the machine's distribution and with
  * its settings: PostgreSQL and, where it is packaged, Valkey.
  *
@@ -21,10 +21,8 @@ import { startDistributionServer } from './support/stores/distribution.ts';
 import { startTestServer } from './support/stores/postgres.ts';
 import { startRedis, type TestRedis } from './support/stores/redis.ts';
 
-/** Whole benches with few users, for `npm run test:bench`. */
-const BENCHES = 'test/bench/runs/';
-/** A Prometheus that scrapes an import, for `npm run test:alerts`. */
-const ALERTS = 'test/metrics/runs/';
+/** Benches with few users, a Prometheus that scrapes an import, and generated clients: each has a command of its own. */
+const APART = ['test/bench/runs/', 'test/metrics/runs/', 'test/openapi/clients/'];
 /** The slowest tests, the slowest first, so that no long test starts at the end. */
 const LONG = ['crash/', 'queue/', 'browser/', 'pipeline/', 'cli/', 'bench/', 'db/', 'start/', 'openapi/', 'mail/'];
 /** Groups of Redis servers, for `npm run test:stores`. */
@@ -60,9 +58,7 @@ function filesOf(patterns: string[]): string[] {
   const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory();
   const found = patterns
     .flatMap((path) => globSync(isFolder(path) ? `${path}/**/*.test.ts` : path))
-    .filter(
-      (file) => !isWhole || onDistribution || ![BENCHES, GROUPS, ALERTS].some((folder) => file.startsWith(folder)),
-    );
+    .filter((file) => !isWhole || onDistribution || ![...APART, GROUPS].some((folder) => file.startsWith(folder)));
   const rank = (file: string) =>
     (LONG.findIndex((part) => file.startsWith(`test/${part}`)) + LONG.length + 1) % (LONG.length + 1);
   return [...new Set(found.map((file) => relative('.', resolve(file))))].sort(

@@ -11,6 +11,9 @@ export const PROGRAMS = {
   chromium: 'chromium',
   script: 'script',
   bash: 'bash',
+  python: 'python3',
+  java: 'java',
+  go: 'go',
   /** Needs root too. */
   mount: 'mount',
   /** Debian's package also has `promtool`. */

@@ -1,0 +1,5 @@
+module clientcheck
+
+go 1.19
+
+require golang.org/x/oauth2 v0.24.0
