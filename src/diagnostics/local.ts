@@ -11,7 +11,7 @@ import { embeddedState } from '../db/embedded/running.ts';
 import { openPool, type Pool } from '../db/pool.ts';
 import { canOpenKeys } from '../identity/oauth/signing-keys.ts';
 import { type SmtpAnswer, verifySmtp } from '../mail/verify-smtp.ts';
-import { type RedisFacts, readRedisFacts } from '../queue/redis-facts.ts';
+import { type RedisNode, readRedisNodes } from '../queue/redis-nodes.ts';
 import { openSecrets } from '../secrets.ts';
 import { withTimeout } from '../timeout.ts';
 import { type PostgresFacts, postgresFacts } from './postgres.ts';
@@ -24,7 +24,7 @@ export interface LocalFacts {
   /** Whether the encryption key matches the database. Absent without a key, or if the schema has another version. */
   keyFits?: boolean;
   /** Absent if the queue is in PostgreSQL. */
-  redis?: Look<RedisFacts>;
+  redis?: RedisNode[];
   /** Absent if mails are kept as files. */
   smtp?: SmtpAnswer;
   dataDir: { path: string; isWritable: boolean; freeBytes: number };
@@ -34,7 +34,7 @@ export async function localFacts(config: Config): Promise<LocalFacts> {
   const { REDIS_URL, SMTP_URL } = config;
   const [database, redis, smtp, dataDir] = await Promise.all([
     lookAtDatabase(config),
-    REDIS_URL === undefined ? undefined : look(readRedisFacts(REDIS_URL)),
+    REDIS_URL === undefined ? undefined : readRedisNodes(REDIS_URL),
     SMTP_URL === undefined ? undefined : verifySmtp(SMTP_URL),
     lookAtFolder(resolve(config.DATA_DIR)),
   ]);

@@ -1,7 +1,8 @@
 /** The current state of the queue: its jobs, its workers, and whether its store is reliable. */
 import type { Db } from '../db/pool.ts';
 import type { QueueName, Queues } from '../queue/queues.ts';
-import { type RedisFacts, readRedisFacts } from '../queue/redis-facts.ts';
+import type { RedisFacts } from '../queue/redis-facts.ts';
+import { type RedisNode, readRedisNodes } from '../queue/redis-nodes.ts';
 import { withTimeout } from '../timeout.ts';
 import { byQueue, heldDuties, liveWorkers } from './live-workers.ts';
 
@@ -18,7 +19,10 @@ export interface QueueFacts {
   workers?: Record<QueueName, number>;
   /** Whether a worker dispatches the users of imports; without one, the queue stays empty. */
   dispatching: boolean;
+  /** The first server that answers. */
   redis?: RedisFacts;
+  /** All servers, if there are several. */
+  redisNodes?: { role: RedisNode['role']; answers: boolean; facts?: RedisFacts }[];
 }
 
 export interface QueueFactsDeps {
@@ -29,10 +33,10 @@ export interface QueueFactsDeps {
 
 export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Promise<QueueFacts> {
   const url = config.REDIS_URL;
-  const [jobs, workers, redis, duties] = await Promise.all([
+  const [jobs, workers, nodes, duties] = await Promise.all([
     ifItAnswers(byQueue((queue) => queues.depth(queue))),
     ifItAnswers(liveWorkers(queues)),
-    url === undefined ? undefined : ifItAnswers(readRedisFacts(url)),
+    url === undefined ? undefined : ifItAnswers(readRedisNodes(url)),
     heldDuties(pool),
   ]);
   return {
@@ -41,8 +45,19 @@ export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Prom
     ...(jobs ? { jobs } : {}),
     ...(workers ? { workers } : {}),
     dispatching: duties.includes('dispatcher'),
-    ...(redis ? { redis } : {}),
+    ...redisOf(nodes ?? []),
   };
+}
+
+/** Without addresses and reasons, which contain addresses. */
+function redisOf(nodes: RedisNode[]): Pick<QueueFacts, 'redis' | 'redisNodes'> {
+  const redis = nodes.find(({ facts }) => facts)?.facts;
+  const all = nodes.map(({ role, facts, reason }) => ({
+    role,
+    answers: reason === undefined,
+    ...(facts ? { facts } : {}),
+  }));
+  return { ...(redis ? { redis } : {}), ...(nodes.length > 1 ? { redisNodes: all } : {}) };
 }
 
 /** The value, or undefined if the store fails or takes too long, as the other facts are useful without it. */

@@ -45,7 +45,11 @@ const queue = z.object({
   jobs: perQueue.optional().meta({ description: 'Waiting and running jobs, by queue.' }),
   workers: perQueue.optional().meta({ description: 'Worker processes, by queue.' }),
   dispatching: z.boolean().meta({ description: 'Whether a worker dispatches the users of imports.' }),
-  redis: redis.optional(),
+  redis: redis.optional().meta({ description: 'The first Redis server that answers.' }),
+  redisNodes: z
+    .array(z.object({ role: z.enum(['master', 'replica', 'sentinel']), answers: z.boolean(), facts: redis.optional() }))
+    .optional()
+    .meta({ description: 'All Redis servers, if there are several.' }),
 });
 
 const mail = z.object({

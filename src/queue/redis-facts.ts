@@ -3,7 +3,7 @@
  *
  * Guarantee: uses its own connection, which is closed after the answer or after TIMEOUT_MS; writes nothing.
  */
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 
 export interface RedisFacts {
   /** `Redis 7.2.4`, `Valkey 8.0.1` */
@@ -18,16 +18,21 @@ export interface RedisFacts {
 }
 
 const TIMEOUT_MS = 3000;
+/** Of one of several servers, which are found and then asked. */
+export const NODE_TIMEOUT_MS = 1500;
+const ONCE: RedisOptions = { lazyConnect: true, maxRetriesPerRequest: 0, retryStrategy: () => null };
 
-/** @throws Error when the server does not answer or rejects the connection; its `code` is that of the socket error */
-export async function readRedisFacts(url: string): Promise<RedisFacts> {
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: TIMEOUT_MS,
-    commandTimeout: TIMEOUT_MS,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => null,
-  });
+/**
+ * Connects once, reads, and disconnects.
+ * @throws Error when the server does not answer or rejects the connection; its `code` is that of the socket error
+ */
+export async function askRedis<T>(
+  server: string | RedisOptions,
+  read: (redis: Redis) => Promise<T>,
+  timeoutMs = TIMEOUT_MS,
+): Promise<T> {
+  const options = { ...ONCE, connectTimeout: timeoutMs, commandTimeout: timeoutMs };
+  const redis = typeof server === 'string' ? new Redis(server, options) : new Redis({ ...server, ...options });
   let fault: Error | undefined;
   // The cause of the connection failure; the waiting command fails only with "Connection is closed".
   redis.on('error', (error: Error) => {
@@ -35,7 +40,7 @@ export async function readRedisFacts(url: string): Promise<RedisFacts> {
   });
   try {
     await redis.connect();
-    return factsOf(await redis.info());
+    return await read(redis);
   } catch (error) {
     throw fault ?? error;
   } finally {
@@ -43,7 +48,8 @@ export async function readRedisFacts(url: string): Promise<RedisFacts> {
   }
 }
 
-function factsOf(info: string): RedisFacts {
+/** The text that the command INFO returns, as facts. */
+export function factsOf(info: string): RedisFacts {
   const fields = new Map(info.split('\r\n').map((line) => line.split(':', 2) as [string, string | undefined]));
   const valkey = fields.get('valkey_version');
   return {

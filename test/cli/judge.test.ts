@@ -80,6 +80,8 @@ const withServer = (change: Partial<typeof server>) => ({
   postgres: { ...postgres, server: { ...server, ...change } },
 });
 const redis = queue.redis as NonNullable<typeof queue.redis>;
+const evicting = { ...redis, maxmemoryPolicy: 'allkeys-lru' };
+const withNodes = (...redisNodes: NonNullable<typeof queue.redisNodes>) => ({ queue: { ...queue, redisNodes } });
 const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, words: RegExp][] = [
   ['another version', { version: '1.2.4' }, 'version', 'warning', /1\.2\.4/],
   ['an old PostgreSQL', { postgres: { ...postgres, version: '14.9' } }, 'postgresql', 'problem', /too old/],
@@ -177,6 +179,38 @@ const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, w
     'redis',
     'warning',
     /append-only/,
+  ],
+  [
+    'a master of several that does not answer',
+    withNodes({ role: 'master', answers: false }, { role: 'master', answers: true, facts: redis }),
+    'redis',
+    'problem',
+    /^master 1 does not answer/,
+  ],
+  [
+    'a replica that may evict jobs',
+    withNodes({ role: 'master', answers: true, facts: redis }, { role: 'replica', answers: true, facts: evicting }),
+    'redis',
+    'warning',
+    /^replica 2: maxmemory-policy is allkeys-lru/,
+  ],
+  [
+    'Sentinels without a replica',
+    withNodes({ role: 'master', answers: true, facts: redis }, ...Array(3).fill({ role: 'sentinel', answers: true })),
+    'redis',
+    'warning',
+    /has no replica/,
+  ],
+  [
+    'a single Sentinel',
+    withNodes(
+      { role: 'master', answers: true, facts: redis },
+      { role: 'replica', answers: true, facts: redis },
+      { role: 'sentinel', answers: true },
+    ),
+    'redis',
+    'warning',
+    /names 1 Sentinel;/,
   ],
   [
     'no import worker',

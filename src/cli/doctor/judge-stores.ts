@@ -2,9 +2,8 @@
 import type { PostgresFacts } from '../../diagnostics/postgres.ts';
 import type { QueueFacts } from '../../diagnostics/queue.ts';
 import { type Finding, many, ok, problem, size, skipped, warning } from './finding.ts';
+import { judgeNodes, judgeRedis } from './judge-redis.ts';
 import { judgeServer } from './judge-server.ts';
-
-type RedisFacts = NonNullable<QueueFacts['redis']>;
 
 const OLDEST_POSTGRES = 15;
 /** About as many as one more worker process opens at its busiest, with the queue in PostgreSQL. */
@@ -58,28 +57,12 @@ export function judgeQueue(facts: QueueFacts): Finding[] {
     return [problem('queue', `${where}, which holds the jobs, does not answer`, advice)];
   }
   const jobs = facts.jobs && `${facts.jobs.imports} import and ${facts.jobs.mails} mail jobs waiting or running`;
-  const held = facts.redis ? judgeRedis(facts.redis) : [ok('queue', `jobs are in ${where}`)];
-  return [...held, ...judgeWorkers(facts, jobs ?? '')];
+  return [...judgeHeld(facts, where), ...judgeWorkers(facts, jobs ?? '')];
 }
 
-export function judgeRedis(facts: RedisFacts): Finding[] {
-  const found = [evicting(facts), logged(facts)].filter((f) => f !== undefined);
-  if (found.length > 0) return found;
-  const memory = facts.maxmemory > 0 ? `${size(facts.usedMemory)} of ${size(facts.maxmemory)}` : size(facts.usedMemory);
-  return [ok('redis', `${facts.version}, append-only file on, noeviction, ${memory} in use`)];
-}
-
-function evicting({ maxmemoryPolicy: policy, maxmemory }: RedisFacts): Finding | undefined {
-  if (policy === 'noeviction') return undefined;
-  const message = `maxmemory-policy is ${policy}: when its memory is full, Redis evicts jobs`;
-  const advice = 'Run redis-cli config set maxmemory-policy noeviction, and set it in redis.conf.';
-  return maxmemory > 0 ? problem('redis', message, advice) : warning('redis', message, advice);
-}
-
-function logged({ appendOnly }: RedisFacts): Finding | undefined {
-  if (appendOnly) return undefined;
-  const message = 'the append-only file is off: after a crash, jobs must be dispatched again, which takes time';
-  return warning('redis', message, 'Run redis-cli config set appendonly yes, and set it in redis.conf.');
+function judgeHeld({ redis, redisNodes }: QueueFacts, where: string): Finding[] {
+  if (redisNodes) return judgeNodes(redisNodes.map((node, i) => ({ ...node, label: `${node.role} ${i + 1}` })));
+  return redis ? judgeRedis(redis) : [ok('queue', `jobs are in ${where}`)];
 }
 
 function judgeWorkers({ workers, dispatching }: QueueFacts, jobs: string): Finding[] {

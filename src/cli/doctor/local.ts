@@ -3,9 +3,10 @@ import { type Config, ConfigError, readConfig } from '../../config.ts';
 import type { LocalFacts } from '../../diagnostics/local.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { type Finding, ok, problem, size, warning } from './finding.ts';
+import { judgeNodes, judgeRedis } from './judge-redis.ts';
 import { judgeConnections } from './judge-server.ts';
 import { encryptionKeyFinding, judgeSmtp, keptAsFiles } from './judge-service.ts';
-import { judgePostgres, judgeRedis } from './judge-stores.ts';
+import { judgePostgres } from './judge-stores.ts';
 
 /** Yields each finding as soon as it is known. */
 export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> {
@@ -58,12 +59,14 @@ function connectionFindings({ postgres }: LocalFacts, { REDIS_URL, WORKERS }: Co
   return judgeConnections(postgres.facts.connections, { backend: REDIS_URL ? 'redis' : 'postgres', workers: WORKERS });
 }
 
+type Nodes = NonNullable<LocalFacts['redis']>;
+
 function redisFindings({ redis }: LocalFacts): Finding[] {
   if (!redis) return [ok('queue', 'jobs are in PostgreSQL, as REDIS_URL is not set')];
-  if ('facts' in redis) return judgeRedis(redis.facts);
-  return [
-    problem('redis', `it does not answer (${redis.reason})`, 'Check that it is running and that REDIS_URL is right.'),
-  ];
+  const [node] = redis;
+  if (redis.length === 1 && node?.facts) return judgeRedis(node.facts);
+  const labelOf = ({ role, address }: Nodes[number]) => (redis.length === 1 ? 'it' : `${role} ${address}`);
+  return judgeNodes(redis.map((one) => ({ ...one, label: labelOf(one), answers: one.reason === undefined })));
 }
 
 const LEAST_BYTES = { problem: 200 * 2 ** 20, warning: 2 * 2 ** 30 };

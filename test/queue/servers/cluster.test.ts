@@ -6,7 +6,7 @@ import { parseRedisUrls } from '../../../src/redis-urls.ts';
 import { bulk, people } from '../../support/imports/bodies.ts';
 import { beginHeld, moreUsers } from '../../support/imports/hold.ts';
 import { assertEachOnce } from '../../support/imports/outcome.ts';
-import { startService } from '../../support/processes/service.ts';
+import { must, startService } from '../../support/processes/service.ts';
 import { requireOrSkip } from '../../support/stores/redis.ts';
 import { moveSlot, portOf, startCluster } from '../../support/stores/redis-groups.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -43,6 +43,15 @@ test('an import with its queue in a Redis Cluster', async (t) => {
     for (const gate of gates) await gate.commit();
     assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
     await assertEachOnce(service, importId, { users: USERS });
+  });
+
+  await t.test('is reported with every server, without addresses', async () => {
+    const { queue } = (await must(service.call('GET', '/admin/v1/diagnostics'))).body;
+    const roles = queue.redisNodes.map(({ role }: { role: string }) => role).sort();
+    assert.deepEqual(roles, ['master', 'master', 'master', 'replica', 'replica', 'replica']);
+    assert.ok(queue.redisNodes.every((node: { facts?: object; answers: boolean }) => node.answers && node.facts));
+    assert.deepEqual(queue.workers, { imports: 2, mails: 2 });
+    assert.doesNotMatch(JSON.stringify(queue), /127\.0\.0\.1/);
   });
 
   await t.test('writes each user once while a slot moves to another master', async () => {

@@ -1,6 +1,7 @@
 /** Imports with the queue on a Redis behind Sentinels, while its role moves to the replica and while it dies. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { readRedisNodes } from '../../../src/queue/redis-nodes.ts';
 import { bulk, people } from '../../support/imports/bodies.ts';
 import { beginHeld, moreUsers } from '../../support/imports/hold.ts';
 import { assertEachOnce } from '../../support/imports/outcome.ts';
@@ -43,6 +44,19 @@ test('an import with its queue behind Redis Sentinels', async (t) => {
     await assertEachOnce(service, importId, { users: USERS });
   }
 
+  /** The roles of the servers that answer, or do not. */
+  async function roles(answer: boolean): Promise<string[]> {
+    const nodes = await readRedisNodes(group.url);
+    return nodes
+      .filter(({ reason }) => (reason === undefined) === answer)
+      .map(({ role }) => role)
+      .sort();
+  }
+
+  await t.test('has every server reported', async () => {
+    assert.deepEqual(await roles(true), ['master', 'replica', 'sentinel', 'sentinel', 'sentinel']);
+  });
+
   await t.test('writes each user once when the replica becomes the master', () =>
     during('planned', async () => {
       await ask('SENTINEL', 'FAILOVER', 'mymaster');
@@ -57,5 +71,6 @@ test('an import with its queue behind Redis Sentinels', async (t) => {
       process.kill(second.pid, 'SIGKILL');
       await becomesMaster(first);
     });
+    assert.deepEqual(await roles(false), ['replica']);
   });
 });
