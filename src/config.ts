@@ -70,6 +70,11 @@ const schema = z.object({
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
     .optional(),
+  /** The same database without the pooler that DATABASE_URL leads to, which may then give each transaction another session. */
+  DATABASE_DIRECT_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+    .optional(),
   /** Replica of that database, or several behind one address: imports and users are read from it. */
   DATABASE_REPLICA_URL: z
     .string()
@@ -222,7 +227,9 @@ export function readConfig(env: Record<string, string | undefined> = process.env
 }
 
 /** Settings that are valid each, but not together. */
-function problemsTogether({ REDIS_URL, QUEUE_SHARDS = 1 }: z.output<typeof schema>): string[] {
+function problemsTogether({ REDIS_URL, QUEUE_SHARDS = 1, ...config }: z.output<typeof schema>): string[] {
+  const further = (['DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URL'] as const).filter((name) => config[name]);
+  if (!config.DATABASE_URL && further.length > 0) return further.map((name) => `${name}: needs DATABASE_URL as well`);
   const servers = REDIS_URL === undefined ? 0 : parseRedisUrls(REDIS_URL).length;
   if (servers > MOST_SHARDS) return [`REDIS_URL: must have at most ${MOST_SHARDS} URLs`];
   if (servers === 0 && QUEUE_SHARDS > 1) return ['QUEUE_SHARDS: must be 1 without REDIS_URL'];

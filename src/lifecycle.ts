@@ -109,6 +109,11 @@ function isForPeople(error: unknown): error is Error {
 /** Settings of a process without embedded stores. */
 export type StoresConfig = Config & { DATABASE_URL: string; ENCRYPTION_KEY: string };
 
+/** Where the database is without a pooler: for LISTEN, migrations and BullMQ, which need a session of their own. */
+export function directUrl(config: Pick<StoresConfig, 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>): string {
+  return config.DATABASE_DIRECT_URL ?? config.DATABASE_URL;
+}
+
 /** @throws ConfigError in one sentence */
 export function requireStores(config: Config): StoresConfig {
   const { DATABASE_URL, ENCRYPTION_KEY } = config;

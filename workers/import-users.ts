@@ -45,6 +45,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
     name: 'muster-writer',
     settings: WRITER_SESSION,
     statementMs: config.DATABASE_TIMEOUT_MS,
+    isShared: config.DATABASE_DIRECT_URL !== undefined,
   });
   const reportAs = (what: string) => (fault: BatchFault) => {
     if (fault.kind !== 'not-running') publish('importFault', fault.kind);

@@ -23,6 +23,7 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
     max: 10,
     name: 'muster-worker',
     statementMs: config.DATABASE_TIMEOUT_MS,
+    isShared: config.DATABASE_DIRECT_URL !== undefined,
   });
   const secrets = openSecrets(config.ENCRYPTION_KEY, config.DECRYPTION_KEYS);
   const hasher = openHasher({ threads: config.HASH_THREADS });

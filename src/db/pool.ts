@@ -9,8 +9,8 @@ import type pg from 'pg';
 import { endLong, SERVER_KEEP_ALIVE, STATEMENT_MS, sessionLimits } from './limits.ts';
 import { notePool } from './open-pools.ts';
 import { PatientPool } from './patient-pool.ts';
-import { prepareSession, type SessionSettings } from './session.ts';
-import { TimedClient } from './timed-client.ts';
+import { beginWith, prepareSession, type SessionSettings } from './session.ts';
+import { TimedClient, type TimedOptions } from './timed-client.ts';
 
 export type Pool = pg.Pool;
 /** Anything that runs a query: a pool, or the one connection of a transaction. */
@@ -29,7 +29,12 @@ export interface PoolOptions {
   statementMs?: number;
   /** How long a caller waits for a free or a new connection, in milliseconds; 30 seconds by default. */
   waitMs?: number;
+  /** Whether a pooler gives each transaction another session; so it does where DATABASE_DIRECT_URL is set. */
+  isShared?: boolean;
 }
+
+/** How transactions begin in the pools whose sessions are shared. */
+const BEGIN = new WeakMap<Pool, string>();
 
 const WAIT_MS = 30_000;
 
@@ -38,21 +43,36 @@ const WAIT_MS = 30_000;
  * anyway, and an `error` event without a listener would end the process.
  */
 export function openPool(url: string, options: PoolOptions = {}): Pool {
-  const { statementMs = STATEMENT_MS } = options;
-  const config: pg.PoolConfig & { statementMs: number } = {
+  const { statementMs = STATEMENT_MS, isShared = false } = options;
+  const settings = { ...sessionLimits(statementMs), ...options.settings };
+  const config: pg.PoolConfig & TimedOptions = {
     connectionString: url,
     max: options.max ?? 10,
     application_name: options.name ?? 'muster',
-    onConnect: prepareSession({ ...SERVER_KEEP_ALIVE, ...sessionLimits(statementMs), ...options.settings }),
+    ...(isShared ? {} : { onConnect: prepareSession({ ...SERVER_KEEP_ALIVE, ...settings }) }),
     connectionTimeoutMillis: options.waitMs ?? WAIT_MS,
     Client: TimedClient,
-    statementMs, // for TimedClient
+    statementMs, // this and the next for TimedClient
+    isUnnamed: isShared,
   };
   const pool = new PatientPool(config);
   notePool(pool, options.label ?? (options.name ?? 'muster').replace(/^muster-/, ''));
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
+  return isShared ? inTransactions(pool, beginWith(settings)) : pool;
+}
+
+/** Lets each statement of the pool run in a transaction that has the settings. */
+function inTransactions(pool: Pool, begin: string): Pool {
+  BEGIN.set(pool, begin);
+  const query = (text: string | pg.QueryConfig, values?: unknown[]) =>
+    transaction(pool, (db) => db.query(text, values));
+  return Object.assign(pool, { query }) as Pool;
+}
+
+/** Whether the pool was opened for sessions that other clients use as well. */
+export function isShared(pool: Pool): boolean {
+  return BEGIN.has(pool);
 }
 
 /** Runs `work` in one transaction on one connection; commits when it returns, rolls back when it throws. */
@@ -60,7 +80,7 @@ export async function transaction<T>(pool: Pool, work: (db: pg.PoolClient) => Pr
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    await client.query('begin');
+    await client.query(BEGIN.get(pool) ?? 'begin');
     const result = await work(client);
     await client.query('commit');
     return result;

@@ -37,9 +37,10 @@ class Behind extends Error {}
 /** The read wants to write, such as the end of an import whose deadline has passed. */
 class NeedsPrimary extends Error {}
 
-export function openReads(primary: Pool, url: string | undefined): Reads {
+/** @param isShared see `PoolOptions` */
+export function openReads(primary: Pool, url: string | undefined, isShared = false): Reads {
   if (url === undefined) return { run: (read) => read(primary), close: async () => {} };
-  const replica = openPool(url, { name: 'muster-replica', statementMs: REPLICA_MS, waitMs: REPLICA_MS });
+  const replica = openPool(url, { name: 'muster-replica', statementMs: REPLICA_MS, waitMs: REPLICA_MS, isShared });
   let notBefore = 0;
 
   async function onReplica<T>(read: (pool: Pool) => Promise<T>): Promise<T> {

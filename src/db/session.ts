@@ -2,9 +2,8 @@
  * The settings of our sessions: what our statements need, whatever the server's own settings are.
  *
  * A statement sets them when a connection opens. The startup parameter `options` would not do: connection poolers such
- * as PgBouncer, RDS Proxy and Neon's reject it, and `?options=…` in DATABASE_URL would replace all of ours. PgBouncer
- * must use session pooling; with transaction or statement pooling no session setting lasts (`muster doctor` detects
- * that).
+ * as PgBouncer, RDS Proxy and Neon's reject it, and `?options=…` in DATABASE_URL would replace all of ours. Where a
+ * pooler gives each transaction another session (DATABASE_DIRECT_URL is set), every transaction sets them for itself.
  *
  * Guarantee: a pool hands out no connection before its settings apply. What the operator passes as `-c` options in
  * DATABASE_URL or PGOPTIONS overrides ours, except for the settings that our statements cannot run without.
@@ -49,4 +48,10 @@ export function prepareSession(settings: SessionSettings = {}): (client: pg.Clie
   return async (client) => {
     await client.query(SET, values);
   };
+}
+
+/** SQL that begins a transaction with the settings, for sessions that other clients use as well. */
+export function beginWith(settings: SessionSettings = {}): string {
+  const wanted = Object.entries({ ...EVERY_SESSION, ...settings });
+  return ['begin', ...wanted.map(([name, value]) => `set local ${name} = '${value}'`)].join('; ');
 }

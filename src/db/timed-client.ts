@@ -15,6 +15,8 @@ import { socketOf } from './pg-socket.ts';
 export interface TimedOptions extends pg.ClientConfig {
   /** How long the server may take for a statement, in milliseconds; the client waits a little longer. */
   statementMs?: number;
+  /** Whether no statement is prepared under a name, as it would be missing in the session of the next transaction. */
+  isUnnamed?: boolean;
 }
 
 /** Time to read an answer that arrived while this process was suspended. */
@@ -25,7 +27,7 @@ type Query = (...args: unknown[]) => unknown;
 
 export class TimedClient extends pg.Client {
   constructor(options: TimedOptions = {}) {
-    const { statementMs = STATEMENT_MS } = options;
+    const { statementMs = STATEMENT_MS, isUnnamed = false } = options;
     super({
       ...options,
       connectionTimeoutMillis: Math.min(statementMs, CONNECT_MS),
@@ -34,8 +36,14 @@ export class TimedClient extends pg.Client {
     });
     const query = this.query.bind(this) as Query;
     const watch = () => watchdog(this, silenceMs(statementMsOn(this, statementMs)));
-    this.query = ((...args: unknown[]) => watched(query, args, watch())) as typeof this.query;
+    this.query = ((...args: unknown[]) =>
+      watched(query, isUnnamed ? unnamed(args) : args, watch())) as typeof this.query;
   }
+}
+
+function unnamed([statement, ...others]: unknown[]): unknown[] {
+  const { name } = (statement ?? {}) as { name?: string };
+  return [name === undefined ? statement : { ...(statement as object), name: undefined }, ...others];
 }
 
 /** Calls `over` when the statement settles, in whichever form it was passed. */

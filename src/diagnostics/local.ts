@@ -59,14 +59,18 @@ async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgre
   }
   const url = config.DATABASE_URL ?? embedded?.url;
   if (!url) return { postgres: { reason: 'the password of the embedded database cannot be read by this user' } };
-  const pool = openPool(url, { max: 2, name: 'muster-doctor', statementMs: PATIENCE_MS });
+  const { DATABASE_DIRECT_URL: directUrl } = config;
+  const open = (to: string, isShared: boolean) =>
+    openPool(to, { max: 2, name: 'muster-doctor', statementMs: PATIENCE_MS, isShared });
+  const pool = open(url, directUrl !== undefined);
+  const direct = directUrl === undefined ? undefined : open(directUrl, false);
   try {
-    const postgres = await look(withTimeout(postgresFacts(pool), PATIENCE_MS, 'PostgreSQL'));
+    const postgres = await look(withTimeout(postgresFacts(pool, direct), PATIENCE_MS, 'PostgreSQL'));
     return 'facts' in postgres && isMigrated(postgres.facts)
       ? { postgres, ...(await tryKey(pool, config)) }
       : { postgres };
   } finally {
-    await pool.end();
+    await Promise.all([pool.end(), direct?.end()]);
   }
 }
 

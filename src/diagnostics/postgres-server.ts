@@ -4,7 +4,7 @@
  * Guarantee: nothing is changed; two connections are used for some milliseconds.
  * On crash: nothing is left.
  */
-import type { Pool } from '../db/pool.ts';
+import { isShared, type Pool } from '../db/pool.ts';
 import { EVERY_SESSION } from '../db/session.ts';
 
 export interface ServerFacts {
@@ -17,7 +17,7 @@ export interface ServerFacts {
   autovacuum: boolean;
   sharedBuffersBytes: number;
   maxWalBytes: number;
-  /** Whether a pooler in front gives the session to other clients between two transactions. */
+  /** Whether a pooler gives the sessions that the service needs for itself to other clients between two transactions. */
   sharesSessions: boolean;
 }
 
@@ -38,8 +38,11 @@ interface Row extends Pick<ServerFacts, 'encoding' | 'autovacuum' | 'sharedBuffe
   ours: Record<string, string>;
 }
 
-/** @param pool of at least two connections */
-export async function serverFacts(pool: Pool): Promise<ServerFacts> {
+/**
+ * @param pool of at least two connections
+ * @param direct what has to have sessions of its own: `pool`, unless that is for shared sessions
+ */
+export async function serverFacts(pool: Pool, direct = isShared(pool) ? undefined : pool): Promise<ServerFacts> {
   const { rows } = await pool.query<Row>(FACTS, [TIME_LIMITS, Object.keys(EVERY_SESSION)]);
   const { encoding, autovacuum, sharedBuffersBytes, maxWalBytes, timeouts, ours } = rows[0] as Row;
   return {
@@ -51,7 +54,7 @@ export async function serverFacts(pool: Pool): Promise<ServerFacts> {
     autovacuum,
     sharedBuffersBytes,
     maxWalBytes,
-    sharesSessions: await sharesSessions(pool),
+    sharesSessions: direct !== undefined && (await sharesSessions(direct)),
   };
 }
 

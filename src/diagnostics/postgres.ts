@@ -25,7 +25,8 @@ type Row = Omit<PostgresFacts, 'connections' | 'settings' | 'migrations' | 'serv
   PostgresFacts['connections'] &
   PostgresFacts['settings'];
 
-export async function postgresFacts(db: Pool): Promise<PostgresFacts> {
+/** @param direct see `serverFacts` */
+export async function postgresFacts(db: Pool, direct?: Pool): Promise<PostgresFacts> {
   const { rows } = await db.query<Row>(FACTS);
   const { version, used, max, databaseBytes, ...settings } = rows[0] as Row;
   // `18.4 (Debian 18.4-1)`: the build is irrelevant.
@@ -36,6 +37,6 @@ export async function postgresFacts(db: Pool): Promise<PostgresFacts> {
     settings,
     databaseBytes,
     migrations: await migrationState(db),
-    server: await serverFacts(db),
+    server: await serverFacts(db, direct),
   };
 }

@@ -9,7 +9,7 @@ import { StartError } from '../start-error.ts';
 
 /** @throws StartError when the settings name no database or no key */
 export async function openKeyring(config: Config): Promise<{ pool: Pool; secrets: Secrets }> {
-  const url = config.DATABASE_URL ?? (await embeddedUrl(config.DATA_DIR));
+  const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? (await embeddedUrl(config.DATA_DIR));
   const key = config.ENCRYPTION_KEY ?? (config.DATABASE_URL ? undefined : await keptKey(config.DATA_DIR));
   if (!url || !key) {
     throw new StartError(

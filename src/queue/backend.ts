@@ -40,6 +40,8 @@ export interface BackendSettings {
   /** Default: one for each URL in REDIS_URL. */
   QUEUE_SHARDS?: number | undefined;
   DATABASE_URL: string;
+  /** The same database without a pooler. BullMQ keeps sessions. */
+  DATABASE_DIRECT_URL?: string | undefined;
   DATABASE_TIMEOUT_MS?: number | undefined;
   /** `off`: each call of BullMQ is sent separately and unchanged. */
   QUEUE_BATCHING?: 'on' | 'off' | undefined;
@@ -93,7 +95,7 @@ function redisBackend(
 }
 
 function postgresBackend(settings: BackendSettings, batching: Batching): Backend {
-  const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = settings;
+  const { DATABASE_URL, DATABASE_DIRECT_URL: url = DATABASE_URL, DATABASE_TIMEOUT_MS: statementMs } = settings;
   const connect = (max: number) => {
     // Safe only for the queue: a job that is lost in a crash is dispatched again from the database.
     const session = { synchronous_commit: 'off', search_path: 'bullmq' };

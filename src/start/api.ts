@@ -14,7 +14,7 @@ import { headersOfAll } from '../http/response-headers.ts';
 import { type Listening, listen } from '../http/server.ts';
 import { openProvider } from '../identity/oauth/provider.ts';
 import { openImportSignal } from '../imports/status/signal.ts';
-import type { Running, StoresConfig } from '../lifecycle.ts';
+import { directUrl, type Running, type StoresConfig } from '../lifecycle.ts';
 import { openApiMetrics } from '../metrics/api.ts';
 import { openHasher } from '../passwords/hasher.ts';
 import { openQueues } from '../queue/queues.ts';
@@ -35,16 +35,23 @@ const CLOSING_MS = 2000;
 
 /** @throws StartError when the database cannot be used, or it is not possible to listen on the address */
 export async function startApi(config: StoresConfig, logger: Logger): Promise<Running> {
-  const { token } = await prepareDatabase(config.DATABASE_URL, config);
+  const { token } = await prepareDatabase(directUrl(config), config);
   // To the terminal and not to the log, which other people can read.
   if (token) console.error(`\nToken of the first administrator, shown only once:\n  ${token}\n`);
   const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = config;
-  const pool = openPool(url, { max: CONNECTIONS, name: 'muster-api', statementMs });
-  const uploadPool = openPool(url, { max: UPLOAD_CONNECTIONS, name: 'muster-api', label: 'upload', statementMs });
-  const reads = openReads(pool, config.DATABASE_REPLICA_URL);
+  const isShared = config.DATABASE_DIRECT_URL !== undefined;
+  const pool = openPool(url, { max: CONNECTIONS, name: 'muster-api', statementMs, isShared });
+  const uploadPool = openPool(url, {
+    max: UPLOAD_CONNECTIONS,
+    name: 'muster-api',
+    label: 'upload',
+    statementMs,
+    isShared,
+  });
+  const reads = openReads(pool, config.DATABASE_REPLICA_URL, isShared);
   const hasher = openHasher({ threads: config.HASH_THREADS, longestWaitMs: LONGEST_WAIT_MS });
   const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
-  const signal = openImportSignal(config.DATABASE_URL);
+  const signal = openImportSignal(directUrl(config));
   const secrets = openSecrets(config.ENCRYPTION_KEY, config.DECRYPTION_KEYS);
   await registerKeys(pool, secrets);
   const oauth = await openProvider({ pool, config, secrets, logger });

@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import { type Config, childEnv } from '../config.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts';
 import { openPool } from '../db/pool.ts';
-import { requireStores } from '../lifecycle.ts';
+import { directUrl, requireStores } from '../lifecycle.ts';
 import { openLogger } from '../logger.ts';
 import { mailboxFolder } from '../mail/mailbox-folder.ts';
 import { claimPort } from './address.ts';
@@ -59,7 +59,7 @@ export async function startMuster(given: Config, options: StartOptions = {}): Pr
   const children: Child[] = [];
   try {
     const resolved = await withStores(config, postgres);
-    const { token } = await prepareDatabase(resolved.DATABASE_URL as string, resolved);
+    const { token } = await prepareDatabase(directUrl(requireStores(resolved)), resolved);
     if (token) options.onToken?.(token);
     await startChildren(resolved, logger, options, children);
     return running(resolved, token, children, postgres);

@@ -27,7 +27,9 @@ function pooled({ sharesSessions }: ServerFacts): Finding | undefined {
   if (!sharesSessions) return undefined;
   const message =
     'a connection pooler shares sessions between clients: the settings that Muster makes in them are lost';
-  return problem(NAME, message, 'Set pool_mode = session (PgBouncer), or connect without the pooler.');
+  const advice =
+    'Set DATABASE_DIRECT_URL to the address of PostgreSQL itself, beside the DATABASE_URL that leads to the pooler; or set pool_mode = session (PgBouncer).';
+  return problem(NAME, message, advice);
 }
 
 /** With jit=on a batch of 200 users took 5 s instead of 10 ms (docs/performance.md). */

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test';
 export const PROGRAMS = {
   /** The distribution's server; the embedded one is an npm package. */
   postgres: 'postgres',
+  pgbouncer: 'pgbouncer',
   redis: 'redis-server',
   valkey: 'valkey-server',
   chromium: 'chromium',
@@ -28,7 +29,7 @@ export const LABELS: Record<ProgramName, string> = { ...PROGRAMS, postgres: 'Pos
 /** The path of the program on this machine, if it has one. */
 export function findProgram(name: ProgramName): string | undefined {
   const usual = name === 'postgres' ? debianFolders() : [];
-  const folders = [...usual, ...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin'];
+  const folders = [...usual, ...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/sbin', '/usr/local/bin'];
   const files = [PREFERRED[name] ?? [], PROGRAMS[name]].flat();
   return files.flatMap((file) => folders.map((folder) => join(folder, file))).find(isExecutable);
 }
