@@ -44,7 +44,7 @@ test('generated clients', async (t) => {
   await t.test('openapi-python-client', async (t) => {
     if (!requireAll(t, ['python'])) return;
     const folder = await folderOf(t, service, 'python');
-    const tools = join(await pythonTools(), 'bin');
+    const tools = join(await pythonTools('generators.txt'), 'bin');
     const generate = ['generate', '--path', 'openapi.json', '--meta', 'none', '--output-path', 'muster_client'];
     const env = { PATH: `${tools}:${process.env.PATH}` };
     await run(join(tools, 'openapi-python-client'), generate, folder, env);
@@ -54,7 +54,7 @@ test('generated clients', async (t) => {
   await t.test('openapi-generator for Go', async (t) => {
     if (!requireAll(t, ['python', 'java', 'go'])) return;
     const folder = await folderOf(t, service, 'go');
-    const generator = join(await pythonTools(), 'bin/openapi-generator-cli');
+    const generator = join(await pythonTools('generators.txt'), 'bin/openapi-generator-cli');
     const options = ['--global-property', GO_PARTS, '--additional-properties', GO_OPTIONS];
     await run(generator, ['generate', '-g', 'go', '-i', 'openapi.json', '-o', 'muster', ...options], folder);
     judge(await run(findProgram('go') as string, ['run', '.', service.url, service.token, HASH], folder), 'go');

@@ -1,7 +1,8 @@
 /**
- * The programs that generate clients, installed in `node_modules/.cache/clients` as `tools/` pins them.
+ * The programs that generate clients or send requests, installed in `node_modules/.cache/clients` as `tools/` pins them.
  *
- * Guarantee: an installation is used only when it is complete and of the pinned versions.
+ * Guarantee: an installation is used only when it is complete and of the pinned versions. Each test file has
+ * installations of its own, so files that run at the same time do not disturb each other.
  * On crash: an incomplete installation is removed by the next run.
  */
 import { execFile } from 'node:child_process';
@@ -14,8 +15,8 @@ import { findProgram } from '../../support/runner/programs.ts';
 
 const PINS = resolve('test/openapi/clients/tools');
 const CACHE = resolve('node_modules/.cache/clients');
-/** Downloads of 100 MB on a slow network; nothing else takes a minute. */
-const LIMITS = { timeout: 600_000, maxBuffer: 2 ** 26 };
+/** Far more than downloads of 100 MB and thousands of requests take on a busy machine. */
+const LIMITS = { timeout: 1_200_000, maxBuffer: 2 ** 26 };
 
 /** Runs a program, and returns what it wrote to stdout. @throws Error with its output when it fails */
 export async function run(file: string, args: readonly string[], cwd: string, env: Record<string, string> = {}) {
@@ -36,12 +37,11 @@ export function npmTools(): Promise<string> {
   });
 }
 
-/** The folder of the Python packages; their programs are in `bin`. */
-export function pythonTools(): Promise<string> {
-  return installed('python', 'requirements.txt', async (folder) => {
-    const pins = join(PINS, 'requirements.txt');
+/** The folder of the Python packages of a file of `tools/`; their programs are in `bin`. */
+export function pythonTools(pins: 'generators.txt' | 'schemathesis.txt'): Promise<string> {
+  return installed('python', pins, async (folder) => {
     await run(findProgram('python') as string, ['-m', 'venv', folder], PINS);
-    await run(join(folder, 'bin/pip'), ['install', '--quiet', '--require-hashes', '-r', pins], PINS);
+    await run(join(folder, 'bin/pip'), ['install', '--quiet', '--require-hashes', '-r', join(PINS, pins)], PINS);
   });
 }
 

@@ -1,0 +1,5 @@
+"""Lets Schemathesis send the lines of a bulk import as text."""
+
+import schemathesis
+
+schemathesis.serializer.alias("application/x-ndjson", "text/plain")
