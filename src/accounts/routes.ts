@@ -4,6 +4,7 @@
  */
 import { Router } from 'express';
 import type { Reads } from '../db/reads.ts';
+import { hasFailedLogins } from '../identity/login/unlock.ts';
 import { readRoutes } from '../users/read-routes.ts';
 import { stateRoutes } from '../users/state-routes.ts';
 import type { ChangeDeps } from './change-human.ts';
@@ -20,5 +21,5 @@ export function userRoutes(deps: ChangeDeps & SetUpDeps & { reads: Reads }): Rou
     .use(searchRoutes(deps))
     .use(humanRoutes(deps))
     .use(machineRoutes(deps))
-    .use(stateRoutes(deps));
+    .use(stateRoutes(deps, (db, userId) => hasFailedLogins(db, deps.secrets, userId)));
 }

@@ -31,7 +31,7 @@ export const AUDIT_TYPES = {
   'user.human.totp.verified': 'the second factor became active',
   'user.human.totp.removed': 'the second factor was removed',
   'user.locked': 'a user was locked',
-  'user.unlocked': 'a user was unlocked',
+  'user.unlocked': 'a user was unlocked, or the timed locks of an active one were ended',
   'user.deactivated': 'a user was deactivated',
   'user.reactivated': 'a user was reactivated',
   'user.removed': 'a user was deleted',

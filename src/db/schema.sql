@@ -532,6 +532,8 @@ CREATE INDEX imports_removing ON public.imports USING btree (id) WHERE (removed_
 
 CREATE INDEX login_delays_age ON public.login_delays USING btree (last_failure_at);
 
+CREATE INDEX login_delays_user ON public.login_delays USING btree (user_key) WHERE (user_key IS NOT NULL);
+
 CREATE INDEX login_networks_age ON public.login_networks USING btree (last_login_at);
 
 CREATE INDEX machine_keys_expiry ON public.machine_keys USING btree (expires_at) WHERE (expires_at IS NOT NULL);

@@ -128,7 +128,7 @@ export const userOperations: Operations = {
   'POST /v2beta/users/{userId}/unlock': state(
     'unlockUser',
     'Unlock a user',
-    'Ends the timed locks of failed logins, in all networks; of an active user only these.',
+    'Ends the timed locks of failed logins, in all networks. Of an active user it ends only these, and is refused if no failed login counts.',
   ),
   'DELETE /v2beta/users/{userId}': {
     id: 'deleteUser',

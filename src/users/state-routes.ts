@@ -6,14 +6,16 @@ import type { OperationId } from '../access/permissions.ts';
 import { type AppendedEvent, details } from '../db/events.ts';
 import { type Db, type Pool, transaction } from '../db/pool.ts';
 import { reachForChange } from './reach.ts';
-import { changeState, type StateChange, TRANSITIONS } from './states.ts';
+import { changeState, type HasFailedLogins, type StateChange, TRANSITIONS } from './states.ts';
 import { deleteUser, type User } from './store.ts';
 
-export function stateRoutes({ pool }: { pool: Pool }): Router {
+export function stateRoutes({ pool }: { pool: Pool }, hasFailedLogins: HasFailedLogins): Router {
   const router = Router();
   for (const change of Object.keys(TRANSITIONS) as StateChange[]) {
     router.post(`/v2beta/users/:userId/${change}`, (req, res) =>
-      act(pool, TRANSITIONS[change].operation, req, res, (db, user, editor) => changeState(db, user, change, editor)),
+      act(pool, TRANSITIONS[change].operation, req, res, (db, user, editor) =>
+        changeState(db, user, change, editor, hasFailedLogins),
+      ),
     );
   }
   router.delete('/v2beta/users/:userId', (req, res) => act(pool, 'deleteUser', req, res, deleteUser));

@@ -32,11 +32,13 @@ export const TRANSITIONS = {
   },
   reactivate: { operation: 'reactivateUser', from: ['inactive'], to: 'active', event: 'user.reactivated' },
   lock: { operation: 'lockUser', from: ['active', 'initial'], to: 'locked', event: 'user.locked' },
-  // Of an active user it ends only the timed locks of failed logins.
-  unlock: { operation: 'unlockUser', from: ['locked', 'active'], to: 'active', event: 'user.unlocked' },
+  unlock: { operation: 'unlockUser', from: ['locked'], to: 'active', event: 'user.unlocked' },
 } as const satisfies Record<string, Transition>;
 
 export type StateChange = keyof typeof TRANSITIONS;
+
+/** Whether failed logins of a user count. Of an active user, `unlock` ends the delays and timed locks that they cause. */
+export type HasFailedLogins = (db: Db, userId: string) => Promise<boolean>;
 
 // A user who was stopped before they set their first password must still set it: the code of that mail is then open.
 const UPDATE = `
@@ -46,20 +48,27 @@ update users u set sequence = $2, changed_at = $3,
     when $4::user_state = 'active' and u.state <> 'active' and u.password_hash is null and exists (
       select from codes c where c.user_id = u.id and c.purpose = 'initialise' and c.used_at is null) then 'initial'
     else $4::user_state end
-where id = $1 and state = any($5::user_state[])`;
+where id = $1 and state = $5`;
 
 /**
  * Changes the state of a user whose row is locked by the caller's transaction.
  * @throws ApiError 400 USER-STATE-… with the current state if it does not allow the change; MEMBER-LAST-OWNER for the
  *   last active IAM_OWNER
  */
-export async function changeState(db: Db, user: User, change: StateChange, editor: string): Promise<AppendedEvent> {
+export async function changeState(
+  db: Db,
+  user: User,
+  change: StateChange,
+  editor: string,
+  hasFailedLogins: HasFailedLogins,
+): Promise<AppendedEvent> {
   const { from, to, event: type } = TRANSITIONS[change];
-  if (!isOneOf(user.state, from)) throw wrongState(user.state, change);
+  const endsLocks = change === 'unlock' && user.state === 'active' && (await hasFailedLogins(db, user.id));
+  if (!endsLocks && !isOneOf(user.state, from)) throw wrongState(user.state, change);
   if (to !== 'active') await ensureOwnerRemains(db, user.id);
   const { id: aggregateId, orgId: resourceOwner } = user;
   const event = await appendEvent(db, { aggregateType: 'user', aggregateId, resourceOwner, type, editor });
-  const { rowCount } = await db.query(UPDATE, [user.id, event.sequence, event.createdAt, to, from]);
+  const { rowCount } = await db.query(UPDATE, [user.id, event.sequence, event.createdAt, to, user.state]);
   if (!rowCount) throw wrongState(user.state, change);
   if (to !== 'active') await revokeLogins(db, user.id);
   return event;

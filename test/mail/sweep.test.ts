@@ -93,7 +93,7 @@ describe('the sweep of mails and codes', () => {
       transaction(db.pool, async (tx) => {
         const user = await findUser(tx, 'new', 'for update');
         assert.ok(user);
-        await changeState(tx, user, to, 'admin');
+        await changeState(tx, user, to, 'admin', async () => false);
       });
     await change('lock');
     await afterDays(400);

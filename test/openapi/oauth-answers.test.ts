@@ -60,7 +60,7 @@ describe('the responses of the authorization server', () => {
     assert.equal((await get('getServerMetadata', 200)).issuer, world.api.url);
     assert.ok((await get('getKeys', 200)).keys.length > 0);
     await get('endSession', 200);
-    const device = await post('authorizeDevice', { client_id: 'muster-cli' }, 200, null);
+    const device = await post('authorizeDevice', { client_id: 'muster-cli', scope: 'openid' }, 200, null);
     assert.equal(device.verification_uri, `${world.api.url}/ui/device`);
   });
 

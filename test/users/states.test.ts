@@ -26,7 +26,7 @@ async function humanIn(state: string): Promise<string> {
 
 /** The allowed transitions of a user; all others are refused. */
 const TABLE: Record<string, Partial<Record<Change, string>>> = {
-  active: { deactivate: 'inactive', lock: 'locked', unlock: 'active' },
+  active: { deactivate: 'inactive', lock: 'locked' },
   initial: { deactivate: 'inactive', lock: 'locked' },
   inactive: { reactivate: 'active' },
   locked: { unlock: 'active', deactivate: 'inactive' },

@@ -44,8 +44,17 @@ export interface UserKeys {
 }
 
 export function userKeys(secrets: Secrets, id: string | undefined, { network, through = '' }: Origin): UserKeys {
-  const bigint = (parts: string[]) => keyedHash(secrets, parts).readBigInt64BE(0).toString();
-  return { id, user: bigint(['user', id ?? '']), network: bigint(['network', id ?? '', through, network]) };
+  const ofNetwork = bigint(secrets, ['network', id ?? '', through, network]);
+  return { id, user: ofUser(secrets, id ?? ''), network: ofNetwork };
+}
+
+/** The key of a user in `login_delays`. */
+export function ofUser(secrets: Secrets, id: string): string {
+  return bigint(secrets, ['user', id]);
+}
+
+function bigint(secrets: Secrets, parts: string[]): string {
+  return keyedHash(secrets, parts).readBigInt64BE(0).toString();
 }
 
 function keyedHash(secrets: Secrets, parts: string[]): Buffer {

@@ -78,6 +78,8 @@ describe('ten anonymous attempts', () => {
     for (const network of networks) assert.equal((await logIn({ userId }, RIGHT, network)).status, 201);
     const { user } = (await api.call('GET', `/v2beta/users/${userId}`)).body;
     assert.equal(user.state, 'USER_STATE_ACTIVE');
+    const again = await api.call('POST', `/v2beta/users/${userId}/unlock`, {});
+    assert.deepEqual(problem(again), [400, 9, 'USER-STATE-ACTIVE']);
   });
 
   it('through one back end or the login page do not lock the user for another', async () => {
