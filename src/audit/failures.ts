@@ -29,15 +29,24 @@ interface Minute {
   addresses: Set<string>;
 }
 
-let current: Minute = { minute: 0, detailed: new Set(), addresses: new Set() };
+/** By database: a process may serve several, as in tests. */
+const minutes = new WeakMap<Db, Minute>();
 
 /** @param now milliseconds since 1970 */
 export async function recordFailure(db: Db, failure: Failure, now: number = Date.now()): Promise<void> {
-  await recordAudit(db, bounded(failure, Math.floor(now / MINUTE_MS)));
+  await recordAudit(db, bounded(failure, minuteOf(db, Math.floor(now / MINUTE_MS))));
 }
 
-function bounded(failure: Failure, minute: number): AuditEvent {
-  if (current.minute !== minute) current = { minute, detailed: new Set(), addresses: new Set() };
+function minuteOf(db: Db, minute: number): Minute {
+  const known = minutes.get(db);
+  if (known?.minute === minute) return known;
+  const next = { minute, detailed: new Set<string>(), addresses: new Set<string>() };
+  minutes.set(db, next);
+  return next;
+}
+
+function bounded(failure: Failure, current: Minute): AuditEvent {
+  const { minute } = current;
   const { clientId, address, userId: actor } = { ...requestContext() };
   const { type } = failure;
   const detailed = key(minute, [address, actor, { clientId, ...failure }]);
