@@ -30,7 +30,7 @@ const REPLICA_MS = 3000;
 // A commit that does not wait for the disk is visible before it is flushed.
 const POSITION = `select case when current_setting('synchronous_commit') = 'off' then pg_current_wal_insert_lsn()
   else pg_current_wal_flush_lsn() end::text as position`;
-// A replica that was promoted is none.
+// After a promotion, the server is a primary and no longer a replica.
 const REPLAYED = 'select pg_is_in_recovery() and pg_last_wal_replay_lsn() >= $1::pg_lsn as replayed';
 
 class Behind extends Error {}

@@ -63,16 +63,19 @@ with due as (
 )
 ${HAND_OVER}`;
 
-// Skips from import to import over the index, however many mails they have. The lateral and scalar subqueries force
-// index lookups: with plain joins, a planner that expects few mails or imports would read all of them.
-const OPEN = `
-with recursive next_import (id) as (
+/** A recursive step of SQL: the ids of imports with pending mails, and null. Reads one index entry for each import. */
+export const NEXT_IMPORT = `next_import (id) as (
   (select import_id from mail_outbox where state = 'pending' and import_id is not null order by import_id limit 1)
   union all
   select (
     select m.import_id from mail_outbox m where m.state = 'pending' and m.import_id > n.id order by m.import_id limit 1)
   from next_import n where n.id is not null
-),
+)`;
+
+// Skips from import to import over the index, however many mails they have. The lateral and scalar subqueries force
+// index lookups: with plain joins, a planner that expects few mails or imports would read all of them.
+const OPEN = `
+with recursive ${NEXT_IMPORT},
 open as materialized (
   select n.id, coalesce(i.mails = 'released', false) as released
   from next_import n left join lateral (select mails from imports where id = n.id offset 0) i on true

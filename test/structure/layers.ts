@@ -59,7 +59,7 @@ export const LAYERS: Record<string, readonly string[]> = {
     ...['src/passwords', 'src/queue', 'src/streaming', 'src/users', 'src/webhooks'],
   ],
   'src/diagnostics': ['src/access', 'src/db', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],
-  'src/metrics': ['src/audit', 'src/db', 'src/diagnostics', 'src/http', 'src/queue'],
+  'src/metrics': ['src/audit', 'src/db', 'src/diagnostics', 'src/http', 'src/mail', 'src/queue'],
   'src/openapi': [
     ...['src/access', 'src/accounts', 'src/audit', 'src/fields', 'src/http', 'src/identity', 'src/imports'],
     ...['src/orgs', 'src/policies', 'src/users'],

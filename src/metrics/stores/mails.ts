@@ -1,6 +1,7 @@
 /** Mails and webhooks that wait, from partial indexes that hold pending rows only. */
 import type { Db } from '../../db/pool.ts';
 import type { Measure } from '../../http/metrics/metrics.ts';
+import { NEXT_IMPORT } from '../../mail/claim.ts';
 
 /** Counting stops here: every API process counts in each scrape, and a larger number would say no more than "very many". */
 const MOST = 10_000;
@@ -34,16 +35,9 @@ export const PENDING_WEBHOOKS = `select count(*)::float8 as n from (
   select from webhook_deliveries where state = 'pending' limit ${MOST}) as r`;
 
 // The next mail of each import, not the oldest of all: one address that a mail server refuses for hours says nothing
-// about the others, and the index has the next mails first. Skips from import to import as the relay does
-// (src/mail/claim.ts). Released mails are as old as their release.
+// about the others, and the index has the next mails first. Released mails are as old as their release.
 export const OUTBOX_AGE = `
-with recursive next_import (id) as (
-  (select import_id from mail_outbox where state = 'pending' and import_id is not null order by import_id limit 1)
-  union all
-  select (
-    select m.import_id from mail_outbox m where m.state = 'pending' and m.import_id > n.id order by m.import_id limit 1)
-  from next_import n where n.id is not null
-),
+with recursive ${NEXT_IMPORT},
 next_mail (since) as (
   (select created_at from mail_outbox where state = 'pending' and import_id is null
     order by next_attempt_at, id limit 1)
