@@ -23,6 +23,7 @@ import { single } from './benches/single.ts';
 import { status } from './benches/status.ts';
 import { workers } from './benches/workers.ts';
 import { runCommand } from './command.ts';
+import { hosts } from './hosts/hosts.ts';
 import { latency } from './latency.ts';
 import { describeRun } from './machine.ts';
 import { type Options, readOptions } from './options.ts';
@@ -51,6 +52,7 @@ const BENCHES: Record<string, Bench> = {
   passwords: { unit: 'hashes/s', run: passwords },
   workers: { unit: 'users/s', run: workers },
   latency: { unit: 'users/s', onlyNamed: true, run: latency },
+  hosts: { unit: 'users/s', onlyNamed: true, run: hosts },
   servers: { unit: 'users/s', run: servers },
   hashes: { unit: 'µs', onlyNamed: true, run: hashes },
 };

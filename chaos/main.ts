@@ -3,7 +3,7 @@
  * database, the mails and the webhooks with what was sent.
  *
  *   npm run chaos -- [--seed S] [--rounds N] [--from R] [--backend redis|postgres] [--only FAULT,…]
- *                    [--users N] [--json] [--plan]
+ *                    [--users N] [--at-once N] [--json] [--plan]
  *
  * Only results go to stdout.
  * Guarantee: the plan of a round depends on the seed, the round and the backend alone. Everything that a run starts
@@ -35,18 +35,34 @@ function roundsOf({ from, rounds }: Options): number[] {
 async function runBackend(scope: Scope, options: Options, backend: Backend): Promise<boolean> {
   const report = emptyReport(backend, options.seed);
   const start = performance.now();
+  const left = roundsOf(options);
+  const lanes = Array.from({ length: options.atOnce }, () => runLane(scope, options, left, report));
+  const ended = await Promise.allSettled(lanes);
+  for (const lane of ended) if (lane.status === 'rejected') throw lane.reason;
+  report.seconds = Math.round((performance.now() - start) / 1000);
+  console.log(options.json ? JSON.stringify(report) : summary(report));
+  return (await Promise.all(lanes)).every(Boolean);
+}
+
+/**
+ * Takes one round after the other of those that are left, on stores and processes of its own. When something is wrong
+ * it leaves none to the other lanes.
+ * @returns false when something is wrong
+ */
+async function runLane(scope: Scope, options: Options, left: number[], report: Report): Promise<boolean> {
   let isRight = true;
   await scope.within(async (inner) => {
     const folder = await inner.start(makeFolder, (made) => leaveFolder(made, !isRight));
-    const stand = await openStand(inner, backend, folder);
-    for (const round of roundsOf(options)) {
+    const stand = await openStand(inner, report.backend, folder);
+    for (let round = left.shift(); round !== undefined; round = left.shift()) {
       isRight = false; // until it has ended
-      isRight = await oneRound(stand, planOf(options, backend, round), report);
-      if (!isRight) break;
+      try {
+        isRight = await oneRound(stand, planOf(options, report.backend, round), report);
+      } finally {
+        if (!isRight) left.length = 0;
+      }
     }
   });
-  report.seconds = Math.round((performance.now() - start) / 1000);
-  console.log(options.json ? JSON.stringify(report) : summary(report));
   return isRight;
 }
 

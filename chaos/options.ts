@@ -14,6 +14,8 @@ export interface Options {
   only?: string[];
   /** The size of an import that each round has in addition. */
   users?: number;
+  /** Rounds at the same time: each mostly waits. */
+  atOnce: number;
   json: boolean;
   /** Print the plans and do nothing. */
   plan: boolean;
@@ -23,7 +25,7 @@ const MAX = 2 ** 31 - 1;
 
 /** @param faults the names of all faults @throws UsageError */
 export function readOptions(args: string[], faults: string[]): Options {
-  const { seed, rounds, from, backend, only, users, json, plan } = parsed(args);
+  const { seed, rounds, from, backend, only, users, 'at-once': atOnce, json, plan } = parsed(args);
   const isBackend = (name: string): name is Backend => (BACKENDS as readonly string[]).includes(name);
   if (backend !== undefined && !isBackend(backend))
     throw new UsageError(`--backend must be ${BACKENDS.join(' or ')}, not "${backend}".`);
@@ -37,6 +39,7 @@ export function readOptions(args: string[], faults: string[]): Options {
     backends: backend === undefined ? [...BACKENDS] : [backend],
     ...(names ? { only: names } : {}),
     ...(users === undefined ? {} : { users: wholeNumber('--users', users) }),
+    atOnce: wholeNumber('--at-once', atOnce),
     json,
     plan,
   };
@@ -50,6 +53,7 @@ function parsed(args: string[]) {
     backend: { type: 'string' },
     only: { type: 'string' },
     users: { type: 'string' },
+    'at-once': { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
     plan: { type: 'boolean', default: false },
   } as const;

@@ -20,8 +20,8 @@ import { answerOptions } from './http/allowed-methods.ts';
 import { cors } from './http/cors.ts';
 import { concretePathsFirst, noSuchOperation, renderErrors } from './http/errors.ts';
 import { healthRoutes } from './http/health.ts';
+import { rateLimits } from './http/limits/rate-limit.ts';
 import type { ApiMetrics } from './http/metrics/requests.ts';
-import { rateLimits } from './http/rate-limit.ts';
 import { requestId } from './http/request-id.ts';
 import { responseHeaders } from './http/response-headers.ts';
 import { authenticate } from './identity/authenticate.ts';
@@ -31,6 +31,7 @@ import type { LiveProvider } from './identity/oauth/provider.ts';
 import { oauthRoutes } from './identity/oauth/routes.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { importRoutes } from './imports/routes.ts';
+import { requireWorkers } from './imports/status/missing-roles.ts';
 import type { ImportSignal } from './imports/status/signal.ts';
 import { docsRoutes } from './openapi/docs.ts';
 import { openApiRoutes } from './openapi/routes.ts';
@@ -54,6 +55,8 @@ export interface AppDeps {
   queues: Queues;
   signal: ImportSignal;
   metrics: ApiMetrics;
+  /** Records a span for each request; absent: none is recorded. */
+  traceRequests?: RequestHandler | undefined;
   logger: Logger;
 }
 
@@ -63,6 +66,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(v2Paths);
   app.disable('x-powered-by').disable('etag').set('trust proxy', deps.config.TRUST_PROXY);
 
+  if (deps.traceRequests) app.use(deps.traceRequests);
   app.use(deps.metrics.observe);
   app.use(requestId());
   app.use(responseHeaders(deps.config));
@@ -70,8 +74,9 @@ export function buildApp(deps: AppDeps): Express {
   app.use(cors({ routes: () => app.router, isKnown: openOrigins(deps.pool).has }));
   app.use(answerOptions(() => app.router));
 
-  // Without the queue, users can still log in, and imports are accepted and wait.
-  app.use(healthRoutes({ ...deps, optional: ['queue'] }));
+  // Without the queue or workers, users can still log in, and imports are accepted and wait.
+  const workers = { check: () => requireWorkers(deps.pool) };
+  app.use(healthRoutes({ ...deps, workers, optional: ['queue', 'workers'] }));
   if (!deps.config.METRICS_PORT) app.use(deps.metrics.routes);
   app.use(rateLimits(deps, isAttempt));
   app.use(docsRoutes());

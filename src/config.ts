@@ -18,6 +18,13 @@ function int(min: number, max: number) {
   return z.coerce.number(message).int(message).min(min, message).max(max, message);
 }
 
+const RATIO = 'must be a number from 0 to 1';
+const ratio = z.coerce.number(RATIO).min(0, RATIO).max(1, RATIO);
+
+function otlpUrl() {
+  return z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+}
+
 function isKey(text: string): boolean {
   return Buffer.from(text, 'base64').length === 32;
 }
@@ -34,7 +41,11 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 
 const CLI_LOGINS = ['all', 'browser', 'off'] as const;
 
-const WORKER_ROLE_NAMES = ['import', 'dispatch', 'rescue', 'maintenance', 'mail', 'webhooks'] as const;
+/** The samplers of OpenTelemetry's specification. */
+const SAMPLERS = ['always_on', 'always_off', 'traceidratio'] as const;
+const SAMPLER_NAMES = [...SAMPLERS, ...SAMPLERS.map((name) => `parentbased_${name}` as const)];
+
+export const WORKER_ROLE_NAMES = ['import', 'dispatch', 'rescue', 'maintenance', 'mail', 'webhooks'] as const;
 
 const roles = z
   .string()
@@ -193,6 +204,29 @@ const schema = z.object({
 
   /** How long audit events are kept; 0: for ever. The history of changes is always kept. */
   AUDIT_RETENTION_DAYS: int(0, 36_500).default(90),
+
+  /** Traces (src/tracing/); the names are OpenTelemetry's. Whether they are off although an endpoint is set. */
+  OTEL_SDK_DISABLED: flag.default(false),
+  /** `otlp`: traces are recorded even if no endpoint is set; `none`: they are not, even if one is. */
+  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none'], 'must be otlp or none').optional(),
+  /** Collector that receives OTLP over HTTP; spans go to `/v1/traces` below this URL. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: otlpUrl().optional(),
+  /** The whole URL to which spans go. */
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: otlpUrl().optional(),
+  OTEL_EXPORTER_OTLP_PROTOCOL: z.enum(['http/protobuf'], 'must be http/protobuf').default('http/protobuf'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: z.enum(['http/protobuf'], 'must be http/protobuf').default('http/protobuf'),
+  /** Default: `muster-api` and `muster-worker`. */
+  OTEL_SERVICE_NAME: z.string().max(255, 'must have at most 255 characters').optional(),
+  /** Which traces are recorded; `parentbased_…` follows the caller's decision, if there is one. */
+  OTEL_TRACES_SAMPLER: z
+    .enum(SAMPLER_NAMES, `must be one of ${SAMPLER_NAMES.join(', ')}`)
+    .default('parentbased_always_on'),
+  /** The part of all traces that `traceidratio` records, 0 to 1. */
+  OTEL_TRACES_SAMPLER_ARG: ratio.default(1),
+  /** Milliseconds after which spans are sent at the latest. */
+  OTEL_BSP_SCHEDULE_DELAY: int(1, HOUR).default(5000),
+  /** Spans that wait to be sent; further ones are dropped. */
+  OTEL_BSP_MAX_QUEUE_SIZE: int(1, 100_000).default(2048),
 
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   /** Milliseconds that a stopping process may take to finish its work in progress. */

@@ -3,10 +3,12 @@
  *
  * Guarantee: the log contains only the type, message, SQLSTATE and stack of an error. The objects that drivers attach
  * to their errors (connections, parameters, rows) may contain passwords and personal data; they are never logged. A
- * repeated error is logged once in several seconds, with the number of repeats (repeats.ts).
+ * repeated error is logged once in several seconds, with the number of repeats (repeats.ts). A line that is written in a
+ * span names it (`trace_id`, `span_id`).
  */
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { limitRepeats } from './repeats.ts';
+import { traceIds } from './spans.ts';
 
 export function openLogger(options: { level: string; name: string }, destination?: DestinationStream): Logger {
   return pino(
@@ -15,6 +17,7 @@ export function openLogger(options: { level: string; name: string }, destination
       name: options.name,
       serializers: { err: (error: unknown) => (error instanceof Error ? loggable(error) : error) },
       base: { pid: process.pid },
+      mixin: () => traceIds() ?? {},
       hooks: { logMethod: limitRepeats() },
     },
     destination ?? pino.destination({ fd: 1, sync: true }),

@@ -35,6 +35,7 @@ export type EndState = (typeof END_STATES)[number];
 export type Attempt = 'sent' | 'retry' | 'failed';
 
 export interface Ran {
+  importId: string;
   kind: 'bulk' | 'single';
   dryRun: boolean;
   /** How long the import ran, in seconds. */

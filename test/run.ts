@@ -3,7 +3,7 @@
  *
  * `npm test -- test/mail` runs a folder, `npm test -- test/mail/relay.test.ts` a file; options go to the runner.
  * Without a path, the pipeline's tests run with the queue on Redis only, if there is one, and what has a command
- * of its own (benches, alerts, generated clients, groups of Redis servers) does not run.
+ * of its own (benches, alerts, generated clients, chart, packages, upgrade, groups of Redis servers) does not run.
  * `npm run test:stores` runs the pipeline's tests with both queues, on the stores of the machine's distribution and with
  * its settings: PostgreSQL and, where it is packaged, Valkey.
  *
@@ -14,6 +14,7 @@
 import { globSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { relative, resolve } from 'node:path';
+import { bundlePrograms } from './support/runner/bundle.ts';
 import { needsOf } from './support/runner/needs.ts';
 import { findProgram, LABELS, PROGRAMS, type ProgramName, required } from './support/runner/programs.ts';
 import { type Runner, startRunner } from './support/runner/runner.ts';
@@ -21,14 +22,17 @@ import { startDistributionServer } from './support/stores/distribution.ts';
 import { startTestServer } from './support/stores/postgres.ts';
 import { startRedis, type TestRedis } from './support/stores/redis.ts';
 
-/** Benches with few users, a Prometheus that scrapes an import, and generated clients: each has a command of its own. */
-const APART = ['test/bench/runs/', 'test/metrics/runs/', 'test/openapi/clients/'];
+/** What takes long or needs the network: each has a command of its own. */
+const APART = [
+  ...['test/bench/runs/', 'test/metrics/runs/', 'test/openapi/clients/', 'test/deploy/chart/', 'test/deploy/image/'],
+  ...['test/packages/', 'test/upgrade/'],
+];
 /** The slowest tests, the slowest first, so that no long test starts at the end. */
 const LONG = ['crash/', 'queue/', 'browser/', 'pipeline/', 'cli/', 'bench/', 'db/', 'start/', 'openapi/', 'mail/'];
 /** Groups of Redis servers, for `npm run test:stores`. */
 const GROUPS = 'test/queue/servers/';
-/** What runs on a distribution's stores: the pipeline, the plans of its statements, and groups of Redis servers. */
-const PIPELINE = ['test/pipeline', 'test/crash', 'test/db/plans.test.ts', GROUPS];
+/** What runs on a distribution's stores: the pipeline, its trace, the plans of its statements, and groups of Redis servers. */
+const PIPELINE = ['test/pipeline', 'test/crash', 'test/tracing/trace.test.ts', 'test/db/plans.test.ts', GROUPS];
 /** Most tests spend most of their time waiting: for a process to start, for a lock to expire. */
 const AT_ONCE = Math.max(4, 2 * availableParallelism());
 /** The number of services for which PostgreSQL's default of 100 connections is enough. */
@@ -121,6 +125,7 @@ async function runAll(): Promise<number> {
     return 1;
   }
   const env = await (onDistribution ? startDistribution() : startStores());
+  if (isWhole) env.TEST_BUNDLES = await bundlePrograms();
   if (interrupted) return 130;
   runner = startRunner({ files, options, atOnce: onDistribution ? AT_ONCE_ON_DISTRIBUTION : AT_ONCE, env });
   return runner.ended;

@@ -38,6 +38,8 @@ const SHARE_MS = 2000;
  * connections.
  */
 export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): {
+  /** The number of jobs in progress. */
+  inProgress(): number;
   stop(): Promise<void>;
 } {
   const writerPool = openPool(config.DATABASE_URL, {
@@ -84,6 +86,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
   }
   let stopping: Promise<void> | undefined;
   return {
+    inProgress: worker.inProgress,
     stop() {
       stopping ??= stop();
       return stopping;

@@ -49,6 +49,8 @@ export interface MailerDeps {
 }
 
 export interface Mailer {
+  /** The number of jobs in progress. */
+  inProgress(): number;
   /** Idempotent. */
   stop(): Promise<void>;
 }
@@ -91,6 +93,7 @@ export function startMailer(deps: MailerDeps): Mailer {
     transport.close();
   }
   return {
+    inProgress: worker.inProgress,
     stop() {
       stopped ??= stop();
       return stopped;

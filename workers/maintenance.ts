@@ -8,6 +8,7 @@ import { sweepAudit } from '../src/audit/sweep.ts';
 import type { Config } from '../src/config.ts';
 import type { Db, Pool } from '../src/db/pool.ts';
 import { SWEEP_ROWS } from '../src/db/sweep.ts';
+import { sweepAttempts } from '../src/http/limits/attempt-counts.ts';
 import { sweepDelays } from '../src/identity/login/delays.ts';
 import { sweepNetworks } from '../src/identity/login/networks.ts';
 import { sweepMachineKeys } from '../src/identity/machines/keys-store.ts';
@@ -35,6 +36,7 @@ export const SWEEPS: Record<string, (db: Db, config: Settings) => Promise<number
   'login delays': sweepDelays,
   'login networks': sweepNetworks,
   'mail counts': sweepMailCounts,
+  attempts: sweepAttempts,
   oauth: sweepExpired,
   keys: sweepKeys,
   sessions: (db, config) => sweepSessions(db, config.SESSION_TTL_DAYS),

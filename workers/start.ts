@@ -8,10 +8,12 @@ import { openQueues } from '../src/queue/queues.ts';
 import { openSecrets } from '../src/secrets.ts';
 import { registerKeys } from '../src/start/known-keys.ts';
 import { waitForSchema } from '../src/start/schema.ts';
+import { openTracing } from '../src/tracing/open.ts';
 import { startDispatcher } from './dispatcher.ts';
 import { startImportWorker } from './import-users.ts';
 import { startMailer } from './mailer.ts';
 import { startMaintenance } from './maintenance.ts';
+import { startPresence } from './presence.ts';
 import { startRescuer } from './rescuer.ts';
 import { startUndoer } from './undoer.ts';
 import { startWebhookSender } from './webhooks.ts';
@@ -25,6 +27,7 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
     statementMs: config.DATABASE_TIMEOUT_MS,
     isShared: config.DATABASE_DIRECT_URL !== undefined,
   });
+  const tracing = await openTracing({ service: 'muster-worker', config, db: pool, logger });
   const secrets = openSecrets(config.ENCRYPTION_KEY, config.DECRYPTION_KEYS);
   const hasher = openHasher({ threads: config.HASH_THREADS });
   const queues = openQueues({ ...config, condition, onError: (err) => logger.warn({ err }, 'queue') });
@@ -36,21 +39,27 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
   await registerKeys(pool, secrets);
 
   const has = (role: (typeof config.WORKER_ROLES)[number]) => config.WORKER_ROLES.includes(role);
+  const importer = has('import') ? startImportWorker(deps) : undefined;
+  const mailer = has('mail') ? startMailer(deps) : undefined;
   const parts = [
-    ...(has('import') ? [startImportWorker(deps)] : []),
+    ...(importer ? [importer] : []),
     ...(has('dispatch') ? [startDispatcher(deps)] : []),
     ...(has('rescue') ? [startRescuer(deps), startUndoer(deps)] : []),
     ...(has('maintenance') ? [startMaintenance(deps)] : []),
-    ...(has('mail') ? [startMailer(deps)] : []),
+    ...(mailer ? [mailer] : []),
     ...(has('webhooks') ? [startWebhookSender(deps)] : []),
   ];
+  const jobs = () => ({ imports: importer?.inProgress() ?? 0, mails: mailer?.inProgress() ?? 0 });
+  const presence = startPresence(deps, jobs);
   return {
     async stop() {
+      presence.stopping();
       await Promise.all(parts.map((part) => part.stop()));
+      await presence.stop();
       await server?.stop();
       await hasher.close();
       await queues.close();
-      await pool.end();
+      await Promise.all([pool.end(), tracing?.stop()]);
     },
   };
 }

@@ -5,27 +5,33 @@
  * Guarantee: the groups end with the scope. Without permission to create groups, no process is limited, and the result
  * says so.
  */
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import type { Scope } from '../scope.ts';
 import { familyOf } from './cpu.ts';
 
 const PERIOD_US = 10_000;
+/** The kernel allows no smaller one, so that small shares have longer periods. */
+const LEAST_QUOTA_US = 1000;
 
 interface Version {
   root: string;
-  limit(group: string, quota: number): void;
+  /** A file that the root has in this version. */
+  mark: string;
+  limit(group: string, quota: number, period: number): void;
 }
 const VERSIONS: Version[] = [
   {
     root: '/sys/fs/cgroup/cpu',
-    limit(group, quota) {
-      writeFileSync(`${group}/cpu.cfs_period_us`, String(PERIOD_US));
+    mark: 'cpu.shares',
+    limit(group, quota, period) {
+      writeFileSync(`${group}/cpu.cfs_period_us`, String(period));
       writeFileSync(`${group}/cpu.cfs_quota_us`, String(quota));
     },
   },
   {
     root: '/sys/fs/cgroup',
-    limit: (group, quota) => writeFileSync(`${group}/cpu.max`, `${quota} ${PERIOD_US}`),
+    mark: 'cgroup.controllers',
+    limit: (group, quota, period) => writeFileSync(`${group}/cpu.max`, `${quota} ${period}`),
   },
 ];
 
@@ -40,8 +46,9 @@ export interface Periods {
  * @returns a function that reads how often they have been throttled; undefined where they cannot be limited
  */
 export async function limitCpu(scope: Scope, pid: number, cores: number): Promise<(() => Periods) | undefined> {
-  const quota = Math.round(cores * PERIOD_US);
-  for (const version of VERSIONS) {
+  const period = Math.max(PERIOD_US, Math.ceil(LEAST_QUOTA_US / cores));
+  const quota = Math.round(cores * period);
+  for (const version of VERSIONS.filter(({ root, mark }) => existsSync(`${root}/${mark}`))) {
     const group = `${version.root}/muster-bench-${pid}`;
     try {
       mkdirSync(group);
@@ -53,14 +60,23 @@ export async function limitCpu(scope: Scope, pid: number, cores: number): Promis
       async () => remove(group, version.root),
     );
     try {
-      version.limit(group, quota);
-      for (const one of familyOf(pid)) writeFileSync(`${group}/cgroup.procs`, String(one));
+      version.limit(group, quota, period);
+      for (const one of familyOf(pid)) enter(group, one);
       return () => readPeriods(group);
     } catch {
       // this version does not limit processor time here; the other may
     }
   }
   return undefined;
+}
+
+function enter(group: string, pid: number): void {
+  try {
+    writeFileSync(`${group}/cgroup.procs`, String(pid));
+  } catch (error) {
+    // A short-lived process of PostgreSQL may have ended meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 function readPeriods(group: string): Periods {

@@ -38,7 +38,7 @@ function startOne(stores: Stores, name: string, { settings, execArgv, log }: Apa
     name,
     file: FILE,
     execArgv,
-    env: childEnv({ ...settingsOf(stores), ...settings }),
+    env: childEnv({ ...workerSettings(stores), ...settings }),
     logger: openLogger({ level: 'silent', name: 'bench' }),
     stopAfterMs: STOP_AFTER_MS,
     output: log ?? 'ignore',
@@ -46,7 +46,7 @@ function startOne(stores: Stores, name: string, { settings, execArgv, log }: Apa
 }
 
 /** As in testbed.ts: the defaults; the environment may override settings that do not define the testbed. */
-function settingsOf(stores: Stores): Record<string, string | undefined> {
+export function workerSettings(stores: Stores): Record<string, string | undefined> {
   return {
     HOST: '127.0.0.1',
     BASE_URL: undefined,

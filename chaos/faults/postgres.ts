@@ -2,6 +2,7 @@
 import { openPool } from '../../src/db/pool.ts';
 import { waitFor } from '../../test/support/wait.ts';
 import type { Stand } from '../stand/stand.ts';
+import { ROLE } from '../stand/stores.ts';
 import { during, type Fault } from './fault.ts';
 
 const places = () => ['postgres'];
@@ -62,6 +63,22 @@ export const endSessions: Fault = {
   places,
   async strike(stand) {
     await during(stand, 'postgres', 0, () => stand.pool.query(`select pg_terminate_backend(pid) ${SESSIONS}`));
+  },
+};
+
+/** Fewer than the processes want, and about as few as they need (docs/operations.md). */
+const FEW = 15;
+
+/** All sessions end, and PostgreSQL refuses most of the new ones. */
+export const fewConnections: Fault = {
+  least: 1000,
+  most: 6000,
+  places,
+  async strike(stand, _slot, forMs) {
+    const limit = (most: number) => stand.pool.query(`alter role ${ROLE} connection limit ${most}`);
+    await limit(FEW);
+    await stand.pool.query(`select pg_terminate_backend(pid) ${SESSIONS}`);
+    await during(stand, 'postgres', forMs, () => limit(-1));
   },
 };
 

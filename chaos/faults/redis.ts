@@ -1,4 +1,4 @@
-/** Faults of Redis: killed and restarted with what its file has, emptied, frozen. */
+/** Faults of Redis: killed and restarted with what its file has, emptied, full, frozen. */
 import { Redis } from 'ioredis';
 import type { Stand } from '../stand/stand.ts';
 import type { ChaosRedis } from '../stand/stores.ts';
@@ -8,6 +8,12 @@ const shared = { backend: 'redis' as const, places: () => ['redis'] };
 
 function redisOf({ redis }: Stand): ChaosRedis {
   return redis as ChaosRedis;
+}
+
+async function ask(stand: Stand, command: (redis: Redis) => Promise<unknown>): Promise<void> {
+  const client = new Redis(redisOf(stand).port, '127.0.0.1');
+  client.on('error', () => {}); // the command reports it
+  await command(client).finally(() => client.disconnect());
 }
 
 /** SIGKILL; it comes back with its append-only file, which may lack the last second. */
@@ -27,10 +33,17 @@ export const flushRedis: Fault = {
   ...shared,
   least: 0,
   most: 0,
-  async strike(stand) {
-    const client = new Redis(redisOf(stand).port, '127.0.0.1');
-    client.on('error', () => {}); // the command below reports it
-    await client.flushall().finally(() => client.disconnect());
+  strike: (stand) => ask(stand, (redis) => redis.flushall()),
+};
+
+/** Its memory is full: it answers reads, and refuses jobs. */
+export const fullRedis: Fault = {
+  ...shared,
+  least: 500,
+  most: 5000,
+  async strike(stand, _slot, forMs) {
+    await ask(stand, (redis) => redis.config('SET', 'maxmemory', '1'));
+    await during(stand, 'redis', forMs, () => ask(stand, (redis) => redis.config('SET', 'maxmemory', '0')));
   },
 };
 

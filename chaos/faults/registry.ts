@@ -11,8 +11,8 @@ import { killAll } from './kill-all.ts';
 import { killApi } from './kill-api.ts';
 import { killWorker } from './kill-worker.ts';
 import { cutLine, halfOpenLine, shutLine, silenceLine, slowLine } from './lines.ts';
-import { crashBackend, endSessions, freezeBackend, killPostgres, restartPostgres } from './postgres.ts';
-import { flushRedis, freezeRedis, killRedis } from './redis.ts';
+import { crashBackend, endSessions, fewConnections, freezeBackend, killPostgres, restartPostgres } from './postgres.ts';
+import { flushRedis, freezeRedis, fullRedis, killRedis } from './redis.ts';
 import { rollingRestart } from './rolling-restart.ts';
 import { busySmtp, droppingSmtp, refusingSmtp, slowSmtp } from './smtp.ts';
 
@@ -27,10 +27,12 @@ export const FAULTS: Record<string, Fault> = {
   'restart-postgres': restartPostgres,
   'crash-backend': crashBackend,
   'end-sessions': endSessions,
+  'few-connections': fewConnections,
   'freeze-backend': freezeBackend,
   'kill-redis': killRedis,
   'flush-redis': flushRedis,
   'freeze-redis': freezeRedis,
+  'full-redis': fullRedis,
   'cut-line': cutLine,
   'shut-line': shutLine,
   'silence-line': silenceLine,

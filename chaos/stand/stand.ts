@@ -17,7 +17,7 @@ import { openLine } from './line.ts';
 import { openProcesses, type Processes } from './processes.ts';
 import { newSettings, type Settings } from './settings.ts';
 import { type ChaosSmtp, openSmtp } from './smtp.ts';
-import { type ChaosRedis, openPostgres, openRedis } from './stores.ts';
+import { type ChaosRedis, openPostgres, openRedis, openRole } from './stores.ts';
 import { openTroubles, type Troubles } from './troubles.ts';
 
 export interface Stand extends Processes {
@@ -60,7 +60,7 @@ export async function openStand(
   );
   const settings = newSettings();
   const servers = {
-    databaseUrl: postgres.url,
+    databaseUrl: await openRole(postgres.url),
     postgres: () => Number(new URL(postgres.url).port),
     ...(redis ? { redis: () => redis.port } : {}),
     smtp: () => smtp.port,

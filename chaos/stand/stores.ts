@@ -6,8 +6,10 @@
  *
  * On crash: both end with this process.
  */
+import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
+import { openPool } from '../../src/db/pool.ts';
 import { findProgram } from '../../test/support/runner/programs.ts';
 import { startRedis, type TestRedis } from '../../test/support/stores/redis.ts';
 
@@ -22,6 +24,22 @@ const SETTINGS = {
 
 export function openPostgres(dir: string): Promise<EmbeddedPostgres> {
   return startEmbeddedPostgres({ dataDir: dir, settings: SETTINGS, background: true });
+}
+
+/** The role of Muster's processes: no limit of connections holds for a superuser. */
+export const ROLE = 'muster_chaos';
+
+/** Creates the role, which owns the database. @returns the URL of the database with it */
+export async function openRole(url: string): Promise<string> {
+  const pool = openPool(url, { max: 1, name: 'chaos' });
+  const own = new URL(url);
+  own.username = ROLE;
+  own.password = randomBytes(12).toString('hex');
+  await pool.query(`create role ${ROLE} login password '${own.password}'`);
+  await pool.query(`alter database ${own.pathname.slice(1)} owner to ${ROLE}`);
+  await pool.query(`alter schema public owner to ${ROLE}`);
+  await pool.end();
+  return own.href;
 }
 
 export interface ChaosRedis {

@@ -121,6 +121,7 @@ const TABLE = {
   exportEvents: OWNER,
 
   getDiagnostics: IAM_OWNER_ONLY,
+  listWorkers: IAM_OWNER_ONLY,
 } satisfies Record<string, Permission>;
 
 /** Name of an operation; also its operationId in the OpenAPI document. */

@@ -4,8 +4,8 @@ import { type Caller, callerOf, may, orgsFor, permissionDenied, selectedOrg } fr
 import { pathId } from '../access/path-id.ts';
 import type { Pool } from '../db/pool.ts';
 import { LARGE_BODY, readJson } from '../http/json-body.ts';
+import { countTry } from '../http/limits/rate-limit.ts';
 import { parseBody } from '../http/parse-body.ts';
-import { countTry } from '../http/rate-limit.ts';
 import { originOfCall } from '../identity/login/origin.ts';
 import { requireOwnerProof } from '../identity/login/owner-proof.ts';
 import { findOrg, findOrgByDomain, type Org, orgNotFound } from '../orgs/store.ts';

@@ -20,6 +20,7 @@ import { status } from './commands/status.ts';
 import { tokens } from './commands/tokens.ts';
 import { undo } from './commands/undo.ts';
 import { users } from './commands/users.ts';
+import { workers } from './commands/worker/list.ts';
 
 export const COMMANDS: readonly CommandModule[] = [
   entry(importCommand),
@@ -39,6 +40,7 @@ export const COMMANDS: readonly CommandModule[] = [
   entry(clients),
   entry(events),
   entry(doctor),
+  entry(workers),
   entry(keys),
   entry(login),
   entry(logout),

@@ -93,7 +93,7 @@ done as (
 )
 select succeeded + failed as settled, succeeded, failed, case when succeeded + failed > 0 then settle_batch($1, succeeded, failed, mails, events, orgs, org_succeeded, org_failed) end as state,
   ran.*
-from done cross join written left join (select kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds from imports where id = $1) ran on true;
+from done cross join written left join (select id as "importId", kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds from imports where id = $1) ran on true;
 
 -- write-batch
 with picked as materialized (
@@ -208,7 +208,7 @@ done as (
 )
 select succeeded + failed as settled, succeeded, failed, case when succeeded + failed > 0 then settle_batch($1, succeeded, failed, mails, events, orgs, org_succeeded, org_failed) end as state,
   ran.*
-from done cross join written left join (select kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds from imports where id = $1) ran on true;
+from done cross join written left join (select id as "importId", kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds from imports where id = $1) ran on true;
 
 -- write-batch-skip
 with picked as materialized (
@@ -334,7 +334,7 @@ done as (
 )
 select succeeded + skipped + failed as settled, succeeded, failed, case when succeeded + skipped + failed > 0 then settle_outcomes($1, succeeded, skipped, failed, mails, orgs, org_succeeded, org_skipped, org_failed) end as state,
   ran.*
-from done cross join written left join (select kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds from imports where id = $1) ran on true;
+from done cross join written left join (select id as "importId", kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds from imports where id = $1) ran on true;
 
 -- write-batch-update
 with picked as materialized (
@@ -431,4 +431,4 @@ done as (
 )
 select succeeded + skipped + failed as settled, succeeded, failed, case when succeeded + skipped + failed > 0 then settle_outcomes($1, succeeded, skipped, failed, mails, orgs, org_succeeded, org_skipped, org_failed) end as state,
   ran.*
-from done cross join written left join (select kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds from imports where id = $1) ran on true;
+from done cross join written left join (select id as "importId", kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds from imports where id = $1) ran on true;

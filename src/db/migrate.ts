@@ -12,6 +12,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StartError } from '../start-error.ts';
 import { buildIndexes, concurrentIndex } from './build-indexes.ts';
 import { MIGRATION_MS } from './limits.ts';
 import { type Db, type Pool, transaction } from './pool.ts';
@@ -112,18 +113,21 @@ function checksumOf(text: string): string {
 function refuseNewer(files: Migration[], applied: Applied[]): void {
   const newest = Math.max(...files.map(({ id }) => id));
   const unknown = applied.find(({ id }) => id > newest);
-  if (unknown) {
-    throw new Error(
-      `The database has migration ${unknown.id}, but this program knows only up to ${newest}: start the newer program.`,
-    );
-  }
+  if (unknown) throw newerSchema(unknown.id, newest);
+}
+
+/** @param applied a migration of the database @param known the newest one that this program has */
+export function newerSchema(applied: number, known: number): StartError {
+  return new StartError(
+    `The database has migration ${applied}, but this program knows only up to ${known}: start the newer program.`,
+  );
 }
 
 function refuseEdited(files: Migration[], applied: Applied[]): void {
   const checksums = new Map(applied.map(({ id, checksum }) => [id, checksum]));
   const edited = files.find(({ id, checksum }) => (checksums.get(id) ?? checksum) !== checksum);
   if (edited) {
-    throw new Error(
+    throw new StartError(
       `The migration ${edited.file} was edited after it was applied to this database. Restore the file, and put the change into a new migration.`,
     );
   }
@@ -149,5 +153,5 @@ async function requireUtf8(db: Db): Promise<void> {
     'select pg_encoding_to_char(encoding) as encoding from pg_database where datname = current_database()',
   );
   if (rows[0]?.encoding !== 'UTF8')
-    throw new Error(`The database's encoding is ${rows[0]?.encoding}; it must be UTF8.`);
+    throw new StartError(`The database's encoding is ${rows[0]?.encoding}; it must be UTF8.`);
 }

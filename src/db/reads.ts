@@ -16,6 +16,8 @@ import { type Db, openPool, type Pool, transaction } from './pool.ts';
 export interface Reads {
   /** @param read only reads; it may run a second time, on the primary, and does so if it opens a transaction */
   run<T>(read: (pool: Pool) => Promise<T>): Promise<T>;
+  /** The replica, if there is one. */
+  replica?: Pool;
   close(): Promise<void>;
 }
 
@@ -44,9 +46,9 @@ export function openReads(primary: Pool, url: string | undefined, isShared = fal
   let notBefore = 0;
 
   async function onReplica<T>(read: (pool: Pool) => Promise<T>): Promise<T> {
-    const { rows } = await primary.query<{ position: string }>(POSITION);
+    const position = await positionOf(primary);
     return transaction(replica, async (db) => {
-      await untilReplayed(db, rows[0]?.position ?? '');
+      await untilReplayed(db, position);
       return read(onlyReading(db));
     });
   }
@@ -62,8 +64,15 @@ export function openReads(primary: Pool, url: string | undefined, isShared = fal
         return read(primary);
       }
     },
+    replica,
     close: () => replica.end(),
   };
+}
+
+/** How far the log of the primary is. */
+export async function positionOf(primary: Db): Promise<string> {
+  const { rows } = await primary.query<{ position: string }>(POSITION);
+  return rows[0]?.position ?? '';
 }
 
 function restMs(error: unknown): number {

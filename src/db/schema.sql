@@ -22,6 +22,13 @@ create type user_kind as enum ('human', 'machine');
 
 create type user_state as enum ('active', 'inactive', 'locked', 'initial');
 
+create table attempt_counts (
+  address bigint not null,
+  attempts integer not null,
+  ends_at timestamp with time zone not null,
+  PRIMARY KEY (address)
+);
+
 create table audit_events (
   sequence bigint not null default nextval('events_sequence_seq'::regclass),
   created_at timestamp(3) with time zone not null default clock_timestamp(),
@@ -187,6 +194,7 @@ create table imports (
   webhook_url text,
   webhook_org text collate "C",
   removed_to integer,
+  trace_context text collate "C",
   CHECK ((((((succeeded + skipped) + failed) + undone) <= total) OR (state = 'receiving'::import_state))),
   PRIMARY KEY (id)
 );
@@ -489,6 +497,26 @@ create table webhook_deliveries (
   FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
   PRIMARY KEY (id)
 );
+
+create table workers (
+  id text not null,
+  host text not null,
+  pid integer not null,
+  version text not null,
+  roles text[] not null,
+  backend text not null,
+  shards integer not null,
+  is_stopping boolean not null,
+  import_jobs integer not null,
+  mail_jobs integer not null,
+  users_per_second real not null,
+  failing text[] not null,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  PRIMARY KEY (id)
+);
+
+CREATE INDEX attempt_counts_age ON public.attempt_counts USING btree (ends_at);
 
 CREATE INDEX audit_events_actor ON public.audit_events USING btree (actor_id, created_at, sequence) WHERE (actor_id IS NOT NULL);
 

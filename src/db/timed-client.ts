@@ -9,6 +9,7 @@
  * On crash: the server ends statements in progress by its own limits.
  */
 import pg from 'pg';
+import { noteStatement } from '../spans.ts';
 import { CONNECT_MS, KEEP_ALIVE_MS, STATEMENT_MS, silenceMs, statementMsOn } from './limits.ts';
 import { socketOf } from './pg-socket.ts';
 
@@ -37,8 +38,18 @@ export class TimedClient extends pg.Client {
     const query = this.query.bind(this) as Query;
     const watch = () => watchdog(this, silenceMs(statementMsOn(this, statementMs)));
     this.query = ((...args: unknown[]) =>
-      watched(query, isUnnamed ? unnamed(args) : args, watch())) as typeof this.query;
+      watched(query, isUnnamed ? unnamed(args) : args, noted(args[0], watch()))) as typeof this.query;
   }
+}
+
+/** @returns `over`, after which a slow statement is recorded if tracing is on */
+function noted(statement: unknown, over: () => void): () => void {
+  const note = noteStatement(statement);
+  if (!note) return over;
+  return () => {
+    over();
+    note();
+  };
 }
 
 function unnamed([statement, ...others]: unknown[]): unknown[] {

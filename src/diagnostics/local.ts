@@ -15,12 +15,15 @@ import { type RedisNode, readRedisNodes } from '../queue/redis-nodes.ts';
 import { openSecrets } from '../secrets.ts';
 import { withTimeout } from '../timeout.ts';
 import { type PostgresFacts, postgresFacts } from './postgres.ts';
+import { type ReplicaFacts, readReplica } from './replica.ts';
 
 /** The facts that were read, or the reason why they could not be read. */
 export type Look<T> = { facts: T } | { reason: string };
 
 export interface LocalFacts {
   postgres: 'embedded, not made yet' | 'embedded, not running' | Look<PostgresFacts>;
+  /** Absent without DATABASE_REPLICA_URL, or if the database does not answer. */
+  replica?: Look<ReplicaFacts>;
   /** Whether the encryption key matches the database. Absent without a key, or if the schema has another version. */
   keyFits?: boolean;
   /** Absent if the queue is in PostgreSQL. */
@@ -52,7 +55,7 @@ async function look<T>(facts: Promise<T>): Promise<Look<T>> {
 
 const PATIENCE_MS = 5000;
 
-async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgres' | 'keyFits'>> {
+async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgres' | 'replica' | 'keyFits'>> {
   const embedded = config.DATABASE_URL ? undefined : await embeddedState(config.DATA_DIR);
   if (embedded && embedded.state !== 'running') {
     return { postgres: embedded.state === 'absent' ? 'embedded, not made yet' : 'embedded, not running' };
@@ -66,11 +69,23 @@ async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgre
   const direct = directUrl === undefined ? undefined : open(directUrl, false);
   try {
     const postgres = await look(withTimeout(postgresFacts(pool, direct), PATIENCE_MS, 'PostgreSQL'));
-    return 'facts' in postgres && isMigrated(postgres.facts)
-      ? { postgres, ...(await tryKey(pool, config)) }
-      : { postgres };
+    if (!('facts' in postgres)) return { postgres };
+    const { DATABASE_REPLICA_URL } = config;
+    const replica =
+      DATABASE_REPLICA_URL === undefined
+        ? {}
+        : { replica: await lookAtReplica(pool, open(DATABASE_REPLICA_URL, false)) };
+    return { postgres, ...replica, ...(isMigrated(postgres.facts) ? await tryKey(pool, config) : {}) };
   } finally {
     await Promise.all([pool.end(), direct?.end()]);
+  }
+}
+
+async function lookAtReplica(primary: Pool, replica: Pool): Promise<Look<ReplicaFacts>> {
+  try {
+    return await look(readReplica(primary, replica));
+  } finally {
+    await replica.end();
   }
 }
 

@@ -4,7 +4,7 @@ import type { QueueName, Queues } from '../queue/queues.ts';
 import type { RedisFacts } from '../queue/redis-facts.ts';
 import { type RedisNode, readRedisNodes } from '../queue/redis-nodes.ts';
 import { withTimeout } from '../timeout.ts';
-import { byQueue, heldDuties, liveWorkers } from './live-workers.ts';
+import { byQueue, heldDuties, liveWorkers, type Role, workersByRole } from './live-workers.ts';
 
 /** Time limit for one read from the store, in milliseconds. */
 const PATIENCE_MS = 4000;
@@ -17,6 +17,8 @@ export interface QueueFacts {
   jobs?: Record<QueueName, number>;
   /** Worker processes of each queue. */
   workers?: Record<QueueName, number>;
+  /** Worker processes by role, as they report themselves. */
+  roles: Record<Role, number>;
   /** Whether a worker dispatches the users of imports; without one, the queue stays empty. */
   dispatching: boolean;
   /** The first server that answers. */
@@ -33,17 +35,19 @@ export interface QueueFactsDeps {
 
 export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Promise<QueueFacts> {
   const url = config.REDIS_URL;
-  const [jobs, workers, nodes, duties] = await Promise.all([
+  const [jobs, workers, nodes, duties, roles] = await Promise.all([
     ifItAnswers(byQueue((queue) => queues.depth(queue))),
     ifItAnswers(liveWorkers(queues)),
     url === undefined ? undefined : ifItAnswers(readRedisNodes(url)),
     heldDuties(pool),
+    workersByRole(pool),
   ]);
   return {
     backend: queues.kind,
     answers: jobs !== undefined,
     ...(jobs ? { jobs } : {}),
     ...(workers ? { workers } : {}),
+    roles,
     dispatching: duties.includes('dispatcher'),
     ...redisOf(nodes ?? []),
   };

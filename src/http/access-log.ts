@@ -16,7 +16,7 @@ export function accessLog(logger: Logger): RequestHandler {
     res.on('close', () => {
       const path = pathOf(req);
       const { requestId, userId, clientId } = requestContextOf(res);
-      const level = PROBES.has(path) ? 'debug' : 'info';
+      const level = isProbe(req) ? 'debug' : 'info';
       logger[level](
         {
           requestId,
@@ -27,6 +27,7 @@ export function accessLog(logger: Logger): RequestHandler {
           ...(userId === undefined ? {} : { userId }),
           ...(clientId === undefined ? {} : { clientId }),
           ...(res.locals.errorId === undefined ? {} : { errorId: res.locals.errorId }),
+          ...res.locals.traceIds,
           ...(res.writableFinished ? {} : { aborted: true }),
         },
         'request',
@@ -34,6 +35,11 @@ export function accessLog(logger: Logger): RequestHandler {
     });
     next();
   };
+}
+
+/** Whether it is a frequent request of a machine. */
+export function isProbe(req: Request): boolean {
+  return PROBES.has(pathOf(req));
 }
 
 /** The original path of a request, without its query. */

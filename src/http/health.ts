@@ -16,6 +16,8 @@ const ANSWER_MS = 2000;
 export interface HealthDeps {
   pool: { query(text: string): Promise<unknown> };
   queues?: { check(): Promise<void> };
+  /** Fails when users wait for a worker, and none is there. */
+  workers?: { check(): Promise<void> };
   /** The state that the parts of this process report. */
   condition?: Condition;
   logger?: Pick<Logger, 'warn'>;
@@ -25,7 +27,7 @@ export interface HealthDeps {
 
 /** Checks the database and the queue at each `/readyz`, and the space on the database's disk once in some seconds. */
 export function healthRoutes(deps: HealthDeps): Router {
-  const { pool, queues, condition = openCondition(), logger, optional = [] } = deps;
+  const { pool, queues, workers, condition = openCondition(), logger, optional = [] } = deps;
   const isFailing = (part: string) => condition.failures().some((failure) => failure.part === part);
 
   const disk = openDiskCheck(pool);
@@ -49,8 +51,12 @@ export function healthRoutes(deps: HealthDeps): Router {
     res.json({ status: 'ok' });
   });
   router.get('/readyz', async (_req, res) => {
-    const isAsked = queues && !isFailing('schema'); // the schema contains the tables of the queue
-    await Promise.all([checkDatabase(), isAsked && check('queue', queues.check())]);
+    const hasTables = !isFailing('schema'); // those of the queue too
+    await Promise.all([
+      checkDatabase(),
+      queues && hasTables && check('queue', queues.check()),
+      workers && hasTables && check('workers', workers.check()),
+    ]);
     const failing = condition.failures();
     if (failing.some(({ part }) => !optional.includes(part))) sendNotReady(res, failing);
     else res.json({ status: 'ok', ...(failing.length > 0 ? { failing } : {}) });

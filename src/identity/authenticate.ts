@@ -12,7 +12,7 @@ import { tokenHash } from '../access/random-token.ts';
 import type { Db, Pool } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
 import { nameCaller } from '../request-context.ts';
-import { API_SCOPE } from './oauth/scopes.ts';
+import { API_SCOPE } from './api-scope.ts';
 import { modelKey } from './oauth/token-key.ts';
 
 /** RFC 6750 section 2.1; longer ones are refused unread. */

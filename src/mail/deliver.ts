@@ -13,6 +13,7 @@ import type { Pool } from '../db/pool.ts';
 import type { FreezeWatch } from '../freeze.ts';
 import { publish } from '../observations.ts';
 import type { Secrets } from '../secrets.ts';
+import { inImport } from '../spans.ts';
 import type { BatchCommitter } from './batch-committer.ts';
 import { type ComposedMail, composeMail } from './compose.ts';
 import { type LinkKind, type NoticeKind, pageLink, templateLink } from './links.ts';
@@ -56,6 +57,11 @@ export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Prom
   const loadedAt = performance.now();
   const mail = await loadMail(deps.pool, pointer.id);
   if (!mail || mail.attempts !== pointer.attempt) return 'gone';
+  const about = { 'muster.attempt': mail.attempts + 1 };
+  return inImport(mail.import_id, 'mail.send', about, () => deliver(deps, mail, loadedAt));
+}
+
+async function deliver(deps: DeliverDeps, mail: LoadedMail, loadedAt: number): Promise<Delivery> {
   const result = await attempt(deps, mail, loadedAt);
   if (result === 'gone') return result;
   const outcome = outcomeOf(result, mail, deps.retryDelaysMs ?? RETRY_DELAYS_MS);

@@ -35,7 +35,7 @@ const FEATURES: [tag: string, description: string, Operations][] = [
   ['Password age', 'Rules for new passwords, and the age at which a password expires.', policyOperations],
   ['OAuth clients', 'Applications that sign users in.', clientOperations],
   ['Audit events', 'Who did what, from where.', eventOperations],
-  ['Diagnostics', 'What an operator must know about the stores.', diagnosticsOperations],
+  ['Diagnostics', 'What an operator must know about the stores and the workers.', diagnosticsOperations],
 ];
 const OTHER_TAGS = [
   { name: 'OAuth', description: 'OAuth 2.0 and OpenID Connect.' },

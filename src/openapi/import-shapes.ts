@@ -1,5 +1,6 @@
 /** Request and response bodies of imports in the OpenAPI document. */
 import { z } from 'zod';
+import { WORKER_ROLE_NAMES } from '../config.ts';
 import { id } from '../fields/fields.ts';
 import { KEPT } from '../imports/control/undo.ts';
 import { ITEM_STATES } from '../imports/item-states.ts';
@@ -132,6 +133,10 @@ export const result = z
       })
       .optional()
       .meta({ description: 'Delivery of the webhook for the last end of the import, if the import has a webhook.' }),
+    missingRoles: z
+      .array(z.enum(WORKER_ROLE_NAMES))
+      .optional()
+      .meta({ description: 'Roles of workers that the import waits for: no live worker has them.' }),
   })
   .meta({ id: 'ImportResult' });
 

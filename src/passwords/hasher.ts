@@ -8,6 +8,7 @@
  * On crash: nothing is stored, so a crash during a hash loses only its result. A thread that dies rejects its own task.
  */
 import { Piscina } from 'piscina';
+import { inSpan } from '../spans.ts';
 import { openLane } from './lane.ts';
 import { workOf } from './registry.ts';
 import { openSlowness } from './slowness.ts';
@@ -99,7 +100,8 @@ export function openHasher(options: HasherOptions): Hasher {
 
   return {
     hash: (plain) => run('hash', { plain }),
-    verify: (encoded, plain, gone, started) => run('verify', { encoded, plain }, checkMs(encoded), gone, started),
+    verify: (encoded, plain, gone, started) =>
+      inSpan('password.verify', {}, () => run('verify', { encoded, plain }, checkMs(encoded), gone, started)),
     verifyNothing: (plain, gone, started) => run('nothing', { plain }, checkMs(), gone, started),
     slowness: slowness.factor,
     async close() {

@@ -11,21 +11,30 @@ import { LONGEST, type Scheme } from './scheme.ts';
 import { argon2Schemes } from './schemes/argon2.ts';
 import { aspnetIdentitySchemes } from './schemes/aspnet-identity.ts';
 import { bcryptScheme } from './schemes/bcrypt.ts';
+import { bcryptSha256Scheme } from './schemes/bcrypt-sha256.ts';
+import { desSchemes } from './schemes/des/des-crypt.ts';
 import { djangoSchemes } from './schemes/django.ts';
 import { drupal7Scheme } from './schemes/drupal7.ts';
 import { fbscryptScheme } from './schemes/fbscrypt.ts';
+import { hashColonSaltSchemes } from './schemes/hash-colon-salt.ts';
 import { hmacSchemes } from './schemes/hmac.ts';
 import { ldapSchemes } from './schemes/ldap.ts';
-import { md5CryptScheme } from './schemes/md5-crypt.ts';
-import { md5PlainScheme } from './schemes/md5-plain.ts';
+import { magento2Scheme } from './schemes/magento2.ts';
+import { apr1CryptScheme, md5CryptScheme } from './schemes/md5-crypt.ts';
 import { md5SaltedSchemes } from './schemes/md5-salted.ts';
 import { pbkdf2Schemes } from './schemes/pbkdf2.ts';
 import { phpassScheme } from './schemes/phpass.ts';
+import { plainDigestSchemes } from './schemes/plain-digest.ts';
 import { saltedDigestSchemes } from './schemes/salted-digest.ts';
 import { scryptScheme } from './schemes/scrypt.ts';
+import { scryptColonSchemes } from './schemes/scrypt-colon.ts';
+import { sha1CryptScheme } from './schemes/sha1-crypt.ts';
 import { sha2CryptSchemes } from './schemes/sha2-crypt.ts';
+import { springSchemes } from './schemes/spring.ts';
+import { symfonySchemes } from './schemes/symfony.ts';
 import { werkzeugSchemes } from './schemes/werkzeug.ts';
 import { wordpressScheme } from './schemes/wordpress.ts';
+import { yescryptScheme } from './schemes/yescrypt/yescrypt.ts';
 
 /** The most common schemes first: the first match counts. */
 export const SCHEMES: readonly Scheme[] = [
@@ -41,18 +50,27 @@ export const SCHEMES: readonly Scheme[] = [
   phpassScheme,
   drupal7Scheme,
   md5CryptScheme,
+  apr1CryptScheme,
+  sha1CryptScheme,
+  yescryptScheme,
+  bcryptSha256Scheme,
+  ...springSchemes,
   ...ldapSchemes,
   ...aspnetIdentitySchemes,
   ...saltedDigestSchemes,
   ...hmacSchemes,
   ...md5SaltedSchemes,
-  md5PlainScheme,
+  ...symfonySchemes,
+  ...scryptColonSchemes,
+  magento2Scheme,
+  ...hashColonSaltSchemes,
+  ...plainDigestSchemes,
+  ...desSchemes,
 ];
 
 /** Unsupported relatives of supported schemes, which get a better message than "unknown". */
 const RELATIVES: Readonly<Record<string, string>> = {
-  $argon2d$: 'argon2d is not supported (argon2i and argon2id are)',
-  $argon2$: 'argon2 is not supported (argon2i and argon2id are)',
+  $argon2$: 'argon2 is not supported (argon2i, argon2id and argon2d are)',
   $2$: 'bcrypt: the variant $2$ is not supported ($2a$, $2b$ and $2y$ are)',
   $2x$: 'bcrypt: the variant $2x$ is not supported ($2a$, $2b$ and $2y$ are)',
   $md5salted$: 'md5salted is not supported (md5salted-prefix and md5salted-suffix are)',

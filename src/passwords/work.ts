@@ -32,6 +32,10 @@ const PBKDF2: Readonly<Record<string, readonly [bytes: number, rounds: number]>>
   sha256: [32, 20_000_000],
   sha384: [48, 10_000_000],
   sha512: [64, 10_000_000],
+  'sha3-224': [28, 5_000_000],
+  'sha3-256': [32, 5_000_000],
+  'sha3-384': [48, 5_000_000],
+  'sha3-512': [64, 5_000_000],
 };
 
 /** @param bytes length of the key; each block of the digest's length is computed on its own (RFC 8018, section 5.2) */
@@ -43,6 +47,20 @@ export function pbkdf2Work(algorithm: string, rounds: number, bytes: number): nu
 /** For schemes that compute a digest of short texts in a loop. */
 export function digestWork(rounds: number): number {
   return rounds / 1_500_000;
+}
+
+const DES_ROUNDS = 20_000_000;
+
+/** @param times encryptions of a block */
+export function desWork(times: number): number {
+  return times / DES_ROUNDS;
+}
+
+const YESCRYPT_BYTES = 256 * 2 ** 20;
+
+/** Computed here in JavaScript, so it takes longer than in other programs. */
+export function yescryptWork({ n, r }: { n: number; r: number }): number {
+  return (128 * n * r) / YESCRYPT_BYTES;
 }
 
 /** What is wrong with a hash that takes this much work, or undefined. */

@@ -22,6 +22,11 @@ export interface Backend {
   factory: BackendFactory<IQueueBackend, unknown>;
   producer(server: number): unknown;
   worker(server: number): unknown;
+  /**
+   * Asks the store through a connection of `producer`. Redis has to write: one that is full, or a replica, answers reads.
+   * @throws the store's error when it takes no jobs
+   */
+  check(connection: unknown, shard: Shard): Promise<unknown>;
   /** The shards that get new jobs; the first one has the queues that are not spread over shards. */
   shards: readonly Shard[];
   /** Further shards that have jobs of this queue, from processes with other settings. */
@@ -48,6 +53,9 @@ export interface BackendSettings {
   /** Called with the reason when calls are not batched. */
   onWarning?: ((reason: string) => void) | undefined;
 }
+
+/** How long the key that a check writes stays, in milliseconds. */
+const WRITTEN_MS = 10_000;
 
 type Batching = { warn(reason: string): void } | false;
 
@@ -86,6 +94,7 @@ function redisBackend(
     factory: createRedisBackend as Backend['factory'],
     producer: (server) => connect(server, 2),
     worker: (server) => connect(server, null),
+    check: (redis, shard) => (redis as Redis).set(`${shard.prefix}:check`, '', 'PX', WRITTEN_MS),
     disconnect: async (redis) => (redis as Redis | Cluster).disconnect(),
     shards,
     otherShards: probe.otherShards,
@@ -106,6 +115,8 @@ function postgresBackend(settings: BackendSettings, batching: Batching): Backend
     factory: createPostgresBackend as Backend['factory'],
     producer: () => connect(3),
     worker: () => (batching ? batchCompletions(connect(9), batching.warn) : connect(9)),
+    // A full disk is a part of its own in `/readyz` (src/http/disk.ts).
+    check: (pool) => (pool as pg.Pool).query('select from job limit 1'),
     shards: [onlyShard(settings.QUEUE_PREFIX)],
     otherShards: async () => [],
     close: () => {},

@@ -35,6 +35,11 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
   /** Called when there may be room for another job. */
   private wake = () => {};
 
+  /** The number of running jobs. */
+  get inProgress(): number {
+    return this.underWay.size;
+  }
+
   /** With `autorun`, BullMQ's constructor calls this: our own fields must not be used before the first `await`. */
   override async run(): Promise<void> {
     if (this.running) throw new Error('Worker is already running.');

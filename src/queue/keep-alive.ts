@@ -13,6 +13,7 @@ import { withTimeout } from '../timeout.ts';
 /** The part of a BullMQ worker that is used here. */
 export interface KeptWorker {
   concurrency: number;
+  readonly inProgress: number;
   waitUntilReady(): Promise<void>;
   /** Resolves when the worker is closed. */
   run(): Promise<void>;
@@ -30,6 +31,8 @@ export interface RunningWorker {
    * From now on at most `jobs` are in progress at once, instead of `concurrency`; jobs above the limit still finish.
    */
   limit(jobs: number): void;
+  /** The number of jobs in progress. */
+  inProgress(): number;
   /** Takes no more jobs and waits for those in progress. */
   stop(): Promise<void>;
 }
@@ -83,6 +86,7 @@ export function keepWorking(
       limit = jobs;
       made.part.concurrency = jobs;
     },
+    inProgress: () => made.part.inProgress,
     async stop() {
       stopping.abort();
       await made.part.close();

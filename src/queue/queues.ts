@@ -38,6 +38,8 @@ export interface WorkerSettings {
 
 export interface Queues {
   kind: 'redis' | 'postgres';
+  /** The number of shards that get the new jobs of imports. */
+  shards: number;
   /**
    * Adds jobs in chunks of at most 1,000. With several shards, jobs go to other shards while theirs fails, and may then
    * be there twice.
@@ -73,8 +75,8 @@ const SPREAD: QueueName = 'imports';
 /** The part of a BullMQ queue that is used here; its full type depends on its backend. */
 type JobSink = Pick<
   Queue,
-  'addBulk' | 'getJobCounts' | 'getWorkersCount' | 'isPaused' | 'obliterate' | 'waitUntilReady' | 'close'
->;
+  'addBulk' | 'getJobCounts' | 'getWorkersCount' | 'obliterate' | 'waitUntilReady' | 'close'
+> & { check(): Promise<unknown> };
 
 /** Connects lazily; the queues exist once the first job is added. */
 export function openQueues(settings: QueueSettings): Queues {
@@ -85,11 +87,12 @@ export function openQueues(settings: QueueSettings): Queues {
   const producersOf = (name: QueueName) =>
     shardProducers(
       shardsOf(name).map((shard) => keepProducer(() => makeQueue(name, shard))),
-      (q) => q.isPaused(),
+      (q) => q.check(),
     );
   const queues = { imports: producersOf('imports'), mails: producersOf('mails') };
 
-  function makeQueue(name: QueueName, { server, prefix }: Shard) {
+  function makeQueue(name: QueueName, shard: Shard) {
+    const { server, prefix } = shard;
     const connection = backend.producer(server);
     const made = new Queue(
       nameOf(name),
@@ -102,7 +105,8 @@ export function openQueues(settings: QueueSettings): Queues {
       backend.factory,
     );
     made.on('error', onError);
-    return { part: made as unknown as JobSink, disconnect: () => backend.disconnect(connection) };
+    const part = Object.assign(made as unknown as Queue, { check: () => backend.check(connection, shard) });
+    return { part: part as JobSink, disconnect: () => backend.disconnect(connection) };
   }
 
   async function addTo<T>(name: QueueName, shard: number, jobs: JobToAdd<T>[]): Promise<void> {
@@ -143,6 +147,7 @@ export function openQueues(settings: QueueSettings): Queues {
 
   return {
     kind: backend.kind,
+    shards: backend.shards.length,
     async add(name, jobs) {
       const groups = byShard(jobs, shardsOf(name).length);
       await Promise.all(groups.map((group, shard) => addTo(name, shard, group)));
@@ -154,7 +159,7 @@ export function openQueues(settings: QueueSettings): Queues {
     // Each process has a worker on every shard.
     workers: async (name) => Math.max(...(await queues[name].read((q) => q.getWorkersCount()))),
     async check() {
-      await queues.imports.use(0, (q) => q.isPaused());
+      await queues.imports.use(0, (q) => q.check());
     },
     async drop(name) {
       await queues[name].read((q) => q.obliterate({ force: true }));

@@ -15,6 +15,8 @@ export interface RedisFacts {
   /** In bytes; 0: no limit. */
   maxmemory: number;
   usedMemory: number;
+  /** Whether the last write to its files failed; it then refuses all writes, as its settings are by default. */
+  failsToSave: boolean;
 }
 
 const TIMEOUT_MS = 3000;
@@ -58,5 +60,6 @@ export function factsOf(info: string): RedisFacts {
     maxmemoryPolicy: fields.get('maxmemory_policy') ?? 'unknown',
     maxmemory: Number(fields.get('maxmemory') ?? 0),
     usedMemory: Number(fields.get('used_memory') ?? 0),
+    failsToSave: ['rdb_last_bgsave_status', 'aof_last_write_status'].some((name) => fields.get(name) === 'err'),
   };
 }

@@ -69,6 +69,7 @@ export function workOnShards({ shards, others, concurrency, start }: ShardWork):
       most = jobs;
       divide();
     },
+    inProgress: () => all().reduce((sum, worker) => sum + worker.inProgress(), 0),
     async stop() {
       stopping.abort();
       await Promise.all([looking, ...all().map((worker) => worker.stop())]);

@@ -22,6 +22,8 @@ export interface ConvertJob {
   options: ConvertOptions;
   /** The organization of all users; undefined: each user's own, as the export says. */
   orgId: string | undefined;
+  /** Precedes every user id of the export, so that ids of several systems differ. */
+  idPrefix?: string | undefined;
 }
 
 /** The result of one record: an entry, or the reason why there is none. */
@@ -108,7 +110,7 @@ interface Tools {
 
 async function* outcomesOf(
   { file, layout }: FileOfSource,
-  { source, orgId }: ConvertJob,
+  { source, orgId, idPrefix }: ConvertJob,
   { convert, hashes }: Tools,
   onRead?: (file: string, bytes: number) => void,
 ): AsyncGenerator<Outcome[]> {
@@ -116,20 +118,26 @@ async function* outcomesOf(
     yield group.map(({ line, value, problem }) => {
       const place = { file: file.name, line };
       if (!isFields(value)) return { ...place, notes: NO_NOTES, problem: problem ?? 'is not an object' };
-      return { ...place, ...converted(value, source, orgId, { convert, hashes }) };
+      return { ...place, ...converted(value, source, { orgId, idPrefix }, { convert, hashes }) };
     });
   }
 }
 
 type Converted = Omit<Outcome, 'file' | 'line'>;
 
-function converted(value: Fields, source: Source, orgId: string | undefined, { convert, hashes }: Tools): Converted {
+function converted(
+  value: Fields,
+  source: Source,
+  { orgId, idPrefix = '' }: Pick<ConvertJob, 'orgId' | 'idPrefix'>,
+  { convert, hashes }: Tools,
+): Converted {
   try {
     if (isOfOtherTable(value, source)) return { notes: NO_NOTES, skip: 'A row of another table.' };
     const record = hashes && source.hashFile ? joined(source.hashFile, hashes, value) : value;
     const person = convert(record);
     if ('skip' in person) return { notes: NO_NOTES, skip: person.skip };
     const { entry, notes } = toEntry(person, orgId);
+    if (entry.userId !== undefined) entry.userId = idPrefix + entry.userId;
     return { entry, notes: [...notes, ...unusedHashes(record, person)] };
   } catch (error) {
     // The record is nested deeper than the stack.

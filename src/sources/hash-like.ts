@@ -6,7 +6,7 @@
  */
 import { schemeOf, schemeSeen } from '../passwords/registry.ts';
 
-const SHORTEST = 14;
+const SHORTEST = 13;
 const LONGEST = 1024;
 
 /** Texts that begin with the name of a scheme, which only hashes do: crypt(3) and PHC, LDAP, Django and werkzeug. */
@@ -14,12 +14,19 @@ const NAMED = [
   /^\$(?:[a-z0-9][a-z0-9,=._-]{0,23}|[A-Z]|[A-Z0-9-]*(?:PBKDF2|SHA|BCRYPT|SCRYPT|ARGON2)[A-Z0-9-]*)\$[^\s]{8,}$/,
   /^\{[a-z0-9._-]*(?:sha|md5|crypt|pbkdf2|argon2|scram)[a-z0-9._/-]*\}[^\s]{10,}$/i,
   /^(?:unsalted_|hmac_)?(?:pbkdf2|scrypt|bcrypt|argon2|s?sha\d*|s?md5)(?:[_-][a-z0-9]+){0,3}[:$][^\s]{16,}$/i,
+  // Spring Security, Atlassian; better-auth, Lucia; Magento 2.
+  /^\{(?:pkcs5s2|ldap|[a-z0-9]+@SpringSecurity_v5_8)\}[^\s]{10,}$/i,
+  /^(?:s2:[0-9a-z]{1,64}|[0-9a-z]{16}|[0-9a-f]{32}):[0-9a-f]{128}$/i,
+  /^[0-9a-f]{32,128}:[0-9a-z]{8,64}(?::(?:[012]|3(?:_\d{1,12}){3})){1,4}$/i,
   /^SCRAM-SHA-\d{1,3}\$[^\s]{16,}$/,
 ];
 
 /** Digests of 128 bits and more in hexadecimal, MySQL's included. */
 const HEX =
   /^(?:0x|\*)?(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{48}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$/i;
+/** Such a digest and its salt, as forums and shops keep them; DES crypt of Unix and of BSDi. */
+const SALTED = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128}):.{1,70}$/i;
+const DES = /^(?:[./0-9a-z]{13}|_[./0-9a-z]{19})$/i;
 /** Digests of 128 bits and more in base64; words and ids rarely mix capitals, small letters and digits. */
 const BASE64 = /^(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=[^0-9]*[0-9])[A-Za-z0-9+/_.-]{20,}={0,2}$/;
 
@@ -30,7 +37,7 @@ const OF_OTHERS =
   /salt|hasher|algorithm|token|reset|nonce|question|hint|recover|otp|mfa|stamp|expir|changed|_at$|api|avatar|email|mail_|file|image|signature|url/i;
 
 /**
- * The scheme that a text names, such as `bcrypt` or `$argon2d$`; undefined when the text alone does not look like a
+ * The scheme that a text names, such as `bcrypt` or `$argon2$`; undefined when the text alone does not look like a
  * hash.
  */
 export function namedHash(text: string): string | undefined {
@@ -53,7 +60,9 @@ export function hashAt(text: string, path: readonly string[], isTyped: () => boo
   if (named !== undefined || text.length < SHORTEST || text.length > LONGEST) return named;
   // Check the form first: most texts do not look like a digest, and need no check of the field names.
   if (HEX.test(text)) return isOfPassword(path) ? 'digest' : undefined;
-  if (!BASE64.test(text) || !isOfPassword(path)) return undefined;
+  const isDes = DES.test(text);
+  if (!(isDes || SALTED.test(text) || BASE64.test(text)) || !isOfPassword(path)) return undefined;
+  if (!isDes && SALTED.test(text)) return schemeOf(text) ?? 'digest';
   const isSaid = path.some((name) => OF_A_HASH.test(name)) || isTyped();
   return isSaid ? (schemeOf(text) ?? 'digest') : undefined;
 }

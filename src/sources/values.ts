@@ -60,3 +60,20 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** The objects of the array at a key, also if it is JSON text there, as in exports of databases. */
+export function listAt(record: Fields, key: string): Fields[] {
+  const value = Object.hasOwn(record, key) ? record[key] : undefined;
+  const list = typeof value === 'string' ? parseJson(value) : value;
+  return Array.isArray(list) ? list.filter(isFields) : [];
+}
+
+/** The text under the first of these keys that has one. */
+export function firstText(record: Fields, keys: readonly string[]): string | undefined {
+  return keys.map((key) => textAt(record, key)).find((text) => text !== undefined);
+}
+
+/** The boolean under the first of these keys that has one. */
+export function firstBool(record: Fields, keys: readonly string[]): boolean | undefined {
+  return keys.map((key) => boolAt(record, key)).find((value) => value !== undefined);
+}

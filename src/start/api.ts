@@ -19,8 +19,9 @@ import { openApiMetrics } from '../metrics/api.ts';
 import { openHasher } from '../passwords/hasher.ts';
 import { openQueues } from '../queue/queues.ts';
 import { openSecrets } from '../secrets.ts';
+import { openTracing } from '../tracing/open.ts';
 import { listenError } from './address.ts';
-import { prepareDatabase } from './database.ts';
+import { prepareInstance } from './database.ts';
 import { registerKeys } from './known-keys.ts';
 
 /** Event streams and slow uploads do not end in time on their own; clients can start both again on another process. */
@@ -35,12 +36,11 @@ const CLOSING_MS = 2000;
 
 /** @throws StartError when the database cannot be used, or it is not possible to listen on the address */
 export async function startApi(config: StoresConfig, logger: Logger): Promise<Running> {
-  const { token } = await prepareDatabase(directUrl(config), config);
-  // To the terminal and not to the log, which other people can read.
-  if (token) console.error(`\nToken of the first administrator, shown only once:\n  ${token}\n`);
+  await prepareInstance(config);
   const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = config;
   const isShared = config.DATABASE_DIRECT_URL !== undefined;
   const pool = openPool(url, { max: CONNECTIONS, name: 'muster-api', statementMs, isShared });
+  const tracing = await openTracing({ service: 'muster-api', config, db: pool, logger });
   const uploadPool = openPool(url, {
     max: UPLOAD_CONNECTIONS,
     name: 'muster-api',
@@ -56,7 +56,8 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   await registerKeys(pool, secrets);
   const oauth = await openProvider({ pool, config, secrets, logger });
   const metrics = openApiMetrics({ pool, queues }, config.METRICS_TOKEN);
-  const app = buildApp({ pool, uploadPool, reads, config, secrets, oauth, hasher, queues, signal, metrics, logger });
+  const deps = { pool, uploadPool, reads, config, secrets, oauth, hasher, queues, signal, metrics, logger };
+  const app = buildApp({ ...deps, traceRequests: tracing?.requests });
   const { HOST: host, PORT: port, METRICS_PORT } = config;
   const server = await listen(app, { host, port, logger, headers: headersOfAll(config) }).catch((error) => {
     throw listenError({ host, port, setting: 'PORT' }, error);
@@ -68,7 +69,7 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
       await server.stop(Math.max(0, Math.min(CUT_AFTER_MS, config.STOP_AFTER_MS - CLOSING_MS)));
       await scraped?.stop(0);
       await Promise.all([signal.close(), hasher.close(), queues.close()]);
-      await Promise.all([pool.end(), uploadPool.end(), reads.close()]);
+      await Promise.all([pool.end(), uploadPool.end(), reads.close(), tracing?.stop()]);
     },
   };
 }

@@ -7,6 +7,7 @@ import { MIGRATION_MS } from '../db/limits.ts';
 import { migrate } from '../db/migrate.ts';
 import { openPool, type Pool } from '../db/pool.ts';
 import { type Bootstrapped, bootstrap } from '../identity/bootstrap.ts';
+import { directUrl, type StoresConfig } from '../lifecycle.ts';
 import { openHasher } from '../passwords/hasher.ts';
 import { migrateQueue } from '../queue/schema.ts';
 import { StartError } from '../start-error.ts';
@@ -29,6 +30,15 @@ export async function prepareDatabase(url: string, config: Config): Promise<Boot
     await hasher.close();
     await pool.end();
   }
+}
+
+/**
+ * The same, and shows a created token: on the terminal and not in the log, which other people can read.
+ * @throws StartError as above
+ */
+export async function prepareInstance(config: StoresConfig): Promise<void> {
+  const { token } = await prepareDatabase(directUrl(config), config);
+  if (token) console.error(`\nToken of the first administrator, shown only once:\n  ${token}\n`);
 }
 
 async function requireServer(pool: Pool): Promise<void> {

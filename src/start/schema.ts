@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Condition } from '../condition.ts';
-import { migrationState } from '../db/migrate.ts';
+import { migrationState, newerSchema } from '../db/migrate.ts';
 import type { Pool } from '../db/pool.ts';
 import { queueSchemaState } from '../queue/schema.ts';
 import { StartError } from '../start-error.ts';
@@ -27,7 +27,7 @@ export interface SchemaWait {
   stopping: AbortSignal;
 }
 
-/** @throws StartError when it is asked to stop before the schema is ready */
+/** @throws StartError when it is asked to stop before the schema is ready, or the schema is that of a newer program */
 export async function waitForSchema({ pool, withQueue, logger, condition, stopping }: SchemaWait): Promise<void> {
   let logged: string | undefined;
   for (;;) {
@@ -49,6 +49,7 @@ async function lacking(pool: Pool, withQueue: boolean): Promise<Lack> {
   try {
     return await withTimeout(schemaLack(pool, withQueue), ANSWER_MS, 'the database');
   } catch (err) {
+    if (err instanceof StartError) throw err;
     return { part: 'database', text: 'The database of DATABASE_URL cannot be read.', err };
   }
 }
@@ -57,6 +58,7 @@ async function schemaLack(pool: Pool, withQueue: boolean): Promise<Lack> {
   const { applied, known } = await migrationState(pool);
   const bring = 'Start the API of this version ("npm run api"); it updates the schema.';
   if (applied === 0) return { part: 'schema', text: `The database has no schema yet. ${bring}` };
+  if (applied > known) throw newerSchema(applied, known);
   if (applied < known) {
     return { part: 'schema', text: `The database has schema ${applied}; this program needs ${known}. ${bring}` };
   }

@@ -10,6 +10,7 @@ import type { Logger } from 'pino';
 import type { Pool } from '../db/pool.ts';
 import { publish } from '../observations.ts';
 import type { Secrets } from '../secrets.ts';
+import { inImport } from '../spans.ts';
 import {
   claimWebhooks,
   type DueWebhook,
@@ -56,8 +57,12 @@ export interface WebhookDeps {
 /** Sends due messages, up to AT_ONCE in parallel; returns how many there were. */
 export async function webhookRound(deps: WebhookDeps): Promise<number> {
   const due = await claimWebhooks(deps.pool, AT_ONCE, HOLD_MS);
-  await Promise.all(due.map((message) => deliver(deps, message)));
+  await Promise.all(due.map((message) => traced(deps, message)));
   return due.length;
+}
+
+function traced(deps: WebhookDeps, due: DueWebhook): Promise<void> {
+  return inImport(due.importId, 'webhook.send', { 'muster.attempt': due.attempts + 1 }, () => deliver(deps, due));
 }
 
 async function deliver(deps: WebhookDeps, due: DueWebhook): Promise<void> {

@@ -52,10 +52,11 @@ it('adds a large import on request, with as many more faults', () => {
 
 it('takes its arguments, and names what is wrong with them', () => {
   const names = Object.keys(FAULTS);
-  const { backends, rounds: wanted, seed } = readOptions(['--seed', '5', '--rounds', '9'], names);
-  assert.deepEqual([backends, wanted, seed], [['redis', 'postgres'], 9, 5]);
+  const { backends, rounds: wanted, seed, atOnce } = readOptions(['--seed', '5', '--rounds', '9'], names);
+  assert.deepEqual([backends, wanted, seed, atOnce], [['redis', 'postgres'], 9, 5, 1]);
   const wrong: [string[], RegExp][] = [
     [['--rounds', '0'], /--rounds must be a whole number from 1 to/],
+    [['--at-once', 'two'], /--at-once must be a whole number/],
     [['--backend', 'mysql'], /--backend must be redis or postgres, not "mysql"/],
     [['--only', 'flood'], /There is no fault "flood": --only takes kill-worker/],
     [['--round', '1'], /Unknown option '--round'/],

@@ -72,7 +72,7 @@ scene(
       line(2, { email_verified: undefined, password_hash: HASH }),
       '',
       line(3, { blocked: true }),
-      line(4, { password_hash: '$argon2d$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA' }),
+      line(4, { password_hash: '$argon2$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA' }),
       line(5, { email: 'no address' }),
       line(6, { email: 'U1@example.com' }),
       line(7, { email: undefined, phone_number: '044 668 18 00' }),
@@ -83,7 +83,7 @@ scene(
       /^7 users, including 1 inactive$/m,
       new RegExp(`^ +7 {2}${orgId}$`, 'm'),
       /^ +2 {2}bcrypt: will verify$/m,
-      /^ +1 {2}\$argon2d\$: will NOT verify, so these users will fail: argon2d is not supported .*line 5\)$/m,
+      /^ +1 {2}\$argon2\$: will NOT verify, so these users will fail: argon2 is not supported .*line 5\)$/m,
       /^ +4 {2}none$/m,
       /^ +1 {2}The user has no email address\. \(.*line 8\)$/m,
       /^ +1 {2}to verify an address$/m,
@@ -95,7 +95,7 @@ scene(
     }
     for (const pattern of [
       /completed with errors \(dry run: nothing was written\)/,
-      /^ +1 {2}user\.hashedPassword\.value: argon2d is not supported .*line 5\)$/m,
+      /^ +1 {2}user\.hashedPassword\.value: argon2 is not supported .*line 5\)$/m,
       /^ +1 {2}user\.email\.email: must be an email address .*line 6\)$/m,
       /^ +1 {2}.*user name.*line 7\)$/m,
       /^ +1 {2}user\.email\.email: is required .*line 8\)$/m,
@@ -260,10 +260,17 @@ scene('an overloaded service is retried after the time that it asks for', async 
 
 scene('a refusal of the service is not retried', async (t, { muster, orgId }) => {
   const path = await usersFile(t, [line(1)]);
-  const { code, stderr } = await muster(['import', path, '--from', 'auth0', '--org', orgId, '--timeout', 'soon']);
+  const { code, stderr } = await muster(['import', path, '--from', 'auth0', '--org', orgId, '--timeout', '999h']);
   assert.equal(code, 1);
   assert.match(stderr, /timeout/);
-  const unknown = await muster(['import', path, '--from', 'auth0', '--org', 'nobody-has-this']);
+});
+
+scene('--timeout and --org are checked before a file is read', async (_t, { muster, orgId }) => {
+  const missing = '/nowhere/users.json';
+  const soon = await muster(['import', missing, '--org', orgId, '--timeout', 'soon']);
+  assert.notEqual(soon.code, 0);
+  assert.match(soon.stderr, /^muster: --timeout must be a duration of more than 0; it is "soon"\./m);
+  const unknown = await muster(['import', missing, '--from', 'auth0', '--org', 'nobody-has-this']);
   assert.notEqual(unknown.code, 0);
   assert.match(unknown.stderr, /organization/i);
 });

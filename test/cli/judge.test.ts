@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Finding, size } from '../../src/cli/doctor/finding.ts';
+import { judgeReplica } from '../../src/cli/doctor/judge-replica.ts';
 import { judgeConnections } from '../../src/cli/doctor/judge-server.ts';
 import { judgeKey, judgeLimits, judgeMail, judgeVersions } from '../../src/cli/doctor/judge-service.ts';
 import { judgePostgres, judgeQueue } from '../../src/cli/doctor/judge-stores.ts';
@@ -31,8 +32,16 @@ const GOOD: Diagnostics = {
     answers: true,
     jobs: { imports: 3, mails: 0 },
     workers: { imports: 2, mails: 1 },
+    roles: { import: 2, dispatch: 1, rescue: 1, maintenance: 1, mail: 1, webhooks: 1 },
     dispatching: true,
-    redis: { version: 'Redis 7.2.4', appendOnly: true, maxmemoryPolicy: 'noeviction', maxmemory: 0, usedMemory: 1 },
+    redis: {
+      version: 'Redis 7.2.4',
+      appendOnly: true,
+      maxmemoryPolicy: 'noeviction',
+      maxmemory: 0,
+      usedMemory: 1,
+      failsToSave: false,
+    },
   },
   mail: { transport: 'smtp', smtp: { answers: true }, pending: 3, failedLastWeek: 0 },
   encryptionKey: { opensSigningKeys: true },
@@ -49,6 +58,7 @@ const GOOD: Diagnostics = {
 const all = (facts: Diagnostics): Finding[] => [
   judgeVersions(facts, '1.2.3'),
   ...judgePostgres(facts.postgres),
+  ...judgeReplica(facts.replica),
   ...judgeQueue(facts.queue),
   ...judgeMail(facts.mail),
   judgeKey(facts),
@@ -154,10 +164,24 @@ const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, w
   ],
   [
     'a queue that is down',
-    { queue: { backend: 'redis', answers: false, dispatching: false } },
+    { queue: { backend: 'redis', answers: false, roles: queue.roles, dispatching: false } },
     'queue',
     'problem',
     /Redis/,
+  ],
+  [
+    'a full memory',
+    { queue: { ...queue, redis: { ...redis, maxmemory: 2 ** 20, usedMemory: 2 ** 20 } } },
+    'redis',
+    'problem',
+    /memory is full \(1\.0 MiB of 1\.0 MiB\)/,
+  ],
+  [
+    'a disk that takes nothing',
+    { queue: { ...queue, redis: { ...redis, failsToSave: true } } },
+    'redis',
+    'problem',
+    /cannot save/,
   ],
   [
     'jobs that may be evicted',
@@ -227,6 +251,28 @@ const CASES: [what: string, Partial<Diagnostics>, name: string, state: string, w
     /no worker sends mails/,
   ],
   ['no dispatcher', { queue: { ...queue, dispatching: false } }, 'workers', 'problem', /no worker dispatches/],
+  [
+    'no worker that removes expired data',
+    { queue: { ...queue, roles: { ...queue.roles, maintenance: 0 } } },
+    'workers',
+    'warning',
+    /no worker has the role maintenance: expired data is not removed/,
+  ],
+  ['a replica that is down', { replica: { answers: false } }, 'replica', 'warning', /does not answer/],
+  [
+    'a promoted replica',
+    { replica: { answers: true, isReplica: false, lagBytes: 0, lagSeconds: 0 } },
+    'replica',
+    'warning',
+    /not a replica/,
+  ],
+  [
+    'a replica that is behind',
+    { replica: { answers: true, isReplica: true, lagBytes: 5 * 2 ** 20, lagSeconds: 61.2 } },
+    'replica',
+    'warning',
+    /5\.0 MiB and 61 s behind/,
+  ],
   ['unknown workers', { queue: { ...queue, workers: undefined } }, 'workers', 'skipped', /does not report/],
   [
     'a mail server that is down',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { REFUSED_MS } from '../../src/db/patient-pool.ts';
 import { openPool, type Pool } from '../../src/db/pool.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
@@ -18,6 +19,10 @@ describe('a pool whose server has no connection left', () => {
     const pool = openPool(url, { max });
     pools.push(pool);
     return pool;
+  };
+  const close = async (pool: Pool) => {
+    await pool.end();
+    pools.splice(pools.indexOf(pool), 1);
   };
 
   before(async () => {
@@ -48,23 +53,39 @@ describe('a pool whose server has no connection left', () => {
       answers.map(({ rows }) => rows[0].i),
       Array.from({ length: 40 }, (_, i) => i),
     );
-    await pool.end();
-    pools.splice(pools.indexOf(pool), 1);
+    await close(pool);
   });
 
   it('waits for one that another pool gives back', async () => {
     const other = open(ALLOWED);
-    await Promise.all(Array.from({ length: ALLOWED }, () => other.query('select pg_sleep(0.01)')));
-    assert.equal(await sessions(), ALLOWED);
+    const held = await Promise.all(Array.from({ length: ALLOWED }, () => other.connect()));
     const mine = open(1);
     const answer = mine.query('select 1 as one');
     // Between its attempts to connect, the pool has no connection.
     await waitFor(async () => mine.totalCount === 0, { what: 'a refusal' });
-    await other.end();
-    pools.splice(pools.indexOf(other), 1);
+    for (const client of held) client.release();
     assert.equal((await answer).rows[0].one, 1);
-    await mine.end();
-    pools.splice(pools.indexOf(mine), 1);
+    await Promise.all([close(mine), close(other)]);
+  });
+
+  it('gets those that another pool of the process uses again and again', async () => {
+    const other = open(ALLOWED);
+    const useAll = () => Promise.all(Array.from({ length: ALLOWED }, () => other.query('select pg_sleep(0.01)')));
+    await useAll();
+    let isOver = false;
+    const using = (async () => {
+      while (!isOver) {
+        await useAll();
+        await setTimeout(50); // far less than the time after which an unused connection is closed
+      }
+    })();
+    const mine = open(1);
+    const { rows } = await mine.query('select 1 as one').finally(() => {
+      isOver = true;
+    });
+    assert.equal(rows[0].one, 1);
+    await using;
+    await Promise.all([close(mine), close(other)]);
   });
 
   it('fails after a while with the code of the server', { timeout: 60_000 }, async () => {

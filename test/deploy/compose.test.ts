@@ -82,7 +82,7 @@ test('the image is built from existing files, does not run as root, and contains
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap((m) => (m[1] as string).split(' '));
   assert.deepEqual([...new Set(copied)].sort(), allowed.sort());
   for (const path of copied) assert.ok(existsSync(new URL(`../../${path}`, import.meta.url)), path);
-  assert.match(dockerfile, /^USER node$/m);
+  assert.match(dockerfile, /^USER 1000:1000$/m);
   assert.ok(
     readFileSync(new URL('../../.dockerignore', import.meta.url), 'utf8')
       .split('\n')

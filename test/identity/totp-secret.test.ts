@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { newTotpSecret, readTotpSecret, stepOfCode, totpAddress } from '../../src/identity/totp/secret.ts';
+import fc from '../support/fast-check.ts';
 import { base32, codeAt } from '../support/totp.ts';
 
 /** `12345678901234567890`, the key of RFC 6238 appendix B. */

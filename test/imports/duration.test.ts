@@ -1,8 +1,8 @@
 /** Compares with Go's time.ParseDuration (https://pkg.go.dev/time#ParseDuration). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { parseDuration, timeoutProblem } from '../../src/imports/duration.ts';
+import fc from '../support/fast-check.ts';
 
 const GOOD: [string, number][] = [
   ['0', 0],

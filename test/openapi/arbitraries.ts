@@ -1,5 +1,5 @@
 /** Random values that match a JSON Schema of the document. */
-import fc from 'fast-check';
+import fc from '../support/fast-check.ts';
 import type { Json } from './judge.ts';
 
 /** A value that the schema allows; it may break rules outside the schema, such as between two fields. */

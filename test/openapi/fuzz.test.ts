@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
 import { buildApp } from '../../src/app.ts';
+import fc, { SEED } from '../support/fast-check.ts';
 import { openFindings } from './findings.ts';
 import { wrongKinds } from './hostile.ts';
 import type { Given, Json, Operation } from './judge.ts';
@@ -13,12 +13,10 @@ import { openStock, type Stock } from './stock.ts';
 import { examplesOf, openWorld, type World } from './world.ts';
 
 /** Requests of one run, sent for at most TIME_MS. FUZZ_RUNS sets another number, without the time limit. */
-const RUNS = Number(process.env.FUZZ_RUNS ?? 1500);
+const RUNS = Number(process.env.FUZZ_RUNS ?? 600);
 /** The minimum, even on the slowest machine, as fewer requests show too little. */
 const LEAST = 300;
 const TIME_MS = process.env.FUZZ_RUNS ? Number.POSITIVE_INFINITY : 15_000;
-/** The same requests each time unless FUZZ_SEED is set; a failure prints it. */
-const SEED = Number(process.env.FUZZ_SEED ?? 20_260_131);
 const AT_ONCE = 8;
 const REFILL_EVERY = 50;
 
@@ -74,7 +72,8 @@ describe('random requests', () => {
 
   it('leave the service working', async () => {
     assert.equal((await world.api.call('GET', '/readyz')).status, 200);
-    assert.equal((await world.api.setupOrg()).orgId.length > 0, true);
+    // Without a password, as a random request may have changed the policy of passwords.
+    assert.equal((await world.api.call('POST', '/management/v1/orgs', { name: 'After all' })).status, 200);
   });
 
   const sizeOf = (body: Json) => JSON.stringify(body ?? '').length;

@@ -1,5 +1,5 @@
 /** Invalid values. */
-import fc from 'fast-check';
+import fc from '../support/fast-check.ts';
 import type { Json } from './judge.ts';
 
 /** Texts that are known to break services. */

@@ -1,5 +1,5 @@
 /** Parts of requests that no client would send. */
-import fc from 'fast-check';
+import fc from '../support/fast-check.ts';
 import type { Json } from './judge.ts';
 
 /** Path segments that are sent without encoding. */

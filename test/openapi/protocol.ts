@@ -1,5 +1,5 @@
 /** Fields and parameters of OAuth, with values that get further than random ones. */
-import fc from 'fast-check';
+import fc from '../support/fast-check.ts';
 import { hostileText } from './hostile.ts';
 
 const JWTS = [

@@ -1,5 +1,5 @@
 /** Requests to the operations of the document: about as many valid as invalid ones. */
-import fc from 'fast-check';
+import fc from '../support/fast-check.ts';
 import { fitting, varied } from './arbitraries.ts';
 import { broken, hostileText } from './hostile.ts';
 import type { Json, Operation } from './judge.ts';

@@ -1,4 +1,5 @@
 /** All operations of the document, in an order in which their examples succeed. */
+import { reportWorker } from '../../src/queue/worker-list.ts';
 import { setImport } from '../support/imports/imports.ts';
 import { codeAt } from '../support/totp.ts';
 import type { Json } from './judge.ts';
@@ -121,6 +122,7 @@ export const STORY: Step[] = [
   { id: 'exportEvents' },
 
   { id: 'getDiagnostics' },
+  { id: 'listWorkers', before: aWorker },
 
   { id: 'importHumanUser' },
   { id: 'importUsers' },
@@ -137,6 +139,13 @@ export const STORY: Step[] = [
   { id: 'sendImportMails', before: toEnd },
   { id: 'undoImport', before: toEnd },
 ];
+
+/** A real one would need the queue. */
+function aWorker({ world }: Context): Promise<void> {
+  const own = { id: 'w', host: 'worker-1', pid: 7, version: '0.1.0', roles: ['import'], backend: 'redis', shards: 1 };
+  const state = { isStopping: false, importJobs: 3, mailJobs: 0, usersPerSecond: 0.5, failing: ['mail relay'] };
+  return reportWorker(world.api.deps.pool, own, state, 10);
+}
 
 function toRun({ world, known }: Context): Promise<void> {
   return setImport(world.api.deps.pool, known.importId ?? '', { state: "'running'" });

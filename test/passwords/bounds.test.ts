@@ -13,9 +13,21 @@ const SCRYPT_MEMORY: Array<[cost: string, problem?: string]> = [
   ['ln=20,r=3,p=1', 'memory 128·N·r of 384 MiB is out of bounds (256 MiB)'],
 ];
 
+/** bsdi-crypt takes any number of rounds that its four characters can hold. */
 const WITHOUT_COST = [
+  ...['bsdi-crypt'],
   ...['django md5', 'django sha1'],
-  ...['md5-crypt', 'md5salted-prefix', 'md5salted-suffix', 'md5-plain', 'aspnet-identity-v2'],
+  ...['md5-crypt', 'apr1-crypt', 'des-crypt', 'md5salted-prefix', 'md5salted-suffix', 'aspnet-identity-v2'],
+  ...['md5-plain', 'sha1-plain', 'sha256-plain', 'sha512-plain', 'md5:salt', 'sha1:salt', 'sha256:salt', 'sha512:salt'],
+  ...['better-auth scrypt', 'lucia scrypt', 'lucia 1 scrypt', '{PKCS5S2}', 'spring ldap'],
+  ...[
+    'spring pbkdf2',
+    'spring pbkdf2@SpringSecurity_v5_8',
+    'spring sha256',
+    'spring MD5',
+    'spring SHA-1',
+    'spring SHA-256',
+  ],
   ...['{SSHA}', '{SSHA256}', '{SSHA384}', '{SSHA512}', '{SMD5}', '{SHA}', '{SHA256}', '{SHA384}', '{SHA512}', '{MD5}'],
   ...['hmac-md5', 'hmac-sha1', 'hmac-sha224', 'hmac-sha256', 'hmac-sha384', 'hmac-sha512'],
 ];
@@ -63,6 +75,12 @@ describe('a hash', () => {
     assert.equal(hashProblem(`scrypt$262144$salt$16$1$${digest}`), `django scrypt: ${problem}`);
     assert.equal(hashProblem(`scrypt:262144:8:6$salt$${digest}`), undefined);
     assert.equal(hashProblem(`scrypt:262144:16:1$salt$${digest}`), `werkzeug scrypt: ${problem}`);
+  });
+
+  it('of yescrypt takes at most 256 MiB', () => {
+    assert.equal(hashProblem(`$y$jF5$salt$${'.'.repeat(43)}`), undefined);
+    const problem = 'yescrypt: memory 128·N·r is out of bounds (256 MiB)';
+    assert.equal(hashProblem(`$y$jF6$salt$${'.'.repeat(43)}`), problem);
   });
 
   for (const { scheme, most, more, times } of WORK) {

@@ -22,7 +22,11 @@ function aspnet(rounds: number): string {
   head.writeUInt32BE(16, 9);
   return Buffer.concat([head, Buffer.alloc(48)]).toString('base64');
 }
+const bcryptSha256 = (cost: number) => `$bcrypt-sha256$v=2,t=2b,r=${cost}$${dots(22)}$${dots(31)}`;
 const DIGEST_BYTES = { md5: 16, sha1: 20, sha224: 28, sha256: 32, sha384: 48, sha512: 64 };
+
+const base64Of = (algorithm: string) =>
+  Buffer.alloc(DIGEST_BYTES[algorithm as keyof typeof DIGEST_BYTES]).toString('base64');
 
 export interface Bound {
   scheme: string;
@@ -36,7 +40,7 @@ export interface Bound {
 const MEMORY_KIB = 512 * 1024;
 export const BOUNDS: readonly Bound[] = [
   ...['2a', '2b', '2y'].map((id) => ({ scheme: 'bcrypt', what: 'cost', make: bcrypt(id), lowest: 4, highest: 16 })),
-  ...['argon2id', 'argon2i'].flatMap((scheme) => [
+  ...['argon2id', 'argon2i', 'argon2d'].flatMap((scheme) => [
     {
       scheme,
       what: 'memory m (KiB)',
@@ -55,6 +59,57 @@ export const BOUNDS: readonly Bound[] = [
     lowest: 1,
     highest: 10_000_000,
   })),
+  {
+    scheme: 'pbkdf2-sha256',
+    what: 'rounds',
+    make: (n) => `$pbkdf2-sha256$i=${n},l=32$${SALT}$${B32}`,
+    lowest: 1,
+    highest: 10_000_000,
+  },
+  { scheme: 'bcrypt-sha256', what: 'cost', make: bcryptSha256, lowest: 4, highest: 16 },
+  { scheme: 'sha1-crypt', what: 'rounds', make: (n) => `$sha1$${n}$salt$${dots(28)}`, lowest: 1, highest: 1_000_000 },
+  {
+    scheme: 'yescrypt',
+    what: 'log2 of N',
+    make: (n) => `$y$j${digit(n - 1)}5$salt$${dots(43)}`,
+    lowest: 8,
+    highest: 18,
+  },
+  ...['sha512', 'sha256', 'sha1'].map((algorithm) => ({
+    scheme: `symfony ${algorithm}`,
+    what: 'rounds',
+    make: (n: number) => `${algorithm}_symfony$${n}$salt$${base64Of(algorithm)}`,
+    lowest: 1,
+    highest: 500_000,
+  })),
+  ...['{PBKDF2-HMAC-SHA256}', '{PBKDF2-HMAC-SHA512}', '{PBKDF2}'].map((name) => ({
+    scheme: name === '{PBKDF2}' ? 'opendj {PBKDF2}' : name,
+    what: 'rounds',
+    make: (n: number) => `${name}${n}:${Buffer.alloc(72).toString('base64')}`,
+    lowest: 1,
+    highest: 10_000_000,
+  })),
+  {
+    scheme: 'spring argon2',
+    what: 'memory m (KiB)',
+    make: (m) => `{argon2@SpringSecurity_v5_8}${argon2('argon2id', `m=${m},t=1,p=1`)}`,
+    lowest: 8,
+    highest: MEMORY_KIB,
+  },
+  {
+    scheme: 'spring scrypt',
+    what: 'p',
+    make: (p) => `{scrypt}$e08${p.toString(16).padStart(2, '0')}$${SALT}$${B32}`,
+    lowest: 1,
+    highest: 16,
+  },
+  {
+    scheme: 'magento2',
+    what: 'passes t',
+    make: (t) => `${'ab'.repeat(32)}:saltsalt:3_32_${t}_65536`,
+    lowest: 1,
+    highest: 10,
+  },
   ...[
     { id: '5', length: 43 },
     { id: '6', length: 86 },
@@ -151,7 +206,7 @@ export const BOUNDS: readonly Bound[] = [
 export const WORK: readonly { scheme: string; most: string; more: string; times: string }[] = [
   { scheme: 'wordpress bcrypt', most: `$wp${bcrypt('2y')(14)}`, more: `$wp${bcrypt('2y')(15)}`, times: '1.5' },
   { scheme: 'wordpress bcrypt', most: `$wp${bcrypt('2y')(4)}`, more: `$wp${bcrypt('2y')(16)}`, times: '3.0' },
-  ...['argon2id', 'argon2i'].map((scheme) => ({
+  ...['argon2id', 'argon2i', 'argon2d'].map((scheme) => ({
     scheme,
     most: argon2(scheme, `m=${MEMORY_KIB},t=5,p=1`),
     more: argon2(scheme, `m=${MEMORY_KIB},t=6,p=1`),
@@ -176,6 +231,24 @@ export const WORK: readonly { scheme: string; most: string; more: string; times:
     scheme: 'werkzeug scrypt',
     most: `scrypt:262144:8:6$salt$${HEX}`,
     more: `scrypt:262144:8:7$salt$${HEX}`,
+    times: '1.2',
+  },
+  ...['sha3-224', 'sha3-256', 'sha3-384', 'sha3-512'].map((algorithm) => ({
+    scheme: `pbkdf2-${algorithm}`,
+    most: `$pbkdf2-${algorithm}$5000000$${SALT}$${'A'.repeat(32)}`,
+    more: `$pbkdf2-${algorithm}$10000000$${SALT}$${'A'.repeat(32)}`,
+    times: '2.0',
+  })),
+  {
+    scheme: 'magento2',
+    most: `${'ab'.repeat(32)}:saltsalt:1:3_32_5_${MEMORY_KIB * 1024}`,
+    more: `${'ab'.repeat(32)}:saltsalt:2:3_32_6_${MEMORY_KIB * 1024}`,
+    times: '1.3',
+  },
+  {
+    scheme: 'spring scrypt',
+    most: `{scrypt}$120806$${SALT}$${B32}`,
+    more: `{scrypt}$120807$${SALT}$${B32}`,
     times: '1.2',
   },
   // One block of output after another is computed.

@@ -52,7 +52,7 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
   [`scrypt$${'9'.repeat(80)}$salt$8$1$${HASH}`, 'django scrypt: N is not a power of two'],
   [`scrypt$salt$16384$8$1$${HASH}`, 'django scrypt: N must be a whole number'],
   [`scrypt$16384$salt$8$1`, 'django scrypt: there are too few or too many fields'],
-  ['argon2$argon2d$v=19$m=8,t=1,p=1$x$y', 'django argon2: what follows argon2 is not an argon2id or argon2i hash'],
+  ['argon2$argon2x$v=19$m=8,t=1,p=1$x$y', 'django argon2: what follows argon2 is not an argon2 hash'],
   [`argon2$argon2i$m=8,t=1,p=1$${B64(8)}$${B64(16)}`, 'django argon2: v=19 is missing'],
   [`argon2$argon2id$v=19$m=8,t=11,p=1$x$y`, 'django argon2: passes t 11 is out of bounds (1 to 10)'],
   [`bcrypt$${BCRYPT}.`, 'django bcrypt: 60 characters are expected, not 61'],
@@ -111,7 +111,7 @@ test('shorter forms are accepted', () => {
 
 test('statistics name known hashes by scheme, unknown ones by identifier', () => {
   assert.equal(schemeSeen(`pbkdf2_sha256$1$salt$${B64(32)}`), 'django pbkdf2_sha256');
-  assert.equal(schemeSeen('$argon2d$v=19$x'), '$argon2d$');
+  assert.equal(schemeSeen('$argon2$v=19$x'), '$argon2$');
   assert.equal(schemeSeen('{FOO}x'), '{FOO}');
   assert.equal(schemeSeen('foo_sha256$1$salt$hash'), 'foo_sha256');
   assert.equal(schemeSeen('sha1:abc'), 'unknown');

@@ -9,8 +9,7 @@ const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64');
 const REFUSED: Array<[encoded: string, problem: string]> = [
   ['{SHA}', '{SHA}: the hash is not 20 bytes'],
   [`{SHA}${base64(21)}`, '{SHA}: the hash is not 20 bytes'],
-  // Hexadecimal digits, which some other programs write after this name.
-  ['{SHA}47b56994cbc2b6d10aa1be30f70165adb305a41a', '{SHA}: the hash is not 20 bytes'],
+  ['{SHA}47b56994cbc2b6d10aa1be30f70165adb305a41', '{SHA}: the hash is not 20 bytes'],
   [`{md5}${base64(16)}=`, '{MD5}: the hash is not base64'],
   [`{SHA512}${base64(63)}`, '{SHA512}: the hash is not 64 bytes'],
   [`{SSHA}${base64(19)}`, '{SSHA}: the hash is shorter than 20 bytes'],
@@ -23,25 +22,26 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
   ['{smd5}s8/xSJ/v$uGam4GB8hOjTLQqvBfxJ2/', '{SMD5}: the hash is not base64'],
   [`{SSHA256}${base64(200)}`, '{SSHA256}: the hash is longer than 200 characters'],
 
-  // The example of RFC 2307 section 5.3.
-  ['{crypt}X5/DBrWPOQQaI', '{CRYPT}: DES crypt is not supported (bcrypt, $5$, $6$ and $1$ are)'],
-  ['{CRYPT}_J9..K0AyUubDrfOgO4s', '{CRYPT}: DES crypt is not supported (bcrypt, $5$, $6$ and $1$ are)'],
-  ['{CRYPT}$y$j9T$salt$hash', '{CRYPT}: $y$ is not supported (bcrypt, $5$, $6$ and $1$ are)'],
-  [`{CRYPT}$2x$10$${B53}`, '{CRYPT}: $2x$ is not supported (bcrypt, $5$, $6$ and $1$ are)'],
-  ['{CRYPT}*', '{CRYPT}: the hash inside is not supported (bcrypt, $5$, $6$ and $1$ are)'],
-  ['{CRYPT}', '{CRYPT}: the hash inside is not supported (bcrypt, $5$, $6$ and $1$ are)'],
+  ['{CRYPT}$y$j9T$salt$hash', '{CRYPT}: yescrypt: the hash is cut off or not in the alphabet of crypt(3)'],
+  [
+    '{CRYPT}X5/DBrWPOQQaIx',
+    '{CRYPT}: the hash inside is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)',
+  ],
+  [`{CRYPT}$2x$10$${B53}`, '{CRYPT}: $2x$ is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)'],
+  ['{CRYPT}*', '{CRYPT}: the hash inside is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)'],
+  ['{CRYPT}', '{CRYPT}: the hash inside is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)'],
   [`{CRYPT}$2b$17$${B53}`, '{CRYPT}: bcrypt: cost 17 is out of bounds (4 to 16)'],
   ['{CRYPT}$6$salt$hash', '{CRYPT}: sha2-crypt $6$: the hash is cut off or not in the alphabet of crypt(3)'],
   [
     `{CRYPT}$P$9saltSALT${B53.slice(0, 22)}`,
-    '{CRYPT}: the hash inside is not supported (bcrypt, $5$, $6$ and $1$ are)',
+    '{CRYPT}: the hash inside is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)',
   ],
 
   [`{BCRYPT}$2b$10$${B53}x`, '{BCRYPT}: bcrypt: 60 characters are expected, not 61'],
   ['{BCRYPT}$1$salt$vk1vw.z2SbLyTpnSb9HNs1', '{BCRYPT}: the hash does not begin with $2a$, $2b$ or $2y$'],
   [
-    '{ARGON2}$argon2d$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$x',
-    '{ARGON2}: the hash does not begin with $argon2id$ or $argon2i$',
+    '{ARGON2}$argon2$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$x',
+    '{ARGON2}: the hash does not begin with $argon2id$, $argon2i$ or $argon2d$',
   ],
   ['{ARGON2}$argon2id$v=16$m=64,t=1,p=1$c2FsdHNhbHQ$x', '{ARGON2}: argon2id: only version v=19 is supported'],
   [`{PBKDF2-SHA512}0$${base64(16)}$${base64(64)}`, '{PBKDF2-SHA512}: rounds 0 is out of bounds (1 to 10000000)'],
@@ -66,6 +66,17 @@ test('the name may be in any case, and messages write it in capitals', () => {
   }
   // U+017F, whose capital letter is S.
   assert.equal(schemeOf('{ſSHA}0c0blFTXXNuAMHECS4uxrj3ZieMoWImr'), undefined);
+});
+
+test('{CRYPT} takes the hashes of every crypt(3), such as the example of RFC 2307 section 5.3', () => {
+  for (const inside of [
+    'X5/DBrWPOQQaI',
+    '_J9..K0AyUubDrfOgO4s',
+    `$y$j9T$salt$${'.'.repeat(43)}`,
+    `$sha1$9$x$${'.'.repeat(28)}`,
+  ]) {
+    assert.equal(hashProblem(`{crypt}${inside}`), undefined);
+  }
 });
 
 test('messages repeat a name with its braces, and only if it can be a name', () => {

@@ -1,9 +1,9 @@
 /** For any text: acceptance never throws or reveals secrets, and every accepted hash can be verified. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import fc from 'fast-check';
 import { hashProblem, SCHEMES, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
 import { ALPHABET } from '../../src/passwords/schemes/crypt3.ts';
+import fc from '../support/fast-check.ts';
 import { KNOWN_ANSWERS } from './known-answers.ts';
 
 const anyText = fc.string({ unit: 'binary', maxLength: 250 });
@@ -108,6 +108,22 @@ const wellFormed = fc.oneof(
   join(text('$salted-sha256-suffix$r='), int(1, 500), text('$'), base64(0, 60), text('$'), base64(32, 32)),
   join(text('$salted-sha512-prefix$'), base64(0, 60), text('$'), base64(64, 64)),
   join(text('$hmac-sha384$'), base64(1, 60), text('$'), base64(48, 48)),
+  join(text('$apr1$'), crypt64(0, 8), text('$'), crypt64(21, 21), text('1')),
+  join(text('$sha1$'), int(1, 99), text('$'), crypt64(0, 20), text('$'), crypt64(28, 28)),
+  join(text('$y$j5/$'), fc.constantFrom('', 'abcd', 'abcdefgh'), text('$'), crypt64(42, 42), text('.')),
+  join(crypt64(12, 12), fc.constantFrom('.', '2', 'w')),
+  join(text('_/...'), crypt64(14, 14), text('.')),
+  join(text('$bcrypt-sha256$v=2,t=2b,r=4$'), crypt64(22, 22), text('$'), crypt64(31, 31)),
+  join(text('$argon2d$v=19$m=64,t=1,p=1$'), base64(8, 40), text('$'), base64(12, 64)),
+  join(text('$pbkdf2-sha3-256$i='), int(1, 99), text('$'), base64(0, 40), text('$'), base64(12, 64)),
+  join(text('{PBKDF2-HMAC-SHA512}'), int(1, 99), text(':'), base64(65, 100)),
+  join(text('{scrypt}$60802$'), base64(0, 40), text('$'), base64(12, 64)),
+  join(text('{sha256}'), hex(40, 40)),
+  join(text('{SHA-256}{'), base64(0, 32), text('}'), hex(32, 32)),
+  join(fc.constantFrom('sha512_symfony$'), int(1, 99), text('$salt$'), base64(64, 64)),
+  join(hex(16, 16), text(':'), crypt64(1, 60)),
+  join(hex(32, 32), text(':saltsalt:'), fc.constantFrom('1', '0:1', '3_32_1_65536')),
+  fc.oneof(hex(20, 20), hex(32, 32), hex(64, 64)),
 );
 
 test('hashProblem returns a result for any text, intact or damaged', () => {
@@ -122,7 +138,8 @@ test('hashProblem returns a result for any text, intact or damaged', () => {
 });
 
 test('messages repeat no salt and no hash', () => {
-  const own = SCHEMES.map((scheme) => scheme.name).join(' ');
+  // What a message names itself, and a damaged hash may also hold.
+  const own = [...SCHEMES.map((scheme) => scheme.name), 'v=2,t=2b,r=4'].join(' ');
   fc.assert(
     fc.property(damaged, (encoded) => {
       const problem = hashProblem(encoded) ?? '';
@@ -149,7 +166,9 @@ const PARAMETERS = new RegExp(
   [
     /^([a-z0-9_]+\$|\$wp)?\$2.\$\d\d\$/,
     /^\$[PHS]\$./,
-    /^\d+\$/,
+    /^\d+[$:]/,
+    /^_.{4}/,
+    /^\$(?:y|bcrypt-sha256)\$[^$]*\$/,
     /^AQAAAA.{12}/,
     /^\$fbscrypt\$[^$]*\$/,
     /^[a-z0-9]+:[^$]*\$/,
@@ -160,7 +179,8 @@ const PARAMETERS = new RegExp(
     .join('|'),
 );
 /** Schemes that take long to verify. */
-const DEAR = /=65536|=123456|=77777|=1000000|=102400|\$390000|\$80000|\$H\$H|:600000|:32768/;
+const DEAR =
+  /^[0-9a-f]{32}:[0-9a-f]{128}$|^s2:|^[0-9a-z]{16}:|:2$|SpringSecurity|\{scrypt\}\$e|\{pbkdf2\}[0-9a-f]{80}|\$y\$j9T|=65536|=123456|=77777|=1000000|=102400|\$390000|\$80000|\$H\$H|:600000|:32768/;
 
 /** Does not damage identifier and parameters, which could make verification expensive. */
 const damagedBehindParameters = fc

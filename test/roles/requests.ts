@@ -209,4 +209,5 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'POST /admin/v1/events/_export': async (_world, { orgId }) => ({ body: { orgId } }),
 
   'GET /admin/v1/diagnostics': plain(),
+  'GET /admin/v1/workers': plain(),
 };

@@ -111,6 +111,7 @@ POST   /admin/v1/events/_search                           200  ..3333331 .333.33
 POST   /admin/v1/events/_export                           200  ..3333331 .333.3331 .33333331 _
 
 GET    /admin/v1/diagnostics                              200  .33333331 _         _         _
+GET    /admin/v1/workers                                  200  .33333331 _         _         _
 `;
 
 export type Target = 'own' | 'other' | 'missing' | 'self';

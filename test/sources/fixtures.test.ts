@@ -23,7 +23,11 @@ test('every source has a fixture', () => {
   assert.deepEqual(missing, []);
 });
 
-async function convertFixture(t: TestContext, fixture: SourceFixture): Promise<{ entries: Entry[]; skipped: number }> {
+async function convertFixture(
+  t: TestContext,
+  fixture: SourceFixture,
+  idPrefix?: string,
+): Promise<{ entries: Entry[]; skipped: number }> {
   const source = SOURCES.find(({ name }) => name === fixture.source);
   assert.ok(source, `there is no source ${fixture.source}`);
   const files = await Promise.all(fixture.files.map((file) => openExport(file)));
@@ -33,6 +37,7 @@ async function convertFixture(t: TestContext, fixture: SourceFixture): Promise<{
     files: await Promise.all(files.map((file) => asFileOf(source, file))),
     options: optionsOf(fixture.args),
     orgId: 'acme',
+    idPrefix,
   });
   t.after(() => conversion.close());
   const entries: Entry[] = [];
@@ -46,6 +51,18 @@ async function convertFixture(t: TestContext, fixture: SourceFixture): Promise<{
   }
   return { entries, skipped };
 }
+
+test('--id-prefix precedes every user id, and joins users with their hashes as before', async (t) => {
+  const auth0 = FIXTURES.find(({ source }) => source === 'auth0') ?? assert.fail();
+  const [plain, prefixed] = [await convertFixture(t, auth0), await convertFixture(t, auth0, 'shop-')];
+  const expected = plain.entries.map(({ userId, ...entry }) =>
+    userId === undefined ? entry : { ...entry, userId: `shop-${userId}` },
+  );
+  assert.deepEqual(
+    prefixed.entries.map(({ userId, ...entry }) => (userId === undefined ? entry : { ...entry, userId })),
+    expected,
+  );
+});
 
 /** The options of a conversion from those of the command line. */
 function optionsOf(args: string[]) {

@@ -24,6 +24,23 @@ async function all(records: Records): Promise<FileRecord[]> {
   return found;
 }
 
+test('a web page or an XML error is refused, and not taken for CSV', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-page-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'users.csv');
+  const pages = [
+    '<!DOCTYPE html>\n<html lang="en">',
+    '\n<html><body>Id,Email\n<p>x</p>',
+    '<?xml version="1.0"?><Error>',
+  ];
+  for (const page of pages) {
+    await writeFile(path, page);
+    await assert.rejects(openExport(path), /users\.csv: This is a web page or XML, not an export\./);
+  }
+  await writeFile(path, 'id,email\n1,<ann@example.com>\n');
+  await (await openExport(path)).close();
+});
+
 /** In chunks of `size` bytes. */
 async function* pieces(text: string | Buffer, size = 7): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);

@@ -63,6 +63,19 @@ test('a worker does not run on an older schema, of Muster or the queue, and stop
   assert.equal(await late.ended, 0);
 });
 
+test('an API and a worker refuse a newer schema in one sentence', async (t) => {
+  const database = await testDatabase(t);
+  t.after(() => database.drop());
+  const { known } = await migrationState(database.pool);
+  await database.pool.query('insert into migrations (id) values ($1)', [known + 1]);
+  const refusal = `The database has migration ${known + 1}, but this program knows only up to ${known}: start the newer program.`;
+  for (const file of ['src/api.ts', 'workers/all-in-one.ts']) {
+    const process = launch(t, file, { DATABASE_URL: database.url, ENCRYPTION_KEY, PORT: '0' });
+    assert.equal(await process.ended, 1, process.log());
+    assert.deepEqual([process.errors().trim(), process.log()], [refusal, '']);
+  }
+});
+
 test('a worker that starts while the database is down logs one line without an address, waits, and starts', async (t) => {
   const database = await testDatabase(t);
   t.after(() => database.drop());

@@ -1,8 +1,8 @@
 /** Counts the values of JSON in its bytes, compared with JSON.parse. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import fc from 'fast-check';
 import { holdsMoreValues } from '../../src/streaming/nesting.ts';
+import fc from '../support/fast-check.ts';
 
 interface Counts {
   values: number;

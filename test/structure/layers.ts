@@ -22,6 +22,7 @@ export const BASE = [
   'repeats.ts',
   'request-context.ts',
   'secrets.ts',
+  'spans.ts',
   'start-error.ts',
 ];
 
@@ -58,8 +59,10 @@ export const LAYERS: Record<string, readonly string[]> = {
     ...['src/access', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],
     ...['src/passwords', 'src/queue', 'src/streaming', 'src/users', 'src/webhooks'],
   ],
-  'src/diagnostics': ['src/access', 'src/db', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],
+  'src/diagnostics': ['src/access', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],
   'src/metrics': ['src/audit', 'src/db', 'src/diagnostics', 'src/http', 'src/mail', 'src/queue'],
+  // Processes import open.ts only, which loads the rest if tracing is configured.
+  'src/tracing': ['src/db', 'src/http'],
   'src/openapi': [
     ...['src/access', 'src/accounts', 'src/audit', 'src/fields', 'src/http', 'src/identity', 'src/imports'],
     ...['src/orgs', 'src/policies', 'src/users'],
@@ -72,9 +75,10 @@ export const LAYERS: Record<string, readonly string[]> = {
   ],
   'src/start': [
     ...['src/app.ts', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/metrics', 'src/passwords'],
-    'src/queue',
+    ...['src/queue', 'src/tracing/open.ts'],
   ],
   'src/api.ts': ['src/start'],
+  'src/migrate.ts': ['src/start'],
   'src/main.ts': ['src/start'],
   // Converts the records of other systems to users: it imports only the parsers of hashes, fields and text.
   'src/sources': ['src/fields', 'src/identity/totp/secret.ts', 'src/passwords', 'src/streaming'],
@@ -82,7 +86,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/cli': ['src/diagnostics', 'src/encryption', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/sources'],
   workers: [
     ...['src/accounts', 'src/audit', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/metrics'],
-    ...['src/passwords', 'src/queue', 'src/start', 'src/webhooks'],
+    ...['src/passwords', 'src/queue', 'src/start', 'src/tracing/open.ts', 'src/webhooks'],
   ],
   demo: ['src/cli', 'src/start'],
   bench: ['src/db', 'src/imports', 'src/mail', 'src/passwords', 'src/queue', 'src/start'],
@@ -105,6 +109,12 @@ export const STAGES: Record<string, readonly string[]> = {
 
 /** The only folders that may import a package; packages not listed here may be used everywhere. */
 export const PACKAGES: Record<string, readonly string[]> = {
+  '@opentelemetry/api': ['src/tracing'],
+  '@opentelemetry/context-async-hooks': ['src/tracing'],
+  '@opentelemetry/core': ['src/tracing'],
+  '@opentelemetry/exporter-trace-otlp-proto': ['src/tracing'],
+  '@opentelemetry/resources': ['src/tracing'],
+  '@opentelemetry/sdk-trace': ['src/tracing'],
   bullmq: ['src/queue', 'bench'],
   ioredis: ['src/queue', 'bench', 'chaos'],
   nodemailer: ['src/mail', 'bench'],

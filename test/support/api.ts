@@ -12,15 +12,14 @@ import { openReads } from '../../src/db/reads.ts';
 import { listen } from '../../src/http/server.ts';
 import { bootstrap } from '../../src/identity/bootstrap.ts';
 import { openProvider } from '../../src/identity/oauth/provider.ts';
-import { SIGNING_KEY_SEAL } from '../../src/identity/oauth/signing-keys.ts';
 import { openImportSignal } from '../../src/imports/status/signal.ts';
 import { openApiMetrics } from '../../src/metrics/api.ts';
 import { openHasher } from '../../src/passwords/hasher.ts';
 import { openQueues } from '../../src/queue/queues.ts';
 import { openSecrets } from '../../src/secrets.ts';
 import { type Answer, type CallOptions, unique } from './answers.ts';
-import signingKey from './signing-key.json' with { type: 'json' };
 import { testDatabase } from './stores/postgres.ts';
+import { addSigningKey } from './stores/signing-key.ts';
 
 export { type Answer, badFieldsOf, type CallOptions, errorId, unique } from './answers.ts';
 
@@ -88,7 +87,7 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
   const url = `http://127.0.0.1:${server.port}`;
   if (!options.env?.BASE_URL) config.baseUrl = url;
   await bootstrap(stores);
-  await addSigningKey(stores);
+  await addSigningKey(stores.pool, stores.secrets);
   const metrics = openApiMetrics(stores, config.METRICS_TOKEN);
   const deps = { ...stores, metrics, oauth: await openProvider(stores) };
   app = buildApp(deps);
@@ -106,12 +105,6 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
       await database.drop();
     },
   };
-}
-
-/** A key of tests only: to generate one takes longer than everything else here. */
-async function addSigningKey({ pool, secrets }: Pick<AppDeps, 'pool' | 'secrets'>): Promise<void> {
-  const sealed = secrets.seal(JSON.stringify(signingKey), SIGNING_KEY_SEAL);
-  await pool.query('insert into signing_keys (id, sealed_jwk, signs_from) values ($1, $2, now())', ['test', sealed]);
 }
 
 type Call = TestApi['call'];

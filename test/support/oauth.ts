@@ -1,7 +1,7 @@
 /** Simulates an application and a browser for tests of the authorization server. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { API_SCOPE } from '../../src/identity/oauth/scopes.ts';
+import { API_SCOPE } from '../../src/identity/api-scope.ts';
 import type { Answer, TestApi } from './api.ts';
 
 export { API_SCOPE };

@@ -1,7 +1,7 @@
 /** Humans in the initial states of verification, and the codes of their mails. */
 import { randomBytes } from 'node:crypto';
 import { randomToken } from '../../src/access/random-token.ts';
-import { API_SCOPE } from '../../src/identity/oauth/scopes.ts';
+import { API_SCOPE } from '../../src/identity/api-scope.ts';
 import { modelKey } from '../../src/identity/oauth/token-key.ts';
 import type { MailKind } from '../../src/mail/links.ts';
 import { enqueueMail } from '../../src/mail/outbox.ts';

@@ -17,7 +17,7 @@ const USERS = `with u as (
   select $1 || n, 'org', 'machine', 'active', $1 || n, $1 || n, 1 from generate_series(1, $2::int) n returning id)`;
 const NUMBERS = 'generate_series(1, $2::int) n';
 
-const EMPTY = 'truncate users, login_delays, oauth_models, idempotency_keys, audit_events cascade';
+const EMPTY = 'truncate users, login_delays, attempt_counts, oauth_models, idempotency_keys, audit_events cascade';
 
 interface Case {
   sweep: string;
@@ -46,6 +46,12 @@ const CASES: Case[] = [
     table: 'mail_counts',
     plant: `${USERS} insert into mail_counts select id, 'user', 1, ${TIME} from u`,
     ages: ['23 hours', '25 hours'],
+  },
+  {
+    sweep: 'attempts',
+    table: 'attempt_counts',
+    plant: `insert into attempt_counts select hashtext($1 || n), 1, ${TIME} from ${NUMBERS}`,
+    ages: ['-1 minutes', '1 second'],
   },
   {
     sweep: 'oauth',

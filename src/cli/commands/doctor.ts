@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Argv, CommandModule } from 'yargs';
 import { conclude, type Finding, ok, problem, show } from '../doctor/finding.ts';
 import { checkService } from '../doctor/remote.ts';
+import { ofTheServer } from '../service/server-part.ts';
 import { type CommonOptions, openSession } from '../service/session.ts';
 import { EXIT } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
@@ -42,15 +43,15 @@ export const doctor: CommandModule<CommonOptions, Options> = {
 
 /** Loaded only when needed, as it imports the service's settings: commands should start fast. */
 async function checkMachineHere(env: Shell['env']): Promise<AsyncIterable<Finding>> {
-  return (await import('../doctor/local.ts')).checkMachine(env);
+  return (await ofTheServer(import('../doctor/local.ts'))).checkMachine(env);
 }
 
-const OLDEST_NODE = 24;
+const OLDEST_NODE = 22;
 
 function checkNode(version: string): Finding {
   const message = `muster ${version} on Node.js ${process.versions.node}`;
   if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE) return ok('this command', message);
-  return problem('this command', message, `It needs Node.js ${OLDEST_NODE} or newer: run it as npm run muster.`);
+  return problem('this command', message, `It needs Node.js ${OLDEST_NODE} or newer.`);
 }
 
 function ownVersion(): string {

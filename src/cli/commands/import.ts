@@ -3,7 +3,7 @@
  */
 import type { Argv, CommandModule } from 'yargs';
 import type { SourceOptions } from '../import/options.ts';
-import type { RunOptions } from '../import/run.ts';
+import type { RunOptions } from '../import/run-options.ts';
 import { type CommonOptions, openSession } from '../service/session.ts';
 
 interface ImportOptions extends CommonOptions, RunOptions {}

@@ -18,7 +18,12 @@ export interface JudgedNode {
 /** @param label names the server where there are several */
 export function judgeRedis(facts: RedisFacts, label?: string): Finding[] {
   const subject = label ? `${label}: ` : '';
-  const found = [evicting(facts, subject), logged(facts, subject)].filter((f) => f !== undefined);
+  const found = [
+    full(facts, subject),
+    unsaved(facts, subject),
+    evicting(facts, subject),
+    logged(facts, subject),
+  ].filter((f) => f !== undefined);
   if (found.length > 0) return found;
   const memory = facts.maxmemory > 0 ? `${size(facts.usedMemory)} of ${size(facts.maxmemory)}` : size(facts.usedMemory);
   return [ok('redis', `${subject}${facts.version}, append-only file on, noeviction, ${memory} in use`)];
@@ -55,6 +60,18 @@ function judgeGroup(nodes: JudgedNode[]): Finding[] {
     found.push(warning('redis', message, 'Run three Sentinels on three machines, and name all of them.'));
   }
   return found;
+}
+
+function full({ maxmemoryPolicy, maxmemory, usedMemory }: RedisFacts, subject: string): Finding | undefined {
+  if (maxmemory === 0 || usedMemory < maxmemory || maxmemoryPolicy !== 'noeviction') return undefined;
+  const message = `${subject}its memory is full (${size(usedMemory)} of ${size(maxmemory)}): it refuses jobs`;
+  return problem('redis', message, 'Raise maxmemory. Imports wait, and continue by themselves.');
+}
+
+function unsaved({ failsToSave }: RedisFacts, subject: string): Finding | undefined {
+  if (!failsToSave) return undefined;
+  const message = `${subject}it cannot save to its disk, and refuses jobs until it can`;
+  return problem('redis', message, 'Check the space and the rights of its folder; its log has the reason.');
 }
 
 function evicting({ maxmemoryPolicy: policy, maxmemory }: RedisFacts, subject: string): Finding | undefined {

@@ -89,7 +89,7 @@ function walled({ maxWalBytes: bytes }: ServerFacts): Finding | undefined {
 }
 
 /** The most connections that all pools of one process open together, by where the queue is. */
-const CONNECTIONS = { redis: { api: 21, worker: 18 }, postgres: { api: 27, worker: 45 } };
+const CONNECTIONS = { redis: { api: 21, worker: 18 }, postgres: { api: 27, worker: 42 } };
 
 /** @param workers number of worker processes, as far as known */
 export function judgeConnections(

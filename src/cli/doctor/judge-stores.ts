@@ -7,7 +7,7 @@ import { judgeServer } from './judge-server.ts';
 
 const OLDEST_POSTGRES = 15;
 /** About as many as one more worker process opens at its busiest, with the queue in PostgreSQL. */
-const CONNECTIONS_OF_A_WORKER = 45;
+const CONNECTIONS_OF_A_WORKER = 42;
 
 export function judgePostgres(facts: PostgresFacts): Finding[] {
   const { version, connections, databaseBytes } = facts;
@@ -65,7 +65,7 @@ function judgeHeld({ redis, redisNodes }: QueueFacts, where: string): Finding[] 
   return redis ? judgeRedis(redis) : [ok('queue', `jobs are in ${where}`)];
 }
 
-function judgeWorkers({ workers, dispatching }: QueueFacts, jobs: string): Finding[] {
+function judgeWorkers({ workers, roles, dispatching }: QueueFacts, jobs: string): Finding[] {
   if (!workers) return [skipped('workers', 'the queue does not report its workers')];
   const start = 'Start a worker: npm run worker';
   const found = [
@@ -77,6 +77,25 @@ function judgeWorkers({ workers, dispatching }: QueueFacts, jobs: string): Findi
       ? []
       : [problem('workers', 'no worker dispatches the users of imports', `${start}, with the role dispatch`)]),
   ];
-  if (found.length > 0) return found;
+  const missing = judgeRoles(roles);
+  if (found.length + missing.length > 0) return [...found, ...missing];
   return [ok('workers', `${workers.imports} for imports, ${workers.mails} for mails; ${jobs}`)];
+}
+
+/** What nobody does without the role. */
+const UNDONE = {
+  rescue: 'nothing restarts a stuck import, ends one at its deadline, or undoes one',
+  maintenance: 'expired data is not removed',
+  webhooks: 'no webhook is sent',
+};
+
+/** @param roles absent when the service is older than this command; without any worker, the other findings say so */
+function judgeRoles(roles: QueueFacts['roles'] | undefined): Finding[] {
+  if (!roles || Object.values(roles).every((n) => n === 0)) return [];
+  return (Object.keys(UNDONE) as (keyof typeof UNDONE)[])
+    .filter((role) => roles[role] === 0)
+    .map((role) => {
+      const advice = `Add the role to WORKER_ROLES of a worker; \`muster workers\` lists those that run.`;
+      return warning('workers', `no worker has the role ${role}: ${UNDONE[role]}`, advice);
+    });
 }

@@ -4,6 +4,7 @@ import type { LocalFacts } from '../../diagnostics/local.ts';
 import type { Shell } from '../terminal/shell.ts';
 import { type Finding, ok, problem, size, warning } from './finding.ts';
 import { judgeNodes, judgeRedis } from './judge-redis.ts';
+import { judgeReplica } from './judge-replica.ts';
 import { judgeConnections } from './judge-server.ts';
 import { encryptionKeyFinding, judgeSmtp, keptAsFiles } from './judge-service.ts';
 import { judgePostgres } from './judge-stores.ts';
@@ -24,6 +25,7 @@ export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> 
   const { localFacts } = await import('../../diagnostics/local.ts');
   const facts = await localFacts(config);
   yield* postgresFindings(facts);
+  yield* replicaFindings(facts);
   yield* connectionFindings(facts, config);
   if (facts.keyFits !== undefined) yield encryptionKeyFinding(facts.keyFits);
   yield* redisFindings(facts);
@@ -51,6 +53,11 @@ function postgresFindings({ postgres }: LocalFacts): Finding[] {
       'Check that it is running and that DATABASE_URL is right.',
     ),
   ];
+}
+
+function replicaFindings({ replica }: LocalFacts): Finding[] {
+  if (replica === undefined || 'facts' in replica) return judgeReplica(replica?.facts);
+  return judgeReplica({ answers: false }, replica.reason);
 }
 
 /** For `npm start` with these settings. */

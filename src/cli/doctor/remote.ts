@@ -6,6 +6,7 @@ import { Failure } from '../terminal/failure.ts';
 import { checkAddress } from './address.ts';
 import { type Finding, skipped } from './finding.ts';
 import { checkIdentity } from './identity.ts';
+import { judgeReplica } from './judge-replica.ts';
 import { judgeConnections } from './judge-server.ts';
 import { judgeKey, judgeLimits, judgeMail, judgeVersions } from './judge-service.ts';
 import { judgePostgres, judgeQueue } from './judge-stores.ts';
@@ -36,6 +37,7 @@ async function checkInside({ api }: Session, version: string): Promise<Finding[]
       backend: facts.queue.backend,
       workers: Math.max(facts.queue.workers?.imports ?? 0, facts.queue.workers?.mails ?? 0),
     }),
+    ...judgeReplica(facts.replica),
     ...judgeQueue(facts.queue),
     ...judgeMail(facts.mail),
     judgeKey(facts),

@@ -1,11 +1,12 @@
 /** Progress of work with a known total, shown once it has taken a second: small files need no bar. */
 
 import { number } from '../imports/progress.ts';
-import { openDisplay } from '../terminal/display.ts';
+import { openDisplay, type Step } from '../terminal/display.ts';
 import type { Output } from '../terminal/output.ts';
 
 export interface Gauge {
   update(done: number): void;
+  /** Shows the last state, such as 100 %. */
   stop(): void;
 }
 
@@ -16,15 +17,23 @@ const SHOW_EVERY_MS = 100;
 export function openGauge(out: Output, total: number, what: string): Gauge {
   const display = openDisplay(out);
   const startedAt = Date.now();
+  let isShown = false;
+  let last: Step | undefined;
   let shownAt = startedAt + SHOW_AFTER_MS - SHOW_EVERY_MS;
   return {
     update(done) {
       const now = Date.now();
+      const rate = number(Math.round((done * 1000) / Math.max(1, now - startedAt)));
+      last = { done: Math.min(done, total), total, text: `${what}  ${rate}/s` };
       if (now - shownAt < SHOW_EVERY_MS) return;
       shownAt = now;
-      const rate = number(Math.round((done * 1000) / (now - startedAt)));
-      display.update({ done: Math.min(done, total), total, text: `${what}  ${rate}/s` });
+      isShown = true;
+      display.update(last);
     },
-    stop: display.stop,
+    stop() {
+      // The last step may have come too soon after the one before to be shown.
+      if (isShown && last) display.update(last);
+      display.stop();
+    },
   };
 }

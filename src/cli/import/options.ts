@@ -16,6 +16,7 @@ export interface SourceOptions {
   org?: string | undefined;
   hashConfig?: string | undefined;
   map?: string[] | undefined;
+  idPrefix?: string | undefined;
   format?: Format | undefined;
   encoding?: Encoding | undefined;
 }
@@ -53,6 +54,10 @@ export function sourceOptions<T>(yargs: Argv<T>): Argv<T & SourceOptions> {
         describe: "file with the parameters of all hashes, such as Firebase's hash parameters",
       },
       map: { type: 'string', array: true, nargs: 1, describe: 'field=column, for --from csv and ndjson' },
+      'id-prefix': {
+        type: 'string',
+        describe: 'text before every user id of the export, such as shop-; for ids that another system uses too',
+      },
       format: { choices: FORMATS, describe: 'format of the files (default: detected from the content)' },
       encoding: { choices: ENCODINGS, describe: 'encoding of the files (default: detected from the content)' },
     }) as unknown as Argv<T & SourceOptions>;

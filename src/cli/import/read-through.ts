@@ -32,13 +32,8 @@ export function openReading({ files }: Chosen): Reading & { note(file: string, b
 }
 
 /** @throws UsageError when a file as a whole is not valid */
-export async function readThrough(
-  out: Output,
-  conversion: Conversion,
-  reading: Reading,
-  mails: 'auto' | 'none',
-): Promise<Summary> {
-  const counter = openCounter(mails);
+export async function readThrough(out: Output, conversion: Conversion, reading: Reading): Promise<Summary> {
+  const counter = openCounter();
   const gauge = openGauge(out, reading.size, 'bytes read');
   reading.onRead(() => gauge.update(reading.read()));
   try {

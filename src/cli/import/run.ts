@@ -12,41 +12,32 @@ import { watchImport } from '../imports/watch.ts';
 import { findOrg } from '../service/find-org.ts';
 import type { Session } from '../service/session.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
+import { adviceLines } from './advice.ts';
 import { type Chosen, chooseFiles, describeFiles } from './choose.ts';
 import { confirmStart } from './confirm.ts';
 import { confirmSource } from './confirm-source.ts';
 import { readFailures } from './failures.ts';
 import { openGauge } from './gauge.ts';
-import { convertOptions, type SourceOptions } from './options.ts';
+import { convertOptions } from './options.ts';
 import { openPlaces, type Places } from './places.ts';
 import { openReading, readThrough } from './read-through.ts';
 import { requireUsersInFiles } from './require-users.ts';
+import type { RunOptions } from './run-options.ts';
 import { groupLines, summaryLines } from './show-summary.ts';
 import type { Summary } from './summary.ts';
+import { requireTimeout } from './timeout.ts';
 import { upload } from './upload.ts';
-
-export interface RunOptions extends SourceOptions {
-  timeout: string;
-  dryRun: boolean;
-  onExisting: 'fail' | 'skip' | 'update';
-  mails?: 'auto' | 'none' | undefined;
-  strict: boolean;
-  webhook?: string | undefined;
-  idempotencyKey?: string | undefined;
-  watch: boolean;
-  yes: boolean;
-  skipBroken: boolean;
-}
 
 /** @throws Failure @throws UsageError */
 export async function runImport(session: Session, options: RunOptions): Promise<void> {
+  requireTimeout(options.timeout);
+  const orgId = options.org === undefined ? undefined : await findOrg(session.api, options.org);
   const chosen = await chooseFiles(options);
   try {
     const given = await convertOptions(options);
     for (const line of describeFiles(chosen, given)) session.out.note(line);
     await confirmSource(session.out, chosen, options);
-    const orgId = options.org === undefined ? undefined : await findOrg(session.api, options.org);
-    const job = { source: chosen.source, files: chosen.files, orgId, options: given };
+    const job = { source: chosen.source, files: chosen.files, orgId, idPrefix: options.idPrefix, options: given };
     await readAndSend(session, options, chosen, job);
   } finally {
     await chosen.close();
@@ -59,7 +50,7 @@ async function readAndSend(session: Session, options: RunOptions, chosen: Chosen
   const reading = openReading(chosen);
   const conversion = await openConversion(job, reading.note);
   try {
-    const summary = await readThrough(out, conversion, reading, mails);
+    const summary = await readThrough(out, conversion, reading);
     for (const line of summaryLines(summary, mails)) out.note(line);
     requireUsers(summary, options, usersFiles(chosen));
     await confirmStart(out, { summary, options, isGuess: chosen.isGuess, readsStdin: options.files.includes(STDIN) });
@@ -131,5 +122,6 @@ async function follow(session: Session, options: RunOptions, { accepted, places,
   if (out.json) out.result({ import: result, summary, failures });
   else showResult(out, result);
   for (const line of groupLines('Failed, by reason', failures)) out.line(line);
+  for (const line of adviceLines(options, failures)) out.line(line);
   options.shell.exitCode = exitCodeFor(result);
 }

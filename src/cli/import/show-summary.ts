@@ -5,12 +5,15 @@ import { printable } from '../terminal/output.ts';
 import type { Group, Place, Summary } from './summary.ts';
 
 const SHOWN_ORGS = 10;
+/** Nobody can tell 32 hexadecimal digits apart. */
+const MD5_OR_NT = ', if they are MD5; NT hashes of Windows look the same, and never verify';
 
 /** @param mails as given with `--mails` */
 export function summaryLines(summary: Summary, mails: 'auto' | 'none'): string[] {
   return [
     `${number(summary.users)} user${summary.users === 1 ? '' : 's'}${statesOf(summary)}`,
     ...orgLines(summary),
+    ...idLines(summary),
     ...passwordLines(summary),
     ...groupLines('Password hashes that are not used', summary.notes.filter(isHash)),
     ...groupLines(
@@ -50,10 +53,17 @@ function orgLines({ orgs }: Summary): string[] {
   return ['  Organizations', ...shown, ...(more > 0 ? [`    and ${number(more)} more`] : [])];
 }
 
+/** Ids are unique in the whole service, whatever the organization. */
+function idLines({ numericIds }: Summary): string[] {
+  if (numericIds === 0) return [];
+  const ids = `${number(numericIds)} user id${numericIds === 1 ? ' is a number' : 's are numbers'}`;
+  return [`  ${ids} below 1,000,000,000; another system may use the same: --id-prefix shop- keeps them apart`];
+}
+
 function passwordLines({ hashes, plainPasswords, withoutPassword }: Summary): string[] {
   const lines = hashes.map(({ scheme, verifiable, count, problem, examples }) => {
     const fate = verifiable
-      ? 'will verify'
+      ? `will verify${scheme === 'md5-plain' ? MD5_OR_NT : ''}`
       : `will NOT verify, so these users will fail: ${problem} (${places(examples)})`;
     return `    ${number(count).padStart(11)}  ${printable(scheme)}: ${fate}`;
   });
@@ -63,11 +73,12 @@ function passwordLines({ hashes, plainPasswords, withoutPassword }: Summary): st
 }
 
 function mailLines({ mails }: Summary, given: 'auto' | 'none'): string[] {
-  if (given === 'none') return ['  Mails: none now (--mails none); `muster send-mails` later sends those that are due'];
   const { verification, initialisation } = mails;
   if (verification + initialisation === 0) return ['  Mails: none'];
   return [
-    '  Mails that will be sent',
+    given === 'none'
+      ? '  Mails that are held back (--mails none); `muster send-mails IMPORT` sends them'
+      : '  Mails that will be sent',
     `    ${number(verification).padStart(11)}  to verify an address`,
     `    ${number(initialisation).padStart(11)}  to set a password`,
   ];

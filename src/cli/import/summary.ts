@@ -49,9 +49,12 @@ export interface Summary {
   locked: number;
   hashes: HashGroup[];
   plainPasswords: number;
+  /** Users whose id is a small number, which users of another system have too. */
+  numericIds: number;
   withoutPassword: number;
   /** They will fail, as every user needs an email address. */
   withoutEmail: Group | undefined;
+  /** Due now, or held back. */
   mails: { verification: number; initialisation: number };
   /** What the conversion changed or dropped. */
   notes: Group[];
@@ -63,6 +66,8 @@ export interface Summary {
   unusedHashes: number;
 }
 
+/** Databases number their rows from 1. */
+const SMALL_NUMBER = /^\d{1,9}$/;
 const EXAMPLES = 3;
 /** The most groups of a kind, whatever the files contain. */
 const MAX_GROUPS = 200;
@@ -73,8 +78,7 @@ export interface Counter {
   summary(unusedHashes: number): Summary;
 }
 
-/** @param mails whether the import is to send its mails now */
-export function openCounter(mails: 'auto' | 'none'): Counter {
+export function openCounter(): Counter {
   const orgs = new Map<string, number>();
   const files = new Map<string, FileCount>();
   const hashes = new Map<string, HashGroup>();
@@ -82,12 +86,13 @@ export function openCounter(mails: 'auto' | 'none'): Counter {
   const skipped = openGroups();
   const broken = openGroups();
   const withoutEmail = openGroups();
-  const numbers = { users: 0, inactive: 0, locked: 0, plainPasswords: 0, withoutPassword: 0 };
+  const numbers = { users: 0, inactive: 0, locked: 0, plainPasswords: 0, numericIds: 0, withoutPassword: 0 };
   const due = { verification: 0, initialisation: 0 };
 
   function addEntry(entry: Entry, place: Place): void {
     numbers.users++;
     count(orgs, entry.orgId);
+    if (SMALL_NUMBER.test(entry.userId ?? '')) numbers.numericIds++;
     if (entry.state === 'USER_STATE_INACTIVE') numbers.inactive++;
     if (entry.state === 'USER_STATE_LOCKED') numbers.locked++;
     const hash = entry.user.hashedPassword?.value;
@@ -98,7 +103,7 @@ export function openCounter(mails: 'auto' | 'none'): Counter {
     const hasEmail = entry.user.email.email !== undefined;
     if (!hasEmail) withoutEmail.add('EMAIL-MISSING', 'The user has no email address.', place);
     const isActive = entry.state === undefined;
-    if (mails === 'none' || !isGood || !isActive || !hasEmail) return;
+    if (!isGood || !isActive || !hasEmail) return;
     if (!hasPassword) due.initialisation++;
     else if (!entry.user.email.isEmailVerified) due.verification++;
   }

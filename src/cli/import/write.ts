@@ -26,7 +26,13 @@ export async function writeConverted(out: Output, options: WriteOptions): Promis
     for (const line of describeFiles(chosen, given)) out.note(line);
     await confirmSource(out, chosen, options);
     const { source, files } = chosen;
-    const conversion = await openConversion({ source, files, orgId: options.org, options: given });
+    const conversion = await openConversion({
+      source,
+      files,
+      orgId: options.org,
+      idPrefix: options.idPrefix,
+      options: given,
+    });
     try {
       const users = files.filter(({ isHashes }) => !isHashes).map(({ file }) => file.name);
       await write(out, { conversion, users }, options);
@@ -45,7 +51,7 @@ interface Job {
 }
 
 async function write(out: Output, { conversion, users }: Job, { output: path, shell }: WriteOptions): Promise<void> {
-  const counter = openCounter('auto');
+  const counter = openCounter();
   const summaryOf = () => counter.summary(conversion.unusedHashes());
   const requireUsers = () => {
     try {

@@ -17,6 +17,8 @@ export interface ImportResult extends ImportProgress {
   mailKinds?: { verification: number; initialisation: number };
   /** Only of an import with a webhook. */
   webhook?: { state: string; attempts: number; lastError?: string };
+  /** Roles that the import waits for, and no live worker has. */
+  missingRoles?: string[];
 }
 
 const MOST_ERRORS = 10;
@@ -44,7 +46,7 @@ export function showResult(out: Output, result: ImportResult): void {
 }
 
 function facts(result: ImportResult): [label: string, text: string][] {
-  const { counts, orgs, usersPerSecond, eta, deadline, timeout, details, webhook } = result;
+  const { counts, orgs, usersPerSecond, eta, deadline, timeout, details, webhook, missingRoles } = result;
   const rate = `${number(usersPerSecond)} users a second${eta ? `, ${remainingText(result)} (${eta})` : ''}`;
   return [
     ['users', countsText(counts)],
@@ -54,6 +56,7 @@ function facts(result: ImportResult): [label: string, text: string][] {
     ...(details.creationDate ? [fact('started', details.creationDate)] : []),
     ['deadline', `${deadline} (${timeout} after it started or resumed)`],
     ...(webhook ? [fact('webhook', webhookText(webhook))] : []),
+    ...(missingRoles ? [fact('waits for', `a worker with the role ${missingRoles.join(', ')}: none is running`)] : []),
   ];
 }
 

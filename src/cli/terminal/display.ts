@@ -21,14 +21,23 @@ export interface Display {
 
 const LINE_EVERY_MS = 1000;
 
+/** Where the terminal does not say how wide it is. */
+const USUAL_COLUMNS = 80;
+const [SMALLEST_BAR, LARGEST_BAR] = [8, 40];
+/** Percentage, numbers and text take about so many columns; on a narrower terminal the text is left out. */
+const TEXT_FROM = 66;
+
 export function openDisplay(out: Output): Display {
   if (out.json) return { update: () => {}, note: () => {}, stop: () => {} };
   return out.live ? bar(out) : lines(out);
 }
 
 function bar(out: Output): Display {
+  const columns = out.screen.columns || USUAL_COLUMNS;
+  const isNarrow = columns < TEXT_FROM;
   const single = new SingleBar({
-    format: '  {bar} {percentage}%  {value}/{total} {text}',
+    format: `  {bar} {percentage}%  {value}/{total}${isNarrow ? '' : ' {text}'}`,
+    barsize: Math.max(SMALLEST_BAR, Math.min(LARGEST_BAR, columns - TEXT_FROM)),
     barCompleteChar: '█',
     barIncompleteChar: '░',
     hideCursor: true,

@@ -38,8 +38,8 @@ export function requestMetrics(registry: Registry): RequestHandler {
   };
 }
 
-/** `none` if no route matched the request. */
-function routeOf(req: Request): string {
+/** The pattern of the request's route; `none` if no route matched it. */
+export function routeOf(req: Request): string {
   return req.route ? routePattern(req.route.path, pathOf(req)) : 'none';
 }
 

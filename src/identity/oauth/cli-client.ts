@@ -7,7 +7,7 @@
  */
 import type { ClientMetadata } from 'oidc-provider';
 import type { Config } from '../../config.ts';
-import { API_SCOPE } from './scopes.ts';
+import { API_SCOPE } from '../api-scope.ts';
 
 /** RFC 8628 section 3.4. */
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';

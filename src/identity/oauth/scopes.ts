@@ -1,9 +1,7 @@
 /** The scopes that a client may request (RFC 6749 section 3.3, OpenID Connect Core 1.0 section 5.4). */
 
 import { errors } from 'oidc-provider';
-
-/** The API accepts only access tokens with this scope. */
-export const API_SCOPE = 'urn:service:iam:org:project:id:service:aud';
+import { API_SCOPE } from '../api-scope.ts';
 
 /** The name of the same scope in ZITADEL, which existing applications request. */
 const API_SCOPE_ALIAS = 'urn:zitadel:iam:org:project:id:zitadel:aud';

@@ -9,6 +9,7 @@
 import type { Caller } from '../../access/caller.ts';
 import type { Db, Pool } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
+import { inImport } from '../../spans.ts';
 import { act, requireState } from './action.ts';
 import { type Undoing, undoBatch } from './undo-batch.ts';
 
@@ -57,7 +58,8 @@ export async function undoRound(pool: Pool, batch: number): Promise<void> {
   );
   const faults: unknown[] = [];
   for (const row of rows) {
-    await undoBatch(pool, row, Math.min(row.undo_next + batch, row.total)).catch((fault) => faults.push(fault));
+    const undo = () => undoBatch(pool, row, Math.min(row.undo_next + batch, row.total));
+    await inImport(row.id, 'import.undo', {}, undo).catch((fault) => faults.push(fault));
   }
   if (faults.length > 0) throw faults[0];
 }

@@ -6,6 +6,7 @@ import type { Caller } from '../../access/caller.ts';
 import { allowLong } from '../../db/limits.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
+import { traceContext } from '../../spans.ts';
 import { RAN, type SettledBatch } from '../ended.ts';
 import { type DuplicateRule, settleDuplicates } from './settle-duplicates.ts';
 
@@ -32,8 +33,9 @@ export interface Acceptance {
 /** Creates the import in state `receiving`, which every reader filters out. */
 export async function createReceiving(db: Db, caller: Caller): Promise<string> {
   const { rows } = await db.query<{ id: string }>(
-    `insert into imports (kind, state, created_by, resource_owner) values ('bulk', 'receiving', $1, $2) returning id`,
-    [caller.userId, caller.orgId],
+    `insert into imports (kind, state, created_by, resource_owner, trace_context)
+     values ('bulk', 'receiving', $1, $2, $3) returning id`,
+    [caller.userId, caller.orgId, traceContext() ?? null],
   );
   return (rows[0] as { id: string }).id;
 }

@@ -15,6 +15,7 @@ import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams';
 import { STATEMENT_MS } from '../../db/limits.ts';
 import { socketOf } from '../../db/pg-socket.ts';
 import type { Pool } from '../../db/pool.ts';
+import { openSpan } from '../../spans.ts';
 import { COLUMNS } from '../items.ts';
 
 /** A COPY ends after this many bytes, and the next one begins. */
@@ -112,12 +113,20 @@ async function allOver(copies: Promise<void>[]): Promise<void> {
 }
 
 async function startCopy(pool: Pool): Promise<Copy> {
-  const client = await pool.connect();
+  const span = openSpan('import.copy');
+  const client = await pool.connect().catch((error) => {
+    span?.end({}, error);
+    throw error;
+  });
   const stream = client.query(copyFrom(COPY_SQL));
   const done = finished(stream).then(
-    () => client.release(),
+    () => {
+      client.release();
+      span?.end({ 'muster.bytes': copy.bytes });
+    },
     (error) => {
       client.release(error);
+      span?.end({}, error);
       throw error;
     },
   );

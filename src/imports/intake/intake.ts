@@ -13,10 +13,11 @@ import { transaction } from '../../db/pool.ts';
 import { retryWhileUnavailable } from '../../db/retry.ts';
 import { ApiError, invalidArgument } from '../../errors.ts';
 import { isUnavailable } from '../../http/unavailable.ts';
+import { annotate, inSpan } from '../../spans.ts';
 import { rememberSlow, slowMs } from '../../users/slow-hashes.ts';
 import type { ImportDeps } from '../deps.ts';
 import { parseDuration, timeoutProblem } from '../duration.ts';
-import { publishBatch } from '../ended.ts';
+import { publishBatch, type SettledBatch } from '../ended.ts';
 import { copyLine, type Item } from '../items.ts';
 import { auditOf, type ImportOptions, keepOptions } from '../options.ts';
 import { bounded } from '../parse/body.ts';
@@ -67,13 +68,21 @@ const NAME = 2;
  * @throws ApiError for the first fatal problem in body order; 409 for a key that was used for a different request; 413
  *   when the body is larger than MAX_IMPORT_BYTES
  */
-export async function receiveImport(
+export function receiveImport(
   deps: ImportDeps,
   caller: Caller,
   body: AsyncIterable<Buffer>,
   options: IntakeOptions,
 ): Promise<string> {
-  const intake = new Intake(deps, caller, options);
+  return inSpan('import.receive', {}, () => receive(deps, new Intake(deps, caller, options), body, options));
+}
+
+async function receive(
+  deps: ImportDeps,
+  intake: Intake,
+  body: AsyncIterable<Buffer>,
+  options: IntakeOptions,
+): Promise<string> {
   let head: Buffer = Buffer.alloc(0);
   try {
     for await (const chunk of bounded(body, deps.config.MAX_IMPORT_BYTES)) {
@@ -235,7 +244,16 @@ class Intake {
     // Before the users exist, so that their first failed login does not differ from that of an unknown user.
     if (!special?.dryRun) await rememberSlow(this.deps.pool, this.slowestMs);
     this.isAccepting = true;
-    const settled = await transaction(this.deps.pool, async (db) => {
+    annotate({ 'muster.import.id': this.importId, 'muster.users': this.ordinal });
+    const settled = await inSpan('import.accept', {}, () => this.commit(hashes));
+    publishBatch(settled);
+    return this.importId;
+  }
+
+  /** Makes the import visible, in one transaction. */
+  private commit(hashes: Buffer[] | undefined): Promise<SettledBatch> {
+    const { keyed, special } = this.options;
+    return transaction(this.deps.pool, async (db) => {
       if (keyed && hashes) await claimKey(db, keyed, hashes, this.importId);
       const event = await appendEvent(db, {
         aggregateType: 'import',
@@ -257,8 +275,6 @@ class Intake {
         duplicates: { skips: special?.onExisting === 'skip', erases: special?.dryRun === true },
       });
     });
-    publishBatch(settled);
-    return this.importId;
   }
 
   /**

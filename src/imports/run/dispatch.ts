@@ -10,6 +10,7 @@
  */
 import type { Db, Pool } from '../../db/pool.ts';
 import type { Queues } from '../../queue/queues.ts';
+import { annotate, inImport } from '../../spans.ts';
 import type { ItemPointer, Special } from '../job.ts';
 
 export interface DispatchSettings {
@@ -56,7 +57,8 @@ export async function dispatchRound(
   for (const row of rows) {
     const room = Math.min(settings.slice, settings.window - row.in_queue);
     // Each top-up costs a round trip, so wait until there is room for at least half a slice.
-    if (room >= Math.min(settings.slice, settings.window) / 2) added += await dispatchSlice(deps, row, room);
+    if (room >= Math.min(settings.slice, settings.window) / 2)
+      added += await inImport(row.import_id, 'import.dispatch', {}, () => dispatchSlice(deps, row, room));
   }
   return { open: rows.length, added };
 }
@@ -67,6 +69,7 @@ async function dispatchSlice(
   limit: number,
 ): Promise<number> {
   const ordinals = await pendingFrom(pool, importId, from, limit);
+  annotate({ 'muster.users': ordinals.length });
   await queues.add<ItemPointer>(
     'imports',
     ordinals.map((o, i) => ({ ...pointerJob(importId, o, generation, mode), urgent: dispatched + i < HEAD_START })),

@@ -11,6 +11,7 @@ import { faultKind, sqlState } from '../../db/sqlstates.ts';
 import { errorBody } from '../../errors.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Secrets } from '../../secrets.ts';
+import { inImport } from '../../spans.ts';
 import { itemsOfBatch } from '../batch-items.ts';
 import { JOIN_RAN, publishBatch, type SettledBatch } from '../ended.ts';
 import type { ItemPointer, Special } from '../job.ts';
@@ -46,7 +47,8 @@ export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, 
     mode === 'update' || mode === 'dry'
       ? hashUnlessSame({ pool, hasher }, importId, ordinal, plain)
       : hasher.hash(plain);
-  const hash = (plain: string) => slots.run(importId, () => makeHash(plain));
+  const hash = (plain: string) =>
+    inImport(importId, 'import.hash', {}, () => slots.run(importId, () => makeHash(plain)));
   for (let left = HASH_TRIES; ; left--) {
     const fault = await hashItem({ pool, secrets, hash }, importId, ordinal).then(() => undefined, faultOf);
     if (!fault) break;

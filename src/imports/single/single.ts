@@ -12,6 +12,7 @@ import { auditOfChange, auditValues } from '../../db/audit.ts';
 import type { Details } from '../../db/events.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import { ApiError, type ErrorBody, type FieldViolation, invalidArgument } from '../../errors.ts';
+import { inSpan, traceContext } from '../../spans.ts';
 import { rememberSlowHash } from '../../users/slow-hashes.ts';
 import type { ImportDeps } from '../deps.ts';
 import { AlreadyAccepted, claimKey, type KeyedRequest, keepAnswer, requestHashes } from '../intake/idempotency.ts';
@@ -30,8 +31,8 @@ export interface SingleAnswer {
 
 const CREATE = `
 with imported as (
-  insert into imports (kind, state, created_by, resource_owner, accepted_at, deadline, total)
-  select 'single', 'running', $1, o.id, clock_timestamp(), clock_timestamp() + $3 * interval '1 millisecond', 1
+  insert into imports (kind, state, created_by, resource_owner, accepted_at, deadline, total, trace_context)
+  select 'single', 'running', $1, o.id, clock_timestamp(), clock_timestamp() + $3 * interval '1 millisecond', 1, $4
   from organizations o where o.id = $2
   returning id, resource_owner
 ),
@@ -44,10 +45,10 @@ dispatch as (
 ),
 item as (
   insert into import_items (import_id, ordinal, org_index, ${ITEM_COLUMNS.join(', ')})
-  select id, 0, 0, ${ITEM_COLUMNS.map((_, i) => `$${i + 4}`).join(', ')} from imported
+  select id, 0, 0, ${ITEM_COLUMNS.map((_, i) => `$${i + 5}`).join(', ')} from imported
 ),
 numbered as (select nextval('events_sequence_seq') as sequence from imported),
-audited as (${auditOfChange('numbered', ITEM_COLUMNS.length + 4)})
+audited as (${auditOfChange('numbered', ITEM_COLUMNS.length + 5)})
 select id from imported`;
 
 /**
@@ -69,7 +70,7 @@ export async function importOne(
   if (item.passwordHash !== null) await rememberSlowHash(deps.pool, item.passwordHash);
   const audit = { type: 'import.single.accepted', actor: caller.userId, userId: item.userId, orgId };
   const values = [
-    ...[caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, ...itemValues(item)],
+    ...[caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, traceContext() ?? null, ...itemValues(item)],
     ...auditValues(audit),
   ];
   const unknown = warnings.list();
@@ -123,7 +124,9 @@ async function create(db: Db, values: unknown[]): Promise<string> {
 
 /** Adds the job to the queue. Callers do not await it, as a silent queue must not delay the answer. Never throws. */
 async function enqueue({ queues, pool }: ImportDeps, importId: string): Promise<void> {
-  const added = queues.add('imports', [{ ...pointerJob(importId, 0), urgent: true }]);
+  const added = inSpan('import.dispatch', { 'muster.import.id': importId, 'muster.users': 1 }, () =>
+    queues.add('imports', [{ ...pointerJob(importId, 0), urgent: true }]),
+  );
   // If the queue is unavailable, the dispatcher adds the job; if the database is unavailable too, the rescuer does.
   await added.catch(() => resetCursor(pool, importId, false)).catch(() => {});
 }

@@ -1,6 +1,8 @@
 /** The parts of a result in addition to counts and users: warnings, dry-run findings, webhook delivery status. */
 import type { Pool } from '../../db/pool.ts';
+import { LIVE_ROLES } from '../../queue/worker-list.ts';
 import type { HashCount } from '../validate/hash-counts.ts';
+import { missingRoles } from './missing-roles.ts';
 import { type ExtraColumns, type ImportResult, readWithColumns } from './progress.ts';
 
 export interface MoreResult {
@@ -10,6 +12,8 @@ export interface MoreResult {
   mailKinds?: { verification: number; initialisation: number };
   /** Only for an import with a webhook, once it has ended: the delivery of the most recent message. */
   webhook?: { state: string; attempts: number; lastError?: string };
+  /** Only if there are some: see `missingRoles`. */
+  missingRoles?: string[];
 }
 
 interface ExtrasRow {
@@ -20,11 +24,13 @@ interface ExtrasRow {
   webhook_state: 'pending' | 'sent' | 'failed' | null;
   attempts: number;
   last_error: string | null;
+  live_roles: string[];
 }
 
 const EXTRAS: ExtraColumns = {
   name: 'progress-and-more',
-  columns: `, i.warnings, r.hashes, r.verifications, r.initialisations, w.state as webhook_state, w.attempts, w.last_error`,
+  columns: `, i.warnings, r.hashes, r.verifications, r.initialisations, w.state as webhook_state, w.attempts, w.last_error,
+    ${LIVE_ROLES} as live_roles`,
   joins: `left join import_dry_runs r on r.import_id = i.id
     left join lateral (
       select state, attempts, last_error from webhook_deliveries w
@@ -39,7 +45,16 @@ export async function readWithMore(
   const found = await readWithColumns<ExtrasRow>(pool, importId, EXTRAS);
   if (!found) return undefined;
   const { progress, row } = found;
-  return { progress, more: { warnings: row.warnings, ...dryRunOf(row), ...webhookOf(row) } };
+  const missing = missingRoles(progress, row.live_roles);
+  return {
+    progress,
+    more: {
+      warnings: row.warnings,
+      ...dryRunOf(row),
+      ...webhookOf(row),
+      ...(missing.length > 0 ? { missingRoles: missing } : {}),
+    },
+  };
 }
 
 function dryRunOf({ hashes, verifications, initialisations }: ExtrasRow): Partial<MoreResult> {

@@ -5,7 +5,7 @@
 import { hashProblem, schemeSeen } from '../../passwords/registry.ts';
 
 export interface HashCount {
-  /** Such as `bcrypt`; for an unsupported scheme its identifier, such as `$argon2d$`, or `unknown` without one. */
+  /** Such as `bcrypt`; for an unsupported scheme its identifier, such as `$argon2$`, or `unknown` without one. */
   scheme: string;
   users: number;
   /** Whether the passwords of these users will verify. */

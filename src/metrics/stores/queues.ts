@@ -1,6 +1,6 @@
 /** The queues: their jobs, the workers that take them, and who fills them. */
 import type { Db } from '../../db/pool.ts';
-import { byQueue, DUTIES, heldDuties, liveWorkers } from '../../diagnostics/live-workers.ts';
+import { byQueue, DUTIES, heldDuties, liveWorkers, workersByRole } from '../../diagnostics/live-workers.ts';
 import type { Measure } from '../../http/metrics/metrics.ts';
 import type { Queues } from '../../queue/queues.ts';
 
@@ -17,6 +17,12 @@ export function queueMeasures(db: Db, queues: Pick<Queues, 'depth' | 'workers'>)
       help: 'Live worker processes that take jobs, by queue.',
       label: 'queue',
       read: () => liveWorkers(queues),
+    },
+    {
+      name: 'muster_worker_roles',
+      help: 'Live worker processes, by role.',
+      label: 'role',
+      read: () => workersByRole(db),
     },
     {
       name: 'muster_leases_held',

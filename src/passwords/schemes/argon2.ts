@@ -1,14 +1,15 @@
 /**
- * argon2i and argon2id (RFC 9106) in the PHC string format: `$argon2id$v=19$m=KiB,t=passes,p=lanes$salt$hash`.
+ * argon2i, argon2id and argon2d (RFC 9106) in the PHC string format: `$argon2id$v=19$m=KiB,t=passes,p=lanes$salt$hash`.
  *
  * Hashes of version 16, or made with a secret or associated data, cannot be verified and are rejected.
  */
-import { argon2Sync } from 'node:crypto';
+// The command line, which verifies nothing, also runs on a Node.js without argon2Sync.
+import * as crypto from 'node:crypto';
 import { decodeBase64, encodeBase64, SHORTEST_DIGEST } from '../base64.ts';
 import { defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
 import { argon2Work } from '../work.ts';
 
-type Variant = 'argon2i' | 'argon2id';
+type Variant = 'argon2i' | 'argon2id' | 'argon2d';
 
 /** `m` in KiB, `t` passes, `p` lanes. */
 export interface Argon2Cost {
@@ -20,7 +21,8 @@ export interface Argon2Cost {
 const LARGEST_MEMORY = 512 * 1024;
 const SHORTEST_SALT = 8;
 
-function costProblem({ m, t, p }: Argon2Cost): string | undefined {
+/** What is out of bounds, or undefined. */
+export function argon2CostProblem({ m, t, p }: Argon2Cost): string | undefined {
   return (
     numberProblem('parallelism p', p, 1, 16) ??
     numberProblem('passes t', t, 1, 10) ??
@@ -41,7 +43,7 @@ function parse(encoded: string): { cost: Argon2Cost; salt: Buffer; digest: Buffe
   if (version !== 'v=19') return /^v=\d{1,3}$/.test(version) ? 'only version v=19 is supported' : 'v=19 is missing';
   const cost = argon2Cost(encoded);
   if (cost === undefined) return 'the parameters are not m=…,t=…,p=…';
-  const problem = costProblem(cost);
+  const problem = argon2CostProblem(cost);
   if (problem !== undefined) return problem;
   if (fields.length !== 6) return 'the fields are not version, parameters, salt and hash';
   const salt = decodeBase64(saltText);
@@ -53,14 +55,21 @@ function parse(encoded: string): { cost: Argon2Cost; salt: Buffer; digest: Buffe
   return { cost, salt, digest };
 }
 
-function derive(variant: Variant, password: string, salt: Buffer, { m, t, p }: Argon2Cost, bytes: number): Buffer {
+/** The bare digest. */
+export function deriveArgon2(
+  variant: Variant,
+  password: string,
+  salt: Buffer,
+  { m, t, p }: Argon2Cost,
+  bytes: number,
+): Buffer {
   const message = Buffer.from(password);
-  return argon2Sync(variant, { message, nonce: salt, memory: m, passes: t, parallelism: p, tagLength: bytes });
+  return crypto.argon2Sync(variant, { message, nonce: salt, memory: m, passes: t, parallelism: p, tagLength: bytes });
 }
 
 /** A new argon2id hash with a digest of 32 bytes. Takes tens of milliseconds. */
 export function makeArgon2id(password: string, salt: Buffer, cost: Argon2Cost): string {
-  const digest = derive('argon2id', password, salt, cost, 32);
+  const digest = deriveArgon2('argon2id', password, salt, cost, 32);
   const { m, t, p } = cost;
   return `$argon2id$v=19$m=${m},t=${t},p=${p}$${encodeBase64(salt)}$${encodeBase64(digest)}`;
 }
@@ -72,8 +81,8 @@ function argon2(variant: Variant): Scheme {
     parse,
     work: ({ cost }) => argon2Work(cost),
     verify: ({ cost, salt, digest }, password) =>
-      sameBytes(derive(variant, password, salt, cost, digest.length), digest),
+      sameBytes(deriveArgon2(variant, password, salt, cost, digest.length), digest),
   });
 }
 
-export const argon2Schemes = [argon2('argon2id'), argon2('argon2i')];
+export const argon2Schemes = [argon2('argon2id'), argon2('argon2i'), argon2('argon2d')];

@@ -68,7 +68,7 @@ const argon2 = wrappedScheme({
   name: 'django argon2',
   prefix: 'argon2',
   inside: argon2Schemes,
-  expected: 'an argon2id or argon2i hash',
+  expected: 'an argon2 hash',
   readings: (password) => [password],
 });
 

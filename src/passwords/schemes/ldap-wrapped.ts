@@ -8,10 +8,13 @@
 import type { Scheme } from '../scheme.ts';
 import { argon2Schemes } from './argon2.ts';
 import { bcryptScheme } from './bcrypt.ts';
+import { desSchemes } from './des/des-crypt.ts';
 import { ldapScheme } from './ldap-scheme.ts';
 import { md5CryptScheme } from './md5-crypt.ts';
 import { pbkdf2Schemes } from './pbkdf2.ts';
+import { sha1CryptScheme } from './sha1-crypt.ts';
 import { sha2CryptSchemes } from './sha2-crypt.ts';
+import { yescryptScheme } from './yescrypt/yescrypt.ts';
 
 interface Inside {
   scheme: Scheme;
@@ -42,13 +45,11 @@ function wrapping(name: string, schemes: readonly Scheme[], otherwise: (body: st
   });
 }
 
-/** DES hashes of the traditional crypt(3) and of BSDi's extended one. */
-const DES = /^([./0-9A-Za-z]{13}|_[./0-9A-Za-z]{19})$/;
 const IDENTIFIER = /^\$[a-z0-9]{1,6}\$/;
 
 function notOfCrypt(body: string): string {
-  const seen = DES.test(body) ? 'DES crypt' : (IDENTIFIER.exec(body)?.[0] ?? 'the hash inside');
-  return `${seen} is not supported (bcrypt, $5$, $6$ and $1$ are)`;
+  const seen = IDENTIFIER.exec(body)?.[0] ?? 'the hash inside';
+  return `${seen} is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)`;
 }
 
 /** LDAP names by scheme; slapd-pw-pbkdf2 writes its own name in place of passlib's identifier. */
@@ -66,9 +67,12 @@ function pbkdf2(name: string, scheme: Scheme): Scheme {
   return ldapScheme({ name, parse, verify: verifyInside, work: workInside });
 }
 
+/** What crypt(3) of some system makes. */
+const CRYPT3 = [...sha2CryptSchemes, bcryptScheme, yescryptScheme, md5CryptScheme, sha1CryptScheme, ...desSchemes];
+
 export const ldapWrappedSchemes = [
-  wrapping('CRYPT', [...sha2CryptSchemes, bcryptScheme, md5CryptScheme], notOfCrypt),
-  wrapping('ARGON2', argon2Schemes, () => 'the hash does not begin with $argon2id$ or $argon2i$'),
+  wrapping('CRYPT', CRYPT3, notOfCrypt),
+  wrapping('ARGON2', argon2Schemes, () => 'the hash does not begin with $argon2id$, $argon2i$ or $argon2d$'),
   wrapping('BCRYPT', [bcryptScheme], () => 'the hash does not begin with $2a$, $2b$ or $2y$'),
   ...pbkdf2Schemes.flatMap((scheme) => (PBKDF2_NAMES[scheme.name] ?? []).map((name) => pbkdf2(name, scheme))),
 ];

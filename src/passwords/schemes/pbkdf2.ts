@@ -1,5 +1,6 @@
 /**
- * PBKDF2 (RFC 8018) as passlib writes it: `$pbkdf2-sha256$rounds$salt$hash`; `$pbkdf2$` is SHA-1.
+ * PBKDF2 (RFC 8018) as passlib writes it: `$pbkdf2-sha256$rounds$salt$hash`; `$pbkdf2$` is SHA-1. The PHC string format
+ * writes `i=rounds,l=length` in place of the rounds, as in Discourse.
  *
  * Salt and hash are base64, standard or with `.` for `+`, padded or not. The length of the hash is the key length.
  */
@@ -15,8 +16,12 @@ export function roundsProblem(rounds: number): string | undefined {
   return numberProblem('rounds', rounds, 1, MOST_ROUNDS);
 }
 
+/** Rounds alone, or the PHC string format's `i=rounds,l=length`, in which the length may be missing. */
+const PARAMETERS = /^i=([^,]*)(?:,l=([^,]*))?$/;
+
 function parse(body: string): { rounds: number; salt: Buffer; digest: Buffer } | string {
-  const [roundsText, saltText, digestText, ...more] = body.split('$');
+  const [parameters = '', saltText, digestText, ...more] = body.split('$');
+  const [, roundsText = parameters, lengthText] = PARAMETERS.exec(parameters) ?? [];
   const rounds = wholeNumber(roundsText);
   const problem = roundsProblem(rounds);
   if (problem !== undefined) return problem;
@@ -28,6 +33,7 @@ function parse(body: string): { rounds: number; salt: Buffer; digest: Buffer } |
   const digest = decodeBase64(digestText, { adapted: true });
   if (digest === undefined) return 'the hash is not base64';
   if (digest.length < SHORTEST_DIGEST) return `the hash is shorter than ${SHORTEST_DIGEST} bytes`;
+  if (lengthText !== undefined && wholeNumber(lengthText) !== digest.length) return 'the hash is not of the length l';
   return { rounds, salt, digest };
 }
 
@@ -49,4 +55,5 @@ export const pbkdf2Schemes = [
   pbkdf2('pbkdf2-sha256', 'sha256'),
   pbkdf2('pbkdf2-sha384', 'sha384'),
   pbkdf2('pbkdf2-sha512', 'sha512'),
+  ...['sha3-224', 'sha3-256', 'sha3-384', 'sha3-512'].map((algorithm) => pbkdf2(`pbkdf2-${algorithm}`, algorithm)),
 ];

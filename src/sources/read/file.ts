@@ -81,6 +81,11 @@ const REASONS: Record<string, string> = {
   Z_BUF_ERROR: 'its gzip data is cut off',
 };
 
+/** What a failed download leaves: a page of the login, or an error in XML. */
+const MARKUP = /^\s*<(?:!doctype|html|head|body|script|!--|\?xml)\b/i;
+const IS_MARKUP =
+  'This is a web page or XML, not an export. It may be the login page of the old system: download the file again.';
+
 async function inspect(name: string, file: FileHandle, options: FileOptions): Promise<ExportFile> {
   const { size } = await file.stat();
   const isGzip = await beginsAsGzip(file);
@@ -88,6 +93,7 @@ async function inspect(name: string, file: FileHandle, options: FileOptions): Pr
   const encoding = options.encoding ?? encodingOf(raw.bytes, raw.isWhole);
   const text = () => toUtf8(bytesOf(file, isGzip), encoding);
   const { bytes: head, isWhole, format } = await formattedBeginning(text, options.format);
+  if (options.format === undefined && MARKUP.test(head.toString('utf8', 0, 1000))) throw new FileError(IS_MARKUP);
   const delimiter = delimiterOf(head.toString('utf8'));
   return {
     name,

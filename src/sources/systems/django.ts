@@ -33,6 +33,8 @@ const PASSWORD = /^(?:(?:pbkdf2_sha256|pbkdf2_sha1|argon2|bcrypt|bcrypt_sha256|s
 /** A custom or outdated hasher: its name, a salt, a hash. Plain text must not be mistaken for a name. */
 const HASHER = /^([a-z][a-z0-9_]+)\$[^$]*\$/;
 
+const AUTHENTIK = ['uuid', 'attributes', 'path', 'type'];
+
 export const django: Source = {
   name: 'django',
   title: 'Django',
@@ -43,6 +45,8 @@ export const django: Source = {
 
 function recognizes(record: Fields): number {
   if (isDumped(record)) return isUser(record.fields) ? 1 : 0.5;
+  // authentik is built on Django, and adds these columns.
+  if (AUTHENTIK.every((name) => Object.hasOwn(record, name))) return 0;
   if (!Object.hasOwn(record, 'is_active') && !Object.hasOwn(record, 'last_login')) return 0;
   const isOurs = Object.hasOwn(record, 'is_superuser') && Object.hasOwn(record, 'password');
   return isOurs || PASSWORD.test(textAt(record, 'password') ?? '') ? 0.95 : 0;

@@ -1,9 +1,9 @@
 /** The same id or name twice in one body: the first one wins, whatever order the workers run in. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import fc from 'fast-check';
 import { nameKey } from '../../../src/fields/fields.ts';
 import { createDuplicateFilter } from '../../../src/imports/intake/duplicates.ts';
+import fc from '../../support/fast-check.ts';
 import {
   acceptBody,
   acceptImport,

@@ -1,8 +1,8 @@
 /** Compares the parser with JSON.parse: same entries and same verdict, however the bytes are split. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import fc from 'fast-check';
 import type { Step } from '../../../src/imports/parse/step.ts';
+import fc from '../../support/fast-check.ts';
 import { cutAt, cuts, goodBody, refusal, steps, usersOf } from '../../support/imports/parse.ts';
 
 type Json = Record<string, unknown>;

@@ -1,10 +1,10 @@
 /** A body gives the same result with guessed commas as without: see src/imports/parse/last-comma.ts. */
 import assert from 'node:assert/strict';
 import { it, mock } from 'node:test';
-import fc from 'fast-check';
 import { DataOrgsParser } from '../../../src/imports/parse/data-orgs.ts';
 import { LastComma } from '../../../src/imports/parse/last-comma.ts';
 import { MAX_DEPTH } from '../../../src/imports/parse/parse-error.ts';
+import fc from '../../support/fast-check.ts';
 import { around, cutAt, merge, refusal, usersOf } from '../../support/imports/parse.ts';
 
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { NdjsonParser } from '../../../src/imports/parse/ndjson.ts';
 import { MAX_DEPTH } from '../../../src/imports/parse/parse-error.ts';
 import { MAX_ENTRY_BYTES, type Step } from '../../../src/imports/parse/step.ts';
 import { cpuMs } from '../../support/cpu.ts';
+import fc from '../../support/fast-check.ts';
 import { lineError, lineSteps, lines } from '../../support/imports/ndjson.ts';
 import { cutAt, cuts, refusal, usersOf } from '../../support/imports/parse.ts';
 

@@ -1,7 +1,6 @@
 /** `dryRun=true`: reports what the import would do, and stores nothing but the report. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import fc from 'fast-check';
 import type { Pool } from '../../../src/db/pool.ts';
 import { PAYLOAD } from '../../../src/imports/items.ts';
 import type { ExistingRule } from '../../../src/imports/options.ts';
@@ -9,6 +8,7 @@ import { specialStores } from '../../../src/imports/run/existing/stores.ts';
 import { batchStore } from '../../../src/imports/run/process.ts';
 import { readResult } from '../../../src/imports/status/result.ts';
 import { readWithMore } from '../../../src/imports/status/result-extras.ts';
+import fc from '../../support/fast-check.ts';
 import { importFirst, SETTINGS, special } from '../../support/imports/existing.ts';
 import {
   acceptBody,

@@ -1,9 +1,9 @@
 /** Any JSON value as an entry: it is stored unchanged, and what is shown of it contains no secret. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import fc from 'fast-check';
 import { hashPassword, sealEntry, unsealEntry, withholdSecrets } from '../../../src/imports/validate/entry-secrets.ts';
 import { toItem } from '../../../src/imports/validate/validate.ts';
+import fc from '../../support/fast-check.ts';
 import { SECRETS } from '../../support/imports/imports.ts';
 
 const SECRET = 'tr0ub4dor&3';

@@ -1,10 +1,10 @@
 /** The fast path of fast-path.ts gives the same item as the schema, or leaves the entry to the schema. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import fc from 'fast-check';
 import { fastPathItem } from '../../../src/imports/validate/fast-path.ts';
 import { judgedItem } from '../../../src/imports/validate/validate.ts';
 import { fbscrypt } from '../../passwords/bounds.ts';
+import fc from '../../support/fast-check.ts';
 import { HASH, SECRETS } from '../../support/imports/imports.ts';
 
 const odd = fc.constantFrom<unknown>(null, 0, true, [], {}, '', 'x'.repeat(201), '😀'.repeat(201), '\0', '\ud800');

@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { type Service, startService } from '../../support/processes/service.ts';
+import { run } from '../../support/runner/installed.ts';
 import { findProgram, type ProgramName, requireOrSkip } from '../../support/runner/programs.ts';
-import { npmTools, pythonTools, run } from './tools.ts';
+import { npmTools, pythonTools } from './tools.ts';
 
 const HERE = resolve('test/openapi/clients');
 /** Of the password `password`. */

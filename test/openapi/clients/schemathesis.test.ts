@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'node:test';
 import { startService } from '../../support/processes/service.ts';
+import { run } from '../../support/runner/installed.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
-import { pythonTools, run } from './tools.ts';
+import { pythonTools } from './tools.ts';
 
 const HERE = resolve('test/openapi/clients');
 /** One address sends everything, and does not wait after wrong passwords. */

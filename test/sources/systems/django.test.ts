@@ -134,7 +134,7 @@ test('an unsupported hasher is named, without any part of its hash or of plain t
   const unsupported = (hash: string) => ({ hash, notes: ['HASH-UNSUPPORTED'] });
   assert.deepEqual(passwordOf('crypt$$aaLRqX8yZ0mJ2'), unsupported('$crypt$'));
   assert.deepEqual(passwordOf('our_own_hasher$5$abc$def'), unsupported('$our-own-hasher$'));
-  assert.deepEqual(passwordOf('$argon2d$v=19$m=64,t=1,p=1$x$y'), unsupported('$argon2d$'));
+  assert.deepEqual(passwordOf('$argon2$v=19$m=64,t=1,p=1$x$y'), unsupported('$argon2$'));
   for (const plain of ['hunter2', 'my$ecret', 'Geheim$1$2', '$', '$$']) {
     assert.deepEqual(passwordOf(plain), unsupported('$unknown$'), plain);
   }

@@ -76,6 +76,7 @@ export function queueLog(refuse: () => boolean = () => false): QueueLog {
   const urgent: string[] = [];
   return {
     kind: 'redis',
+    shards: 1,
     added,
     urgent,
     async add(_, jobs: JobToAdd<unknown>[]) {
@@ -89,7 +90,7 @@ export function queueLog(refuse: () => boolean = () => false): QueueLog {
     async drop() {
       added.length = 0;
     },
-    work: () => ({ limit() {}, stop: async () => {} }),
+    work: () => ({ limit() {}, inProgress: () => 0, stop: async () => {} }),
     close: async () => {},
   };
 }

@@ -5,8 +5,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { baseEnv } from './base-env.ts';
+import { baseEnv, NEW_SPACE } from './base-env.ts';
 
 export interface Exit {
   code: number | null;
@@ -36,12 +38,18 @@ export interface Child {
   exited: Promise<Exit>;
 }
 
+/** The file of its bundle (bundle.ts), if this run made any. */
+function fileOf(program: string): string {
+  const bundle = resolve(process.env.TEST_BUNDLES ?? '', program.replace(/\.ts$/, '.js'));
+  return process.env.TEST_BUNDLES && existsSync(bundle) ? bundle : fileURLToPath(new URL(program, ROOT));
+}
+
 /**
  * Spawns `file`, a path from the root of the project.
  * @param env its whole environment, except PATH and the folder of the compile cache
  */
 export function spawnChild(file: string, env: Record<string, string>): Child {
-  const child = spawn(process.execPath, [fileURLToPath(new URL(file, ROOT))], {
+  const child = spawn(process.execPath, [NEW_SPACE, fileOf(file)], {
     cwd: fileURLToPath(ROOT),
     env: { ...baseEnv(), ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

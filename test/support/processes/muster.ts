@@ -19,6 +19,11 @@ export interface RunOptions {
   input?: string | Uint8Array;
 }
 
+export interface InProcessOptions extends RunOptions {
+  /** Take the output for a terminal's of 100 columns. */
+  terminal?: boolean;
+}
+
 export interface Finished {
   /** After a signal, 128 plus its number, as in a shell. */
   code: number;
@@ -26,10 +31,11 @@ export interface Finished {
   stderr: string;
 }
 
-/** Runs `muster` to its end, without a terminal. @throws TimedOut when it hangs */
-export async function runMuster(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+/** Runs `muster` to its end. @throws TimedOut when it hangs */
+export async function runMuster(args: readonly string[], options: InProcessOptions = {}): Promise<Finished> {
   const { run } = await import('../../../src/cli/run.ts');
-  const [stdout, stderr] = [openText(), openText()];
+  const look = options.terminal ? { isTTY: true, columns: 100 } : {};
+  const [stdout, stderr] = [openText(look), openText(look)];
   const stdin = Readable.from(options.input === undefined ? [] : [Buffer.from(options.input)], { objectMode: false });
   const shell = {
     stdin,
@@ -47,7 +53,7 @@ export function environmentOf({ env }: RunOptions): NodeJS.ProcessEnv {
 }
 
 /** A stream that keeps what is written. */
-function openText(): { stream: Writable; text(): string } {
+function openText(look: { isTTY?: boolean; columns?: number }): { stream: Writable; text(): string } {
   const chunks: Buffer[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -55,5 +61,5 @@ function openText(): { stream: Writable; text(): string } {
       done();
     },
   });
-  return { stream, text: () => Buffer.concat(chunks).toString() };
+  return { stream: Object.assign(stream, look), text: () => Buffer.concat(chunks).toString() };
 }

@@ -6,12 +6,14 @@ import { randomBytes } from 'node:crypto';
 import test, { type TestContext } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
 import { openQueues, type QueueName } from '../../../src/queue/queues.ts';
+import { openSecrets } from '../../../src/secrets.ts';
 import type { Answer } from '../answers.ts';
 import { type Calls, must, openCalls, type ServiceCall } from '../calls.ts';
 import { type SmtpCatcher, startSmtp } from '../smtp.ts';
 import { abandonLocks } from '../stores/locks.ts';
 import { testDatabase } from '../stores/postgres.ts';
 import { redisUrl, requireOrSkip } from '../stores/redis.ts';
+import { addSigningKey } from '../stores/signing-key.ts';
 import { waitFor } from '../wait.ts';
 import { type Fleet, openFleet } from './fleet.ts';
 
@@ -98,6 +100,7 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
       .finally(() => Promise.all([smtp.stop(), own?.drop()]))
       .finally(options.onStopped);
   });
+  if (own) await addSigningKey(pool, openSecrets(settings.ENCRYPTION_KEY));
   const token = settings.BOOTSTRAP_TOKEN;
   const calls = openCalls(() => fleet.url, token);
   await fleet.startApi();

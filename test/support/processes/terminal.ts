@@ -25,13 +25,13 @@ export interface Running {
 
 /** Starts `muster` without a terminal. */
 export function startMuster(args: readonly string[], options: MusterOptions = {}): Running {
-  return start(process.execPath, [MUSTER, ...args], options);
+  return startProgram(process.execPath, [MUSTER, ...args], options);
 }
 
 /** Runs a line of bash in which `muster` is a command; `pipefail` is set. */
 export function runShell(line: string, options: MusterOptions = {}): Promise<Finished> {
   const muster = `muster() { ${[process.execPath, MUSTER].map(quoted).join(' ')} "$@"; }`;
-  return start('bash', ['-c', `set -o pipefail; ${muster}; ${line}`], options).finished;
+  return startProgram('bash', ['-c', `set -o pipefail; ${muster}; ${line}`], options).finished;
 }
 
 export interface Terminal {
@@ -83,7 +83,8 @@ export function openTerminal(t: TestContext, args: readonly string[], options: T
   };
 }
 
-function start(program: string, args: readonly string[], options: MusterOptions): Running {
+/** Starts a program without a terminal. */
+export function startProgram(program: string, args: readonly string[], options: MusterOptions): Running {
   const stdin = options.input === undefined ? 'ignore' : 'pipe';
   const child = spawn(program, args, {
     cwd: options.cwd,

@@ -15,6 +15,8 @@ export const PROGRAMS = {
   python: 'python3',
   java: 'java',
   go: 'go',
+  git: 'git',
+  systemd: 'systemd-analyze',
   /** Needs root too. */
   mount: 'mount',
   /** Debian's package also has `promtool`. */

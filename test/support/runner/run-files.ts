@@ -7,6 +7,7 @@
 import { relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { NEW_SPACE } from '../processes/base-env.ts';
 import { runTogether } from './together.ts';
 
 const [atOnce, mostMs, ...files] = process.argv.slice(2);
@@ -21,7 +22,7 @@ const times: [file: string, seconds: number][] = [];
 const events = run({
   files: runTogether(files),
   concurrency: Number(atOnce),
-  execArgv: process.env.TEST_NODE_OPTIONS ? [process.env.TEST_NODE_OPTIONS] : [],
+  execArgv: [NEW_SPACE, process.env.TEST_NODE_OPTIONS ?? []].flat(),
   timeout: Number(mostMs),
   signal: interruption.signal,
 });

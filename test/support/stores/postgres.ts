@@ -15,6 +15,7 @@ import { migrate } from '../../../src/db/migrate.ts';
 import { PatientPool } from '../../../src/db/patient-pool.ts';
 import type { Pool } from '../../../src/db/pool.ts';
 import { migrateQueue } from '../../../src/queue/schema.ts';
+import { waitFor } from '../wait.ts';
 import { copyCluster, newFolder } from './cluster-cache.ts';
 import { abandonLocks } from './locks.ts';
 
@@ -93,7 +94,7 @@ export async function testDatabase(t?: { name: string }, folder?: string): Promi
     .slice(0, 30);
   const name = `test_${label}_${randomBytes(5).toString('hex')}`;
   const place = folder === undefined ? '' : `tablespace ${await makeTablespace(server, name, folder)}`;
-  await server.query(`create database ${name} template ${await template} ${CLONE} ${place}`);
+  await withCheckpoint(server, `create database ${name} template ${await template} ${CLONE} ${place}`);
   const url = withDatabase(serverUrl, name);
   const pool = new PatientPool({
     connectionString: url,
@@ -105,11 +106,20 @@ export async function testDatabase(t?: { name: string }, folder?: string): Promi
     if (!cleanups.delete(drop)) return;
     abandonLocks(pool);
     await pool.end();
-    await server.query(`drop database if exists ${name} with (force)`);
+    await withCheckpoint(server, `drop database if exists ${name} with (force)`);
     if (place !== '') await server.query(`drop tablespace ${name}`);
   };
   cleanups.add(drop);
   return { url, pool, drop };
+}
+
+/** Runs a statement that needs a checkpoint, which fails while another test has filled its disk (small-disk.ts). */
+async function withCheckpoint(server: Pool, sql: string): Promise<void> {
+  await server.query(sql).catch(async (error: Error) => {
+    if (!error.message.includes('checkpoint request failed')) throw error;
+    await waitFor(() => server.query('checkpoint'), { what: 'a checkpoint' });
+    await server.query(sql);
+  });
 }
 
 /** A tablespace must belong to the user that the server runs as. */

@@ -1,3 +1,4 @@
+import { ofTheServer } from '../../service/server-part.ts';
 import { openSession } from '../../service/session.ts';
 import { subcommand } from '../../subcommands.ts';
 import { EXIT } from '../../terminal/failure.ts';
@@ -9,7 +10,7 @@ export const rotate = subcommand({
   builder: (parser) => parser.example('$0 keys rotate', 'after all processes use the new ENCRYPTION_KEY'),
   async handler(options) {
     const { out } = await openSession(options);
-    const { rotateKeys } = await import('../../../encryption/rotation.ts');
+    const { rotateKeys } = await ofTheServer(import('../../../encryption/rotation.ts'));
     let last = 0;
     const progress = (replaced: number) => {
       if (replaced - last < 10_000) return;

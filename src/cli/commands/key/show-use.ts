@@ -3,6 +3,7 @@
 import type { openKeyring } from '../../../encryption/open.ts';
 import type { KeyUse } from '../../../encryption/rotation.ts';
 import { StartError } from '../../../start-error.ts';
+import { ofTheServer } from '../../service/server-part.ts';
 import { EXIT, Failure } from '../../terminal/failure.ts';
 import type { Output } from '../../terminal/output.ts';
 import type { Shell } from '../../terminal/shell.ts';
@@ -12,10 +13,9 @@ type Keyring = Awaited<ReturnType<typeof openKeyring>>;
 /** @throws Failure when the settings are wrong or the database does not answer */
 export async function withKeyring<T>(env: Shell['env'], work: (keyring: Keyring) => Promise<T>): Promise<T> {
   // Loaded only when needed, as they import the service's settings: commands should start fast.
-  const [{ ConfigError, readConfig }, { openKeyring }] = await Promise.all([
-    import('../../../config.ts'),
-    import('../../../encryption/open.ts'),
-  ]);
+  const [{ ConfigError, readConfig }, { openKeyring }] = await ofTheServer(
+    Promise.all([import('../../../config.ts'), import('../../../encryption/open.ts')]),
+  );
   try {
     const keyring = await openKeyring(readConfig(env));
     return await work(keyring).finally(() => keyring.pool.end());

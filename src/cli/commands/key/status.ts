@@ -1,3 +1,4 @@
+import { ofTheServer } from '../../service/server-part.ts';
 import { openSession } from '../../service/session.ts';
 import { subcommand } from '../../subcommands.ts';
 import { showUse, withKeyring } from './show-use.ts';
@@ -8,7 +9,7 @@ export const status = subcommand({
   builder: (parser) => parser.example('$0 keys status', 'before you remove a key from DECRYPTION_KEYS'),
   async handler(options) {
     const { out } = await openSession(options);
-    const { keyUse } = await import('../../../encryption/rotation.ts');
+    const { keyUse } = await ofTheServer(import('../../../encryption/rotation.ts'));
     showUse(out, await withKeyring(options.shell.env, ({ pool, secrets }) => keyUse(pool, secrets)));
   },
 });

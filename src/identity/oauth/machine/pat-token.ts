@@ -5,8 +5,8 @@
 import type { AdapterPayload } from 'oidc-provider';
 import { tokenHash } from '../../../access/random-token.ts';
 import type { Db } from '../../../db/pool.ts';
+import { API_SCOPE } from '../../api-scope.ts';
 import { SERVICE_USER_CLIENT } from '../clients.ts';
-import { API_SCOPE } from '../scopes.ts';
 
 /** The grant type (`gty`) that marks these tokens in the library. */
 export const PAT = 'personal_access_token';

@@ -27,6 +27,7 @@ const AS_THEY_ARE: Readonly<Record<string, string>> = {
   pbkdf2_sha256_django: 'pbkdf2_sha256$',
   bcrypt_sha256_django: 'bcrypt_sha256$',
   ldap_ssha: '{SSHA}',
+  sha512_symfony: 'sha512_symfony$',
 };
 
 /** Hashers whose digest must be rewritten; undefined when the digest does not have the expected form. */
@@ -36,7 +37,6 @@ const REWRITTEN: Readonly<Record<string, (digest: string) => HashText | undefine
   md5_salted: (digest) => salted('md5', digest),
   sha256: (digest) => bare('sha256', digest),
   sha256_salted: (digest) => salted('sha256', digest),
-  sha512_symfony: symfony,
   // Salt and hash are base64; in Django's text of the same prefix, the salt is plain text.
   pbkdf2_sha256: (digest) => pbkdf2('sha256', digest, (salt) => bytesOf(salt, 'base64'), 'base64'),
   pbkdf2_sha512: (digest) => pbkdf2('sha512', digest, (salt) => Buffer.from(salt), 'hex'),
@@ -70,14 +70,6 @@ function salted(algorithm: string, digest: string): HashText | undefined {
   const bytes = hex === undefined ? undefined : bytesOf(hex, 'hex');
   if (salt === undefined || !bytes) return undefined;
   return { hash: saltedDigest(algorithm, 'prefix', Buffer.from(salt), bytes), notes: [SALT_ORDER] };
-}
-
-/** The password followed by `{salt}`. Further rounds mix it in again, which no scheme here can express. */
-function symfony(digest: string): HashText | undefined {
-  const [, iterations, salt, text] = /^sha512_symfony\$(\d+)\$(.*)\$([^$]+)$/s.exec(digest) ?? [];
-  const bytes = text === undefined ? undefined : bytesOf(text, 'base64');
-  if (iterations !== '1' || salt === undefined || !bytes) return undefined;
-  return { hash: saltedDigest('sha512', 'suffix', salt === '' ? NO_SALT : Buffer.from(`{${salt}}`), bytes) };
 }
 
 type SaltReader = (salt: string) => Buffer | undefined;

@@ -61,7 +61,7 @@ function pbkdf2({ value, salt, algorithm, iterations }: Secret): HashText {
   return { hash: pbkdf2Text(PBKDF2[algorithm] as string, iterations, saltBytes, digest) };
 }
 
-/** argon2d and version 1.0 are passed on unchanged, so that the service rejects them by name. */
+/** Version 1.0 is passed on unchanged, so that the service rejects it by name. */
 function argon2({ value, salt, iterations, parameters }: Secret): HashText {
   const version = ARGON2_VERSIONS[parameter(parameters, 'version')];
   const [type, memory, lanes] = ['type', 'memory', 'parallelism'].map((name) => parameter(parameters, name));

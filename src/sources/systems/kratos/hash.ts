@@ -10,7 +10,7 @@ import { saltedDigestOf } from './salted.ts';
 const CRYPT: Readonly<Record<string, string>> = { 'md5-crypt': '1', 'sha256-crypt': '5', 'sha512-crypt': '6' };
 const SALTED = ['md5', 'sha1', 'sha256', 'sha512'];
 /** Unlike other programs, Kratos uses SHA-3 for these two. */
-const SHA3: Readonly<Record<string, string>> = { sha224: 'pbkdf2-sha3-224', sha384: 'pbkdf2-sha3-384' };
+const SHA3: Readonly<Record<string, string>> = { sha224: 'sha3-224', sha384: 'sha3-384' };
 const COST = /^ln=([0-9]+),r=([0-9]+),p=([0-9]+)$/;
 
 /** @param text `hashed_password`; bcrypt, argon2 and `{SSHA}` are standard, and the service judges all other texts */
@@ -29,10 +29,10 @@ export function hashOf(text: string): HashText {
 function pbkdf2(algorithm: string, [parameters = '', saltText, digestText]: string[]): HashText {
   const rounds = /^i=([0-9]+),l=[0-9]+$/.exec(parameters)?.[1];
   const [salt, digest] = [bytesAt(saltText), bytesAt(digestText)];
-  const isKnown = ['sha1', 'sha256', 'sha512'].includes(algorithm);
-  if (!isKnown || rounds === undefined || !salt || !digest)
-    return unsupported(SHA3[algorithm] ?? `pbkdf2-${algorithm}`);
-  return { hash: pbkdf2Text(algorithm, Number(rounds), salt, digest) };
+  const name = SHA3[algorithm] ?? algorithm;
+  const isKnown = ['sha1', 'sha256', 'sha512', ...Object.values(SHA3)].includes(name);
+  if (!isKnown || rounds === undefined || !salt || !digest) return unsupported(`pbkdf2-${name}`);
+  return { hash: pbkdf2Text(name, Number(rounds), salt, digest) };
 }
 
 /** `ln=<N>,r=8,p=1$salt$hash`: despite its name, `ln` is N itself; other programs write its logarithm. */

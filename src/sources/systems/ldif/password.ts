@@ -6,6 +6,7 @@
  * https://github.com/389ds/389-ds-base.
  */
 import { schemeOf } from '../../../passwords/registry.ts';
+import { namedHash } from '../../hash-like.ts';
 import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../../hash-text.ts';
 import type { Note } from '../../person.ts';
 import type { Fields } from '../../source.ts';
@@ -51,13 +52,18 @@ function unfold(value: string): string {
 
 function passwordOfValue(value: string): LdifPassword {
   const [, scheme, body = ''] = SCHEME.exec(value) ?? [];
-  if (scheme === undefined) return schemeOf(value) === undefined ? { password: value } : { hash: value };
+  if (scheme === undefined) return isHash(value) ? { hash: value } : { password: value };
   const name = scheme.toUpperCase();
   if (CLEAR.includes(name)) return body === '' ? {} : { password: body };
   if (ELSEWHERE.includes(name)) return { notes: [PASSWORD_ELSEWHERE] };
   if (name === 'CRYPT') return crypt(body);
   if (name === 'PBKDF2_SHA256') return pbkdf2Of389(body);
   return schemeOf(value) === undefined ? unsupported(name) : { hash: value };
+}
+
+/** Without a scheme, the value is a plain password to the directory. Only what can hardly be one counts as a hash. */
+function isHash(value: string): boolean {
+  return schemeOf(value) !== undefined && (namedHash(value) !== undefined || /^[0-9a-f]{32,}$/i.test(value));
 }
 
 function crypt(body: string): LdifPassword {

@@ -11,10 +11,12 @@ import { boolAt, parseJson, textAt } from '../../values.ts';
 import { linksOf, totpOf } from './identities.ts';
 import { appMetadataOf, profileOf, userMetadataOf } from './metadata.ts';
 
+const HASH = 'encrypted_password';
+
 const NO_HASHES: Note = {
   id: 'PASSWORD-NOT-EXPORTED',
   message:
-    'The export has no column encrypted_password, which the admin API never returns; users with a password must set a new one.',
+    'The record has no field encrypted_password, which the admin API never returns; a user with a password must set a new one.',
 };
 const ENCRYPTED: Note = {
   id: 'HASH-ENCRYPTED',
@@ -37,7 +39,12 @@ export const supabase: Source = {
   },
   converter() {
     const now = Date.now();
-    return (record) => convert(withoutNulls(record), now);
+    // Some programs leave out fields without a value, so one record alone does not tell.
+    let hasHashes = false;
+    return (record) => {
+      hasHashes ||= HASH in record;
+      return convert(withoutNulls(record), { now, hasHashes });
+    };
   },
 };
 
@@ -50,7 +57,13 @@ function isNull(value: unknown): boolean {
   return value === 'null' || value === 'NULL' || value === '\\N';
 }
 
-function convert(record: Fields, now: number): Person | Skipped {
+interface Export {
+  now: number;
+  /** An earlier record had a field for the hash. */
+  hasHashes: boolean;
+}
+
+function convert(record: Fields, { now, hasHashes }: Export): Person | Skipped {
   if (textAt(record, 'deleted_at') !== undefined) return { skip: 'A deleted user.' };
   if (boolAt(record, 'is_anonymous') === true) return { skip: 'An anonymous user.' };
   const notes: Note[] = [];
@@ -61,7 +74,7 @@ function convert(record: Fields, now: number): Person | Skipped {
     ...profileOf(record),
     ...phoneOf(record),
     state: isBanned(record, now) ? 'inactive' : 'active',
-    hash: hashOf(record, notes),
+    hash: hashOf(record, hasHashes, notes),
     totp: totpOf(record, notes),
     metadata: {
       user_metadata: userMetadataOf(record),
@@ -102,10 +115,10 @@ function isBanned(record: Fields, now: number): boolean {
 }
 
 /** The hash, unchanged: GoTrue writes bcrypt, argon2 and `$fbscrypt$`, and the service judges any other text. */
-function hashOf(record: Fields, notes: Note[]): string | undefined {
-  const hash = textAt(record, 'encrypted_password');
+function hashOf(record: Fields, hasHashes: boolean, notes: Note[]): string | undefined {
+  const hash = textAt(record, HASH);
   if (hash === undefined) {
-    if (!('encrypted_password' in record)) notes.push(NO_HASHES);
+    if (!hasHashes) notes.push(NO_HASHES);
     return undefined;
   }
   if (!hash.startsWith('{') || parseJson(hash) === undefined) return hash;

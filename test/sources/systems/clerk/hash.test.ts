@@ -88,10 +88,10 @@ describe('a digest of Clerk', () => {
     }
   });
 
-  it('of Symfony verifies if it was made in one round', () => {
+  it('of Symfony verifies', () => {
     const made = hash('sha512', `${PASSWORD}{seasalt}`, 'buffer').toString('base64');
     assertVerifies(hashed('sha512_symfony', `sha512_symfony$1$seasalt$${made}`).hash, PASSWORD);
-    assertRefused(hashed('sha512_symfony', `sha512_symfony$5000$seasalt$${made}`), '$sha512-symfony$');
+    assertRefused(hashed('sha512_symfony', made), '$sha512-symfony$');
   });
 
   it('that cannot be verified is rejected by name', () => {

@@ -109,6 +109,13 @@ describe('Kratos: hashes', () => {
     });
   }
 
+  it('verify: PBKDF2 of 224 and 384 bits, which is SHA-3 in Kratos, by vectors of Python', () => {
+    const [salt, parameters] = ['c2Vhc2FsdP/++w', 'i=100,l=28'];
+    const sha224 = 'G9QE4xuVIXHOThVP5p7F3lsy+WJnNRgzB0rS4Q';
+    assert.equal(verifyHash(hashOf(`$pbkdf2-sha224$${parameters}$${salt}$${sha224}`), 'Pässwörd ✓ 🔑'), true);
+    assert.equal(hashOf(`$pbkdf2-sha384$i=7,l=48$${salt}$AAAA`), `$pbkdf2-sha3-384$7$${salt}$AAAA`);
+  });
+
   it('verify: crypt(3) by its published vectors, under the names that Kratos uses', () => {
     const sha512 = '$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1';
     assert.equal(verifyHash(hashOf(`$sha512-crypt${sha512}`), 'Hello world!'), true);
@@ -120,8 +127,7 @@ describe('Kratos: hashes', () => {
   });
 
   const unknown: [string, string, string][] = [
-    ['PBKDF2 of 384 bits, which is SHA-3 in Kratos', '$pbkdf2-sha384$i=100,l=48$c2FsdA$AAAA', '$pbkdf2-sha3-384$'],
-    ['PBKDF2 of 224 bits, which is SHA-3 in Kratos', '$pbkdf2-sha224$i=100,l=28$c2FsdA$AAAA', '$pbkdf2-sha3-224$'],
+    ['PBKDF2 of SHA-3 without rounds', '$pbkdf2-sha384$l=48$c2FsdA$AAAA', '$pbkdf2-sha3-384$'],
     ['PBKDF2 without rounds', '$pbkdf2-sha256$l=32$c2FsdA$AAAA', '$pbkdf2-sha256$'],
     ['scrypt whose N is not a power of two', '$scrypt$ln=1000,r=8,p=1$c2FsdA==$AAAA', '$scrypt$'],
     ['firescrypt without a signer key', '$firescrypt$ln=14,r=8,p=1$c2FsdA==$AAAA$Bw==', '$firescrypt$'],

@@ -18,7 +18,6 @@ test('a hash is taken unchanged, with its name in any case', () => {
     assert.deepEqual(read(hash), { hash });
   }
   assert.deepEqual(read(`{crypt}${MD5_CRYPT}`), { hash: `{CRYPT}${MD5_CRYPT}` });
-  // DES: the service rejects it by name.
   assert.deepEqual(read('{CRYPT}X5/DBrWPOQQaI'), { hash: '{CRYPT}X5/DBrWPOQQaI' });
 });
 
@@ -27,6 +26,8 @@ test('a plain password is taken', () => {
     assert.deepEqual(read(clear), { password: 'so so' });
   }
   assert.deepEqual(read('{CLEARTEXT}'), {});
+  // It has the form of DES crypt, but a directory would write {CRYPT} before that.
+  assert.deepEqual(read('CorrectHorse2'), { password: 'CorrectHorse2' });
   // These are not names of schemes.
   for (const password of ['{', '{}x', '{two words}', 'x{SSHA}x', ' lead'])
     assert.deepEqual(read(password), { password });

@@ -157,9 +157,16 @@ describe('Supabase: hashes', () => {
     assert.deepEqual(notesOf({}), []);
     const { encrypted_password: _, ...row } = ROW;
     assert.deepEqual(
-      (convert(row) as Person).notes?.map(({ id }) => id),
+      (supabase.converter({})(row) as Person).notes?.map(({ id }) => id),
       ['PASSWORD-NOT-EXPORTED'],
     );
+  });
+
+  it('that only some records lack, as empty fields are left out, are not noted', () => {
+    const { encrypted_password: _, ...row } = ROW;
+    const run = supabase.converter({});
+    run(ROW);
+    assert.deepEqual((run(row) as Person).notes, []);
   });
 });
 

@@ -1,0 +1,15 @@
+/** The options of `muster import`. */
+import type { SourceOptions } from './options.ts';
+
+export interface RunOptions extends SourceOptions {
+  timeout: string;
+  dryRun: boolean;
+  onExisting: 'fail' | 'skip' | 'update';
+  mails?: 'auto' | 'none' | undefined;
+  strict: boolean;
+  webhook?: string | undefined;
+  idempotencyKey?: string | undefined;
+  watch: boolean;
+  yes: boolean;
+  skipBroken: boolean;
+}

@@ -1,0 +1,79 @@
+/** What `muster import` advises at its end, and what it checks before it reads a file. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { adviceLines } from '../../../src/cli/import/advice.ts';
+import type { RunOptions } from '../../../src/cli/import/run-options.ts';
+import { summaryLines } from '../../../src/cli/import/show-summary.ts';
+import { openCounter } from '../../../src/cli/import/summary.ts';
+import { requireTimeout } from '../../../src/cli/import/timeout.ts';
+import { Failure } from '../../../src/cli/terminal/failure.ts';
+
+const OPTIONS = {
+  files: ['my users.json'],
+  from: 'auth0',
+  org: 'acme',
+  timeout: '30m',
+  dryRun: true,
+  onExisting: 'fail',
+} as unknown as RunOptions;
+
+test('a dry run ends with the command that imports for real', () => {
+  assert.deepEqual(adviceLines(OPTIONS, []), [
+    'To import these users, run:',
+    "  muster import 'my users.json' --from auth0 --org acme --timeout 30m --watch",
+  ]);
+  const [, command] = adviceLines(
+    { ...OPTIONS, onExisting: 'skip', mails: 'none', strict: true, map: ["email=Ann's mail"], idPrefix: 'shop-' },
+    [],
+  );
+  const options = "--id-prefix shop- --on-existing skip --mails none --map 'email=Ann'\\''s mail' --strict --watch";
+  assert.ok(command?.endsWith(options), command);
+});
+
+test('after a conflict with an existing user, --on-existing skip is advised', () => {
+  const taken = { id: 'USER-ID-TAKEN', message: 'x', count: 1, examples: [] };
+  const real = { ...OPTIONS, dryRun: false };
+  assert.match(adviceLines(real, [taken])[0] ?? '', /--on-existing skip/);
+  assert.deepEqual(adviceLines({ ...real, onExisting: 'skip' }, [taken]), []);
+  assert.deepEqual(adviceLines(real, [{ ...taken, id: 'USER-INVALID' }]), []);
+});
+
+test('--timeout must be a duration of more than 0', () => {
+  for (const good of ['30m', '1h30m0s', '1.5h', '300ms', '90s']) requireTimeout(good);
+  for (const bad of ['', '0', '0s', '30', 'half an hour', '-5m', '5 m', '1d']) {
+    assert.throws(() => requireTimeout(bad), Failure, bad);
+  }
+});
+
+function summaryOf(user: { userId: string; hash: string }): string {
+  const counter = openCounter();
+  const profile = { firstName: 'Ann', lastName: 'Ash' };
+  const email = { email: 'ann@example.com', isEmailVerified: true };
+  const entry = { orgId: 'acme', userId: user.userId, user: { profile, email, hashedPassword: { value: user.hash } } };
+  counter.add({ file: 'users.csv', line: 2, notes: [], entry });
+  return summaryLines(counter.summary(0), 'auto').join('\n');
+}
+
+test('the summary recommends a prefix for ids that are small numbers', () => {
+  const hash = '$2b$04$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234';
+  assert.match(summaryOf({ userId: '17', hash }), /1 user id is a number below .*--id-prefix/);
+  for (const userId of ['shop-17', '1234567890123456', 'a1']) {
+    assert.doesNotMatch(summaryOf({ userId, hash }), /--id-prefix/);
+  }
+});
+
+test('with --mails none the summary says how many mails are held, and how to send them', () => {
+  const counter = openCounter();
+  const email = { email: 'ann@example.com', isEmailVerified: false };
+  const user = { profile: { firstName: 'Ann', lastName: 'Ash' }, email };
+  counter.add({ file: 'users.csv', line: 2, notes: [], entry: { orgId: 'acme', user } });
+  const text = summaryLines(counter.summary(0), 'none').join('\n');
+  assert.match(
+    text,
+    /Mails that are held back \(--mails none\); `muster send-mails IMPORT` sends them\n.* 0 .*verify.*\n.* 1 .*password/,
+  );
+});
+
+test('the summary warns that an MD5 may be an NT hash', () => {
+  assert.match(summaryOf({ userId: 'a', hash: '5f4dcc3b5aa765d61d8327deb882cf99' }), /md5-plain: will verify, if .*NT/);
+});

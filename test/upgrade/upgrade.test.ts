@@ -1,0 +1,110 @@
+/**
+ * The upgrade of docs/deployment.md, from the previous schema to this one, while callers import and log in: no request
+ * fails, no user is lost, and processes of the old version work on the new schema.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import test, { type TestContext } from 'node:test';
+import type { Pool } from '../../src/db/pool.ts';
+import { must, openCalls } from '../support/calls.ts';
+import { baseEnv } from '../support/processes/base-env.ts';
+import { startChild, type TestProcess } from '../support/processes/child.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
+import { testDatabase } from '../support/stores/postgres.ts';
+import { startLoad } from './load.ts';
+import { checkOut, countMigrations } from './old-version.ts';
+
+/** The template of the tests has the new schema. */
+async function empty(pool: Pool): Promise<void> {
+  await pool.query(`do $$ declare s name; begin
+    for s in select nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' loop
+      execute format('drop schema %I cascade', s);
+    end loop;
+    create schema public;
+  end $$`);
+}
+
+const urlOf = (api: TestProcess) => `http://127.0.0.1:${api.ready.port}`;
+
+/** @throws Error when it does not end cleanly */
+async function stop(one: TestProcess): Promise<void> {
+  one.kill('SIGTERM');
+  assert.deepEqual(await one.exited, { code: 0, signal: null }, one.output());
+}
+
+async function migrate(env: Record<string, string>): Promise<void> {
+  const child = spawn(process.execPath, ['src/migrate.ts'], { env: { ...baseEnv(), ...env }, stdio: 'inherit' });
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+}
+
+async function applied(pool: Pool): Promise<number> {
+  return (await pool.query('select count(*)::int as n from migrations')).rows[0].n;
+}
+
+function startAll(t: TestContext, env: Record<string, string>) {
+  const all: TestProcess[] = [];
+  t.after(() => {
+    for (const one of all) one.kill('SIGKILL');
+  });
+  return async (file: string, more: Record<string, string> = {}) => {
+    const one = await startChild(file, { ...env, ...more });
+    all.push(one);
+    return one;
+  };
+}
+
+test('an upgrade under load', async (t) => {
+  if (!requireOrSkip(t, 'git')) return;
+  const { url, pool, drop } = await testDatabase(t);
+  t.after(drop);
+  await empty(pool);
+  const old = checkOut(t);
+  assert.ok(old.migrations < countMigrations(), 'the old version has fewer migrations');
+  const token = randomBytes(24).toString('hex');
+  const env = {
+    DATABASE_URL: url,
+    ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+    BOOTSTRAP_TOKEN: token,
+    PORT: '0',
+    RATE_LIMIT_REQUESTS: '0',
+    RATE_LIMIT_LOGINS: '0',
+    HASH_THREADS: '1',
+    STOP_AFTER_MS: '300000',
+    LOG_LEVEL: 'warn',
+  };
+  const start = startAll(t, env);
+  const oldApis = [await start(old.fileUrl('src/api.ts')), await start(old.fileUrl('src/api.ts'))];
+  const [first] = oldApis as [TestProcess];
+  const worker = { BASE_URL: urlOf(first) };
+  const oldWorker = await start(old.fileUrl('workers/all-in-one.ts'), worker);
+  assert.equal(await applied(pool), old.migrations);
+  const org = { name: 'Acme', orgId: 'acme' };
+  await must(openCalls(() => urlOf(first), token).call('POST', '/management/v1/orgs', org));
+
+  const load = startLoad(token, org.orgId);
+  for (const api of oldApis) load.add(urlOf(api));
+  await load.rounds(2);
+
+  await migrate(env);
+  assert.equal(await applied(pool), countMigrations());
+  await load.rounds(2);
+
+  for (const api of oldApis) {
+    load.add(urlOf(await start('src/api.ts')));
+    await load.rounds(1); // both versions
+    await load.remove(urlOf(api));
+    await stop(api);
+  }
+  await start('workers/all-in-one.ts', worker);
+  await load.rounds(1);
+  await stop(oldWorker);
+  await load.rounds(2);
+
+  const users = await load.stop();
+  const { rows } = await pool.query(`select count(*)::int as n from users where org_id = $1`, [org.orgId]);
+  assert.equal(rows[0].n, users);
+  const { rows: open } = await pool.query(`select id, state from imports where state <> 'succeeded'`);
+  assert.deepEqual(open, []);
+});
