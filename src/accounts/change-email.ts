@@ -70,7 +70,7 @@ async function requestEmail(deps: EmailDeps, user: User, input: EmailInput): Pro
 
 /**
  * Creates another code for the address.
- * @throws ApiError 400 EMAIL-VERIFIED
+ * @throws ApiError 400 EMAIL-VERIFIED, EMAIL-NONE
  */
 export async function resendEmailCode(
   deps: EmailDeps,
@@ -82,8 +82,14 @@ export async function resendEmailCode(
   if (user.emailVerified && address === undefined) {
     throw new ApiError('FAILED_PRECONDITION', 'EMAIL-VERIFIED', 'The email address is already verified.');
   }
+  requireAddress(address ?? user.email);
   const event = await changeUser(deps.db, user, { type: 'user.human.email.code.added', editor });
   return { event, verificationCode: await makeEmailCode(deps, user, choice, { editor, address }) };
+}
+
+/** @throws ApiError 400 EMAIL-NONE */
+export function requireAddress(email: string | null): void {
+  if (email === null) throw new ApiError('FAILED_PRECONDITION', 'EMAIL-NONE', 'The user has no email address.');
 }
 
 /**

@@ -19,7 +19,7 @@ import { issueCode } from '../mail/codes.ts';
 import type { LinkKind } from '../mail/links.ts';
 import type { Secrets } from '../secrets.ts';
 import { findUser, type User } from '../users/store.ts';
-import { resendEmailCode } from './change-email.ts';
+import { requireAddress, resendEmailCode } from './change-email.ts';
 import { type Changed, changeUser } from './credentials.ts';
 import { ANYBODY, MAIL_LIMIT, mailRequested } from './mail-limit.ts';
 import type { PasswordResetInput } from './password-schema.ts';
@@ -29,7 +29,7 @@ type ResetConfig = Pick<Config, 'CODE_TTL_MS' | 'RATE_LIMIT_MAILS' | 'RESET_CODE
 /**
  * Emails a link to set a new password, or returns a code for it. A user who has a password but no verified address gets
  * the email to verify the address instead. Runs in the caller's transaction, with the user's row locked.
- * @throws ApiError 400 PASSWORD-RESET-INACTIVE, 429 MAIL-LIMIT
+ * @throws ApiError 400 PASSWORD-RESET-INACTIVE, EMAIL-NONE, 429 MAIL-LIMIT
  */
 export async function resetPassword(
   deps: { db: Db; secrets: Secrets; config: ResetConfig },
@@ -42,6 +42,7 @@ export async function resetPassword(
     throw new ApiError('FAILED_PRECONDITION', 'PASSWORD-RESET-INACTIVE', 'The user is deactivated.');
   }
   const kind = mailFor(user);
+  if (!returnCode) requireAddress(user.email);
   if (!returnCode && kind === 'verify_email') return resendEmailCode(deps, user, {}, editor);
   const event = await changeUser(db, user, { type: 'user.human.password.code.added', editor });
   const code = { userId: user.id, codeTtlMs: config.RESET_CODE_TTL_MS };
@@ -114,7 +115,13 @@ async function answerInTime(
 function sendOnce(deps: ForgottenDeps, userId: string, isToVerify: boolean): Promise<void> {
   return transaction(deps.pool, async (db) => {
     const user = await findUser(db, userId, 'for update');
-    if (user?.kind !== 'human' || user.state === 'inactive' || (isToVerify && user.emailVerified)) return;
+    if (
+      user?.kind !== 'human' ||
+      user.email === null ||
+      user.state === 'inactive' ||
+      (isToVerify && user.emailVerified)
+    )
+      return;
     if (await wasMailed(db, userId, mailFor(user))) return;
     const { secrets, config } = deps;
     await resetPassword({ db, secrets, config }, user, {}, ANYBODY);

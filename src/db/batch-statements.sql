@@ -55,7 +55,7 @@ codes_added as (
   select p.user_id, case when p.password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
     now() + $5 * interval '1 millisecond'
   from picked p 
-  where p.user_state = 'active' and (p.password_hash is null or not p.email_verified)
+  where p.user_state = 'active' and p.email is not null and (p.password_hash is null or not p.email_verified)
   returning id, user_id, purpose
 ),
 mails_added as (
@@ -150,7 +150,7 @@ codes_added as (
   select p.user_id, case when p.password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
     now() + $5 * interval '1 millisecond'
   from picked p join created c on c.sequence = p.sequence
-  where p.user_state = 'active' and (p.password_hash is null or not p.email_verified)
+  where p.user_state = 'active' and p.email is not null and (p.password_hash is null or not p.email_verified)
   returning id, user_id, purpose
 ),
 mails_added as (
@@ -265,7 +265,7 @@ codes_added as (
   select p.user_id, case when p.password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
     now() + $5 * interval '1 millisecond'
   from picked p join created c on c.sequence = p.sequence
-  where p.user_state = 'active' and (p.password_hash is null or not p.email_verified)
+  where p.user_state = 'active' and p.email is not null and (p.password_hash is null or not p.email_verified)
   returning id, user_id, purpose
 ),
 mails_added as (
@@ -391,7 +391,7 @@ codes_added as (
   select p.user_id, case when p.password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
     now() + $5 * interval '1 millisecond'
   from picked p join created c on c.sequence = p.sequence
-  where p.user_state = 'active' and (p.password_hash is null or not p.email_verified)
+  where p.user_state = 'active' and p.email is not null and (p.password_hash is null or not p.email_verified)
   returning id, user_id, purpose
 ),
 mails_added as (

@@ -195,6 +195,7 @@ create table imports (
   webhook_org text collate "C",
   removed_to integer,
   trace_context text collate "C",
+  without_email boolean not null default false,
   CHECK ((((((succeeded + skipped) + failed) + undone) <= total) OR (state = 'receiving'::import_state))),
   PRIMARY KEY (id)
 );
@@ -477,7 +478,7 @@ create table users (
   rehashed_from bytea,
   attempts_since timestamp with time zone,
   named_at timestamp with time zone,
-  CHECK (((kind = 'human'::user_kind) = (email IS NOT NULL))),
+  CHECK (((kind = 'human'::user_kind) OR (email IS NULL))) NOT VALID,
   PRIMARY KEY (id)
 );
 

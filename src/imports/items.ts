@@ -16,8 +16,9 @@ export interface PendingItem {
   displayName: string;
   preferredLanguage: string;
   gender: number;
-  email: string;
-  emailKey: string;
+  /** Null if the import allows users without one. */
+  email: string | null;
+  emailKey: string | null;
   emailVerified: boolean;
   phone: string | null;
   phoneVerified: boolean;

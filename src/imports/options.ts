@@ -26,6 +26,11 @@ export const importQuery = z.strictObject({
   mails: z.enum(['auto', 'none'], 'must be auto or none').optional().meta({
     description: '`auto` sends the mails that are due; `none` holds them until `_send_mails`. Default: `auto`.',
   }),
+  withoutEmail: yesOrNo().meta({
+    description:
+      'If true, users without an email address are imported. They need a `userName`, log in with it, and get no mail. ' +
+      'Leave out `email`, or send it without an address. By default such a user fails.',
+  }),
   webhook: webhookUrl().optional().meta({
     description: 'URL that receives a message when the import ends, signed with the organization’s webhook secret.',
   }),
@@ -37,6 +42,8 @@ export interface ImportOptions {
   dryRun: boolean;
   onExisting: ExistingRule;
   holdMails: boolean;
+  /** Users without an email address are allowed. */
+  withoutEmail: boolean;
   webhook: { url: string; orgId: string } | undefined;
 }
 
@@ -47,36 +54,47 @@ export interface ReadQuery {
 
 /** @throws ApiError 400 naming every unknown parameter and every invalid value */
 export function readQuery(query: unknown): ReadQuery {
-  const { strict, dryRun, onExisting = 'fail', mails, webhook } = queryOf(importQuery, { query });
+  const { strict, dryRun, onExisting = 'fail', mails, withoutEmail, webhook } = queryOf(importQuery, { query });
   return {
     strict: strict === 'true',
-    options: { dryRun: dryRun === 'true', onExisting, holdMails: mails === 'none', webhook },
+    options: {
+      dryRun: dryRun === 'true',
+      onExisting,
+      holdMails: mails === 'none',
+      withoutEmail: withoutEmail === 'true',
+      webhook,
+    },
   };
 }
 
 /** The options if any of them differs from its default, else undefined. */
 export function unusual(options: ImportOptions): ImportOptions | undefined {
-  const { dryRun, onExisting, holdMails, webhook } = options;
-  return dryRun || onExisting !== 'fail' || holdMails || webhook ? options : undefined;
+  const { dryRun, onExisting, holdMails, withoutEmail, webhook } = options;
+  return dryRun || onExisting !== 'fail' || holdMails || withoutEmail || webhook ? options : undefined;
 }
 
 /**
  * The options as the audit event of the acceptance records them, without the webhook's URL, which may contain a secret.
  */
-export function auditOf({ dryRun, onExisting, holdMails, webhook }: ImportOptions): Record<string, unknown> {
-  return { dryRun, onExisting, mails: holdMails ? 'none' : 'auto', webhook: webhook !== undefined };
+export function auditOf(options: ImportOptions): Record<string, unknown> {
+  const { dryRun, onExisting, holdMails, withoutEmail, webhook } = options;
+  return { dryRun, onExisting, mails: holdMails ? 'none' : 'auto', withoutEmail, webhook: webhook !== undefined };
 }
 
 /** Stores the options with an import that is being accepted. Call it before the import runs. */
 export async function keepOptions(
   db: Db,
   importId: string,
-  { dryRun, onExisting, holdMails, webhook }: ImportOptions,
+  { dryRun, onExisting, holdMails, withoutEmail, webhook }: ImportOptions,
   hashes: HashCount[],
 ): Promise<void> {
   await db.query(
-    `update imports set dry_run = $2, on_existing = $3, mails = $4, webhook_url = $5, webhook_org = $6 where id = $1`,
-    [importId, dryRun, onExisting, holdMails ? 'held' : 'auto', webhook?.url ?? null, webhook?.orgId ?? null],
+    `update imports set dry_run = $2, on_existing = $3, mails = $4, without_email = $5, webhook_url = $6, webhook_org = $7
+     where id = $1`,
+    [
+      ...[importId, dryRun, onExisting, holdMails ? 'held' : 'auto', withoutEmail],
+      ...[webhook?.url ?? null, webhook?.orgId ?? null],
+    ],
   );
   if (!dryRun) return;
   await db.query('insert into import_dry_runs (import_id, hashes) values ($1, $2)', [importId, JSON.stringify(hashes)]);

@@ -45,7 +45,9 @@ export const credentialOperations: Operations = {
     summary: 'Resend the verification code for the email address',
     body: { schema: emailResend, examples: { 'code returned': { returnCode: {} } } },
     answers: withCode,
-    errors: { 400: `EMAIL-VERIFIED: the address is already verified. ${notHuman('EMAIL')}` },
+    errors: {
+      400: `EMAIL-VERIFIED: the address is already verified. EMAIL-NONE: the user has no address. ${notHuman('EMAIL')}`,
+    },
   },
   'POST /v2beta/users/{userId}/email/verify': {
     id: 'verifyEmail',
@@ -125,6 +127,8 @@ export const credentialOperations: Operations = {
       examples: { 'link sent': { sendLink: {} }, 'code returned': { returnCode: {} } },
     },
     answers: withCode,
-    errors: { 400: `PASSWORD-RESET-INACTIVE: the user is deactivated. ${notHuman('PASSWORD')}` },
+    errors: {
+      400: `PASSWORD-RESET-INACTIVE: the user is deactivated. EMAIL-NONE: the user has no address. ${notHuman('PASSWORD')}`,
+    },
   },
 };

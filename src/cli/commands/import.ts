@@ -41,6 +41,11 @@ function controls(yargs: Argv<SourceOptions>): Argv<ImportOptions> {
         describe:
           'auto sends the mails that are due, none holds them for `muster send-mails` (default: auto, but asks if many)',
       },
+      'without-email': {
+        type: 'boolean',
+        default: false,
+        describe: 'import users without an email address too; they log in with their user name and get no mail',
+      },
       strict: { type: 'boolean', default: false, describe: 'users with unknown fields fail' },
       webhook: { type: 'string', describe: 'URL to notify when the import ends' },
       'idempotency-key': {

@@ -35,6 +35,7 @@ function realCommand(options: RunOptions): string {
   const given = valued.flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
   const flags = [
     ...(options.strict ? ['--strict'] : []),
+    ...(options.withoutEmail ? ['--without-email'] : []),
     ...(options.skipBroken ? ['--skip-broken'] : []),
     ...(options.trustFrom ? ['--trust-from'] : []),
   ];

@@ -7,6 +7,7 @@ export interface RunOptions extends SourceOptions {
   onExisting: 'fail' | 'skip' | 'update';
   mails?: 'auto' | 'none' | undefined;
   strict: boolean;
+  withoutEmail: boolean;
   webhook?: string | undefined;
   idempotencyKey?: string | undefined;
   watch: boolean;

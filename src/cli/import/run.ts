@@ -51,7 +51,7 @@ async function readAndSend(session: Session, options: RunOptions, chosen: Chosen
   const conversion = await openConversion(job, reading.note);
   try {
     const summary = await readThrough(out, conversion, reading);
-    for (const line of summaryLines(summary, mails)) out.note(line);
+    for (const line of summaryLines(summary, { mails, withoutEmail: options.withoutEmail })) out.note(line);
     requireUsers(summary, options, usersFiles(chosen));
     await confirmStart(out, { summary, options, isGuess: chosen.isGuess, readsStdin: options.files.includes(STDIN) });
     const places = openPlaces();
@@ -97,6 +97,7 @@ function queryOf(options: RunOptions): Record<string, string | undefined> {
     onExisting: options.onExisting === 'fail' ? undefined : options.onExisting,
     mails: options.mails === 'none' ? 'none' : undefined,
     strict: options.strict ? 'true' : undefined,
+    withoutEmail: options.withoutEmail ? 'true' : undefined,
     webhook: options.webhook,
   };
 }

@@ -5,22 +5,26 @@ import { printable } from '../terminal/output.ts';
 import type { Group, Place, Summary } from './summary.ts';
 
 const SHOWN_ORGS = 10;
+const UNREACHABLE = 'of them have no password; `muster users reset-password USER --code` lets them set one';
 /** Nobody can tell 32 hexadecimal digits apart. */
 const MD5_OR_NT = ', if they are MD5; NT hashes of Windows look the same, and never verify';
 
-/** @param mails as given with `--mails` */
-export function summaryLines(summary: Summary, mails: 'auto' | 'none'): string[] {
+/** The options that change what the summary says. */
+export interface Given {
+  mails: 'auto' | 'none';
+  withoutEmail: boolean;
+}
+
+/** @param given the options of `muster import`; the usual ones for a conversion */
+export function summaryLines(summary: Summary, given: Given = { mails: 'auto', withoutEmail: false }): string[] {
   return [
     `${number(summary.users)} user${summary.users === 1 ? '' : 's'}${statesOf(summary)}`,
     ...orgLines(summary),
     ...idLines(summary),
     ...passwordLines(summary),
     ...groupLines('Password hashes that are not used', summary.notes.filter(isHash)),
-    ...groupLines(
-      'Will fail, as every user needs an email address',
-      summary.withoutEmail ? [summary.withoutEmail] : [],
-    ),
-    ...mailLines(summary, mails),
+    ...withoutEmailLines(summary, given),
+    ...mailLines(summary, given.mails),
     ...groupLines(
       'Changed or dropped by the conversion',
       summary.notes.filter((note) => !isHash(note)),
@@ -70,6 +74,18 @@ function passwordLines({ hashes, plainPasswords, withoutPassword }: Summary): st
   if (plainPasswords > 0) lines.push(`    ${number(plainPasswords).padStart(11)}  plain: will be hashed`);
   if (withoutPassword > 0) lines.push(`    ${number(withoutPassword).padStart(11)}  none`);
   return lines.length === 0 ? [] : ['  Passwords', ...lines];
+}
+
+function withoutEmailLines({ withoutEmail, withoutName, unreachable }: Summary, given: Given): string[] {
+  if (!withoutEmail) return [];
+  if (!given.withoutEmail) {
+    return groupLines('Will fail, as every user needs an email address; --without-email imports them', [withoutEmail]);
+  }
+  return [
+    ...groupLines('Log in with their user name, and get no mail', [withoutEmail]),
+    ...(unreachable > 0 ? [`    ${number(unreachable).padStart(11)}  ${UNREACHABLE}`] : []),
+    ...groupLines('Will fail, as a user without an email address needs a user name', withoutName ? [withoutName] : []),
+  ];
 }
 
 function mailLines({ mails }: Summary, given: 'auto' | 'none'): string[] {

@@ -52,8 +52,12 @@ export interface Summary {
   /** Users whose id is a small number, which users of another system have too. */
   numericIds: number;
   withoutPassword: number;
-  /** They will fail, as every user needs an email address. */
+  /** They fail unless the import allows users without an email address. */
   withoutEmail: Group | undefined;
+  /** Those of them who have no user name either, and always fail. */
+  withoutName: Group | undefined;
+  /** Those of them who have a user name and no password: a manager has to set one, as no mail can. */
+  unreachable: number;
   /** Due now, or held back. */
   mails: { verification: number; initialisation: number };
   /** What the conversion changed or dropped. */
@@ -86,7 +90,11 @@ export function openCounter(): Counter {
   const skipped = openGroups();
   const broken = openGroups();
   const withoutEmail = openGroups();
-  const numbers = { users: 0, inactive: 0, locked: 0, plainPasswords: 0, numericIds: 0, withoutPassword: 0 };
+  const withoutName = openGroups();
+  const numbers = {
+    ...{ users: 0, inactive: 0, locked: 0, plainPasswords: 0, numericIds: 0, withoutPassword: 0 },
+    unreachable: 0,
+  };
   const due = { verification: 0, initialisation: 0 };
 
   function addEntry(entry: Entry, place: Place): void {
@@ -101,11 +109,17 @@ export function openCounter(): Counter {
     if (!hasPassword) numbers.withoutPassword++;
     const isGood = hash === undefined || addHash(hashes, hash, place);
     const hasEmail = entry.user.email.email !== undefined;
-    if (!hasEmail) withoutEmail.add('EMAIL-MISSING', 'The user has no email address.', place);
+    if (!hasEmail) addWithoutEmail(entry, place, hasPassword);
     const isActive = entry.state === undefined;
     if (!isGood || !isActive || !hasEmail) return;
     if (!hasPassword) due.initialisation++;
     else if (!entry.user.email.isEmailVerified) due.verification++;
+  }
+
+  function addWithoutEmail({ user }: Entry, place: Place, hasPassword: boolean): void {
+    withoutEmail.add('EMAIL-MISSING', 'The user has no email address.', place);
+    if (user.userName === undefined) withoutName.add('NAME-MISSING', 'The user has no user name.', place);
+    else if (!hasPassword) numbers.unreachable++;
   }
 
   return {
@@ -127,6 +141,7 @@ export function openCounter(): Counter {
       orgs: [...orgs].map(([orgId, users]) => ({ orgId, users })).sort((a, b) => b.users - a.users),
       hashes: [...hashes.values()].sort((a, b) => b.count - a.count),
       withoutEmail: withoutEmail.list()[0],
+      withoutName: withoutName.list()[0],
       mails: due,
       notes: notes.list(),
       skipped: skipped.list(),

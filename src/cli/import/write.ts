@@ -57,7 +57,7 @@ async function write(out: Output, { conversion, users }: Job, { output: path, sh
     try {
       requireUsersInFiles(summaryOf(), users);
     } catch (error) {
-      for (const line of summaryLines(summaryOf(), 'auto')) out.note(line);
+      for (const line of summaryLines(summaryOf())) out.note(line);
       throw error;
     }
   };
@@ -68,7 +68,7 @@ async function write(out: Output, { conversion, users }: Job, { output: path, sh
   } else await pipeline(text, out.stream, { end: false });
   const summary = summaryOf();
   if (isFile) out.result(summary);
-  for (const line of summaryLines(summary, 'auto')) out.note(line);
+  for (const line of summaryLines(summary)) out.note(line);
   if (summary.broken.length > 0) shell.exitCode = EXIT.usersFailed;
 }
 

@@ -23,7 +23,7 @@ import { auditOf, type ImportOptions, keepOptions } from '../options.ts';
 import { bounded } from '../parse/body.ts';
 import { foreignFormat, HEAD_BYTES } from '../parse/foreign.ts';
 import type { BodyParser, Step } from '../parse/step.ts';
-import { toItem } from '../validate/validate.ts';
+import { type EntryRules, toItem } from '../validate/validate.ts';
 import { createWarningCounter } from '../validate/warnings.ts';
 import { activate, createReceiving, discard, touchReceiving } from './accept.ts';
 import { badField, bodyOrgs } from './body-orgs.ts';
@@ -127,6 +127,7 @@ class Intake {
   private slowestMs = 0;
   private timeout: string | undefined;
   private isAccepting = false;
+  private readonly rules: EntryRules;
 
   constructor(deps: ImportDeps, caller: Caller, options: IntakeOptions) {
     this.deps = deps;
@@ -135,6 +136,7 @@ class Intake {
     this.orgs = bodyOrgs(deps.pool, caller);
     const { entryPath } = options.parser;
     this.entryWarnings = { unknown: (path: string) => this.warnings.unknown(`${entryPath}${path}`) };
+    this.rules = { strict: options.strict, withoutEmail: options.special?.withoutEmail ?? false };
     this.notes = options.special && openNotes(options.special);
     this.copy = openCopyWriter(deps.uploadPool ?? deps.pool, () => this.touch(), deps.config.DATABASE_TIMEOUT_MS);
   }
@@ -179,7 +181,7 @@ class Intake {
         await setImmediate();
         since = performance.now();
       }
-      const item = toItem(entry, this.deps.secrets, this.entryWarnings, this.options.strict, plain);
+      const item = toItem(entry, this.deps.secrets, this.entryWarnings, this.rules, plain);
       this.notes?.take(entry, item);
       tally.total++;
       if (item.state === 'failed') tally.failed++;

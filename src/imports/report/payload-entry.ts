@@ -45,7 +45,7 @@ function userOf(row: PayloadRow, hash: string | null): Part {
       preferredLanguage: row.preferred_language,
       gender: GENDERS[row.gender],
     },
-    email: { email: row.email, isEmailVerified: row.email_verified },
+    ...(row.email === null ? {} : { email: { email: row.email, isEmailVerified: row.email_verified } }),
     ...(phone === null ? {} : { phone: { phone, isPhoneVerified: row.phone_verified } }),
     ...(hash === null ? {} : { hashedPassword: { value: hash } }),
     passwordChangeRequired: row.password_change_required,

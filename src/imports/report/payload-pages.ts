@@ -24,7 +24,7 @@ export interface PayloadRow {
   display_name: string;
   preferred_language: string;
   gender: number;
-  email: string;
+  email: string | null;
   email_verified: boolean;
   phone: string | null;
   phone_verified: boolean;

@@ -13,6 +13,7 @@ import { type ItemView, orgsOf, scanItems, toView } from '../status/items-page.t
 import type { ImportResult } from '../status/progress.ts';
 import { entryOf } from './payload-entry.ts';
 import { payloadRows } from './payload-pages.ts';
+import { allowsNone, withoutEmail } from './without-email.ts';
 
 export const FORMATS = ['ndjson', 'csv', 'dataorgs'] as const;
 export type ReportFormat = (typeof FORMATS)[number];
@@ -33,9 +34,15 @@ async function* items({ pool }: HashDeps, of: ImportResult, state: string | unde
   const stored = storedState(of, state);
   if (stored === null) return;
   const orgs = await orgsOf(pool, of.importId);
+  const mayHaveNone = await allowsNone(pool, of.importId);
   for (let from = 0; ; ) {
     const rows = await scanItems(pool, of, PAGE, { from, state: stored });
-    for (const row of rows) yield toView(row, of, orgs);
+    const written = rows.filter(({ state }) => state === 'succeeded').map((row) => row.user_id);
+    const none = mayHaveNone ? await withoutEmail(pool, written) : undefined;
+    for (const row of rows) {
+      const view = toView(row, of, orgs);
+      yield none?.has(view.userId) ? { ...view, withoutEmail: true } : view;
+    }
     if (rows.length < PAGE) return;
     from = (rows.at(-1)?.ordinal ?? 0) + 1;
   }
@@ -48,13 +55,16 @@ async function* ndjson(deps: HashDeps, of: ImportResult, state: string | undefin
 const HEADER = ['index', 'orgId', 'userId', 'userName', 'state', 'kept', 'code', 'id', 'message', 'fields'];
 
 async function* csv(deps: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<string> {
-  yield csvRecord(HEADER);
-  for await (const { index, orgId, userId, userName, state: is, kept, error } of items(deps, of, state)) {
+  const mayHaveNone = await allowsNone(deps.pool, of.importId);
+  yield csvRecord([...HEADER, ...(mayHaveNone ? ['withoutEmail'] : [])]);
+  for await (const item of items(deps, of, state)) {
+    const { index, orgId, userId, userName, state: is, kept, error } = item;
     const fields = error?.details.flatMap((d) => (d.fieldViolations as FieldViolation[] | undefined) ?? []) ?? [];
     yield csvRecord([
       ...[index, orgId, userId, userName, is, kept ?? ''],
       ...[error?.code ?? '', String(error?.details[0]?.id ?? ''), error?.message ?? ''],
       fields.map((f) => `${f.field}: ${f.description}`).join('; '),
+      ...(mayHaveNone ? [item.withoutEmail ? 'true' : ''] : []),
     ]);
   }
 }

@@ -76,7 +76,7 @@ codes_added as (
   select p.user_id, case when p.password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
     now() + $5 * interval '1 millisecond'
   from picked p ${rule.created}
-  where p.user_state = 'active' and (p.password_hash is null or not p.email_verified)
+  where p.user_state = 'active' and p.email is not null and (p.password_hash is null or not p.email_verified)
   returning id, user_id, purpose
 ),
 mails_added as (

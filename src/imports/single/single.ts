@@ -19,7 +19,7 @@ import { AlreadyAccepted, claimKey, type KeyedRequest, keepAnswer, requestHashes
 import { ITEM_COLUMNS, itemValues } from '../items.ts';
 import { pointerJob, resetCursor } from '../run/dispatch.ts';
 import type { ImportSignal } from '../status/signal.ts';
-import { toItem } from '../validate/validate.ts';
+import { toItem, USUAL_RULES } from '../validate/validate.ts';
 import { createWarningCounter } from '../validate/warnings.ts';
 import { waitForUser } from './single-outcome.ts';
 
@@ -65,7 +65,8 @@ export async function importOne(
   keyed?: KeyedRequest,
 ): Promise<SingleAnswer> {
   const warnings = createWarningCounter();
-  const item = toItem({ user: body }, deps.secrets, { unknown: (path) => warnings.unknown(inBody(path)) }, false);
+  const unknown = (path: string) => warnings.unknown(inBody(path));
+  const item = toItem({ user: body }, deps.secrets, { unknown }, USUAL_RULES);
   if (item.state === 'failed') throw invalid(item.error);
   if (item.passwordHash !== null) await rememberSlowHash(deps.pool, item.passwordHash);
   const audit = { type: 'import.single.accepted', actor: caller.userId, userId: item.userId, orgId };
@@ -73,8 +74,8 @@ export async function importOne(
     ...[caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, traceContext() ?? null, ...itemValues(item)],
     ...auditValues(audit),
   ];
-  const unknown = warnings.list();
-  const withWarnings = unknown.length > 0 ? { warnings: unknown } : {};
+  const found = warnings.list();
+  const withWarnings = found.length > 0 ? { warnings: found } : {};
   if (keyed) return importKeyed(deps, values, keyed, withWarnings);
   const importId = await create(deps.pool, values);
   void enqueue(deps, importId);

@@ -18,6 +18,8 @@ export interface ItemView {
   kept?: string;
   /** The fields of an existing user that the import changed, by their names in the import. */
   changed?: string[];
+  /** The user has no email address; only in reports of imports that allow it. */
+  withoutEmail?: true;
 }
 
 export interface ItemsQuery {

@@ -7,11 +7,17 @@ import { textProblem } from '../../fields/fields.ts';
 import { hashProblem, longestHash } from '../../passwords/registry.ts';
 import { MAX_ELEMENTS } from './schema.ts';
 
-/** @param entry anything JSON can hold, with its fields renamed */
-export function crossProblems(entry: unknown): FieldViolation[] {
+/**
+ * @param entry anything JSON can hold, with its fields renamed
+ * @param withoutEmail users without an email address are allowed
+ */
+export function crossProblems(entry: unknown, withoutEmail: boolean): FieldViolation[] {
   const user = inside(entry, 'user');
   const { password, hashedPassword, metadata, idps } = user;
   const violations: FieldViolation[] = [];
+  if (withoutEmail && !inside(user, 'email').email && user.userName === undefined) {
+    violations.push({ field: 'user.userName', description: 'is required for a user without an email address' });
+  }
   if (password !== undefined && hashedPassword !== undefined) {
     violations.push({ field: 'user.password', description: 'must not be given together with hashedPassword' });
   }

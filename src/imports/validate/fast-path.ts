@@ -21,6 +21,8 @@ import type { PendingItem } from '../items.ts';
 const MAX = 200;
 const MAX_LANGUAGE = 10;
 type Fields = Record<string, unknown>;
+/** Users without an address are the schema's. */
+type WithEmail = PendingItem & { email: string };
 const STATE: Record<string, PendingItem['userState']> = {
   USER_STATE_ACTIVE: 'active',
   USER_STATE_INACTIVE: 'inactive',
@@ -47,7 +49,7 @@ export function fastPathItem(entry: unknown, plain: boolean): PendingItem | unde
   return readUser(user, item, plain) && finish(item) ? item : undefined;
 }
 
-function blank(): PendingItem {
+function blank(): WithEmail {
   return {
     state: 'pending',
     userId: '',
@@ -78,7 +80,7 @@ function blank(): PendingItem {
 // Rare fields are read only when some are left over, as reading a missing field searches the prototype and costs ten
 // times as much.
 
-function readUser(user: Fields, item: PendingItem, plain: boolean): boolean {
+function readUser(user: Fields, item: WithEmail, plain: boolean): boolean {
   const { profile, email, userName, hashedPassword } = user;
   if (!isObject(profile) || !readProfile(profile, item, plain)) return false;
   if (!isObject(email) || !readEmail(email, item, plain)) return false;
@@ -96,7 +98,7 @@ function readUser(user: Fields, item: PendingItem, plain: boolean): boolean {
 }
 
 /** Returns how many rare fields were found; 0 when the fast path cannot take one of them. */
-function readRare({ phone, passwordChangeRequired }: Fields, item: PendingItem, plain: boolean): number {
+function readRare({ phone, passwordChangeRequired }: Fields, item: WithEmail, plain: boolean): number {
   let found = 0;
   if (phone !== undefined) {
     if (!isObject(phone) || !readPhone(phone, item, plain)) return 0;
@@ -110,7 +112,7 @@ function readRare({ phone, passwordChangeRequired }: Fields, item: PendingItem, 
   return found;
 }
 
-function readProfile(profile: Fields, item: PendingItem, plain: boolean): boolean {
+function readProfile(profile: Fields, item: WithEmail, plain: boolean): boolean {
   const { firstName, lastName, displayName, preferredLanguage } = profile;
   if (!isText(firstName, plain) || !isText(lastName, plain)) return false;
   item.givenName = firstName;
@@ -130,7 +132,7 @@ function readProfile(profile: Fields, item: PendingItem, plain: boolean): boolea
   return left === 0 || readRareOfProfile(profile, item, plain) === left;
 }
 
-function readRareOfProfile({ nickName, gender }: Fields, item: PendingItem, plain: boolean): number {
+function readRareOfProfile({ nickName, gender }: Fields, item: WithEmail, plain: boolean): number {
   let found = 0;
   if (nickName !== undefined) {
     if (!isText(nickName, plain)) return 0;
@@ -145,7 +147,7 @@ function readRareOfProfile({ nickName, gender }: Fields, item: PendingItem, plai
   return found;
 }
 
-function readEmail(fields: Fields, item: PendingItem, plain: boolean): boolean {
+function readEmail(fields: Fields, item: WithEmail, plain: boolean): boolean {
   const { email } = fields;
   if (!isText(email, plain) || !isEmailAddress(email)) return false;
   item.email = email;
@@ -157,7 +159,7 @@ function readEmail(fields: Fields, item: PendingItem, plain: boolean): boolean {
   return count === 2;
 }
 
-function readPhone(fields: Fields, item: PendingItem, plain: boolean): boolean {
+function readPhone(fields: Fields, item: WithEmail, plain: boolean): boolean {
   const { phone } = fields;
   if (!isText(phone, plain) || phone === '') return false;
   item.phone = phone;
@@ -169,7 +171,7 @@ function readPhone(fields: Fields, item: PendingItem, plain: boolean): boolean {
   return count === 2;
 }
 
-function readHash(hashed: Fields, item: PendingItem, plain: boolean): boolean {
+function readHash(hashed: Fields, item: WithEmail, plain: boolean): boolean {
   const { value } = hashed;
   if (!isText(value, plain, HASH_MAX) || value === '' || hashProblem(value)) return false;
   item.passwordHash = value;
@@ -183,7 +185,7 @@ function fieldsOf(object: Fields): number {
 }
 
 /** Returns false when a required field is missing; otherwise fills in the derived fields. */
-function finish(item: PendingItem): boolean {
+function finish(item: WithEmail): boolean {
   if (item.givenName === '' || item.familyName === '' || item.email === '') return false;
   if (item.userName === '') item.userName = item.email;
   if (item.displayName === '') item.displayName = displayNameOf(item.givenName, item.familyName);

@@ -14,6 +14,8 @@ const OPTIONAL = {
   displayName: (_: Part, user: Part) => inside(user.profile).displayName || undefined,
   preferredLanguage: (_: Part, user: Part) => inside(user.profile).preferredLanguage,
   gender: (_: Part, user: Part) => inside(user.profile).gender,
+  // An import may allow users without an email address; an existing user keeps theirs.
+  email: (_: Part, user: Part) => inside(user.email).email || undefined,
   isEmailVerified: (_: Part, user: Part) => inside(user.email).isEmailVerified,
   // A number that is empty counts as omitted: it means that there is none.
   phone: (_: Part, user: Part) => inside(user.phone).phone || undefined,

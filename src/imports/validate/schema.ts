@@ -36,6 +36,18 @@ function list<T extends z.ZodType>(element: T) {
 const notBuilt = (what: string, isUnset: (v: unknown) => boolean) =>
   z.unknown().refine((v) => v === undefined || v === null || isUnset(v), `${what} cannot be imported`);
 
+function emailOf() {
+  return z.object({ email: emailAddress(), isEmailVerified: bool().optional() }, required('an object'));
+}
+
+/** An `email` without an address counts as none. */
+function isNone(email: unknown): boolean {
+  if (email === null) return true;
+  if (typeof email !== 'object' || Array.isArray(email)) return false;
+  const { email: address } = email as { email?: unknown };
+  return address === undefined || address === null || address === '';
+}
+
 const userFields = {
   userName: requiredText(200).optional(),
   profile: z.object(
@@ -49,7 +61,7 @@ const userFields = {
     },
     required('an object'),
   ),
-  email: z.object({ email: emailAddress(), isEmailVerified: bool().optional() }, required('an object')),
+  email: emailOf(),
   phone: phoneIfAny(z.object({ phone: requiredText(200), isPhoneVerified: bool().optional() }, 'must be an object')),
   password: requiredText(200).optional(),
   hashedPassword: z.object({ value: hashText() }, 'must be an object').optional(),
@@ -79,8 +91,15 @@ export const importEntry = z.object(
   'must be an object',
 );
 
+/** The same for an import with `withoutEmail=true`. The user name is then required; see cross-problems.ts. */
+export const entryWithoutEmail = importEntry.extend({
+  user: importUser.extend({
+    email: z.preprocess((email) => (isNone(email) ? undefined : email), emailOf().optional()).optional(),
+  }),
+});
+
 export type ImportUser = z.output<typeof importUser>;
-export type ImportEntry = z.output<typeof importEntry>;
+export type ImportEntry = z.output<typeof importEntry> | z.output<typeof entryWithoutEmail>;
 
 function required(what: string) {
   return { error: (issue: { input?: unknown }) => (issue.input === undefined ? 'is required' : `must be ${what}`) };

@@ -17,38 +17,50 @@ import { crossProblems } from './cross-problems.ts';
 import { sealEntry } from './entry-secrets.ts';
 import { fastPathItem } from './fast-path.ts';
 import { renameFields, type Shape, shapeOf } from './field-names.ts';
-import { type ImportEntry, importEntry } from './schema.ts';
+import { entryWithoutEmail, type ImportEntry, importEntry } from './schema.ts';
 import { storable, type Warnings } from './warnings.ts';
 
 const ENTRY_SHAPE = shapeOf(importEntry) as Shape;
 const STATE = { USER_STATE_ACTIVE: 'active', USER_STATE_INACTIVE: 'inactive', USER_STATE_LOCKED: 'locked' } as const;
 
+/** What an import asks of its entries. */
+export interface EntryRules {
+  /** Unknown fields fail the user instead of being warnings. */
+  strict: boolean;
+  /** Users without an email address are allowed. */
+  withoutEmail: boolean;
+}
+
+export const USUAL_RULES: EntryRules = { strict: false, withoutEmail: false };
+
 /**
  * @param entry one element of `humanUsers`, anything JSON can hold
- * @param strict unknown fields fail the user instead of being warnings
  * @param plain no string of the entry was written with an escape
  */
-export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, strict: boolean, plain = false): Item {
-  return fastPathItem(entry, plain) ?? judgedItem(entry, secrets, warnings, strict);
+export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, rules: EntryRules, plain = false): Item {
+  return fastPathItem(entry, plain) ?? judgedItem(entry, secrets, warnings, rules);
 }
 
 /** `toItem` without the fast path: the schema validates. */
-export function judgedItem(entry: unknown, secrets: Secrets, warnings: Warnings, strict: boolean): Item {
+export function judgedItem(entry: unknown, secrets: Secrets, warnings: Warnings, rules: EntryRules): Item {
+  const { strict, withoutEmail } = rules;
   const violations: FieldViolation[] = [];
   renameFields(entry, ENTRY_SHAPE, '', (path) => {
     warnings.unknown(path);
     if (strict) violations.push({ field: storable(path), description: 'is not a known field' });
   });
-  const parsed = importEntry.safeParse(entry);
+  const parsed = (withoutEmail ? entryWithoutEmail : importEntry).safeParse(entry);
   for (const { path, message } of parsed.error?.issues ?? []) {
     violations.push({ field: fieldPath(path) || 'humanUsers[]', description: message });
   }
-  violations.push(...crossProblems(entry));
+  violations.push(...crossProblems(entry, withoutEmail));
   return parsed.success && violations.length === 0 ? pending(parsed.data, secrets) : failed(entry, violations, secrets);
 }
 
 function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {
-  const userName = user.userName ?? user.email.email;
+  const email = user.email?.email ?? null;
+  // One of the two is there.
+  const userName = (user.userName ?? email) as string;
   const { profile, phone } = user;
   const hasExtras = (user.metadata?.length ?? 0) > 0 || (user.idps?.length ?? 0) > 0;
   return {
@@ -63,9 +75,9 @@ function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {
     displayName: profile.displayName || displayNameOf(profile.firstName, profile.lastName),
     preferredLanguage: profile.preferredLanguage ?? '',
     gender: profile.gender ? GENDERS.indexOf(profile.gender) : 0,
-    email: user.email.email,
-    emailKey: nameKey(user.email.email),
-    emailVerified: user.email.isEmailVerified ?? false,
+    email,
+    emailKey: email === null ? null : nameKey(email),
+    emailVerified: user.email?.isEmailVerified ?? false,
     phone: phone?.phone ?? null,
     phoneVerified: phone?.isPhoneVerified ?? false,
     passwordHash: user.hashedPassword?.value ?? null,

@@ -51,7 +51,7 @@ function summaryOf(user: { userId: string; hash: string }): string {
   const email = { email: 'ann@example.com', isEmailVerified: true };
   const entry = { orgId: 'acme', userId: user.userId, user: { profile, email, hashedPassword: { value: user.hash } } };
   counter.add({ file: 'users.csv', line: 2, notes: [], entry });
-  return summaryLines(counter.summary(0), 'auto').join('\n');
+  return summaryLines(counter.summary(0)).join('\n');
 }
 
 test('the summary recommends a prefix for ids that are small numbers', () => {
@@ -67,11 +67,27 @@ test('with --mails none the summary says how many mails are held, and how to sen
   const email = { email: 'ann@example.com', isEmailVerified: false };
   const user = { profile: { firstName: 'Ann', lastName: 'Ash' }, email };
   counter.add({ file: 'users.csv', line: 2, notes: [], entry: { orgId: 'acme', user } });
-  const text = summaryLines(counter.summary(0), 'none').join('\n');
+  const text = summaryLines(counter.summary(0), { mails: 'none', withoutEmail: false }).join('\n');
   assert.match(
     text,
     /Mails that are held back \(--mails none\); `muster send-mails IMPORT` sends them\n.* 0 .*verify.*\n.* 1 .*password/,
   );
+});
+
+test('users without an email address fail, or log in with their user name', () => {
+  const counter = openCounter();
+  const person = { profile: { firstName: 'Ann', lastName: 'Ash' }, email: { isEmailVerified: false } };
+  const hashedPassword = { value: '$2b$04$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234' };
+  const users = [{ ...person, userName: 'ann', hashedPassword }, { ...person, userName: 'bob' }, person];
+  for (const [i, user] of users.entries())
+    counter.add({ file: 'users.csv', line: i + 2, notes: [], entry: { orgId: 'acme', user } });
+  const usual = summaryLines(counter.summary(0)).join('\n');
+  assert.match(usual, /Will fail, as every user needs an email address; --without-email imports them\n +3 /);
+  const allowed = summaryLines(counter.summary(0), { mails: 'auto', withoutEmail: true }).join('\n');
+  assert.match(allowed, /Log in with their user name, and get no mail\n +3 .*line 2, 3, 4/);
+  assert.match(allowed, / 1 {2}of them have no password/);
+  assert.match(allowed, /Will fail, as a user without an email address needs a user name\n +1 .*line 4/);
+  assert.match(allowed, /Mails: none/);
 });
 
 test('the summary warns that an MD5 may be an NT hash', () => {

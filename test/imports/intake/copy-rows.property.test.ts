@@ -162,7 +162,7 @@ for (const strict of [false, true]) {
   it(`any JSON value becomes a row that can be written${strict ? ', with unknown fields as errors' : ''}`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(json, nearMiss), { minLength: 1, maxLength: 30 }), async (values) => {
-        const items = values.map((value) => judge(JSON.parse(JSON.stringify(value)), strict).item);
+        const items = values.map((value) => judge(JSON.parse(JSON.stringify(value)), { strict }).item);
         assert.deepEqual(await roundTrip(items), items.map(expectedRow));
       }),
       { numRuns: 40, endOnFailure: true },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { hashPassword, sealEntry, unsealEntry, withholdSecrets } from '../../../src/imports/validate/entry-secrets.ts';
-import { toItem } from '../../../src/imports/validate/validate.ts';
+import { toItem, USUAL_RULES } from '../../../src/imports/validate/validate.ts';
 import fc from '../../support/fast-check.ts';
 import { SECRETS } from '../../support/imports/imports.ts';
 
@@ -40,7 +40,7 @@ const entry = fc.letrec((tie) => ({
 it('an entry is stored unchanged, and shown without any secret', async () => {
   await fc.assert(
     fc.asyncProperty(entry, async (given) => {
-      const item = toItem(structuredClone({ user: given }), SECRETS, { unknown() {} }, false);
+      const item = toItem(structuredClone({ user: given }), SECRETS, { unknown() {} }, USUAL_RULES);
       if (item.state === 'failed') assert.ok(item.entrySealed && !item.entrySealed.includes(SECRET));
       const sealed = sealEntry(given, SECRETS);
       assert.deepEqual(JSON.stringify(unsealEntry(sealed, SECRETS)), JSON.stringify(given));

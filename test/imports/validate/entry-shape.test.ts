@@ -144,15 +144,13 @@ describe('field names', () => {
   });
 
   it('that are unknown fail the user when the import is strict', () => {
-    const { item, problems, unknown } = judge(
-      entry('a', { foo: 1, metadata: [{ key: 'a', value: 'QQ==', x: 1 }] }),
-      true,
-    );
+    const extra = { foo: 1, metadata: [{ key: 'a', value: 'QQ==', x: 1 }] };
+    const { item, problems, unknown } = judge(entry('a', extra), { strict: true });
     assert.equal(item.state, 'failed');
     assert.deepEqual(problems, ['user.foo: is not a known field', 'user.metadata[].x: is not a known field']);
     assert.deepEqual(unknown, ['user.foo', 'user.metadata[].x']);
-    assert.deepEqual(judge(entry('a'), true).problems, []);
-    const odd = judge(entry('a', { 'a\0\ud800': 1, ['x'.repeat(1000)]: 1 }), true);
+    assert.deepEqual(judge(entry('a'), { strict: true }).problems, []);
+    const odd = judge(entry('a', { 'a\0\ud800': 1, ['x'.repeat(1000)]: 1 }), { strict: true });
     assert.equal(odd.problems[0], 'user.a\ufffd\ufffd: is not a known field', 'in a form the database can store');
     assert.ok(JSON.stringify(odd.item).length < 5000);
   });
@@ -184,7 +182,7 @@ describe('field names', () => {
         email: { email: 'a@b.c', [isVerified]: true },
         phone: { phone: '+41791234567', [isVerified]: true },
       });
-      const { item, problems, unknown } = judge(given, true);
+      const { item, problems, unknown } = judge(given, { strict: true });
       assert.deepEqual([problems, unknown], [[], []]);
       assert.partialDeepStrictEqual(item, { emailVerified: true, phoneVerified: true });
       assert.equal(isVerified in given.user.email, false, 'a report returns one name');
@@ -215,7 +213,7 @@ describe('field names', () => {
 
   it('that are too many to be named are cut to text that PostgreSQL can store', () => {
     for (const first of ['a', 'ab']) {
-      const { item } = judge({ [first + '😀'.repeat(148)]: 1, ['😀'.repeat(148)]: 1, ...entry('a') }, true);
+      const { item } = judge({ [first + '😀'.repeat(148)]: 1, ['😀'.repeat(148)]: 1, ...entry('a') }, { strict: true });
       const { message } = item.error as { message: string };
       assert.ok(message.isWellFormed(), JSON.stringify(message));
     }

@@ -1,7 +1,7 @@
 /** Validates one entry of an import: returns its item, its problems and its warnings. */
 import type { FieldViolation } from '../../../src/errors.ts';
 import type { Item, PendingItem } from '../../../src/imports/items.ts';
-import { toItem } from '../../../src/imports/validate/validate.ts';
+import { type EntryRules, toItem, USUAL_RULES } from '../../../src/imports/validate/validate.ts';
 import { entry, SECRETS } from './imports.ts';
 
 export interface Judged {
@@ -12,9 +12,9 @@ export interface Judged {
   unknown: string[];
 }
 
-export function judge(value: unknown, strict = false): Judged {
+export function judge(value: unknown, rules: Partial<EntryRules> = {}): Judged {
   const unknown: string[] = [];
-  const item = toItem(value, SECRETS, { unknown: (path) => unknown.push(path) }, strict);
+  const item = toItem(value, SECRETS, { unknown: (path) => unknown.push(path) }, { ...USUAL_RULES, ...rules });
   const violations = (item.error?.details[1]?.fieldViolations ?? []) as FieldViolation[];
   return { item, problems: violations.map((v) => `${v.field}: ${v.description}`), unknown };
 }

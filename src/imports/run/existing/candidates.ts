@@ -20,8 +20,8 @@ export interface Columns {
   display_name: string;
   preferred_language: string;
   gender: number;
-  email: string;
-  email_key: string;
+  email: string | null;
+  email_key: string | null;
   email_verified: boolean;
   phone: string | null;
   phone_verified: boolean;

@@ -65,15 +65,18 @@ function nextColumns(item: CandidateItem, user: CandidateUser): Columns {
     display_name: item.unsaid.includes('displayName') && !isMadeOfNames(user) ? user.display_name : item.display_name,
     preferred_language: from('preferredLanguage').preferred_language,
     gender: from('gender').gender,
-    email: item.email,
-    email_key: item.email_key,
-    email_verified: item.unsaid.includes('isEmailVerified')
-      ? item.email === user.email && user.email_verified
-      : item.email_verified,
+    ...nextEmail(item, user),
     ...nextPhone(item, user),
     password_hash: isNewPassword(item, user) ? item.password_hash : user.password_hash,
     password_change_required: from('passwordChangeRequired').password_change_required,
   };
+}
+
+function nextEmail(item: CandidateItem, user: CandidateUser): Pick<Columns, 'email' | 'email_key' | 'email_verified'> {
+  const { email, email_key } = item.unsaid.includes('email') ? user : item;
+  const isSame = email === user.email;
+  const email_verified = item.unsaid.includes('isEmailVerified') ? isSame && user.email_verified : item.email_verified;
+  return { email, email_key, email_verified };
 }
 
 function nextPhone(item: CandidateItem, user: CandidateUser): Pick<Columns, 'phone' | 'phone_verified'> {
@@ -131,6 +134,7 @@ function consequences(user: CandidateUser, next: Difference['next'], setsPasswor
 
 /** The mail for the step that the user still has to take, if any. */
 function mailFor(next: Difference['next']): Difference['mail'] {
+  if (next.email === null) return undefined;
   if (next.state === 'initial') return 'initialise';
   return next.state === 'active' && !next.email_verified ? 'verify_email' : undefined;
 }

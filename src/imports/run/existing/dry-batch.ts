@@ -51,7 +51,7 @@ async function addBelongings(db: Db, importId: string, judged: Verdict[]): Promi
 function mailOf(verdict: Verdict): 'verify_email' | 'initialise' | undefined {
   if (verdict.state === 'update') return verdict.difference.mail;
   const { item, state } = verdict;
-  if (state !== 'create' || item.user_state !== 'active') return undefined;
+  if (state !== 'create' || item.user_state !== 'active' || item.email === null) return undefined;
   if (item.password_hash === null && !item.is_sealed) return 'initialise';
   return item.email_verified ? undefined : 'verify_email';
 }
