@@ -72,7 +72,11 @@ describe('an import of users without an email address', () => {
 
   it('writes them without a mail; they log in with their user name; the report lists them', async () => {
     const hashed = { hashedPassword: { value: HASH } };
-    const people = [nameless('ann', hashed), nameless('bob', { hashedPassword: undefined }), entry('cid', { ...hashed, email: { email: 'cid@example.com' } })];
+    const people = [
+      nameless('ann', hashed),
+      nameless('bob', { hashedPassword: undefined }),
+      entry('cid', { ...hashed, email: { email: 'cid@example.com' } }),
+    ];
     const id = await accept(people, 'withoutEmail=true');
     await writeBatch(writer, id, [0, 1, 2], SETTINGS);
     assert.deepEqual(await mailsDue(id), { mails_due: 1, state: 'succeeded' });
