@@ -5,6 +5,7 @@
 import type { Logger } from 'pino';
 import { sweepMailCounts } from '../src/accounts/mail-limit.ts';
 import { sweepAudit } from '../src/audit/sweep.ts';
+import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
 import type { Db, Pool } from '../src/db/pool.ts';
 import { SWEEP_ROWS } from '../src/db/sweep.ts';
@@ -52,21 +53,19 @@ export interface MaintenanceDeps {
   pool: Pool;
   config: Settings;
   logger: Logger;
+  condition?: Condition;
 }
 
-export function startMaintenance({ pool, config, logger }: MaintenanceDeps): { stop(): Promise<unknown> } {
+export function startMaintenance({ pool, config, logger, condition }: MaintenanceDeps): { stop(): Promise<unknown> } {
+  const start = (name: string, round: () => Promise<number>) => startLoop(name, logger, round, { condition });
   const sweepers = Object.entries(SWEEPS).map(([name, sweep]) =>
-    startLoop(`sweeper of ${name}`, logger, async () =>
-      (await sweep(pool, config)) < SWEEP_ROWS ? SWEEP_EVERY_MS : PAUSE_MS,
-    ),
+    start(`sweeper of ${name}`, async () => ((await sweep(pool, config)) < SWEEP_ROWS ? SWEEP_EVERY_MS : PAUSE_MS)),
   );
   const payloadTtlMs = parseDuration(config.IMPORT_PAYLOAD_TTL) as number;
   const importTtlMs = parseDuration(config.IMPORT_TTL) as number;
-  const eraser = startLoop('eraser', logger, async () =>
+  const eraser = start('eraser', async () =>
     (await eraseRound(pool, payloadTtlMs)) ? 0 : Math.min(SWEEP_EVERY_MS, Math.max(LEAST_INTERVAL_MS, payloadTtlMs)),
   );
-  const remover = startLoop('remover', logger, async () =>
-    (await removeRound(pool, importTtlMs)) ? PAUSE_MS : SWEEP_EVERY_MS,
-  );
+  const remover = start('remover', async () => ((await removeRound(pool, importTtlMs)) ? PAUSE_MS : SWEEP_EVERY_MS));
   return { stop: () => Promise.all([...sweepers, eraser, remover].map((loop) => loop.stop())) };
 }

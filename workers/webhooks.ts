@@ -1,5 +1,6 @@
 /** Sends the webhooks of imports that ended; any number of processes may run it. See src/webhooks/deliver.ts. */
 import type { Logger } from 'pino';
+import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
 import { composeEnd } from '../src/imports/status/webhook.ts';
@@ -15,19 +16,22 @@ export interface WebhookSenderDeps {
   config: Pick<Config, 'WEBHOOK_ALLOW_PRIVATE'>;
   secrets: Secrets;
   logger: Logger;
+  condition?: Condition;
   /** For tests: other delays. */
   retryDelaysMs?: readonly number[];
 }
 
 /** `stop` does not wait for receivers: an aborted webhook is due again at once, in another process. */
-export function startWebhookSender({ config, ...deps }: WebhookSenderDeps): { stop(): Promise<void> } {
+export function startWebhookSender(all: WebhookSenderDeps): { stop(): Promise<void> } {
+  const { config, condition, ...deps } = all;
   const stopping = new AbortController();
   const sending = {
     ...deps,
     compose: (due: DueWebhook) => composeEnd(deps.pool, due),
     post: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, signal: stopping.signal },
   };
-  const loop = startLoop('webhooks', deps.logger, async () => ((await webhookRound(sending)) > 0 ? 0 : IDLE_MS));
+  const round = async () => ((await webhookRound(sending)) > 0 ? 0 : IDLE_MS);
+  const loop = startLoop('webhooks', deps.logger, round, { condition });
   return {
     stop() {
       stopping.abort();

@@ -15,6 +15,7 @@ import { batchCalls } from './batching/redis-connection.ts';
 import { connectRedis } from './redis-connect.ts';
 import { openProbe } from './shard-probe.ts';
 import { onlyShard, type Shard, shardsOn } from './shards.ts';
+import { checkedByDatabaseClock } from './stalled-jobs.ts';
 
 export interface Backend {
   kind: 'redis' | 'postgres';
@@ -112,7 +113,7 @@ function postgresBackend(settings: BackendSettings, batching: Batching): Backend
   };
   return {
     kind: 'postgres',
-    factory: createPostgresBackend as Backend['factory'],
+    factory: checkedByDatabaseClock(createPostgresBackend as Backend['factory']),
     producer: () => connect(3),
     worker: () => (batching ? batchCompletions(connect(9), batching.warn) : connect(9)),
     // A full disk is a part of its own in `/readyz` (src/http/disk.ts).
