@@ -86,13 +86,14 @@ async function deliver(deps: WebhookDeps, due: DueWebhook): Promise<void> {
 }
 
 async function attempt({ pool, secrets, post: options }: WebhookDeps, due: DueWebhook, body: string) {
-  const secret = await webhookSecretOf(pool, secrets, due.orgId);
-  if (secret === undefined) return { reason: 'the organization has no webhook secret' };
+  const key = await webhookSecretOf(pool, secrets, due.orgId);
+  if (key === undefined) return { reason: 'the organization has no webhook secret' };
   const id = `msg_${due.messageId.replaceAll('-', '')}`;
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'Muster-Webhook/1',
-    ...signatureHeaders(secret, { id, at: Date.now(), body }),
+    // Receivers refuse old times. The clock of this process may be wrong.
+    ...signatureHeaders(key.secret, { id, at: key.now, body }),
   };
   return post(due.url, headers, body, options);
 }

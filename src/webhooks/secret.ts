@@ -35,12 +35,17 @@ export async function setWebhookSecret(
   return { secret, event };
 }
 
-/** The organization's secret; undefined when it has none. */
-export async function webhookSecretOf(db: Db, secrets: Secrets, orgId: string): Promise<string | undefined> {
-  const { rows } = await db.query<{ sealed: string | null }>(
-    'select webhook_secret as sealed from organizations where id = $1',
+/** The organization's secret, and the time by the clock of PostgreSQL; undefined when it has none. */
+export async function webhookSecretOf(
+  db: Db,
+  secrets: Secrets,
+  orgId: string,
+): Promise<{ secret: string; now: number } | undefined> {
+  const { rows } = await db.query<{ sealed: string | null; now: number }>(
+    `select webhook_secret as sealed, extract(epoch from clock_timestamp())::float8 * 1000 as now
+     from organizations where id = $1`,
     [orgId],
   );
-  const sealed = rows[0]?.sealed;
-  return sealed ? secrets.unseal(sealed, webhookSeal(orgId)) : undefined;
+  const [row] = rows;
+  return row?.sealed ? { secret: secrets.unseal(row.sealed, webhookSeal(orgId)), now: row.now } : undefined;
 }

@@ -70,6 +70,15 @@ describe('the delivery of webhooks', () => {
     assert.equal(await webhookRound(deps()), 0);
   });
 
+  it('signs with the time of PostgreSQL, as the clock of the process may be wrong', async (t) => {
+    const now = Date.now.bind(Date);
+    await ended();
+    t.mock.method(Date, 'now', () => now() + 2 * 3600 * 1000);
+    assert.equal(await webhookRound(deps()), 1);
+    const [message] = receiver.messages;
+    assert.ok(Math.abs(Number(message?.headers['webhook-timestamp']) - now() / 1000) < 300);
+  });
+
   it('writes no message for an import without a webhook', async () => {
     await db.pool.query(
       `insert into imports (kind, state, created_by, resource_owner) values ('bulk', 'running', 'admin', 'org')`,
