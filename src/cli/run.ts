@@ -12,6 +12,7 @@ import { endWith } from './end.ts';
 import { completion } from './terminal/completion.ts';
 import { EXIT, type ExitCode, Failure } from './terminal/failure.ts';
 import type { Shell } from './terminal/shell.ts';
+import { USAGE_TEXTS } from './terminal/usage-texts.ts';
 
 const WIDEST = 110;
 /** Options for which `-` means standard output. */
@@ -31,6 +32,7 @@ export async function run(given: readonly string[], shell: Shell): Promise<ExitC
     .scriptName('muster')
     // The same texts on every machine: people and scripts search for them.
     .locale('en')
+    .updateStrings(USAGE_TEXTS)
     // Ids are strings, even those that look like numbers.
     .parserConfiguration({ 'parse-numbers': false, 'parse-positional-numbers': false })
     .usage('$0 <command>\n\nImports users from another identity system and manages them.')

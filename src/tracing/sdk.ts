@@ -43,9 +43,9 @@ export function startSdk({ service, config, db, logger }: TracingDeps, url: stri
   recordWith(openRecorder(tracer, openImportTraces(db)));
   return {
     requests: traceRequests(tracer),
-    async stop() {
+    async stop(mostMs = FLUSH_MS) {
       recordWith(undefined);
-      await withTimeout(provider.shutdown(), FLUSH_MS, 'The collector').catch((err) =>
+      await withTimeout(provider.shutdown(), mostMs, 'The collector').catch((err) =>
         logger.warn({ err }, 'the last spans were not sent'),
       );
       for (const api of [context, propagation, diag]) api.disable();

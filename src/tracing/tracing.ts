@@ -15,6 +15,9 @@ export interface TracingDeps {
 export interface Tracing {
   /** Mount it before all routes. */
   requests: RequestHandler;
-  /** Sends the last spans, for a second at most. Never throws. */
-  stop(): Promise<void>;
+  /**
+   * Sends the last spans. Never throws.
+   * @param mostMs how long it waits for the collector; by default a second
+   */
+  stop(mostMs?: number): Promise<void>;
 }

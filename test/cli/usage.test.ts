@@ -53,14 +53,22 @@ test('without its packages it says how to install them', async (t) => {
 test('wrong usage is exit code 2, with what is wrong and which help to read, and sends nothing', async () => {
   for (const [args, said, advice] of [
     [['statsu'], /Unknown command "statsu"\. Did you mean status\?/, 'muster --help'],
-    [['status', '17', '--wach'], /Unknown argument: wach/, 'muster status --help'],
+    [['status', '17', '--wach'], /Unknown option or argument: wach/, 'muster status --help'],
     [['status', 'x'], /"x" is not the number of an import/, 'muster status --help'],
-    [['--url', 'http://127.0.0.1:1', 'status', '--wach'], /^(muster: )?Unknown argument: wach/, 'muster status --help'],
-    [['pause'], /Not enough non-option arguments/, 'muster pause --help'],
-    [['pause', '1', '2'], /Unknown argument: 2/, 'muster pause --help'],
-    [['items', '1', '--state', 'gone'], /Given: "gone", Choices: "pending"/, 'muster items --help'],
+    [
+      ['--url', 'http://127.0.0.1:1', 'status', '--wach'],
+      /^(muster: )?Unknown option or argument: wach/,
+      'muster status --help',
+    ],
+    [['pause'], /An argument is missing: 0 given, 1 needed\./, 'muster pause --help'],
+    [['pause', '1', '2'], /Unknown option or argument: 2/, 'muster pause --help'],
+    [['items', '1', '--state', 'gone'], /--state is "gone"; it must be one of "pending"/, 'muster items --help'],
     [['items', '1', '--limit', '0'], /--limit must be/, 'muster items --help'],
-    [['report', '1', '--format', 'xml'], /Choices: "ndjson", "csv", "dataorgs"/, 'muster report --help'],
+    [
+      ['report', '1', '--format', 'xml'],
+      /--format is "xml"; it must be one of "ndjson", "csv", "dataorgs"\./,
+      'muster report --help',
+    ],
   ] as const) {
     // If anything were sent, this URL would cause another exit code.
     const { code, stdout, stderr } = await runMuster(args, { env: { MUSTER_URL: 'http://127.0.0.1:1' } });

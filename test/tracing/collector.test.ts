@@ -15,6 +15,9 @@ import { testDatabase } from '../support/stores/postgres.ts';
 const database = await testDatabase();
 after(() => database.drop());
 
+/** A busy machine needs more than a second to send spans. */
+const PATIENT_MS = 60_000;
+
 /** Lines of the log. */
 const lines: string[] = [];
 
@@ -31,7 +34,7 @@ async function collected(work: () => Promise<unknown>, env?: Record<string, stri
   const collector = await startCollector();
   const tracing = await start(collector.url, env);
   await work();
-  await tracing.stop();
+  await tracing.stop(PATIENT_MS);
   await collector.stop();
   return collector.spans;
 }
@@ -136,7 +139,7 @@ describe('a collector', () => {
     const tracing = await start(collector.url, { OTEL_BSP_MAX_QUEUE_SIZE: '100' });
     await many(5000);
     release();
-    await tracing.stop();
+    await tracing.stop(PATIENT_MS);
     await collector.stop();
     assert.ok(collector.spans.length >= 100 && collector.spans.length <= 200, String(collector.spans.length));
   });

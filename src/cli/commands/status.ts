@@ -5,6 +5,7 @@ import { type ImportProgress, number, remainingText, stateText } from '../import
 import { type ImportOptions, importNumber, WATCH } from '../options.ts';
 import { type CommonOptions, openSession, type Session } from '../service/session.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
+import { distance } from '../terminal/times.ts';
 
 interface Options extends Omit<ImportOptions, 'import'> {
   import?: string | undefined;
@@ -80,6 +81,6 @@ function row(progress: ImportProgress): string[] {
     `${stateText(progress)}${dryRun ? ' (dry run)' : ''}`,
     ...[counts.total, counts.succeeded, counts.failed, left].map(number),
     remainingText(progress),
-    details.creationDate ?? '',
+    distance(details.creationDate ?? ''),
   ];
 }

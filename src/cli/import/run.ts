@@ -5,13 +5,14 @@
  * On crash: while sending, nothing remains at the service; afterwards the import continues without this command.
  */
 import { randomUUID } from 'node:crypto';
-import { type ConvertJob, openConversion } from '../../sources/convert.ts';
+import { type Conversion, openConversion } from '../../sources/convert.ts';
 import { STDIN } from '../../sources/read/file.ts';
 import { exitCodeFor, type ImportResult, showResult } from '../imports/import-result.ts';
 import { watchImport } from '../imports/watch.ts';
 import { findOrg } from '../service/find-org.ts';
 import type { Session } from '../service/session.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
+import { Interrupted, orAborted, untilInterrupted } from '../terminal/interrupt.ts';
 import { adviceLines } from './advice.ts';
 import { type Chosen, chooseFiles, describeFiles } from './choose.ts';
 import { confirmStart } from './confirm.ts';
@@ -20,7 +21,7 @@ import { readFailures } from './failures.ts';
 import { openGauge } from './gauge.ts';
 import { convertOptions } from './options.ts';
 import { openPlaces, type Places } from './places.ts';
-import { openReading, readThrough } from './read-through.ts';
+import { openReading, type Reading, readThrough } from './read-through.ts';
 import { requireUsersInFiles } from './require-users.ts';
 import type { RunOptions } from './run-options.ts';
 import { groupLines, summaryLines } from './show-summary.ts';
@@ -31,6 +32,23 @@ import { upload } from './upload.ts';
 /** @throws Failure @throws UsageError */
 export async function runImport(session: Session, options: RunOptions): Promise<void> {
   requireTimeout(options.timeout);
+  const left = new Interrupted('Interrupted before anything was sent.');
+  const prepared = await untilInterrupted(left, (signal) => orAborted(signal, prepare(session, options)));
+  try {
+    await send(session, options, prepared);
+  } finally {
+    await prepared.close();
+  }
+}
+
+/** An import that has been read and confirmed. */
+interface Prepared {
+  conversion: Conversion;
+  summary: Summary;
+  close(): Promise<void>;
+}
+
+async function prepare(session: Session, options: RunOptions): Promise<Prepared> {
   const orgId = options.org === undefined ? undefined : await findOrg(session.api, options.org);
   const chosen = await chooseFiles(options);
   try {
@@ -38,35 +56,46 @@ export async function runImport(session: Session, options: RunOptions): Promise<
     for (const line of describeFiles(chosen, given)) session.out.note(line);
     await confirmSource(session.out, chosen, options);
     const job = { source: chosen.source, files: chosen.files, orgId, idPrefix: options.idPrefix, options: given };
-    await readAndSend(session, options, chosen, job);
-  } finally {
+    const reading = openReading(chosen);
+    const conversion = await openConversion(job, reading.note);
+    const close = async () => void (await Promise.all([conversion.close(), chosen.close()]));
+    const summary = await readAndConfirm(session, options, chosen, { conversion, reading }).catch(async (error) => {
+      await conversion.close();
+      throw error;
+    });
+    return { conversion, summary, close };
+  } catch (error) {
     await chosen.close();
+    throw error;
   }
 }
 
-async function readAndSend(session: Session, options: RunOptions, chosen: Chosen, job: ConvertJob): Promise<void> {
+async function readAndConfirm(
+  { out }: Session,
+  options: RunOptions,
+  chosen: Chosen,
+  { conversion, reading }: { conversion: Conversion; reading: Reading },
+): Promise<Summary> {
+  const summary = await readThrough(out, conversion, reading);
+  const given = { mails: options.mails ?? 'auto', withoutEmail: options.withoutEmail };
+  for (const line of summaryLines(summary, given)) out.note(line);
+  requireUsers(summary, options, usersFiles(chosen));
+  await confirmStart(out, { summary, options, isGuess: chosen.isGuess, readsStdin: options.files.includes(STDIN) });
+  return summary;
+}
+
+async function send(session: Session, options: RunOptions, { conversion, summary }: Prepared): Promise<void> {
   const { out } = session;
-  const mails = options.mails ?? 'auto';
-  const reading = openReading(chosen);
-  const conversion = await openConversion(job, reading.note);
-  try {
-    const summary = await readThrough(out, conversion, reading);
-    for (const line of summaryLines(summary, { mails, withoutEmail: options.withoutEmail })) out.note(line);
-    requireUsers(summary, options, usersFiles(chosen));
-    await confirmStart(out, { summary, options, isGuess: chosen.isGuess, readsStdin: options.files.includes(STDIN) });
-    const places = openPlaces();
-    const gauge = openGauge(out, summary.users, 'users sent');
-    const again = (why: string, seconds: number) => out.note(`${why} Sending the users again in ${seconds} s.`);
-    const idempotencyKey = options.idempotencyKey ?? randomUUID();
-    const accepted = await upload(
-      session.api,
-      { conversion, places, query: queryOf(options), idempotencyKey },
-      { sent: gauge.update, again },
-    ).finally(gauge.stop);
-    await follow(session, options, { accepted, places, summary });
-  } finally {
-    await conversion.close();
-  }
+  const places = openPlaces();
+  const gauge = openGauge(out, summary.users, 'users sent');
+  const again = (why: string, seconds: number) => out.note(`${why} Sending the users again in ${seconds} s.`);
+  const idempotencyKey = options.idempotencyKey ?? randomUUID();
+  const accepted = await upload(
+    session.api,
+    { conversion, places, query: queryOf(options), idempotencyKey },
+    { sent: gauge.update, again },
+  ).finally(gauge.stop);
+  await follow(session, options, { accepted, places, summary });
 }
 
 function usersFiles({ files }: Chosen): string[] {
@@ -121,8 +150,7 @@ async function follow(session: Session, options: RunOptions, { accepted, places,
   const result = await watchImport(session, importId);
   const failures = result.counts.failed > 0 ? await readFailures(api, importId, places) : [];
   if (out.json) out.result({ import: result, summary, failures });
-  else showResult(out, result);
-  for (const line of groupLines('Failed, by reason', failures)) out.line(line);
+  else showResult(out, result, groupLines('Failed, by reason', failures));
   for (const line of adviceLines(options, failures)) out.line(line);
   options.shell.exitCode = exitCodeFor(result);
 }

@@ -11,6 +11,7 @@ import type { Conversion } from '../../sources/convert.ts';
 import type { ImportResult } from '../imports/import-result.ts';
 import { type Api, Unreachable } from '../service/api.ts';
 import { Failure } from '../terminal/failure.ts';
+import { Interrupted, orAborted, untilInterrupted } from '../terminal/interrupt.ts';
 import type { Places } from './places.ts';
 
 export interface Upload {
@@ -34,12 +35,21 @@ const LONGEST_WAIT_S = 30;
 /** Text is passed to the connection in pieces of about this size. */
 const PIECE_BYTES = 2 ** 17;
 
-/** @throws Failure when the service refuses, or cannot be reached in several attempts */
-export async function upload(api: Api, job: Upload, events: UploadEvents): Promise<ImportResult> {
+/** @throws Failure when the service refuses, or cannot be reached in several attempts @throws Interrupted */
+export function upload(api: Api, job: Upload, events: UploadEvents): Promise<ImportResult> {
+  const left = new Interrupted(
+    'Interrupted while the users were sent. The service drops an incomplete upload, and nothing of it was imported.',
+    'If the upload was complete, the import goes on: `muster status` shows it.',
+  );
+  return untilInterrupted(left, (signal) => orAborted(signal, sendUntilTaken(api, job, events, signal)));
+}
+
+async function sendUntilTaken(api: Api, job: Upload, events: UploadEvents, signal: AbortSignal): Promise<ImportResult> {
   for (let tries = 1; ; tries++) {
     try {
-      return await send(api, job, events);
+      return await send(api, job, events, signal);
     } catch (error) {
+      signal.throwIfAborted();
       const seconds = waitBefore(error, tries);
       if (seconds === undefined) throw error;
       events.again((error as Failure).message, seconds);
@@ -55,7 +65,12 @@ function waitBefore(error: unknown, tries: number): number | undefined {
   return error instanceof Failure ? error.retryAfter : undefined;
 }
 
-async function send(api: Api, { conversion, places, query, idempotencyKey }: Upload, events: UploadEvents) {
+async function send(
+  api: Api,
+  { conversion, places, query, idempotencyKey }: Upload,
+  events: UploadEvents,
+  signal: AbortSignal,
+): Promise<ImportResult> {
   places.clear();
   const isFar = !isLoopback(api.url);
   const lines = Readable.from(bodyOf(conversion, places, events), { objectMode: false });
@@ -74,6 +89,7 @@ async function send(api: Api, { conversion, places, query, idempotencyKey }: Upl
         'idempotency-key': idempotencyKey,
         ...(isFar ? { 'content-encoding': 'gzip' } : {}),
       },
+      signal,
       // Takes one piece when one is sent; `Readable.toWeb` would buffer thousands.
       stream: ReadableStream.from<Uint8Array>(body),
     });

@@ -3,6 +3,7 @@
  */
 import { EXIT, type ExitCode } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
+import { distance } from '../terminal/times.ts';
 import { nextSteps } from './next-steps.ts';
 import { counted, countsText, type ImportProgress, number, remainingText, stateText } from './progress.ts';
 
@@ -32,8 +33,11 @@ export function exitCodeFor({ state }: ImportProgress, asked = 'IMPORT_STATE_RUN
   return state === 'IMPORT_STATE_COMPLETED_WITH_ERRORS' ? EXIT.usersFailed : EXIT.stopped;
 }
 
-/** Prints the result itself with `--json`; otherwise a summary and the next steps. */
-export function showResult(out: Output, result: ImportResult): void {
+/**
+ * Prints the result itself with `--json`; otherwise a summary and the next steps.
+ * @param grouped the failures by reason, as lines; without them the first failures are shown one by one
+ */
+export function showResult(out: Output, result: ImportResult, grouped: readonly string[] = []): void {
   out.result(result);
   if (out.json) return;
   out.line(`Import ${result.importId}: ${stateText(result)}${result.dryRun ? ' (dry run: nothing was written)' : ''}`);
@@ -41,7 +45,8 @@ export function showResult(out: Output, result: ImportResult): void {
   showList(out, 'Organizations', result.orgs.length > 1 ? result.orgs.map(orgText) : [], MOST_ORGS);
   showList(out, 'Hashes', (result.hashes ?? []).map(hashText), MOST_WARNINGS);
   showList(out, 'Ignored fields', result.warnings.map(warningText), MOST_WARNINGS);
-  showList(out, 'Failed', result.errors.map(errorText), MOST_ERRORS, result.counts.failed);
+  if (grouped.length === 0) showList(out, 'Failed', result.errors.map(errorText), MOST_ERRORS, result.counts.failed);
+  for (const line of grouped) out.line(line);
   showList(out, 'What you can do', nextSteps(result), Number.POSITIVE_INFINITY);
 }
 
@@ -53,8 +58,8 @@ function facts(result: ImportResult): [label: string, text: string][] {
     ...(orgs.length === 1 && orgs[0] ? [fact('org', orgs[0].orgId)] : []),
     ['mails', mailsText(result)],
     ...(usersPerSecond > 0 ? [fact('rate', rate)] : []),
-    ...(details.creationDate ? [fact('started', details.creationDate)] : []),
-    ['deadline', `${deadline} (${timeout} after it started or resumed)`],
+    ...(details.creationDate ? [fact('started', `${distance(details.creationDate)} (${details.creationDate})`)] : []),
+    ['deadline', `${distance(deadline)} (${deadline}, ${timeout} after it started or resumed)`],
     ...(webhook ? [fact('webhook', webhookText(webhook))] : []),
     ...(missingRoles ? [fact('waits for', `a worker with the role ${missingRoles.join(', ')}: none is running`)] : []),
   ];

@@ -11,6 +11,14 @@ export class Interrupted extends Failure {
   }
 }
 
+/** The result of the work, or the reason of the signal as soon as it aborts, whatever the work waits for. */
+export function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([work, aborted]);
+}
+
 /**
  * Runs `work` with a signal that Ctrl-C aborts.
  * @param left the error to show then; the reason of the signal
