@@ -4,7 +4,7 @@
  * Guarantee: every request needs an authenticated caller, also for a path that does not exist. The exceptions are the
  * routes that are mounted before `authenticate`, and unknown paths below `PUBLIC`.
  */
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response, Router } from 'express';
 import type { Logger } from 'pino';
 import { pageRoutes } from './accounts/pages/routes.ts';
 import { passwordRoutes } from './accounts/password-routes.ts';
@@ -12,6 +12,8 @@ import { userRoutes } from './accounts/routes.ts';
 import { verificationRoutes } from './accounts/verification-routes.ts';
 import { auditRoutes } from './audit/routes.ts';
 import type { Config } from './config.ts';
+import { openChannel } from './console/channel.ts';
+import { consoleApi, openConsole } from './console/routes.ts';
 import type { Pool } from './db/pool.ts';
 import type { Reads } from './db/reads.ts';
 import { diagnosticsRoutes } from './diagnostics/routes.ts';
@@ -79,6 +81,9 @@ export function buildApp(deps: AppDeps): Express {
   app.use(healthRoutes({ ...deps, workers, optional: ['queue', 'workers'] }));
   if (!deps.config.METRICS_PORT) app.use(deps.metrics.routes);
   app.use(rateLimits(deps, isAttempt));
+  const api = apiRoutes(deps, () => app.router);
+  const ofConsole = { ...deps, api: openChannel(inside(api, deps.logger)) };
+  app.use(consoleApi(ofConsole));
   app.use(docsRoutes());
   app.use(openApiRoutes(deps));
   app.use(oauthRoutes(deps));
@@ -86,21 +91,44 @@ export function buildApp(deps: AppDeps): Express {
   // A valid code is enough for one of them.
   app.use(passwordRoutes(deps));
 
-  app.use(exceptPublic(authenticate(deps)));
-  app.use(concretePathsFirst(() => app.router));
-  app.use(orgRoutes(deps));
-  app.use(userRoutes(deps));
-  app.use(verificationRoutes(deps));
-  app.use(identityRoutes(deps));
-  app.use(policyRoutes(deps));
-  app.use(importRoutes(deps));
-  app.use(webhookRoutes(deps));
-  app.use(auditRoutes(deps));
-  app.use(diagnosticsRoutes(deps));
+  const console = openConsole(ofConsole);
+  app.use(console.routes);
+  app.use(api);
 
   app.use(noSuchOperation(() => app.router));
   app.use('/ui', pageErrors(deps.logger));
+  app.use('/console', console.errors);
   app.use(renderErrors(deps.logger));
+  return app;
+}
+
+/** Everything that needs a caller. */
+function apiRoutes(deps: AppDeps, routes: () => unknown): Router {
+  const api = Router();
+  api.use(exceptPublic(authenticate(deps)));
+  api.use(concretePathsFirst(routes));
+  api.use(orgRoutes(deps));
+  api.use(userRoutes(deps));
+  api.use(verificationRoutes(deps));
+  api.use(identityRoutes(deps));
+  api.use(policyRoutes(deps));
+  api.use(importRoutes(deps));
+  api.use(webhookRoutes(deps));
+  api.use(auditRoutes(deps));
+  api.use(diagnosticsRoutes(deps));
+  return api;
+}
+
+/** The API for the console, which calls it in this process: the browser's own request is logged, counted and limited. */
+function inside(api: Router, logger: Logger): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag');
+  // The console names the address of the browser.
+  app.set('trust proxy', true);
+  app.use(requestId());
+  app.use(api);
+  app.use(noSuchOperation(() => app.router));
+  app.use(renderErrors(logger));
   return app;
 }
 
@@ -114,7 +142,7 @@ function v2Paths(req: Request, _res: Response, next: () => void): void {
 }
 
 /** What people open in a browser, and what programs read before they have a token. */
-const PUBLIC = /^\/(?:ui|docs|\.well-known|healthz|readyz|metrics|openapi\.json)(?:\/|$)/i;
+const PUBLIC = /^\/(?:ui|docs|console|\.well-known|healthz|readyz|metrics|openapi\.json)(?:\/|$)/i;
 
 function exceptPublic(authenticated: RequestHandler): RequestHandler {
   return (req, res, next) => (PUBLIC.test(req.path) ? next() : authenticated(req, res, next));

@@ -7,6 +7,7 @@ import { sweepMailCounts } from '../src/accounts/mail-limit.ts';
 import { sweepAudit } from '../src/audit/sweep.ts';
 import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
+import { sweepConsoleSessions } from '../src/console/sign-in/session-store.ts';
 import type { Db, Pool } from '../src/db/pool.ts';
 import { SWEEP_ROWS } from '../src/db/sweep.ts';
 import { sweepAttempts } from '../src/http/limits/attempt-counts.ts';
@@ -39,6 +40,7 @@ export const SWEEPS: Record<string, (db: Db, config: Settings) => Promise<number
   'mail counts': sweepMailCounts,
   attempts: sweepAttempts,
   oauth: sweepExpired,
+  console: sweepConsoleSessions,
   keys: sweepKeys,
   sessions: (db, config) => sweepSessions(db, config.SESSION_TTL_DAYS),
   mails: sweepMails,

@@ -63,6 +63,13 @@ create table codes (
   PRIMARY KEY (id)
 );
 
+create table console_sessions (
+  id_hash bytea not null,
+  sealed_tokens text not null,
+  expires_at timestamp with time zone not null,
+  PRIMARY KEY (id_hash)
+);
+
 create table encryption_keys (
   id text collate "C" not null,
   registered_at timestamp with time zone not null default now(),
@@ -540,6 +547,8 @@ CREATE INDEX codes_unused ON public.codes USING btree (expires_at) WHERE ((used_
 CREATE INDEX codes_used ON public.codes USING btree (used_at) WHERE (used_at IS NOT NULL);
 
 CREATE INDEX codes_user ON public.codes USING btree (user_id);
+
+CREATE INDEX console_sessions_expiry ON public.console_sessions USING btree (expires_at);
 
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
 

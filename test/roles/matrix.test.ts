@@ -13,6 +13,9 @@ const PUBLIC = [
   /^GET \/(?:healthz|readyz|metrics|openapi\.json)$/,
   /^GET \/docs(?:\/[\w.-]+)?$/,
   /^(?:GET|POST) \/ui\/[\w:/.-]+$/,
+  // Its screens call the operations of the table.
+  /^GET \/$/,
+  /^(?:GET|POST) \/console(?:\/[\w:/.-]+)?$/,
   /^(?:GET|POST|OPTIONS) \/(?:oauth\/v2|oidc\/v1)\/[\w:/]+$/,
   /^GET \/\.well-known\/[\w-]+$/,
 ];

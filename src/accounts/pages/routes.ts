@@ -1,11 +1,11 @@
 /** All web pages, under `/ui`. */
 import { Router } from 'express';
 import type { Config } from '../../config.ts';
+import { sameOrigin } from '../../http/same-origin.ts';
 import type { ForgottenDeps } from '../password-reset.ts';
 import { forgotPages } from './forgot.ts';
 import { loginPages } from './login.ts';
 import type { LoginPageDeps } from './login-visit.ts';
-import { sameOrigin } from './same-origin.ts';
 import { verifyPages } from './verify.ts';
 
 export type PageDeps = LoginPageDeps & ForgottenDeps & { config: Pick<Config, 'baseUrl'> };

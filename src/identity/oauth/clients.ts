@@ -8,6 +8,8 @@ import { tokenHash } from '../../access/random-token.ts';
 import type { Config } from '../../config.ts';
 import type { Db } from '../../db/pool.ts';
 import { idProblem } from '../../fields/fields.ts';
+import type { Secrets } from '../../secrets.ts';
+import { consoleClient, consoleSecret } from '../clients/console-client.ts';
 import { applicationType } from '../clients/redirect-uri.ts';
 import { type Client, findClient } from '../clients/store.ts';
 import { findMachineClient } from '../machines/secret-store.ts';
@@ -24,8 +26,12 @@ export const ACCESS_TOKEN_TYPE = 'access_token_type';
 export const PKCE_REQUIRED = 'pkce_required';
 
 /** Built-in clients, which are not in the database. */
-export function staticClients({ CLI_LOGIN }: Pick<Config, 'CLI_LOGIN'>): ClientMetadata[] {
-  return [SERVICE_USERS, ...cliClients(CLI_LOGIN)];
+export function staticClients(
+  { CLI_LOGIN, baseUrl }: Pick<Config, 'CLI_LOGIN' | 'baseUrl'>,
+  secrets: Pick<Secrets, 'key'>,
+): ClientMetadata[] {
+  const forConsole = { ...consoleClient(baseUrl), client_secret: storedSecret(tokenHash(consoleSecret(secrets))) };
+  return [SERVICE_USERS, forConsole, ...cliClients(CLI_LOGIN)];
 }
 
 const SERVICE_USERS: ClientMetadata = {

@@ -58,7 +58,7 @@ const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'
 export function configuration({ pool, secrets, config }: ConfigurationDeps, keys: JWK[]): Configuration {
   return {
     adapter: (kind: string) => (kind === 'Client' ? openClientAdapter(pool) : openAdapter(pool, kind)),
-    clients: staticClients(config),
+    clients: staticClients(config, secrets),
     jwks: { keys: keys as NonNullable<Configuration['jwks']>['keys'] },
     cookies: {
       keys: secrets.keys('oauth-cookies').map((key) => key.toString('base64')),

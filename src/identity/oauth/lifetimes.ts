@@ -1,5 +1,6 @@
 /** Lifetimes of what the authorization server issues, in seconds, and when refresh tokens are rotated. */
-import type { Configuration, KoaContextWithOIDC, RefreshToken, Session } from 'oidc-provider';
+import type { AccessToken, Client, Configuration, KoaContextWithOIDC, RefreshToken, Session } from 'oidc-provider';
+import { CONSOLE_CLIENT, CONSOLE_SESSION_S } from '../clients/console-client.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -19,7 +20,7 @@ const REFRESH_TOKEN_ABSOLUTE = 90 * DAY;
 export const GRANT = REFRESH_TOKEN_ABSOLUTE + DAY;
 
 export const LIFETIMES: NonNullable<Configuration['ttl']> = {
-  AccessToken: ACCESS_TOKEN,
+  AccessToken: accessTokenLifetime,
   ClientCredentials: ACCESS_TOKEN,
   AuthorizationCode: MINUTE,
   DeviceCode: 10 * MINUTE,
@@ -29,6 +30,11 @@ export const LIFETIMES: NonNullable<Configuration['ttl']> = {
   Grant: GRANT,
   RefreshToken: refreshTokenLifetime,
 };
+
+/** That of the console never leaves this service, and ends with the login in the browser. */
+function accessTokenLifetime(_ctx: KoaContextWithOIDC, _token: AccessToken, client: Client): number {
+  return client.clientId === CONSOLE_CLIENT ? CONSOLE_SESSION_S : ACCESS_TOKEN;
+}
 
 /** The library asks at each use. */
 function sessionLifetime(_ctx: KoaContextWithOIDC, { accountId, loginTs }: Session): number {

@@ -1,23 +1,30 @@
 /**
- * Refuses forms that another site submits on behalf of its visitors (cross-site request forgery).
+ * Refuses forms, and other requests that change something, that another site sends on behalf of its visitors
+ * (cross-site request forgery).
  *
  * Guarantee: every browser says where a form comes from, in `Sec-Fetch-Site` or at least in `Origin` (Fetch standard).
  * A form from elsewhere, including a sibling domain, is refused unread. A program that is not a browser sends neither
  * header, and holds nobody's cookies. The forms of a login also carry a token, those behind an email's link its code.
  */
 import type { Request, RequestHandler } from 'express';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../errors.ts';
 
 /** @param baseUrl the public address */
 export function sameOrigin(baseUrl: string): RequestHandler {
   const ours = new URL(baseUrl).origin;
   return (req, _res, next) => {
-    if (req.method === 'POST' && !isOurs(req, ours)) {
-      throw new ApiError('PERMISSION_DENIED', 'PAGE-ORIGIN', 'The form comes from another site.');
-    }
+    requireOurs(req, ours);
     next();
   };
 }
+
+/** @throws ApiError 403 for a request that may change something and comes from another site */
+export function requireOurs(req: Request, ours: string): void {
+  if (READS.has(req.method) || isOurs(req, ours)) return;
+  throw new ApiError('PERMISSION_DENIED', 'PAGE-ORIGIN', 'The form comes from another site.');
+}
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 function isOurs(req: Request, ours: string): boolean {
   const site = req.get('sec-fetch-site');

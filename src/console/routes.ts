@@ -1,0 +1,93 @@
+/**
+ * The console: pages for people who run migrations and manage users, at `/console`.
+ *
+ * Guarantee: the browser gets a cookie and no token. Requests that change something come from our own pages. Every
+ * route but the sign-in needs a session, and reads and changes data through the API only.
+ */
+import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
+import { ApiError } from '../errors.ts';
+import { requireOurs, sameOrigin } from '../http/same-origin.ts';
+import { findOrg } from '../orgs/store.ts';
+import { readForm } from '../pages/fields.ts';
+import type { ConsoleDeps } from './deps.ts';
+import { noRole } from './no-role.ts';
+import { openAssets } from './page/assets.ts';
+import { openAt } from './page/at.ts';
+import { consoleErrors, wantsPage } from './page/errors.ts';
+import { openShow } from './page/show.ts';
+import { SCREENS, type Screen } from './screens.ts';
+import { openCookies } from './sign-in/cookies.ts';
+import { openKeptForms } from './sign-in/kept-form.ts';
+import { signInRoutes } from './sign-in/routes.ts';
+import { findVisit, mayAnywhere, sessionEnded, visitOf } from './visit.ts';
+
+export interface Console {
+  /** Mount it at `/`, before `authenticate`. */
+  routes: Router;
+  /** Mount it at `/console`, after all routes. */
+  errors: ErrorRequestHandler;
+}
+
+export function openConsole(deps: ConsoleDeps): Console {
+  const { baseUrl } = deps.config;
+  const at = openAt(baseUrl);
+  const assets = openAssets(at);
+  const cookies = openCookies(baseUrl);
+  const keptForms = openKeptForms(deps.secrets, cookies);
+  const show = openShow({ assets, at, navigation: (res) => screensFor(res) });
+
+  async function requireVisit(req: Request, res: Response, next: () => void): Promise<void> {
+    const visit = await findVisit({ ...deps, cookies }, req, res);
+    if (!visit && req.method === 'GET' && wantsPage(req)) {
+      return res.redirect(303, `${baseUrl}/console/sign-in?to=${encodeURIComponent(req.originalUrl)}`);
+    }
+    if (!visit) throw sessionEnded();
+    res.locals.visit = { ...visit, kept: keptForms.take(req, res) };
+    if (screensFor(res).length > 0) return next();
+    const organization = (await findOrg(deps.pool, visit.caller.orgId))?.name ?? '';
+    show(req, res, noRole(visit, organization));
+  }
+
+  const router = Router();
+  // A program gets the 401 of every path that needs a token.
+  router.get('/', (req, res, next) => (wantsPage(req) ? res.redirect(303, at('')) : next()));
+  router.use('/console', sameOrigin(baseUrl));
+  router.use(assets.routes);
+  router.use(signInRoutes({ ...deps, cookies, show }));
+  router.use('/console', readForm, requireVisit);
+  router.get('/console', (_req, res) => res.redirect(303, at(screensFor(res)[0]?.path ?? '')));
+  for (const screen of SCREENS) router.use(screen.routes({ ...deps, at, show }));
+  router.use('/console', noSuchPage);
+  return { routes: router, errors: consoleErrors({ at, show, keptForms, baseUrl, logger: deps.logger }) };
+}
+
+/** The screens in the navigation of this person. */
+function screensFor(res: Response): Screen[] {
+  const visit = visitOf(res);
+  return visit ? SCREENS.filter(({ operation }) => mayAnywhere(visit.caller, operation)) : [];
+}
+
+function noSuchPage(): never {
+  throw new ApiError('NOT_FOUND', 'CONSOLE-PATH', 'This page does not exist.');
+}
+
+/** Paths of the API that scripts of the console may call with the cookie, below `/console/api`. */
+const API = /^\/console\/api(?=\/(?:admin|auth|management|v2beta)\/)/;
+
+/**
+ * Lets the console's scripts call the API with the cookie: `/console/api/admin/v1/…` is `/admin/v1/…` in the name of the
+ * person who is signed in. Mount it before all routes of the API; the API decides as for every other caller.
+ */
+export function consoleApi(deps: Pick<ConsoleDeps, 'pool' | 'config' | 'api'>): RequestHandler {
+  const cookies = openCookies(deps.config.baseUrl);
+  const ours = new URL(deps.config.baseUrl).origin;
+  return async (req, res, next) => {
+    if (!API.test(req.url)) return next();
+    requireOurs(req, ours);
+    const visit = await findVisit({ ...deps, cookies }, req, res);
+    if (!visit) throw sessionEnded();
+    res.locals.caller = visit.caller;
+    req.url = req.url.replace(API, '');
+    next();
+  };
+}

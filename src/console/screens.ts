@@ -1,0 +1,23 @@
+/**
+ * The screens, in the order of the navigation. To add one: write a folder with a function that returns its routes, and
+ * list it here (README.md shows how).
+ */
+import type { Router } from 'express';
+import type { OperationId } from '../access/permissions.ts';
+import type { ScreenDeps } from './deps.ts';
+import { importScreens } from './imports/routes.ts';
+import { FRAME } from './texts.ts';
+
+export interface Screen {
+  /** Below `/console`. */
+  path: string;
+  name: string;
+  /** People who may do this somewhere see the screen in the navigation. The API decides about everything in it. */
+  operation: OperationId;
+  /** Routes with full paths, such as `/console/imports/:importId`. */
+  routes(deps: ScreenDeps): Router;
+}
+
+export const SCREENS: readonly Screen[] = [
+  { path: '/imports', name: FRAME.imports, operation: 'listImports', routes: importScreens },
+];

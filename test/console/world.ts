@@ -1,0 +1,88 @@
+/** The setup of the console's browser tests: an API, two organizations, a browser, and people who sign in. */
+import { readFileSync } from 'node:fs';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { logIn } from '../browser/stage.ts';
+import { type SetUp, startApi, type TestApi } from '../support/api.ts';
+import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
+
+export interface World {
+  api: TestApi;
+  /** With a person who owns it. */
+  org: SetUp;
+  other: SetUp;
+  browser: TestBrowser | undefined;
+  /** Signs a person in, at a path of the console. Default: the owner of `org`. */
+  enter(t: TestContext, path: string, who?: SetUp, options?: { javaScriptEnabled?: boolean }): Promise<Page>;
+  stop(): Promise<void>;
+}
+
+export async function openWorld(env: Record<string, string> = {}): Promise<World> {
+  const api = await startApi({ env });
+  const org = await api.setupOrg();
+  const other = await api.setupOrg({ human: { profile: { firstName: 'Otto', lastName: 'Other' } } });
+  const browser = await launchBrowser();
+  return {
+    api,
+    org,
+    other,
+    browser,
+    async enter(t, path, who = org, options = {}) {
+      const page = await (browser as TestBrowser).openPage(t, options);
+      await page.goto(api.url + path);
+      await logIn(page, who.userName, who.password);
+      await page.waitForURL(({ pathname }) => pathname.startsWith('/console') && pathname !== '/console/callback');
+      return page;
+    },
+    async stop() {
+      await browser?.close();
+      await api.stop();
+    },
+  };
+}
+
+/** Makes the person of an organization the owner of the instance. */
+export async function makeIamOwner(api: TestApi, { userId }: SetUp): Promise<void> {
+  const { status } = await api.call('POST', '/admin/v1/members', { userId, roles: ['IAM_OWNER'] });
+  if (status >= 300) throw new Error(`answered ${status}`);
+}
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+const OF_LOOKS = ['color-contrast', 'target-size'];
+const PHONE = { width: 390, height: 844 };
+const WIDE = { width: 1440, height: 900 };
+
+interface Finding {
+  id: string;
+  nodes: { html: string }[];
+}
+
+/**
+ * What axe-core finds on the page as it is shown, narrow and wide, light and dark, and whether it fits 320 px.
+ * @param name of the screenshots
+ */
+export async function findingsOf(page: Page, name: string): Promise<string[]> {
+  const found: string[] = [];
+  await page.evaluate(AXE);
+  for (const [look, viewport, colorScheme, rules] of [
+    ['phone-light', PHONE, 'light', undefined],
+    ['phone-dark', PHONE, 'dark', OF_LOOKS],
+    ['wide-light', WIDE, 'light', undefined],
+    ['wide-dark', WIDE, 'dark', OF_LOOKS],
+  ] as const) {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await screenshot(page, `${name}-${look}`);
+    const options = JSON.stringify(rules ? { runOnly: rules } : {});
+    const result = (await page.evaluate(`axe.run(${options})`)) as { violations: Finding[]; incomplete: Finding[] };
+    for (const { id, nodes } of [...result.violations, ...result.incomplete]) {
+      found.push(`${name}, ${look}: ${id}: ${nodes.map((n) => n.html).join(' ')}`);
+    }
+  }
+  await page.setViewportSize({ width: 320, height: 600 });
+  const width = await page.evaluate('document.documentElement.scrollWidth');
+  if (width !== 320) found.push(`${name} is ${width} wide at 320`);
+  await page.setViewportSize(WIDE);
+  return found;
+}
