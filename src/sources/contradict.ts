@@ -6,7 +6,7 @@
  * contradict no other source; if one of them is named, a fitting system is only hinted at.
  */
 import type { ExportFile } from './read/file.ts';
-import { guessSources } from './recognize.ts';
+import { type Guess, guessSources } from './recognize.ts';
 import type { Format, Source } from './source.ts';
 
 /** From this certainty on, records hardly come from any other system. */
@@ -25,15 +25,17 @@ export interface Contradiction {
 /** Reasons why these files do not come from the source; empty when there are none. */
 export async function contradictionsTo(source: Source, files: readonly ExportFile[]): Promise<Contradiction[]> {
   const found: Contradiction[] = [];
-  for (const file of files) {
-    const guesses = await guessSources(file);
-    const isEmpty = file.isWhole && file.head.toString('latin1').trim() === '';
-    if (isEmpty || (!isAnybodys(source) && guesses.some((guess) => guess.source === source))) continue;
-    const best = guesses.find((guess) => !isAnybodys(guess.source) && guess.certainty >= CERTAIN);
-    const isOtherFormat = !isAnybodys(source) && !hasFormat(source, file.format);
-    if (best || isOtherFormat) found.push({ file, other: best?.source, isOtherFormat });
-  }
+  for (const file of files) found.push(...contradictionOf(source, file, await guessSources(file)));
   return found;
+}
+
+/** The same for one file, with the guesses at its source. */
+export function contradictionOf(source: Source, file: ExportFile, guesses: readonly Guess[]): Contradiction[] {
+  const isEmpty = file.isWhole && file.head.toString('latin1').trim() === '';
+  if (isEmpty || (!isAnybodys(source) && guesses.some((guess) => guess.source === source))) return [];
+  const best = guesses.find((guess) => !isAnybodys(guess.source) && guess.certainty >= CERTAIN);
+  const isOtherFormat = !isAnybodys(source) && !hasFormat(source, file.format);
+  return best || isOtherFormat ? [{ file, other: best?.source, isOtherFormat }] : [];
 }
 
 /** Whether the source accepts any file of its format. */
