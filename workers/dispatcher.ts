@@ -4,6 +4,7 @@ import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
 import { dispatchRound } from '../src/imports/run/dispatch.ts';
+import { sampleRates } from '../src/imports/status/rates.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import { openDuty } from './duty.ts';
 import { startLoop } from './loop.ts';
@@ -13,6 +14,8 @@ const BUSY_MS = 10;
 const FULL_MS = 30;
 const IDLE_MS = 100;
 const SLICE = 1000;
+/** Between two samples of the rates of imports, of which the first in each second counts. */
+const SAMPLE_MS = 500;
 
 export function startDispatcher(deps: {
   pool: Pool;
@@ -27,7 +30,13 @@ export function startDispatcher(deps: {
   const settings = { window: config.DISPATCH_WINDOW, slice: Math.min(SLICE, config.DISPATCH_WINDOW) };
   const duty = openDuty('dispatcher', { pool, logger, condition });
 
+  let sampledAt = 0;
+
   async function round(): Promise<number> {
+    if (performance.now() - sampledAt >= SAMPLE_MS) {
+      sampledAt = performance.now();
+      await sampleRates(pool);
+    }
     const { open, added } = await dispatchRound({ pool, queues }, settings);
     if (open === 0) return IDLE_MS;
     return added > 0 ? BUSY_MS : FULL_MS;

@@ -86,6 +86,8 @@ const TABLE = {
   listImports: OWNER,
   getImport: OWNER,
   listImportItems: OWNER,
+  getImportRates: OWNER,
+  previewImportUndo: OWNER,
   streamImportEvents: OWNER,
   getImportReport: OWNER,
   cancelImport: OWNER,

@@ -37,7 +37,7 @@ export const exampleProgress = {
   counts: done,
   dryRun: false,
   timeout: '30m0s',
-  mails: { pending: 0, sent: 1, failed: 0 },
+  mails: { pending: 0, held: 0, sent: 1, failed: 0 },
   usersPerSecond: 12.5,
   eta: null,
   orgs: [{ orgId: 'acme', counts: done }],
@@ -64,3 +64,8 @@ export const exampleLines = `${JSON.stringify(exampleItem)}\n`;
 export const exampleCsv =
   'index,orgId,userId,userName,state,kept,code,id,message,fields\r\n' +
   '0,acme,auth0|60425dc4,fay.fox,ITEM_STATE_SUCCEEDED,,,,,\r\n';
+
+export const exampleRates = {
+  points: [{ at: '2026-01-31T12:00:01.000Z', seconds: 1, succeeded: 2, skipped: 0, failed: 0, usersPerSecond: 2 }],
+};
+export const exampleUndoPreview = { removed: 1, kept: 1, reasons: [{ reason: 'SIGNED_IN', users: 1 }] };

@@ -99,7 +99,12 @@ const progressShape = {
   ...accepted.shape,
   dryRun: z.boolean(),
   timeout: z.string(),
-  mails: z.object({ pending: count, sent: count, failed: count }),
+  mails: z.object({
+    pending: count,
+    held: count.meta({ description: 'Mails of an import with `mails=none` that wait for `_send_mails`.' }),
+    sent: count,
+    failed: count,
+  }),
   usersPerSecond: z.number().meta({ minimum: 0 }),
   eta: timestampOrNull(),
   orgs: z.array(z.object({ orgId: z.string(), counts })),
@@ -156,3 +161,28 @@ export const item = z
       .meta({ description: 'Fields that the import changed in an existing user.', examples: [['profile.firstName']] }),
   })
   .meta({ id: 'ImportItem' });
+
+export const rates = z
+  .object({
+    points: z.array(
+      z.object({
+        at: timestamp().meta({ description: 'End of the interval.' }),
+        seconds: z.number().meta({ minimum: 0, description: 'How long the import ran since the previous point.' }),
+        succeeded: count,
+        skipped: count,
+        failed: count,
+        usersPerSecond: z.number().meta({ minimum: 0 }),
+      }),
+    ),
+  })
+  .meta({ id: 'ImportRates' });
+
+export const undoPreview = z
+  .object({
+    removed: count.meta({ description: 'Users that an undo would remove.' }),
+    kept: count,
+    reasons: z
+      .array(z.object({ reason: z.enum(KEPT), users: count }))
+      .meta({ description: 'Why users are kept; the counts add up to `kept`.' }),
+  })
+  .meta({ id: 'ImportUndoPreview' });

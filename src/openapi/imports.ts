@@ -10,7 +10,9 @@ import {
   exampleEvent,
   exampleLines,
   exampleProgress,
+  exampleRates,
   exampleResult,
+  exampleUndoPreview,
   exampleUser,
 } from './import-examples.ts';
 import {
@@ -23,8 +25,10 @@ import {
   itemState,
   keyHeaders,
   progress,
+  rates,
   result,
   shownUser,
+  undoPreview,
   warnings,
 } from './import-shapes.ts';
 import type { Operations } from './operation.ts';
@@ -153,6 +157,14 @@ export const importOperations: Operations = {
       },
     },
   },
+  'GET /admin/v1/imports/{importId}/rates': {
+    id: 'getImportRates',
+    summary: 'Get the speed of an import over time',
+    description:
+      'Returns at most 600 points, oldest first. Each counts the users settled since the previous point; the last one ' +
+      'ends now, or when the import ended. A user who is retried counts each time.',
+    answers: { 200: { schema: rates, example: exampleRates } },
+  },
   'GET /admin/v1/imports/{importId}/events': {
     id: 'streamImportEvents',
     summary: 'Follow an import',
@@ -239,5 +251,17 @@ export const importOperations: Operations = {
       IDEMPOTENT,
     answers: isDone,
     errors: { 400: `IMPORT-DRY-RUN: a dry run has nothing to undo. ${STATE_DOES_NOT_FIT}` },
+  },
+  'GET /admin/v1/imports/{importId}/undo_preview': {
+    id: 'previewImportUndo',
+    summary: 'Preview the undo of an import',
+    description:
+      'Counts the users that `_undo` would remove now, and those that it would keep, with the reasons. Changes nothing. ' +
+      'For an import of a million users it takes some seconds.',
+    answers: { 200: { schema: undoPreview, example: exampleUndoPreview } },
+    errors: {
+      400: 'IMPORT-DRY-RUN: a dry run has nothing to undo.',
+      429: `IMPORT-PREVIEWS: too many previews are under way. ${RATE_LIMITED}`,
+    },
   },
 };

@@ -112,6 +112,14 @@ test('an ended import: retry, undo', async (t) => {
     assert.match(stderr, /^There are no users to retry/);
   });
 
+  await t.test('undo --dry-run says what an undo would do, and does nothing', async () => {
+    const { code, stdout } = await muster('undo', importId, '--dry-run');
+    assert.deepEqual([code, stdout], [0, `An undo of import ${importId} would remove 3 users, keep 0.\n`]);
+    const { stdout: json } = await muster('undo', importId, '--dry-run', '--json');
+    assert.deepEqual(JSON.parse(json), { removed: 3, kept: 0, reasons: [] });
+    assert.equal(await stateOf(service, importId), 'SUCCEEDED');
+  });
+
   await t.test('undo does nothing without --yes when there is no terminal to ask on', async () => {
     const { code, stderr } = await muster('undo', importId);
     assert.equal(code, 2);
@@ -128,7 +136,7 @@ test('an ended import: retry, undo', async (t) => {
       ['\x03', 130],
     ] as const) {
       const terminal = openTerminal(t, ['undo', importId], { env });
-      await terminal.shows(/Undo import \d+ of 3 users: remove those it created.*\? \[y\/N\] $/);
+      await terminal.shows(/Undo import \d+: remove 3 users, keep 0\? \[y\/N\] $/);
       terminal.type(keys);
       assert.equal(await terminal.ended, code, JSON.stringify(keys));
       assert.match(terminal.text(), /Nothing was done\./);

@@ -130,6 +130,7 @@ export const STORY: Step[] = [
   { id: 'listImports' },
   { id: 'getImport' },
   { id: 'listImportItems' },
+  { id: 'getImportRates' },
   { id: 'streamImportEvents' },
   { id: 'getImportReport' },
   { id: 'pauseImport', before: toRun },
@@ -137,6 +138,7 @@ export const STORY: Step[] = [
   { id: 'resumeImport' },
   { id: 'retryImport', before: toEnd },
   { id: 'sendImportMails', before: toEnd },
+  { id: 'previewImportUndo' },
   { id: 'undoImport', before: toEnd },
 ];
 

@@ -150,6 +150,8 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'GET /admin/v1/imports': plain(),
   'GET /admin/v1/imports/:importId': onImport(),
   'GET /admin/v1/imports/:importId/items': onImport(),
+  'GET /admin/v1/imports/:importId/rates': onImport(),
+  'GET /admin/v1/imports/:importId/undo_preview': onImport(),
   'GET /admin/v1/imports/:importId/events': onImport(),
   'POST /admin/v1/imports/:importId/_cancel': onImport({}),
   'POST /admin/v1/imports/:importId/_resume': onImport({ timeout: 'soon' }),

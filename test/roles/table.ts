@@ -77,6 +77,8 @@ POST   /admin/v1/import (of both organizations)           202  .33333331 _      
 GET    /admin/v1/imports                                  200  ..33.3331 _         _         _
 GET    /admin/v1/imports/:importId                        200  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports/:importId/items                  200  ..3333331 .333.3331 433333331 _
+GET    /admin/v1/imports/:importId/rates                  200  ..3333331 .333.3331 433333331 _
+GET    /admin/v1/imports/:importId/undo_preview           200  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports/:importId/events                 200  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_cancel                200  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_resume                400  ..3333331 .333.3331 433333331 _

@@ -18,7 +18,7 @@ export interface ImportProgress {
   timeout: string;
   deadline: string;
   counts: Counts;
-  mails: { pending: number; sent: number; failed: number };
+  mails: { pending: number /** Absent in answers of an older service. */; held?: number; sent: number; failed: number };
   usersPerSecond: number;
   eta: string | null;
   orgs: { orgId: string; counts: Counts }[];

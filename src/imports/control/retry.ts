@@ -55,7 +55,7 @@ async function reopenFailed(db: Db, importId: string): Promise<number> {
        where o.import_id = $1 and o.org_index = p.org_index
      ),
      counted as (select coalesce(sum(n), 0)::int as n from per_org)
-     update imports i set failed = i.failed - c.n from counted c where i.id = $1 returning c.n`,
+     update imports i set failed = i.failed - c.n, reopened = i.reopened + c.n from counted c where i.id = $1 returning c.n`,
     [importId],
   );
   return rows[0]?.n ?? 0;

@@ -62,7 +62,8 @@ async function lockImport(db: Db, importId: string, from: number): Promise<Locke
   return rows[0];
 }
 
-const KEPT_BECAUSE = `case
+/** SQL over `import_items i`, `users u`: why the user is kept; null when the user is removed. The import is `$1`. */
+export const KEPT_BECAUSE = `case
   when u.id is null then 'deleted'
   when u.import_id is distinct from $1 then 'not_created'
   when u.last_login_at is not null then 'signed_in'

@@ -8,10 +8,10 @@
 
 import type { Caller } from '../../access/caller.ts';
 import type { Db, Pool } from '../../db/pool.ts';
-import { ApiError } from '../../errors.ts';
 import { inImport } from '../../spans.ts';
 import { act, requireState } from './action.ts';
 import { type Undoing, undoBatch } from './undo-batch.ts';
+import { nothingToUndo } from './undo-preview.ts';
 
 /** Why an undo kept a user, as the items show it. */
 export const KEPT = ['SIGNED_IN', 'CHANGED', 'MEMBER', 'DELETED', 'NOT_CREATED'] as const;
@@ -34,14 +34,6 @@ export async function undoImport(pool: Pool, caller: Caller, importId: string): 
     );
     return true;
   });
-}
-
-function nothingToUndo(): ApiError {
-  return new ApiError(
-    'FAILED_PRECONDITION',
-    'IMPORT-DRY-RUN',
-    'A dry run writes no users, so there is nothing to undo.',
-  );
 }
 
 export async function isAnyUndoing(db: Db): Promise<boolean> {

@@ -4,13 +4,15 @@ import type { Logger } from 'pino';
 import { callerOf, orgsFor } from '../../access/caller.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Reads } from '../../db/reads.ts';
+import { previewUndo } from '../control/undo-preview.ts';
 import { queryOf } from '../query.ts';
 import { readItems } from '../status/items-page.ts';
 import { listImports } from '../status/progress.ts';
+import { readRates } from '../status/rates.ts';
 import { openProgressWatch } from '../status/watch.ts';
 import { streamProgress } from './events-stream.ts';
 import { itemsQuery, listQuery } from './queries.ts';
-import { streams } from './request-limits.ts';
+import { previews, streams } from './request-limits.ts';
 import { visibleImport, visibleResult } from './visible.ts';
 
 export function readRoutes({ pool, reads, logger }: { pool: Pool; reads: Reads; logger: Logger }): Router {
@@ -21,6 +23,15 @@ export function readRoutes({ pool, reads, logger }: { pool: Pool; reads: Reads; 
     res.json(await reads.run((db) => visibleResult(db, 'getImport', req, res)));
   });
   router.get('/admin/v1/imports/:importId/items', (req, res) => items(reads, req, res));
+  router.get('/admin/v1/imports/:importId/rates', async (req, res) => {
+    const { importId } = await visibleImport(pool, 'getImportRates', req, res);
+    res.json({ points: await readRates(pool, importId) });
+  });
+  router.get('/admin/v1/imports/:importId/undo_preview', async (req, res) => {
+    const of = await visibleImport(pool, 'previewImportUndo', req, res);
+    const release = previews.take(callerOf(res));
+    res.json(await previewUndo(pool, of).finally(release));
+  });
   router.get('/admin/v1/imports/:importId/events', async (req, res) => {
     const current = await visibleImport(pool, 'streamImportEvents', req, res);
     const release = streams.take(callerOf(res));

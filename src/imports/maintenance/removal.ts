@@ -70,6 +70,11 @@ async function removeBatch(db: Db): Promise<boolean> {
     from + BATCH,
   ]);
   if (from + BATCH < total) await db.query('update imports set removed_to = $2 where id = $1', [id, from + BATCH]);
-  else await db.query('delete from imports where id = $1', [id]);
+  else await removeLast(db, id);
   return true;
+}
+
+async function removeLast(db: Db, importId: string): Promise<void> {
+  await db.query('delete from import_rates where import_id = $1', [importId]);
+  await db.query('delete from imports where id = $1', [importId]);
 }

@@ -31,7 +31,7 @@ export interface ImportResult {
   /** RFC 3339. While the import is paused, it moves forward with the clock. */
   deadline: string;
   counts: Counts;
-  mails: { pending: number; sent: number; failed: number };
+  mails: { pending: number; held: number; sent: number; failed: number };
   usersPerSecond: number;
   /** RFC 3339; null when the import does not run or has settled no item yet. */
   eta: string | null;
@@ -149,6 +149,7 @@ function toResult(row: ImportRow): ImportResult {
   const settled = row.succeeded + row.skipped + row.failed + row.undone;
   const rate = row.elapsed_ms > 0 ? (settled / row.elapsed_ms) * 1000 : 0;
   const left = row.total - settled;
+  const open = row.mails_due - row.mails_sent - row.mails_failed;
   return {
     importId: row.id,
     state: `IMPORT_STATE_${row.state.toUpperCase()}`,
@@ -157,8 +158,9 @@ function toResult(row: ImportRow): ImportResult {
     deadline: row.deadline.toISOString(),
     counts: counts(row, row.state),
     mails: {
-      // Held mails are not pending: they wait for `_send_mails`.
-      pending: row.mails === 'held' ? 0 : row.mails_due - row.mails_sent - row.mails_failed,
+      // Held mails are not pending: they wait for `_send_mails`. Those that a dry run counts would be held, too.
+      pending: row.mails === 'held' ? 0 : open,
+      held: row.mails === 'held' ? open : 0,
       sent: row.mails_sent,
       failed: row.mails_failed,
     },

@@ -79,7 +79,7 @@ describe('an undo', () => {
     const { state, counts, mails, success } = await undone(id);
     assert.equal(state, 'IMPORT_STATE_UNDONE');
     assert.deepEqual([counts.undone, counts.succeeded, counts.total], [7, 0, 7]);
-    assert.deepEqual(mails, { pending: 0, sent: 1, failed: 0 });
+    assert.deepEqual(mails, { pending: 0, held: 0, sent: 1, failed: 0 });
     assert.deepEqual(success, { orgs: [] });
     assert.equal(await statusOf(users[0]?.userId as string), 404);
     assert.deepEqual(await events('import', id), ['import.accepted', 'import.undo.started', 'import.undone']);
@@ -112,8 +112,20 @@ describe('an undo', () => {
     assert.equal((await api.call('POST', '/management/v1/orgs/me/members', membership, { orgId })).status, 200);
     assert.equal((await api.call('DELETE', `/v2beta/users/${deleted}`)).status, 200);
 
+    const preview = async () => (await api.call('GET', `/admin/v1/imports/${id}/undo_preview`)).body;
+    const kept = [
+      { reason: 'CHANGED', users: 2 },
+      ...['DELETED', 'MEMBER', 'SIGNED_IN'].map((reason) => ({ reason, users: 1 })),
+    ];
+    const sorted = ({ reasons, ...rest }: Awaited<ReturnType<typeof preview>>) => ({
+      ...rest,
+      reasons: [...reasons].sort((a, b) => b.users - a.users || (a.reason < b.reason ? -1 : 1)),
+    });
+    assert.deepEqual(sorted(await preview()), { removed: 3, kept: 5, reasons: kept });
+
     const { counts, success } = await undone(id);
     assert.deepEqual([counts.undone, counts.succeeded], [3, 5]);
+    assert.deepEqual(sorted(await preview()), { removed: 0, kept: 5, reasons: kept }, 'what the undo did');
     assert.deepEqual(
       (await items(id, 'ITEM_STATE_SUCCEEDED')).map((i: { userId: string; kept: string }) => [i.userId, i.kept]),
       [

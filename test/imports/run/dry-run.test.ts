@@ -87,7 +87,7 @@ describe('a dry run', () => {
       [
         'IMPORT_STATE_COMPLETED_WITH_ERRORS',
         true,
-        { pending: 3, sent: 0, failed: 0 },
+        { pending: 3, held: 0, sent: 0, failed: 0 },
         { verification: 2, initialisation: 1 },
       ],
     );

@@ -89,7 +89,7 @@ describe('the result of an import', () => {
     ]);
     const { state, dryRun, timeout, mails, details, deadline, eta } = result;
     assert.deepEqual([result.importId, state, dryRun, timeout], [importId, 'IMPORT_STATE_RUNNING', false, '10m']);
-    assert.deepEqual(mails, { pending: 0, sent: 0, failed: 0 });
+    assert.deepEqual(mails, { pending: 0, held: 0, sent: 0, failed: 0 });
     assert.match(details.sequence, /^\d+$/);
     assert.equal(details.resourceOwner, 'home');
     for (const time of [deadline, eta, details.creationDate, details.changeDate]) {
