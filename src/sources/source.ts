@@ -52,7 +52,7 @@ export interface Source {
    */
   recognizes(record: Fields, format: Format): number;
   readonly hashFile?: HashFile;
-  /** What `--hash-config` must contain, where it is needed. */
+  /** Sentences: when `--hash-config` is needed, and what the file must contain. Shown when the option is missing. */
   readonly hashConfig?: string;
   /** Lines that explain how fields of a file like this one are mapped, shown before the conversion. */
   explain?(record: Fields, options: ConvertOptions): string[];

@@ -89,13 +89,18 @@ function unknown(file: ExportFile): Failure {
   });
 }
 
-/** Lines for each file: what it is recognized as, and how its fields are used if the source explains that. */
+/**
+ * Lines for each file: what it is recognized as, and how its fields are used if the source explains that. Then what
+ * `--hash-config` may add, as most hashes do not tell that a parameter is missing.
+ */
 export function describeFiles({ source, files, isGuess }: Chosen, options: ConvertOptions): string[] {
-  return files.flatMap(({ file, isHashes, first }) => {
+  const lines = files.flatMap(({ file, isHashes, first }) => {
     const what = `${source.title}${isHashes ? ', password hashes' : ''}`;
     const how = [FORMAT_NAMES[file.format], file.encoding.toUpperCase(), ...(file.isGzip ? ['gzip'] : [])].join(', ');
     const name = file.name === STDIN ? 'standard input' : file.name;
     const guess = isGuess ? `, a guess; --from ${source.name} confirms it` : '';
     return [`${name}: ${what} (${how})${guess}`, ...((first && source.explain?.(first, options)) ?? [])];
   });
+  const isAsked = source.hashConfig !== undefined && options.hashConfig === undefined;
+  return isAsked ? [...lines, `Without --hash-config FILE. ${source.hashConfig}`] : lines;
 }

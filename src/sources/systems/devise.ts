@@ -44,7 +44,9 @@ export const devise: Source = {
   name: 'devise',
   title: 'Rails Devise',
   formats: ['json', 'ndjson', 'csv'],
-  hashConfig: 'Where config/initializers/devise.rb sets config.pepper: a line `pepper: …`.',
+  hashConfig:
+    'If config/initializers/devise.rb sets config.pepper, no password can verify here. A file with the line ' +
+    '`pepper: …` makes these users fail; without it they are imported, and cannot log in.',
   recognizes,
   converter(options) {
     const isPeppered = hasPepper(options.hashConfig);

@@ -25,7 +25,8 @@ export const firebase: Source = {
   jsonPaths: [['users', '*']],
   csvColumns: FIREBASE_COLUMNS,
   hashConfig:
-    'the password hash parameters of the project: Firebase console, Authentication, Users, the three dots above the list',
+    'The hashes of Firebase need it: the password hash parameters of the project, from the Firebase console ' +
+    '(Authentication, Users, the three dots above the list).',
   recognizes,
   converter({ hashConfig }) {
     const config = hashConfig === undefined ? undefined : hashConfigOf(hashConfig);

@@ -27,7 +27,9 @@ export const passport: Source = {
   name: 'passport',
   title: 'passport-local-mongoose',
   formats: ['json', 'ndjson', 'csv'],
-  hashConfig: 'The options that differ from the defaults: lines `iterations: …` and `digestAlgorithm: …`.',
+  hashConfig:
+    'If the plugin has other options than its defaults, no password verifies: add a file with the lines ' +
+    '`iterations: …` and `digestAlgorithm: …`.',
   recognizes: (record) => {
     const isHex = (name: string, length: number) => (textAt(record, name) ?? '').length >= length;
     return Object.hasOwn(record, '_id') && isHex('hash', 128) && isHex('salt', 32) ? 0.9 : 0;

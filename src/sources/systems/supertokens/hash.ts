@@ -20,8 +20,8 @@ const NO_KEY: Note = {
 };
 
 export const SIGNER_KEY_HELP =
-  'For users that came from Firebase: the signer key (firebase_password_hashing_signer_key of the Core) in base64, ' +
-  'alone or as {"signerKey":"…"}.';
+  'Users that came from Firebase need the signer key (firebase_password_hashing_signer_key of the Core): a file with ' +
+  'the key in base64, alone or as {"signerKey":"…"}.';
 
 /** @throws UsageError when the text holds no key */
 export function signerKeyOf(hashConfig: string | undefined): string | undefined {
