@@ -34,8 +34,8 @@ const FILL_MS = 2;
 const SHARE_MS = 2000;
 
 /**
- * Starts to take jobs. `stop` takes no more jobs, waits until those in progress are written, and closes the
- * connections.
+ * Starts to take jobs. `stop` takes no more jobs, hands back those whose password still waits to be hashed, waits until
+ * the others are written, and closes the connections.
  */
 export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): {
   /** The number of jobs in progress. */
@@ -80,7 +80,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
   });
 
   async function stop(): Promise<void> {
-    for (const one of [writer, ...Object.values(special)]) one.stop();
+    for (const one of [slots, writer, ...Object.values(special)]) one.stop();
     await Promise.all([sharing.stop(), worker.stop()]);
     await writerPool.end();
   }

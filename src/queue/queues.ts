@@ -54,6 +54,7 @@ export interface Queues {
   check(): Promise<void>;
   /** Deletes all jobs. For tests: the dispatcher must survive it. */
   drop(queue: QueueName): Promise<void>;
+  /** @param processor may throw `HandBack` */
   work<T>(
     queue: QueueName,
     processor: (job: JobPointer<T>) => Promise<unknown>,

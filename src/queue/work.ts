@@ -2,11 +2,12 @@
  * A BullMQ worker with our settings and error reports, kept running by guard.ts and keep-alive.ts.
  * On crash: the locks of its jobs expire, and BullMQ gives the jobs to another worker.
  */
-import type { Job } from 'bullmq';
+import { type Job, WaitingError } from 'bullmq';
 import { publish } from '../observations.ts';
 import type { Backend } from './backend.ts';
 import { EagerWorker } from './eager-worker.ts';
 import { guarded, type Watch } from './guard.ts';
+import { HandBack } from './hand-back.ts';
 import { keepWorking, type RunningWorker } from './keep-alive.ts';
 import type { Shard } from './shards.ts';
 import { isStoreFault } from './store-faults.ts';
@@ -50,6 +51,12 @@ function sampleWaits(queue: string): (job: { timestamp: number }) => void {
   };
 }
 
+/** @throws WaitingError which tells BullMQ that the job is no longer the worker's */
+async function handBack(job: Job, token: string | undefined): Promise<never> {
+  await job.moveToWait(token);
+  throw new WaitingError();
+}
+
 /** Starts to take jobs as soon as the store is available. */
 export function startWork<T>(
   backend: Backend,
@@ -73,9 +80,12 @@ export function startWork<T>(
     const connection = backend.worker(shard.server);
     const worker = new EagerWorker<T>(
       queue,
-      async (job: Job<T>) => {
+      async (job: Job<T>, token) => {
         noteStart(job);
-        return processor({ id: job.id, data: job.data, isTakenOver: job.stalledCounter > 0 });
+        const pointer = { id: job.id, data: job.data, isTakenOver: job.stalledCounter > 0 };
+        return processor(pointer).catch((error) =>
+          error instanceof HandBack ? handBack(job, token) : Promise.reject(error),
+        );
       },
       { ...options, connection },
       guarded(backend.factory, watch, stopping),

@@ -5,10 +5,16 @@
  * of each other import, however much they have waiting. Kept in memory. On crash: the jobs that need the work are
  * processed again.
  */
+import { HandBack } from '../../queue/hand-back.ts';
 
 export interface FairSlots {
-  /** Runs `work` when it is the import's turn. */
+  /**
+   * Runs `work` when it is the import's turn.
+   * @throws HandBack when the slots were stopped before
+   */
   run<T>(importId: string, work: () => Promise<T>): Promise<T>;
+  /** Begins no more work; what runs goes on. */
+  stop(): void;
 }
 
 /** @param atOnce how many pieces of work may run at once, over all imports */
@@ -16,10 +22,11 @@ export function createFairSlots(atOnce: number): FairSlots {
   /** The waiting work by import, in the order of their turns. */
   const waiting = new Map<string, (() => void)[]>();
   let running = 0;
+  let stopped = false;
 
   function next(): void {
     for (const [importId, starts] of waiting) {
-      if (running >= atOnce) return;
+      if (running >= atOnce && !stopped) return;
       running++;
       const start = starts.shift() as () => void;
       waiting.delete(importId);
@@ -37,11 +44,16 @@ export function createFairSlots(atOnce: number): FairSlots {
         next();
       });
       try {
+        if (stopped) throw new HandBack();
         return await work();
       } finally {
         running--;
         next();
       }
+    },
+    stop() {
+      stopped = true;
+      next();
     },
   };
 }

@@ -10,6 +10,7 @@ import type { Pool } from '../../db/pool.ts';
 import { faultKind, sqlState } from '../../db/sqlstates.ts';
 import { errorBody } from '../../errors.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
+import { HandBack } from '../../queue/hand-back.ts';
 import type { Secrets } from '../../secrets.ts';
 import { inImport } from '../../spans.ts';
 import { itemsOfBatch } from '../batch-items.ts';
@@ -37,7 +38,10 @@ export interface ProcessDeps {
 /** How often hashing a password is attempted when it fails for a reason other than the connection. */
 const HASH_TRIES = 3;
 
-/** @throws when the writer was stopped before the item was written, or the connection was lost during hashing */
+/**
+ * @throws HandBack when the worker stops before the password was hashed
+ * @throws Error when the writer was stopped before the item was written, or the connection was lost during hashing
+ */
 export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, m: mode }: ItemPointer): Promise<void> {
   const writer = writerFor(deps, mode);
   const outcome = await writer.add(importId, ordinal);
@@ -50,7 +54,7 @@ export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, 
   const hash = (plain: string) =>
     inImport(importId, 'import.hash', {}, () => slots.run(importId, () => makeHash(plain)));
   for (let left = HASH_TRIES; ; left--) {
-    const fault = await hashItem({ pool, secrets, hash }, importId, ordinal).then(() => undefined, faultOf);
+    const fault = await hashItem({ pool, secrets, hash }, importId, ordinal).then(() => undefined, faultOfHashing);
     if (!fault) break;
     onFault?.(fault);
     if (fault.kind === 'retry') throw fault.cause;
@@ -64,6 +68,11 @@ const CONNECTION_REFUSED = /^(?:28|3D)/;
 
 function faultOf(error: unknown): BatchFault {
   return new BatchFault(CONNECTION_REFUSED.test(sqlState(error) ?? '') ? 'retry' : faultKind(error), error);
+}
+
+function faultOfHashing(error: unknown): BatchFault {
+  if (error instanceof HandBack) throw error;
+  return faultOf(error);
 }
 
 /** The writer of this mode. Never falls back to another writer: a dry run must not write for real. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createFairSlots } from '../../../src/imports/run/fair-slots.ts';
+import { HandBack } from '../../../src/queue/hand-back.ts';
 import { turns as turnsOfLoop } from '../../support/imports/batch-store.ts';
 
 /** Work that runs until the test ends it, in the order in which it began. */
@@ -15,6 +16,7 @@ function bench(atOnce: number) {
         begun.push(name);
         return new Promise<string>((resolve, reject) => ends.push((error) => (error ? reject(error) : resolve(name))));
       }),
+    stop: () => turns.stop(),
     async end(error?: Error) {
       ends.shift()?.(error);
       await turnsOfLoop(2);
@@ -46,5 +48,16 @@ describe('fair slots', () => {
     void add('a', 'third');
     await turnsOfLoop(2);
     assert.deepEqual(begun, ['first', 'second', 'third']);
+  });
+
+  it('begin nothing after they were stopped, and finish what they had begun', async () => {
+    const { begun, add, end, stop } = bench(1);
+    const [first, ...others] = [add('a', 'first'), add('a', 'second'), add('b', 'third')];
+    await turnsOfLoop(2);
+    stop();
+    for (const other of [...others, add('c', 'fourth')]) await assert.rejects(other, HandBack);
+    await end();
+    assert.equal(await first, 'first');
+    assert.deepEqual(begun, ['first']);
   });
 });
