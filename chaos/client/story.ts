@@ -11,6 +11,9 @@ const AGAIN = '10m';
 const POLL_MS = 100;
 const NDJSON = 'application/x-ndjson';
 const PIECES_AT_ONCE = 20;
+/** How long the answer to a body may take, and in addition for each of its users, in milliseconds. */
+const ANSWER_MS = 10_000;
+const USER_MS = 0.5;
 
 export interface Caller {
   calls: Calls;
@@ -54,7 +57,7 @@ function importRequest({ hook, signer }: Caller, planned: PlannedImport, people:
       ...(planned.format === 'ndjson' ? { 'content-type': NDJSON } : {}),
     },
     body: planned.uploadMs > 0 ? () => slowly(pieces, planned.uploadMs) : pieces.join(''),
-    patienceMs: planned.uploadMs + 10_000,
+    patienceMs: planned.uploadMs + ANSWER_MS + people.length * USER_MS,
   });
 }
 
