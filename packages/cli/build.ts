@@ -16,6 +16,9 @@ const FOLDER = join(DIST, 'muster-cli');
 /** Loaded by `muster doctor --local` and `muster keys` only. */
 const OF_THE_SERVER = ['src/config.ts', 'src/diagnostics/', 'src/encryption/', 'src/cli/doctor/local.ts'];
 
+/** Drivers that `muster pull` loads for some systems: who needs one installs it. */
+const ON_DEMAND = ['pg'];
+
 const { version, license, dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 rmSync(FOLDER, { recursive: true, force: true });
 const packages = writeSources();
@@ -55,6 +58,8 @@ function packageOf(specifier: string): string {
 }
 
 function manifest(packages: Set<string>) {
+  const isOnDemand = (name: string) => ON_DEMAND.includes(name);
+  const versions = (names: string[]) => Object.fromEntries(names.sort().map((name) => [name, pinned(name)]));
   return {
     name: 'muster-cli',
     version,
@@ -64,7 +69,9 @@ function manifest(packages: Set<string>) {
     type: 'module',
     engines: { node: '>=22.12' },
     bin: { muster: 'muster.js' },
-    dependencies: Object.fromEntries([...packages].sort().map((name) => [name, pinned(name)])),
+    dependencies: versions([...packages].filter((name) => !isOnDemand(name))),
+    peerDependencies: versions(ON_DEMAND),
+    peerDependenciesMeta: Object.fromEntries(ON_DEMAND.map((name) => [name, { optional: true }])),
   };
 }
 

@@ -21,9 +21,11 @@ import { tokens } from './commands/tokens.ts';
 import { undo } from './commands/undo.ts';
 import { users } from './commands/users.ts';
 import { workers } from './commands/worker/list.ts';
+import { pull } from './pull/command.ts';
 
 export const COMMANDS: readonly CommandModule[] = [
   entry(importCommand),
+  entry(pull),
   entry(convertCommand),
   entry(status),
   entry(items),

@@ -125,6 +125,14 @@ async function* outcomesOf(
 
 type Converted = Omit<Outcome, 'file' | 'line'>;
 
+export type RecordJob = Omit<ConvertJob, 'files'>;
+
+/** Converts single records that no file holds, such as those of a running system. @throws UsageError */
+export function recordConverter({ source, options, ...ids }: RecordJob): (value: Fields) => Converted {
+  const convert = source.converter(options);
+  return (value) => converted(value, source, ids, { convert, hashes: undefined });
+}
+
 function converted(
   value: Fields,
   source: Source,

@@ -93,8 +93,13 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/main.ts': ['src/start'],
   // Converts the records of other systems to users: it imports only the parsers of hashes, fields and text.
   'src/sources': ['src/fields', 'src/identity/totp/secret.ts', 'src/passwords', 'src/streaming'],
+  // Reads users from running systems, as the records that the sources convert.
+  'src/pull': ['src/sources'],
   // A client of the service, over HTTP like every other client.
-  'src/cli': ['src/diagnostics', 'src/encryption', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/sources'],
+  'src/cli': [
+    ...['src/diagnostics', 'src/encryption', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/pull'],
+    'src/sources',
+  ],
   workers: [
     ...['src/accounts', 'src/audit', 'src/console/sign-in', 'src/db', 'src/http', 'src/identity', 'src/imports'],
     ...['src/mail', 'src/metrics', 'src/passwords', 'src/queue', 'src/start', 'src/tracing/open.ts', 'src/webhooks'],
@@ -114,7 +119,7 @@ export const STAGES: Record<string, readonly string[]> = {
   ],
   'src/cli': [
     ...['terminal', 'service', 'end.ts', 'expires.ts', 'since.ts', 'options.ts', 'subcommands.ts', 'login', 'imports'],
-    ...['import', 'download.ts', 'doctor', 'commands', 'commands.ts', 'run.ts', 'main.ts', 'muster.js'],
+    ...['import', 'pull', 'download.ts', 'doctor', 'commands', 'commands.ts', 'run.ts', 'main.ts', 'muster.js'],
   ],
 };
 
@@ -130,7 +135,7 @@ export const PACKAGES: Record<string, readonly string[]> = {
   ioredis: ['src/queue', 'bench', 'chaos'],
   nodemailer: ['src/mail', 'bench'],
   'oidc-provider': ['src/identity', 'src/accounts'],
-  pg: ['src/db', 'src/queue', 'src/imports', 'bench'],
+  pg: ['src/db', 'src/queue', 'src/imports', 'src/pull', 'bench'],
   'pg-copy-streams': ['src/imports', 'bench'],
   'prom-client': ['src/http', 'src/metrics'],
 };

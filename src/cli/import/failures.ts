@@ -42,7 +42,7 @@ export async function readFailures(api: Api, importId: string, places: Places): 
 }
 
 /** One reason for each invalid field; an error without fields, such as a conflict, is one. */
-function reasonsOf({ error }: FailedItem): { id: string; message: string }[] {
+export function reasonsOf({ error }: Pick<FailedItem, 'error'>): { id: string; message: string }[] {
   const id = error?.details?.[0]?.id ?? 'UNKNOWN';
   const fields = error?.details?.flatMap((detail) => detail.fieldViolations ?? []) ?? [];
   if (fields.length === 0) return [{ id, message: error?.message ?? 'The service gave no reason.' }];

@@ -64,7 +64,10 @@ export function sourceOptions<T>(yargs: Argv<T>): Argv<T & SourceOptions> {
 }
 
 /** @throws Failure (usage) when a file cannot be read or a mapping is not valid */
-export async function convertOptions({ hashConfig, map }: SourceOptions): Promise<ConvertOptions> {
+export async function convertOptions({
+  hashConfig,
+  map,
+}: Pick<SourceOptions, 'hashConfig' | 'map'>): Promise<ConvertOptions> {
   return {
     ...(hashConfig === undefined ? {} : { hashConfig: await text(hashConfig) }),
     ...(map === undefined ? {} : { map: Object.fromEntries(map.map(pair)) }),

@@ -3,8 +3,7 @@
  *
  * Guarantee: it is not shown while it is typed, and appears neither in the process list nor in a shell's history.
  */
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
+import { askSecret } from '../terminal/ask-secret.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { Interrupted } from '../terminal/interrupt.ts';
 import type { Output } from '../terminal/output.ts';
@@ -15,29 +14,16 @@ const MOST_BYTES = 10_000;
 
 /** @throws Failure when the input is not a token */
 export async function readTypedToken(out: Output): Promise<string> {
-  const text = (out.input.isTTY ? await ask(out, 'Token (not shown): ') : await pipedText(out.input)).trim();
+  const text = (
+    out.input.isTTY
+      ? await askSecret(out, 'Token (not shown): ', new Interrupted('Login cancelled.'))
+      : await pipedText(out.input)
+  ).trim();
   if (TOKEN.test(text)) return text;
   throw new Failure(text === '' ? 'The token is empty.' : 'The token must be one word of printable ASCII characters.', {
     exitCode: EXIT.usage,
     advice: 'Type it, or pipe it in: muster login --token < file',
   });
-}
-
-async function ask(out: Output, question: string): Promise<string> {
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // Created before the question is shown: the terminal echoes what is typed until this sets raw mode.
-  const lines = createInterface({ input: out.input, output: nowhere, terminal: true });
-  out.screen.write(question);
-  try {
-    return await new Promise<string>((resolve, reject) => {
-      lines.on('SIGINT', () => reject(new Interrupted('Login cancelled.')));
-      lines.on('close', () => resolve(''));
-      lines.question('').then(resolve, reject);
-    });
-  } finally {
-    lines.close();
-    out.screen.write('\n');
-  }
 }
 
 async function pipedText(input: NodeJS.ReadStream): Promise<string> {

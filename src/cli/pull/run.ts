@@ -1,0 +1,93 @@
+/**
+ * `muster pull SYSTEM`: reads the users of a running system, page by page, and imports or saves them.
+ *
+ * Guarantee: interrupted at any point, the same command goes on where the state file says.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type OldSystem, PullError, type PullSystem } from '../../pull/system.ts';
+import { requireTimeout } from '../import/timeout.ts';
+import { findOrg } from '../service/find-org.ts';
+import type { Session } from '../service/session.ts';
+import { EXIT, type ExitCode, Failure } from '../terminal/failure.ts';
+import { Interrupted, untilInterrupted } from '../terminal/interrupt.ts';
+import { importRound } from './import-round.ts';
+import type { PullJob } from './job.ts';
+import { intervalMs, type PullOptions, requireFitting } from './options.ts';
+import { saveRound } from './save-round.ts';
+import { collectSecrets } from './secrets.ts';
+import { type PullState, peekState, readState, removeState } from './state.ts';
+
+/** @throws Failure @throws UsageError */
+export async function runPull(session: Session, system: PullSystem, options: PullOptions): Promise<void> {
+  requireTimeout(options.timeout);
+  requireFitting(options);
+  const pause = options.follow === undefined ? undefined : intervalMs(options.follow);
+  const orgId = options.org === undefined || options.out ? options.org : await findOrg(session.api, options.org);
+  const secrets = await collectSecrets(session.out, options.shell.env, system.secrets);
+  const statePath = options.state ?? (options.out ? `${options.out}.state` : `muster-pull-${system.name}.json`);
+  await untilInterrupted(new Interrupted('Interrupted.'), async (signal) => {
+    const note = (text: string) => session.out.note(text);
+    let old: OldSystem | undefined;
+    try {
+      old = await system.open({ options: ownOptions(system, options), secrets, signal, note });
+      await rounds({ session, system, old, options, orgId, statePath, signal }, pause);
+    } catch (error) {
+      throw signal.aborted ? await interrupted(statePath) : asFailure(error, system);
+    } finally {
+      await old?.close();
+    }
+  });
+}
+
+/** Of an option that is repeated, the last one counts. */
+function ownOptions({ options: known }: PullSystem, options: PullOptions) {
+  return Object.fromEntries(
+    Object.entries(known).map(([name, { array }]) => {
+      const value = options[name] as string | string[] | undefined;
+      return [name, Array.isArray(value) && !array ? value.at(-1) : value];
+    }),
+  );
+}
+
+async function rounds(job: PullJob, pauseMs: number | undefined): Promise<void> {
+  const { options, statePath, session, signal } = job;
+  const to = options.out ? `file ${options.out}` : `${session.api.url} ${job.orgId}`;
+  if (options.restart && !options.dryRun) await removeState(statePath);
+  for (let since = options.since; ; since = 'last') {
+    const state: PullState = await readState(statePath, { from: job.old.identity, to });
+    await (options.out ? saveRound(job, state, since) : importRound(job, state, since));
+    if (pauseMs === undefined) return;
+    await sleep(pauseMs, undefined, { signal }).catch(() => {
+      throw signal.reason;
+    });
+  }
+}
+
+/** What remains where after Ctrl-C. */
+async function interrupted(statePath: string): Promise<Interrupted> {
+  const again = `The same command goes on from there; the state is in ${statePath}.`;
+  const state = await peekState(statePath);
+  if (!state?.run)
+    return new Interrupted('Stopped between two runs: everything that was read is sent.', state?.last && again);
+  const { read, imports, open } = state.run;
+  const where = imports.length === 0 ? '' : `, in import ${imports.join(', ')}`;
+  const running = open === undefined ? '' : ` Import ${open} continues at the service.`;
+  const what = `The first ${read.toLocaleString('en-US')} users read are finished${where}.`;
+  return new Interrupted(
+    `Interrupted. ${what}${running} What was read after them is dropped here and will be read again.`,
+    again,
+  );
+}
+
+const EXITS: Readonly<Record<PullError['trouble'], ExitCode>> = {
+  denied: EXIT.denied,
+  unreachable: EXIT.unreachable,
+  failed: EXIT.failed,
+};
+
+function asFailure(error: unknown, { title }: PullSystem): unknown {
+  if (!(error instanceof PullError)) return error;
+  const advice =
+    error.advice ?? (error.trouble === 'denied' ? `Check the user and the secret for ${title}.` : undefined);
+  return new Failure(error.message, { exitCode: EXITS[error.trouble], advice });
+}

@@ -1,0 +1,25 @@
+/** Opens the database that the options name. */
+import { optionOf, requiredOption, secretOf } from '../settings.ts';
+import type { PullOption, PullSettings, Secret } from '../system.ts';
+import { addressOf, type Database } from './database.ts';
+import { openPostgres } from './postgres.ts';
+
+export const DATABASE: PullOption = {
+  describe: 'URL of the database without a password: postgres://user@host:5432/name',
+  required: true,
+};
+
+export const DATABASE_PASSWORD: Secret = {
+  name: 'password',
+  env: 'PULL_PASSWORD',
+  prompt: 'Password of the database',
+  optional: true,
+};
+
+/** @throws PullError @throws UsageError */
+export async function openDatabase(settings: PullSettings): Promise<Database> {
+  const address = addressOf(requiredOption(settings, 'database'));
+  const { signal } = settings;
+  const password = secretOf(settings, 'password') || undefined;
+  return openPostgres(address, { password, signal, schema: optionOf(settings, 'schema') });
+}
