@@ -6,7 +6,7 @@ import type { Running, StoresConfig } from '../src/lifecycle.ts';
 import { openHasher } from '../src/passwords/hasher.ts';
 import { openQueues } from '../src/queue/queues.ts';
 import { openSecrets } from '../src/secrets.ts';
-import { registerKeys } from '../src/start/known-keys.ts';
+import { registerKeys, requireKeys } from '../src/start/known-keys.ts';
 import { waitForSchema } from '../src/start/schema.ts';
 import { openTracing } from '../src/tracing/open.ts';
 import { startDispatcher } from './dispatcher.ts';
@@ -34,7 +34,8 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
   const deps = { pool, config, secrets, hasher, queues, logger, condition };
   // Loaded only on demand: most workers do not listen, and start faster without it.
   const health = config.HEALTH_PORT > 0 ? await import('./health.ts') : undefined;
-  const server = await health?.startHealthServer(config, deps, logger);
+  const keys = { check: () => requireKeys(pool, secrets) };
+  const server = await health?.startHealthServer(config, { ...deps, keys }, logger);
   await waitForSchema({ ...deps, withQueue: queues.kind === 'postgres', stopping });
   await registerKeys(pool, secrets);
 

@@ -18,6 +18,8 @@ export interface HealthDeps {
   queues?: { check(): Promise<void> };
   /** Fails when users wait for a worker, and none is there. */
   workers?: { check(): Promise<void> };
+  /** Fails when the process lacks an encryption key that the database needs. */
+  keys?: { check(): Promise<void> };
   /** The state that the parts of this process report. */
   condition?: Condition;
   logger?: Pick<Logger, 'warn'>;
@@ -27,7 +29,7 @@ export interface HealthDeps {
 
 /** Checks the database and the queue at each `/readyz`, and the space on the database's disk once in some seconds. */
 export function healthRoutes(deps: HealthDeps): Router {
-  const { pool, queues, workers, condition = openCondition(), logger, optional = [] } = deps;
+  const { pool, queues, workers, keys, condition = openCondition(), logger, optional = [] } = deps;
   const isFailing = (part: string) => condition.failures().some((failure) => failure.part === part);
 
   const disk = openDiskCheck(pool);
@@ -56,6 +58,7 @@ export function healthRoutes(deps: HealthDeps): Router {
       checkDatabase(),
       queues && hasTables && check('queue', queues.check()),
       workers && hasTables && check('workers', workers.check()),
+      keys && hasTables && check('encryption key', keys.check()),
     ]);
     const failing = condition.failures();
     if (failing.some(({ part }) => !optional.includes(part))) sendNotReady(res, failing);

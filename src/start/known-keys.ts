@@ -9,13 +9,18 @@ import type { Secrets } from '../secrets.ts';
 import { StartError } from '../start-error.ts';
 
 /** @throws StartError when values need a key that is neither ENCRYPTION_KEY nor one of DECRYPTION_KEYS */
-export async function registerKeys(db: Db, { keyIds }: Pick<Secrets, 'keyIds'>): Promise<void> {
+export async function registerKeys(db: Db, secrets: Pick<Secrets, 'keyIds'>): Promise<void> {
+  await requireKeys(db, secrets);
+  await db.query('insert into encryption_keys (id) values ($1) on conflict (id) do nothing', [secrets.keyIds[0]]);
+}
+
+/** @throws StartError as above: a process that runs since an earlier step of a replacement lacks the new key */
+export async function requireKeys(db: Db, { keyIds }: Pick<Secrets, 'keyIds'>): Promise<void> {
   const { rows } = await db.query<{ id: string }>(
     'select id from encryption_keys where id <> all($1::text[]) order by registered_at',
     [keyIds],
   );
   if (rows.length > 0) throw missing(rows.map(({ id }) => id));
-  await db.query('insert into encryption_keys (id) values ($1) on conflict (id) do nothing', [keyIds[0]]);
 }
 
 function missing(ids: string[]): StartError {

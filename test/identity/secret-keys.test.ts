@@ -4,7 +4,7 @@ import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import test from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { keyIdOf, openSecrets } from '../../src/secrets.ts';
-import { registerKeys } from '../../src/start/known-keys.ts';
+import { registerKeys, requireKeys } from '../../src/start/known-keys.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 
 const [A, B] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
@@ -65,4 +65,6 @@ test('a process that lacks a key of the database does not start, and registers n
     await assert.rejects(registerKeys(pool, lacking), /needs the encryption key with the id .*DECRYPTION_KEYS/);
   }
   assert.equal((await pool.query('select from encryption_keys')).rowCount, 2);
+  await requireKeys(pool, told);
+  await assert.rejects(requireKeys(pool, first), /needs the encryption key/, 'as one that runs since before');
 });

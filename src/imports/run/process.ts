@@ -11,7 +11,7 @@ import { faultKind, sqlState } from '../../db/sqlstates.ts';
 import { errorBody } from '../../errors.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import { HandBack } from '../../queue/hand-back.ts';
-import type { Secrets } from '../../secrets.ts';
+import { MissingKey, type Secrets } from '../../secrets.ts';
 import { inImport } from '../../spans.ts';
 import { itemsOfBatch } from '../batch-items.ts';
 import { JOIN_RAN, publishBatch, type SettledBatch } from '../ended.ts';
@@ -40,7 +40,8 @@ const HASH_TRIES = 3;
 
 /**
  * @throws HandBack when the worker stops before the password was hashed
- * @throws Error when the writer was stopped before the item was written, or the connection was lost during hashing
+ * @throws Error when the writer was stopped before the item was written, or the connection was lost during hashing, or
+ *   the key of the password is missing: the rescuer dispatches the item again
  */
 export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, m: mode }: ItemPointer): Promise<void> {
   const writer = writerFor(deps, mode);
@@ -70,8 +71,10 @@ function faultOf(error: unknown): BatchFault {
   return new BatchFault(CONNECTION_REFUSED.test(sqlState(error) ?? '') ? 'retry' : faultKind(error), error);
 }
 
+/** A process without the key must not fail users whom others can write. */
 function faultOfHashing(error: unknown): BatchFault {
   if (error instanceof HandBack) throw error;
+  if (error instanceof MissingKey) return new BatchFault('retry', error);
   return faultOf(error);
 }
 

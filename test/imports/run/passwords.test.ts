@@ -8,7 +8,7 @@ import { batchStore, processItem } from '../../../src/imports/run/process.ts';
 import { PASSWORD_SEAL } from '../../../src/imports/seals.ts';
 import { type Hasher, openHasher } from '../../../src/passwords/hasher.ts';
 import { verifyHash } from '../../../src/passwords/registry.ts';
-import type { Secrets } from '../../../src/secrets.ts';
+import { MissingKey, openSecrets, type Secrets } from '../../../src/secrets.ts';
 import {
   acceptImport,
   addOrgs,
@@ -134,6 +134,21 @@ describe('a plain password', () => {
     gate.resolve();
     await Promise.all(all);
     assert.deepEqual(hashed.slice(0, 7), ['big', 'big', 'small', 'big', 'small', 'big', 'small']);
+  });
+
+  it('is left to another worker by one that lacks the key', async () => {
+    const importId = await acceptImport(db.pool, [withPassword('a', 'secret')]);
+    const [item] = await itemRows(db.pool, importId);
+    const [now, other] = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [string, string];
+    const newer = openSecrets(other, [now]);
+    await db.pool.query('update import_items set password_sealed = $2 where import_id = $1', [
+      importId,
+      newer.seal(SECRETS.unseal(item?.password_sealed, PASSWORD_SEAL), PASSWORD_SEAL),
+    ]);
+    await assert.rejects(startWorker()(importId, 1), MissingKey);
+    assert.equal((await itemRows(db.pool, importId))[0]?.state, 'pending');
+    await startWorker({ secrets: newer })(importId, 1);
+    assert.equal((await importRow(db.pool, importId)).state, 'succeeded');
   });
 
   it('is hashed once, even if two workers have the job', async () => {

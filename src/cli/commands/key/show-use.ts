@@ -32,11 +32,7 @@ export function showUse(out: Output, use: KeyUse): void {
   const counts = { [current]: 0, ...values };
   out.table(
     ['key', 'values', ''],
-    Object.entries(counts).map(([id, count]) => [
-      id,
-      String(count),
-      id === current ? 'ENCRYPTION_KEY' : 'still needed',
-    ]),
+    Object.entries(counts).map(([id, count]) => [id, String(count), roleOf(id, current)]),
   );
   if (codes.count > 0) {
     out.line(
@@ -45,4 +41,9 @@ export function showUse(out: Output, use: KeyUse): void {
   }
   if (isDone) out.line('Only ENCRYPTION_KEY is needed. You can remove all other keys from DECRYPTION_KEYS.');
   else out.line('Keep all keys that are still needed in DECRYPTION_KEYS.');
+}
+
+function roleOf(id: string, current: string): string {
+  if (id === current) return 'ENCRYPTION_KEY';
+  return id === 'none' ? 'still needed: encrypted while there was one key' : 'still needed';
 }
