@@ -8,6 +8,7 @@ import { type Response, Router } from 'express';
 import type { Logger } from 'pino';
 import { type Condition, type Failure, openCondition } from '../condition.ts';
 import { errorBody, STATUS } from '../errors.ts';
+import { StartError } from '../start-error.ts';
 import { withTimeout } from '../timeout.ts';
 import { isDiskFull, openDiskCheck } from './disk.ts';
 
@@ -18,7 +19,7 @@ export interface HealthDeps {
   queues?: { check(): Promise<void> };
   /** Fails when users wait for a worker, and none is there. */
   workers?: { check(): Promise<void> };
-  /** Fails when the process lacks an encryption key that the database needs. */
+  /** Throws a StartError when the process lacks an encryption key that the database needs. */
   keys?: { check(): Promise<void> };
   /** The state that the parts of this process report. */
   condition?: Condition;
@@ -58,13 +59,18 @@ export function healthRoutes(deps: HealthDeps): Router {
       checkDatabase(),
       queues && hasTables && check('queue', queues.check()),
       workers && hasTables && check('workers', workers.check()),
-      keys && hasTables && check('encryption key', keys.check()),
+      keys && hasTables && check('encryption key', keys.check(), isLack),
     ]);
     const failing = condition.failures();
     if (failing.some(({ part }) => !optional.includes(part))) sendNotReady(res, failing);
     else res.json({ status: 'ok', ...(failing.length > 0 ? { failing } : {}) });
   });
   return router;
+}
+
+/** Not: the database did not answer. */
+function isLack(error: unknown): boolean {
+  return error instanceof StartError;
 }
 
 function sendNotReady(res: Response, failing: Failure[]): void {
