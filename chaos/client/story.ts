@@ -13,7 +13,7 @@ const NDJSON = 'application/x-ndjson';
 const PIECES_AT_ONCE = 20;
 /** How long the answer to a body may take, and in addition for each of its users, in milliseconds. */
 const ANSWER_MS = 10_000;
-const USER_MS = 0.5;
+const USER_MS = 1;
 
 export interface Caller {
   calls: Calls;
