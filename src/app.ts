@@ -39,6 +39,7 @@ import { docsRoutes } from './openapi/docs.ts';
 import { openApiRoutes } from './openapi/routes.ts';
 import { orgRoutes } from './orgs/routes.ts';
 import { pageErrors } from './pages/errors.ts';
+import { passwordSourceRoutes } from './password-sources/routes.ts';
 import type { Hasher } from './passwords/hasher.ts';
 import { policyRoutes } from './policies/routes.ts';
 import type { Queues } from './queue/queues.ts';
@@ -114,6 +115,7 @@ function apiRoutes(deps: AppDeps, routes: () => unknown): Router {
   api.use(policyRoutes(deps));
   api.use(importRoutes(deps));
   api.use(webhookRoutes(deps));
+  api.use(passwordSourceRoutes(deps));
   api.use(auditRoutes(deps));
   api.use(diagnosticsRoutes(deps));
   return api;

@@ -11,6 +11,8 @@ import { type Channel, channel } from 'node:diagnostics_channel';
 export interface Observations {
   /** `succeeded`, or why it failed (src/audit/sign-ins.ts). */
   signIn: string;
+  /** What a password source answered. */
+  passwordSource: 'yes' | 'no' | 'unavailable';
   /** The grant type of a successful token request. */
   token: string;
   /** Users whose outcome was committed; those of dry runs are not counted. */

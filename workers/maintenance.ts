@@ -1,6 +1,6 @@
 /**
  * The role `maintenance`: removes expired data (docs/operations.md lists it), the payload of imports, and old
- * imports (src/imports/maintenance/). Any number of processes may run it.
+ * imports (src/imports/maintenance/), and ends password sources. Any number of processes may run it.
  */
 import type { Logger } from 'pino';
 import { sweepMailCounts } from '../src/accounts/mail-limit.ts';
@@ -23,15 +23,21 @@ import { removeRound } from '../src/imports/maintenance/removal.ts';
 import { eraseRound } from '../src/imports/maintenance/retention.ts';
 import { sweepUnusedCodes, sweepUsedCodes } from '../src/mail/codes.ts';
 import { sweepMails } from '../src/mail/outbox.ts';
+import { endRound } from '../src/password-sources/end-users.ts';
 import { startLoop } from './loop.ts';
 
 const SWEEP_EVERY_MS = 60_000;
+/** After this time at the latest, the users of a password source that has ended get their emails. */
+const END_EVERY_MS = 5000;
 /** Between two batches of a sweep that has more to remove, so that a large one slows imports little. */
 const PAUSE_MS = 100;
 /** A short IMPORT_PAYLOAD_TTL is checked more often, but not more often than this. */
 const LEAST_INTERVAL_MS = 500;
 
-type Settings = Pick<Config, 'AUDIT_RETENTION_DAYS' | 'IMPORT_PAYLOAD_TTL' | 'IMPORT_TTL' | 'SESSION_TTL_DAYS'>;
+type Settings = Pick<
+  Config,
+  'CODE_TTL_MS' | 'AUDIT_RETENTION_DAYS' | 'IMPORT_PAYLOAD_TTL' | 'IMPORT_TTL' | 'SESSION_TTL_DAYS'
+>;
 
 /** Each removes one batch of expired rows and returns how many; nothing depends on when it runs. */
 export const SWEEPS: Record<string, (db: Db, config: Settings) => Promise<number>> = {
@@ -69,5 +75,8 @@ export function startMaintenance({ pool, config, logger, condition }: Maintenanc
     (await eraseRound(pool, payloadTtlMs)) ? 0 : Math.min(SWEEP_EVERY_MS, Math.max(LEAST_INTERVAL_MS, payloadTtlMs)),
   );
   const remover = start('remover', async () => ((await removeRound(pool, importTtlMs)) ? PAUSE_MS : SWEEP_EVERY_MS));
-  return { stop: () => Promise.all([...sweepers, eraser, remover].map((loop) => loop.stop())) };
+  const ender = start('password sources', async () =>
+    (await endRound(pool, { codeTtlMs: config.CODE_TTL_MS })) ? PAUSE_MS : END_EVERY_MS,
+  );
+  return { stop: () => Promise.all([...sweepers, eraser, remover, ender].map((loop) => loop.stop())) };
 }

@@ -98,6 +98,14 @@ const TABLE = {
   sendImportMails: OWNER,
   setWebhookSecret: OWNER,
 
+  addPasswordSource: OWNER,
+  listPasswordSources: OWNER,
+  getPasswordSource: OWNER,
+  getPasswordSourceStatus: OWNER,
+  testPasswordSource: OWNER,
+  endPasswordSource: OWNER,
+  removePasswordSource: OWNER,
+
   createMachineUser: OWNER,
   addPat: OWNER,
   listPats: OWNER,

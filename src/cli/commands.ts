@@ -11,6 +11,7 @@ import { keys } from './commands/keys.ts';
 import { login } from './commands/login.ts';
 import { logout } from './commands/logout.ts';
 import { orgs } from './commands/orgs.ts';
+import { passwordSources } from './commands/password-source/commands.ts';
 import { pause } from './commands/pause.ts';
 import { report } from './commands/report.ts';
 import { resume } from './commands/resume.ts';
@@ -38,6 +39,7 @@ export const COMMANDS: readonly CommandModule[] = [
   entry(sendMails),
   entry(users),
   entry(orgs),
+  entry(passwordSources),
   entry(tokens),
   entry(clients),
   entry(events),

@@ -390,6 +390,37 @@ create table password_complexity_policies (
   UNIQUE NULLS NOT DISTINCT (org_id)
 );
 
+create table password_source_days (
+  source_id text collate "C" not null,
+  day date not null,
+  migrated integer not null,
+  FOREIGN KEY (source_id) REFERENCES password_sources(id) ON DELETE CASCADE,
+  PRIMARY KEY (source_id, day)
+);
+
+create table password_sources (
+  id text collate "C" not null,
+  org_id text collate "C" not null,
+  name text not null,
+  kind text not null,
+  settings jsonb not null,
+  secret_sealed text,
+  user_name_template text not null,
+  timeout_ms integer not null,
+  checks_per_second real not null,
+  until timestamp with time zone,
+  ended_at timestamp with time zone,
+  free_at timestamp with time zone not null default now(),
+  slow_ms integer not null default 0,
+  slow_at timestamp with time zone,
+  sequence bigint not null,
+  created_at timestamp with time zone not null default now(),
+  changed_at timestamp with time zone not null default now(),
+  CHECK ((kind = ANY (ARRAY['http'::text, 'ldap'::text, 'oauth-password'::text, 'cognito'::text]))),
+  FOREIGN KEY (org_id) REFERENCES organizations(id),
+  PRIMARY KEY (id)
+);
+
 create table personal_access_tokens (
   id text collate "C" not null,
   user_id text collate "C" not null,
@@ -612,6 +643,10 @@ CREATE UNIQUE INDEX oauth_models_user_code ON public.oauth_models USING btree (u
 
 CREATE INDEX org_members_user ON public.org_members USING btree (user_id);
 
+CREATE INDEX password_sources_org ON public.password_sources USING btree (org_id, created_at);
+
+CREATE INDEX password_sources_until ON public.password_sources USING btree (until) WHERE ((until IS NOT NULL) AND (ended_at IS NULL));
+
 CREATE INDEX personal_access_tokens_expiry ON public.personal_access_tokens USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
 CREATE INDEX personal_access_tokens_user ON public.personal_access_tokens USING btree (user_id);
@@ -619,6 +654,8 @@ CREATE INDEX personal_access_tokens_user ON public.personal_access_tokens USING 
 CREATE INDEX sessions_age ON public.sessions USING btree (created_at);
 
 CREATE INDEX sessions_user ON public.sessions USING btree (user_id);
+
+CREATE INDEX users_at_source ON public.users USING btree (password_hash, id) WHERE (password_hash ~~ '$source$%'::text);
 
 CREATE INDEX users_email ON public.users USING btree (email_key) WHERE (email_key IS NOT NULL);
 

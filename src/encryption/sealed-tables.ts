@@ -2,6 +2,7 @@
 import { SIGNING_KEY_SEAL } from '../identity/oauth/signing-keys.ts';
 import { TOTP_SEAL } from '../identity/totp/secret.ts';
 import { ENTRY_SEAL, PASSWORD_SEAL } from '../imports/seals.ts';
+import { sourceSeal } from '../password-sources/store.ts';
 import { webhookSeal } from '../webhooks/secret.ts';
 
 /** The primary key of a row, as text. */
@@ -31,5 +32,6 @@ export const SEALED_TABLES: readonly SealedTable[] = [
   },
   { name: 'user_totp', key: [['user_id', 'text']], columns: { secret: () => TOTP_SEAL } },
   { name: 'signing_keys', key: [['id', 'text']], columns: { sealed_jwk: () => SIGNING_KEY_SEAL } },
+  { name: 'password_sources', key: [['id', 'text']], columns: { secret_sealed: ([id]) => sourceSeal(id as string) } },
   { name: 'organizations', key: [['id', 'text']], columns: { webhook_secret: ([id]) => webhookSeal(id as string) } },
 ];

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import type { Db } from '../db/pool.ts';
+import { id } from '../fields/fields.ts';
 import { webhookUrl } from '../webhooks/schema.ts';
 import { queryOf } from './query.ts';
 import type { HashCount } from './validate/hash-counts.ts';
@@ -31,6 +32,13 @@ export const importQuery = z.strictObject({
       'If true, users without an email address are imported. They need a `userName`, log in with it, and get no mail. ' +
       'Leave out `email`, or send it without an address. By default such a user fails.',
   }),
+  passwordSource: id()
+    .optional()
+    .meta({
+      description:
+        'Id of a password source of the organization. It verifies the first sign-in of every user who has no password ' +
+        'of their own, so they get no initialisation email.',
+    }),
   webhook: webhookUrl().optional().meta({
     description: 'URL that receives a message when the import ends, signed with the organization’s webhook secret.',
   }),
@@ -44,6 +52,7 @@ export interface ImportOptions {
   holdMails: boolean;
   /** Users without an email address are allowed. */
   withoutEmail: boolean;
+  passwordSource: string | undefined;
   webhook: { url: string; orgId: string } | undefined;
 }
 
@@ -54,7 +63,8 @@ export interface ReadQuery {
 
 /** @throws ApiError 400 naming every unknown parameter and every invalid value */
 export function readQuery(query: unknown): ReadQuery {
-  const { strict, dryRun, onExisting = 'fail', mails, withoutEmail, webhook } = queryOf(importQuery, { query });
+  const { strict, dryRun, onExisting = 'fail', mails, ...rest } = queryOf(importQuery, { query });
+  const { withoutEmail, passwordSource, webhook } = rest;
   return {
     strict: strict === 'true',
     options: {
@@ -62,6 +72,7 @@ export function readQuery(query: unknown): ReadQuery {
       onExisting,
       holdMails: mails === 'none',
       withoutEmail: withoutEmail === 'true',
+      passwordSource,
       webhook,
     },
   };
@@ -69,16 +80,22 @@ export function readQuery(query: unknown): ReadQuery {
 
 /** The options if any of them differs from its default, else undefined. */
 export function unusual(options: ImportOptions): ImportOptions | undefined {
-  const { dryRun, onExisting, holdMails, withoutEmail, webhook } = options;
-  return dryRun || onExisting !== 'fail' || holdMails || withoutEmail || webhook ? options : undefined;
+  const { dryRun, onExisting, holdMails, withoutEmail, passwordSource, webhook } = options;
+  const isUnusual = dryRun || onExisting !== 'fail' || holdMails || withoutEmail || passwordSource || webhook;
+  return isUnusual ? options : undefined;
 }
 
 /**
  * The options as the audit event of the acceptance records them, without the webhook's URL, which may contain a secret.
  */
 export function auditOf(options: ImportOptions): Record<string, unknown> {
-  const { dryRun, onExisting, holdMails, withoutEmail, webhook } = options;
-  return { dryRun, onExisting, mails: holdMails ? 'none' : 'auto', withoutEmail, webhook: webhook !== undefined };
+  const { dryRun, onExisting, holdMails, withoutEmail, passwordSource, webhook } = options;
+  const source = passwordSource === undefined ? {} : { passwordSource };
+  return {
+    ...{ dryRun, onExisting, mails: holdMails ? 'none' : 'auto', withoutEmail },
+    ...source,
+    webhook: webhook !== undefined,
+  };
 }
 
 /** Stores the options with an import that is being accepted. Call it before the import runs. */

@@ -34,6 +34,16 @@ const signIns: Instrument = (registry) => {
   subscribe('signIn', countBy(registry, about));
 };
 
+const passwordSources: Instrument = (registry) => {
+  const about = {
+    name: 'muster_password_source_checks_total',
+    help: 'Passwords that were verified at a password source, by its answer: yes, no, unavailable.',
+    label: 'answer',
+    values: ['yes', 'no', 'unavailable'],
+  };
+  subscribe('passwordSource', countBy(registry, about));
+};
+
 const tokens: Instrument = (registry) => {
   const about = {
     name: 'muster_tokens_issued_total',
@@ -51,7 +61,7 @@ export function openApiMetrics(
 ): ApiMetrics {
   const stores = [...queueMeasures(pool, queues), ...openImports(pool), ...outboxes(pool)];
   const registry = new Registry();
-  for (const add of [buildInfo, importOutcomes, signIns, tokens]) add(registry);
+  for (const add of [buildInfo, importOutcomes, signIns, passwordSources, tokens]) add(registry);
   const { routes } = openMetrics({ measures: [...processMeasures(pool), ...stores], registry, token });
   return { routes, observe: requestMetrics(registry) };
 }

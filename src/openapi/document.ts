@@ -16,6 +16,7 @@ import { memberOperations } from './members.ts';
 import { oauthPaths } from './oauth.ts';
 import { type Operations, operationObject } from './operation.ts';
 import { orgOperations } from './orgs.ts';
+import { passwordSourceOperations } from './password-sources.ts';
 import { policyOperations } from './policies.ts';
 import { publicPaths } from './public.ts';
 import { sessionOperations } from './sessions.ts';
@@ -29,6 +30,11 @@ const FEATURES: [tag: string, description: string, Operations][] = [
   ['Email, phone, password', 'Change and verify what a user signs in with.', credentialOperations],
   ['Second factor', 'One-time codes of an authenticator app (TOTP).', totpOperations],
   ['Imports', 'Import users with their password hashes, and control a running import.', importOperations],
+  [
+    'Password sources',
+    'Other systems that verify the passwords of imported users at their first sign-in.',
+    passwordSourceOperations,
+  ],
   ['Machine users', 'Users that are programs, with their tokens, keys and secrets.', machineOperations],
   ['Members', 'Roles in an organization and in the instance.', memberOperations],
   ['Sessions', 'Check the password of a user.', sessionOperations],

@@ -4,7 +4,7 @@
  *
  * Guarantee: a time is known to all processes from the import of its first user, and at the latest from the first
  * attempt to log in as one. It is forgotten when no such hash was imported or tried for 90 days. The table has at most
- * 50 rows.
+ * 50 rows. Of a password source, the time of its slowest refusal counts for an hour, up to two seconds.
  */
 import type { Db } from '../db/pool.ts';
 import { checkMs } from '../passwords/hasher.ts';
@@ -12,10 +12,16 @@ import { checkMs } from '../passwords/hasher.ts';
 /** Times are rounded up to this, so few of them differ. */
 const STEP_MS = 100;
 const REMEMBERED = `interval '90 days'`;
+/** Sources are slow for other reasons than hashes: an outage must not slow down all sign-ins for long. */
+const SOURCE_REMEMBERED = `interval '1 hour'`;
+const MOST_OF_SOURCE_MS = 2000;
 
 /** How much longer than for an unknown user the check of this hash takes, in milliseconds, as stored: 0 if hardly. */
 export function slowMs(hash: string): number {
-  const ms = checkMs(hash) - checkMs();
+  return inSteps(checkMs(hash) - checkMs());
+}
+
+function inSteps(ms: number): number {
   return ms < STEP_MS ? 0 : STEP_MS * Math.ceil(ms / STEP_MS);
 }
 
@@ -35,10 +41,22 @@ export async function rememberSlow(db: Db, ms: number): Promise<void> {
   );
 }
 
+/** Records how long a password source took to refuse a password; see src/password-sources/. */
+export async function rememberSlowSource(db: Db, sourceId: string, ms: number): Promise<void> {
+  const slow = Math.min(inSteps(ms - checkMs()), MOST_OF_SOURCE_MS);
+  await db.query(
+    `update password_sources set slow_ms = $2, slow_at = now()
+     where id = $1 and (slow_ms < $2 or slow_at is null or slow_at < now() - ${SOURCE_REMEMBERED})`,
+    [sourceId, slow],
+  );
+}
+
 /** The longest of these times; 0 if there is none. */
 export async function slowestMs(db: Db): Promise<number> {
   const { rows } = await db.query<{ ms: number }>(
-    `select coalesce(max(ms), 0) as ms from slow_hashes where seen_at > now() - ${REMEMBERED}`,
+    `select greatest(
+       (select coalesce(max(ms), 0) from slow_hashes where seen_at > now() - ${REMEMBERED}),
+       (select coalesce(max(slow_ms), 0) from password_sources where slow_at > now() - ${SOURCE_REMEMBERED})) as ms`,
   );
   return (rows[0] as { ms: number }).ms;
 }

@@ -27,6 +27,8 @@ describe('replacing the encryption key', () => {
     orgId = org.orgId;
     await api.call('POST', `/v2beta/users/${org.userId}/totp`);
     await api.call('PUT', '/management/v1/orgs/me/webhook_secret', {}, { orgId });
+    const source = { name: 'Old', kind: 'http', settings: { url: 'https://old.example.com' } };
+    await api.call('POST', '/management/v1/password_sources', source, { orgId });
     const profile = { firstName: 'Ann', lastName: 'Arbor' };
     const user = (name: string) => ({
       userName: name,
@@ -70,9 +72,9 @@ describe('replacing the encryption key', () => {
   it('encrypts every value again, after which the new key alone opens them', async () => {
     const { pool } = api.deps;
     const before = await keyUse(pool, next);
-    assert.deepEqual([before.values, before.isDone], [{ [oldId]: 6 }, false]);
+    assert.deepEqual([before.values, before.isDone], [{ [oldId]: 7 }, false]);
     const use = await rotateKeys(pool, next);
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 6 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 7 }, true]);
     const [jwk] = await valuesOf('sealed_jwk', 'signing_keys');
     assert.equal(JSON.parse(only.unseal(jwk as string, 'signing-key')).alg, 'RS256');
     const [password] = await valuesOf('password_sealed', 'import_items');
@@ -89,12 +91,12 @@ describe('replacing the encryption key', () => {
     }
     assert.deepEqual(
       (await keyUse(pool, openSecrets(OLD))).values,
-      { [oldId]: 6 },
+      { [oldId]: 7 },
       'a single key is that of all values',
     );
-    assert.deepEqual((await keyUse(pool, next)).values, { none: 6 });
+    assert.deepEqual((await keyUse(pool, next)).values, { none: 7 });
     const use = await rotateKeys(pool, next);
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 6 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 7 }, true]);
   });
 
   it('continues after it was killed between two batches', async () => {
@@ -109,7 +111,7 @@ describe('replacing the encryption key', () => {
     };
     await assert.rejects(rotateKeys(pool, dying), /killed/);
     const between = await keyUse(pool, next);
-    assert.deepEqual([between.values, between.isDone], [{ [oldId]: 4, [newId]: 2 }, false]);
+    assert.deepEqual([between.values, between.isDone], [{ [oldId]: 5, [newId]: 2 }, false]);
     await assert.rejects(registerKeys(pool, only), /needs the encryption key/, 'the old key is still registered');
     assert.equal((await rotateKeys(pool, next)).isDone, true);
   });
@@ -131,7 +133,7 @@ describe('replacing the encryption key', () => {
     await user.query('commit');
     user.release();
     const use = await rotating;
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 5 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 6 }, true]);
   });
 
   it('is not done while a code that an earlier key made is valid, or a value cannot be decrypted', async () => {
@@ -141,7 +143,7 @@ describe('replacing the encryption key', () => {
        from users limit 1 returning id`,
     );
     const waiting = await rotateKeys(pool, next);
-    assert.deepEqual([waiting.values, waiting.codes.count, waiting.isDone], [{ [newId]: 6 }, 1, false]);
+    assert.deepEqual([waiting.values, waiting.codes.count, waiting.isDone], [{ [newId]: 7 }, 1, false]);
     await pool.query(`insert into codes (user_id, purpose, expires_at) select user_id, purpose, expires_at from codes`);
     assert.equal((await keyUse(pool, next)).codes.count, 1, 'a later code is of the new key');
     await pool.query(`update codes set used_at = now() where id = $1`, [rows[0].id]);

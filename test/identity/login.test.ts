@@ -308,7 +308,7 @@ describe('a login', () => {
 
   it('never locks if locking is off', async () => {
     const { userId } = await api.setupOrg();
-    const off = { ...deps, config: { LOCK_AFTER_FAILURES: 0, LOGIN_DELAY_MS: 0 } };
+    const off = { ...deps, config: { ...deps.config, LOCK_AFTER_FAILURES: 0, LOGIN_DELAY_MS: 0 } };
     for (let i = 0; i < 12; i++)
       await assert.rejects(checkLogin(off, from({ userId }), { password: 'wrong' }), CREDENTIALS);
     assert.equal((await checkLogin(off, from({ userId }), { password: RIGHT })).id, userId);

@@ -21,7 +21,7 @@ export interface Judged {
 }
 
 /** Members of responses that later steps need. */
-const TOLD = ['importId', 'tokenId', 'keyId', 'sessionId', 'clientId', 'verificationCode', 'secret'];
+const TOLD = ['importId', 'tokenId', 'keyId', 'sessionId', 'clientId', 'sourceId', 'verificationCode', 'secret'];
 
 export function openJudged(world: World): Judged {
   const known: Judged['known'] = { orgId: 'acme', userId: 'bob' };

@@ -118,6 +118,16 @@ export const STORY: Step[] = [
   { id: 'listClients' },
   { id: 'removeClient' },
 
+  { id: 'addPasswordSource' },
+  { id: 'listPasswordSources' },
+  { id: 'getPasswordSource' },
+  { id: 'getPasswordSourceStatus' },
+  { id: 'testPasswordSource', before: toRefuse },
+  { id: 'endPasswordSource' },
+  { id: 'removePasswordSource' },
+  // Later tests call operations on it.
+  { id: 'addPasswordSource', example: 'ldap' },
+
   { id: 'searchEvents' },
   { id: 'exportEvents' },
 
@@ -141,6 +151,14 @@ export const STORY: Step[] = [
   { id: 'previewImportUndo' },
   { id: 'undoImport', before: toEnd },
 ];
+
+/** A password source at a private address is not asked. */
+async function toRefuse({ world, known }: Context): Promise<void> {
+  await world.api.deps.pool.query(
+    `update password_sources set settings = settings || '{"endpoint": "http://127.0.0.1:1/"}' where id = $1`,
+    [known.sourceId],
+  );
+}
 
 /** A real one would need the queue. */
 function aWorker({ world }: Context): Promise<void> {

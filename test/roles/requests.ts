@@ -52,6 +52,10 @@ const onImport =
   (body?: unknown): Make =>
   (world, place) => ({ params: { importId: world.importId(place) }, body });
 
+const onSource =
+  (body?: unknown): Make =>
+  async (world, place) => ({ params: { sourceId: await world.sourceOf(place) }, body });
+
 const onSession: Make = async (world, place) => ({ params: { sessionId: await world.sessionOf(place) } });
 
 function setUp() {
@@ -76,6 +80,7 @@ async function withCode(world: World, place: Place): Promise<Request> {
 }
 
 const single = () => ({ userName: unique('moved'), profile, email: verified });
+const passwordSource = () => ({ name: 'Old', kind: 'http', settings: { url: 'https://old.example.com/check' } });
 const newMachine = () => ({ userName: unique('robot'), name: 'Robot' });
 const client = () => ({ name: 'App', grantTypes: ['client_credentials'], authMethod: 'client_secret_basic' });
 
@@ -160,6 +165,14 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'GET /admin/v1/imports/:importId/report': onImport(),
   'POST /admin/v1/imports/:importId/_undo': onImport({}),
   'POST /admin/v1/imports/:importId/_send_mails': onImport({}),
+
+  'POST /management/v1/password_sources': onOrg(passwordSource),
+  'GET /management/v1/password_sources': onOrg(),
+  'GET /management/v1/password_sources/:sourceId': onSource(),
+  'GET /management/v1/password_sources/:sourceId/status': onSource(),
+  'POST /management/v1/password_sources/:sourceId/_test': onSource({ userName: 'ann', password: 'wrong' }),
+  'POST /management/v1/password_sources/:sourceId/_end': onSource({}),
+  'DELETE /management/v1/password_sources/:sourceId': onSource(),
 
   'POST /management/v1/users/machine': onOrg(newMachine),
   'POST /management/v1/users/:userId/pats': onMachine({}),

@@ -88,6 +88,14 @@ GET    /admin/v1/imports/:importId/report                 200  ..3333331 .333.33
 POST   /admin/v1/imports/:importId/_send_mails            200  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_undo                  200  ..3333331 .333.3331 433333331 _
 
+POST   /management/v1/password_sources                    200  ..3333331 .333.3331 433333331 _
+GET    /management/v1/password_sources                    200  ..3333331 .333.3331 433333331 _
+GET    /management/v1/password_sources/:sourceId          200  ..3333331 .333.3331 433333331 _
+GET    /management/v1/password_sources/:sourceId/status   200  ..3333331 .333.3331 433333331 _
+POST   /management/v1/password_sources/:sourceId/_test    200  ..3333331 .333.3331 433333331 _
+POST   /management/v1/password_sources/:sourceId/_end     200  ..3333331 .333.3331 433333331 _
+DELETE /management/v1/password_sources/:sourceId          200  ..3333331 .333.3331 433333331 _
+
 POST   /management/v1/users/machine                       200  ..3333331 .333.3331 433333331 _
 POST   /management/v1/users/:userId/pats                  200  ..3333331 .333.3331 433333331 3
 GET    /management/v1/users/:userId/pats                  200  ..3333331 .333.3331 433333331 3

@@ -2,12 +2,14 @@
 
 import { addMember, type Scope } from '../../src/access/members.ts';
 import { randomToken } from '../../src/access/random-token.ts';
+import { transaction } from '../../src/db/pool.ts';
 import { addClient } from '../../src/identity/clients/store.ts';
 import { addKey } from '../../src/identity/machines/keys-store.ts';
 import { setSecret } from '../../src/identity/machines/secret-store.ts';
 import { addPat } from '../../src/identity/tokens/store.ts';
 import { newId } from '../../src/ids.ts';
 import type { MailKind } from '../../src/mail/links.ts';
+import { addSource } from '../../src/password-sources/store.ts';
 import { startApi, type TestApi, unique } from '../support/api.ts';
 import { mailCode, tokenOf } from '../users/people.ts';
 import { endedImport, insertHuman, insertMachine, must, newOrg, ownerOf } from './rows.ts';
@@ -46,6 +48,8 @@ export interface World {
   secretOf(userId: string): Promise<void>;
   member(scope: Scope, userId: string): Promise<void>;
   client(): Promise<string>;
+  /** A password source that cannot be asked. */
+  sourceOf(place: Place): Promise<string>;
   codeOf(userId: string, kind: MailKind): Promise<string>;
 }
 
@@ -123,6 +127,13 @@ async function peopled(api: TestApi): Promise<World> {
       };
       await addClient(pool, { clientId, name: 'App', authMethod: 'none', ...none }, EDITOR);
       return clientId;
+    },
+    async sourceOf({ target, orgId }) {
+      if (target === 'missing') return 'none';
+      const settings = { url: 'http://127.0.0.1:1' };
+      const limits = { userName: '{userName}', timeoutMs: 500, checksPerSecond: 1000, until: undefined };
+      const source = { name: 'Old', kind: 'http', settings, ...limits } as const;
+      return (await transaction(pool, (db) => addSource(db, api.deps.secrets, orgId, source, EDITOR))).id;
     },
     codeOf: async (userId, kind) => (await mailCode(api, userId, kind)).code,
   };

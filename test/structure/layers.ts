@@ -45,11 +45,15 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/orgs': ['src/access', 'src/db', 'src/fields', 'src/http'],
   'src/policies': ['src/access', 'src/db', 'src/fields', 'src/http', 'src/orgs'],
   'src/webhooks': ['src/access', 'src/db', 'src/fields', 'src/orgs'],
+  // Verifies passwords at other systems.
+  'src/password-sources': [
+    ...['src/access', 'src/db', 'src/fields', 'src/http', 'src/orgs', 'src/passwords', 'src/users', 'src/webhooks'],
+  ],
   // Markup only.
   'src/pages': ['src/http'],
   'src/identity': [
     ...['src/access', 'src/audit', 'src/db', 'src/fields', 'src/http', 'src/orgs', 'src/pages', 'src/passwords'],
-    ...['src/policies', 'src/users'],
+    ...['src/password-sources', 'src/policies', 'src/users'],
   ],
   'src/accounts': [
     ...['src/access', 'src/audit', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],
@@ -57,7 +61,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   ],
   'src/imports': [
     ...['src/access', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],
-    ...['src/passwords', 'src/queue', 'src/streaming', 'src/users', 'src/webhooks'],
+    ...['src/password-sources', 'src/passwords', 'src/queue', 'src/streaming', 'src/users', 'src/webhooks'],
   ],
   'src/diagnostics': ['src/access', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],
   'src/metrics': ['src/audit', 'src/db', 'src/diagnostics', 'src/http', 'src/mail', 'src/queue'],
@@ -65,10 +69,10 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/tracing': ['src/db', 'src/http'],
   'src/openapi': [
     ...['src/access', 'src/accounts', 'src/audit', 'src/fields', 'src/http', 'src/identity', 'src/imports'],
-    ...['src/orgs', 'src/policies', 'src/users'],
+    ...['src/orgs', 'src/password-sources', 'src/policies', 'src/users'],
   ],
   // Replaces the encryption key of whatever is stored encrypted.
-  'src/encryption': ['src/db', 'src/identity', 'src/imports', 'src/webhooks'],
+  'src/encryption': ['src/db', 'src/identity', 'src/imports', 'src/password-sources', 'src/webhooks'],
   // Pages for people. It reads and changes data through the API, like every other client.
   'src/console': ['src/access', 'src/db', 'src/http', 'src/identity', 'src/orgs', 'src/pages'],
   'src/app.ts': [
@@ -82,7 +86,8 @@ export const LAYERS: Record<string, readonly string[]> = {
       'src/identity',
       'src/imports',
     ],
-    ...['src/openapi', 'src/orgs', 'src/pages', 'src/passwords', 'src/policies', 'src/queue', 'src/webhooks'],
+    ...['src/openapi', 'src/orgs', 'src/pages', 'src/password-sources', 'src/passwords', 'src/policies', 'src/queue'],
+    ...['src/webhooks'],
   ],
   'src/start': [
     ...['src/app.ts', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/metrics', 'src/passwords'],
@@ -102,7 +107,16 @@ export const LAYERS: Record<string, readonly string[]> = {
   ],
   workers: [
     ...['src/accounts', 'src/audit', 'src/console/sign-in', 'src/db', 'src/http', 'src/identity', 'src/imports'],
-    ...['src/mail', 'src/metrics', 'src/passwords', 'src/queue', 'src/start', 'src/tracing/open.ts', 'src/webhooks'],
+    ...[
+      'src/mail',
+      'src/metrics',
+      'src/password-sources',
+      'src/passwords',
+      'src/queue',
+      'src/start',
+      'src/tracing/open.ts',
+    ],
+    ...['src/webhooks'],
   ],
   demo: ['src/cli', 'src/start'],
   bench: ['src/db', 'src/imports', 'src/mail', 'src/passwords', 'src/queue', 'src/start'],
@@ -133,6 +147,7 @@ export const PACKAGES: Record<string, readonly string[]> = {
   '@opentelemetry/sdk-trace': ['src/tracing'],
   bullmq: ['src/queue', 'bench'],
   ioredis: ['src/queue', 'bench', 'chaos'],
+  ldapts: ['src/password-sources'],
   nodemailer: ['src/mail', 'bench'],
   'oidc-provider': ['src/identity', 'src/accounts'],
   pg: ['src/db', 'src/queue', 'src/imports', 'src/pull', 'bench'],

@@ -30,6 +30,10 @@ import { proofOf, prove, show, type Turn } from './login-visit.ts';
 import { isSamePassword, ownPasswordProblem, ownPasswordRules, replaceOwnPassword } from './own-password.ts';
 
 const WRONG: Problem = { message: 'The login name or the password is wrong.', fields: ['loginName', 'password'] };
+const LATER: Problem = {
+  message: 'We cannot check your password right now. Please try again in a few minutes.',
+  fields: [],
+};
 const AGAIN: Problem = {
   message: 'That took too long, or your account has changed. Please sign in again.',
   fields: [],
@@ -163,12 +167,19 @@ function refuse(turn: Turn, error: unknown, loginName: string, problem: Problem 
   if (stop) show(turn, 400, stop);
   else if (id === 'SESSION-CREDENTIALS') show(turn, 400, loginForm(frame, loginName, problem));
   else if (id === 'SESSION-FAILURES') pause(turn, retryAfterS);
+  else if (id === 'PASSWORD-SOURCE-UNAVAILABLE') tryLater(turn, loginName, retryAfterS);
   else throw error;
 }
 
 function pause(turn: Turn, retryAfterS = 0): void {
   turn.res.set('Retry-After', String(retryAfterS));
   show(turn, 429, pausedPage(turn.visit.frame, Math.ceil(retryAfterS / 60)));
+}
+
+/** Nothing is known about the password, so the page says nothing about it. */
+function tryLater(turn: Turn, loginName: string, retryAfterS = 0): void {
+  turn.res.set('Retry-After', String(retryAfterS));
+  show(turn, 503, loginForm(turn.visit.frame, loginName, LATER));
 }
 
 function wrong(turn: Turn, loginName: string): void {

@@ -46,6 +46,11 @@ function controls(yargs: Argv<SourceOptions>): Argv<ImportOptions> {
         default: false,
         describe: 'import users without an email address too; they log in with their user name and get no mail',
       },
+      'password-source': {
+        type: 'string',
+        requiresArg: true,
+        describe: 'id of the password source that verifies the first sign-in of users without a password',
+      },
       strict: { type: 'boolean', default: false, describe: 'users with unknown fields fail' },
       webhook: { type: 'string', describe: 'URL to notify when the import ends' },
       'idempotency-key': {

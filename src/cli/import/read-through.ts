@@ -32,8 +32,13 @@ export function openReading({ files }: Chosen): Reading & { note(file: string, b
 }
 
 /** @throws UsageError when a file as a whole is not valid */
-export async function readThrough(out: Output, conversion: Conversion, reading: Reading): Promise<Summary> {
-  const counter = openCounter();
+export async function readThrough(
+  out: Output,
+  conversion: Conversion,
+  reading: Reading,
+  given: { atSource?: boolean } = {},
+): Promise<Summary> {
+  const counter = openCounter(given);
   const gauge = openGauge(out, reading.size, 'bytes read');
   reading.onRead(() => gauge.update(reading.read()));
   try {

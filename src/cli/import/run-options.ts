@@ -8,6 +8,7 @@ export interface RunOptions extends SourceOptions {
   mails?: 'auto' | 'none' | undefined;
   strict: boolean;
   withoutEmail: boolean;
+  passwordSource?: string | undefined;
   webhook?: string | undefined;
   idempotencyKey?: string | undefined;
   watch: boolean;

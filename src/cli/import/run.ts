@@ -76,8 +76,9 @@ async function readAndConfirm(
   chosen: Chosen,
   { conversion, reading }: { conversion: Conversion; reading: Reading },
 ): Promise<Summary> {
-  const summary = await readThrough(out, conversion, reading);
-  const given = { mails: options.mails ?? 'auto', withoutEmail: options.withoutEmail };
+  const { passwordSource, withoutEmail } = options;
+  const summary = await readThrough(out, conversion, reading, { atSource: passwordSource !== undefined });
+  const given = { mails: options.mails ?? 'auto', withoutEmail, passwordSource };
   for (const line of summaryLines(summary, given)) out.note(line);
   requireUsers(summary, options, usersFiles(chosen));
   await confirmStart(out, { summary, options, isGuess: chosen.isGuess, readsStdin: options.files.includes(STDIN) });
@@ -127,6 +128,7 @@ function queryOf(options: RunOptions): Record<string, string | undefined> {
     mails: options.mails === 'none' ? 'none' : undefined,
     strict: options.strict ? 'true' : undefined,
     withoutEmail: options.withoutEmail ? 'true' : undefined,
+    passwordSource: options.passwordSource,
     webhook: options.webhook,
   };
 }

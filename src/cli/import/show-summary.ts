@@ -13,6 +13,7 @@ const MD5_OR_NT = ', if they are MD5; NT hashes of Windows look the same, and ne
 export interface Given {
   mails: 'auto' | 'none';
   withoutEmail: boolean;
+  passwordSource?: string | undefined;
 }
 
 /** @param given the options of `muster import`; the usual ones for a conversion */
@@ -21,7 +22,7 @@ export function summaryLines(summary: Summary, given: Given = { mails: 'auto', w
     `${number(summary.users)} user${summary.users === 1 ? '' : 's'}${statesOf(summary)}`,
     ...orgLines(summary),
     ...idLines(summary),
-    ...passwordLines(summary),
+    ...passwordLines(summary, given),
     ...groupLines('Password hashes that are not used', summary.notes.filter(isHash)),
     ...withoutEmailLines(summary, given),
     ...mailLines(summary, given.mails),
@@ -64,7 +65,7 @@ function idLines({ numericIds }: Summary): string[] {
   return [`  ${ids} below 1,000,000,000; another system may use the same: --id-prefix shop- keeps them apart`];
 }
 
-function passwordLines({ hashes, plainPasswords, withoutPassword }: Summary): string[] {
+function passwordLines({ hashes, plainPasswords, withoutPassword }: Summary, given: Given): string[] {
   const lines = hashes.map(({ scheme, verifiable, count, problem, examples }) => {
     const fate = verifiable
       ? `will verify${scheme === 'md5-plain' ? MD5_OR_NT : ''}`
@@ -72,7 +73,8 @@ function passwordLines({ hashes, plainPasswords, withoutPassword }: Summary): st
     return `    ${number(count).padStart(11)}  ${printable(scheme)}: ${fate}`;
   });
   if (plainPasswords > 0) lines.push(`    ${number(plainPasswords).padStart(11)}  plain: will be hashed`);
-  if (withoutPassword > 0) lines.push(`    ${number(withoutPassword).padStart(11)}  none`);
+  const without = given.passwordSource === undefined ? 'none' : 'verified at the password source, at the first sign-in';
+  if (withoutPassword > 0) lines.push(`    ${number(withoutPassword).padStart(11)}  ${without}`);
   return lines.length === 0 ? [] : ['  Passwords', ...lines];
 }
 

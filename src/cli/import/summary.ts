@@ -82,7 +82,8 @@ export interface Counter {
   summary(unusedHashes: number): Summary;
 }
 
-export function openCounter(): Counter {
+/** @param atSource a password source verifies the users who have no password of their own */
+export function openCounter({ atSource = false }: { atSource?: boolean } = {}): Counter {
   const orgs = new Map<string, number>();
   const files = new Map<string, FileCount>();
   const hashes = new Map<string, HashGroup>();
@@ -112,7 +113,7 @@ export function openCounter(): Counter {
     if (!hasEmail) addWithoutEmail(entry, place, hasPassword);
     const isActive = entry.state === undefined;
     if (!isGood || !isActive || !hasEmail) return;
-    if (!hasPassword) due.initialisation++;
+    if (!hasPassword && !atSource) due.initialisation++;
     else if (!entry.user.email.isEmailVerified) due.verification++;
   }
 

@@ -6,9 +6,10 @@ import type { Request } from 'express';
 import { pathOf } from '../../http/access-log.ts';
 
 const OF_USER = 'email/verify|email/resend|phone/verify|phone/resend|password|password_reset|totp/verify';
+const OF_SOURCE = 'management/v1/password_sources/[^/]+/_test';
 /** Matches as the router does: ignores case and a trailing slash. */
 const ATTEMPT = new RegExp(
-  `^/(?:v2beta/sessions|v2beta/users/[^/]+/(?:${OF_USER})|oauth/v2/(?:token|device_authorization)|ui/.*)/?$`,
+  `^/(?:v2beta/sessions|v2beta/users/[^/]+/(?:${OF_USER})|oauth/v2/(?:token|device_authorization)|${OF_SOURCE}|ui/.*)/?$`,
   'i',
 );
 

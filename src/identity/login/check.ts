@@ -50,7 +50,8 @@ export interface LoginSecrets {
 /**
  * @param proven called with the proof of the right password, before anything else is checked
  * @throws ApiError 400 SESSION-CREDENTIALS; after the right password SESSION-USER-LOCKED, -INACTIVE, -INITIAL,
- *   SESSION-TOTP-REQUIRED, SESSION-TOTP; 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503 PASSWORDS-BUSY
+ *   SESSION-TOTP-REQUIRED, SESSION-TOTP; 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503 PASSWORDS-BUSY,
+ *   PASSWORD-SOURCE-UNAVAILABLE
  */
 export async function checkLogin(
   deps: LoginDeps,
@@ -59,15 +60,16 @@ export async function checkLogin(
   proven?: (by: PasswordProof) => void,
 ): Promise<CheckedLogin> {
   return countedAttempt(deps, attempt, async ({ login, alone, failed }) => {
-    const { ok, rehash, waitedMs } = await alone(() => checkPassword(deps, login, password, attempt.gone));
+    const checked = await alone(() => checkPassword(deps, login, password, attempt.gone));
+    const { ok, rehash, mustChange, waitedMs } = checked;
     if (!login || !ok) {
       await failed('password', waitedMs);
       throw wrongCredentials();
     }
     proven?.(login);
     requireActive(login.state);
-    if (rehash) await renewHash(deps, login, password);
-    return settle(deps, login, totp, failed);
+    if (rehash) await renewHash(deps, login, { password, mustChange });
+    return settle(deps, mustChange ? { ...login, changeRequired: true } : login, totp, failed);
   });
 }
 

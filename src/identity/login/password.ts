@@ -1,8 +1,11 @@
 /**
- * Checks the password of a login, and replaces an outdated hash after the first successful login.
+ * Checks the password of a login, against its hash or at the user's password source. After the first successful login
+ * it replaces an outdated hash, and hashes a password that the source has verified.
  * On crash: before the new hash is stored, the next successful login creates it.
  */
 import { loggable } from '../../logger.ts';
+import { adoptPassword, verifyAtSource } from '../../password-sources/sign-in.ts';
+import { sourceOf } from '../../passwords/at-source.ts';
 import { rememberSlowHash } from '../../users/slow-hashes.ts';
 import { CLOCK } from './clock.ts';
 import type { LoginDeps } from './deps.ts';
@@ -11,23 +14,31 @@ import { type Login, replaceHash } from './store.ts';
 export interface CheckedPassword {
   ok: boolean;
   rehash: boolean;
+  /** The password source says that the user has to choose a new password. */
+  mustChange?: boolean;
   /** Milliseconds that the check waited for a thread. */
   waitedMs: number;
 }
 
 /** Does the work of one password check, whether or not there is a hash to compare with. */
 export async function checkPassword(
-  { hasher, pool, clock = CLOCK }: LoginDeps,
+  deps: LoginDeps,
   login: Login | undefined,
   password: string,
   gone?: AbortSignal,
 ): Promise<CheckedPassword> {
+  const { hasher, pool, clock = CLOCK } = deps;
   const asked = clock.now();
   let waitedMs = 0;
   const started = () => {
     waitedMs = clock.now() - asked;
   };
-  if (!login?.passwordHash) {
+  const sourceId = sourceOf(login?.passwordHash);
+  if (login?.state === 'active' && sourceId !== undefined) {
+    const verified = await verifyAtSource(deps, { userId: login.id, sourceId, password }, gone, started);
+    if (verified) return { ...verified, rehash: verified.ok, waitedMs };
+  }
+  if (!login?.passwordHash || sourceId !== undefined) {
     await hasher.verifyNothing(password, gone, started);
     return { ok: false, rehash: false, waitedMs };
   }
@@ -37,9 +48,16 @@ export async function checkPassword(
 }
 
 /** The login succeeds whether or not the new hash can be stored now. */
-export async function renewHash({ pool, hasher, logger }: LoginDeps, login: Login, password: string): Promise<void> {
+export async function renewHash(
+  { pool, hasher, logger }: LoginDeps,
+  login: Login,
+  { password, mustChange = false }: { password: string; mustChange?: boolean | undefined },
+): Promise<void> {
+  const sourceId = sourceOf(login.passwordHash);
   try {
-    await replaceHash(pool, login.id, login.passwordHash ?? '', await hasher.hash(password));
+    const hash = await hasher.hash(password);
+    if (sourceId === undefined) await replaceHash(pool, login.id, login.passwordHash ?? '', hash);
+    else await adoptPassword(pool, { id: login.id, orgId: login.orgId, sourceId }, { hash, mustChange });
   } catch (error) {
     logger.warn({ userId: login.id, err: loggable(error) }, 'password could not be rehashed');
   }

@@ -8,6 +8,7 @@ import { type Caller, callerOf, orgsFor, requirePermission } from '../../access/
 import { ApiError } from '../../errors.ts';
 import type { ImportDeps } from '../deps.ts';
 import { requireRoom } from '../intake/backlog.ts';
+import { requireKnown } from '../intake/body-sources.ts';
 import {
   findKey,
   type KeyedRequest,
@@ -80,6 +81,8 @@ async function newImport(
   options: IntakeOptions,
 ): Promise<string> {
   refuseTooLarge(req, deps.config.MAX_IMPORT_BYTES);
+  const { passwordSource } = { ...options.special };
+  if (passwordSource !== undefined) await requireKnown(deps.pool, passwordSource);
   await requireRoom(deps, caller);
   return receiveImport(deps, caller, body, options);
 }

@@ -27,6 +27,7 @@ import { type EntryRules, toItem } from '../validate/validate.ts';
 import { createWarningCounter } from '../validate/warnings.ts';
 import { activate, createReceiving, discard, touchReceiving } from './accept.ts';
 import { badField, bodyOrgs } from './body-orgs.ts';
+import { bodySources } from './body-sources.ts';
 import { openCopyWriter } from './copy.ts';
 import { CopyRows } from './copy-rows.ts';
 import { createDuplicateFilter, type DuplicateFilter } from './duplicates.ts';
@@ -116,6 +117,7 @@ class Intake {
   private readonly notes;
   private readonly copy;
   private readonly orgs;
+  private readonly sources;
   private filter: DuplicateFilter | undefined;
   importId = '';
   private touchedAt = Date.now();
@@ -134,6 +136,7 @@ class Intake {
     this.caller = caller;
     this.options = options;
     this.orgs = bodyOrgs(deps.pool, caller);
+    this.sources = bodySources(options.special?.passwordSource);
     const { entryPath } = options.parser;
     this.entryWarnings = { unknown: (path: string) => this.warnings.unknown(`${entryPath}${path}`) };
     this.rules = { strict: options.strict, withoutEmail: options.special?.withoutEmail ?? false };
@@ -182,6 +185,7 @@ class Intake {
         since = performance.now();
       }
       const item = toItem(entry, this.deps.secrets, this.entryWarnings, this.rules, plain);
+      this.sources.take(org, item);
       this.notes?.take(entry, item);
       tally.total++;
       if (item.state === 'failed') tally.failed++;
@@ -256,6 +260,7 @@ class Intake {
   private commit(hashes: Buffer[] | undefined): Promise<SettledBatch> {
     const { keyed, special } = this.options;
     return transaction(this.deps.pool, async (db) => {
+      await this.sources.require(db, this.orgs.tallies);
       if (keyed && hashes) await claimKey(db, keyed, hashes, this.importId);
       const event = await appendEvent(db, {
         aggregateType: 'import',

@@ -2,6 +2,7 @@
  * What an import with special options records about each entry during the upload: the omitted fields, if existing users
  * are to be skipped or updated, and the password hashes, for a dry run.
  */
+import { sourceOf } from '../../passwords/at-source.ts';
 import type { Item } from '../items.ts';
 import type { ImportOptions } from '../options.ts';
 import { type HashCount, openHashLint } from '../validate/hash-counts.ts';
@@ -18,6 +19,7 @@ export function openNotes({ dryRun, onExisting }: ImportOptions): Notes {
   return {
     take(entry, item) {
       if (dryRun) lint.see(entry);
+      if (dryRun && item.state === 'pending' && sourceOf(item.passwordHash) !== undefined) lint.seeAtSource();
       // A dry run keeps none of the data that was sent.
       if (dryRun && item.state === 'failed') item.entrySealed = null;
       if (onExisting !== 'fail' && item.state === 'pending') noteOmitted(entry, item);

@@ -5,6 +5,7 @@
  * original entry omitted stay omitted. On crash between hashing and storing the hash, the next report makes a new one.
  */
 import { GENDERS } from '../../fields/fields.ts';
+import { sourceOf } from '../../passwords/at-source.ts';
 import { type HashDeps, hashItem } from '../run/hash-item.ts';
 import { hashPassword, sealEntry, unsealEntry, WITHHELD, withholdSecrets } from '../validate/entry-secrets.ts';
 import type { PayloadRow } from './payload-pages.ts';
@@ -35,6 +36,7 @@ async function invalidEntry(deps: HashDeps, importId: string, ordinal: number, s
 
 function userOf(row: PayloadRow, hash: string | null): Part {
   const { phone, extras } = row;
+  const passwordSource = sourceOf(hash);
   return {
     userName: row.user_name,
     profile: {
@@ -47,7 +49,8 @@ function userOf(row: PayloadRow, hash: string | null): Part {
     },
     ...(row.email === null ? {} : { email: { email: row.email, isEmailVerified: row.email_verified } }),
     ...(phone === null ? {} : { phone: { phone, isPhoneVerified: row.phone_verified } }),
-    ...(hash === null ? {} : { hashedPassword: { value: hash } }),
+    ...(passwordSource === undefined ? {} : { passwordSource }),
+    ...(hash === null || passwordSource !== undefined ? {} : { hashedPassword: { value: hash } }),
     passwordChangeRequired: row.password_change_required,
     ...(extras?.metadata.length ? { metadata: extras.metadata } : {}),
     ...(extras?.idps.length ? { idps: extras.idps } : {}),

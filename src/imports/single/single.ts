@@ -12,9 +12,11 @@ import { auditOfChange, auditValues } from '../../db/audit.ts';
 import type { Details } from '../../db/events.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import { ApiError, type ErrorBody, type FieldViolation, invalidArgument } from '../../errors.ts';
+import { sourceOf } from '../../passwords/at-source.ts';
 import { inSpan, traceContext } from '../../spans.ts';
 import { rememberSlowHash } from '../../users/slow-hashes.ts';
 import type { ImportDeps } from '../deps.ts';
+import { requireSources } from '../intake/body-sources.ts';
 import { AlreadyAccepted, claimKey, type KeyedRequest, keepAnswer, requestHashes } from '../intake/idempotency.ts';
 import { ITEM_COLUMNS, itemValues } from '../items.ts';
 import { pointerJob, resetCursor } from '../run/dispatch.ts';
@@ -68,7 +70,9 @@ export async function importOne(
   const unknown = (path: string) => warnings.unknown(inBody(path));
   const item = toItem({ user: body }, deps.secrets, { unknown }, USUAL_RULES);
   if (item.state === 'failed') throw invalid(item.error);
-  if (item.passwordHash !== null) await rememberSlowHash(deps.pool, item.passwordHash);
+  const sourceId = sourceOf(item.passwordHash);
+  if (sourceId !== undefined) await requireSources(deps.pool, orgId, [sourceId]);
+  else if (item.passwordHash !== null) await rememberSlowHash(deps.pool, item.passwordHash);
   const audit = { type: 'import.single.accepted', actor: caller.userId, userId: item.userId, orgId };
   const values = [
     ...[caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, traceContext() ?? null, ...itemValues(item)],

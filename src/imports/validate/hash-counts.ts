@@ -1,6 +1,6 @@
 /**
  * Counts the password hashes of a body by scheme, and notes whether they will verify, for the report of a dry run.
- * Keeps only the name of each scheme, never a hash.
+ * Users of a password source are counted too. Keeps only the name of each scheme, never a hash.
  */
 import { hashProblem, schemeSeen } from '../../passwords/registry.ts';
 
@@ -15,11 +15,14 @@ export interface HashCount {
 export interface HashLint {
   /** @param entry one element of `humanUsers`, with its fields renamed; anything JSON can hold */
   see(entry: unknown): void;
+  /** A user whose password a password source knows. */
+  seeAtSource(): void;
   /** The most common first. */
   list(): HashCount[];
 }
 
 const UNKNOWN = 'unknown';
+const AT_SOURCE = 'password source';
 /** The most entries kept, however many schemes a body seems to contain. */
 const MAX_COUNTS = 100;
 
@@ -40,6 +43,7 @@ export function openHashLint(): HashLint {
       const isShown = counts.size < MAX_COUNTS || counts.has(`${scheme} ${verifiable}`);
       count(isShown ? scheme : UNKNOWN, verifiable);
     },
+    seeAtSource: () => count(AT_SOURCE, true),
     list: () => [...counts.values()].sort((a, b) => b.users - a.users),
   };
 }

@@ -65,6 +65,9 @@ const userFields = {
   phone: phoneIfAny(z.object({ phone: requiredText(200), isPhoneVerified: bool().optional() }, 'must be an object')),
   password: requiredText(200).optional(),
   hashedPassword: z.object({ value: hashText() }, 'must be an object').optional(),
+  passwordSource: id()
+    .optional()
+    .meta({ description: 'Id of the password source that verifies the first sign-in, unless there is a password.' }),
   passwordChangeRequired: bool().optional(),
   metadata: list(metadata).optional(),
   idps: list(idp).optional(),

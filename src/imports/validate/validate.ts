@@ -10,6 +10,7 @@ import { displayNameOf, GENDERS, nameKey } from '../../fields/fields.ts';
 import { fieldPath } from '../../fields/names.ts';
 import { TOTP_SEAL } from '../../identity/totp/secret.ts';
 import { newId } from '../../ids.ts';
+import { markOf } from '../../passwords/at-source.ts';
 import type { Secrets } from '../../secrets.ts';
 import type { Item } from '../items.ts';
 import { PASSWORD_SEAL } from '../seals.ts';
@@ -80,13 +81,18 @@ function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {
     emailVerified: user.email?.isEmailVerified ?? false,
     phone: phone?.phone ?? null,
     phoneVerified: phone?.isPhoneVerified ?? false,
-    passwordHash: user.hashedPassword?.value ?? null,
+    passwordHash: user.hashedPassword?.value ?? sourceMark(user),
     passwordSealed: user.password === undefined ? null : secrets.seal(user.password, PASSWORD_SEAL),
     totpSealed: user.otpCode === undefined ? null : secrets.seal(user.otpCode, TOTP_SEAL),
     passwordChangeRequired: user.passwordChangeRequired ?? false,
     extras: hasExtras ? { metadata: user.metadata ?? [], idps: user.idps ?? [] } : null,
     error: null,
   };
+}
+
+/** A password of their own counts before a source. */
+function sourceMark({ password, passwordSource }: ImportEntry['user']): string | null {
+  return password === undefined && passwordSource !== undefined ? markOf(passwordSource) : null;
 }
 
 function failed(entry: unknown, violations: FieldViolation[], secrets: Secrets): Item {

@@ -9,7 +9,14 @@ import { acceptImport } from './imports.ts';
 export const SETTINGS = { codeTtlMs: 3_600_000 };
 
 export function special(onExisting: ExistingRule, dryRun = false): ImportOptions {
-  return { dryRun, onExisting, holdMails: false, withoutEmail: false, webhook: undefined };
+  return {
+    dryRun,
+    onExisting,
+    holdMails: false,
+    withoutEmail: false,
+    passwordSource: undefined,
+    webhook: undefined,
+  };
 }
 
 /** Imports users with default options; returns the import's id. */

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import { PASSWORD_CODES } from '../../../mail/codes.ts';
 import type { MailKind } from '../../../mail/links.ts';
+import { sourceOf } from '../../../passwords/at-source.ts';
 import type { UserState } from '../../../users/store.ts';
 import type { CandidateItem, CandidateUser, Columns } from './candidates.ts';
 
@@ -91,9 +92,13 @@ function isMadeOfNames(user: CandidateUser): boolean {
   return (user.display_name ?? '') === `${user.given_name} ${user.family_name}`;
 }
 
-/** A hash that replaced the sent one at a login (rehashing) is the same password. */
+/**
+ * A hash that replaced the sent one at a login (rehashing) is the same password. A password source is for users without
+ * a password, and never replaces one.
+ */
 function isNewPassword({ password_hash: sent }: CandidateItem, user: CandidateUser): boolean {
   if (sent === null || sent === user.password_hash) return false;
+  if (sourceOf(sent) !== undefined && user.password_hash !== null) return sourceOf(user.password_hash) !== undefined;
   return !user.rehashed_from?.equals(createHash('sha256').update(sent).digest());
 }
 

@@ -1,0 +1,15 @@
+/** `muster password-sources`: other systems that verify the passwords of imported users. */
+import { group } from '../../subcommands.ts';
+import { create } from './create.ts';
+import { remove } from './delete.ts';
+import { end } from './end.ts';
+import { list } from './list.ts';
+import { show } from './show.ts';
+import { status } from './status.ts';
+import { test } from './test.ts';
+
+export const passwordSources = group(
+  'password-sources',
+  'other systems that verify imported users: add, list, show, status, test, end, delete',
+  [create, list, show, status, test, end, remove],
+);

@@ -1,0 +1,164 @@
+/** Password sources in the OpenAPI document. */
+import { z } from 'zod';
+import { newSource, SOURCE_KINDS, testBody } from '../password-sources/schema.ts';
+import type { Operations } from './operation.ts';
+import { AT, changed, createdDetails, exampleCreated, exampleSearch, searchAnswer, timestampOrNull } from './shapes.ts';
+
+const sourceState = z.enum(['PASSWORD_SOURCE_STATE_ACTIVE', 'PASSWORD_SOURCE_STATE_ENDED']);
+
+const source = z
+  .object({
+    sourceId: z.string(),
+    name: z.string(),
+    kind: z.enum(SOURCE_KINDS),
+    state: sourceState,
+    settings: z.record(z.string(), z.unknown()).meta({ description: 'The settings of its kind, without secrets.' }),
+    userName: z.string(),
+    timeoutMs: z.int(),
+    checksPerSecond: z.number(),
+    until: timestampOrNull(),
+    endDate: timestampOrNull(),
+    details: createdDetails,
+  })
+  .meta({ id: 'PasswordSource' });
+
+const sourceId = '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11';
+const settings = { url: 'ldaps://ldap.acme.example', userDn: 'uid={name},ou=people,dc=acme,dc=example' };
+const exampleSource = {
+  sourceId,
+  name: 'The old directory',
+  kind: 'ldap',
+  state: 'PASSWORD_SOURCE_STATE_ACTIVE',
+  settings,
+  userName: '{userName}',
+  timeoutMs: 5000,
+  checksPerSecond: 10,
+  until: null,
+  endDate: null,
+  details: exampleCreated,
+};
+const MISSING = 'PASSWORD-SOURCE-NOT-FOUND: the password source does not exist.';
+
+export const passwordSourceOperations: Operations = {
+  'POST /management/v1/password_sources': {
+    id: 'addPasswordSource',
+    summary: 'Add a password source',
+    description:
+      'An import refers to it (`passwordSource`) for users whose password no export contains. At their first sign-in, ' +
+      'the password that they type is verified at the source and then hashed here. `secret` is only in the answer for ' +
+      'the kind `http`, and only once: the requests are signed with it according to Standard Webhooks 1.0.0. Other ' +
+      'secrets are stored encrypted and never returned.',
+    onOrg: true,
+    body: {
+      schema: newSource,
+      examples: {
+        ldap: { name: 'The old directory', kind: 'ldap', settings },
+        http: { name: 'The old shop', kind: 'http', settings: { url: 'https://shop.acme.example/password-check' } },
+        'oauth-password': {
+          name: 'The old realm',
+          kind: 'oauth-password',
+          settings: {
+            tokenUrl: 'https://sso.acme.example/realms/acme/protocol/openid-connect/token',
+            clientId: 'migration',
+            clientSecret: 'not a secret of anybody',
+          },
+          until: '2099-01-31T12:00:00Z',
+        },
+        cognito: {
+          name: 'The old user pool',
+          kind: 'cognito',
+          userName: '{email}',
+          settings: { region: 'eu-central-1', clientId: '1h57kf5cpq17m0eml12EXAMPLE' },
+        },
+      },
+    },
+    answers: {
+      200: {
+        schema: z.object({ sourceId: z.string(), secret: z.string().optional(), details: createdDetails }),
+        example: { sourceId, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', details: exampleCreated },
+      },
+    },
+    errors: {
+      400: 'PASSWORD-SOURCE-INVALID: invalid fields. PASSWORD-SOURCES-FULL: the organization has too many.',
+      404: 'ORG-NOT-FOUND: the organization does not exist.',
+    },
+  },
+  'GET /management/v1/password_sources': {
+    id: 'listPasswordSources',
+    summary: 'List the password sources of an organization',
+    onOrg: true,
+    answers: { 200: { schema: searchAnswer(source), example: exampleSearch(exampleSource) } },
+    errors: { 404: 'ORG-NOT-FOUND: the organization does not exist.' },
+  },
+  'GET /management/v1/password_sources/{sourceId}': {
+    id: 'getPasswordSource',
+    summary: 'Get a password source',
+    answers: {
+      200: { schema: z.object({ passwordSource: source }), example: { passwordSource: exampleSource } },
+    },
+    errors: { 404: MISSING },
+  },
+  'GET /management/v1/password_sources/{sourceId}/status': {
+    id: 'getPasswordSourceStatus',
+    summary: 'Get the progress of a password source',
+    description: 'How many users were migrated, on which days (UTC), and how many still depend on the source.',
+    answers: {
+      200: {
+        schema: z.object({
+          sourceId: z.string(),
+          state: sourceState,
+          users: z.object({ remaining: z.int(), migrated: z.int() }),
+          perDay: z.array(z.object({ date: z.string().meta({ format: 'date' }), migrated: z.int() })),
+        }),
+        example: {
+          sourceId,
+          state: 'PASSWORD_SOURCE_STATE_ACTIVE',
+          users: { remaining: 812, migrated: 188 },
+          perDay: [{ date: AT.slice(0, 10), migrated: 188 }],
+        },
+      },
+    },
+    errors: { 404: MISSING },
+  },
+  'POST /management/v1/password_sources/{sourceId}/_test': {
+    id: 'testPasswordSource',
+    summary: 'Verify a password at a password source',
+    description:
+      'Asks the source as a sign-in does, and changes nothing. `userName` is the name of the user at the source. ' +
+      '`reason` says why an answer is missing.',
+    body: { schema: testBody, examples: { 'a user': { userName: 'ann', password: 'correct horse battery staple' } } },
+    answers: {
+      200: {
+        schema: z.object({
+          result: z.enum(['YES', 'NO', 'UNAVAILABLE']),
+          reason: z.string().optional(),
+          passwordChangeRequired: z.boolean().optional(),
+          milliseconds: z.int(),
+        }),
+        example: { result: 'UNAVAILABLE', reason: 'no answer in time', milliseconds: 5003 },
+      },
+    },
+    errors: {
+      400: 'PASSWORD-SOURCE-TEST: invalid fields.',
+      404: MISSING,
+    },
+  },
+  'POST /management/v1/password_sources/{sourceId}/_end': {
+    id: 'endPasswordSource',
+    summary: 'End a password source',
+    description:
+      'Nobody is verified there any more. Users who have not signed in get the initialisation email, as users without ' +
+      'a password do, at the rate of emails. Idempotent: repeating the call has no further effect.',
+    answers: { 200: changed },
+    errors: { 404: MISSING },
+  },
+  'DELETE /management/v1/password_sources/{sourceId}': {
+    id: 'removePasswordSource',
+    summary: 'Delete a password source',
+    answers: { 200: changed },
+    errors: {
+      400: 'PASSWORD-SOURCE-IN-USE: users still need it. End it first.',
+      404: MISSING,
+    },
+  },
+};

@@ -1,0 +1,31 @@
+/** What a source says about a password. */
+export type SourceAnswer =
+  /** `mustChange`: the old system wants a new password from the user. */
+  | { result: 'yes'; mustChange?: boolean }
+  | { result: 'no' }
+  /** Nothing is known about the password. `reason`: for the owner of the source; never holds data of a user. */
+  | { result: 'unavailable'; reason: string };
+
+export const YES: SourceAnswer = { result: 'yes' };
+export const YES_MUST_CHANGE: SourceAnswer = { result: 'yes', mustChange: true };
+export const NO: SourceAnswer = { result: 'no' };
+
+export function unavailable(reason: string): SourceAnswer {
+  return { result: 'unavailable', reason };
+}
+
+/** What a kind of source needs for one check. */
+export interface Check {
+  /** The user's name at the source. */
+  name: string;
+  /** Never empty: directories take an empty password for an anonymous login. */
+  password: string;
+  /** Absent in a test by the owner of the source. */
+  user?: { id: string; email: string | undefined } | undefined;
+}
+
+export interface CheckOptions {
+  timeoutMs: number;
+  /** Allows private addresses, and HTTP. */
+  allowPrivate: boolean;
+}

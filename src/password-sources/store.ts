@@ -1,0 +1,191 @@
+/**
+ * Stores password sources and how many users they have.
+ *
+ * Guarantee: secrets are stored encrypted, bound to their source. Every change is in one transaction with its event,
+ * when the caller passes a transaction's connection.
+ */
+import { type AppendedEvent, appendEvent } from '../db/events.ts';
+import type { Db } from '../db/pool.ts';
+import { ApiError } from '../errors.ts';
+import { newId } from '../ids.ts';
+import { IS_AT_SOURCE, markOf } from '../passwords/at-source.ts';
+import type { Secrets } from '../secrets.ts';
+import { newWebhookSecret } from '../webhooks/signature.ts';
+import { type NewSource, SECRET_SETTINGS, type SourceKind } from './schema.ts';
+
+/** More than a migration needs; few enough to be looked up for an import. */
+export const MOST_SOURCES = 50;
+
+export interface Source {
+  id: string;
+  orgId: string;
+  name: string;
+  kind: SourceKind;
+  settings: Record<string, unknown>;
+  userName: string;
+  timeoutMs: number;
+  checksPerSecond: number;
+  until: Date | null;
+  endedAt: Date | null;
+  sequence: string;
+  createdAt: Date;
+  changedAt: Date;
+  /** The encrypted settings; never answered. */
+  secretSealed: string | null;
+}
+
+/** SQL over `password_sources s`: users are still verified there. */
+export const IS_ACTIVE = `s.ended_at is null and (s.until is null or s.until > now())`;
+
+/** SQL over `password_sources s` in the shape of `Source`. */
+export const SOURCE_COLUMNS = `s.id, s.org_id as "orgId", s.name, s.kind, s.settings, s.user_name_template as "userName",
+  s.timeout_ms as "timeoutMs", s.checks_per_second as "checksPerSecond", s.until, s.ended_at as "endedAt", s.sequence,
+  s.created_at as "createdAt", s.changed_at as "changedAt", s.secret_sealed as "secretSealed"`;
+
+/** The purpose and the source that an encrypted secret is bound to. */
+export const sourceSeal = (id: string) => `password-source:${id}`;
+
+/**
+ * Adds a source.
+ * @returns `secret`: what signs the requests of the kind `http`
+ * @throws ApiError 400 PASSWORD-SOURCES-FULL
+ */
+export async function addSource(
+  db: Db,
+  secrets: Secrets,
+  orgId: string,
+  source: NewSource,
+  editor: string,
+): Promise<{ id: string; secret: string | undefined; event: AppendedEvent }> {
+  // Locks the organization, so that two calls count one after the other.
+  await db.query('select from organizations where id = $1 for no key update', [orgId]);
+  const { rows } = await db.query<{ n: number }>('select count(*)::int as n from password_sources where org_id = $1', [
+    orgId,
+  ]);
+  if ((rows[0]?.n ?? 0) >= MOST_SOURCES) throw tooMany();
+  const id = newId();
+  const { open, sealed } = splitSettings(source);
+  const secret = source.kind === 'http' ? newWebhookSecret() : undefined;
+  const hidden = secret === undefined ? sealed : { ...sealed, secret };
+  const event = await sourceEvent(db, { id, orgId, name: source.name }, 'added', editor);
+  await db.query(
+    `insert into password_sources (id, org_id, name, kind, settings, secret_sealed, user_name_template, timeout_ms,
+       checks_per_second, until, sequence, created_at, changed_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)`,
+    [
+      ...[id, orgId, source.name, source.kind, JSON.stringify(open)],
+      Object.keys(hidden).length === 0 ? null : secrets.seal(JSON.stringify(hidden), sourceSeal(id)),
+      ...[source.userName, source.timeoutMs, source.checksPerSecond, source.until ?? null],
+      ...[event.sequence, event.createdAt],
+    ],
+  );
+  return { id, secret, event };
+}
+
+function splitSettings({ settings }: NewSource) {
+  const all = Object.entries(settings).filter(([, value]) => value !== undefined);
+  const isSecret = ([name]: [string, unknown]) => (SECRET_SETTINGS as readonly string[]).includes(name);
+  return {
+    open: Object.fromEntries(all.filter((entry) => !isSecret(entry))),
+    sealed: Object.fromEntries(all.filter(isSecret)),
+  };
+}
+
+function tooMany(): ApiError {
+  const message = `The organization has ${MOST_SOURCES} password sources. Delete one first.`;
+  return new ApiError('FAILED_PRECONDITION', 'PASSWORD-SOURCES-FULL', message);
+}
+
+/** All settings of a source, with the secret ones. */
+export function allSettings(secrets: Secrets, { id, settings, secretSealed }: Source): Record<string, unknown> {
+  if (secretSealed === null) return settings;
+  return { ...settings, ...(JSON.parse(secrets.unseal(secretSealed, sourceSeal(id))) as Record<string, unknown>) };
+}
+
+export async function listSources(db: Db, orgId: string): Promise<Source[]> {
+  const { rows } = await db.query<Source>(
+    `select ${SOURCE_COLUMNS} from password_sources s where s.org_id = $1 order by s.created_at, s.id`,
+    [orgId],
+  );
+  return rows;
+}
+
+/** One source; with `lock`, locked until the transaction ends. */
+export async function findSource(db: Db, id: string, lock?: 'for update'): Promise<Source | undefined> {
+  const { rows } = await db.query<Source>(
+    `select ${SOURCE_COLUMNS} from password_sources s where s.id = $1 ${lock ?? ''}`,
+    [id],
+  );
+  return rows[0];
+}
+
+/** Users are no longer verified at the source; does nothing if it has ended. The source's row is locked. */
+export async function endSource(
+  db: Db,
+  source: Source,
+  editor: string,
+): Promise<Pick<AppendedEvent, 'sequence' | 'createdAt'>> {
+  if (source.endedAt !== null) return { sequence: source.sequence, createdAt: source.changedAt };
+  const event = await sourceEvent(db, source, 'ended', editor);
+  await db.query('update password_sources set ended_at = $2, sequence = $3, changed_at = $2 where id = $1', [
+    source.id,
+    event.createdAt,
+    event.sequence,
+  ]);
+  return event;
+}
+
+/**
+ * Deletes a source that nobody needs. The source's row is locked. Users that an import adds to it later are treated as
+ * those of an ended source.
+ * @throws ApiError 400 PASSWORD-SOURCE-IN-USE
+ */
+export async function removeSource(db: Db, source: Source, editor: string): Promise<AppendedEvent> {
+  if ((await remaining(db, source.id)) > 0) throw inUse();
+  await db.query('delete from password_sources where id = $1', [source.id]);
+  return sourceEvent(db, source, 'removed', editor);
+}
+
+function inUse(): ApiError {
+  const message = 'Users still need the password source. End it first: they then get an email to choose a password.';
+  return new ApiError('FAILED_PRECONDITION', 'PASSWORD-SOURCE-IN-USE', message);
+}
+
+/** The number of users whose password only the source knows. */
+export async function remaining(db: Db, id: string): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(
+    `select count(*)::int as n from users u where ${IS_AT_SOURCE} and u.password_hash = $1`,
+    [markOf(id)],
+  );
+  return rows[0]?.n ?? 0;
+}
+
+export interface Day {
+  date: string;
+  migrated: number;
+}
+
+/** How many users were migrated on each day (UTC), the first day first. */
+export async function migratedPerDay(db: Db, id: string): Promise<Day[]> {
+  const { rows } = await db.query<Day>(
+    `select day::text as date, migrated from password_source_days where source_id = $1 order by day`,
+    [id],
+  );
+  return rows;
+}
+
+function sourceEvent(
+  db: Db,
+  { id, orgId, name }: Pick<Source, 'id' | 'orgId' | 'name'>,
+  change: 'added' | 'ended' | 'removed',
+  editor: string,
+): Promise<AppendedEvent> {
+  return appendEvent(db, {
+    aggregateType: 'organization',
+    aggregateId: orgId,
+    resourceOwner: orgId,
+    type: `organization.password_source.${change}`,
+    editor,
+    payload: { sourceId: id, name },
+  });
+}
