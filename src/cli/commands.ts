@@ -5,6 +5,8 @@ import { clients } from './commands/clients.ts';
 import { convertCommand } from './commands/convert.ts';
 import { doctor } from './commands/doctor.ts';
 import { events } from './commands/events.ts';
+import { causes } from './commands/failed/causes.ts';
+import { fix } from './commands/failed/fix.ts';
 import { importCommand } from './commands/import.ts';
 import { items } from './commands/items.ts';
 import { keys } from './commands/keys.ts';
@@ -30,6 +32,8 @@ export const COMMANDS: readonly CommandModule[] = [
   entry(convertCommand),
   entry(status),
   entry(items),
+  entry(causes),
+  entry(fix),
   entry(report),
   entry(pause),
   entry(resume),

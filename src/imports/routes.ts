@@ -10,6 +10,7 @@ import type { Hasher } from '../passwords/hasher.ts';
 import type { ImportDeps } from './deps.ts';
 import { actionRoutes } from './http/action-routes.ts';
 import { bulkRoutes } from './http/bulk-routes.ts';
+import { fixRoutes } from './http/fix-routes.ts';
 import { readRoutes } from './http/read-routes.ts';
 import { reportRoutes } from './http/report-routes.ts';
 import { singles } from './http/request-limits.ts';
@@ -32,5 +33,10 @@ export function importRoutes(
     const release = singles.take(caller);
     res.json(await importOne(deps, caller, orgId, body, keyed).finally(release));
   });
-  return router.use(bulkRoutes(deps)).use(readRoutes(deps)).use(reportRoutes(deps)).use(actionRoutes(deps));
+  return router
+    .use(bulkRoutes(deps))
+    .use(readRoutes(deps))
+    .use(reportRoutes(deps))
+    .use(actionRoutes(deps))
+    .use(fixRoutes(deps));
 }

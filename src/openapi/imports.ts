@@ -1,6 +1,6 @@
 /** Imports in the OpenAPI document. */
 import { z } from 'zod';
-import { itemsQuery, listQuery, reportQuery, resumeBody } from '../imports/http/queries.ts';
+import { fixBody, itemsQuery, listQuery, reportQuery, resumeBody } from '../imports/http/queries.ts';
 import { importQuery } from '../imports/options.ts';
 import {
   exampleAccepted,
@@ -15,6 +15,17 @@ import {
   exampleUndoPreview,
   exampleUser,
 } from './import-examples.ts';
+import {
+  causes,
+  exampleCauses,
+  exampleFix,
+  exampleFixed,
+  exampleItem,
+  examplePatch,
+  fixed,
+  itemWithEntry,
+  patchBody,
+} from './import-fixes.ts';
 import {
   accepted,
   bulkAnswerHeaders,
@@ -157,6 +168,55 @@ export const importOperations: Operations = {
       },
     },
   },
+  'GET /admin/v1/imports/{importId}/items/{index}': {
+    id: 'getImportItem',
+    summary: 'Get a user of an import, for editing',
+    description:
+      'Returns the stored entry of a user who is not imported. Of a password hash it shows the scheme alone; other ' +
+      'secrets are `{"withheld": true}`.',
+    answers: { 200: { schema: itemWithEntry, example: exampleItem } },
+    errors: { 404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.' },
+  },
+  'PATCH /admin/v1/imports/{importId}/items/{index}': {
+    id: 'fixImportItem',
+    summary: 'Correct the entry of a failed user',
+    description:
+      'The body is a JSON merge patch (RFC 7396) of the entry: null removes a field, what is left out stays. The user ' +
+      'stays failed, with the error IMPORT-USER-FIXED, until `_retry` imports it. Fields that the patch does not touch ' +
+      'may stay invalid: the error then names them.',
+    body: { schema: patchBody, examples: { 'another address': examplePatch } },
+    answers: { 200: { schema: itemWithEntry, example: { ...exampleItem, error: exampleFixed } } },
+    errors: {
+      400: `IMPORT-USER-INVALID: a field of the patch is invalid; nothing was changed. IMPORT-PATCH: the body is no object. IMPORT-ITEM-STATE: the user has not failed. IMPORT-ERASED: the data of the user was erased. IMPORT-DRY-RUN: a dry run keeps no entries. ${STATE_DOES_NOT_FIT}`,
+      404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.',
+      409: 'IMPORT-ITEM-CHANGED: the item was changed meanwhile. Read it again.',
+    },
+  },
+  'GET /admin/v1/imports/{importId}/causes': {
+    id: 'listImportCauses',
+    summary: 'List why users failed',
+    description:
+      'Groups the failed users by error id, field and, for password hashes, scheme. A user with several invalid fields ' +
+      'counts in each of their causes. Returns the 100 most common causes.',
+    answers: { 200: { schema: causes, example: exampleCauses } },
+  },
+  'POST /admin/v1/imports/{importId}/_fix': {
+    id: 'fixImport',
+    summary: 'Correct all users who failed for one cause',
+    description:
+      'Applies a remedy to every entry of a cause that it makes valid. `trim-email` removes spaces and writes the ' +
+      'address in lower case; `drop-hash` imports without a password, so that a mail asks for one; `email-as-user-name` ' +
+      'and `user-name-as-email` copy one to the other; `keep-first` and `leave-out` skip the users of the cause. `_retry` ' +
+      'then imports those who were corrected. If `next` is not null, call again with it as `from`.',
+    body: { schema: fixBody, examples: { 'what it would do': exampleFix } },
+    answers: {
+      200: { schema: fixed, example: { changed: 24, unchanged: 0, examples: [], next: null } },
+    },
+    errors: {
+      400: `IMPORT-FIX: the body is invalid. IMPORT-REMEDY: the remedy does not apply to the cause. IMPORT-ERASED: the data of the users has been erased. IMPORT-DRY-RUN: a dry run keeps no entries. ${STATE_DOES_NOT_FIT}`,
+      429: `IMPORT-FIXES: too many corrections are under way. ${RATE_LIMITED}`,
+    },
+  },
   'GET /admin/v1/imports/{importId}/rates': {
     id: 'getImportRates',
     summary: 'Get the speed of an import over time',
@@ -227,7 +287,8 @@ export const importOperations: Operations = {
     id: 'retryImport',
     summary: 'Retry failed users',
     description:
-      'Retries users who failed when they were written, because of a conflict or a database error. Invalid entries stay ' +
+      'Retries users who failed when they were written, because of a conflict or a database error, and those whose ' +
+      'entries were corrected. Other invalid entries stay ' +
       `failed. Items that are still pending are processed too. The timeout is required if the deadline has passed. ${IDEMPOTENT}`,
     body: newTimeout,
     answers: isDone,

@@ -112,6 +112,28 @@ test('an ended import: retry, undo', async (t) => {
     assert.match(stderr, /^There are no users to retry/);
   });
 
+  await t.test('causes and fix: a remedy for all users of a cause, then a retry', async () => {
+    const [first, second] = people('fix', 2);
+    const user = { ...second?.user, userName: 'fix-1', email: { email: ' Fix@EXAMPLE.com' } };
+    const { importId: broken } = await service.imported(bulk(org.orgId, [first, { ...second, user }]));
+    const { stdout } = await muster('causes', broken);
+    assert.match(
+      stdout,
+      /^CAUSE +USERS +FIELD .*\n[0-9a-f]{8} +1 +user\.email\.email +must be an email address .* 1 +trim-email, /,
+    );
+    const fixed = (...more: string[]) =>
+      muster('fix', broken, '--cause', stdout.split('\n')[1]?.slice(0, 8) ?? '', '--remedy', 'trim-email', ...more);
+    const dry = await fixed('--dry-run');
+    assert.equal(
+      dry.stdout,
+      '1 user would be corrected; 0 stay as they are.\n  1  fix-1: " Fix@EXAMPLE.com" becomes "fix@example.com"\n',
+    );
+    assert.deepEqual(JSON.parse((await fixed('--json')).stdout), { changed: 1, unchanged: 0, next: null });
+    assert.match((await muster('causes', broken)).stderr, /1 user corrected: import them with `muster retry/);
+    const { code, stdout: retried } = await muster('retry', broken, '--watch', '--json');
+    assert.deepEqual([code, JSON.parse(retried).counts.succeeded], [0, 2]);
+  });
+
   await t.test('undo --dry-run says what an undo would do, and does nothing', async () => {
     const { code, stdout } = await muster('undo', importId, '--dry-run');
     assert.deepEqual([code, stdout], [0, `An undo of import ${importId} would remove 3 users, keep 0.\n`]);

@@ -104,7 +104,8 @@ describe('the responses of every operation', () => {
 
   it('are 405 with Allow for an undocumented method, and 404 for an unknown path', async () => {
     for (const path of Object.keys(world.document.paths)) {
-      const answer = await judged.call({ path }, { method: 'PATCH', path: fill(path, judged.known) });
+      const method = 'patch' in (world.document.paths[path] ?? {}) ? 'PUT' : 'PATCH';
+      const answer = await judged.call({ path }, { method, path: fill(path, judged.known) });
       assert.equal(answer.status, 405, path);
     }
     assert.equal(
@@ -117,7 +118,9 @@ describe('the responses of every operation', () => {
   it('are 409 if the resource already exists', async () => {
     const taking = judged
       .ofApi()
-      .filter(({ id, object }) => object.responses[409] && !['importUsers', 'updateHumanUser'].includes(id));
+      .filter(
+        ({ id, object }) => object.responses[409] && !['importUsers', 'updateHumanUser', 'fixImportItem'].includes(id),
+      );
     assert.ok(taking.length >= 7);
     for (const operation of taking) {
       const [, body] = examplesOf(operation).at(-1) as [string, Json];

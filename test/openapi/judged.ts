@@ -24,7 +24,7 @@ export interface Judged {
 const TOLD = ['importId', 'tokenId', 'keyId', 'sessionId', 'clientId', 'sourceId', 'verificationCode', 'secret'];
 
 export function openJudged(world: World): Judged {
-  const known: Judged['known'] = { orgId: 'acme', userId: 'bob' };
+  const known: Judged['known'] = { orgId: 'acme', userId: 'bob', index: '0' };
   const exercised: Judged['exercised'] = new Map();
 
   const call: Judged['call'] = async (to, sent, token = world.api.token) => {

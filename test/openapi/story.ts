@@ -1,4 +1,7 @@
 /** All operations of the document, in an order in which their examples succeed. */
+
+import type { FailedItem } from '../../src/imports/items.ts';
+import { judgedItem, USUAL_RULES } from '../../src/imports/validate/validate.ts';
 import { reportWorker } from '../../src/queue/worker-list.ts';
 import { setImport } from '../support/imports/imports.ts';
 import { codeAt } from '../support/totp.ts';
@@ -148,6 +151,10 @@ export const STORY: Step[] = [
   { id: 'resumeImport' },
   { id: 'retryImport', before: toEnd },
   { id: 'sendImportMails', before: toEnd },
+  { id: 'getImportItem', before: toFailed },
+  { id: 'fixImportItem' },
+  { id: 'listImportCauses' },
+  { id: 'fixImport' },
   { id: 'previewImportUndo' },
   { id: 'undoImport', before: toEnd },
 ];
@@ -173,6 +180,27 @@ function toRun({ world, known }: Context): Promise<void> {
 
 function toEnd({ world, known }: Context): Promise<void> {
   return setImport(world.api.deps.pool, known.importId ?? '', { state: "'completed_with_errors'" });
+}
+
+/** The first user of the import has failed, with an entry that can be corrected. */
+async function toFailed({ world, known }: Context): Promise<void> {
+  const { pool, secrets } = world.api.deps;
+  await setImport(pool, known.importId ?? '', {
+    state: "'completed_with_errors'",
+    failed: '1',
+    succeeded: 'total - 1',
+  });
+  const profile = { firstName: 'Wile E.', lastName: 'Coyote' };
+  const { error, entrySealed } = judgedItem(
+    { user: { profile } },
+    secrets,
+    { unknown() {} },
+    USUAL_RULES,
+  ) as FailedItem;
+  await pool.query(
+    `update import_items set state = 'failed', error = $2, entry_sealed = $3 where import_id = $1 and ordinal = 0`,
+    [known.importId, JSON.stringify(error), entrySealed],
+  );
 }
 
 const CLEO = {

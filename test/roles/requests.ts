@@ -56,6 +56,10 @@ const onSource =
   (body?: unknown): Make =>
   async (world, place) => ({ params: { sourceId: await world.sourceOf(place) }, body });
 
+const onItem =
+  (body?: unknown): Make =>
+  (world, place) => ({ params: { importId: world.importId(place), index: '0' }, body });
+
 const onSession: Make = async (world, place) => ({ params: { sessionId: await world.sessionOf(place) } });
 
 function setUp() {
@@ -155,6 +159,10 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'GET /admin/v1/imports': plain(),
   'GET /admin/v1/imports/:importId': onImport(),
   'GET /admin/v1/imports/:importId/items': onImport(),
+  'GET /admin/v1/imports/:importId/items/:index': onItem(),
+  'PATCH /admin/v1/imports/:importId/items/:index': onItem({ name: 'Ann' }),
+  'GET /admin/v1/imports/:importId/causes': onImport(),
+  'POST /admin/v1/imports/:importId/_fix': onImport({ cause: 'none', remedy: 'leave-out' }),
   'GET /admin/v1/imports/:importId/rates': onImport(),
   'GET /admin/v1/imports/:importId/undo_preview': onImport(),
   'GET /admin/v1/imports/:importId/events': onImport(),

@@ -77,6 +77,10 @@ POST   /admin/v1/import (of both organizations)           202  .33333331 _      
 GET    /admin/v1/imports                                  200  ..33.3331 _         _         _
 GET    /admin/v1/imports/:importId                        200  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports/:importId/items                  200  ..3333331 .333.3331 433333331 _
+GET    /admin/v1/imports/:importId/items/:index           200  ..3333331 .333.3331 433333331 _
+PATCH  /admin/v1/imports/:importId/items/:index           400  ..3333331 .333.3331 433333331 _
+GET    /admin/v1/imports/:importId/causes                 200  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_fix                   400  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports/:importId/rates                  200  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports/:importId/undo_preview           200  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports/:importId/events                 200  ..3333331 .333.3331 433333331 _

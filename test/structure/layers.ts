@@ -129,7 +129,7 @@ export const STAGES: Record<string, readonly string[]> = {
   'src/imports': [
     ...['duration.ts', 'ended.ts', 'items.ts', 'item-states.ts', 'query.ts', 'seals.ts', 'job.ts', 'batch-items.ts'],
     ...['validate', 'options.ts', 'parse', 'run', 'deps.ts', 'intake', 'maintenance', 'status', 'single', 'control'],
-    ...['report', 'http', 'routes.ts'],
+    ...['report', 'fix', 'http', 'routes.ts'],
   ],
   'src/cli': [
     ...['terminal', 'service', 'end.ts', 'expires.ts', 'since.ts', 'options.ts', 'subcommands.ts', 'login', 'imports'],

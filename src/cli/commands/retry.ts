@@ -8,12 +8,12 @@ interface Options extends ActionOptions {
 }
 
 const NOBODY =
-  'There are no users to retry: entries that were invalid from the start stay failed. Correct them in the report.';
+  'There are no users to retry: entries that were invalid from the start stay failed until you correct them, as with `muster causes` and `muster fix`.';
 
-/** `muster retry`: failed users become pending again; entries that were invalid from the start stay failed. */
+/** `muster retry`: failed users become pending again; entries that are still invalid stay failed. */
 export const retry: CommandModule<CommonOptions, Options> = {
   command: 'retry <import>',
-  describe: 'retry failed users: those that conflicted or were refused when they were written',
+  describe: 'retry failed users: those that conflicted or were refused when they were written, or were corrected',
   builder: (parser: Argv<CommonOptions>) =>
     importOption(parser)
       .options({ timeout: TIMEOUT, watch: WATCH })

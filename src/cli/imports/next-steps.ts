@@ -12,7 +12,7 @@ export function nextSteps(result: ImportProgress): string[] {
 
 function stepsFor(result: ImportProgress): Step[] {
   const { importId: id, state, counts, dryRun } = result;
-  const failed: Step[] = counts.failed === 0 ? [] : [whyFailed(id)];
+  const failed: Step[] = counts.failed === 0 ? [] : [...(dryRun ? [] : [whyFailed(id)]), listFailed(id)];
   const undo: Step[] = dryRun || counts.succeeded === 0 ? [] : [undoIt(id)];
   switch (state.replace('IMPORT_STATE_', '')) {
     case 'RUNNING':
@@ -40,6 +40,10 @@ function stepsFor(result: ImportProgress): Step[] {
 }
 
 function whyFailed(id: string): Step {
+  return [`muster causes ${id}`, 'list why users failed, and the remedies'];
+}
+
+function listFailed(id: string): Step {
   return [`muster report ${id} --state failed --format csv -o failed.csv`, 'list every user that failed, and why'];
 }
 
@@ -49,7 +53,7 @@ function secondTry(id: string): Step[] {
       `muster report ${id} --state failed --format dataorgs -o rest.json`,
       'write a body of them, to correct and import again',
     ],
-    [`muster retry ${id} --timeout 30m`, 'retry those that conflicted with another user'],
+    [`muster retry ${id} --timeout 30m`, 'retry those that conflicted with another user, or were corrected'],
   ];
 }
 

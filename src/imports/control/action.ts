@@ -37,7 +37,7 @@ const LOCKED = `
 
 /**
  * Runs `change` with the import's row locked; if it changed something, appends the event.
- * @param change returns whether it changed anything
+ * @param change returns whether it changed anything; the payload of the event, if it has one
  * @throws ApiError 404 when the import has been removed
  */
 export async function act(
@@ -45,20 +45,22 @@ export async function act(
   caller: Caller,
   importId: string,
   type: string,
-  change: (db: Db, import_: LockedImport) => Promise<boolean>,
+  change: (db: Db, import_: LockedImport) => Promise<boolean | Record<string, unknown>>,
 ): Promise<void> {
   await transaction(pool, async (db) => {
     await db.query('select from imports where id = $1 for update', [importId]);
     const { rows } = await db.query<LockedImport>(LOCKED, [importId]);
     const [import_] = rows;
     if (!import_) throw importNotFound();
-    if (!(await change(db, import_))) return;
+    const changed = await change(db, import_);
+    if (!changed) return;
     const { sequence } = await appendEvent(db, {
       aggregateType: 'import',
       aggregateId: importId,
       resourceOwner: import_.resourceOwner,
       type,
       editor: caller.userId,
+      ...(changed === true ? {} : { payload: changed }),
     });
     await db.query('update imports set sequence = $2 where id = $1', [importId, sequence]);
     await db.query(`select pg_notify('muster_import', $1)`, [importId]);

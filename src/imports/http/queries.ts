@@ -1,10 +1,35 @@
 /** Schemas of the query strings of the lists and the report, and of the body of `_resume` and `_retry`. */
 import { z } from 'zod';
 import { text } from '../../fields/fields.ts';
+import { REMEDIES } from '../fix/remedies.ts';
 import { ITEM_STATES } from '../item-states.ts';
 import { FORMATS } from '../report/report.ts';
 
 export const resumeBody = z.object({ timeout: z.string('must be a string').optional() });
+
+/** The body of `_fix`. */
+export const fixBody = z.strictObject({
+  cause: z
+    .string()
+    .regex(/^[0-9a-f]{8}$/, 'must be a cause of this import, as …/causes lists them')
+    .meta({ description: 'A cause, as `…/causes` lists them.' }),
+  remedy: z.enum(REMEDIES, `must be one of ${REMEDIES.join(', ')}`),
+  domain: z
+    .string()
+    .max(200, 'must have at most 200 characters')
+    .regex(/^[^\s@]+$/u, 'must be a domain such as example.com')
+    .optional()
+    .meta({ description: 'Required by `user-name-as-email`: the part of the addresses after the @.' }),
+  dryRun: z.boolean('must be true or false').optional().meta({ description: 'Only says what it would do.' }),
+  from: z
+    .int('must be a whole number')
+    .min(0, 'must be 0 or more')
+    .optional()
+    .meta({ description: 'Where to continue: `next` of the previous answer.' }),
+});
+
+/** The body of a correction: a JSON merge patch of an entry, whose fields the validator of imports checks. */
+export const itemPatch = z.record(z.string(), z.unknown());
 
 const PAGE_TOKEN = 'must be the nextPageToken of an earlier page of this list';
 /** Empty, as after the last page, is the first page. */

@@ -18,6 +18,8 @@ export const streams = openSlots({
   ...{ perCaller: 2500, perOrg: 2500, total: 10_000, id: 'IMPORT-STREAMS' },
   what: 'event streams',
 });
+/** Each corrects entries for some seconds at most. */
+export const fixes = openSlots({ ...{ perCaller: 2, perOrg: 4, total: 8, id: 'IMPORT-FIXES' }, what: 'corrections' });
 /** Each reads all users of an import, which takes seconds for a million. */
 export const previews = openSlots({
   ...{ perCaller: 2, perOrg: 4, total: 8, id: 'IMPORT-PREVIEWS' },

@@ -16,8 +16,13 @@ type Part = Record<string, unknown>;
 export async function entryOf(deps: HashDeps, importId: string, row: PayloadRow): Promise<unknown> {
   if (row.entry_sealed !== null) return invalidEntry(deps, importId, row.ordinal, row.entry_sealed);
   const hash = row.password_sealed === null ? row.password_hash : await hashItem(deps, importId, row.ordinal);
+  return entryFromColumns(row, hash);
+}
+
+/** The entry of an item that is stored column by column; the secret of a second factor is withheld. */
+export function entryFromColumns(row: PayloadRow, hash: string | null): { user: Part } {
   const user = userOf(row, hash);
-  const entry: Part = { userId: row.user_id, state: `USER_STATE_${row.user_state.toUpperCase()}`, user };
+  const entry = { userId: row.user_id, state: `USER_STATE_${row.user_state.toUpperCase()}`, user };
   for (const part of [entry, user, user.profile, user.email, user.phone]) omit(part, omittedFields(row));
   return entry;
 }

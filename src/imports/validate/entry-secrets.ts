@@ -55,12 +55,25 @@ export function withholdSecrets(value: unknown): void {
   if (!isObject(value)) return;
   for (const [name, inner] of Object.entries(value)) {
     if (isSecondSpelling(value, name)) delete value[name];
-    else if (isSecret(name) && inner !== null && inner !== '') value[name] = WITHHELD;
+    else if (isSecretName(name) && inner !== null && inner !== '') value[name] = WITHHELD;
     else withholdSecrets(inner);
   }
 }
 
-function isSecret(name: string): boolean {
+/** Removes the snake_case copies alone; in place. */
+export function dropSecondSpellings(value: unknown): void {
+  if (Array.isArray(value)) {
+    for (const element of value) dropSecondSpellings(element);
+  } else if (isObject(value)) {
+    for (const [name, inner] of Object.entries(value)) {
+      if (isSecondSpelling(value, name)) delete value[name];
+      else dropSecondSpellings(inner);
+    }
+  }
+}
+
+/** Whether a field with this name may hold a secret. */
+export function isSecretName(name: string): boolean {
   const letters = name.toLowerCase().replace(/[^a-z]/g, '');
   return SECRET_NAME.test(letters) && !HARMLESS_NAME.test(letters);
 }

@@ -1,0 +1,213 @@
+/**
+ * `_fix`: applies one remedy to all entries of a cause, in batches.
+ *
+ * Guarantee: each batch is one transaction with its audit event; an entry is changed only if the remedy removes the
+ * cause from it. A call works for at most MOST_MS and then says where to continue, so no request hangs. Repeating it is
+ * harmless: corrected entries no longer have the cause. On crash: the batches before are done, the others are not.
+ */
+import type { Caller } from '../../access/caller.ts';
+import type { Db } from '../../db/pool.ts';
+import { ApiError, type ErrorBody } from '../../errors.ts';
+import { act } from '../control/action.ts';
+import { orgsOf } from '../status/items-page.ts';
+import type { ImportResult } from '../status/progress.ts';
+import { causesOf, violationsOf } from './cause.ts';
+import type { FixDeps } from './fix-item.ts';
+import { requireFixable } from './guard.ts';
+import { leaveOut } from './leave-out.ts';
+import { mergePatch } from './merge-patch.ts';
+import { CHANGED_FIELD, LEAVING_OUT, patchOf, type Remedy } from './remedies.ts';
+import { shownEntry } from './shown-entry.ts';
+import {
+  type ChangedItem,
+  type FixRules,
+  fixRules,
+  hasEntry,
+  judged,
+  readStored,
+  type StoredRow,
+  storedEntry,
+  writeChanged,
+} from './stored.ts';
+
+export interface FixRequest {
+  /** A cause of `readCauses`. */
+  cause: string;
+  remedy: Remedy;
+  /** Required by `user-name-as-email`. */
+  domain?: string | undefined;
+  /** Only says what it would do. */
+  dryRun?: boolean | undefined;
+  /** Where an earlier call ended. */
+  from?: number | undefined;
+}
+
+export interface FixExample {
+  index: number;
+  orgId: string;
+  userId: string;
+  userName: string;
+  /** What the remedy changes, without hashes; absent when the user is left out. */
+  field?: string;
+  before?: unknown;
+  after?: unknown;
+}
+
+export interface FixAnswer {
+  /** Entries that were corrected or left out, or would be. */
+  changed: number;
+  /** Entries of the cause that the remedy does not correct. */
+  unchanged: number;
+  /** The first five, with `dryRun`. */
+  examples?: FixExample[];
+  /** Where to continue; null when the whole cause is done. */
+  next: number | null;
+}
+
+const MOST_MS = 10_000;
+/** Errors that are read at a time to find the entries of the cause, and entries that are changed at a time. */
+const PAGE = 2000;
+const BATCH = 250;
+const EXAMPLES = 5;
+
+/** @throws ApiError 400 IMPORT-REMEDY when the remedy does not apply to the cause, and as `requireFixable` */
+export async function fixCause(
+  deps: FixDeps,
+  caller: Caller,
+  of: ImportResult,
+  request: FixRequest,
+): Promise<FixAnswer> {
+  const work = new Work(deps, caller, of, request, await fixRules(deps.pool, of.importId));
+  await work.requireAllowed();
+  const until = performance.now() + MOST_MS;
+  for (let from = request.from ?? 0; ; ) {
+    const page = await pageOf(deps.pool, of.importId, from);
+    const matching = page.filter(({ error }) => causesOf(error).some(({ cause }) => cause === request.cause));
+    for (let i = 0; i < matching.length; i += BATCH) {
+      await work.take(matching.slice(i, i + BATCH).map(({ ordinal }) => ordinal));
+      const next = matching[i + BATCH]?.ordinal;
+      if (next !== undefined && performance.now() > until) return work.answer(next);
+    }
+    if (page.length < PAGE) return work.answer(null);
+    from = (page.at(-1)?.ordinal ?? 0) + 1;
+    if (performance.now() > until) return work.answer(from);
+  }
+}
+
+async function pageOf(db: Db, importId: string, from: number): Promise<{ ordinal: number; error: ErrorBody }[]> {
+  const { rows } = await db.query<{ ordinal: number; error: ErrorBody }>({
+    name: 'fix-page',
+    text: `select ordinal, error from import_items
+      where import_id = $1 and ordinal >= $2 and error is not null and state = 'failed' order by ordinal limit ${PAGE}`,
+    values: [importId, from],
+  });
+  return rows;
+}
+
+class Work {
+  private changed = 0;
+  private unchanged = 0;
+  private readonly examples: FixExample[] = [];
+  private readonly deps: FixDeps;
+  private readonly caller: Caller;
+  private readonly of: ImportResult;
+  private readonly request: FixRequest;
+  private readonly rules: FixRules;
+
+  constructor(deps: FixDeps, caller: Caller, of: ImportResult, request: FixRequest, rules: FixRules) {
+    [this.deps, this.caller, this.of, this.request, this.rules] = [deps, caller, of, request, rules];
+  }
+
+  /** With nothing changed, so that a refused request leaves no event. */
+  requireAllowed(): Promise<void> {
+    return act(this.deps.pool, this.caller, this.of.importId, '', async (_, import_) => {
+      requireFixable(import_);
+      return false;
+    });
+  }
+
+  async take(ordinals: number[]): Promise<void> {
+    const { pool } = this.deps;
+    const { remedy, dryRun } = this.request;
+    const rows = (await readStored(pool, this.of.importId, ordinals)).filter(({ state }) => state === 'failed');
+    for (const { error } of rows) this.requireApplies(error);
+    if (LEAVING_OUT.includes(remedy)) {
+      await this.show(rows.map((row) => ({ row })));
+      this.changed += dryRun ? rows.length : await this.write((db) => leaveOut(db, this.of.importId, ordinals));
+      return;
+    }
+    const better = rows.flatMap((row) => this.corrected(row) ?? []);
+    await this.show(better);
+    const n = dryRun ? better.length : await this.writeAll(better);
+    this.changed += n;
+    this.unchanged += rows.length - n;
+  }
+
+  private requireApplies(error: ErrorBody | null): void {
+    const found = causesOf(error).find(({ cause }) => cause === this.request.cause);
+    if (!found || found.remedies.includes(this.request.remedy)) return;
+    const message = `This remedy does not apply to the cause. Use one of ${found.remedies.join(', ')}.`;
+    throw new ApiError('FAILED_PRECONDITION', 'IMPORT-REMEDY', message);
+  }
+
+  /** The changed item, unless the entry would still have the cause. */
+  private corrected(row: StoredRow): (ChangedItem & { before: unknown; after: unknown }) | undefined {
+    if (!hasEntry(row)) return undefined;
+    const { secrets } = this.deps;
+    const entry = storedEntry(row, secrets);
+    const patch = patchOf(this.request.remedy, entry, this.request.domain);
+    if (!patch) return undefined;
+    const before = shownEntry(entry);
+    const better = mergePatch(entry, patch);
+    const after = shownEntry(better);
+    const item = judged(better, row, this.rules, secrets);
+    const stays = violationsOf(item.error).length > 0 && causesOf(item.error).some((c) => this.isBlocked(c));
+    return stays ? undefined : { row, item, before, after };
+  }
+
+  /** Whether the changed field is still invalid, for this cause or another. */
+  private isBlocked({ cause, field }: { cause: string; field?: string }): boolean {
+    const changed = CHANGED_FIELD[this.request.remedy];
+    return cause === this.request.cause || (field !== undefined && changed !== undefined && field.startsWith(changed));
+  }
+
+  private writeAll(better: ChangedItem[]): Promise<number> {
+    if (better.length === 0) return Promise.resolve(0);
+    return this.write(async (db) => (await writeChanged(db, this.of.importId, better)).length);
+  }
+
+  /** One transaction, under the lock of the import's row. */
+  private async write(change: (db: Db) => Promise<number>): Promise<number> {
+    const { cause, remedy } = this.request;
+    let users = 0;
+    await act(this.deps.pool, this.caller, this.of.importId, 'import.cause.fixed', async (db, import_) => {
+      requireFixable(import_);
+      users = await change(db);
+      return users > 0 && { cause, remedy, users };
+    });
+    return users;
+  }
+
+  private async show(items: { row: StoredRow; before?: unknown; after?: unknown }[]): Promise<void> {
+    if (!this.request.dryRun || this.examples.length >= EXAMPLES || items.length === 0) return;
+    const orgs = await orgsOf(this.deps.pool, this.of.importId);
+    const field = CHANGED_FIELD[this.request.remedy];
+    for (const { row, before, after } of items.slice(0, EXAMPLES - this.examples.length)) {
+      const user = { index: row.ordinal, orgId: orgs.get(row.org_index) ?? '', userId: row.user_id ?? '' };
+      const example = { ...user, userName: row.user_name ?? '' };
+      this.examples.push(field ? { ...example, field, before: at(before, field), after: at(after, field) } : example);
+    }
+  }
+
+  answer(next: number | null): FixAnswer {
+    const { changed, unchanged, examples } = this;
+    return { changed, unchanged, ...(this.request.dryRun ? { examples } : {}), next };
+  }
+}
+
+/** The value at a path such as `user.email.email`; null when there is none. */
+function at(entry: unknown, path: string): unknown {
+  let value = entry;
+  for (const name of path.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[name];
+  return value ?? null;
+}

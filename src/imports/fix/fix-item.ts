@@ -1,0 +1,97 @@
+/**
+ * One failed item: shows its entry for editing, and corrects it by a merge patch.
+ *
+ * Guarantee: the patch is validated by the validator of the import. If a field that it sets is invalid, nothing is
+ * changed and every invalid field is named. On crash before the commit: nothing has happened.
+ */
+import type { Caller } from '../../access/caller.ts';
+import type { Pool } from '../../db/pool.ts';
+import { ApiError, type FieldViolation } from '../../errors.ts';
+import type { Secrets } from '../../secrets.ts';
+import { act } from '../control/action.ts';
+import { type ItemView, orgsOf, toView } from '../status/items-page.ts';
+import type { ImportResult } from '../status/progress.ts';
+import { violationsOf } from './cause.ts';
+import { requireFixable } from './guard.ts';
+import { mergePatch, patchedPaths } from './merge-patch.ts';
+import { invalidPatch, readPatch } from './read-patch.ts';
+import { shownEntry } from './shown-entry.ts';
+import { fixRules, hasEntry, judged, readStored, type StoredRow, storedEntry, writeChanged } from './stored.ts';
+
+/** An item with its entry, without hashes and secrets; no entry once the user is written or the data erased. */
+export interface ItemWithEntry extends ItemView {
+  entry?: Record<string, unknown>;
+}
+
+export interface FixDeps {
+  pool: Pool;
+  secrets: Secrets;
+}
+
+/** @throws ApiError 404 IMPORT-ITEM-NOT-FOUND */
+export async function readItem({ pool, secrets }: FixDeps, of: ImportResult, index: number): Promise<ItemWithEntry> {
+  return shown(pool, of, await rowOf(pool, of, index), secrets);
+}
+
+async function shown(pool: Pool, of: ImportResult, row: StoredRow, secrets: Secrets): Promise<ItemWithEntry> {
+  const view = toView(row, of, await orgsOf(pool, of.importId));
+  return hasEntry(row) ? { ...view, entry: shownEntry(storedEntry(row, secrets)) } : view;
+}
+
+/**
+ * Corrects the entry. If other fields are still invalid, the item keeps the error that names them.
+ * @param sent a JSON merge patch of the entry: `{"user":{"email":{"email":"ann@example.com"}}}`
+ * @throws ApiError 400 naming every invalid field, IMPORT-ITEM-STATE and as `requireFixable`; 404; 409 when the item
+ *   was changed meanwhile
+ */
+export async function fixItem(
+  deps: FixDeps,
+  caller: Caller,
+  of: ImportResult,
+  index: number,
+  sent: Record<string, unknown>,
+): Promise<ItemWithEntry> {
+  const { pool, secrets } = deps;
+  const patch = readPatch(sent);
+  const row = await rowOf(pool, of, index);
+  await act(pool, caller, of.importId, 'import.item.corrected', async (db, import_) => {
+    requireFixable(import_);
+    requireFailed(row);
+    const entry = mergePatch(storedEntry(row, secrets), patch);
+    const item = judged(entry, row, await fixRules(pool, of.importId), secrets);
+    if (item.state === 'failed') requireGood(violationsOf(item.error), patchedPaths(patch));
+    const written = await writeChanged(db, of.importId, [{ row, item }]);
+    if (written.length === 0) throw changedMeanwhile();
+    return { index, fields: patchedPaths(patch) };
+  });
+  return readItem(deps, of, index);
+}
+
+async function rowOf(pool: Pool, { importId }: ImportResult, index: number): Promise<StoredRow> {
+  const [row] = await readStored(pool, importId, [index]);
+  if (!row) throw new ApiError('NOT_FOUND', 'IMPORT-ITEM-NOT-FOUND', 'The import has no item with this index.');
+  return row;
+}
+
+/** Fields that the patch does not touch may stay invalid; they are corrected by another one. */
+function requireGood(violations: FieldViolation[], patched: string[]): void {
+  const isTouched = ({ field }: FieldViolation) =>
+    patched.some(
+      (path) =>
+        [path, `${path}.`, `${path}[`].some((p) => field === path || field.startsWith(p)) ||
+        path.startsWith(`${field}.`),
+    );
+  if (violations.some(isTouched)) throw invalidPatch(violations);
+}
+
+function requireFailed(row: StoredRow): void {
+  if (row.state !== 'failed') {
+    const message = 'Only a failed item can be corrected.';
+    throw new ApiError('FAILED_PRECONDITION', 'IMPORT-ITEM-STATE', message);
+  }
+  if (!hasEntry(row)) throw new ApiError('FAILED_PRECONDITION', 'IMPORT-ERASED', 'The data of this user was erased.');
+}
+
+function changedMeanwhile(): ApiError {
+  return new ApiError('ABORTED', 'IMPORT-ITEM-CHANGED', 'The item was changed meanwhile. Read it again.');
+}

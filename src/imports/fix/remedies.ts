@@ -1,0 +1,101 @@
+/**
+ * The remedies for a cause: changes that make its entries valid, one for all. Pure.
+ *
+ * Guarantee: a remedy changes the fields that it names and no other.
+ */
+export const REMEDIES = [
+  'trim-email',
+  'drop-hash',
+  'email-as-user-name',
+  'user-name-as-email',
+  'keep-first',
+  'leave-out',
+] as const;
+export type Remedy = (typeof REMEDIES)[number];
+
+/** Those that do not change the entry: its user is skipped. */
+export const LEAVING_OUT: readonly Remedy[] = ['keep-first', 'leave-out'];
+
+const EARLIER = 'appears earlier in this import';
+
+export function remediesFor(of: { id: string; field: string | undefined; message: string }): readonly Remedy[] {
+  return [...correcting(of), ...(of.message.includes(EARLIER) ? (['keep-first'] as const) : []), 'leave-out'];
+}
+
+function correcting({ id, field, message }: { id: string; field: string | undefined; message: string }): Remedy[] {
+  if (id === 'USER-NAME-TAKEN') return ['email-as-user-name'];
+  switch (field) {
+    case 'user.email':
+      return ['user-name-as-email'];
+    case 'user.email.email':
+      return message === 'is required' ? ['user-name-as-email'] : ['trim-email', 'user-name-as-email'];
+    case 'user.userName':
+      return ['email-as-user-name'];
+    case 'user.hashedPassword':
+    case 'user.hashedPassword.value':
+      return ['drop-hash'];
+    case 'user.password':
+      return message.includes('hashedPassword') ? ['drop-hash'] : [];
+    default:
+      return [];
+  }
+}
+
+type Fields = Record<string, unknown>;
+
+/** The field that a remedy sets, for the examples of a dry run. */
+export const CHANGED_FIELD: Partial<Record<Remedy, string>> = {
+  'trim-email': 'user.email.email',
+  'drop-hash': 'user.hashedPassword',
+  'email-as-user-name': 'user.userName',
+  'user-name-as-email': 'user.email.email',
+};
+
+/**
+ * The change as a JSON merge patch of the entry; undefined when the remedy cannot help this entry.
+ * @param entry the stored entry; anything JSON can hold
+ * @param domain of `user-name-as-email`
+ */
+export function patchOf(remedy: Remedy, entry: unknown, domain: string | undefined): Fields | undefined {
+  const user = inside(entry, 'user');
+  const { userName } = user;
+  const { email } = inside(user, 'email');
+  switch (remedy) {
+    case 'trim-email':
+      return isText(email) ? change({ email: { email: trimmed(email) } }) : undefined;
+    case 'drop-hash':
+      return change({ hashedPassword: null });
+    case 'email-as-user-name':
+      return isText(email) && email !== userName ? change({ userName: email }) : undefined;
+    case 'user-name-as-email':
+      return isText(userName) && domain ? change({ email: { email: addressOf(userName, domain) } }) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function change(user: Fields): Fields {
+  return { user };
+}
+
+/** Without spaces of any kind around it, a `mailto:` or angle brackets, in lower case. */
+function trimmed(email: string): string {
+  const text = email.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, '');
+  const address = /^(?:mailto:)?<?(.*?)>?$/isu.exec(text)?.[1] ?? text;
+  return address.trim().toLowerCase();
+}
+
+/** A user name that is an address already stays as it is. */
+function addressOf(userName: string, domain: string): string {
+  const name = userName.trim();
+  return name.includes('@') ? name : `${name}@${domain}`;
+}
+
+function inside(value: unknown, field: string): Fields {
+  const found = (value as Fields | null | undefined)?.[field];
+  return typeof found === 'object' && found !== null ? (found as Fields) : {};
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '';
+}
