@@ -160,6 +160,11 @@ const schema = z.object({
     .string()
     .regex(/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/, 'must be a duration such as 8760h')
     .default('8760h'),
+  /** How long after its creation the draft of an import is kept: its files and entries, until it starts. */
+  DRAFT_TTL: z
+    .string()
+    .regex(/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/, 'must be a duration such as 24h')
+    .default('24h'),
   /** Time limit of the import of one user, in milliseconds; after it, the answer is 504. */
   SINGLE_IMPORT_TIMEOUT_MS: int(50, 10 * MINUTE).default(30_000),
 

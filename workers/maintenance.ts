@@ -17,6 +17,7 @@ import { sweepMachineKeys } from '../src/identity/machines/keys-store.ts';
 import { sweepExpired } from '../src/identity/oauth/sweep.ts';
 import { sweepSessions } from '../src/identity/sessions/store.ts';
 import { sweepPats } from '../src/identity/tokens/store.ts';
+import { eraseDrafts } from '../src/imports/draft/erase.ts';
 import { parseDuration } from '../src/imports/duration.ts';
 import { sweepKeys } from '../src/imports/intake/idempotency.ts';
 import { removeRound } from '../src/imports/maintenance/removal.ts';
@@ -29,6 +30,7 @@ import { startLoop } from './loop.ts';
 const SWEEP_EVERY_MS = 60_000;
 /** After this time at the latest, the users of a password source that has ended get their emails. */
 const END_EVERY_MS = 5000;
+const DRAFTS_EVERY_MS = 15_000;
 /** Between two batches of a sweep that has more to remove, so that a large one slows imports little. */
 const PAUSE_MS = 100;
 /** A short IMPORT_PAYLOAD_TTL is checked more often, but not more often than this. */
@@ -78,5 +80,6 @@ export function startMaintenance({ pool, config, logger, condition }: Maintenanc
   const ender = start('password sources', async () =>
     (await endRound(pool, { codeTtlMs: config.CODE_TTL_MS })) ? PAUSE_MS : END_EVERY_MS,
   );
-  return { stop: () => Promise.all([...sweepers, eraser, remover, ender].map((loop) => loop.stop())) };
+  const drafts = start('eraser of drafts', async () => ((await eraseDrafts(pool)) ? 0 : DRAFTS_EVERY_MS));
+  return { stop: () => Promise.all([...sweepers, eraser, remover, ender, drafts].map((loop) => loop.stop())) };
 }

@@ -83,6 +83,13 @@ const TABLE = {
   importHumanUser: OWNER,
   /** Required on every organization of the body. */
   importUsers: OWNER,
+  /** A draft's organizations are those of its users; before they are known, its creator may do all of these. */
+  createImport: OWNER,
+  createImportFile: OWNER,
+  getImportFile: OWNER,
+  sendImportFile: OWNER,
+  removeImportFile: OWNER,
+  discardImport: OWNER,
   listImports: OWNER,
   getImport: OWNER,
   listImportItems: OWNER,

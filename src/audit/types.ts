@@ -63,6 +63,8 @@ export const AUDIT_TYPES = {
   'instance.policy.password.complexity.changed': 'the password-complexity policy of the instance was changed',
   'client.added': 'an OAuth client was registered',
   'client.removed': 'an OAuth client was removed',
+  'import.draft.created': 'a draft of an import was created',
+  'import.draft.discarded': 'a draft of an import was discarded',
   'import.accepted': 'a bulk import was accepted',
   'import.single.accepted': 'the import of one user was accepted',
   'import.paused': 'an import was paused',

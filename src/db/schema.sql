@@ -2,6 +2,8 @@
 
 create type client_auth_method as enum ('none', 'client_secret_basic', 'client_secret_post');
 
+create type draft_state as enum ('uploading', 'converting', 'unreadable', 'draft', 'checking', 'checked', 'discarded', 'started');
+
 create type existing_rule as enum ('fail', 'skip', 'update');
 
 create type import_kind as enum ('bulk', 'single');
@@ -100,6 +102,15 @@ create table idempotency_keys (
   PRIMARY KEY (caller, path, key)
 );
 
+create table import_chunks (
+  import_id bigint not null,
+  file_id text collate "C" not null,
+  "position" bigint not null,
+  bytes bytea not null,
+  FOREIGN KEY (import_id, file_id) REFERENCES import_files(import_id, file_id) ON DELETE CASCADE,
+  PRIMARY KEY (import_id, file_id, "position")
+);
+
 create table import_dispatch (
   import_id bigint not null,
   next_ordinal integer not null default 0,
@@ -112,6 +123,29 @@ create table import_dispatch (
   PRIMARY KEY (import_id)
 );
 
+create table import_drafts (
+  import_id bigint not null,
+  state draft_state not null default 'uploading'::draft_state,
+  org_id text collate "C",
+  orgs text[] not null default '{}'::text[],
+  conversion jsonb,
+  settings jsonb,
+  run integer not null default 0,
+  requested_at timestamp with time zone,
+  attempts integer not null default 0,
+  holder text,
+  held_until timestamp with time zone,
+  progress jsonb,
+  result jsonb,
+  error jsonb,
+  check_id bigint,
+  sequence bigint not null default 0,
+  changed_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
+  PRIMARY KEY (import_id)
+);
+
 create table import_dry_runs (
   import_id bigint not null,
   hashes jsonb not null,
@@ -119,6 +153,19 @@ create table import_dry_runs (
   initialisations integer not null default 0,
   FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
   PRIMARY KEY (import_id)
+);
+
+create table import_files (
+  import_id bigint not null,
+  file_id text collate "C" not null,
+  kind text not null,
+  name text not null,
+  size bigint not null,
+  received bigint not null default 0,
+  key_sealed text not null,
+  created_at timestamp with time zone not null default now(),
+  FOREIGN KEY (import_id) REFERENCES import_drafts(import_id) ON DELETE CASCADE,
+  PRIMARY KEY (import_id, file_id)
 );
 
 create table import_items (
@@ -594,6 +641,10 @@ CREATE INDEX codes_user ON public.codes USING btree (user_id);
 CREATE INDEX console_sessions_expiry ON public.console_sessions USING btree (expires_at);
 
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
+
+CREATE INDEX import_drafts_due ON public.import_drafts USING btree (requested_at) WHERE (state = ANY (ARRAY['converting'::draft_state, 'checking'::draft_state]));
+
+CREATE INDEX import_drafts_expires ON public.import_drafts USING btree (expires_at);
 
 CREATE INDEX import_items_failed ON public.import_items USING btree (import_id, ordinal) WHERE (error IS NOT NULL);
 

@@ -1,7 +1,7 @@
 /** Every column that holds encrypted values. A test fails for one that is missing here. */
 import { SIGNING_KEY_SEAL } from '../identity/oauth/signing-keys.ts';
 import { TOTP_SEAL } from '../identity/totp/secret.ts';
-import { ENTRY_SEAL, PASSWORD_SEAL } from '../imports/seals.ts';
+import { ENTRY_SEAL, FILE_KEY_SEAL, PASSWORD_SEAL } from '../imports/seals.ts';
 import { sourceSeal } from '../password-sources/store.ts';
 import { webhookSeal } from '../webhooks/secret.ts';
 
@@ -29,6 +29,14 @@ export const SEALED_TABLES: readonly SealedTable[] = [
       totp_sealed: () => TOTP_SEAL,
       entry_sealed: () => ENTRY_SEAL,
     },
+  },
+  {
+    name: 'import_files',
+    key: [
+      ['import_id', 'bigint'],
+      ['file_id', 'text'],
+    ],
+    columns: { key_sealed: () => FILE_KEY_SEAL },
   },
   { name: 'user_totp', key: [['user_id', 'text']], columns: { secret: () => TOTP_SEAL } },
   { name: 'signing_keys', key: [['id', 'text']], columns: { sealed_jwk: () => SIGNING_KEY_SEAL } },

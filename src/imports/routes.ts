@@ -8,6 +8,7 @@ import type { Reads } from '../db/reads.ts';
 import { LARGE_BODY, readJson } from '../http/json-body.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { ImportDeps } from './deps.ts';
+import { draftRoutes } from './draft/routes.ts';
 import { actionRoutes } from './http/action-routes.ts';
 import { bulkRoutes } from './http/bulk-routes.ts';
 import { fixRoutes } from './http/fix-routes.ts';
@@ -35,6 +36,7 @@ export function importRoutes(
   });
   return router
     .use(bulkRoutes(deps))
+    .use(draftRoutes(deps))
     .use(readRoutes(deps))
     .use(reportRoutes(deps))
     .use(actionRoutes(deps))

@@ -4,3 +4,5 @@
 export const PASSWORD_SEAL = 'import-password';
 /** An invalid entry as a whole, until it is corrected or erased. */
 export const ENTRY_SEAL = 'import-entry';
+/** The key of an uploaded file's pieces, until the draft is started or erased. */
+export const FILE_KEY_SEAL = 'import-file-key';

@@ -7,6 +7,7 @@ import { id } from '../fields/fields.ts';
 import { clientOperations } from './clients.ts';
 import { credentialOperations } from './credentials.ts';
 import { diagnosticsOperations } from './diagnostics.ts';
+import { draftOperations } from './drafts.ts';
 import { errorAnswers } from './errors.ts';
 import { eventOperations } from './events.ts';
 import { humanOperations } from './humans.ts';
@@ -29,7 +30,11 @@ const FEATURES: [tag: string, description: string, Operations][] = [
   ['Users', 'Create, find, change and delete users.', { ...humanOperations, ...userOperations }],
   ['Email, phone, password', 'Change and verify what a user signs in with.', credentialOperations],
   ['Second factor', 'One-time codes of an authenticator app (TOTP).', totpOperations],
-  ['Imports', 'Import users with their password hashes, and control a running import.', importOperations],
+  [
+    'Imports',
+    'Import users with their password hashes, and control a running import.',
+    { ...importOperations, ...draftOperations },
+  ],
   [
     'Password sources',
     'Other systems that verify the passwords of imported users at their first sign-in.',

@@ -69,3 +69,23 @@ export const exampleRates = {
   points: [{ at: '2026-01-31T12:00:01.000Z', seconds: 1, succeeded: 2, skipped: 0, failed: 0, usersPerSecond: 2 }],
 };
 export const exampleUndoPreview = { removed: 1, kept: 1, reasons: [{ reason: 'SIGNED_IN', users: 1 }] };
+
+const noUsers = { ...none, total: 0 };
+export const exampleDraft = {
+  ...exampleResult,
+  state: 'IMPORT_STATE_UPLOADING',
+  counts: noUsers,
+  timeout: '',
+  deadline: '2026-02-01T12:00:00.000Z',
+  mails: { pending: 0, held: 0, sent: 0, failed: 0 },
+  usersPerSecond: 0,
+  orgs: [{ orgId: 'acme', counts: noUsers }],
+  success: { orgs: [] },
+  draft: {
+    createdBy: 'ann',
+    expiresAt: '2026-02-01T12:00:00.000Z',
+    orgId: 'acme',
+    files: [],
+    source: '',
+  },
+};

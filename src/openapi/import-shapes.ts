@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { WORKER_ROLE_NAMES } from '../config.ts';
 import { id } from '../fields/fields.ts';
 import { KEPT } from '../imports/control/undo.ts';
+import { FILE_KINDS } from '../imports/draft/upload/kinds.ts';
 import { ITEM_STATES } from '../imports/item-states.ts';
 import { importEntry, importUser, MAX_ELEMENTS } from '../imports/validate/schema.ts';
 import { createdDetails, digits, error, timestamp, timestampOrNull } from './shapes.ts';
@@ -78,6 +79,13 @@ const counts = z
   .meta({ id: 'ImportCounts', description: 'The other counts add up to `total`.' });
 
 const STATES = [
+  'UPLOADING',
+  'CONVERTING',
+  'UNREADABLE',
+  'DRAFT',
+  'CHECKING',
+  'CHECKED',
+  'DISCARDED',
   'RUNNING',
   'PAUSED',
   'UNDOING',
@@ -95,6 +103,27 @@ export const accepted = z
   .object({ importId: digits(), state, counts, deadline: timestamp(), details: createdDetails })
   .meta({ id: 'ImportAccepted' });
 
+const text = () => z.string();
+const files = z.array(
+  z.object({
+    fileId: text(),
+    name: text(),
+    kind: z.enum(FILE_KINDS),
+    size: count.meta({ description: 'Bytes.' }),
+    offset: count.meta({ description: 'Bytes that have arrived.' }),
+  }),
+);
+const draft = z
+  .object({
+    createdBy: text(),
+    expiresAt: timestamp(),
+    orgId: text().meta({ description: 'The organization of users whose entry names none; empty if there is none.' }),
+    files,
+    source: text().meta({ description: 'The system that the users were converted from; empty before.' }),
+    error: error.optional().meta({ description: 'Why the files cannot be read.' }),
+  })
+  .meta({ id: 'ImportDraft', description: 'Only before the import starts: its files, and what was found in them.' });
+
 const progressShape = {
   ...accepted.shape,
   dryRun: z.boolean(),
@@ -108,6 +137,7 @@ const progressShape = {
   usersPerSecond: z.number().meta({ minimum: 0 }),
   eta: timestampOrNull(),
   orgs: z.array(z.object({ orgId: z.string(), counts })),
+  draft: draft.optional(),
 };
 /** The result without errors, success and warnings, as the list and the events show it. */
 export const progress = z.object(progressShape).meta({ id: 'ImportProgress' });

@@ -5,7 +5,7 @@
  * when another system is nearly certain, or when the named system does not export its format. The generic sources
  * contradict no other source; if one of them is named, a fitting system is only hinted at.
  */
-import type { ExportFile } from './read/file.ts';
+import type { ExportFile } from './read/export-file.ts';
 import { type Guess, guessSources } from './recognize.ts';
 import type { Format, Source } from './source.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Guesses which system a file comes from, and where its records are. The caller shows the guess.
  */
-import { type ExportFile, readerOf } from './read/file.ts';
+import { type ExportFile, readerOf } from './read/export-file.ts';
 import { FileError } from './read/records.ts';
 import { SOURCES } from './registry.ts';
 import type { Fields, Format, JsonPath, Source } from './source.ts';

@@ -7,6 +7,7 @@ import { SEALED_TABLES } from '../../src/encryption/sealed-tables.ts';
 import { openSecrets, type Secrets } from '../../src/secrets.ts';
 import { registerKeys } from '../../src/start/known-keys.ts';
 import { startApi, type TestApi } from '../support/api.ts';
+import { newDraft, uploadFile } from '../support/imports/drafts.ts';
 import { waitFor } from '../support/wait.ts';
 
 const OLD = randomBytes(32).toString('base64');
@@ -42,6 +43,7 @@ describe('replacing the encryption key', () => {
     ];
     const body = { dataOrgs: { orgs: [{ orgId, humanUsers }] }, timeout: '1h' };
     assert.equal((await api.call('POST', '/admin/v1/import', body)).status, 202);
+    await uploadFile(api, await newDraft(api), 'email\nfay@acme.example\n');
   });
   after(() => api.stop());
 

@@ -76,11 +76,13 @@ export function openJudge(document: Json): Judge {
       const name = String(response.$ref ?? '').replace('#/components/responses/', '');
       const pointer = response.$ref ? ['components', 'responses', name] : [...responses, String(answer.status)];
       const { content } = response.$ref ? document.components.responses[name] : response;
-      return [...found, ...bodyProblems(content, pointer, answer)];
+      return [...found, ...bodyProblems(content, pointer, answer, to.method === 'HEAD')];
     },
   };
 
-  function bodyProblems(content: Json, pointer: string[], { status, body, headers }: Given): string[] {
+  function bodyProblems(content: Json, pointer: string[], { status, body, headers }: Given, isHead: boolean): string[] {
+    // An answer to HEAD has no body.
+    if (isHead && body === '') return [];
     // A redirect may have a text that says where it leads.
     if (!content) return body === '' || status === 303 ? [] : ['a body where none is documented'];
     const type = headers.get('content-type')?.split(';')[0] ?? 'none';

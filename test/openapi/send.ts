@@ -53,5 +53,9 @@ async function read(res: IncomingMessage): Promise<Given> {
     // This stream lasts as long as the import runs.
     if (type.includes('event-stream')) break;
   }
-  return { status: res.statusCode ?? 0, headers, body: type.match(/[/+]json\b/) ? JSON.parse(text) : text };
+  return {
+    status: res.statusCode ?? 0,
+    headers,
+    body: text !== '' && type.match(/[/+]json\b/) ? JSON.parse(text) : text,
+  };
 }

@@ -140,6 +140,17 @@ export const STORY: Step[] = [
   { id: 'importHumanUser' },
   { id: 'importUsers' },
   { id: 'importUsers', headers: { prefer: 'wait=20' } },
+  { id: 'createImport' },
+  { id: 'createImportFile', headers: { 'upload-length': '2' } },
+  { id: 'getImportFile', before: asFile },
+  {
+    id: 'sendImportFile',
+    headers: { 'upload-offset': '0', 'content-type': 'application/offset+octet-stream' },
+    body: () => '{}',
+  },
+  { id: 'removeImportFile' },
+  { id: 'discardImport' },
+  { id: 'importUsers', headers: { prefer: 'wait=20' } },
   { id: 'listImports' },
   { id: 'getImport' },
   { id: 'listImportItems' },
@@ -165,6 +176,13 @@ async function toRefuse({ world, known }: Context): Promise<void> {
     `update password_sources set settings = settings || '{"endpoint": "http://127.0.0.1:1/"}' where id = $1`,
     [known.sourceId],
   );
+}
+
+async function asFile({ world, known }: Context): Promise<void> {
+  const { rows } = await world.api.deps.pool.query('select file_id from import_files where import_id = $1', [
+    known.importId,
+  ]);
+  known.fileId = rows[0].file_id;
 }
 
 /** A real one would need the queue. */

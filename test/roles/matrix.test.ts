@@ -85,20 +85,25 @@ async function prepared(row: Row): Promise<Call[]> {
 
 /** A call that names no organization means the caller's own; only an IAM_OWNER, who is of another, must name it. */
 function send(row: Row, { caller, target, token, request }: Call): Promise<Answer> {
-  const { params = {}, body, orgId } = request;
+  const { params = {}, body, orgId, headers } = request;
   const path = row.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
   const named = orgId !== undefined && (target !== 'own' || caller === 'I');
-  return world.api.call(row.method, path, body, { token, ...(named ? { orgId } : {}) });
+  return world.api.call(row.method, path, body, {
+    token,
+    ...(named ? { orgId } : {}),
+    ...(headers ? { headers } : {}),
+  });
 }
 
 function due(row: Row, { cell }: Call): string {
-  if (cell === '3') return '403 AUTH-PERMISSION';
+  // An answer to HEAD has no body.
+  if (cell === '3') return row.method === 'HEAD' ? '403' : '403 AUTH-PERMISSION';
   return String(cell === '.' ? row.may : STATUS[cell]);
 }
 
 /** The status; a 403 with its id, which does not reveal what exists. */
 function shown(answer: Answer | undefined): string {
-  return answer?.status === 403 ? `403 ${errorId(answer)}` : String(answer?.status);
+  return answer?.status === 403 && answer.body !== '' ? `403 ${errorId(answer)}` : String(answer?.status);
 }
 
 async function lastEvent(): Promise<string> {

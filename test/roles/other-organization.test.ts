@@ -33,10 +33,17 @@ before(async () => {
 after(() => world.api.stop());
 
 /** As the owner of `own`. */
-function call(operation: string, { params = {}, body }: Request, headers: Record<string, string> = {}) {
+function call(
+  operation: string,
+  { params = {}, body, headers: own = {} }: Request,
+  headers: Record<string, string> = {},
+) {
   const [method = '', pattern = ''] = operation.split(' ');
   const path = pattern.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
-  return world.api.call(method, path, body, { token: world.tokens.get('O') as string, headers });
+  return world.api.call(method, path, body, {
+    token: world.tokens.get('O') as string,
+    headers: { ...own, ...headers },
+  });
 }
 
 function tells({ body }: Answer): boolean {

@@ -11,6 +11,7 @@ export interface Request {
   body?: unknown;
   /** For `x-service-orgid`. */
   orgId?: string;
+  headers?: Record<string, string>;
 }
 
 type Make = (world: World, place: Place) => Request | Promise<Request>;
@@ -59,6 +60,11 @@ const onSource =
 const onItem =
   (body?: unknown): Make =>
   (world, place) => ({ params: { importId: world.importId(place), index: '0' }, body });
+
+/** On a new draft of an import, with a file that takes bytes. */
+const onFile =
+  (headers?: Record<string, string>, body?: unknown): Make =>
+  async (world, place) => ({ params: await world.draftOf(place), body, ...(headers ? { headers } : {}) });
 
 const onSession: Make = async (world, place) => ({ params: { sessionId: await world.sessionOf(place) } });
 
@@ -156,6 +162,15 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'POST /admin/v1/import (of both organizations)': (world) => ({
     body: imported(world.orgOf('own'), world.orgOf('other')),
   }),
+  'POST /admin/v1/imports': (_world, { orgId }) => ({ body: { orgId } }),
+  'POST /admin/v1/imports/:importId/files': onFile({ 'upload-length': '4' }),
+  'HEAD /admin/v1/imports/:importId/files/:fileId': onFile(),
+  'PATCH /admin/v1/imports/:importId/files/:fileId': onFile(
+    { 'upload-offset': '0', 'content-type': 'application/offset+octet-stream' },
+    Buffer.from('{}'),
+  ),
+  'DELETE /admin/v1/imports/:importId/files/:fileId': onFile(),
+  'POST /admin/v1/imports/:importId/_discard': onFile(),
   'GET /admin/v1/imports': plain(),
   'GET /admin/v1/imports/:importId': onImport(),
   'GET /admin/v1/imports/:importId/items': onImport(),

@@ -1,6 +1,7 @@
 /** Database rows, and resources created over HTTP by the instance's administrator, for callers to act on. */
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../src/ids.ts';
+import { newFileKey } from '../../src/imports/draft/upload/file-key.ts';
 import { type TestApi, unique } from '../support/api.ts';
 
 export async function newOrg(api: TestApi): Promise<string> {
@@ -14,6 +15,29 @@ export async function endedImport(api: TestApi, orgId: string): Promise<string> 
   const { importId } = await must(api, 'POST', '/admin/v1/import', body);
   await must(api, 'POST', `/admin/v1/imports/${importId}/_cancel`, {});
   return importId;
+}
+
+/** A draft whose creator is nobody's caller, with a file of four bytes. */
+export async function insertDraft(
+  { deps: { pool, secrets } }: TestApi,
+  orgId: string,
+): Promise<{ importId: string; fileId: string }> {
+  const fileId = newId();
+  const { rows } = await pool.query<{ import_id: string }>(
+    `with import as (
+       insert into imports (kind, state, created_by, resource_owner) values ('bulk', 'receiving', 'somebody', $1) returning id),
+     draft as (
+       insert into import_drafts (import_id, org_id, orgs, expires_at)
+       select id, $1, array[$1], now() + interval '1 hour' from import returning import_id)
+     select import_id from draft`,
+    [orgId],
+  );
+  const importId = String(rows[0]?.import_id);
+  await pool.query(
+    `insert into import_files (import_id, file_id, kind, name, size, key_sealed) values ($1, $2, 'users', 'f', 4, $3)`,
+    [importId, fileId, newFileKey(secrets)],
+  );
+  return { importId, fileId };
 }
 
 export interface Human {

@@ -74,6 +74,12 @@ PUT    /admin/v1/policies/password/complexity             400  .33333331 _      
 POST   /management/v1/users/human/_import                 400  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/import                                   202  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/import (of both organizations)           202  .33333331 _         _         _
+POST   /admin/v1/imports                                  201  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/files                  201  ..3333331 .333.3331 433333331 _
+HEAD   /admin/v1/imports/:importId/files/:fileId          200  ..3333331 .333.3331 433333331 _
+PATCH  /admin/v1/imports/:importId/files/:fileId          204  ..3333331 .333.3331 433333331 _
+DELETE /admin/v1/imports/:importId/files/:fileId          204  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_discard               200  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports                                  200  ..33.3331 _         _         _
 GET    /admin/v1/imports/:importId                        200  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports/:importId/items                  200  ..3333331 .333.3331 433333331 _

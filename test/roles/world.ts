@@ -12,7 +12,7 @@ import type { MailKind } from '../../src/mail/links.ts';
 import { addSource } from '../../src/password-sources/store.ts';
 import { startApi, type TestApi, unique } from '../support/api.ts';
 import { mailCode, tokenOf } from '../users/people.ts';
-import { endedImport, insertHuman, insertMachine, must, newOrg, ownerOf } from './rows.ts';
+import { endedImport, insertDraft, insertHuman, insertMachine, must, newOrg, ownerOf } from './rows.ts';
 import type { Target } from './table.ts';
 
 export const PASSWORD = 'correct horse';
@@ -40,6 +40,8 @@ export interface World {
   machine(place: Place): Promise<string>;
   /** An import that has ended, so that it affects nothing. */
   importId(place: Place): string;
+  /** A draft of an import, and a file of it. */
+  draftOf(place: Place): Promise<{ importId: string; fileId: string }>;
   sessionOf(place: Place): Promise<string>;
   /** Begins a second factor. */
   withTotp(place: Place): Promise<string>;
@@ -93,6 +95,8 @@ async function peopled(api: TestApi): Promise<World> {
     machine: async (place) =>
       ['missing', 'self'].includes(place.target) ? human(place) : insertMachine(api, place.orgId),
     importId: ({ orgId }) => imports.get(orgId) ?? '999999999',
+    draftOf: ({ target, orgId }) =>
+      target === 'missing' ? Promise.resolve({ importId: '999999999', fileId: 'none' }) : insertDraft(api, orgId),
     async sessionOf(place) {
       if (place.target === 'missing') return unique('no-session');
       const checks = { user: { userId: await human(place) }, password: { password: PASSWORD } };

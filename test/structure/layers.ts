@@ -59,6 +59,8 @@ export const LAYERS: Record<string, readonly string[]> = {
     ...['src/access', 'src/audit', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],
     ...['src/pages', 'src/passwords', 'src/policies', 'src/users'],
   ],
+  // Converts the records of other systems to users: it imports only the parsers of hashes, fields and text.
+  'src/sources': ['src/fields', 'src/identity/totp/secret.ts', 'src/passwords', 'src/streaming'],
   'src/imports': [
     ...['src/access', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],
     ...['src/password-sources', 'src/passwords', 'src/queue', 'src/streaming', 'src/users', 'src/webhooks'],
@@ -96,15 +98,10 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/api.ts': ['src/start'],
   'src/migrate.ts': ['src/start'],
   'src/main.ts': ['src/start'],
-  // Converts the records of other systems to users: it imports only the parsers of hashes, fields and text.
-  'src/sources': ['src/fields', 'src/identity/totp/secret.ts', 'src/passwords', 'src/streaming'],
   // Reads users from running systems, as the records that the sources convert.
   'src/pull': ['src/sources'],
   // A client of the service, over HTTP like every other client.
-  'src/cli': [
-    ...['src/diagnostics', 'src/encryption', 'src/identity/oauth/cli-client.ts', 'src/passwords', 'src/pull'],
-    'src/sources',
-  ],
+  'src/cli': ['src/diagnostics', 'src/encryption', 'src/identity/oauth/cli-client.ts', 'src/pull', 'src/sources'],
   workers: [
     ...['src/accounts', 'src/audit', 'src/console/sign-in', 'src/db', 'src/http', 'src/identity', 'src/imports'],
     ...[
@@ -129,7 +126,7 @@ export const STAGES: Record<string, readonly string[]> = {
   'src/imports': [
     ...['duration.ts', 'ended.ts', 'items.ts', 'item-states.ts', 'query.ts', 'seals.ts', 'job.ts', 'batch-items.ts'],
     ...['validate', 'options.ts', 'parse', 'run', 'deps.ts', 'intake', 'maintenance', 'status', 'single', 'control'],
-    ...['report', 'fix', 'http', 'routes.ts'],
+    ...['draft', 'report', 'fix', 'http', 'routes.ts'],
   ],
   'src/cli': [
     ...['terminal', 'service', 'end.ts', 'expires.ts', 'since.ts', 'options.ts', 'subcommands.ts', 'login', 'imports'],
@@ -151,6 +148,7 @@ export const PACKAGES: Record<string, readonly string[]> = {
   nodemailer: ['src/mail', 'bench'],
   'oidc-provider': ['src/identity', 'src/accounts'],
   pg: ['src/db', 'src/queue', 'src/imports', 'src/pull', 'bench'],
+  '@tus/server': ['src/imports/draft'],
   'pg-copy-streams': ['src/imports', 'bench'],
   'prom-client': ['src/http', 'src/metrics'],
 };

@@ -125,7 +125,7 @@ function caller(url: string, admin: string): Call {
         : { body: isRaw ? (body as string | Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.match(/[/+]json\b/);
+    const isJson = text !== '' && response.headers.get('content-type')?.match(/[/+]json\b/);
     return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
   };
 }

@@ -1,6 +1,7 @@
 /** What to do after an import or a dry run: the command that imports for real, and how to leave existing users alone. */
+
+import type { Group } from '../../sources/summary.ts';
 import type { RunOptions } from './run-options.ts';
-import type { Group } from './summary.ts';
 
 const EXISTS = /^USER-(?:ID|NAME)-TAKEN$/;
 

@@ -3,7 +3,8 @@
  * their content. The caller shows a guess before it acts on it.
  */
 import type { Encoding } from '../../sources/read/encoding.ts';
-import { type ExportFile, openExport, STDIN } from '../../sources/read/file.ts';
+import type { ExportFile } from '../../sources/read/export-file.ts';
+import { openExport, STDIN } from '../../sources/read/file.ts';
 import { asFileOf, type FileOfSource, type Guess, guessSources } from '../../sources/recognize.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format, Source } from '../../sources/source.ts';

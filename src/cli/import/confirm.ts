@@ -4,11 +4,11 @@
  * Without a terminal to ask on, many mails are sent only with `--mails auto` or `--yes`.
  */
 
+import type { Summary } from '../../sources/summary.ts';
 import { number } from '../imports/progress.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
-import type { Summary } from './summary.ts';
 
 /** Up to this many mails are sent without asking: a test run, a small team. */
 const FEW_MAILS = 100;

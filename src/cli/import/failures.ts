@@ -1,7 +1,8 @@
 /** Why users failed, grouped by reason, with the places of the first of each group in the files. */
+
+import { type Group, openGroups } from '../../sources/summary.ts';
 import type { Api } from '../service/api.ts';
 import type { Places } from './places.ts';
-import { type Group, openGroups } from './summary.ts';
 
 interface FailedItem {
   index: number;

@@ -1,5 +1,5 @@
 /** Where each user of an import's body is in the files, by their index in the body: about four bytes for each user. */
-import type { Place } from './summary.ts';
+import type { Place } from '../../sources/summary.ts';
 
 const FIRST = 4096;
 

@@ -1,9 +1,9 @@
 /** Reads all files once, to know what would be sent before anything is sent. */
 import type { Conversion } from '../../sources/convert.ts';
+import { openCounter, type Summary } from '../../sources/summary.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Chosen } from './choose.ts';
 import { openGauge } from './gauge.ts';
-import { openCounter, type Summary } from './summary.ts';
 
 export interface Reading {
   /** Size of the users' files on disk, in bytes. */

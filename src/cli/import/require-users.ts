@@ -1,8 +1,8 @@
 /** Files without users are an error in every command: a wrong file, a wrong --from, an export that was cut off. */
 
+import type { Summary } from '../../sources/summary.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { printable } from '../terminal/output.ts';
-import type { Summary } from './summary.ts';
 
 /**
  * Returns when every file of users has users, or records that were skipped for a reason that the summary states.

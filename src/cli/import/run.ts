@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Conversion, openConversion } from '../../sources/convert.ts';
 import { STDIN } from '../../sources/read/file.ts';
+import type { Summary } from '../../sources/summary.ts';
 import { exitCodeFor, type ImportResult, showResult } from '../imports/import-result.ts';
 import { watchImport } from '../imports/watch.ts';
 import { findOrg } from '../service/find-org.ts';
@@ -25,7 +26,6 @@ import { openReading, type Reading, readThrough } from './read-through.ts';
 import { requireUsersInFiles } from './require-users.ts';
 import type { RunOptions } from './run-options.ts';
 import { groupLines, summaryLines } from './show-summary.ts';
-import type { Summary } from './summary.ts';
 import { requireTimeout } from './timeout.ts';
 import { upload } from './upload.ts';
 

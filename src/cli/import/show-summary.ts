@@ -1,8 +1,8 @@
 /** The summary of an import for people: first what will happen, then the problems. */
 import { HASH_NOT_USED } from '../../sources/hash-unused.ts';
+import type { Group, Place, Summary } from '../../sources/summary.ts';
 import { number } from '../imports/progress.ts';
 import { printable } from '../terminal/output.ts';
-import type { Group, Place, Summary } from './summary.ts';
 
 const SHOWN_ORGS = 10;
 const UNREACHABLE = 'of them have no password; `muster users reset-password USER --code` lets them set one';

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Conversion, openConversion } from '../../sources/convert.ts';
+import { type Counter, openCounter } from '../../sources/summary.ts';
 import { EXIT } from '../terminal/failure.ts';
 import { Interrupted, untilInterrupted } from '../terminal/interrupt.ts';
 import type { Output } from '../terminal/output.ts';
@@ -11,7 +12,6 @@ import { confirmSource } from './confirm-source.ts';
 import { convertOptions, type SourceOptions } from './options.ts';
 import { requireUsersInFiles } from './require-users.ts';
 import { summaryLines } from './show-summary.ts';
-import { type Counter, openCounter } from './summary.ts';
 
 export interface WriteOptions extends SourceOptions {
   /** `-` or nothing is standard output. */

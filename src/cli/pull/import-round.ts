@@ -3,7 +3,7 @@ import { SOURCES } from '../../sources/registry.ts';
 import type { Source } from '../../sources/source.ts';
 import { convertOptions } from '../import/options.ts';
 import { groupLines, summaryLines } from '../import/show-summary.ts';
-import { openCounter } from '../import/summary.ts';
+import { openCounter } from '../../sources/summary.ts';
 import { counted, countsText } from '../imports/progress.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { openCollector } from './batch.ts';

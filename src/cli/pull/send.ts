@@ -8,7 +8,7 @@
 import { randomUUID } from 'node:crypto';
 import { reasonsOf } from '../import/failures.ts';
 import { openPlaces } from '../import/places.ts';
-import { type Group, openGroups } from '../import/summary.ts';
+import { type Group, openGroups } from '../../sources/summary.ts';
 import { upload } from '../import/upload.ts';
 import { follow } from '../imports/follow.ts';
 import { exitCodeFor, type ImportResult } from '../imports/import-result.ts';

@@ -20,6 +20,7 @@ import {
 import { type IntakeOptions, receiveImport } from '../intake/intake.ts';
 import { readQuery, unusual } from '../options.ts';
 import { bounded, commonQuery, formatOf, parserFor, readBody, refuseTooLarge } from '../parse/body.ts';
+import { dropRest } from '../parse/drop-rest.ts';
 import { type ImportResult, isEnded } from '../status/progress.ts';
 import type { ImportSignal } from '../status/signal.ts';
 import { signedWebhook } from '../status/webhook.ts';
@@ -29,8 +30,6 @@ import { currentProgress, currentResult } from './visible.ts';
 type Deps = ImportDeps & { signal: ImportSignal };
 
 const MAX_WAIT_S = 600;
-/** After a refusal the rest of the body is read and discarded for this long, so that the client sees the answer. */
-const DRAIN_MS = 10_000;
 
 export function bulkRoutes(deps: Deps): Router {
   return Router().post('/admin/v1/import', (req, res) => bulkImport(deps, req, res));
@@ -103,24 +102,6 @@ async function sameImport(
   const { orgs } = await currentProgress(pool, recorded.importId);
   for (const { orgId } of orgs) requirePermission(caller, 'importUsers', orgId);
   return recorded.importId;
-}
-
-/**
- * Closed at once, a connection on which the client still sends would be reset, and the answer lost. So only its sending
- * half is closed; what arrives is thrown away (RFC 9112, section 9.6).
- */
-function dropRest(req: Request, res: Response): void {
-  if (req.readableEnded) return;
-  if (!res.headersSent) res.set('connection', 'close');
-  req.unpipe();
-  req.resume();
-  const { socket } = req;
-  // Node.js calls it when the answer is sent.
-  socket.destroySoon = () => {
-    socket.end();
-    const timer = setTimeout(() => socket.destroy(), DRAIN_MS).unref();
-    socket.on('close', () => clearTimeout(timer));
-  };
 }
 
 async function answer(deps: Deps, req: Request, res: Response, importId: string): Promise<void> {

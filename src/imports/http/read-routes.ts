@@ -5,6 +5,7 @@ import { callerOf, orgsFor } from '../../access/caller.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Reads } from '../../db/reads.ts';
 import { previewUndo } from '../control/undo-preview.ts';
+import { draftProgress, listDrafts } from '../draft/draft.ts';
 import { queryOf } from '../query.ts';
 import { readItems } from '../status/items-page.ts';
 import { listImports } from '../status/progress.ts';
@@ -41,9 +42,19 @@ export function readRoutes({ pool, reads, logger }: { pool: Pool; reads: Reads; 
 }
 
 async function list(reads: Reads, req: Request, res: Response): Promise<void> {
-  const within = orgsFor(callerOf(res), 'listImports');
+  const caller = callerOf(res);
+  const within = orgsFor(caller, 'listImports');
   const { pageSize: size, pageToken: before } = queryOf(listQuery, req);
-  const imports = await reads.run((db) => listImports(db, { within, pageSize: size, before }));
+  const page = { pageSize: size, before };
+  const [started, drafts] = await reads.run((db) =>
+    Promise.all([
+      listImports(db, { within, ...page }),
+      listDrafts(db, { of: within && { userId: caller.userId, within }, ...page }),
+    ]),
+  );
+  const imports = [...started, ...drafts.map((draft) => draftProgress(draft))]
+    .sort((a, b) => Number(b.importId) - Number(a.importId))
+    .slice(0, size);
   const next = imports.length === size ? imports.at(-1)?.importId : undefined;
   res.json({ imports, nextPageToken: next ?? '' });
 }

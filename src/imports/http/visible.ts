@@ -3,6 +3,8 @@ import type { Request, Response } from 'express';
 import { callerOf, may, permissionDenied } from '../../access/caller.ts';
 import type { OperationId } from '../../access/permissions.ts';
 import type { Pool } from '../../db/pool.ts';
+import { draftResult, stateOf, wrongState } from '../draft/draft.ts';
+import { findDraft } from '../draft/visible.ts';
 import { type ImportResult, importNotFound, readProgress } from '../status/progress.ts';
 import { readResult } from '../status/result.ts';
 import { readWithMore } from '../status/result-extras.ts';
@@ -18,17 +20,35 @@ export async function visibleImport(
   res: Response,
 ): Promise<ImportResult> {
   const progress = await readProgress(pool, String(req.params.importId));
+  if (!progress) await refuseDraft(pool, operation, req, res);
   return requireVisible(operation, res, progress && { progress }).progress;
 }
 
-/** Its result. @throws ApiError as `visibleImport` */
-export async function visibleResult(
-  pool: Pool,
-  operation: OperationId,
-  req: Request,
-  res: Response,
-): Promise<Record<string, unknown>> {
-  return readResult(pool, requireVisible(operation, res, await readWithMore(pool, String(req.params.importId))));
+/** @throws ApiError 400 when the import is still a draft that the caller may see */
+async function refuseDraft(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<void> {
+  const draft = await findDraft(pool, operation, req, res);
+  if (draft) throw wrongState(stateOf(draft), DONE[operation] ?? 'used');
+}
+
+/** Completes "An import in state … cannot be …". */
+const DONE: Partial<Record<OperationId, string>> = {
+  cancelImport: 'cancelled; discard it',
+  pauseImport: 'paused',
+  resumeImport: 'resumed',
+  retryImport: 'retried',
+  undoImport: 'undone',
+  sendImportMails: 'asked for its mails',
+  getImportReport: 'reported',
+  streamImportEvents: 'followed',
+  listImportItems: 'listed',
+};
+
+/** Its result, or the draft. @throws ApiError as `visibleImport` */
+export async function visibleResult(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<object> {
+  const found = await readWithMore(pool, String(req.params.importId));
+  const draft = found ? undefined : await findDraft(pool, operation, req, res);
+  if (draft) return draftResult(pool, draft, readProgress);
+  return readResult(pool, requireVisible(operation, res, found));
 }
 
 function requireVisible<T extends { progress: ImportResult }>(

@@ -14,6 +14,10 @@ const BLOCK_WORDS = 16;
 const BLOCKS = BITS / 32 / BLOCK_WORDS;
 const BITS_OF_BLOCK = 9;
 
+/** The kinds of keys. */
+export const ID = 1;
+export const NAME = 2;
+
 export interface DuplicateFilter {
   /**
    * Adds the key; returns whether it may have been added before.

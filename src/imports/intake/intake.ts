@@ -30,7 +30,7 @@ import { badField, bodyOrgs } from './body-orgs.ts';
 import { bodySources } from './body-sources.ts';
 import { openCopyWriter } from './copy.ts';
 import { CopyRows } from './copy-rows.ts';
-import { createDuplicateFilter, type DuplicateFilter } from './duplicates.ts';
+import { createDuplicateFilter, type DuplicateFilter, ID, NAME } from './duplicates.ts';
 import { AlreadyAccepted, claimKey, type KeyedRequest, requestHashes } from './idempotency.ts';
 import { openNotes } from './notes.ts';
 
@@ -58,9 +58,6 @@ const EXAMINED_EACH = 16;
 const LEAST_COPY_BYTES = 256 * 2 ** 10;
 /** Unknown fields that an error names. */
 const MOST_NAMED = 10;
-/** The kinds of keys in the duplicate filter. */
-const ID = 1;
-const NAME = 2;
 
 /**
  * @param body the decoded bytes

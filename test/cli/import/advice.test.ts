@@ -4,9 +4,9 @@ import test from 'node:test';
 import { adviceLines } from '../../../src/cli/import/advice.ts';
 import type { RunOptions } from '../../../src/cli/import/run-options.ts';
 import { summaryLines } from '../../../src/cli/import/show-summary.ts';
-import { openCounter } from '../../../src/cli/import/summary.ts';
 import { requireTimeout } from '../../../src/cli/import/timeout.ts';
 import { Failure } from '../../../src/cli/terminal/failure.ts';
+import { openCounter } from '../../../src/sources/summary.ts';
 
 const OPTIONS = {
   files: ['my users.json'],

@@ -4,9 +4,9 @@
  * Guarantee: memory does not grow with the files; of each kind of problem the places of the first examples are kept,
  * never their content.
  */
-import { hashProblem, schemeSeen } from '../../passwords/registry.ts';
-import type { Outcome } from '../../sources/convert.ts';
-import type { Entry } from '../../sources/entry.ts';
+import { hashProblem, schemeSeen } from '../passwords/registry.ts';
+import type { Outcome } from './convert.ts';
+import type { Entry } from './entry.ts';
 
 /** A place in the files. */
 export interface Place {

@@ -1,0 +1,68 @@
+/** Creates a draft: an import without users, which takes files. */
+import { z } from 'zod';
+import { type Caller, orgsFor, requirePermission } from '../../access/caller.ts';
+import { appendEvent } from '../../db/events.ts';
+import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { ApiError } from '../../errors.ts';
+import { id } from '../../fields/fields.ts';
+import { requireOrg } from '../../orgs/store.ts';
+import { createReceiving } from '../intake/accept.ts';
+
+/** The body of `POST /admin/v1/imports`. */
+export const createBody = z.object({
+  orgId: id().optional().meta({ description: 'The organization of users whose entry names none.' }),
+});
+
+const MOST_OF_CALLER = 20;
+const MOST_OF_ORG = 50;
+const RETRY_AFTER_S = 60;
+
+/** Returns its id. @throws ApiError 403, 404, 429 */
+export async function createDraft(
+  pool: Pool,
+  caller: Caller,
+  { orgId }: z.output<typeof createBody>,
+  ttlMs: number,
+): Promise<string> {
+  orgsFor(caller, 'createImport');
+  if (orgId !== undefined) {
+    requirePermission(caller, 'createImport', orgId);
+    await requireOrg(pool, orgId);
+  }
+  return transaction(pool, async (db) => {
+    await requireFewDrafts(db, caller);
+    const importId = await createReceiving(db, caller);
+    const { sequence } = await appendEvent(db, {
+      aggregateType: 'import',
+      aggregateId: importId,
+      resourceOwner: caller.orgId,
+      type: 'import.draft.created',
+      editor: caller.userId,
+    });
+    await db.query(
+      `with draft as (
+         insert into import_drafts (import_id, org_id, orgs, sequence, expires_at)
+         values ($1, $2, array_remove(array[$2::text], null), $3, clock_timestamp() + $4 * interval '1 millisecond') returning expires_at)
+       update imports set changed_at = draft.expires_at from draft where id = $1`,
+      [importId, orgId ?? null, sequence, ttlMs],
+    );
+    return importId;
+  });
+}
+
+async function requireFewDrafts(db: Db, caller: Caller): Promise<void> {
+  const { rows } = await db.query<{ own: number; all: number }>(
+    `select count(*) filter (where i.created_by = $1)::int as own, count(*)::int as "all"
+     from import_drafts d join imports i on i.id = d.import_id
+     where d.state not in ('discarded', 'started') and d.expires_at > clock_timestamp() and i.resource_owner = $2`,
+    [caller.userId, caller.orgId],
+  );
+  const { own, all } = rows[0] ?? { own: 0, all: 0 };
+  if (own >= MOST_OF_CALLER) throw tooMany(`You have ${MOST_OF_CALLER} drafts of imports.`);
+  if (all >= MOST_OF_ORG) throw tooMany(`Your organization has ${MOST_OF_ORG} drafts of imports.`);
+}
+
+function tooMany(reason: string): ApiError {
+  const message = `${reason} Start or discard one of them.`;
+  return new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-DRAFTS', message, { retryAfterS: RETRY_AFTER_S });
+}

@@ -1,0 +1,242 @@
+/**
+ * A draft: an import that is being prepared. Its files are uploaded and converted to entries, and these are checked;
+ * when it starts, the same entries are imported under the same id.
+ *
+ * Guarantee: until then the import's own row is in state `receiving`, so no worker writes a user of it. A draft that has
+ * expired is not found, whether or not it has been erased yet.
+ */
+import { details } from '../../db/events.ts';
+import type { Db, Pool } from '../../db/pool.ts';
+import { ApiError, type ErrorBody } from '../../errors.ts';
+import type { Counts, ImportResult } from '../status/progress.ts';
+import type { FileKind } from './upload/kinds.ts';
+
+export type DraftState = 'uploading' | 'converting' | 'unreadable' | 'draft' | 'checking' | 'checked' | 'discarded';
+
+export interface DraftFile {
+  fileId: string;
+  name: string;
+  kind: FileKind;
+  /** Bytes. */
+  size: number;
+  /** Bytes that have arrived. */
+  offset: number;
+}
+
+/** How the files become entries: the body of `_convert`. */
+export interface ConversionOptions {
+  source?: string | undefined;
+  mapping?: Record<string, string> | undefined;
+  orgId?: string | undefined;
+  idPrefix?: string | undefined;
+  format?: string | undefined;
+  encoding?: string | undefined;
+  strict?: boolean | undefined;
+}
+
+export interface DraftOrg {
+  /** Empty for entries that name no organization. */
+  orgId: string;
+  total: number;
+  failed: number;
+}
+
+/** What the latest conversion found. Everything that depends on the content of a file is bounded. */
+export interface ConversionResult {
+  source: string;
+  title: string;
+  total: number;
+  failed: number;
+  orgs: DraftOrg[];
+  /** As a person reads it: hashes by scheme, what was changed, skipped or cannot be read. */
+  summary: Record<string, unknown>;
+  broken: number;
+  warnings: unknown[];
+  hasDuplicates: boolean;
+  /** How long the slowest hash takes to verify, in milliseconds. */
+  slowestMs: number;
+  /** For a check: the hashes by scheme as a dry run reports them. */
+  hashes: unknown[];
+}
+
+export interface Draft {
+  importId: string;
+  state: DraftState;
+  createdBy: string;
+  resourceOwner: string;
+  orgId: string | undefined;
+  /** The organizations of its users, as far as they are known. */
+  orgs: string[];
+  conversion: ConversionOptions | undefined;
+  progress: { bytes: number; totalBytes: number; users: number } | undefined;
+  result: ConversionResult | undefined;
+  error: ErrorBody | undefined;
+  checkId: string | undefined;
+  files: DraftFile[];
+  createdAt: Date;
+  changedAt: Date;
+  expiresAt: Date;
+  sequence: string;
+}
+
+const COLUMNS = `i.id as "importId", d.state, i.created_by as "createdBy", i.resource_owner as "resourceOwner",
+  d.org_id as "orgId", d.orgs, d.conversion, d.progress, d.result, d.error, d.check_id as "checkId", i.created_at as "createdAt",
+  d.changed_at as "changedAt", d.expires_at as "expiresAt", d.sequence,
+  (select coalesce(jsonb_agg(jsonb_build_object('fileId', file_id, 'name', name, 'kind', kind, 'size', size,
+     'offset', received) order by created_at, file_id), '[]') from import_files f where f.import_id = d.import_id) as files`;
+const SHOWN = `from import_drafts d join imports i on i.id = d.import_id
+  where d.state <> 'started' and d.expires_at > clock_timestamp()`;
+
+type Nullable<T> = { [K in keyof T]: undefined extends T[K] ? NonNullable<T[K]> | null : T[K] };
+
+function toDraft(row: Nullable<Draft>): Draft {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined])) as unknown as Draft;
+}
+
+/** Undefined when there is no such draft: it never existed, has expired or has started. */
+export async function readDraft(db: Db, importId: string): Promise<Draft | undefined> {
+  if (!/^\d{1,18}$/.test(importId)) return undefined;
+  const { rows } = await db.query<Nullable<Draft>>({
+    name: 'draft',
+    text: `select ${COLUMNS} ${SHOWN} and d.import_id = $1`,
+    values: [importId],
+  });
+  return rows[0] && toDraft(rows[0]);
+}
+
+/** The draft with its row locked, for a change of its state. @throws ApiError 404 */
+export async function lockDraft(db: Db, importId: string): Promise<Draft> {
+  await db.query('select from import_drafts where import_id = $1 for update', [importId]);
+  const draft = await readDraft(db, importId);
+  if (!draft) throw draftNotFound();
+  return draft;
+}
+
+export interface DraftList {
+  /** Only drafts of this user, and drafts whose organizations are known and all in this list; undefined: all drafts. */
+  of: { userId: string; within: string[] } | undefined;
+  pageSize: number;
+  /** Only drafts older than this id. */
+  before: string | undefined;
+}
+
+/** Newest first. */
+export async function listDrafts(db: Db, { of, pageSize, before }: DraftList): Promise<Draft[]> {
+  const { rows } = await db.query<Nullable<Draft>>({
+    name: 'list-drafts',
+    text: `select ${COLUMNS} ${SHOWN} and ($1::text is null or i.created_by = $1 or d.orgs <> '{}' and d.orgs <@ $2::text[])
+        and ($3::bigint is null or i.id < $3)
+      order by i.id desc limit $4`,
+    values: [of?.userId ?? null, of?.within ?? null, before ?? null, pageSize],
+  });
+  return rows.map(toDraft);
+}
+
+/** @throws ApiError 400 unless the draft is in one of the states. @param done completes "A draft cannot be …" */
+export function requireDraftState(draft: Draft, states: readonly DraftState[], done: string): void {
+  if (states.includes(draft.state)) return;
+  throw wrongState(stateOf(draft), done, states);
+}
+
+/** @param states in which it would be possible */
+export function wrongState(state: string, done: string, states: readonly DraftState[] = []): ApiError {
+  const must = states.length === 0 ? '' : ` It must be in state ${states.map((s) => shown(s)).join(' or ')}.`;
+  return new ApiError('FAILED_PRECONDITION', 'IMPORT-STATE', `An import in state ${state} cannot be ${done}.${must}`);
+}
+
+function shown(state: DraftState): string {
+  return `IMPORT_STATE_${state.toUpperCase()}`;
+}
+
+export function stateOf(draft: Draft): string {
+  return shown(draft.state);
+}
+
+export function draftNotFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'IMPORT-NOT-FOUND', 'The import does not exist.');
+}
+
+const NO_COUNTS: Counts = {
+  ...{ total: 0, pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 },
+};
+
+/** The dry run of a check, as its draft shows it. */
+export type Check = Pick<ImportResult, 'importId' | 'state' | 'counts'>;
+
+/** An import in preparation, with the members of any import; those of the draft are in `draft`. */
+export type DraftProgress = ImportResult & { draft: ShownDraft };
+
+export interface ShownDraft {
+  createdBy: string;
+  /** RFC 3339; then it is erased. */
+  expiresAt: string;
+  /** The organization of users whose entry names none; empty if there is none. */
+  orgId: string;
+  files: DraftFile[];
+  /** The system that the entries were converted from; empty before. */
+  source: string;
+  conversion?: ConversionOptions;
+  /** While it is converted. */
+  progress?: Draft['progress'];
+  summary?: Record<string, unknown>;
+  /** Why the files cannot be read. */
+  error?: ErrorBody;
+  check?: Check;
+}
+
+export function draftProgress(draft: Draft, check?: Check): DraftProgress {
+  const { result } = draft;
+  const counts = (t: { total: number; failed: number }): Counts => ({
+    ...{ ...NO_COUNTS, total: t.total, failed: t.failed, pending: t.total - t.failed },
+  });
+  return {
+    importId: draft.importId,
+    state: stateOf(draft),
+    dryRun: false,
+    timeout: '',
+    deadline: draft.expiresAt.toISOString(),
+    counts: result ? counts(result) : NO_COUNTS,
+    mails: { pending: 0, held: 0, sent: 0, failed: 0 },
+    usersPerSecond: 0,
+    eta: null,
+    orgs: result
+      ? result.orgs.map((org) => ({ orgId: org.orgId, counts: counts(org) }))
+      : draft.orgs.map((orgId) => ({ orgId, counts: NO_COUNTS })),
+    details: details({
+      sequence: draft.sequence,
+      createdAt: draft.createdAt,
+      changedAt: draft.changedAt,
+      resourceOwner: draft.resourceOwner,
+    }),
+    draft: {
+      createdBy: draft.createdBy,
+      expiresAt: draft.expiresAt.toISOString(),
+      orgId: draft.orgId ?? '',
+      files: draft.files,
+      source: result?.source ?? draft.conversion?.source ?? '',
+      ...(draft.conversion ? { conversion: draft.conversion } : {}),
+      ...(draft.state === 'converting' && draft.progress ? { progress: draft.progress } : {}),
+      ...(result ? { summary: result.summary } : {}),
+      ...(draft.error ? { error: draft.error } : {}),
+      ...(check ? { check } : {}),
+    },
+  };
+}
+
+export type DraftResult = DraftProgress & { warnings: unknown[]; errors: never[]; success: { orgs: never[] } };
+
+/** As `GET` shows it, with its check. */
+export async function draftResult(
+  pool: Pool,
+  draft: Draft,
+  readProgress: (pool: Pool, importId: string) => Promise<ImportResult | undefined>,
+): Promise<DraftResult> {
+  const found = draft.checkId === undefined ? undefined : await readProgress(pool, draft.checkId);
+  const check = found && { importId: found.importId, state: found.state, counts: found.counts };
+  return {
+    ...draftProgress(draft, check),
+    warnings: draft.result?.warnings ?? [],
+    errors: [],
+    success: { orgs: [] },
+  };
+}
