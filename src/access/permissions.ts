@@ -64,6 +64,9 @@ const TABLE = {
   createSession: ANY_ROLE,
   getSession: ANY_ROLE,
   deleteSession: ANY_ROLE,
+  listLogins: MANAGER_OR_SELF,
+  endLogin: MANAGER_OR_SELF,
+  endLogins: MANAGER_OR_SELF,
 
   getPasswordAgePolicy: ANY_ROLE,
   getDefaultPasswordAgePolicy: ANY_ROLE,

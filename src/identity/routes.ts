@@ -1,6 +1,7 @@
 /** All routes about identity: me, members, tokens, keys, secrets, OAuth clients, sessions, second factors. */
 import { Router } from 'express';
 import { clientRoutes } from './clients/routes.ts';
+import { loginsRoutes } from './logins/routes.ts';
 import { keyRoutes } from './machines/key-routes.ts';
 import { secretRoutes } from './machines/secret-routes.ts';
 import { meRoutes } from './me/routes.ts';
@@ -18,5 +19,6 @@ export function identityRoutes(deps: SessionDeps): Router {
     .use(secretRoutes(deps))
     .use(clientRoutes(deps))
     .use(sessionRoutes(deps))
+    .use(loginsRoutes(deps))
     .use(totpRoutes(deps));
 }

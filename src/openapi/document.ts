@@ -12,6 +12,7 @@ import { errorAnswers } from './errors.ts';
 import { eventOperations } from './events.ts';
 import { humanOperations } from './humans.ts';
 import { importOperations } from './imports.ts';
+import { loginOperations } from './logins.ts';
 import { machineOperations } from './machines.ts';
 import { memberOperations } from './members.ts';
 import { oauthPaths } from './oauth.ts';
@@ -43,6 +44,7 @@ const FEATURES: [tag: string, description: string, Operations][] = [
   ['Machine users', 'Users that are programs, with their tokens, keys and secrets.', machineOperations],
   ['Members', 'Roles in an organization and in the instance.', memberOperations],
   ['Sessions', 'Check the password of a user.', sessionOperations],
+  ['Logins', 'See and end where a user is logged in.', loginOperations],
   ['Password age', 'Rules for new passwords, and the age at which a password expires.', policyOperations],
   ['OAuth clients', 'Applications that sign users in.', clientOperations],
   ['Audit events', 'Who did what, from where.', eventOperations],

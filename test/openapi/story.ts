@@ -83,7 +83,11 @@ export const STORY: Step[] = [
   { id: 'lockUser' },
   { id: 'unlockUser' },
   { id: 'createSession' },
+  { id: 'listLogins' },
+  { id: 'endLogin', before: async ({ known }) => Object.assign(known, { loginId: known.sessionId }) },
+  { id: 'createSession' },
   { id: 'deleteSession' },
+  { id: 'endLogins' },
   { id: 'deleteUser', before: async ({ world }) => world.api.call('POST', '/v2beta/users/human', CLEO), ...onCleo },
 
   { id: 'createMachineUser' },

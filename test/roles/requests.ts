@@ -110,6 +110,11 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'GET /v2beta/users/:userId': onHuman(),
   'GET /v2beta/users/:userId/metadata': onHuman(),
   'GET /v2beta/users/:userId/links': onHuman(),
+  'GET /v2beta/users/:userId/logins': onHuman(),
+  'DELETE /v2beta/users/:userId/logins': onHuman(),
+  'DELETE /v2beta/users/:userId/logins/:loginId': async (world, place) => ({
+    params: { userId: await world.human(place), loginId: 'none' },
+  }),
   'POST /v2beta/users': plain(() => ({})),
   'POST /management/v1/users/_search': onOrg(),
   'PUT /v2beta/users/human/:userId': onHuman({ profile: { givenName: 'Bea', familyName: 'Brook' } }),

@@ -55,6 +55,9 @@ DELETE /v2beta/users/:userId                              200  ...333331 .333..3
 POST   /v2beta/sessions                                   201  ....00031 .000...31 000000031 3
 GET    /v2beta/sessions/:sessionId                        200  ....33331 .333...31 433333331 3
 DELETE /v2beta/sessions/:sessionId                        200  ....33331 .333...31 433333331 3
+GET    /v2beta/users/:userId/logins                       200  ...333331 .333..331 433333331 .
+DELETE /v2beta/users/:userId/logins                       200  ...333331 .333..331 433333331 .
+DELETE /v2beta/users/:userId/logins/:loginId              404  ...333331 .333..331 433333331 .
 
 GET    /management/v1/policies/password/age               200  ....33331 .333...31 433333331 _
 POST   /management/v1/policies/password/age               400  ..3333331 .333.3331 433333331 _
