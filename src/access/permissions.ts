@@ -33,6 +33,8 @@ const TABLE = {
   getMyOrg: ANY_ROLE,
   getAllowedUrls: ANY_ROLE,
   setAllowedUrls: OWNER,
+  getSignInNames: ANY_ROLE,
+  setSignInNames: OWNER,
 
   getMe: SELF,
   getMyUser: SELF,

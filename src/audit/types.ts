@@ -54,6 +54,7 @@ export const AUDIT_TYPES = {
   'organization.policy.password.complexity.reset':
     'an organization went back to the password-complexity policy of the instance',
   'organization.allowed_urls.set': 'the URLs that links in emails may lead to were set',
+  'organization.sign_in_names.set': 'the names that users sign in with were set',
   'organization.webhook_secret.set': 'the secret of the webhooks was created',
   'organization.password_source.added': 'a password source was added',
   'organization.password_source.ended': 'a password source ended: its users get an email to choose a password',

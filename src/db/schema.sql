@@ -406,6 +406,7 @@ create table organizations (
   changed_at timestamp with time zone not null default now(),
   webhook_secret text,
   allowed_urls text[] not null default '{}'::text[],
+  sign_in_names text[] not null default '{userName,loginName,email}'::text[],
   PRIMARY KEY (id),
   UNIQUE (primary_domain)
 );
@@ -575,6 +576,7 @@ create table users (
   rehashed_from bytea,
   attempts_since timestamp with time zone,
   named_at timestamp with time zone,
+  addressed_at timestamp with time zone,
   CHECK (((kind = 'human'::user_kind) OR (email IS NULL))) NOT VALID,
   PRIMARY KEY (id)
 );
@@ -791,6 +793,17 @@ end
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.set_addressed_at()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.addressed_at := now();
+  return new;
+end
+$function$
+;
+
 CREATE OR REPLACE FUNCTION public.set_named_at()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -887,6 +900,8 @@ CREATE TRIGGER idempotency_keys_hashed BEFORE INSERT ON public.idempotency_keys 
 CREATE TRIGGER imports_end AFTER UPDATE OF state ON public.imports FOR EACH ROW WHEN (((new.webhook_url IS NOT NULL) AND (new.state IS DISTINCT FROM old.state) AND (new.state = ANY (ARRAY['succeeded'::import_state, 'completed_with_errors'::import_state, 'timed_out'::import_state, 'cancelled'::import_state, 'undone'::import_state])))) EXECUTE FUNCTION announce_end();
 
 CREATE TRIGGER users_added AFTER INSERT ON public.users REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION refuse_removed_user_ids();
+
+CREATE TRIGGER users_addressed BEFORE UPDATE OF email_key, email_verified ON public.users FOR EACH ROW WHEN ((new.email_verified AND ((NOT old.email_verified) OR (old.email_key IS DISTINCT FROM new.email_key)))) EXECUTE FUNCTION set_addressed_at();
 
 CREATE TRIGGER users_named BEFORE UPDATE OF user_name_key ON public.users FOR EACH ROW WHEN ((old.user_name_key <> new.user_name_key)) EXECUTE FUNCTION set_named_at();
 

@@ -1,6 +1,7 @@
 /** Organizations in the OpenAPI document. */
 import { z } from 'zod';
 import { allowedUrlsBody, newOrg, orgSearch, orgSetUp } from '../orgs/schema.ts';
+import { SIGN_IN_NAMES, signInNamesBody } from '../orgs/sign-in-names.ts';
 import type { Operations } from './operation.ts';
 import {
   changed,
@@ -123,6 +124,29 @@ export const orgOperations: Operations = {
     body: { schema: allowedUrlsBody, examples: { 'one origin': { allowedUrls: ['https://portal.acme.example'] } } },
     answers: { 200: changed },
     errors: { 400: 'ALLOWED-URLS: invalid fields.', 404: MISSING },
+  },
+  'GET /management/v1/orgs/me/sign_in_names': {
+    id: 'getSignInNames',
+    summary: 'Get the names that users sign in with',
+    onOrg: true,
+    answers: {
+      200: {
+        schema: z.object({ details, signInNames: z.array(z.enum(SIGN_IN_NAMES)) }),
+        example: { details: exampleDetails, signInNames: ['userName', 'loginName', 'email'] },
+      },
+    },
+    errors: { 404: MISSING },
+  },
+  'PUT /management/v1/orgs/me/sign_in_names': {
+    id: 'setSignInNames',
+    summary: 'Set the names that users sign in with',
+    description:
+      '`userName` is the bare user name, `loginName` the user name with the domain of the organization, `email` a ' +
+      'verified address that no other user of the organization has. The default is all three. Replaces the list.',
+    onOrg: true,
+    body: { schema: signInNamesBody, examples: { 'without addresses': { signInNames: ['userName', 'loginName'] } } },
+    answers: { 200: changed },
+    errors: { 400: 'SIGN-IN-NAMES: invalid fields.', 404: MISSING },
   },
   'PUT /management/v1/orgs/me/webhook_secret': {
     id: 'setWebhookSecret',

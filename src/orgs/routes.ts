@@ -11,6 +11,7 @@ import { parseBody } from '../http/parse-body.ts';
 import { newId } from '../ids.ts';
 import { allowedUrlRoutes } from './allowed-url-routes.ts';
 import { newOrg, orgSearch } from './schema.ts';
+import { signInNameRoutes } from './sign-in-names.ts';
 import { insertOrg, type Org, requireOrg, searchOrgs } from './store.ts';
 
 /** `/admin/v1/orgs/:orgId`, except the actions `_setup` and `_search`. */
@@ -43,7 +44,7 @@ export function orgRoutes(deps: { pool: Pool; config: Pick<Config, 'baseUrl'> })
     requirePermission(caller, 'getMyOrg', orgId);
     res.json({ org: orgView(await requireOrg(pool, orgId)) });
   });
-  return router.use(allowedUrlRoutes(deps));
+  return router.use(allowedUrlRoutes(deps)).use(signInNameRoutes(deps));
 }
 
 function orgView(org: Org): Record<string, unknown> {

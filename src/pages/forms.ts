@@ -83,12 +83,22 @@ export interface ForgotOrigin {
   organization: string;
 }
 
-export function forgotForm({ login, organization }: ForgotOrigin, loginName: string, problem?: Problem): Page {
-  const names = { name: 'loginName', label: 'Login name', type: 'text', autocomplete: 'username' } as const;
+/** `label`: see `nameLabel`. */
+export interface ForgotNames {
+  label: string;
+  loginName: string;
+}
+
+export function forgotForm(
+  { login, organization }: ForgotOrigin,
+  { label, loginName }: ForgotNames,
+  problem?: Problem,
+): Page {
+  const names = { name: 'loginName', label, type: 'text', autocomplete: 'username' } as const;
   return {
     title: titled('Forgot password?', problem),
     body: html`<h1>Forgot password?</h1>
-<p>Enter your login name. We will email you a link to choose a new password.</p>
+<p>Enter your ${label.toLowerCase()}. We will email you a link to choose a new password.</p>
 ${alert(problem)}
 <form method="post" action="forgot">
 ${hidden({ login, organization })}${field({ ...names, value: loginName, problem, autofocus: true })}

@@ -15,6 +15,8 @@ export interface LoginFrame {
   clientName: string;
   /** The organization that it named, where bare user names are looked for first. */
   orgId?: string | undefined;
+  /** What people type to say who they are; see `nameLabel`. */
+  nameLabel: string;
 }
 
 export function loginForm(frame: LoginFrame, loginName: string, problem?: Problem): Page {
@@ -23,7 +25,7 @@ export function loginForm(frame: LoginFrame, loginName: string, problem?: Proble
 <p>to continue to <strong>${frame.clientName}</strong></p>
 ${alert(problem)}
 ${step(frame, 'password')}
-${field({ name: 'loginName', label: 'Login name', type: 'text', autocomplete: 'username', value: loginName, problem, autofocus: loginName === '' })}
+${field({ name: 'loginName', label: frame.nameLabel, type: 'text', autocomplete: 'username', value: loginName, problem, autofocus: loginName === '' })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', problem, autofocus: loginName !== '' })}
 <button type="submit">Sign in</button>
 </form>

@@ -32,7 +32,7 @@ import { requireOrSkip } from '../support/runner/programs.ts';
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 const LONG = 'Vereinigte Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft & Co';
-const frame = { uid: 'x', token: 't', clientName: LONG };
+const frame = { uid: 'x', token: 't', clientName: LONG, nameLabel: 'Login name or email' };
 const proven = { proof: 'p', loginName: `${'ann.'.repeat(20)}arbor@example.com` };
 const link = { userId: 'u', code: 'c' };
 const device = { action: 'x', xsrf: 's' };
@@ -59,8 +59,12 @@ const pages: Record<string, Page | undefined> = {
   'link-sent': newLinkPage(),
   init: passwordForm('init', link, rules),
   'reset-problem': passwordForm('reset', link, rules, problem),
-  forgot: forgotForm({ login: 'x', organization: '' }, ''),
-  'forgot-problem': forgotForm({ login: '', organization: '' }, '', problem),
+  forgot: forgotForm({ login: 'x', organization: '' }, { label: 'Login name or email', loginName: '' }),
+  'forgot-problem': forgotForm(
+    { login: '', organization: '' },
+    { label: 'Login name or email', loginName: '' },
+    problem,
+  ),
   'forgot-done': forgotDonePage('x'),
   'log-out': logoutPage(form),
   'logged-out': signedOutPage(),

@@ -55,6 +55,15 @@ test('the allowed URLs are listed, added and removed', async () => {
   assert.match(refused.stderr, /must be an origin such as https:\/\/app\.example\.com, without a path/);
 });
 
+test('the names that users sign in with are shown and set', async () => {
+  const org = (await asOwner('create', unique('Names'))).stdout.trim();
+  const all = `Users of ${org} sign in with: userName, loginName, email\n`;
+  assert.equal((await asOwner('sign-in-names', org)).stdout, all);
+  const set = await asOwner('sign-in-names', org, '--set', 'email', 'userName', '--json');
+  assert.deepEqual(JSON.parse(set.stdout).signInNames, ['userName', 'email']);
+  assert.equal((await asOwner('sign-in-names', org, '--set', 'phone')).code, 2);
+});
+
 test('an ambiguous name is refused; an id takes precedence over a name', async () => {
   const name = unique('Twin');
   const ids = [(await asOwner('create', name)).stdout.trim(), (await asOwner('create', name)).stdout.trim()];

@@ -46,6 +46,8 @@ export const STORY: Step[] = [
   { id: 'searchOrgs' },
   { id: 'setAllowedUrls' },
   { id: 'getAllowedUrls' },
+  { id: 'getSignInNames' },
+  { id: 'setSignInNames' },
   { id: 'setWebhookSecret' },
 
   { id: 'getMe' },

@@ -102,6 +102,8 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'GET /management/v1/orgs/me': onOrg(),
   'GET /management/v1/orgs/me/allowed_urls': onOrg(),
   'PUT /management/v1/orgs/me/allowed_urls': onOrg(() => ({ allowedUrls: ['https://app.example.com'] })),
+  'GET /management/v1/orgs/me/sign_in_names': onOrg(),
+  'PUT /management/v1/orgs/me/sign_in_names': onOrg(() => ({ signInNames: ['userName', 'loginName', 'email'] })),
   'PUT /management/v1/orgs/me/webhook_secret': onOrg(),
 
   'GET /management/v1/me': plain(),

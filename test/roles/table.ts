@@ -22,6 +22,8 @@ POST   /admin/v1/orgs/_search                             200  .33333331 _      
 GET    /management/v1/orgs/me                             200  ....33331 .333...31 433333331 _
 GET    /management/v1/orgs/me/allowed_urls                200  ....33331 .333...31 433333331 _
 PUT    /management/v1/orgs/me/allowed_urls                200  ..3333331 .333.3331 433333331 _
+GET    /management/v1/orgs/me/sign_in_names               200  ....33331 .333...31 433333331 _
+PUT    /management/v1/orgs/me/sign_in_names               200  ..3333331 .333.3331 433333331 _
 PUT    /management/v1/orgs/me/webhook_secret              200  ..3333331 .333.3331 433333331 _
 
 GET    /management/v1/me                                  200  ........1 _         _         .

@@ -8,16 +8,21 @@
  */
 import { type Request, type Response, Router } from 'express';
 import { namedOrganization } from '../../identity/oauth/named-organization.ts';
+import { signInNamesOf } from '../../orgs/sign-in-names.ts';
 import { readForm, text } from '../../pages/fields.ts';
 import { type ForgotOrigin, forgotDonePage, forgotForm } from '../../pages/forms.ts';
 import { sendPage } from '../../pages/layout.ts';
+import { nameLabel } from '../../pages/name-label.ts';
 import { type ForgottenDeps, requestPasswordReset } from '../password-reset.ts';
 
 const PATH = '/ui/forgot';
 
 export function forgotPages(deps: ForgottenDeps): Router {
   const router = Router();
-  router.get(PATH, (req, res) => sendPage(res, 200, forgotForm(originOf(req.query), '')));
+  router.get(PATH, async (req, res) => {
+    const origin = originOf(req.query);
+    sendPage(res, 200, forgotForm(origin, { label: await labelOf(deps, origin), loginName: '' }));
+  });
   router.post(PATH, readForm, (req, res) => postForgot(deps, req, res));
   return router;
 }
@@ -26,10 +31,17 @@ async function postForgot(deps: ForgottenDeps, req: Request, res: Response): Pro
   const origin = originOf(req.body);
   const loginName = text(req.body, 'loginName').trim();
   if (loginName === '') {
-    return sendPage(res, 400, forgotForm(origin, '', { message: 'Please enter your login name.' }));
+    const label = await labelOf(deps, origin);
+    const message = `Please enter your ${label.toLowerCase()}.`;
+    return sendPage(res, 400, forgotForm(origin, { label, loginName: '' }, { message }));
   }
   await requestPasswordReset(deps, { loginName, orgId: namedOrganization({ ...origin }) });
   sendPage(res, 200, forgotDonePage(origin.login));
+}
+
+/** As on the page of the login that led here. */
+async function labelOf({ pool }: ForgottenDeps, origin: ForgotOrigin): Promise<string> {
+  return nameLabel(await signInNamesOf(pool, namedOrganization({ ...origin })));
 }
 
 function originOf(source: unknown): ForgotOrigin {

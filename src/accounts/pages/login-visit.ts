@@ -5,8 +5,10 @@ import type { LoginDeps } from '../../identity/login/check.ts';
 import { findLogin } from '../../identity/login/store.ts';
 import { namedOrganization } from '../../identity/oauth/named-organization.ts';
 import type { LiveProvider } from '../../identity/oauth/provider.ts';
+import { signInNamesOf } from '../../orgs/sign-in-names.ts';
 import { formTarget, type Page, sendPage } from '../../pages/layout.ts';
 import type { LoginFrame, ProofStep } from '../../pages/login-forms.ts';
+import { nameLabel } from '../../pages/name-label.ts';
 import { nameCaller } from '../../request-context.ts';
 import { formToken, type LoginProof, openProof, sealProof } from './login-proof.ts';
 
@@ -42,10 +44,17 @@ export async function findVisit(deps: LoginPageDeps, req: Request, res: Response
   if (!client) return undefined;
   nameCaller({ clientId: client.clientId });
   const token = formToken(deps.secrets, uid);
+  const orgId = namedOrganization(params);
   const { redirectUris = [], postLogoutRedirectUris = [] } = client;
   const targets = [String(params.redirect_uri ?? ''), ...redirectUris, ...postLogoutRedirectUris];
   return {
-    frame: { uid, token, clientName: client.clientName ?? client.clientId, orgId: namedOrganization(params) },
+    frame: {
+      uid,
+      token,
+      clientName: client.clientName ?? client.clientId,
+      orgId,
+      nameLabel: nameLabel(await signInNamesOf(deps.pool, orgId)),
+    },
     loginName: await probableName(
       deps,
       params.login_hint,

@@ -4,5 +4,6 @@ import { allowedUrls } from './org/allowed-urls.ts';
 import { create } from './org/create.ts';
 import { get } from './org/get.ts';
 import { list } from './org/list.ts';
+import { signInNames } from './org/sign-in-names.ts';
 
-export const orgs = group('orgs', 'manage organizations', [list, create, get, ...allowedUrls]);
+export const orgs = group('orgs', 'manage organizations', [list, create, get, ...allowedUrls, signInNames]);

@@ -1,7 +1,7 @@
 /** Reads and updates the data of users that a login needs. */
 import type { Db } from '../../db/pool.ts';
 import { JOIN_AGE_POLICY } from '../../policies/store.ts';
-import { hasLoginName, LOGIN_NAME, type LoginScope } from '../../users/login-names.ts';
+import { LOGIN_NAME, type LoginScope, signsInWith } from '../../users/login-names.ts';
 import type { UserState } from '../../users/store.ts';
 
 /** The user that somebody tries to log in as. */
@@ -27,7 +27,7 @@ export interface Login {
 export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefined> {
   const values: unknown[] = [];
   const parameter = (value: unknown) => `$${values.push(value)}`;
-  const is = 'userId' in user ? `u.id = ${parameter(user.userId)}` : hasLoginName(user.loginName, parameter, user);
+  const is = 'userId' in user ? `u.id = ${parameter(user.userId)}` : signsInWith(user.loginName, parameter, user);
   const within = user.orgIds ? `and u.org_id = any(${parameter(user.orgIds)})` : '';
   const { rows } = await db.query<Login>(
     `select u.id, u.org_id as "orgId", u.state, ${LOGIN_NAME} as "loginName",
