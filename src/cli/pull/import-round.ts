@@ -1,9 +1,9 @@
 /** Imports all users of the old system, or those that changed. */
 import { SOURCES } from '../../sources/registry.ts';
 import type { Source } from '../../sources/source.ts';
+import { openCounter } from '../../sources/summary.ts';
 import { convertOptions } from '../import/options.ts';
 import { groupLines, summaryLines } from '../import/show-summary.ts';
-import { openCounter } from '../../sources/summary.ts';
 import { counted, countsText } from '../imports/progress.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { openCollector } from './batch.ts';

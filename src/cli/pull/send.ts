@@ -6,9 +6,9 @@
  * On crash: the import whose users are stored continues at the service; the next run waits for it and goes on.
  */
 import { randomUUID } from 'node:crypto';
+import { type Group, openGroups } from '../../sources/summary.ts';
 import { reasonsOf } from '../import/failures.ts';
 import { openPlaces } from '../import/places.ts';
-import { type Group, openGroups } from '../../sources/summary.ts';
 import { upload } from '../import/upload.ts';
 import { follow } from '../imports/follow.ts';
 import { exitCodeFor, type ImportResult } from '../imports/import-result.ts';
