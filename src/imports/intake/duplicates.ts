@@ -1,12 +1,18 @@
 /**
  * Detects user ids and user names that may appear twice in one body, in memory that does not grow with the body.
  *
- * A Bloom filter of 2^28 bits. Before the import starts, SQL checks each suspected duplicate exactly
+ * The first keys are kept as they are; once there are more, a Bloom filter of 2^28 bits replaces them. Before the import starts, SQL checks each suspected duplicate exactly
  * (settle-duplicates.ts), so that the first occurrence wins, whatever order the workers run in. At a million users
  * about one in a million is a false positive. All bits of a key are in one cache line, because a Bloom filter spends
  * its time waiting for memory (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007). The
  * memory pages of the filter are zero and cost nothing until they are used.
  */
+
+/**
+ * The keys of about 500 users. V8 counts the memory of a filter although hardly any of it is used, and collects all
+ * garbage after every other filter, which takes longer than a small import.
+ */
+const FEW = 1000;
 
 const BITS = 2 ** 28;
 /** Size of a cache line in 32-bit words. */
@@ -27,6 +33,29 @@ export interface DuplicateFilter {
 }
 
 export function createDuplicateFilter(): DuplicateFilter {
+  const few = new Map<string, [key: string, kind: number]>();
+  let bloom: DuplicateFilter | undefined;
+
+  function useBloom(): DuplicateFilter {
+    const filter = createBloomFilter();
+    for (const one of few.values()) filter.add(...one);
+    few.clear();
+    return filter;
+  }
+
+  return {
+    add(key, kind) {
+      if (bloom) return bloom.add(key, kind);
+      const name = `${kind} ${key}`;
+      if (few.has(name)) return true;
+      few.set(name, [key, kind]);
+      if (few.size > FEW) bloom = useBloom();
+      return false;
+    },
+  };
+}
+
+function createBloomFilter(): DuplicateFilter {
   const words = new Uint32Array(BITS / 32);
 
   /** Sets the bit that the lowest nine bits of `n` select; returns 1 if it was already set. */

@@ -161,4 +161,11 @@ describe('the duplicate filter', () => {
     assert.ok(suspected <= 5, `${suspected} of ${keys.length}`);
     assert.ok(keys.every((key, i) => filter.add(key, i & 1)));
   });
+
+  it('suspects no new key of a small import, and tells the kinds apart', () => {
+    const filter = createDuplicateFilter();
+    const keys = Array.from({ length: 400 }, (_, i) => `user-${i}@exämple.com`);
+    for (const kind of [0, 1]) assert.ok(keys.every((key) => !filter.add(key, kind)));
+    for (const kind of [0, 1]) assert.ok(keys.every((key) => filter.add(key, kind)));
+  });
 });
