@@ -1,6 +1,5 @@
 /** Every command of `muster`, in the order of the help. A new one needs a file in `commands/`, an import, an entry. */
 import type { CommandModule } from 'yargs';
-import { cancel } from './commands/cancel.ts';
 import { clients } from './commands/clients.ts';
 import { convertCommand } from './commands/convert.ts';
 import { doctor } from './commands/doctor.ts';
@@ -8,22 +7,23 @@ import { events } from './commands/events.ts';
 import { causes } from './commands/failed/causes.ts';
 import { fix } from './commands/failed/fix.ts';
 import { importCommand } from './commands/import.ts';
-import { items } from './commands/items.ts';
+import { cancel } from './commands/imports/cancel.ts';
+import { items } from './commands/imports/items.ts';
+import { pause } from './commands/imports/pause.ts';
+import { report } from './commands/imports/report.ts';
+import { resume } from './commands/imports/resume.ts';
+import { retry } from './commands/imports/retry.ts';
+import { sendMails } from './commands/imports/send-mails.ts';
+import { status } from './commands/imports/status.ts';
+import { undo } from './commands/imports/undo.ts';
 import { keys } from './commands/keys.ts';
 import { login } from './commands/login.ts';
 import { logout } from './commands/logout.ts';
 import { orgs } from './commands/orgs.ts';
 import { passwordSources } from './commands/password-source/commands.ts';
-import { pause } from './commands/pause.ts';
-import { report } from './commands/report.ts';
-import { resume } from './commands/resume.ts';
-import { retry } from './commands/retry.ts';
-import { sendMails } from './commands/send-mails.ts';
-import { status } from './commands/status.ts';
 import { tokens } from './commands/tokens.ts';
-import { undo } from './commands/undo.ts';
 import { users } from './commands/users.ts';
-import { workers } from './commands/worker/list.ts';
+import { workers } from './commands/workers.ts';
 import { pull } from './pull/command.ts';
 
 export const COMMANDS: readonly CommandModule[] = [

@@ -1,7 +1,7 @@
 import type { Argv, CommandModule } from 'yargs';
-import { download, OUTPUT } from '../download.ts';
-import { type ImportOptions, importOption, itemState, STATE } from '../options.ts';
-import { type CommonOptions, openSession } from '../service/session.ts';
+import { download, OUTPUT } from '../../download.ts';
+import { type ImportOptions, importOption, itemState, STATE } from '../../options.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
 
 interface Options extends ImportOptions {
   format: string;

@@ -1,10 +1,10 @@
 import type { Argv, CommandModule } from 'yargs';
-import { type ActionOptions, act, conclude } from '../imports/action.ts';
-import type { ImportResult } from '../imports/import-result.ts';
-import { counted, number } from '../imports/progress.ts';
-import { importOption, WATCH } from '../options.ts';
-import { type CommonOptions, openSession, type Session } from '../service/session.ts';
-import { confirm } from '../terminal/confirm.ts';
+import { type ActionOptions, act, conclude } from '../../imports/action.ts';
+import type { ImportResult } from '../../imports/import-result.ts';
+import { counted, number } from '../../imports/progress.ts';
+import { importOption, WATCH } from '../../options.ts';
+import { type CommonOptions, openSession, type Session } from '../../service/session.ts';
+import { confirm } from '../../terminal/confirm.ts';
 
 interface Options extends ActionOptions {
   yes?: boolean | undefined;

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Argv, CommandModule } from 'yargs';
-import { itemPages, pagesAsJson, pagesAsTable } from '../imports/item-pages.ts';
-import { type ImportOptions, importOption, itemState, STATE } from '../options.ts';
-import { findOrg } from '../service/find-org.ts';
-import { type CommonOptions, openSession } from '../service/session.ts';
+import { itemPages, pagesAsJson, pagesAsTable } from '../../imports/item-pages.ts';
+import { type ImportOptions, importOption, itemState, STATE } from '../../options.ts';
+import { findOrg } from '../../service/find-org.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
 
 interface Options extends ImportOptions {
   state?: string | undefined;

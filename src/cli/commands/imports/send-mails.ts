@@ -1,12 +1,12 @@
 import type { Argv, CommandModule } from 'yargs';
-import { type ActionOptions, act } from '../imports/action.ts';
-import { type ImportResult, showResult } from '../imports/import-result.ts';
-import { isEnded } from '../imports/progress.ts';
-import { watchImport } from '../imports/watch.ts';
-import { watchMails } from '../imports/watch-mails.ts';
-import { importOption, WATCH } from '../options.ts';
-import { type CommonOptions, openSession, type Session } from '../service/session.ts';
-import { EXIT } from '../terminal/failure.ts';
+import { type ActionOptions, act } from '../../imports/action.ts';
+import { type ImportResult, showResult } from '../../imports/import-result.ts';
+import { isEnded } from '../../imports/progress.ts';
+import { watchImport } from '../../imports/watch.ts';
+import { watchMails } from '../../imports/watch-mails.ts';
+import { importOption, WATCH } from '../../options.ts';
+import { type CommonOptions, openSession, type Session } from '../../service/session.ts';
+import { EXIT } from '../../terminal/failure.ts';
 
 /** `muster send-mails`: sends the mails that an import with `--mails none` holds. */
 export const sendMails: CommandModule<CommonOptions, ActionOptions> = {

@@ -1,11 +1,11 @@
 import type { Argv, CommandModule } from 'yargs';
-import { conclude } from '../imports/action.ts';
-import type { ImportResult } from '../imports/import-result.ts';
-import { type ImportProgress, number, remainingText, stateText } from '../imports/progress.ts';
-import { type ImportOptions, importNumber, WATCH } from '../options.ts';
-import { type CommonOptions, openSession, type Session } from '../service/session.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
-import { distance } from '../terminal/times.ts';
+import { conclude } from '../../imports/action.ts';
+import type { ImportResult } from '../../imports/import-result.ts';
+import { type ImportProgress, number, remainingText, stateText } from '../../imports/progress.ts';
+import { type ImportOptions, importNumber, WATCH } from '../../options.ts';
+import { type CommonOptions, openSession, type Session } from '../../service/session.ts';
+import { EXIT, Failure } from '../../terminal/failure.ts';
+import { distance } from '../../terminal/times.ts';
 
 interface Options extends Omit<ImportOptions, 'import'> {
   import?: string | undefined;

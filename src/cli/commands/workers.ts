@@ -1,7 +1,7 @@
 import type { CommandModule } from 'yargs';
-import type { WorkerView } from '../../../diagnostics/routes.ts';
-import { number } from '../../imports/progress.ts';
-import { type CommonOptions, openSession } from '../../service/session.ts';
+import type { WorkerView } from '../../diagnostics/routes.ts';
+import { number } from '../imports/progress.ts';
+import { type CommonOptions, openSession } from '../service/session.ts';
 
 const COLUMNS = ['HOST', 'PID', 'STATE', 'VERSION', 'QUEUE', 'IMPORT JOBS', 'MAIL JOBS', 'USERS/S', 'STARTED', 'ROLES'];
 

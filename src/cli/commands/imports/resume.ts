@@ -1,7 +1,7 @@
 import type { Argv, CommandModule } from 'yargs';
-import { type ActionOptions, act, conclude } from '../imports/action.ts';
-import { importOption, TIMEOUT, WATCH } from '../options.ts';
-import { type CommonOptions, openSession } from '../service/session.ts';
+import { type ActionOptions, act, conclude } from '../../imports/action.ts';
+import { importOption, TIMEOUT, WATCH } from '../../options.ts';
+import { type CommonOptions, openSession } from '../../service/session.ts';
 
 interface Options extends ActionOptions {
   timeout?: string | undefined;
