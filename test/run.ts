@@ -6,12 +6,14 @@
  * of its own (benches, alerts, generated clients, chart, packages, upgrade, groups of Redis servers) does not run.
  * `npm run test:stores` runs the pipeline's tests with both queues, on the stores of the machine's distribution and with
  * its settings: PostgreSQL and, where it is packaged, Valkey.
+ * `npm run test:unbatched` runs those of the pipeline's tests that run with each queue, with `QUEUE_BATCHING=off`: the
+ * setting changes only how jobs are added, taken and completed.
  *
  * Guarantee: missing programs are named, and fail the run if TEST_REQUIRE names them.
  *
  * On crash: the servers end on their own.
  */
-import { globSync, statSync } from 'node:fs';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { bundlePrograms } from './support/runner/bundle.ts';
@@ -38,14 +40,15 @@ const AT_ONCE = Math.max(4, 2 * availableParallelism());
 /** The number of services for which PostgreSQL's default of 100 connections is enough. */
 const AT_ONCE_ON_DISTRIBUTION = 2;
 
-const DISTRIBUTION = '--distribution';
+const [DISTRIBUTION, UNBATCHED] = ['--distribution', '--unbatched'];
 const args = process.argv.slice(2);
 const onDistribution = args.includes(DISTRIBUTION);
-const options = args.filter((arg) => arg.startsWith('-') && arg !== DISTRIBUTION);
+const isUnbatched = args.includes(UNBATCHED);
+const options = args.filter((arg) => arg.startsWith('-') && arg !== DISTRIBUTION && arg !== UNBATCHED);
 const paths = args.filter((arg) => !arg.startsWith('-'));
 /** No path is given. */
-const isWhole = paths.length === 0;
-const files = filesOf(isWhole ? (onDistribution ? PIPELINE : ['test']) : paths);
+const isWhole = paths.length === 0 && !isUnbatched;
+const files = isUnbatched ? filesOf(['test/pipeline']).filter(isOnEachQueue) : filesOf(chosenPaths());
 const needs = needsOf(files);
 
 const names = Object.keys(PROGRAMS) as ProgramName[];
@@ -56,6 +59,16 @@ const demanded = required().filter(
 if (demanded.length > 0) {
   console.error(`TEST_REQUIRE names ${demanded.join(', ')}, not found on this machine.`);
   process.exit(1);
+}
+
+function chosenPaths(): string[] {
+  if (!isWhole) return paths;
+  return onDistribution ? PIPELINE : ['test'];
+}
+
+/** By its use of `onEachBackend` (service.ts). */
+function isOnEachQueue(file: string): boolean {
+  return readFileSync(file, 'utf8').includes('onEachBackend(');
 }
 
 function filesOf(patterns: string[]): string[] {
@@ -125,7 +138,8 @@ async function runAll(): Promise<number> {
     return 1;
   }
   const env = await (onDistribution ? startDistribution() : startStores());
-  if (isWhole) env.TEST_BUNDLES = await bundlePrograms();
+  if (isUnbatched) env.QUEUE_BATCHING = 'off';
+  if (isWhole || isUnbatched) env.TEST_BUNDLES = await bundlePrograms();
   if (interrupted) return 130;
   runner = startRunner({ files, options, atOnce: onDistribution ? AT_ONCE_ON_DISTRIBUTION : AT_ONCE, env });
   return runner.ended;

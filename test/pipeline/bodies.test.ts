@@ -4,9 +4,9 @@ import { gzipSync } from 'node:zlib';
 import { bulk, fixture, OLD_PASSWORD, people } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
 import { assertEachOnce } from '../support/imports/outcome.ts';
-import { must, onEachBackend, startService } from '../support/processes/service.ts';
+import { must, onOneBackend, startService } from '../support/processes/service.ts';
 
-onEachBackend('the body of a bulk import', async (t, backend) => {
+onOneBackend('the body of a bulk import', async (t, backend) => {
   const service = await startService(t, { backend });
   const { orgId } = await service.newOrg();
 

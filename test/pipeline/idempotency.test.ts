@@ -7,13 +7,13 @@ import { entry } from '../support/imports/imports.ts';
 import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
 import { assertEachOnce, rowCounts } from '../support/imports/outcome.ts';
 import { startUpload } from '../support/imports/upload.ts';
-import { must, onEachBackend, type Service, type ServiceCall, startService } from '../support/processes/service.ts';
+import { must, onOneBackend, type Service, type ServiceCall, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const SINGLE = '/management/v1/users/human/_import';
 const key = (value: string) => ({ 'idempotency-key': value });
 
-onEachBackend('a bulk import with a key', async (t, backend) => {
+onOneBackend('a bulk import with a key', async (t, backend) => {
   const service = await startService(t, { backend });
   const [org, other] = [await service.newOrg(), await service.newOrg()];
   const send = (body: unknown, value: string, options: ServiceCall & { query?: string } = {}) =>
@@ -168,7 +168,7 @@ onEachBackend('a bulk import with a key', async (t, backend) => {
   });
 });
 
-onEachBackend('a single import with a key', async (t, backend) => {
+onOneBackend('a single import with a key', async (t, backend) => {
   const service = await startService(t, { backend });
   const [org, other] = [await service.newOrg(), await service.newOrg()];
   const send = (user: unknown, value: string, options: ServiceCall = {}): Promise<Answer> =>

@@ -6,7 +6,7 @@ import { openSecrets } from '../../src/secrets.ts';
 import { bulk } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
 import { runMuster } from '../support/processes/muster.ts';
-import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
+import { must, onOneBackend, type Service, startService } from '../support/processes/service.ts';
 import { startMuster } from '../support/processes/terminal.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -32,7 +32,7 @@ async function sealWithOldKey({ pool }: Service): Promise<void> {
   await pool.query('insert into encryption_keys (id) values ($1)', [old.keyIds[0]]);
 }
 
-onEachBackend('the encryption key', async (t, backend) => {
+onOneBackend('the encryption key', async (t, backend) => {
   const keys = { ENCRYPTION_KEY: NEW, DECRYPTION_KEYS: OLD };
   // Nothing is lost here, and hashing may take long: no job needs to be repeated.
   const service = await startService(t, { backend, workers: 0, env: { ...keys, RESCUE_AFTER_MS: '600000' } });

@@ -6,9 +6,9 @@ import { OLD_PASSWORD, people } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
 import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
 import { assertEachOnce, assertSums, rowCounts } from '../support/imports/outcome.ts';
-import { must, onEachBackend, startService } from '../support/processes/service.ts';
+import { must, onOneBackend, startService } from '../support/processes/service.ts';
 
-onEachBackend('an NDJSON bulk import', async (t, backend) => {
+onOneBackend('an NDJSON bulk import', async (t, backend) => {
   const service = await startService(t, { backend });
   const [a, b] = [await service.newOrg(), await service.newOrg()];
   const send = (

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import type { Answer } from '../support/answers.ts';
 import { bulk, people } from '../support/imports/bodies.ts';
 import { rowCounts } from '../support/imports/outcome.ts';
-import { must, onEachBackend, type ServiceCall, startService } from '../support/processes/service.ts';
+import { must, onOneBackend, type ServiceCall, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MAX_BYTES = 1_000_000;
@@ -43,7 +43,7 @@ interface Refusal {
   id?: string;
 }
 
-onEachBackend('a refused import', async (t, backend) => {
+onOneBackend('a refused import', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0, env: { MAX_IMPORT_BYTES: String(MAX_BYTES) } });
   // Anything accepted by mistake would show as jobs, as no worker processes them.
   await service.startWorker({ WORKER_ROLES: 'dispatch,mail' });

@@ -8,14 +8,14 @@ import { setImport } from '../support/imports/imports.ts';
 import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
 import { assertEachOnce, rowCounts } from '../support/imports/outcome.ts';
 import { startUpload } from '../support/imports/upload.ts';
-import { must, onEachBackend, startService } from '../support/processes/service.ts';
+import { must, onOneBackend, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MB = 1_000_000;
 const MAX_BYTES = 20 * MB;
 const GZIP = { 'content-encoding': 'gzip' };
 
-onEachBackend('an upload with limits', async (t, backend) => {
+onOneBackend('an upload with limits', async (t, backend) => {
   const service = await startService(t, { ownProcesses: true, backend, env: { MAX_IMPORT_BYTES: String(MAX_BYTES) } });
   const [a, b] = [await service.newOrg(), await service.newOrg()];
   const whole = (name: string, count = 200) => Buffer.from(JSON.stringify(bulk(a.orgId, people(name, count))));
@@ -141,7 +141,7 @@ onEachBackend('an upload with limits', async (t, backend) => {
   });
 });
 
-onEachBackend('an import while the backlog is over its limit', async (t, backend) => {
+onOneBackend('an import while the backlog is over its limit', async (t, backend) => {
   const env = { MAX_BACKLOG: '100', SINGLE_IMPORT_TIMEOUT_MS: '300' };
   const service = await startService(t, { ownProcesses: true, backend, env, workers: 0 });
   const org = await service.newOrg();

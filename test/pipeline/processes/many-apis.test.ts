@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { bulk, people } from '../../support/imports/bodies.ts';
 import { holdWriting } from '../../support/imports/hold.ts';
-import { must, onEachBackend, startService } from '../../support/processes/service.ts';
+import { must, onOneBackend, startService } from '../../support/processes/service.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const STREAMS = 20;
 const ATTEMPTS = 7;
 const WRONG = { checks: { user: { userId: 'missing' }, password: { password: 'x' } } };
 
-onEachBackend('API processes', async (t, backend) => {
+onOneBackend('API processes', async (t, backend) => {
   const service = await startService(t, { backend, env: { RATE_LIMIT_LOGINS: String(ATTEMPTS), LOGIN_DELAY_MS: '0' } });
   const { orgId } = await service.newOrg();
   await service.startApi();

@@ -29,9 +29,23 @@ const BATCHING: 'on' | 'off' = process.env.QUEUE_BATCHING === 'off' ? 'off' : 'o
 /** When the run is on other stores than the usual ones. */
 const STORES = process.env.TEST_STORES_NAME ? `; ${process.env.TEST_STORES_NAME}` : '';
 
+type OnBackend = (t: TestContext, backend: Backend) => Promise<void>;
+
 /** One test per queue backend of this run; the one on Redis is reported as skipped where there is no redis-server. */
-export function onEachBackend(name: string, run: (t: TestContext, backend: Backend) => Promise<void>): void {
-  for (const backend of CHOSEN) {
+export function onEachBackend(name: string, run: OnBackend): void {
+  onBackends(CHOSEN, name, run);
+}
+
+/**
+ * One test, for what happens before the first job is added or beside the queue. `npm test` has Redis as its queue, if
+ * there is one, and `npm run test:stores` PostgreSQL. `npm run test:unbatched` leaves out files that use only this.
+ */
+export function onOneBackend(name: string, run: OnBackend): void {
+  onBackends(CHOSEN.slice(-1), name, run);
+}
+
+function onBackends(backends: readonly Backend[], name: string, run: OnBackend): void {
+  for (const backend of backends) {
     test(`${name} (queue on ${backend}${STORES})`, async (t) => {
       if (backend === 'redis' && !requireOrSkip(t, 'redis')) return;
       await run(t, backend);

@@ -1,7 +1,8 @@
 /**
  * Bundles the programs that tests start most: loading a thousand files takes longer than most of these processes live.
  *
- * `npm test` and `npm run test:stores` use the bundles; with paths they start the sources, as all other commands do.
+ * `npm test`, `npm run test:stores` and `npm run test:unbatched` use the bundles; with paths they start the sources, as
+ * all other commands do.
  * Guarantee: the code is the same, and finds the files beside its sources.
  *
  * On crash: the next run writes the bundles again.
