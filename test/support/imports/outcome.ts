@@ -71,7 +71,7 @@ export async function assertEachOnce(service: Service, importId: string, expecte
   });
   const result = await mailsSettled(service, importId);
   assert.equal(result.counts.succeeded, users);
-  assert.deepEqual(result.mails, { pending: 0, sent: mails, failed: 0 });
+  assert.deepEqual(result.mails, { pending: 0, held: 0, sent: mails, failed: 0 });
   assertSums(result);
 }
 
