@@ -154,7 +154,9 @@ export const importOperations: Operations = {
   'GET /admin/v1/imports/{importId}/items': {
     id: 'listImportItems',
     summary: 'List the users of an import',
-    description: 'Returns the users in the order of the body.',
+    description:
+      'Returns the users in the order of the body. With `query`, a page can hold fewer items than `pageSize`, even none: ' +
+      'read on until `nextPageToken` is empty.',
     query: itemsQuery.extend({ state: itemState.optional() }),
     answers: {
       200: {

@@ -30,6 +30,7 @@ export interface ItemFilter {
   state?: string | undefined;
   orgId?: string | undefined;
   userId?: string | undefined;
+  query?: string | undefined;
 }
 
 /** The largest page of the service. */
@@ -75,10 +76,14 @@ export async function* pagesAsTable(
   onMore: (pageToken: string) => void,
 ): AsyncGenerator<string> {
   let next: string | undefined;
+  let hasItems = false;
   for await (const { items, nextPageToken } of pages) {
     next = nextPageToken;
-    yield items.length === 0 ? 'None.\n' : `${tableLines(COLUMNS, items.map(row)).join('\n')}\n`;
+    hasItems ||= items.length > 0;
+    // A page of a search may be empty before the last one.
+    if (items.length > 0) yield `${tableLines(COLUMNS, items.map(row)).join('\n')}\n`;
   }
+  if (!hasItems) yield 'None.\n';
   if (next !== undefined) onMore(next);
 }
 

@@ -38,7 +38,8 @@ const MAX_CAUSES = 100;
 /** Of distinct causes while counting; a body may have a million different unknown fields. */
 const MAX_KEPT = 2000;
 const FIRST = 5;
-const PAGE = 10_000;
+/** Bounds the memory of a page: an error may name a hundred fields. */
+const PAGE = 2500;
 /** Up to here counting takes some tens of milliseconds, so the answer is always current. */
 const FEW = 10_000;
 /** A count that took long is followed by a pause of this many times its duration. */

@@ -9,6 +9,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { Db } from '../../db/pool.ts';
 import { ApiError, type ErrorBody } from '../../errors.ts';
 import { act } from '../control/action.ts';
+import { ENTRY_BYTES } from '../report/payload-pages.ts';
 import { orgsOf } from '../status/items-page.ts';
 import type { ImportResult } from '../status/progress.ts';
 import { causesOf, violationsOf } from './cause.ts';
@@ -66,8 +67,10 @@ export interface FixAnswer {
 
 const MOST_MS = 10_000;
 /** Errors that are read at a time to find the entries of the cause, and entries that are changed at a time. */
-const PAGE = 2000;
+const PAGE = 1000;
 const BATCH = 250;
+/** A batch ends after this many bytes; a larger entry is a batch of its own. */
+const BATCH_BYTES = 4 * 2 ** 20;
 const EXAMPLES = 5;
 
 /** @throws ApiError 400 IMPORT-REMEDY when the remedy does not apply to the cause, and as `requireFixable` */
@@ -83,10 +86,9 @@ export async function fixCause(
   for (let from = request.from ?? 0; ; ) {
     const page = await pageOf(deps.pool, of.importId, from);
     const matching = page.filter(({ error }) => causesOf(error).some(({ cause }) => cause === request.cause));
-    for (let i = 0; i < matching.length; i += BATCH) {
-      await work.take(matching.slice(i, i + BATCH).map(({ ordinal }) => ordinal));
-      const next = matching[i + BATCH]?.ordinal;
-      if (next !== undefined && performance.now() > until) return work.answer(next);
+    for (const batch of batchesOf(matching)) {
+      if (performance.now() > until) return work.answer(batch[0] as number);
+      await work.take(batch);
     }
     if (page.length < PAGE) return work.answer(null);
     from = (page.at(-1)?.ordinal ?? 0) + 1;
@@ -94,14 +96,37 @@ export async function fixCause(
   }
 }
 
-async function pageOf(db: Db, importId: string, from: number): Promise<{ ordinal: number; error: ErrorBody }[]> {
-  const { rows } = await db.query<{ ordinal: number; error: ErrorBody }>({
+interface Failure {
+  ordinal: number;
+  error: ErrorBody;
+  /** At most, of its entry. */
+  bytes: number;
+}
+
+async function pageOf(db: Db, importId: string, from: number): Promise<Failure[]> {
+  const { rows } = await db.query<Failure>({
     name: 'fix-page',
-    text: `select ordinal, error from import_items
+    text: `select ordinal, error, (${ENTRY_BYTES})::float8 as bytes from import_items
       where import_id = $1 and ordinal >= $2 and error is not null and state = 'failed' order by ordinal limit ${PAGE}`,
     values: [importId, from],
   });
   return rows;
+}
+
+/** The ordinals, in batches of bounded size. */
+function batchesOf(failures: readonly Failure[]): number[][] {
+  const batches: number[][] = [];
+  let bytes = 0;
+  for (const failure of failures) {
+    const batch = batches.at(-1);
+    bytes += failure.bytes;
+    if (batch && batch.length < BATCH && bytes <= BATCH_BYTES) batch.push(failure.ordinal);
+    else {
+      batches.push([failure.ordinal]);
+      bytes = failure.bytes;
+    }
+  }
+  return batches;
 }
 
 class Work {

@@ -1,6 +1,6 @@
 /** Schemas of the query strings of the lists and the report, and of the body of `_resume` and `_retry`. */
 import { z } from 'zod';
-import { text } from '../../fields/fields.ts';
+import { requiredText, text } from '../../fields/fields.ts';
 import { REMEDIES } from '../fix/remedies.ts';
 import { ITEM_STATES } from '../item-states.ts';
 import { FORMATS } from '../report/report.ts';
@@ -53,6 +53,7 @@ export const itemsQuery = z.strictObject({
   state: itemState.optional(),
   orgId: text(200).optional(),
   userId: text(200).optional(),
+  query: requiredText(200).optional().meta({ description: 'What the address, the user name or the id begins with.' }),
   pageSize: pageSize(1000).default(100),
   pageToken,
 });

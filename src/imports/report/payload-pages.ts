@@ -35,15 +35,18 @@ export interface PayloadRow {
   extras: PendingItem['extras'];
 }
 
-// Measures only the columns that may be large, without reading them; the other columns have limits. A value that
-// PostgreSQL has compressed is at most 256 times as large. Uses an array instead of a join, because the planner has no
-// statistics yet for rows that were just copied in.
+/**
+ * SQL over an item: at most how many bytes its entry takes. Measures only the columns that may be large, without reading
+ * them; the other columns have limits. A value that PostgreSQL has compressed is at most 256 times as large.
+ */
+export const ENTRY_BYTES = `coalesce(octet_length(entry_sealed), 0)
+      + coalesce(pg_column_size(extras)::bigint, 0) * case when pg_column_compression(extras) is null then 1 else 256 end`;
+
+// Uses an array instead of a join, because the planner has no statistics yet for rows that were just copied in.
 const PAGE = `
 with sized as (
   select ordinal, sum(bytes) over (order by ordinal) - bytes as before from (
-    select ordinal, coalesce(octet_length(entry_sealed), 0)
-      + coalesce(pg_column_size(extras)::bigint, 0) * case when pg_column_compression(extras) is null then 1 else 256 end
-      as bytes
+    select ordinal, ${ENTRY_BYTES} as bytes
     from import_items
     where import_id = $1 and ordinal >= $2 and ordinal < $3 and (user_name_key is not null or entry_sealed is not null)
       and state in ('pending', 'failed') and ($4::item_state is null or state = $4)

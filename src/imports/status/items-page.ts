@@ -5,6 +5,8 @@
 import type { Pool } from '../../db/pool.ts';
 import type { ErrorBody } from '../../errors.ts';
 import { openStateOf, storedState } from '../item-states.ts';
+import type { ItemFilter, ItemRow } from './item-row.ts';
+import { searchItems } from './items-search.ts';
 import type { ImportResult } from './progress.ts';
 
 export interface ItemView {
@@ -27,20 +29,11 @@ export interface ItemsQuery {
   state?: string | undefined;
   orgId?: string | undefined;
   userId?: string | undefined;
+  /** What an address, user name or id begins with; see items-search.ts. */
+  query?: string | undefined;
   pageSize: number;
   /** Items from this index on. */
   from: number;
-}
-
-interface ItemRow {
-  ordinal: number;
-  org_index: number;
-  user_id: string | null;
-  user_name: string | null;
-  state: string;
-  error: ErrorBody | null;
-  kept: string | null;
-  changed: string[] | null;
 }
 
 /** One page in body order; `next` is the index of the first item of the next page. */
@@ -52,12 +45,18 @@ export async function readItems(
   const stored = storedState(of, query.state);
   if (stored === null) return { items: [], next: undefined };
   const orgs = await orgsOf(pool, of.importId);
-  const rows = await scanItems(pool, of, query.pageSize + 1, {
+  const filter = {
     from: query.from,
     state: stored,
     orgIndexes: query.orgId === undefined ? undefined : indexesOf(orgs, query.orgId),
     userId: query.userId,
-  });
+  };
+  if (query.query !== undefined) {
+    const within = { importId: of.importId, total: of.counts.total, orgIds: [...orgs.values()] };
+    const { rows, next } = await searchItems(pool, within, query.pageSize, { ...filter, text: query.query });
+    return { items: rows.map((row) => toView(row, of, orgs)), next };
+  }
+  const rows = await scanItems(pool, of, query.pageSize + 1, filter);
   const next = rows.length > query.pageSize ? rows.pop()?.ordinal : undefined;
   return { items: rows.map((row) => toView(row, of, orgs)), next };
 }
@@ -74,13 +73,6 @@ export async function orgsOf(pool: Pool, importId: string): Promise<Map<number, 
 
 function indexesOf(orgs: Map<number, string>, orgId: string): number[] {
   return [...orgs].filter(([, id]) => id === orgId).map(([index]) => index);
-}
-
-interface Filter {
-  from: number;
-  state?: string | undefined;
-  orgIndexes?: number[] | undefined;
-  userId?: string | undefined;
 }
 
 const FIRST_STRETCH = 2000;
@@ -100,7 +92,7 @@ export function* inStretches(start: number, total: number): Generator<[from: num
 }
 
 /** The first `limit` items from an index on that match the filter, in body order. */
-export async function scanItems(pool: Pool, of: ImportResult, limit: number, filter: Filter): Promise<ItemRow[]> {
+export async function scanItems(pool: Pool, of: ImportResult, limit: number, filter: ItemFilter): Promise<ItemRow[]> {
   const found: ItemRow[] = [];
   for (const [from, to] of inStretches(filter.from, of.counts.total)) {
     if (found.length >= limit) break;

@@ -47,6 +47,30 @@ describe('the items of an import', () => {
   }
   const indices = async (query: Partial<ItemsQuery> = {}) => (await page(query)).items.map((i) => i.index);
 
+  it('are found by what an address, a user name or an id begins with', async () => {
+    assert.deepEqual(await indices({ query: 'id-a' }), [0, 3]);
+    assert.deepEqual(await indices({ query: 'ID-A' }), [], 'case counts for ids');
+    assert.deepEqual(await indices({ query: 'A@Example' }), [0, 3], 'written, and failed with its address');
+    assert.deepEqual(await indices({ query: 'C' }), [4]);
+    assert.deepEqual(await indices({ query: 'BA' }), [5], 'the user name of an invalid entry');
+    assert.deepEqual(await indices({ query: 'a@', state: 'FAILED' }), [3]);
+    assert.deepEqual(await indices({ query: 'c@', orgId: 'org' }), []);
+    assert.deepEqual(await indices({ query: '%' }), []);
+    const first = await page({ query: 'id-', pageSize: 2 });
+    assert.deepEqual([first.items.map((i) => i.index), first.next], [[0, 2], 3]);
+    assert.deepEqual(await indices({ query: 'id-', from: first.next as number }), [3, 4, 6]);
+  });
+
+  it('are found by address also if more users have it than can be looked up in advance', async () => {
+    await db.pool.query(
+      `insert into users (id, org_id, kind, state, user_name, user_name_key, email, email_key, sequence)
+       select 'many' || n, 'other', 'human', 'active', 'many' || n, 'many' || n, 'a@example.com' || n, 'a@example.com' || n, -1
+       from generate_series(1, 2500) n`,
+    );
+    assert.deepEqual(await indices({ query: 'a@example' }), [0, 3]);
+    await db.pool.query(`delete from users where id like 'many%'`);
+  });
+
   it('are listed in body order, each with its ids and its error', async () => {
     const { items, next } = await page();
     assert.equal(next, undefined);

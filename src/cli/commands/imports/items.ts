@@ -10,6 +10,7 @@ interface Options extends ImportOptions {
   state?: string | undefined;
   org?: string | undefined;
   user?: string | undefined;
+  query?: string | undefined;
   limit: number;
   all?: boolean | undefined;
   pageToken?: string | undefined;
@@ -25,6 +26,7 @@ export const items: CommandModule<CommonOptions, Options> = {
         state: STATE,
         org: { type: 'string', requiresArg: true, describe: 'only users of this organization: id, name or domain' },
         user: { type: 'string', requiresArg: true, describe: 'only the user with this id' },
+        query: { type: 'string', requiresArg: true, describe: 'only users whose address, name or id begins with this' },
         limit: { type: 'number', requiresArg: true, default: 50, describe: 'how many to list' },
         all: { type: 'boolean', default: false, describe: 'list all of them' },
         'page-token': { type: 'string', requiresArg: true, describe: 'continue where a previous list ended' },
@@ -36,7 +38,7 @@ export const items: CommandModule<CommonOptions, Options> = {
   async handler(options) {
     const { out, api } = await openSession(options);
     const orgId = options.org === undefined ? undefined : await findOrg(api, options.org);
-    const query = { state: itemState(options.state), orgId, userId: options.user };
+    const query = { state: itemState(options.state), orgId, userId: options.user, query: options.query };
     const most = options.all ? Number.POSITIVE_INFINITY : options.limit;
     const pages = itemPages(api, options.import, query, most, options.pageToken);
     const more = (next: string) => out.note(`There are more: add --page-token ${next}, or --all.`);
