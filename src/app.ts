@@ -83,7 +83,7 @@ export function buildApp(deps: AppDeps): Express {
   if (!deps.config.METRICS_PORT) app.use(deps.metrics.routes);
   app.use(rateLimits(deps, isAttempt));
   const api = apiRoutes(deps, () => app.router);
-  const ofConsole = { ...deps, api: openChannel(inside(api, deps.logger)) };
+  const ofConsole = { ...deps, api: openChannel(inside([passwordRoutes(deps), api], deps.logger)) };
   app.use(consoleApi(ofConsole));
   app.use(docsRoutes());
   app.use(openApiRoutes(deps));
@@ -122,7 +122,7 @@ function apiRoutes(deps: AppDeps, routes: () => unknown): Router {
 }
 
 /** The API for the console, which calls it in this process: the browser's own request is logged, counted and limited. */
-function inside(api: Router, logger: Logger): Express {
+function inside(api: Router[], logger: Logger): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag');
   // The console names the address of the browser.

@@ -7,6 +7,7 @@ import type { OperationId } from '../access/permissions.ts';
 import type { ScreenDeps } from './deps.ts';
 import { importScreens } from './imports/routes.ts';
 import { FRAME } from './texts.ts';
+import { userScreens } from './users/routes.ts';
 
 export interface Screen {
   /** Below `/console`. */
@@ -20,4 +21,5 @@ export interface Screen {
 
 export const SCREENS: readonly Screen[] = [
   { path: '/imports', name: FRAME.imports, operation: 'listImports', routes: importScreens },
+  { path: '/users', name: FRAME.users, operation: 'searchUsers', routes: userScreens },
 ];

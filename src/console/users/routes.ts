@@ -1,0 +1,153 @@
+/** The screens of users: the search, one user, and a page for each action on them. */
+import { type Request, type Response, Router } from 'express';
+import { may, orgsFor, permissionDenied } from '../../access/caller.ts';
+import { rightsOf } from '../../access/members.ts';
+import { ApiError } from '../../errors.ts';
+import { html } from '../../html.ts';
+import { text } from '../../pages/fields.ts';
+import type { ScreenDeps } from '../deps.ts';
+import { notice, parameter, queryOf } from '../page/blocks.ts';
+import { orgNames } from '../page/org-names.ts';
+import { USER_ACTIONS, USER_STATES, USERS } from '../texts.ts';
+import { visitOf } from '../visit.ts';
+import { ACTIONS, type Action, type ActionName, actionsFor, isAllowed, type Subject } from './actions.ts';
+import { backgroundOf } from './background.ts';
+import { confirmBody } from './confirm.ts';
+import { listBody } from './list.ts';
+import { oneBody } from './one.ts';
+import { findUsers, KINDS, type UserFilter } from './query.ts';
+import { apiPath, nameOf, type UserAnswer, userPath } from './shapes.ts';
+
+const ONE = '/console/users/:userId';
+
+export function userScreens(deps: ScreenDeps): Router {
+  const router = Router();
+  router.get('/console/users', (req, res) => list(deps, req, res));
+  router.get(ONE, (req, res) => one(deps, req, res));
+  for (const action of ACTIONS) {
+    router.get(`${ONE}/${action.name}`, (req, res) => confirm(deps, action, req, res));
+    router.post(`${ONE}/${action.name}`, (req, res) => act(deps, action, req, res));
+  }
+  return router;
+}
+
+async function list({ at, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { api, caller } = visitOf(res);
+  const filter = filterOf(req);
+  const orgIds = orgsFor(caller, 'searchUsers');
+  const found = await findUsers(api, filter);
+  const shownOrgs = found.page.result.map(({ details }) => details.resourceOwner);
+  const orgName = await orgNames(pool, [...shownOrgs, ...(orgIds ?? [])]);
+  const done = parameter(req, 'done') === 'delete' ? USER_ACTIONS.delete.done : undefined;
+  const body = html`${notice(done)}${listBody(at, { filter, ...found, orgIds, orgName })}`;
+  show(req, res, { title: USERS.title, body });
+}
+
+function filterOf(req: Request): UserFilter {
+  const [by, state] = [parameter(req, 'by'), parameter(req, 'state')];
+  return {
+    text: parameter(req, 'q'),
+    kind: KINDS.find((kind) => kind === by) ?? '',
+    state: state in USER_STATES ? state : '',
+    orgId: parameter(req, 'org'),
+    after: parameter(req, 'after'),
+  };
+}
+
+/** @throws ApiError as the API answers about a user whom this person may not see */
+async function subjectOf({ pool }: ScreenDeps, req: Request, res: Response): Promise<Subject> {
+  const userId = String(req.params.userId);
+  const answer = await visitOf(res).api.get<UserAnswer>(apiPath(userId));
+  const [background, rights] = await Promise.all([backgroundOf(pool, userId), rightsOf(pool, userId)]);
+  return { ...answer, background, rights };
+}
+
+async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { at, show, pool } = deps;
+  const { api, caller } = visitOf(res);
+  const subject = await subjectOf(deps, req, res);
+  const { user, details } = subject;
+  const path = apiPath(user.userId);
+  const [metadata, links, showsImport, orgName] = await Promise.all([
+    api.get<{ result: { key: string }[] }>(`${path}/metadata`),
+    api.get<{ result: { idpId: string; userId: string; userName: string }[] }>(`${path}/links`),
+    showsImportOf(subject, res),
+    orgNames(pool, [details.resourceOwner]),
+  ]);
+  const mayList = may(caller, 'searchUsers', details.resourceOwner);
+  const body = oneBody(at, {
+    ...subject,
+    actions: actionsFor(caller, subject),
+    metadataKeys: metadata.result.map(({ key }) => key),
+    links: links.result,
+    showsImport,
+    organization: mayList
+      ? html`<a href="${at(`/users${queryOf({ org: details.resourceOwner })}`)}">${orgName(details.resourceOwner)}</a>`
+      : html`${orgName(details.resourceOwner)}`,
+  });
+  const done = USER_ACTIONS[parameter(req, 'done') as ActionName]?.done;
+  show(req, res, { title: nameOf(user), body: html`${notice(done)}${body}` });
+}
+
+/** Whether the link to the import would lead somewhere. */
+async function showsImportOf({ background }: Subject, res: Response): Promise<boolean> {
+  if (!background?.importId) return false;
+  try {
+    await visitOf(res).api.get(`/admin/v1/imports/${background.importId}`);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && (error.http === 403 || error.http === 404)) return false;
+    throw error;
+  }
+}
+
+/** @throws ApiError 403 if the person may not do it to this user; 400 if the state of the user does not allow it */
+async function reach(deps: ScreenDeps, action: Action, req: Request, res: Response): Promise<Subject> {
+  const subject = await subjectOf(deps, req, res);
+  if (!isAllowed(visitOf(res).caller, action, subject)) throw permissionDenied();
+  return subject;
+}
+
+async function confirm(deps: ScreenDeps, action: Action, req: Request, res: Response): Promise<void> {
+  const subject = await reach(deps, action, req, res);
+  // Somebody else was faster, or the address is old.
+  if (!action.fits(subject)) return res.redirect(303, deps.at(userPath(subject.user.userId)));
+  showConfirmation(deps, { action, subject, typed: visitOf(res).kept.userName }, req, res);
+}
+
+async function act(deps: ScreenDeps, action: Action, req: Request, res: Response): Promise<void> {
+  const { at } = deps;
+  const subject = await reach(deps, action, req, res);
+  const { user } = subject;
+  const typed = action.isFinal ? text(req.body, 'userName').trim() : undefined;
+  if (typed !== undefined && typed !== user.username) {
+    return showConfirmation(deps, { action, subject, typed, status: 400 }, req, res);
+  }
+  try {
+    await action.run(visitOf(res).api, user.userId);
+  } catch (error) {
+    if (!(error instanceof ApiError) || (error.http !== 400 && error.http !== 409)) throw error;
+    return showConfirmation(deps, { action, subject, problem: error.message, status: error.http }, req, res);
+  }
+  res.redirect(303, at(`${action.isFinal ? '/users' : userPath(user.userId)}?done=${action.name}`));
+}
+
+interface Shown {
+  action: Action;
+  subject: Subject;
+  problem?: string;
+  typed?: string | undefined;
+  status?: number;
+}
+
+function showConfirmation(
+  { at, show }: ScreenDeps,
+  { status = 200, ...shown }: Shown,
+  req: Request,
+  res: Response,
+): void {
+  const { user } = shown.subject;
+  const isSelf = visitOf(res).caller.userId === user.userId;
+  const title = USER_ACTIONS[shown.action.name].title(nameOf(user));
+  show(req, res, { title, status, body: confirmBody(at, { ...shown, isSelf }) });
+}
