@@ -17,7 +17,7 @@ const FOLDER = join(DIST, 'muster-cli');
 const OF_THE_SERVER = ['src/config.ts', 'src/diagnostics/', 'src/encryption/', 'src/cli/doctor/local.ts'];
 
 /** Drivers that `muster pull` loads for some systems: who needs one installs it. */
-const ON_DEMAND = ['pg'];
+const ON_DEMAND = ['ldapts', 'mysql2', 'pg'];
 
 const { version, license, dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 rmSync(FOLDER, { recursive: true, force: true });

@@ -74,6 +74,8 @@ export interface PullSystem {
   readonly secrets: readonly Secret[];
   /** Whether it can be asked for changed users only; if not, all are read and compared with what was sent before. */
   readonly tellsChanges: boolean;
+  /** Whether it can be read from a cursor on; if not, an interrupted run reads from the beginning. */
+  readonly continues: boolean;
   /** The format of a saved file: one record as text. Absent: NDJSON. */
   readonly asText?: (record: Fields) => string;
   /** Connects. @throws PullError @throws UsageError */

@@ -7,7 +7,7 @@ import { groupLines, summaryLines } from '../import/show-summary.ts';
 import { counted, countsText } from '../imports/progress.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { openCollector } from './batch.ts';
-import { newRun, type PullJob } from './job.ts';
+import { type PullJob, runOf } from './job.ts';
 import type { PullOptions } from './options.ts';
 import { awaitImport, openSender } from './send.ts';
 import { openSent } from './sent.ts';
@@ -24,7 +24,7 @@ export async function importRound(job: PullJob, state: PullState, since: string 
   const given = await convertOptions({ hashConfig: options.hashConfig, map: options.map });
   const resumed = options.dryRun ? undefined : state.run;
   const isFirst = state.last === undefined && resumed === undefined;
-  const run = resumed ?? newRun(job, state.last, since);
+  const run = runOf(job, state, since);
   if (resumed) out.note(`Going on after ${counted(run.read, 'user')}, as ${statePath} says; --restart begins again.`);
   if (run.open !== undefined) await awaitImport(session, run.open, signal);
   const save = async () => {
@@ -80,7 +80,9 @@ export async function importRound(job: PullJob, state: PullState, since: string 
   const { counts, failures } = sender.totals();
   if (isFirst) for (const line of summaryLines(summary, options)) out.note(line);
   out.result({ read: run.read, imports: run.imports, counts, summary, failures });
-  out.line(`${counted(run.read, 'user')} read from ${system.title}; imported ${countsText(counts) || '0'}.`);
+  out.line(
+    `${counted(run.read, 'user')} read from ${system.title}; ${counts.total === 0 ? 'none of them has changed' : `imported ${countsText(counts)}`}.`,
+  );
   for (const line of groupLines('Failed, by reason', failures)) out.line(line);
   if (counts.failed > 0) options.shell.exitCode = EXIT.usersFailed;
 }

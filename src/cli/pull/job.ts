@@ -20,8 +20,9 @@ export interface PullJob {
 /** The clocks of two machines differ; users that are read again without a change are not sent again. */
 const OVERLAP_MS = 10 * 60_000;
 
-/** @param since as given with `--since` @throws Failure (usage) */
-export function newRun({ system }: PullJob, last: PullState['last'], since: string | undefined): PullRun {
+/** The interrupted run, as far as its system can go on; else a new one. @param since as given with `--since` @throws Failure (usage) */
+export function runOf({ system, options }: PullJob, { run, last }: PullState, since: string | undefined): PullRun {
+  if (run && !options.dryRun) return system.continues ? run : { ...run, cursor: undefined, read: 0, bytes: 0 };
   const startedAt = new Date().toISOString();
   return { startedAt, since: since === undefined ? undefined : sinceOf(system, last, since), read: 0, imports: [] };
 }

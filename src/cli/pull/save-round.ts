@@ -1,7 +1,7 @@
 /** Saves all users of the old system in a file, or those that changed. */
 import { counted } from '../imports/progress.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
-import { newRun, type PullJob } from './job.ts';
+import { type PullJob, runOf } from './job.ts';
 import { openSaved } from './save.ts';
 import { type PullState, writeState } from './state.ts';
 
@@ -15,7 +15,7 @@ export async function saveRound(job: PullJob, state: PullState, since: string | 
       advice: 'Leave out --since, or leave out --out to send the changes.',
     });
   }
-  const run = state.run ?? newRun(job, state.last, since);
+  const run = runOf(job, state, since);
   const file = await openSaved(path, run.bytes ?? 0, system.asText ?? ((record) => JSON.stringify(record)));
   let mark: string | undefined;
   try {

@@ -7,10 +7,10 @@ import { type Fields, UsageError } from '../../sources/source.ts';
 import { PullError } from '../system.ts';
 
 export interface Database {
-  readonly dialect: 'postgres';
+  readonly dialect: 'postgres' | 'mysql';
   /** Host, port and name, without user and password. */
   readonly identity: string;
-  /** @param values of the placeholders: `$1` @throws PullError */
+  /** @param values of the placeholders: `$1` or `?` @throws PullError */
   query(text: string, values: readonly unknown[]): Promise<Fields[]>;
   close(): Promise<void>;
 }
@@ -28,6 +28,8 @@ export interface Address {
 const SCHEMES: Readonly<Record<string, Database['dialect']>> = {
   'postgres:': 'postgres',
   'postgresql:': 'postgres',
+  'mysql:': 'mysql',
+  'mariadb:': 'mysql',
 };
 
 /** @throws UsageError when it is no URL of a database, or contains a password */
@@ -36,7 +38,7 @@ export function addressOf(text: string): Address {
   const dialect = SCHEMES[url?.protocol ?? ''];
   // The messages do not repeat the text, as it may contain a password.
   if (url === null || dialect === undefined)
-    throw new UsageError('--database must be a URL such as postgres://user@host:5432/name.');
+    throw new UsageError('--database must be a URL such as postgres://user@host:5432/name or mysql://user@host/name.');
   if (url.password !== '' || url.searchParams.has('password')) {
     throw new UsageError(
       'The URL of --database contains a password, which every user of this machine can read. Leave it out: set PULL_PASSWORD, or type it when asked.',

@@ -2,6 +2,7 @@
 import { optionOf, requiredOption, secretOf } from '../settings.ts';
 import type { PullOption, PullSettings, Secret } from '../system.ts';
 import { addressOf, type Database } from './database.ts';
+import { openMysql } from './mysql.ts';
 import { openPostgres } from './postgres.ts';
 
 export const DATABASE: PullOption = {
@@ -21,5 +22,6 @@ export async function openDatabase(settings: PullSettings): Promise<Database> {
   const address = addressOf(requiredOption(settings, 'database'));
   const { signal } = settings;
   const password = secretOf(settings, 'password') || undefined;
+  if (address.dialect === 'mysql') return openMysql(address, { password, signal });
   return openPostgres(address, { password, signal, schema: optionOf(settings, 'schema') });
 }

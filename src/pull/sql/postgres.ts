@@ -1,5 +1,5 @@
 /** PostgreSQL, through `pg`. Dates and bytes stay as the server writes them, as in its exports. */
-import type { ClientBase, ClientConfig } from 'pg';
+import type { ClientBase, ClientConfig, QueryConfig } from 'pg';
 import type { Fields } from '../../sources/source.ts';
 import { PullError, type Trouble } from '../system.ts';
 import { type Address, CONNECT_MS, type Database, driverOf, identityOf, QUERY_MS } from './database.ts';
@@ -75,7 +75,9 @@ async function readOnly(
   await client.query(`set local statement_timeout = ${QUERY_MS}`);
   if (schema !== undefined) await client.query("select set_config('search_path', $1, true)", [schema]);
   try {
-    const { rows } = await client.query<Fields>(text, [...values]);
+    // One statement only, as a second one could end the transaction.
+    const query: QueryConfig & { queryMode: 'extended' } = { text, values: [...values], queryMode: 'extended' };
+    const { rows } = await client.query<Fields>(query);
     return rows;
   } finally {
     await client.query('rollback').catch(() => {}); // the error of the query itself says more

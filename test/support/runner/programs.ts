@@ -17,12 +17,13 @@ export const PROGRAMS = {
   go: 'go',
   git: 'git',
   systemd: 'systemd-analyze',
+  /** OpenLDAP's server, with its schemas in `/etc/ldap`. */
+  slapd: 'slapd',
+  mariadb: 'mariadbd',
   /** Needs root too. */
   mount: 'mount',
   /** Debian's package also has `promtool`. */
   prometheus: 'prometheus',
-  /** OpenLDAP's server, with its schemas in `/etc/ldap`. */
-  slapd: 'slapd',
 } as const;
 export type ProgramName = keyof typeof PROGRAMS;
 /** Used instead, if it is there. The browser without windows takes a quarter of the processor time. */

@@ -4,7 +4,7 @@
  *
  * Keycloak stores no time of a user's last change, so changes are found by comparison.
  */
-import type { Fields } from '../../../sources/source.ts';
+import { type Fields, UsageError } from '../../../sources/source.ts';
 import { numberOption, requiredOption } from '../../settings.ts';
 import type { Database } from '../../sql/database.ts';
 import { DATABASE, DATABASE_PASSWORD, openDatabase } from '../../sql/open.ts';
@@ -25,6 +25,7 @@ export const keycloakDb: PullSystem = {
   },
   secrets: [DATABASE_PASSWORD],
   tellsChanges: false,
+  continues: true,
   async open(settings) {
     const database = await openDatabase(settings);
     try {
@@ -37,6 +38,7 @@ export const keycloakDb: PullSystem = {
 };
 
 async function openRealm(database: Database, settings: PullSettings) {
+  if (database.dialect !== 'postgres') throw new UsageError('keycloak-db reads PostgreSQL; see --database.');
   const realm = requiredOption(settings, 'realm');
   const size = numberOption(requiredOption(settings, 'page-size'), 'page-size', [1, 10_000]);
   const [found] = await database.query(REALM, [realm]).catch(notKeycloak);

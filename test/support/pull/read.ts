@@ -1,0 +1,39 @@
+/** Reads all pages of an old system, as `muster pull` does. */
+import type { Page, PullSystem } from '../../../src/pull/system.ts';
+import type { Fields } from '../../../src/sources/source.ts';
+
+export interface ReadOptions {
+  options: Record<string, string>;
+  secrets?: Record<string, string>;
+  cursor?: string | undefined;
+  since?: string | undefined;
+}
+
+export interface Read {
+  pages: Page[];
+  records: Fields[];
+  identity: string;
+  /** What the person was told. */
+  notes: string[];
+}
+
+/** @throws PullError @throws UsageError */
+export async function readAll(system: PullSystem, given: ReadOptions): Promise<Read> {
+  const usual = Object.entries(system.options).flatMap(([name, option]) =>
+    option.default === undefined ? [] : [[name, option.default]],
+  );
+  const notes: string[] = [];
+  const old = await system.open({
+    options: { ...Object.fromEntries(usual), ...given.options },
+    secrets: given.secrets ?? {},
+    signal: new AbortController().signal,
+    note: (text) => void notes.push(text),
+  });
+  try {
+    const pages: Page[] = [];
+    for await (const page of old.pages({ cursor: given.cursor, since: given.since })) pages.push(page);
+    return { pages, records: pages.flatMap(({ records }) => records), identity: old.identity, notes };
+  } finally {
+    await old.close();
+  }
+}
