@@ -8,9 +8,10 @@ import type { ItemRow, Rows } from './rows.ts';
 export async function findWrongAnswers(calls: Calls, sent: SentImport, rows: Rows): Promise<(Problem | undefined)[]> {
   const path = `/admin/v1/imports/${rows.import.id}`;
   const { body } = await calls.call({ method: 'GET', path });
-  const ndjson = await fetchReport(calls, path, 'ndjson');
-  const csv = await fetchReport(calls, path, 'csv');
-  const dataorgs = await fetchReport(calls, path, 'dataorgs');
+  const users = sent.users.length;
+  const ndjson = await fetchReport(calls, path, 'ndjson', users);
+  const csv = await fetchReport(calls, path, 'csv', users);
+  const dataorgs = await fetchReport(calls, path, 'dataorgs', users);
   const wanted = rows.items.map((item) => `${item.ordinal} ${item.orgId} ${shown(item, rows)}`);
   const wrong = (what: string, found: string[]) => problem(sent, 'wrongCounts', what, found);
   return [

@@ -47,9 +47,12 @@ export const BASE: PlannedImport = {
   steps: [{ afterMs: 0, action: 'end' }],
 };
 
+/** In addition for each user of a large import: a loaded machine under faults writes tens of them a second. */
+const USER_MS = 60;
+
 /** One import of this many users, or none. */
 export function planLarge(users: number): PlannedImport[] {
-  return users > 0 ? [{ ...BASE, name: 'large', users }] : [];
+  return users > 0 ? [{ ...BASE, name: 'large', users, timeoutMs: LONG_MS + users * USER_MS }] : [];
 }
 
 const STORIES: Record<string, Action[]> = {
