@@ -45,7 +45,15 @@ const CLI_LOGINS = ['all', 'browser', 'off'] as const;
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'] as const;
 const SAMPLER_NAMES = [...SAMPLERS, ...SAMPLERS.map((name) => `parentbased_${name}` as const)];
 
-export const WORKER_ROLE_NAMES = ['import', 'dispatch', 'rescue', 'maintenance', 'mail', 'webhooks'] as const;
+export const WORKER_ROLE_NAMES = [
+  'import',
+  'dispatch',
+  'rescue',
+  'maintenance',
+  'mail',
+  'webhooks',
+  'convert',
+] as const;
 
 const roles = z
   .string()

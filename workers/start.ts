@@ -9,6 +9,7 @@ import { openSecrets } from '../src/secrets.ts';
 import { registerKeys, requireKeys } from '../src/start/known-keys.ts';
 import { waitForSchema } from '../src/start/schema.ts';
 import { openTracing } from '../src/tracing/open.ts';
+import { startConverter } from './converter.ts';
 import { startDispatcher } from './dispatcher.ts';
 import { startImportWorker } from './import-users.ts';
 import { startMailer } from './mailer.ts';
@@ -48,6 +49,7 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
     ...(has('rescue') ? [startRescuer(deps), startUndoer(deps)] : []),
     ...(has('maintenance') ? [startMaintenance(deps)] : []),
     ...(mailer ? [mailer] : []),
+    ...(has('convert') ? [startConverter(deps)] : []),
     ...(has('webhooks') ? [startWebhookSender(deps)] : []),
   ];
   const jobs = () => ({ imports: importer?.inProgress() ?? 0, mails: mailer?.inProgress() ?? 0 });

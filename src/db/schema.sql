@@ -644,7 +644,7 @@ CREATE INDEX console_sessions_expiry ON public.console_sessions USING btree (exp
 
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
 
-CREATE INDEX import_drafts_due ON public.import_drafts USING btree (requested_at) WHERE (state = ANY (ARRAY['converting'::draft_state, 'checking'::draft_state]));
+CREATE INDEX import_drafts_due ON public.import_drafts USING btree (requested_at) WHERE ((state = 'converting'::draft_state) OR ((state = 'checking'::draft_state) AND (check_id IS NULL)));
 
 CREATE INDEX import_drafts_expires ON public.import_drafts USING btree (expires_at);
 

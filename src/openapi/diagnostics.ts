@@ -121,7 +121,7 @@ const example: z.input<typeof diagnostics> = {
     answers: true,
     jobs: { imports: 0, mails: 0 },
     workers: { imports: 2, mails: 2 },
-    roles: { import: 2, dispatch: 2, rescue: 2, maintenance: 1, mail: 2, webhooks: 2 },
+    roles: { import: 2, dispatch: 2, rescue: 2, maintenance: 1, mail: 2, webhooks: 2, convert: 2 },
     dispatching: true,
     redis: {
       version: 'Redis 7.2.4',

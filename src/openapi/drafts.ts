@@ -1,8 +1,10 @@
 /** Drafts of imports in the OpenAPI document: imports that are prepared from uploaded files. */
 import { z } from 'zod';
+import { checkBody, startBody } from '../imports/draft/check/run-options.ts';
+import { convertBody } from '../imports/draft/convert/request.ts';
 import { createBody } from '../imports/draft/create.ts';
-import { exampleDraft } from './import-examples.ts';
-import { result } from './import-shapes.ts';
+import { exampleDraft, exampleGuess, exampleResult } from './import-examples.ts';
+import { guess, result } from './import-shapes.ts';
 import type { Operations } from './operation.ts';
 
 const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this.';
@@ -10,6 +12,10 @@ const RATE_LIMITED = 'RATE-LIMIT: too many requests. Wait for the number of seco
 const tusHeader = { 'Tus-Resumable': z.string().optional().meta({ description: 'The version of tus: `1.0.0`.' }) };
 const bytes = (description: string) => z.string().meta({ pattern: '^\\d+$', description });
 const offset = { 'Upload-Offset': bytes('How many bytes of the file have arrived.') };
+const NOT_IMPORTABLE = `IMPORT-TIMEOUT: the timeout is invalid or missing. DRAFT-ORG: users name no organization. ${STATE_DOES_NOT_FIT}`;
+const NO_ORG =
+  'IMPORT-NOT-FOUND: the import does not exist. ORG-NOT-FOUND: an organization of its users does not exist.';
+const FULL = `IMPORT-BACKLOG, IMPORT-RUNNING: too much is being imported. ${RATE_LIMITED}`;
 const UNKNOWN = 'IMPORT-NOT-FOUND: the import does not exist. UPLOAD-NOT-FOUND: it has no such file.';
 
 export const draftOperations: Operations = {
@@ -32,6 +38,60 @@ export const draftOperations: Operations = {
     errors: {
       404: 'ORG-NOT-FOUND: the organization does not exist.',
       429: `IMPORT-DRAFTS: you or your organization have too many drafts. ${RATE_LIMITED}`,
+    },
+  },
+  'GET /admin/v1/imports/{importId}/guess': {
+    id: 'guessImport',
+    summary: 'Recognize the files of a draft',
+    description:
+      'Reads the beginning of each file, also while the rest is being uploaded: the system that it comes from, and its ' +
+      'columns with at most five examples each. A value that may be a hash or a secret is not returned: `hidden` names ' +
+      'its scheme, or says `secret` or `digest`. `mapping` is what `_convert` would use.',
+    answers: { 200: { schema: guess, example: exampleGuess } },
+    errors: {
+      400: `DRAFT-UNREADABLE: a file is not an export. ${STATE_DOES_NOT_FIT}`,
+      429: `DRAFT-GUESSES: too many at the same time. ${RATE_LIMITED}`,
+    },
+  },
+  'POST /admin/v1/imports/{importId}/_convert': {
+    id: 'convertImport',
+    summary: 'Convert the files of a draft to users',
+    description:
+      'A worker with the role `convert` reads the files; the state is IMPORT_STATE_CONVERTING until it is done, then ' +
+      'IMPORT_STATE_DRAFT, or IMPORT_STATE_UNREADABLE with the reason in `draft.error`. The files are kept until the ' +
+      'import starts: call it again for another source or mapping.',
+    body: {
+      schema: convertBody,
+      examples: {
+        'as recognized': {},
+        'columns by hand': { source: 'csv', mapping: { email: 'Mail', hash: 'Kennwort' } },
+      },
+    },
+    answers: { 200: { schema: result, example: exampleDraft, description: 'The draft in its new state.' } },
+    errors: {
+      400: `DRAFT-OPTIONS: the body is invalid, or does not fit the source. DRAFT-INCOMPLETE: a file has not arrived, or there is no file of users. ${STATE_DOES_NOT_FIT}`,
+    },
+  },
+  'POST /admin/v1/imports/{importId}/_check': {
+    id: 'checkImport',
+    summary: 'Check the users of a draft',
+    description:
+      'Judges every user as a dry run does, against the users who exist now: nothing is sent again and no user is ' +
+      'written. `draft.check` names the dry run, whose result, items and report tell what would happen.',
+    body: { schema: checkBody, examples: { 'update existing users': { onExisting: 'update' } } },
+    answers: { 200: { schema: result, example: exampleDraft, description: 'The draft in its new state.' } },
+    errors: { 400: NOT_IMPORTABLE, 404: NO_ORG, 429: FULL },
+  },
+  'POST /admin/v1/imports/{importId}/_start': {
+    id: 'startImport',
+    summary: 'Start the import of a draft',
+    description: 'The users of the draft are imported, under the id of the draft; its files are erased.',
+    body: { schema: startBody, examples: { 'half an hour': { timeout: '30m0s' } } },
+    answers: { 200: { schema: result, example: exampleResult, description: 'The running import.' } },
+    errors: {
+      400: `${NOT_IMPORTABLE} DRAFT-BROKEN: records of the files cannot be read, and \`skipBroken\` is not set.`,
+      404: NO_ORG,
+      429: FULL,
     },
   },
   'POST /admin/v1/imports/{importId}/_discard': {

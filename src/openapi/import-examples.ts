@@ -89,3 +89,19 @@ export const exampleDraft = {
     source: '',
   },
 };
+
+export const exampleGuess = {
+  source: 'csv',
+  candidates: [{ source: 'csv', title: 'CSV of your own', certainty: 0.05 }],
+  files: [
+    {
+      ...{ fileId: '0199', name: 'people.csv', kind: 'users', isHashes: false },
+      ...{ format: 'csv', encoding: 'windows-1252', isGzip: false, delimiter: ';' },
+      columns: [
+        { name: 'Mail', samples: [{ text: 'fay@acme.example' }], becomes: 'email' },
+        { name: 'Kennwort', samples: [{ hidden: 'bcrypt' }], becomes: '' },
+      ],
+    },
+  ],
+  mapping: { email: 'Mail' },
+};

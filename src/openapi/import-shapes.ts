@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { WORKER_ROLE_NAMES } from '../config.ts';
 import { id } from '../fields/fields.ts';
 import { KEPT } from '../imports/control/undo.ts';
+import { convertBody } from '../imports/draft/convert/request.ts';
 import { FILE_KINDS } from '../imports/draft/upload/kinds.ts';
 import { ITEM_STATES } from '../imports/item-states.ts';
 import { importEntry, importUser, MAX_ELEMENTS } from '../imports/validate/schema.ts';
@@ -113,6 +114,27 @@ const files = z.array(
     offset: count.meta({ description: 'Bytes that have arrived.' }),
   }),
 );
+const groups = z.array(
+  z.object({
+    id: text(),
+    message: text(),
+    count,
+    examples: z.array(z.object({ file: text(), line: count })).meta({ description: 'The first three.' }),
+  }),
+);
+/** What the command line prints before an import. Generators need no type for each of its members. */
+const summary = z
+  .looseObject({
+    users: count,
+    notes: groups.meta({ description: 'What was changed or dropped during the conversion.' }),
+    skipped: groups.meta({ description: 'Records that are not users to import.' }),
+    broken: groups.meta({ description: 'Records that cannot be read.' }),
+    unusedHashes: count.meta({ description: 'Hashes that match no user in the files.' }),
+  })
+  .meta({
+    description:
+      'What the conversion found, as `muster import` prints it: counts, hashes by scheme, mails by kind, and places.',
+  });
 const draft = z
   .object({
     createdBy: text(),
@@ -120,6 +142,16 @@ const draft = z
     orgId: text().meta({ description: 'The organization of users whose entry names none; empty if there is none.' }),
     files,
     source: text().meta({ description: 'The system that the users were converted from; empty before.' }),
+    conversion: convertBody.optional().meta({ description: 'The body of the latest `_convert`.' }),
+    progress: z
+      .object({ bytes: count, totalBytes: count, users: count })
+      .optional()
+      .meta({ description: 'While the files are converted: bytes read, bytes to read, users so far.' }),
+    summary: summary.optional(),
+    check: z
+      .object({ importId: digits(), state, counts })
+      .optional()
+      .meta({ description: 'The dry run of the latest check: an import of its own, with items and a report.' }),
     error: error.optional().meta({ description: 'Why the files cannot be read.' }),
   })
   .meta({ id: 'ImportDraft', description: 'Only before the import starts: its files, and what was found in them.' });
@@ -216,3 +248,30 @@ export const undoPreview = z
       .meta({ description: 'Why users are kept; the counts add up to `kept`.' }),
   })
   .meta({ id: 'ImportUndoPreview' });
+
+export const guess = z
+  .object({
+    source: text().meta({ description: 'The likeliest source; empty when it is not certain.' }),
+    candidates: z.array(z.object({ source: text(), title: text(), certainty: z.number() })),
+    files: z.array(
+      z.object({
+        fileId: text(),
+        name: text(),
+        kind: z.enum(FILE_KINDS),
+        isHashes: z.boolean().meta({ description: 'It holds hashes for the users of another file.' }),
+        format: text(),
+        encoding: text(),
+        isGzip: z.boolean(),
+        delimiter: text(),
+        columns: z.array(
+          z.object({
+            name: text(),
+            samples: z.array(z.object({ text: text().optional(), hidden: text().optional() })),
+            becomes: text().meta({ description: 'The field that the column becomes; empty when it is not taken.' }),
+          }),
+        ),
+      }),
+    ),
+    mapping: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'ImportGuess' });

@@ -32,7 +32,7 @@ const GOOD: Diagnostics = {
     answers: true,
     jobs: { imports: 3, mails: 0 },
     workers: { imports: 2, mails: 1 },
-    roles: { import: 2, dispatch: 1, rescue: 1, maintenance: 1, mail: 1, webhooks: 1 },
+    roles: { import: 2, dispatch: 1, rescue: 1, maintenance: 1, mail: 1, webhooks: 1, convert: 1 },
     dispatching: true,
     redis: {
       version: 'Redis 7.2.4',

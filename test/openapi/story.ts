@@ -154,7 +154,13 @@ export const STORY: Step[] = [
     headers: { 'upload-offset': '0', 'content-type': 'application/offset+octet-stream' },
     body: () => '{}',
   },
-  { id: 'removeImportFile' },
+  { id: 'guessImport' },
+  { id: 'convertImport', example: 'as recognized' },
+  { id: 'checkImport', before: toDraft },
+  { id: 'startImport', before: toDraft },
+  { id: 'createImport' },
+  { id: 'createImportFile', headers: { 'upload-length': '2' } },
+  { id: 'removeImportFile', before: asFile },
   { id: 'discardImport' },
   { id: 'importUsers', headers: { prefer: 'wait=20' } },
   { id: 'listImports' },
@@ -181,6 +187,17 @@ async function toRefuse({ world, known }: Context): Promise<void> {
   await world.api.deps.pool.query(
     `update password_sources set settings = settings || '{"endpoint": "http://127.0.0.1:1/"}' where id = $1`,
     [known.sourceId],
+  );
+}
+
+/** A worker would have converted the files. */
+async function toDraft({ world, known }: Context): Promise<void> {
+  const orgs = [{ orgId: 'acme', total: 1, failed: 0 }];
+  const summary = { users: 1, notes: [], skipped: [], broken: [], unusedHashes: 0 };
+  const result = { source: 'csv', title: 'CSV', total: 1, failed: 0, orgs, summary, broken: 0, warnings: [] };
+  await world.api.deps.pool.query(
+    `update import_drafts set state = 'draft', conversion = null, result = $2 where import_id = $1`,
+    [known.importId, JSON.stringify({ ...result, hasDuplicates: false, slowestMs: 0, hashes: [] })],
   );
 }
 

@@ -84,6 +84,10 @@ POST   /admin/v1/imports/:importId/files                  201  ..3333331 .333.33
 HEAD   /admin/v1/imports/:importId/files/:fileId          200  ..3333331 .333.3331 433333331 _
 PATCH  /admin/v1/imports/:importId/files/:fileId          204  ..3333331 .333.3331 433333331 _
 DELETE /admin/v1/imports/:importId/files/:fileId          204  ..3333331 .333.3331 433333331 _
+GET    /admin/v1/imports/:importId/guess                  200  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_convert               400  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_check                 400  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_start                 400  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_discard               200  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports                                  200  ..33.3331 _         _         _
 GET    /admin/v1/imports/:importId                        200  ..3333331 .333.3331 433333331 _

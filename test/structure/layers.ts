@@ -63,7 +63,8 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/sources': ['src/fields', 'src/identity/totp/secret.ts', 'src/passwords', 'src/streaming'],
   'src/imports': [
     ...['src/access', 'src/db', 'src/fields', 'src/http', 'src/identity', 'src/mail', 'src/orgs'],
-    ...['src/password-sources', 'src/passwords', 'src/queue', 'src/streaming', 'src/users', 'src/webhooks'],
+    ...['src/password-sources', 'src/passwords', 'src/queue', 'src/sources', 'src/streaming'],
+    ...['src/users', 'src/webhooks'],
   ],
   'src/diagnostics': ['src/access', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],
   'src/metrics': ['src/audit', 'src/db', 'src/diagnostics', 'src/http', 'src/mail', 'src/queue'],

@@ -30,7 +30,7 @@ create table import_drafts (
   changed_at timestamptz not null default now(),
   expires_at timestamptz not null
 );
-create index import_drafts_due on import_drafts (requested_at) where state in ('converting', 'checking');
+create index import_drafts_due on import_drafts (requested_at) where state = 'converting' or state = 'checking' and check_id is null;
 create index import_drafts_expires on import_drafts (expires_at);
 
 create table import_files (

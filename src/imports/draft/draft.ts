@@ -8,6 +8,8 @@
 import { details } from '../../db/events.ts';
 import type { Db, Pool } from '../../db/pool.ts';
 import { ApiError, type ErrorBody } from '../../errors.ts';
+import { LIVE_ROLES } from '../../queue/worker-list.ts';
+import type { ExistingRule } from '../options.ts';
 import type { Counts, ImportResult } from '../status/progress.ts';
 import type { FileKind } from './upload/kinds.ts';
 
@@ -32,6 +34,16 @@ export interface ConversionOptions {
   format?: string | undefined;
   encoding?: string | undefined;
   strict?: boolean | undefined;
+  withoutEmail?: boolean | undefined;
+}
+
+/** What a check or a start asks for. */
+export interface RunSettings {
+  timeout: string;
+  onExisting: ExistingRule;
+  mails: 'auto' | 'none';
+  /** User id of the caller. */
+  by: string;
 }
 
 export interface DraftOrg {
@@ -53,6 +65,8 @@ export interface ConversionResult {
   broken: number;
   warnings: unknown[];
   hasDuplicates: boolean;
+  /** Users without an email address are allowed. */
+  withoutEmail: boolean;
   /** How long the slowest hash takes to verify, in milliseconds. */
   slowestMs: number;
   /** For a check: the hashes by scheme as a dry run reports them. */
@@ -71,6 +85,8 @@ export interface Draft {
   progress: { bytes: number; totalBytes: number; users: number } | undefined;
   result: ConversionResult | undefined;
   error: ErrorBody | undefined;
+  /** Of the latest check. */
+  settings: RunSettings | undefined;
   checkId: string | undefined;
   files: DraftFile[];
   createdAt: Date;
@@ -79,12 +95,14 @@ export interface Draft {
   sequence: string;
 }
 
-const COLUMNS = `i.id as "importId", d.state, i.created_by as "createdBy", i.resource_owner as "resourceOwner",
-  d.org_id as "orgId", d.orgs, d.conversion, d.progress, d.result, d.error, d.check_id as "checkId", i.created_at as "createdAt",
+const COLUMNS = `i.id as "importId", i.created_by as "createdBy", i.resource_owner as "resourceOwner",
+  d.org_id as "orgId", d.orgs, d.conversion, d.progress, d.result, d.error, d.settings, d.check_id as "checkId", i.created_at as "createdAt",
   d.changed_at as "changedAt", d.expires_at as "expiresAt", d.sequence,
+  case when d.state = 'checking' and c.state <> 'running' and c.state <> 'paused' then 'checked' else d.state::text end as state,
   (select coalesce(jsonb_agg(jsonb_build_object('fileId', file_id, 'name', name, 'kind', kind, 'size', size,
      'offset', received) order by created_at, file_id), '[]') from import_files f where f.import_id = d.import_id) as files`;
-const SHOWN = `from import_drafts d join imports i on i.id = d.import_id
+/** A check is over when its dry run is. */
+const SHOWN = `from import_drafts d join imports i on i.id = d.import_id left join imports c on c.id = d.check_id
   where d.state <> 'started' and d.expires_at > clock_timestamp()`;
 
 type Nullable<T> = { [K in keyof T]: undefined extends T[K] ? NonNullable<T[K]> | null : T[K] };
@@ -223,7 +241,12 @@ export function draftProgress(draft: Draft, check?: Check): DraftProgress {
   };
 }
 
-export type DraftResult = DraftProgress & { warnings: unknown[]; errors: never[]; success: { orgs: never[] } };
+export type DraftResult = DraftProgress & {
+  missingRoles?: string[];
+  warnings: unknown[];
+  errors: never[];
+  success: { orgs: never[] };
+};
 
 /** As `GET` shows it, with its check. */
 export async function draftResult(
@@ -233,10 +256,17 @@ export async function draftResult(
 ): Promise<DraftResult> {
   const found = draft.checkId === undefined ? undefined : await readProgress(pool, draft.checkId);
   const check = found && { importId: found.importId, state: found.state, counts: found.counts };
+  const waits = draft.state === 'converting' || (draft.state === 'checking' && !check);
   return {
     ...draftProgress(draft, check),
+    ...(waits && !(await isAnyConverter(pool)) ? { missingRoles: ['convert'] } : {}),
     warnings: draft.result?.warnings ?? [],
     errors: [],
     success: { orgs: [] },
   };
+}
+
+async function isAnyConverter(pool: Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ live: boolean }>(`select ${LIVE_ROLES} @> array['convert'] as live`);
+  return rows[0]?.live === true;
 }

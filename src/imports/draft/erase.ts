@@ -11,13 +11,12 @@ import { type Db, type Pool, transaction } from '../../db/pool.ts';
 const CHUNKS = 32;
 const ITEMS = 5000;
 
-/** A discarded draft is shown until it expires; a process that still converts it, or sends bytes, notices first. */
+/** Discarded and started drafts are known until they expire. A process that still converts one notices first. */
 const NEXT = `select d.import_id as id, d.state = 'started' as started, d.expires_at <= clock_timestamp() as expired
   from import_drafts d
-  where (d.state = 'started' or d.expires_at <= clock_timestamp()
-      or d.state = 'discarded' and (
-        exists (select from import_files f where f.import_id = d.import_id)
-        or exists (select from import_items t where t.import_id = d.import_id)))
+  where (d.expires_at <= clock_timestamp()
+      or d.state in ('discarded', 'started') and exists (select from import_files f where f.import_id = d.import_id)
+      or d.state = 'discarded' and exists (select from import_items t where t.import_id = d.import_id))
     and (d.held_until is null or d.held_until < clock_timestamp())
   order by d.expires_at limit 1 for update of d skip locked`;
 
@@ -29,7 +28,7 @@ export async function eraseDrafts(pool: Pool): Promise<boolean> {
     if (!draft) return false;
     if (await eraseFiles(db, draft.id)) return true;
     if (!draft.started && (await eraseItems(db, draft.id))) return true;
-    if (draft.started) await db.query('delete from import_drafts where import_id = $1', [draft.id]);
+    if (draft.started && draft.expired) await db.query('delete from import_drafts where import_id = $1', [draft.id]);
     else if (draft.expired) await db.query(`delete from imports where id = $1 and state = 'receiving'`, [draft.id]);
     return true;
   });

@@ -30,20 +30,24 @@ export async function findDraft(
 
 /**
  * @param done completes "An import in state … cannot be …", for an import that has started
- * @throws ApiError 400 when it has started; 403; 404 for an IAM_OWNER when there is none
+ * @param read reads the body of a caller who may, before the state is told
+ * @throws ApiError 400 when it has started; 403; 404 for an IAM_OWNER when there is none; those of `read`
  */
-export async function visibleDraft(
+export async function visibleDraft<T = undefined>(
   pool: Pool,
   operation: OperationId,
   done: string,
   req: Request,
   res: Response,
-): Promise<Draft> {
+  read?: () => Promise<T>,
+): Promise<{ draft: Draft; body: T }> {
   const caller = callerOf(res);
   orgsFor(caller, operation);
   const draft = await findDraft(pool, operation, req, res);
-  if (draft) return draft;
-  const started = await readProgress(pool, String(req.params.importId));
-  if (started?.orgs.every(({ orgId }) => may(caller, operation, orgId))) throw wrongState(started.state, done);
-  throw caller.isIamOwner ? draftNotFound() : permissionDenied();
+  const started = draft ? undefined : await readProgress(pool, String(req.params.importId));
+  const isVisible = started?.orgs.every(({ orgId }) => may(caller, operation, orgId)) === true;
+  if (!draft && !isVisible) throw caller.isIamOwner ? draftNotFound() : permissionDenied();
+  const body = (await read?.()) as T;
+  if (started) throw wrongState(started.state, done);
+  return { draft: draft as Draft, body };
 }

@@ -31,7 +31,7 @@ export interface Acceptance {
 }
 
 /** Creates the import in state `receiving`, which every reader filters out. */
-export async function createReceiving(db: Db, caller: Caller): Promise<string> {
+export async function createReceiving(db: Db, caller: Pick<Caller, 'userId' | 'orgId'>): Promise<string> {
   const { rows } = await db.query<{ id: string }>(
     `insert into imports (kind, state, created_by, resource_owner, trace_context)
      values ('bulk', 'receiving', $1, $2, $3) returning id`,

@@ -1,0 +1,110 @@
+/**
+ * Converts the files of a draft to entries, by `src/sources`, as the command line does.
+ *
+ * Guarantee: memory is bounded, whatever the files hold. The draft has all entries or none: it is in state `draft` only
+ * when every entry is committed. The files stay, so that another source or mapping needs no other upload.
+ * On crash: the entries so far stay invisible; the next worker removes them and begins again.
+ */
+import { type Conversion, openConversion } from '../../../sources/convert.ts';
+import { UsageError } from '../../../sources/source.ts';
+import { type Counter, openCounter, type Summary } from '../../../sources/summary.ts';
+import type { ImportDeps } from '../../deps.ts';
+import type { ConversionResult, Draft } from '../draft.ts';
+import { eraseItems } from '../erase.ts';
+import { type EntryWriter, openEntries, type Written } from './entries.ts';
+import { certainGuess, filesOf, guessesOf, hashParameters, openExports, sourceNamed } from './exports.ts';
+
+export type ConvertDeps = Omit<ImportDeps, 'queues'>;
+
+export interface Run {
+  /** @throws the reason when the job is over for this worker */
+  check(): void;
+  /** The same, after asking the database. */
+  requireJob(): Promise<void>;
+  progress: { bytes: number; totalBytes: number; users: number };
+}
+
+/** @throws UsageError when the files cannot be read so */
+export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promise<ConversionResult> {
+  const { pool, secrets, config } = deps;
+  const of = { pool, secrets, most: config.MAX_IMPORT_BYTES };
+  const options = draft.conversion ?? {};
+  while (await eraseItems(pool, draft.importId)) await run.requireJob();
+  const exports = await openExports(of, draft, options);
+  const source = options.source === undefined ? certainGuess(await guessesOf(exports)) : sourceNamed(options.source);
+  if (!source) throw new UsageError('The system that these files come from cannot be determined. Choose the source.');
+  const files = await filesOf(source, exports);
+  run.progress.totalBytes = files.reduce((sum, { file }) => sum + file.size, 0);
+  const read = new Map<string, number>();
+  const conversion = await openConversion(
+    {
+      ...{ source, files, orgId: options.orgId ?? draft.orgId, idPrefix: options.idPrefix },
+      options: { map: options.mapping, hashConfig: await hashParameters(of, draft) },
+    },
+    (name, bytes) => {
+      run.check();
+      read.set(name, bytes);
+      run.progress.bytes = [...read.values()].reduce((sum, n) => sum + n, 0);
+    },
+  );
+  const counter = openCounter();
+  const writer = openEntries(
+    deps,
+    draft.importId,
+    { strict: options.strict === true, withoutEmail: options.withoutEmail === true },
+    run.requireJob,
+  );
+  try {
+    await writeAll(conversion, counter, writer, run);
+    const written = await writer.end();
+    await requireComplete(deps, draft.importId, written);
+    return resultOf(source, counter.summary(conversion.unusedHashes()), written, options.withoutEmail === true);
+  } catch (error) {
+    await writer.end().catch(() => {}); // no COPY may stay open; the first error says why
+    throw error;
+  } finally {
+    await conversion.close();
+  }
+}
+
+async function writeAll(conversion: Conversion, counter: Counter, writer: EntryWriter, run: Run): Promise<void> {
+  for await (const outcomes of conversion.outcomes()) {
+    run.check();
+    for (const outcome of outcomes) {
+      counter.add(outcome);
+      if (outcome.entry) writer.add(outcome.entry);
+    }
+    await writer.write();
+    run.progress.users = writer.users;
+  }
+  if (writer.users === 0) throw new UsageError('The files contain no user.');
+}
+
+/** A worker that lost the job may have written entries of its own; then the draft is converted again. */
+async function requireComplete({ pool }: ConvertDeps, importId: string, { total }: Written): Promise<void> {
+  const { rows } = await pool.query<{ n: number }>('select count(*)::int as n from import_items where import_id = $1', [
+    importId,
+  ]);
+  if (rows[0]?.n !== total) throw new Error(`the draft has ${rows[0]?.n} entries instead of ${total}`);
+}
+
+function resultOf(
+  source: { name: string; title: string },
+  summary: Summary,
+  written: Written,
+  withoutEmail: boolean,
+): ConversionResult {
+  const { orgs: _, ...shown } = summary;
+  const hashes = new Map<string, { scheme: string; users: number; verifiable: boolean }>();
+  for (const { scheme, verifiable, count } of summary.hashes) {
+    const key = `${scheme} ${verifiable}`;
+    const known = hashes.get(key) ?? { scheme, users: 0, verifiable };
+    hashes.set(key, { ...known, users: known.users + count });
+  }
+  return {
+    ...{ source: source.name, title: source.title, withoutEmail, ...written },
+    summary: shown as unknown as Record<string, unknown>,
+    broken: summary.broken.reduce((sum, { count }) => sum + count, 0),
+    hashes: [...hashes.values()],
+  };
+}

@@ -1,0 +1,160 @@
+/**
+ * Recognizes the files of a draft from their beginning, while the rest is still being uploaded: the source, the columns
+ * with examples, and which field each would become.
+ *
+ * Guarantee: reads the first megabytes of each file only. A value that looks like a hash, or whose name says that it is a
+ * secret, is never returned: only its scheme is.
+ */
+import { hashAt, isOfPassword } from '../../../sources/hash-like.ts';
+import { readerOf } from '../../../sources/read/export-file.ts';
+import { FileError } from '../../../sources/read/records.ts';
+import type { FileOfSource, Guess } from '../../../sources/recognize.ts';
+import type { Fields, Source } from '../../../sources/source.ts';
+import { givenMapping, mappingFor } from '../../../sources/systems/mapping.ts';
+import { isSecretName } from '../../../sources/systems/users-table.ts';
+import { isFields } from '../../../sources/values.ts';
+import type { Draft } from '../draft.ts';
+import type { FileKind } from '../upload/kinds.ts';
+import { certainGuess, type DraftExport, type ExportDeps, filesOf, guessesOf, openExports } from './exports.ts';
+
+const RECORDS = 200;
+const SAMPLES = 5;
+const COLUMNS = 200;
+const DEPTH = 3;
+const LONGEST = 80;
+/** What may be a hash under whatever name: long hexadecimal, or long base64 with digits, small and capital letters. */
+const DIGEST = /^(?:0x)?(?:[0-9a-f]{32,}|[0-9A-F]{32,})$|^(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[\w+/.=$:,{}-]{40,}$/;
+
+/** An example of a column: its text, or only what it is. */
+export interface Sample {
+  text?: string;
+  /** The scheme of a hash, or `secret`. */
+  hidden?: string;
+}
+
+export interface Column {
+  /** A column, or a path such as `profile.mail`. */
+  name: string;
+  samples: Sample[];
+  /** The field that it becomes; empty when it is not taken. Only for `csv` and `ndjson`. */
+  becomes: string;
+}
+
+export interface GuessedFile {
+  fileId: string;
+  name: string;
+  kind: FileKind;
+  /** It holds hashes for the users of another file. */
+  isHashes: boolean;
+  format: string;
+  encoding: string;
+  isGzip: boolean;
+  /** Of CSV; else empty. */
+  delimiter: string;
+  columns: Column[];
+}
+
+export interface DraftGuess {
+  /** The likeliest source; empty when it is not certain. */
+  source: string;
+  /** All sources that the files may come from, the likeliest first. */
+  candidates: { source: string; title: string; certainty: number }[];
+  files: GuessedFile[];
+  /** Columns by field, as `_convert` takes them; empty for a source that knows its own fields. */
+  mapping: Record<string, string>;
+}
+
+/** @throws UsageError when a file is not an export */
+export async function guessDraft(deps: ExportDeps, draft: Draft): Promise<DraftGuess> {
+  const begun = { ...draft, files: draft.files.filter(({ offset }) => offset > 0) };
+  const exports = await openExports(deps, begun, {});
+  const guesses = await guessesOf(exports);
+  const source = certainGuess(guesses);
+  const shown = source ?? guesses[0]?.source;
+  const files = shown ? await filesOf(shown, exports) : [];
+  const mapping = mappingOf(source, files);
+  const described: GuessedFile[] = [];
+  for (const [i, one] of exports.entries()) described.push(await describe(one, files[i], mapping));
+  return { source: source?.name ?? '', candidates: guesses.map(candidate), files: described, mapping };
+}
+
+function candidate({ source, certainty }: Guess) {
+  return { source: source.name, title: source.title, certainty };
+}
+
+/** The sources of custom files map columns; all others know their fields. */
+function mappingOf(source: Source | undefined, files: readonly FileOfSource[]): Record<string, string> {
+  const first = files.find(({ isHashes }) => !isHashes)?.first;
+  if (!source || !['csv', 'ndjson'].includes(source.name) || !first) return {};
+  return mappingFor(first, givenMapping({})).columns as Record<string, string>;
+}
+
+async function describe(
+  { fileId, kind, file }: DraftExport,
+  read: FileOfSource | undefined,
+  mapping: Record<string, string>,
+): Promise<GuessedFile> {
+  const { name, format, encoding, isGzip, delimiter } = file;
+  const layout = read?.layout ?? { paths: [[], ['*']], columns: undefined };
+  const records = await firstRecords(
+    readerOf(format, layout.paths, { delimiter, columns: layout.columns, isSample: true })(once(file.head)),
+  );
+  const becomes = new Map(Object.entries(mapping).map(([field, column]) => [column, field]));
+  return {
+    ...{ fileId, name, kind, format, encoding, isGzip },
+    isHashes: read?.isHashes ?? kind === 'hashes',
+    delimiter: format === 'csv' ? delimiter : '',
+    columns: columnsOf(records).map(([path, samples]) => ({ name: path, samples, becomes: becomes.get(path) ?? '' })),
+  };
+}
+
+async function firstRecords(groups: AsyncIterable<{ value: unknown }[]>): Promise<Fields[]> {
+  const found: Fields[] = [];
+  try {
+    for await (const group of groups) {
+      for (const { value } of group) if (isFields(value)) found.push(value);
+      if (found.length >= RECORDS) break;
+    }
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error; // the beginning may end in the middle of a record
+  }
+  return found.slice(0, RECORDS);
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
+/** The first columns, each with different examples. */
+export function columnsOf(records: readonly Fields[]): [name: string, samples: Sample[]][] {
+  const found = new Map<string, Map<string, Sample>>();
+  for (const record of records) collect(record, [], found);
+  return [...found].map(([name, samples]) => [name, [...samples.values()]]);
+}
+
+function collect(record: Fields, above: string[], found: Map<string, Map<string, Sample>>): void {
+  for (const [name, value] of Object.entries(record)) {
+    const path = [...above, name];
+    if (isFields(value) && path.length < DEPTH) {
+      collect(value, path, found);
+      continue;
+    }
+    const key = path.join('.');
+    if (!found.has(key) && found.size >= COLUMNS) continue;
+    const samples = found.get(key) ?? new Map<string, Sample>();
+    found.set(key, samples);
+    const sample = sampleOf(value, path);
+    if (sample && samples.size < SAMPLES) samples.set(JSON.stringify(sample), sample);
+  }
+}
+
+function sampleOf(value: unknown, path: string[]): Sample | undefined {
+  if (value === null || value === undefined || value === '') return undefined;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const hash = hashAt(text, path, () => true);
+  if (hash !== undefined) return { hidden: hash };
+  if (DIGEST.test(text)) return { hidden: 'digest' };
+  // A list or an object may hold anything.
+  if (typeof value === 'object' || isOfPassword(path) || path.some(isSecretName)) return { hidden: 'secret' };
+  return { text: text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text };
+}

@@ -1,0 +1,77 @@
+/**
+ * The work on drafts that a worker does: a conversion or a check. One worker at a time has it, under a lease in the
+ * draft's row.
+ *
+ * Guarantee: a worker that is dead or frozen loses the work when its lease expires; whatever it writes later is refused,
+ * as each statement that counts names the run and the holder.
+ * On crash: another worker begins again when the lease has expired.
+ */
+import type { Db } from '../../../db/pool.ts';
+
+export const LEASE_MS = 15_000;
+export const RENEW_MS = 2000;
+
+export interface Job {
+  importId: string;
+  state: 'converting' | 'checking';
+  run: number;
+  holder: string;
+  /** Workers that have begun it, this one included. */
+  attempts: number;
+}
+
+/** The job that waits longest; undefined when there is none. */
+export async function claimJob(db: Db, holder: string): Promise<Job | undefined> {
+  const { rows } = await db.query<Omit<Job, 'holder'>>(
+    `update import_drafts set holder = $1, held_until = clock_timestamp() + $2 * interval '1 millisecond',
+       attempts = attempts + 1
+     where import_id = (
+       select import_id from import_drafts
+       where (state = 'converting' or state = 'checking' and check_id is null) and expires_at > clock_timestamp()
+         and (held_until is null or held_until < clock_timestamp())
+       order by requested_at limit 1 for update skip locked)
+     returning import_id as "importId", state, run, attempts`,
+    [holder, LEASE_MS],
+  );
+  return rows[0] && { ...rows[0], holder };
+}
+
+const IS_OURS = 'import_id = $1 and state = $2 and run = $3 and holder = $4';
+
+function keyOf({ importId, state, run, holder }: Job): unknown[] {
+  return [importId, state, run, holder];
+}
+
+/** Returns whether the job is still this worker's. @param progress is shown to those who wait */
+export async function renewJob(db: Db, job: Job, progress?: unknown): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update import_drafts set held_until = clock_timestamp() + $5 * interval '1 millisecond',
+       progress = coalesce($6, progress)
+     where ${IS_OURS} and expires_at > clock_timestamp()`,
+    [...keyOf(job), LEASE_MS, progress === undefined ? null : JSON.stringify(progress)],
+  );
+  return rowCount === 1;
+}
+
+/** Whoever wants it may have it, at once. */
+export async function releaseJob(db: Db, { importId, holder }: Job): Promise<void> {
+  await db.query('update import_drafts set holder = null, held_until = null where import_id = $1 and holder = $2', [
+    importId,
+    holder,
+  ]);
+}
+
+/**
+ * Ends the job: the draft gets the values.
+ * @returns false when the job is no longer this worker's; then nothing is written
+ */
+export async function endJob(db: Db, job: Job, values: Record<string, unknown>): Promise<boolean> {
+  const names = Object.keys(values);
+  const { rowCount } = await db.query(
+    `update import_drafts set ${names.map((name, i) => `${name} = $${i + 5}`).join(', ')},
+       progress = null, holder = null, held_until = null, changed_at = clock_timestamp()
+     where ${IS_OURS}`,
+    [...keyOf(job), ...Object.values(values)],
+  );
+  return rowCount === 1;
+}

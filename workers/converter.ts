@@ -1,0 +1,33 @@
+/**
+ * The role `convert`: converts the files of drafts to entries, and begins their checks. See src/imports/draft/convert/.
+ * Any number of processes may run it; each works on two drafts at a time, so that a large one does not hold up a small one.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import process from 'node:process';
+import type { Logger } from 'pino';
+import type { Condition } from '../src/condition.ts';
+import type { ImportDeps } from '../src/imports/deps.ts';
+import { convertRound } from '../src/imports/draft/convert/round.ts';
+import { startLoop } from './loop.ts';
+
+const AT_ONCE = 2;
+const IDLE_MS = 500;
+
+export type ConverterDeps = Omit<ImportDeps, 'queues'> & { logger: Logger; condition?: Condition };
+
+export function startConverter(deps: ConverterDeps): { stop(): Promise<unknown> } {
+  const { logger, condition } = deps;
+  const stopping = new AbortController();
+  const loops = Array.from({ length: AT_ONCE }, (_, n) => {
+    const holder = `${hostname()}:${process.pid}:${randomUUID()}`;
+    const round = async () => ((await convertRound(deps, holder, stopping.signal)) ? 0 : IDLE_MS);
+    return startLoop(`converter ${n + 1}`, logger, round, { condition });
+  });
+  return {
+    stop() {
+      stopping.abort();
+      return Promise.all(loops.map((loop) => loop.stop()));
+    },
+  };
+}
