@@ -20,11 +20,15 @@ export interface UndoPreview {
   reasons: { reason: string; users: number }[];
 }
 
-/** @throws ApiError 400 IMPORT-DRY-RUN */
-export async function previewUndo(pool: Pool, of: ImportResult): Promise<UndoPreview> {
+/**
+ * @param isWanted whether the caller still waits; without one, counting stops
+ * @throws ApiError 400 IMPORT-DRY-RUN
+ */
+export async function previewUndo(pool: Pool, of: ImportResult, isWanted = () => true): Promise<UndoPreview> {
   if (of.dryRun) throw nothingToUndo();
   const counts = new Map<string, number>();
   for (let from = 0; from < of.counts.total; from += STRETCH) {
+    if (!isWanted()) throw new ApiError('ABORTED', 'IMPORT-ABORTED', 'The caller no longer waits for the preview.');
     for (const { kept, n } of await judge(pool, of.importId, from, from + STRETCH))
       counts.set(kept ?? '', (counts.get(kept ?? '') ?? 0) + n);
   }

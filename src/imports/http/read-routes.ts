@@ -31,7 +31,7 @@ export function readRoutes({ pool, reads, logger }: { pool: Pool; reads: Reads; 
   router.get('/admin/v1/imports/:importId/undo_preview', async (req, res) => {
     const of = await visibleImport(pool, 'previewImportUndo', req, res);
     const release = previews.take(callerOf(res));
-    res.json(await previewUndo(pool, of).finally(release));
+    res.json(await previewUndo(pool, of, () => !res.closed).finally(release));
   });
   router.get('/admin/v1/imports/:importId/events', async (req, res) => {
     const current = await visibleImport(pool, 'streamImportEvents', req, res);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
 import { isAnyUndoing, undoRound } from '../../../src/imports/control/undo.ts';
+import { previewUndo } from '../../../src/imports/control/undo-preview.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { type Answer, startApi, type TestApi } from '../../support/api.ts';
 import { bulk, OLD_PASSWORD, people, unverified } from '../../support/imports/bodies.ts';
@@ -122,6 +123,10 @@ describe('an undo', () => {
       reasons: [...reasons].sort((a, b) => b.users - a.users || (a.reason < b.reason ? -1 : 1)),
     });
     assert.deepEqual(sorted(await preview()), { removed: 3, kept: 5, reasons: kept });
+    await assert.rejects(
+      previewUndo(pool, await result(id), () => false),
+      /no longer waits/,
+    );
 
     const { counts, success } = await undone(id);
     assert.deepEqual([counts.undone, counts.succeeded], [3, 5]);
