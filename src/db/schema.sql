@@ -261,6 +261,7 @@ create table imports (
   removed_to integer,
   trace_context text collate "C",
   reopened integer not null default 0,
+  password_source text collate "C",
   without_email boolean not null default false,
   CHECK ((((((succeeded + skipped) + failed) + undone) <= total) OR (state = 'receiving'::import_state))),
   PRIMARY KEY (id)

@@ -102,15 +102,16 @@ export function auditOf(options: ImportOptions): Record<string, unknown> {
 export async function keepOptions(
   db: Db,
   importId: string,
-  { dryRun, onExisting, holdMails, withoutEmail, webhook }: ImportOptions,
+  { dryRun, onExisting, holdMails, withoutEmail, passwordSource, webhook }: ImportOptions,
   hashes: HashCount[],
 ): Promise<void> {
   await db.query(
-    `update imports set dry_run = $2, on_existing = $3, mails = $4, without_email = $5, webhook_url = $6, webhook_org = $7
+    `update imports set dry_run = $2, on_existing = $3, mails = $4, without_email = $5, webhook_url = $6, webhook_org = $7,
+       password_source = $8
      where id = $1`,
     [
       ...[importId, dryRun, onExisting, holdMails ? 'held' : 'auto', withoutEmail],
-      ...[webhook?.url ?? null, webhook?.orgId ?? null],
+      ...[webhook?.url ?? null, webhook?.orgId ?? null, passwordSource ?? null],
     ],
   );
   if (!dryRun) return;

@@ -3,15 +3,24 @@ export type SourceAnswer =
   /** `mustChange`: the old system wants a new password from the user. */
   | { result: 'yes'; mustChange?: boolean }
   | { result: 'no' }
-  /** Nothing is known about the password. `reason`: for the owner of the source; never holds data of a user. */
-  | { result: 'unavailable'; reason: string };
+  /**
+   * Nothing is known about the password. `reason`: for the owner of the source; never holds data of a user. `isDown`:
+   * the source as a whole does not work, so that it should be left alone for a while; an answer about one user, such as
+   * a lock there, must not keep the others out.
+   */
+  | { result: 'unavailable'; reason: string; isDown: boolean };
 
 export const YES: SourceAnswer = { result: 'yes' };
 export const YES_MUST_CHANGE: SourceAnswer = { result: 'yes', mustChange: true };
 export const NO: SourceAnswer = { result: 'no' };
 
-export function unavailable(reason: string): SourceAnswer {
-  return { result: 'unavailable', reason };
+export function unavailable(reason: string, isDown = false): SourceAnswer {
+  return { result: 'unavailable', reason, isDown };
+}
+
+/** Of an answer over HTTP that says neither yes nor no. */
+export function notTold(status: number, detail = ''): SourceAnswer {
+  return unavailable(`answered ${status}${detail}`, status >= 500);
 }
 
 /** What a kind of source needs for one check. */

@@ -6,7 +6,7 @@
  */
 import { type SourceAnswer, unavailable } from './answer.ts';
 
-/** This many checks in a row without an answer open it. */
+/** This many checks in a row of a source that is down open it. */
 const FAILURES = 5;
 const OPEN_MS = 15_000;
 
@@ -26,7 +26,7 @@ export function openBreaker(now: () => number = () => performance.now()): Breake
       // The next calls wait for what this one finds out.
       if (isOpen) openUntil = now() + OPEN_MS;
       const answer = await ask();
-      if (answer.result !== 'unavailable') failures = 0;
+      if (answer.result !== 'unavailable' || !answer.isDown) failures = 0;
       else if (++failures >= FAILURES) openUntil = now() + OPEN_MS;
       return answer;
     },

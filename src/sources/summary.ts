@@ -58,6 +58,8 @@ export interface Summary {
   withoutName: Group | undefined;
   /** Those of them who have a user name and no password: a manager has to set one, as no mail can. */
   unreachable: number;
+  /** Users who have another user name than their address, which does not sign them in before they verify it. */
+  typeUserName: number;
   /** Due now, or held back. */
   mails: { verification: number; initialisation: number };
   /** What the conversion changed or dropped. */
@@ -94,7 +96,7 @@ export function openCounter({ atSource = false }: { atSource?: boolean } = {}): 
   const withoutName = openGroups();
   const numbers = {
     ...{ users: 0, inactive: 0, locked: 0, plainPasswords: 0, numericIds: 0, withoutPassword: 0 },
-    unreachable: 0,
+    ...{ unreachable: 0, typeUserName: 0 },
   };
   const due = { verification: 0, initialisation: 0 };
 
@@ -111,6 +113,7 @@ export function openCounter({ atSource = false }: { atSource?: boolean } = {}): 
     const isGood = hash === undefined || addHash(hashes, hash, place);
     const hasEmail = entry.user.email.email !== undefined;
     if (!hasEmail) addWithoutEmail(entry, place, hasPassword);
+    else if ((hasPassword || atSource) && needsUserName(entry)) numbers.typeUserName++;
     const isActive = entry.state === undefined;
     if (!isGood || !isActive || !hasEmail) return;
     if (!hasPassword && !atSource) due.initialisation++;
@@ -150,6 +153,11 @@ export function openCounter({ atSource = false }: { atSource?: boolean } = {}): 
       unusedHashes,
     }),
   };
+}
+
+/** Whoever gets a link to set the first password verifies the address by it. */
+function needsUserName({ user: { userName, email } }: Entry): boolean {
+  return !email.isEmailVerified && userName !== undefined && userName.toLowerCase() !== email.email?.toLowerCase();
 }
 
 function addHash(groups: Map<string, HashGroup>, hash: string, place: Place): boolean {

@@ -129,6 +129,7 @@ it('a user pool of Cognito verifies passwords', async (t) => {
     temporary: { password: PASSWORD, challenge: 'NEW_PASSWORD_REQUIRED' },
     custom: { password: PASSWORD, challenge: 'CUSTOM_CHALLENGE' },
     reset: { password: PASSWORD, error: 'PasswordResetRequiredException' },
+    unconfirmed: { password: PASSWORD, error: 'UserNotConfirmedException' },
     throttled: { password: PASSWORD, error: 'TooManyRequestsException' },
   });
   t.after(stop);
@@ -142,6 +143,7 @@ it('a user pool of Cognito verifies passwords', async (t) => {
   assert.equal(await ask('mfa', 'wrong'), 'no');
   assert.equal(await ask('nobody'), 'no');
   assert.equal(await ask('reset'), 'no');
+  assert.equal(await ask('unconfirmed'), 'no');
   assert.equal(await ask('custom'), 'answered with an unknown challenge (CUSTOM_CHALLENGE)');
   assert.equal(await ask('throttled'), 'answered 400 (TooManyRequestsException)');
   assert.equal(await ask('ann', PASSWORD, { clientSecret: 'wrong' }), 'answered 400 (NotAuthorizedException)');

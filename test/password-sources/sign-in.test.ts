@@ -8,6 +8,7 @@ import type { Pool } from '../../src/db/pool.ts';
 import { attemptKeys } from '../../src/identity/login/keys.ts';
 import { specialStores } from '../../src/imports/run/existing/stores.ts';
 import { writeBatch } from '../../src/imports/run/write-batch.ts';
+import { rememberSlowSource, slowestMs } from '../../src/users/slow-hashes.ts';
 import { addClient, hiddenOf, visitor } from '../identity/pages/visitor.ts';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 import { bulk } from '../support/imports/bodies.ts';
@@ -184,6 +185,22 @@ describe('password sources', () => {
     assert.equal((await api.call('POST', `/admin/v1/imports/${importId}/_cancel`, {})).status, 200);
   });
 
+  it('count for an entry that is corrected after the acceptance, by the same rules', async () => {
+    const sourceId = await addSource();
+    const bad = (name: string, user: Record<string, unknown> = {}) =>
+      bare(name, { email: { email: 'no address' }, ...user });
+    const people = [bad(unique('fixed')), bad(unique('foreign'), { passwordSource: 'of nobody' })];
+    const { importId } = (await importInto(people, `passwordSource=${sourceId}`)).body;
+    const fix = (index: number) =>
+      api.call('PATCH', `/admin/v1/imports/${importId}/items/${index}`, {
+        user: { email: { email: 'ann@example.com' } },
+      });
+    const fixed = await fix(0);
+    assert.equal(fixed.status, 200, JSON.stringify(fixed.body));
+    assert.equal(fixed.body.entry.user.passwordSource, sourceId);
+    assert.equal(errorId(await fix(1)), 'IMPORT-PASSWORD-SOURCE');
+  });
+
   it('verify the first sign-in only; then the password is hashed here', async () => {
     const { sourceId, name, id } = await userAt();
     old.asked = [];
@@ -311,6 +328,19 @@ describe('password sources', () => {
     const test = () => api.call('POST', `${PATH}/${sourceId}/_test`, { userName: 'ann', password: PASSWORD });
     await test();
     assert.equal((await test()).body.reason, 'too many checks for its rate');
+  });
+
+  it('delay the answer to every wrong password as long as they take to refuse one, for an hour', async () => {
+    const { pool } = api.deps;
+    const sourceId = await addSource();
+    await rememberSlowSource(pool, sourceId, 60_000);
+    assert.equal(await slowestMs(pool), 2000, 'an outage must not delay all sign-ins');
+    await pool.query(`update password_sources set slow_at = slow_at - interval '1 hour' where id = $1`, [sourceId]);
+    assert.equal(await slowestMs(pool), 0);
+    await rememberSlowSource(pool, sourceId, 750);
+    assert.equal(await slowestMs(pool), 700);
+    await rememberSlowSource(pool, sourceId, 10);
+    assert.equal(await slowestMs(pool), 700);
   });
 
   it('are deleted once nobody needs them', async () => {

@@ -25,6 +25,7 @@ export function summaryLines(summary: Summary, given: Given = { mails: 'auto', w
     ...passwordLines(summary, given),
     ...groupLines('Password hashes that are not used', summary.notes.filter(isHash)),
     ...withoutEmailLines(summary, given),
+    ...nameLines(summary),
     ...mailLines(summary, given.mails),
     ...groupLines(
       'Changed or dropped by the conversion',
@@ -87,6 +88,15 @@ function withoutEmailLines({ withoutEmail, withoutName, unreachable }: Summary, 
     ...groupLines('Log in with their user name, and get no mail', [withoutEmail]),
     ...(unreachable > 0 ? [`    ${number(unreachable).padStart(11)}  ${UNREACHABLE}`] : []),
     ...groupLines('Will fail, as a user without an email address needs a user name', withoutName ? [withoutName] : []),
+  ];
+}
+
+/** A verified address signs in as the user name does; users of systems with sign-in by address notice the others. */
+function nameLines({ typeUserName: n }: Summary): string[] {
+  if (n === 0) return [];
+  const whose = n === 1 ? 'user whose address is' : 'users whose addresses are';
+  return [
+    `  ${number(n)} ${whose} not verified must type the user name to sign in, and not the address, until it is verified`,
   ];
 }
 

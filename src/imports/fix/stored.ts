@@ -9,6 +9,7 @@ import type { Db, Pool } from '../../db/pool.ts';
 import { type ErrorBody, errorBody } from '../../errors.ts';
 import { TOTP_SEAL } from '../../identity/totp/secret.ts';
 import type { Secrets } from '../../secrets.ts';
+import { bodySources } from '../intake/body-sources.ts';
 import { ITEM_COLUMNS, type Item, itemValues, PAYLOAD } from '../items.ts';
 import type { ExistingRule } from '../options.ts';
 import { entryFromColumns } from '../report/payload-entry.ts';
@@ -60,11 +61,13 @@ export function storedEntry(row: StoredRow, secrets: Secrets): unknown {
 export interface FixRules {
   onExisting: ExistingRule;
   withoutEmail: boolean;
+  passwordSource: string | null;
 }
 
 export async function fixRules(pool: Pool, importId: string): Promise<FixRules> {
   const { rows } = await pool.query<FixRules>(
-    'select on_existing as "onExisting", without_email as "withoutEmail" from imports where id = $1',
+    `select on_existing as "onExisting", without_email as "withoutEmail", password_source as "passwordSource"
+     from imports where id = $1`,
     [importId],
   );
   return rows[0] as FixRules;
@@ -73,8 +76,9 @@ export async function fixRules(pool: Pool, importId: string): Promise<FixRules> 
 /** Validates a changed entry by the rules of its import. @param row the item before the change */
 export function judged(entry: unknown, row: StoredRow, rules: FixRules, secrets: Secrets): Item {
   const strict = violationsOf(row.error).some(({ description }) => description === 'is not a known field');
-  const { withoutEmail, onExisting } = rules;
+  const { withoutEmail, onExisting, passwordSource } = rules;
   const item = judgedItem(entry, secrets, { unknown: () => {} }, { strict, withoutEmail });
+  bodySources(passwordSource ?? undefined).take(row.org_index, item);
   if (item.state === 'pending' && onExisting !== 'fail') noteOmitted(entry, item);
   return item;
 }
@@ -91,8 +95,12 @@ export interface ChangedItem {
   item: Item;
 }
 
-/** @returns the ordinals of the items that were written */
+/**
+ * @returns the ordinals of the items that were written
+ * @throws ApiError 400 IMPORT-PASSWORD-SOURCE
+ */
 export async function writeChanged(db: Db, importId: string, changed: readonly ChangedItem[]): Promise<number[]> {
+  await requireSourcesOf(db, importId, changed);
   const columns = ['user_id', 'user_name', 'error', ...PAYLOAD];
   const { rows } = await db.query<{ ordinal: number }>(
     `update import_items i set ${columns.map((column) => `${column} = r.${column}`).join(', ')}
@@ -109,6 +117,19 @@ export async function writeChanged(db: Db, importId: string, changed: readonly C
     ],
   );
   return rows.map((r) => r.ordinal);
+}
+
+/** An entry that failed at the acceptance may name any password source. */
+async function requireSourcesOf(db: Db, importId: string, changed: readonly ChangedItem[]): Promise<void> {
+  const sources = bodySources(undefined);
+  for (const { row, item } of changed) sources.take(row.org_index, item);
+  if (!sources.isUsed()) return;
+  const { rows } = await db.query<{ org_index: number; org_id: string }>(
+    'select org_index, org_id from import_orgs where import_id = $1',
+    [importId],
+  );
+  const orgs = new Map(rows.map((row) => [row.org_index, row.org_id]));
+  await sources.require(db, (org) => orgs.get(org) ?? '');
 }
 
 function columnsOf(item: Item): Record<string, unknown> {

@@ -10,7 +10,6 @@ import { type ApiError, invalidArgument } from '../../errors.ts';
 import { IS_ACTIVE, MOST_SOURCES } from '../../password-sources/store.ts';
 import { markOf, sourceOf } from '../../passwords/at-source.ts';
 import type { Item } from '../items.ts';
-import type { OrgTally } from './accept.ts';
 
 export interface BodySources {
   /**
@@ -18,8 +17,14 @@ export interface BodySources {
    * @throws ApiError 400 IMPORT-PASSWORD-SOURCE when the users of an organization name more than it can have
    */
   take(org: number, item: Item): void;
-  /** Call it in the transaction of the acceptance. @throws ApiError 400 IMPORT-PASSWORD-SOURCE */
-  require(db: Db, orgs: readonly OrgTally[]): Promise<void>;
+  /** Whether any item has a source. */
+  isUsed(): boolean;
+  /**
+   * Call it in the transaction that makes the items visible.
+   * @param orgOf the id of an organization by its number in the body
+   * @throws ApiError 400 IMPORT-PASSWORD-SOURCE
+   */
+  require(db: Db, orgOf: (org: number) => string): Promise<void>;
 }
 
 /** @param ofRequest the source of all users who have no password of their own */
@@ -37,8 +42,9 @@ export function bodySources(ofRequest: string | undefined): BodySources {
       used.set(org, ids.add(id));
       if (ids.size > MOST_SOURCES) throw badSource(id);
     },
-    async require(db, orgs) {
-      for (const [org, ids] of used) await requireSources(db, orgs[org]?.orgId ?? '', [...ids]);
+    isUsed: () => used.size > 0,
+    async require(db, orgOf) {
+      for (const [org, ids] of used) await requireSources(db, orgOf(org), [...ids]);
     },
   };
 }

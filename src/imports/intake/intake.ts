@@ -257,7 +257,7 @@ class Intake {
   private commit(hashes: Buffer[] | undefined): Promise<SettledBatch> {
     const { keyed, special } = this.options;
     return transaction(this.deps.pool, async (db) => {
-      await this.sources.require(db, this.orgs.tallies);
+      await this.sources.require(db, (org) => this.orgs.tallies[org]?.orgId ?? '');
       if (keyed && hashes) await claimKey(db, keyed, hashes, this.importId);
       const event = await appendEvent(db, {
         aggregateType: 'import',

@@ -19,7 +19,7 @@ export const WITHHELD = { withheld: 'Secrets are not returned. Enter the value a
 /** Names of fields that may hold a secret, in any spelling and at any depth. */
 const SECRET_NAME = /pass(?:wor[dt]|wd|phrase|code)|pwd|secret|otp|token/;
 /** Names that match SECRET_NAME but hold no secret. */
-const HARMLESS_NAME = /hash|changerequired|passwordless/;
+const HARMLESS_NAME = /hash|changerequired|passwordless|passwordsource/;
 
 /** @param entry anything JSON can hold */
 export function sealEntry(entry: unknown, secrets: Secrets): string {

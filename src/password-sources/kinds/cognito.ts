@@ -6,7 +6,16 @@
  * Cognito answers some of them with the error of a wrong password.
  */
 import { createHmac } from 'node:crypto';
-import { type Check, type CheckOptions, NO, type SourceAnswer, unavailable, YES, YES_MUST_CHANGE } from '../answer.ts';
+import {
+  type Check,
+  type CheckOptions,
+  NO,
+  notTold,
+  type SourceAnswer,
+  unavailable,
+  YES,
+  YES_MUST_CHANGE,
+} from '../answer.ts';
 import { ask, codeOf } from './json-answer.ts';
 
 export interface CognitoSettings {
@@ -52,7 +61,7 @@ export async function checkCognito(
   };
   const url = endpoint ?? `https://cognito-idp.${region}.amazonaws.com/`;
   const answer = await ask(url, headers, body, options);
-  return 'reason' in answer ? unavailable(answer.reason) : judge(answer.status, answer.json);
+  return 'reason' in answer ? unavailable(answer.reason, true) : judge(answer.status, answer.json);
 }
 
 export function secretHash(clientSecret: string, name: string, clientId: string): string {
@@ -65,9 +74,9 @@ function judge(status: number, json: Record<string, unknown>): SourceAnswer {
   const type = String(json.__type ?? '').replace(/^.*#/, '');
   if (type === 'UserNotFoundException') return NO;
   if (type === 'NotAuthorizedException' && WRONG.includes(String(json.message))) return NO;
-  // The user must first choose a new password there, so no password is right.
-  if (type === 'PasswordResetRequiredException') return NO;
-  return unavailable(`answered ${status}${codeOf(type)}`);
+  // The user must first choose a password or confirm the account there, so no password is right.
+  if (type === 'PasswordResetRequiredException' || type === 'UserNotConfirmedException') return NO;
+  return notTold(status, codeOf(type));
 }
 
 function judgeSuccess(json: Record<string, unknown>): SourceAnswer {

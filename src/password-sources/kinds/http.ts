@@ -7,7 +7,16 @@
  */
 import { newId } from '../../ids.ts';
 import { signatureHeaders } from '../../webhooks/signature.ts';
-import { type Check, type CheckOptions, NO, type SourceAnswer, unavailable, YES, YES_MUST_CHANGE } from '../answer.ts';
+import {
+  type Check,
+  type CheckOptions,
+  NO,
+  notTold,
+  type SourceAnswer,
+  unavailable,
+  YES,
+  YES_MUST_CHANGE,
+} from '../answer.ts';
 import { ask } from './json-answer.ts';
 
 export interface HttpSettings {
@@ -27,9 +36,9 @@ export async function checkHttp(
   const id = `pwd_${newId().replaceAll('-', '')}`;
   const headers = { 'content-type': 'application/json', ...signatureHeaders(secret, { id, at: Date.now(), body }) };
   const answer = await ask(url, headers, body, options);
-  if ('reason' in answer) return unavailable(answer.reason);
+  if ('reason' in answer) return unavailable(answer.reason, true);
   const { status, json } = answer;
-  if (status !== 200) return unavailable(`answered ${status}`);
+  if (status !== 200) return notTold(status);
   if (json.valid === true) return json.passwordChangeRequired === true ? YES_MUST_CHANGE : YES;
   return json.valid === false ? NO : unavailable('answered 200 without the field "valid"');
 }

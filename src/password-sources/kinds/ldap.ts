@@ -41,7 +41,7 @@ export async function checkLdap(
     const client = openClient(settings, { timeoutMs, allowPrivate }, (socket) => sockets.push(socket));
     return await withTimeout(bindAs(client, settings, check), timeoutMs, 'the directory');
   } catch (error) {
-    return unavailable(reasonOf(error));
+    return unavailable(reasonOf(error), isDown(error));
   } finally {
     for (const socket of sockets) socket.destroy();
   }
@@ -133,6 +133,13 @@ export function escapeDn(value: string): string {
 /** RFC 4515, section 3. */
 export function escapeFilter(value: string): string {
   return value.replace(/[\\*()\0]/g, (c) => `\\${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
+}
+
+/** Not for a refusal by the directory, unless it says that it is busy (51) or unavailable (52). */
+function isDown(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  if (error instanceof ForbiddenTarget) return false;
+  return typeof code !== 'number' || code === 51 || code === 52;
 }
 
 function reasonOf(error: unknown): string {

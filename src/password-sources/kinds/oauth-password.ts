@@ -5,7 +5,16 @@
  * Guarantee: `invalid_grant` alone means no. A wrong client, a grant that is switched off and an overloaded server mean
  * that nothing is known.
  */
-import { type Check, type CheckOptions, NO, type SourceAnswer, unavailable, YES, YES_MUST_CHANGE } from '../answer.ts';
+import {
+  type Check,
+  type CheckOptions,
+  NO,
+  notTold,
+  type SourceAnswer,
+  unavailable,
+  YES,
+  YES_MUST_CHANGE,
+} from '../answer.ts';
 import { ask, codeOf } from './json-answer.ts';
 
 export interface OauthPasswordSettings {
@@ -49,7 +58,7 @@ export async function checkOauthPassword(
     ...(isBasic ? { authorization: basic(clientId, clientSecret) } : {}),
   };
   const answer = await ask(tokenUrl, headers, String(form), options);
-  return 'reason' in answer ? unavailable(answer.reason) : judge(answer.status, answer.json);
+  return 'reason' in answer ? unavailable(answer.reason, true) : judge(answer.status, answer.json);
 }
 
 /** RFC 6749, section 2.3.1: both parts are form-encoded first. */
@@ -66,7 +75,7 @@ function judge(status: number, json: Record<string, unknown>): SourceAnswer {
   const { error } = json;
   if (SECOND_STEP.includes(String(error))) return YES;
   if (error === 'change_password_required') return YES_MUST_CHANGE;
-  if (error !== 'invalid_grant') return unavailable(`answered ${status}${codeOf(error)}`);
+  if (error !== 'invalid_grant') return notTold(status, codeOf(error));
   const codes: unknown[] = Array.isArray(json.error_codes) ? json.error_codes : [];
   if (codes.some((code) => ENTRA_SECOND_STEP.includes(Number(code)))) return YES;
   // Keycloak checks the password before it looks for steps that the user has still to take.

@@ -90,6 +90,27 @@ test('users without an email address fail, or log in with their user name', () =
   assert.match(allowed, /Mails: none/);
 });
 
+test('the summary counts users who must type their user name, and those of a password source', () => {
+  const text = (atSource: boolean) => {
+    const counter = openCounter({ atSource });
+    const profile = { firstName: 'Ann', lastName: 'Ash' };
+    const users = [
+      { userName: 'ann', email: { email: 'ann@example.com', isEmailVerified: false } },
+      { userName: 'Bob@example.com', email: { email: 'bob@example.com', isEmailVerified: false } },
+      { userName: 'cid', email: { email: 'cid@example.com', isEmailVerified: true } },
+    ];
+    for (const [i, user] of users.entries())
+      counter.add({ file: 'users.csv', line: i + 2, notes: [], entry: { orgId: 'acme', user: { profile, ...user } } });
+    const passwordSource = atSource ? 'an id' : undefined;
+    return summaryLines(counter.summary(0), { mails: 'auto', withoutEmail: false, passwordSource }).join('\n');
+  };
+  assert.match(text(true), /3 {2}verified at the password source/);
+  assert.match(text(true), /1 user whose address is not verified must type the user name/);
+  assert.match(text(true), /2 {2}to verify an address\n.* 0 {2}to set a password/);
+  assert.doesNotMatch(text(false), /must type/, 'the link to set a password verifies the address');
+  assert.match(text(false), /0 {2}to verify an address\n.* 3 {2}to set a password/);
+});
+
 test('the summary warns that an MD5 may be an NT hash', () => {
   assert.match(summaryOf({ userId: 'a', hash: '5f4dcc3b5aa765d61d8327deb882cf99' }), /md5-plain: will verify, if .*NT/);
 });
