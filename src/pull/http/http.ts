@@ -52,10 +52,11 @@ export function openHttp({ title, signal, note, pause }: HttpOptions): Http {
     if (ms > 0) await rest(ms);
   }
 
-  async function open(url: string, request: HttpRequest = {}): Promise<Response> {
+  /** @param isStream its headers have the time limit, and its pauses that of fetch; otherwise the whole answer has it */
+  async function ask(url: string, request: HttpRequest, isStream: boolean): Promise<Response> {
     for (let tries = 1; ; tries++) {
       await wait(readyAt - Date.now(), 'asks to wait');
-      const { response, fault } = await sent(url, request);
+      const { response, fault } = await sent(url, request, isStream);
       if (response?.ok) {
         readyAt = Date.now() + Math.min(usedUpMs(response.headers, Date.now()) ?? 0, LONGEST_WAIT_MS);
         return response;
@@ -68,11 +69,22 @@ export function openHttp({ title, signal, note, pause }: HttpOptions): Http {
     }
   }
 
-  async function sent(url: string, request: HttpRequest): Promise<{ response?: Response; fault?: string }> {
+  async function sent(
+    url: string,
+    request: HttpRequest,
+    isStream: boolean,
+  ): Promise<{ response?: Response; fault?: string }> {
     signal.throwIfAborted();
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new Error('no answer in time')), REQUEST_MS).unref();
     try {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]);
-      return { response: await fetch(url, { ...request, redirect: 'error', signal: limit }) };
+      const response = await fetch(url, {
+        ...request,
+        redirect: 'error',
+        signal: AbortSignal.any([signal, late.signal]),
+      });
+      if (isStream) clearTimeout(timer);
+      return { response };
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       const { cause, message } = error as { cause?: { code?: string; message?: string }; message: string };
@@ -81,9 +93,13 @@ export function openHttp({ title, signal, note, pause }: HttpOptions): Http {
   }
 
   return {
-    open,
+    open: (url, request = {}) => ask(url, request, true),
     async json<T>(url: string, request?: HttpRequest) {
-      const response = await open(url, { ...request, headers: { accept: 'application/json', ...request?.headers } });
+      const response = await ask(
+        url,
+        { ...request, headers: { accept: 'application/json', ...request?.headers } },
+        false,
+      );
       const body = await response.json().catch((error: unknown) => {
         if (signal.aborted) throw signal.reason;
         const isText = error instanceof SyntaxError;
