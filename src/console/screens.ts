@@ -5,6 +5,7 @@
 import type { Router } from 'express';
 import type { OperationId } from '../access/permissions.ts';
 import type { ScreenDeps } from './deps.ts';
+import { fixScreens } from './fix/routes.ts';
 import { importScreens } from './imports/routes.ts';
 import { FRAME } from './texts.ts';
 import { userScreens } from './users/routes.ts';
@@ -20,6 +21,11 @@ export interface Screen {
 }
 
 export const SCREENS: readonly Screen[] = [
-  { path: '/imports', name: FRAME.imports, operation: 'listImports', routes: importScreens },
+  {
+    path: '/imports',
+    name: FRAME.imports,
+    operation: 'listImports',
+    routes: (deps) => fixScreens(deps).use(importScreens(deps)),
+  },
   { path: '/users', name: FRAME.users, operation: 'searchUsers', routes: userScreens },
 ];

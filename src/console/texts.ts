@@ -195,3 +195,255 @@ export const NO_ROLE = {
   ask: (organization: string) =>
     `To manage users and imports, ask an owner of ${organization}, or the administrator of this service, for the role ORG_OWNER. They need your user id:`,
 };
+
+export const LIVE = {
+  on: 'Live',
+  stale: 'Connection lost since {time}. Reconnecting…',
+  ended: 'Your session has ended. Reload the page to sign in again.',
+};
+
+export const IMPORTS = {
+  title: 'Imports',
+  start: 'New import',
+  state: 'State',
+  all: 'All',
+  organization: 'Organization',
+  organizations: 'Organizations',
+  anyOrganization: 'All organizations',
+  filter: 'Filter',
+  import: 'Import',
+  progress: 'Progress',
+  rate: 'Speed',
+  failed: 'Failed',
+  started: 'Started',
+  caption: 'Imports, newest first',
+  next: 'Older imports',
+  first: 'Newest imports',
+  dryRun: 'dry run',
+  of: (done: string, total: string) => `${done} of ${total}`,
+  perSecond: (rate: string) => `${rate}/s`,
+  left: (time: string) => `${time} left`,
+  emptyHeading: 'Nothing imported yet',
+  empty: 'Move users in from another system: with the command line, which reads the exports of more than 30 systems.',
+  noneHeading: 'No import matches the filter',
+  showAll: 'Show all imports',
+  commands: [
+    'muster login',
+    'muster import users.json --org <organization> --dry-run',
+    'muster import users.json --org <organization> --watch',
+  ],
+};
+
+/** By state, without `IMPORT_STATE_`. */
+export const IMPORT_STATES: Readonly<Record<string, { name: string; look: string }>> = {
+  RUNNING: { name: 'Running', look: '' },
+  PAUSED: { name: 'Paused', look: 'warn' },
+  UNDOING: { name: 'Undoing', look: 'warn' },
+  SUCCEEDED: { name: 'Succeeded', look: 'good' },
+  COMPLETED_WITH_ERRORS: { name: 'Completed with errors', look: 'bad' },
+  TIMED_OUT: { name: 'Timed out', look: 'bad' },
+  CANCELLED: { name: 'Cancelled', look: 'still' },
+  UNDONE: { name: 'Undone', look: 'still' },
+};
+
+/** Of an import that is being prepared. */
+export const DRAFT_STATES: typeof IMPORT_STATES = {
+  UPLOADING: { name: 'Uploading', look: '' },
+  CONVERTING: { name: 'Converting', look: '' },
+  UNREADABLE: { name: 'Cannot be read', look: 'bad' },
+  DRAFT: { name: 'Draft', look: 'still' },
+  CHECKING: { name: 'Checking', look: '' },
+  CHECKED: { name: 'Checked', look: 'good' },
+  DISCARDED: { name: 'Discarded', look: 'still' },
+};
+
+export const ITEM_STATES: Readonly<Record<string, { name: string; look: string }>> = {
+  PENDING: { name: 'Pending', look: '' },
+  SUCCEEDED: { name: 'Succeeded', look: 'good' },
+  SKIPPED: { name: 'Skipped', look: 'still' },
+  FAILED: { name: 'Failed', look: 'bad' },
+  TIMED_OUT: { name: 'Timed out', look: 'bad' },
+  CANCELLED: { name: 'Cancelled', look: 'still' },
+  UNDONE: { name: 'Undone', look: 'still' },
+};
+
+/** Why an undo keeps a user. */
+export const KEPT: Readonly<Record<string, string>> = {
+  SIGNED_IN: 'signed in since',
+  CHANGED: 'changed since',
+  MEMBER: 'got a role since',
+  DELETED: 'already deleted',
+  NOT_CREATED: 'not created by this import',
+};
+
+export const ONE = {
+  title: (id: string) => `Import ${id}`,
+  progress: 'Progress',
+  done: 'Done',
+  speed: 'Speed',
+  left: 'Time left',
+  succeeded: 'Succeeded',
+  skipped: 'Skipped',
+  failed: 'Failed',
+  undone: 'Undone',
+  open: 'Open',
+  started: 'Started',
+  deadline: 'Deadline',
+  mails: 'Mails',
+  mailsSent: 'Sent',
+  mailsPending: 'To be sent',
+  mailsHeld: 'Held',
+  mailsFailed: 'Failed',
+  noMails: 'This import sends no mails.',
+  chart: 'Users per second',
+  chartTable: 'The chart as a table',
+  chartLabel: (max: string, from: string, to: string) => `Users per second from ${from} to ${to}, at most ${max}`,
+  noChart: 'The chart begins with the first user.',
+  time: 'Time',
+  users: 'Users',
+  items: 'Users of this import',
+  noItems: 'No user matches the filter.',
+  row: 'Row',
+  user: 'User',
+  outcome: 'Outcome',
+  anyState: 'Any state',
+  userId: 'User id',
+  nextItems: 'Next users',
+  firstItems: 'First users',
+  events: 'Who did what',
+  noEvents: 'The audit log no longer has events of this import.',
+  you: 'You',
+  system: 'The service',
+  downloads: 'Download the report',
+  warnings: 'Warnings',
+  ignored: (count: string) => `ignored ${count} times`,
+  fields: 'Fields that are not known, and were ignored:',
+  webhook: 'Webhook',
+  missingRoles: (roles: string) => `No worker runs for: ${roles}. The import waits until one starts.`,
+  kept: (why: string) => `kept: ${why}`,
+  changed: (fields: string) => `changed: ${fields}`,
+  dryRun: 'This is a dry run: it checks every user and writes none.',
+};
+
+/** What the audit events of an import mean. */
+export const EVENTS: Readonly<Record<string, string>> = {
+  'import.accepted': 'started the import',
+  'import.paused': 'paused it',
+  'import.resumed': 'resumed it',
+  'import.cancelled': 'cancelled it',
+  'import.retried': 'started the failed users again',
+  'import.item.corrected': 'corrected a failed user',
+  'import.cause.fixed': 'corrected or left out the failed users of a cause',
+  'import.mails.released': 'sent the held mails',
+  'import.undo.started': 'started the undo',
+  'import.undone': 'finished the undo',
+  'import.erased': 'erased the data of users that were not written',
+};
+
+const users = (count: number) => (count === 1 ? '1 user' : `${count.toLocaleString('en')} users`);
+const mails = (count: number) => (count === 1 ? '1 mail' : `${count.toLocaleString('en')} mails`);
+
+/** Actions on an import: the button, what it will do in numbers, and what it has done. */
+export const ACTIONS = {
+  back: 'Back to the import',
+  timeout: 'Time limit from now',
+  timeoutHint: 'Such as 30m or 1h30m. Leave it empty to use the time that was left.',
+  timeoutNeeded: 'Such as 30m or 1h30m. The old limit has passed, so a new one is needed.',
+  confirm: (id: string) => `Type ${id} to confirm`,
+  notConfirmed: (id: string) => `Type the number of the import: ${id}.`,
+  unavailable: 'This is not possible in the current state of the import.',
+  pause: {
+    button: 'Pause',
+    title: 'Pause this import?',
+    does: (done: number, open: number) => [
+      `${users(done)} are done and stay as they are.`,
+      `${users(open)} wait until you resume. The time limit stands still meanwhile.`,
+    ],
+    done: 'The import is paused. No user is written until you resume it.',
+  },
+  cancel: {
+    button: 'Cancel',
+    title: 'Cancel this import?',
+    does: (done: number, open: number) => [
+      `${users(done)} are done and stay as they are. Undo removes them.`,
+      `${users(open)} will not be imported, unless you resume.`,
+    ],
+    done: 'The import is cancelled. No more users are written.',
+  },
+  resume: {
+    button: 'Resume',
+    title: 'Resume this import?',
+    does: (open: number) => [`${users(open)} are still to be imported.`],
+    done: 'The import runs again.',
+  },
+  retry: {
+    button: 'Try failed again',
+    title: 'Try the failed users again?',
+    does: (failed: number, open: number) => [
+      `${users(failed)} that failed are tried again.`,
+      ...(open > 0 ? [`${users(open)} that are still open are processed too.`] : []),
+      'Users that are invalid fail again with the same reason.',
+    ],
+    done: 'The failed users are tried again.',
+  },
+  send_mails: {
+    button: 'Send mails',
+    title: 'Send the held mails?',
+    does: (held: number) => [`${mails(held)} are sent to users who still need them. This cannot be taken back.`],
+    done: 'The mails are on their way.',
+  },
+  undo: {
+    button: 'Undo',
+    title: 'Undo this import?',
+    does: (removed: number, kept: number) => [
+      `${users(removed)} are deleted. Their ids are not given to anybody else.`,
+      kept > 0 ? `${users(kept)} are kept:` : 'No user is kept.',
+    ],
+    done: 'The undo runs. You see here which users are removed and which are kept.',
+  },
+};
+
+/** What a remedy does. */
+export const REMEDIES: Readonly<Record<string, string>> = {
+  'trim-email': 'Trim the email address',
+  'drop-hash': 'No password: mail a link to choose one',
+  'email-as-user-name': 'Use the email address as user name',
+  'user-name-as-email': 'Make an address from the user name',
+  'keep-first': 'Keep the first of them',
+  'leave-out': 'Leave out',
+};
+
+export const FIX = {
+  title: (id: string) => `Fix import ${id}`,
+  button: 'Fix failed users',
+  heading: 'Why users failed',
+  none: 'No user failed for a reason that can be corrected here.',
+  more: (count: string) => `There are ${count} further causes.`,
+  cause: 'Cause',
+  users: 'Users',
+  rows: 'For example in row',
+  remedies: 'For all of them',
+  edit: 'Edit one by one',
+  corrected: (count: string) => `${count} corrected`,
+  send: (count: string) => `Send ${count} again`,
+  row: 'Row',
+  user: 'User',
+  value: (field: string) => `New value of ${field}`,
+  save: 'Save corrections',
+  good: 'Good: will be imported when sent again',
+  gone: 'Nobody is left in this cause.',
+  next: 'Next users',
+  noEdit: 'This cannot be typed in here: choose a remedy for all of them.',
+  signIn: 'Your session has ended. Sign in again in another tab, then repeat it.',
+  failed: 'Could not be saved. Try again.',
+  domain: 'Domain of the addresses',
+  domainHint: 'The part after the @, such as example.com.',
+  preview: 'Show what it would do',
+  apply: (count: string) => `Apply to ${count}`,
+  changed: (count: string) => `${count} will be corrected or left out.`,
+  unchanged: (count: string) => `${count} cannot be helped by it and stay as they are.`,
+  before: 'Before',
+  after: 'After',
+  leftOut: 'left out',
+  examples: 'The first of them',
+};

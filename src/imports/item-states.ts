@@ -6,6 +6,12 @@
 /** Without their prefix `ITEM_STATE_`. */
 export const ITEM_STATES = ['PENDING', 'SUCCEEDED', 'SKIPPED', 'FAILED', 'TIMED_OUT', 'CANCELLED', 'UNDONE'] as const;
 
+/** The states of imports, without their prefix `IMPORT_STATE_`. */
+export const IMPORT_STATES = [
+  ...(['RUNNING', 'PAUSED', 'UNDOING', 'SUCCEEDED', 'COMPLETED_WITH_ERRORS'] as const),
+  ...(['TIMED_OUT', 'CANCELLED', 'UNDONE'] as const),
+] as const;
+
 /** How the API shows a pending item of an import in this state: from an undo on, as cancelled. */
 export function openState(importState: string): 'pending' | 'timed_out' | 'cancelled' {
   if (importState === 'timed_out') return importState;

@@ -77,7 +77,9 @@ export const LAYERS: Record<string, readonly string[]> = {
   // Replaces the encryption key of whatever is stored encrypted.
   'src/encryption': ['src/db', 'src/identity', 'src/imports', 'src/password-sources', 'src/webhooks'],
   // Pages for people. It reads and changes data through the API, like every other client.
-  'src/console': ['src/access', 'src/db', 'src/http', 'src/identity', 'src/orgs', 'src/pages'],
+  'src/console': [
+    ...['src/access', 'src/db', 'src/http', 'src/identity', 'src/imports/fix/cause.ts', 'src/orgs', 'src/pages'],
+  ],
   'src/app.ts': [
     ...[
       'src/accounts',

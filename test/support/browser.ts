@@ -54,7 +54,11 @@ function collectComplaints(page: Page, complaints: string[]): void {
   page.on('console', (message) => {
     if (message.type() === 'error' && !ANSWERED.test(message.text())) complaints.push(message.text());
   });
-  page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
+  page.on('requestfailed', (request) => {
+    // An event stream ends with its page.
+    if (request.resourceType() === 'eventsource') return;
+    complaints.push(`${request.url()} ${request.failure()?.errorText}`);
+  });
 }
 
 /** Saves screenshots for people, if SCREENSHOTS names a folder. */

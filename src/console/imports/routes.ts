@@ -1,13 +1,164 @@
-/** The screens of imports: the list, and one import. */
-import { Router } from 'express';
-import { html } from '../../html.ts';
+/** The screens of imports: the list, one import, and its actions. */
+import { type Request, type Response, Router } from 'express';
+import { ApiError } from '../../errors.ts';
+import { text } from '../../pages/fields.ts';
+import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { FRAME } from '../texts.ts';
+import { openLive } from '../page/live.ts';
+import { ACTIONS, IMPORTS, ONE } from '../texts.ts';
+import { mayAnywhere, visitOf } from '../visit.ts';
+import { type ActionName, type ActionProblem, actionPage, isActionName, isTimed } from './actions.ts';
+import type { ItemsFilter } from './items.ts';
+import { listPage, listState } from './list.ts';
+import { namesOf, orgIdsOf } from './names.ts';
+import { onePage, oneState } from './one.ts';
+import type { Item, Progress, RatePoint, Result, UndoPreview } from './shapes.ts';
+import type { ImportEvent } from './side.ts';
 
-export function importScreens({ show }: ScreenDeps): Router {
+const PAGE_SIZE = 25;
+const ITEMS = 50;
+const EVENTS = [
+  'accepted',
+  'paused',
+  'resumed',
+  'cancelled',
+  'retried',
+  'item.corrected',
+  'cause.fixed',
+  'mails.released',
+  'undo.started',
+  'undone',
+  'erased',
+];
+
+export function importScreens(deps: ScreenDeps): Router {
   const router = Router();
-  router.get('/console/imports', (req, res) => {
-    show(req, res, { title: FRAME.imports, body: html`<h1>${FRAME.imports}</h1>` });
+  const live = openLive();
+  router.get('/console/imports', (req, res) => list(deps, req, res));
+  router.get('/console/imports/live', (req, res) => {
+    const query = listQuery(req).query;
+    return live.stream(res, `imports?${query}`, async ({ api }) => listState((await readList(api, query)).imports));
+  });
+  router.get('/console/imports/:importId', (req, res) => one(deps, req, res));
+  router.get('/console/imports/:importId/live', (req, res) => {
+    const path = pathOf(req);
+    return live.stream(res, path, async ({ api }) => {
+      const [progress, { points }] = await Promise.all([api.get<Progress>(path), readRates(api, path)]);
+      return oneState(progress, points);
+    });
+  });
+  router.get('/console/imports/:importId/:action', async (req, res, next) => {
+    const name = String(req.params.action);
+    if (!isActionName(name)) return next();
+    await showAction(deps, req, res, name, undefined);
+  });
+  router.post('/console/imports/:importId/:action', async (req, res, next) => {
+    const name = String(req.params.action);
+    if (!isActionName(name)) return next();
+    await act(deps, req, res, name);
   });
   return router;
+}
+
+/** The import of the address, in the API. */
+function pathOf(req: Request): string {
+  return `/admin/v1/imports/${encodeURIComponent(String(req.params.importId))}`;
+}
+
+function readRates(api: Api, path: string): Promise<{ points: RatePoint[] }> {
+  return api.get(`${path}/rates`);
+}
+
+function listQuery(req: Request) {
+  const filter = { state: text(req.query, 'state'), orgId: text(req.query, 'orgId'), from: text(req.query, 'from') };
+  const { state, orgId, from: pageToken } = filter;
+  const given = Object.entries({ state, orgId, pageToken }).filter(([, value]) => value);
+  return { filter, query: String(new URLSearchParams([...given, ['pageSize', String(PAGE_SIZE)]])) };
+}
+
+function readList(api: Api, query: string): Promise<{ imports: Progress[]; nextPageToken: string }> {
+  return api.get(`/admin/v1/imports?${query}`);
+}
+
+async function list({ at, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { api, caller } = visitOf(res);
+  const { filter, query } = listQuery(req);
+  const { imports, nextPageToken: next } = await readList(api, query);
+  const own = caller.isIamOwner ? undefined : [...caller.orgRoles.keys()];
+  const names = await namesOf(pool, [...orgIdsOf(imports), ...(own ?? [])]);
+  const body = listPage(at, { imports, next, filter, names, choices: own });
+  show(req, res, { title: IMPORTS.title, body, scripts: ['live.ts'] });
+}
+
+async function one({ at, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { api, caller } = visitOf(res);
+  const path = pathOf(req);
+  const filter: ItemsFilter = {
+    state: text(req.query, 'state'),
+    orgId: text(req.query, 'orgId'),
+    userId: text(req.query, 'userId'),
+    from: text(req.query, 'from'),
+  };
+  const { from: pageToken, state, ...rest } = filter;
+  const given = Object.entries({ ...rest, state, pageToken }).filter(([, value]) => value);
+  const query = new URLSearchParams([...given, ['pageSize', String(ITEMS)]]);
+  const [result, { points }, page] = await Promise.all([
+    api.get<Result>(path),
+    readRates(api, path),
+    api.get<{ items: Item[]; nextPageToken: string }>(`${path}/items?${query}`),
+  ]);
+  const done = text(req.query, 'done');
+  const body = onePage(at, {
+    result,
+    points,
+    items: { items: page.items, next: page.nextPageToken, filter },
+    events: mayAnywhere(caller, 'searchEvents') ? await readEvents(api, result) : [],
+    names: await namesOf(pool, orgIdsOf([result])),
+    userId: caller.userId,
+    notice: isActionName(done) ? ACTIONS[done].done : undefined,
+  });
+  show(req, res, { title: ONE.title(result.importId), body, scripts: ['live.ts'] });
+}
+
+/** The events of one import: the search has no filter for it, but its events begin with it and are few. */
+async function readEvents(api: Api, { importId, details }: Progress): Promise<ImportEvent[]> {
+  const { result } = await api.send<{ result: ImportEvent[] }>('/admin/v1/events/_search', {
+    types: EVENTS.map((name) => `import.${name}`),
+    from: details.creationDate,
+    asc: true,
+    pageSize: 1000,
+  });
+  return result.filter(({ object }) => object?.type === 'import' && object.id === importId);
+}
+
+async function showAction(
+  { at, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  name: ActionName,
+  problem: ActionProblem | undefined,
+): Promise<void> {
+  const { api, kept } = visitOf(res);
+  const progress = await api.get<Progress>(pathOf(req));
+  const preview =
+    name === 'undo' && !progress.dryRun ? await api.get<UndoPreview>(`${pathOf(req)}/undo_preview`) : undefined;
+  const typed = problem ? { timeout: text(req.body, 'timeout'), number: text(req.body, 'number') } : kept;
+  const body = actionPage(at, { name, progress, preview, typed, problem });
+  show(req, res, { title: ACTIONS[name].title, body, status: problem ? 400 : 200 });
+}
+
+async function act(deps: ScreenDeps, req: Request, res: Response, name: ActionName): Promise<void> {
+  const id = String(req.params.importId);
+  if (name === 'undo' && text(req.body, 'number').trim() !== id) {
+    return showAction(deps, req, res, name, { field: 'number', message: ACTIONS.notConfirmed(id) });
+  }
+  const timeout = text(req.body, 'timeout').trim();
+  try {
+    await visitOf(res).api.send(`${pathOf(req)}/_${name}`, isTimed(name) && timeout ? { timeout } : {});
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.http !== 400) throw error;
+    const field = error.id === 'IMPORT-TIMEOUT' ? { field: 'timeout' as const } : {};
+    return showAction(deps, req, res, name, { ...field, message: error.message });
+  }
+  res.redirect(303, deps.at(`/imports/${id}?done=${name}`));
 }

@@ -72,9 +72,20 @@ function load(): { files: Map<string, Asset>; hash: string } {
     const type = TYPES[extension];
     if (!type) continue;
     const text = readFileSync(new URL(file, FOLDER), 'utf8');
-    const plain = Buffer.from(extension === 'ts' ? stripTypeScriptTypes(text) : text);
+    const plain = Buffer.from(extension === 'ts' ? withoutTypes(text) : text);
     hash.update(file).update(plain);
     files.set(file, { type, plain, br: brotliCompressSync(plain), gzip: gzipSync(plain) });
   }
   return { files, hash: hash.digest('hex').slice(0, 16) };
+}
+
+/** Without the warning that the function is experimental: nobody who runs the service can do anything about it. */
+function withoutTypes(source: string): string {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return stripTypeScriptTypes(source);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { requiredText, text } from '../../fields/fields.ts';
 import { REMEDIES } from '../fix/remedies.ts';
-import { ITEM_STATES } from '../item-states.ts';
+import { IMPORT_STATES, ITEM_STATES } from '../item-states.ts';
 import { FORMATS } from '../report/report.ts';
 
 export const resumeBody = z.object({ timeout: z.string('must be a string').optional() });
@@ -43,7 +43,17 @@ const pageSize = (max: number) => {
   return z.coerce.number(message).int(message).min(1, message).max(max, message);
 };
 
-export const listQuery = z.strictObject({ pageSize: pageSize(100).default(50), pageToken });
+const importState = z
+  .string()
+  .transform((s) => s.replace(/^IMPORT_STATE_/, ''))
+  .pipe(z.enum(IMPORT_STATES, `must be one of ${IMPORT_STATES.map((s) => `IMPORT_STATE_${s}`).join(', ')}`));
+
+export const listQuery = z.strictObject({
+  state: importState.optional(),
+  orgId: text(200).optional(),
+  pageSize: pageSize(100).default(50),
+  pageToken,
+});
 const itemState = z
   .string()
   .transform((s) => s.replace(/^ITEM_STATE_/, ''))

@@ -44,12 +44,13 @@ export function readRoutes({ pool, reads, logger }: { pool: Pool; reads: Reads; 
 async function list(reads: Reads, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
   const within = orgsFor(caller, 'listImports');
-  const { pageSize: size, pageToken: before } = queryOf(listQuery, req);
+  const { pageSize: size, pageToken: before, state, orgId } = queryOf(listQuery, req);
   const page = { pageSize: size, before };
   const [started, drafts] = await reads.run((db) =>
     Promise.all([
-      listImports(db, { within, ...page }),
-      listDrafts(db, { of: within && { userId: caller.userId, within }, ...page }),
+      listImports(db, { within, ...page, state, orgId }),
+      // A draft has none of these states, and perhaps no organization yet.
+      state || orgId ? [] : listDrafts(db, { of: within && { userId: caller.userId, within }, ...page }),
     ]),
   );
   const imports = [...started, ...drafts.map((draft) => draftProgress(draft))]

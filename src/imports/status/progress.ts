@@ -124,6 +124,10 @@ export interface ListQuery {
   pageSize: number;
   /** Only imports older than this id. */
   before: string | undefined;
+  /** One of IMPORT_STATES. */
+  state?: string | undefined;
+  /** Only imports with users of this organization. */
+  orgId?: string | undefined;
 }
 
 /** Newest first. */
@@ -134,8 +138,16 @@ export async function listImports(pool: Pool, query: ListQuery): Promise<ImportR
      and ($1::text[] is null or coalesce((
        select bool_and(o.org_id = any ($1)) from import_orgs o where o.import_id = i.id), true))
      and ($2::bigint is null or i.id < $2)
+     and ($4::import_state is null or i.state = $4)
+     and ($5::text is null or exists (select from import_orgs o where o.import_id = i.id and o.org_id = $5))
      order by i.id desc limit $3`,
-    values: [query.within ?? null, query.before ?? null, query.pageSize],
+    values: [
+      query.within ?? null,
+      query.before ?? null,
+      query.pageSize,
+      query.state?.toLowerCase() ?? null,
+      query.orgId ?? null,
+    ],
   });
   return toResults(pool, rows);
 }

@@ -1,0 +1,122 @@
+/**
+ * `<live-updates href="…">`: keeps the page up to date, and says whether it is.
+ *
+ * It sets texts, widths and points of elements that name them. When the page has another shape (another state, a new
+ * import), it loads the page again and replaces the parts marked `data-swap`.
+ */
+
+interface State {
+  shape: string;
+  text: Record<string, string>;
+  bars?: Record<string, number[]>;
+  points?: Record<string, string>;
+}
+
+/** Longer than the longest pause between two messages. */
+const SILENCE_MS = 12_000;
+
+class LiveUpdates extends HTMLElement {
+  #source: EventSource | undefined;
+  #shape = this.getAttribute('shape');
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #seenAt = new Date();
+
+  connectedCallback(): void {
+    this.setAttribute('role', 'status');
+    this.#source = new EventSource(this.getAttribute('href') as string);
+    this.#source.addEventListener('message', ({ data }) => this.#take(JSON.parse(data)));
+    this.#source.addEventListener('alive', () => this.#alive());
+    this.#source.addEventListener('ended', () => this.#end());
+    this.#source.addEventListener('error', () => this.#stale());
+  }
+
+  disconnectedCallback(): void {
+    this.#source?.close();
+    clearTimeout(this.#timer);
+  }
+
+  #alive(): void {
+    this.#seenAt = new Date();
+    this.#say('live', this.getAttribute('on') as string);
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#stale(), SILENCE_MS);
+  }
+
+  #stale(): void {
+    const since = this.#seenAt.toLocaleTimeString();
+    this.#say('live stale', (this.getAttribute('stale') as string).replace('{time}', since));
+    // A refusal closes the stream for good; the browser repeats everything else by itself.
+    if (this.#source?.readyState === EventSource.CLOSED) setTimeout(() => this.#again(), 3000);
+  }
+
+  #again(): void {
+    if (!this.isConnected || this.#source?.readyState !== EventSource.CLOSED) return;
+    this.connectedCallback();
+  }
+
+  #end(): void {
+    this.disconnectedCallback();
+    this.#say('live stale', this.getAttribute('ended') as string);
+  }
+
+  #say(look: string, text: string): void {
+    if (this.textContent !== text) this.textContent = text;
+    this.className = look;
+  }
+
+  #take(state: State): void {
+    this.#alive();
+    if (this.#shape !== state.shape) swap();
+    this.#shape = state.shape;
+    for (const [name, text] of Object.entries(state.text)) {
+      for (const element of named('text', name)) if (element.textContent !== text) element.textContent = text;
+    }
+    for (const [name, parts] of Object.entries(state.bars ?? {}))
+      for (const bar of named('bar', name)) draw(bar, parts);
+    for (const [name, points] of Object.entries(state.points ?? {})) {
+      for (const element of named('points', name)) element.setAttribute('points', points);
+    }
+  }
+}
+
+function named(kind: string, name: string): NodeListOf<Element> {
+  return document.querySelectorAll(`[data-${kind}="${CSS.escape(name)}"]`);
+}
+
+function draw(bar: Element, parts: readonly number[]): void {
+  let x = 0;
+  for (const [i, rect] of [...bar.children].entries()) {
+    rect.setAttribute('x', String(x));
+    rect.setAttribute('width', String(parts[i] ?? 0));
+    x += parts[i] ?? 0;
+  }
+}
+
+/** Loads this page as a document, which runs nothing, and takes over its parts. */
+function swap(): void {
+  const request = new XMLHttpRequest();
+  request.open('GET', location.href);
+  request.setRequestHeader('Accept', 'text/html');
+  request.responseType = 'document';
+  request.addEventListener('load', () => {
+    if (request.status !== 200 || !request.responseXML) return;
+    for (const part of document.querySelectorAll('[data-swap]')) {
+      const next = request.responseXML.getElementById(part.id);
+      if (next && !part.contains(document.activeElement)) part.replaceWith(document.adoptNode(next));
+      else if (next) keepFocus(part, next);
+    }
+  });
+  request.send();
+}
+
+/** The focus stays on the link or button that had it, if there still is one. */
+function keepFocus(part: Element, next: Element): void {
+  const { activeElement } = document;
+  const href = activeElement?.getAttribute('href');
+  // Whoever is typing is not interrupted.
+  if (activeElement instanceof HTMLInputElement || activeElement instanceof HTMLSelectElement) return;
+  part.replaceWith(document.adoptNode(next));
+  if (href) document.querySelector<HTMLElement>(`[href="${CSS.escape(href)}"]`)?.focus();
+}
+
+customElements.define('live-updates', LiveUpdates);

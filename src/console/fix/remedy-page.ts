@@ -1,0 +1,46 @@
+/** What one remedy would do to all users of a cause, and the button that does it. */
+import { type Html, html } from '../../html.ts';
+import type { At } from '../page/at.ts';
+import { count } from '../page/format.ts';
+import { FIX, REMEDIES } from '../texts.ts';
+import { type Cause, type Fixed, nameOf } from './shapes.ts';
+
+export interface RemedyView {
+  importId: string;
+  cause: Cause;
+  remedy: string;
+  domain: string;
+  /** Absent until the domain is known. */
+  preview: Fixed | undefined;
+  problem: string | undefined;
+}
+
+export function remedyPage(at: At, { importId, cause, remedy, domain, preview, problem }: RemedyView): Html {
+  const path = at(`/imports/${importId}/fix/${cause.cause}/${remedy}`);
+  return html`<p class="crumb"><a href="${at(`/imports/${importId}/fix`)}">${FIX.heading}</a></p>
+<section class="message"><h1>${REMEDIES[remedy] ?? remedy}</h1><p>${nameOf(cause)}: ${count(cause.count)}</p>
+${problem && html`<p class="notice bad" role="alert">${problem}</p>`}
+${remedy === 'user-name-as-email' ? domainForm(path, domain, problem) : undefined}
+${
+  preview &&
+  html`<ul class="does"><li>${FIX.changed(count(preview.changed))}</li>
+${preview.unchanged > 0 ? html`<li>${FIX.unchanged(count(preview.unchanged))}</li>` : undefined}</ul>
+${examples(preview)}<form method="post" action="${path}"><input type="hidden" name="domain" value="${domain}">
+<div class="buttons"><button>${FIX.apply(count(preview.changed))}</button></div></form>`
+}</section>`;
+}
+
+function domainForm(path: string, domain: string, problem: string | undefined): Html {
+  return html`<form method="get" action="${path}"><div class="field"><label for="domain">${FIX.domain}</label>
+<input id="domain" name="domain" value="${domain}" autocomplete="off" required aria-describedby="domain-hint"${problem ? html` aria-invalid="true"` : undefined}>
+<p class="hint" id="domain-hint">${FIX.domainHint}</p></div><p><button class="quiet">${FIX.preview}</button></p></form>`;
+}
+
+function examples({ examples: all = [] }: Fixed): Html | undefined {
+  if (all.length === 0) return undefined;
+  const shown = (value: unknown) =>
+    typeof value === 'string' ? value : value === undefined ? '–' : JSON.stringify(value);
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${FIX.examples}"><table><caption>${FIX.examples}</caption>
+<thead><tr><th scope="col">${FIX.user}</th><th scope="col">${FIX.before}</th><th scope="col">${FIX.after}</th></tr></thead>
+<tbody>${all.map(({ userName, before, after }) => html`<tr><td>${userName}</td><td>${shown(before)}</td><td>${after === undefined ? FIX.leftOut : shown(after)}</td></tr>`)}</tbody></table></div>`;
+}

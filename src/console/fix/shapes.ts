@@ -1,0 +1,55 @@
+/** What the API answers about causes and corrections. */
+import type { Item } from '../imports/shapes.ts';
+
+export interface Cause {
+  cause: string;
+  id: string;
+  field?: string;
+  scheme?: string;
+  message: string;
+  remedies: string[];
+  count: number;
+  first: { index: number; userId: string; userName: string }[];
+}
+
+export interface Causes {
+  failed: number;
+  corrected: number;
+  causes: Cause[];
+  moreCauses: number;
+}
+
+export interface ItemWithEntry extends Item {
+  entry?: Record<string, unknown>;
+}
+
+export interface Fixed {
+  changed: number;
+  unchanged: number;
+  examples?: { index: number; userName: string; before?: unknown; after?: unknown }[];
+  next: number | null;
+}
+
+/** The cause in words: the field and what is wrong with it. */
+export function nameOf({ field, scheme, message }: Pick<Cause, 'field' | 'scheme' | 'message'>): string {
+  return `${field ? `${field.replace(/^user\./, '')} ` : ''}${scheme && !message.includes(scheme) ? `(${scheme}) ` : ''}${message}`;
+}
+
+/** The field of a cause that can be typed in; hashes, secrets and lists cannot. */
+export function editableField({ id, field }: Pick<Cause, 'id' | 'field'>): string | undefined {
+  if (id === 'USER-NAME-TAKEN') return 'user.userName';
+  if (field === 'user.email') return 'user.email.email';
+  return field && /^user\.(?:userName|(?:profile|email|phone)\.\w+)$/.test(field) ? field : undefined;
+}
+
+/** A text field of an entry; empty if it is absent or no text. */
+export function textIn(entry: Record<string, unknown> | undefined, field: string): string {
+  let value: unknown = entry;
+  for (const name of field.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** The JSON merge patch that sets the field. */
+export function patchOf(field: string, value: string): Record<string, unknown> {
+  return field.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Record<string, unknown>;
+}

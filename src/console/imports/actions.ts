@@ -1,0 +1,110 @@
+/**
+ * Actions on an import. Each has a page that says in numbers what it will do; its button does it. They work without
+ * JavaScript. An undo also asks for the number of the import.
+ */
+import { type Html, html } from '../../html.ts';
+import type { At } from '../page/at.ts';
+import { count } from '../page/format.ts';
+import { ACTIONS, KEPT, ONE } from '../texts.ts';
+import { open, type Progress, settled, stateOf, type UndoPreview } from './shapes.ts';
+
+export type ActionName = 'pause' | 'resume' | 'retry' | 'send_mails' | 'cancel' | 'undo';
+
+interface Action {
+  name: ActionName;
+  button: string;
+  isDanger: boolean;
+}
+
+const ALL: readonly ActionName[] = ['pause', 'resume', 'retry', 'send_mails', 'cancel', 'undo'];
+const DANGEROUS: ReadonlySet<ActionName> = new Set(['cancel', 'undo']);
+const FITS: Record<ActionName, (progress: Progress, state: string) => boolean> = {
+  pause: (_, state) => state === 'RUNNING',
+  cancel: (_, state) => state === 'RUNNING' || state === 'PAUSED',
+  resume: (_, state) => ['PAUSED', 'TIMED_OUT', 'CANCELLED'].includes(state),
+  retry: ({ counts }, state) =>
+    counts.failed > 0 && ['PAUSED', 'COMPLETED_WITH_ERRORS', 'TIMED_OUT', 'CANCELLED'].includes(state),
+  send_mails: ({ mails, dryRun }, state) => mails.held > 0 && !dryRun && !['UNDOING', 'UNDONE'].includes(state),
+  undo: ({ counts, dryRun }, state) =>
+    !dryRun && counts.succeeded > 0 && !['RUNNING', 'UNDOING', 'UNDONE'].includes(state),
+};
+
+/** The actions that the import's state allows. */
+export function actionsFor(progress: Progress): Action[] {
+  return ALL.filter((name) => FITS[name](progress, stateOf(progress))).map((name) => ({
+    name,
+    button: ACTIONS[name].button,
+    isDanger: DANGEROUS.has(name),
+  }));
+}
+
+export function isActionName(text: string): text is ActionName {
+  return (ALL as readonly string[]).includes(text);
+}
+
+/** Whether the action takes a new time limit. */
+export function isTimed(name: ActionName): boolean {
+  return name === 'resume' || name === 'retry';
+}
+
+/** What is wrong with the form. */
+export interface ActionProblem {
+  field?: 'timeout' | 'number';
+  message: string;
+}
+
+export interface ActionView {
+  name: ActionName;
+  progress: Progress;
+  /** Of an undo. */
+  preview: UndoPreview | undefined;
+  typed: Readonly<Record<string, string>>;
+  problem: ActionProblem | undefined;
+}
+
+export function actionPage(at: At, view: ActionView): Html {
+  const { name, progress, problem } = view;
+  const { importId: id } = progress;
+  const { title, button } = ACTIONS[name];
+  const isPossible = FITS[name](progress, stateOf(progress));
+  return html`<p class="crumb"><a href="${at(`/imports/${id}`)}">${ONE.title(id)}</a></p>
+<section class="message"><h1>${title}</h1>
+${problem && html`<p class="notice bad" role="alert" id="problem">${problem.message}</p>`}
+${
+  isPossible
+    ? html`<ul class="does">${sentences(view).map((text) => html`<li>${text}</li>`)}</ul>${reasons(view.preview)}
+<form method="post" action="${at(`/imports/${id}/${name}`)}">
+${isTimed(name) ? timeoutField(view) : undefined}${name === 'undo' ? numberField(view) : undefined}
+<div class="buttons"><button${DANGEROUS.has(name) ? html` class="danger"` : undefined}>${button}</button>
+<a class="button quiet" href="${at(`/imports/${id}`)}">${ACTIONS.back}</a></div></form>`
+    : html`<p>${ACTIONS.unavailable}</p><p><a class="button quiet" href="${at(`/imports/${id}`)}">${ACTIONS.back}</a></p>`
+}</section>`;
+}
+
+function sentences({ name, progress, preview }: ActionView): string[] {
+  const { counts, mails } = progress;
+  if (name === 'pause' || name === 'cancel') return ACTIONS[name].does(settled(counts), open(progress));
+  if (name === 'resume') return ACTIONS.resume.does(open(progress));
+  if (name === 'retry') return ACTIONS.retry.does(counts.failed, open(progress));
+  if (name === 'send_mails') return ACTIONS.send_mails.does(mails.held);
+  return ACTIONS.undo.does(preview?.removed ?? 0, preview?.kept ?? 0);
+}
+
+function reasons(preview: UndoPreview | undefined): Html | undefined {
+  if (!preview || preview.reasons.length === 0) return undefined;
+  return html`<ul>${preview.reasons.map(({ reason, users }) => html`<li>${count(users)} ${KEPT[reason] ?? reason}</li>`)}</ul>`;
+}
+
+function timeoutField({ progress, typed, problem }: ActionView): Html {
+  const isOver = Date.parse(progress.deadline) <= Date.now();
+  const wrong = problem?.field === 'timeout' ? html` aria-invalid="true"` : undefined;
+  return html`<div class="field"><label for="timeout">${ACTIONS.timeout}</label>
+<input id="timeout" name="timeout" value="${typed.timeout ?? ''}" autocomplete="off" aria-describedby="timeout-hint${wrong && ' problem'}"${wrong}${isOver ? html` required` : undefined}>
+<p class="hint" id="timeout-hint">${isOver ? ACTIONS.timeoutNeeded : ACTIONS.timeoutHint}</p></div>`;
+}
+
+function numberField({ progress, typed, problem }: ActionView): Html {
+  const wrong = problem?.field === 'number' ? html` aria-invalid="true" aria-describedby="problem"` : undefined;
+  return html`<div class="field"><label for="number">${ACTIONS.confirm(progress.importId)}</label>
+<input id="number" name="number" value="${typed.number ?? ''}" inputmode="numeric" autocomplete="off" required${wrong}></div>`;
+}

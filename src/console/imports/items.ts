@@ -1,0 +1,73 @@
+/** The users of an import, with filters, page by page. */
+import { type Html, html } from '../../html.ts';
+import type { At } from '../page/at.ts';
+import { count } from '../page/format.ts';
+import { ITEM_STATES, KEPT, ONE } from '../texts.ts';
+import { badge } from './bar.ts';
+import { type Item, type Progress, stateOf } from './shapes.ts';
+
+export interface ItemsFilter {
+  state: string;
+  orgId: string;
+  userId: string;
+  from: string;
+}
+
+export interface ItemsView {
+  items: Item[];
+  next: string;
+  filter: ItemsFilter;
+}
+
+export function itemsSection(at: At, of: Progress, { items, next, filter }: ItemsView): Html {
+  const path = `/imports/${of.importId}`;
+  const link = (change: Partial<ItemsFilter>, text: string) =>
+    html`<a href="${at(itemsPath(path, { ...filter, ...change }))}">${text}</a>\n`;
+  return html`<section class="card" id="items" data-swap><h2>${ONE.items}</h2>
+<form class="filters" method="get" action="${at(path)}#items">
+<div><label for="state">${ONE.outcome}</label><select id="state" name="state"><option value="">${ONE.anyState}</option>
+${Object.entries(ITEM_STATES).map(
+  ([state, { name }]) =>
+    html`<option value="${state}"${state === filter.state ? html` selected` : undefined}>${name}</option>`,
+)}</select></div>
+<div><label for="userId">${ONE.userId}</label><input id="userId" name="userId" value="${filter.userId}" autocomplete="off"></div>
+${of.orgs.length > 1 ? orgFilter(of, filter) : undefined}
+<button class="quiet">Filter</button></form>
+${items.length === 0 ? html`<p class="soft">${ONE.noItems}</p>` : table(items, of.orgs.length > 1)}
+${next || filter.from ? html`<p class="pages">${filter.from && link({ from: '' }, ONE.firstItems)}${next && link({ from: next }, ONE.nextItems)}</p>` : undefined}
+</section>`;
+}
+
+function orgFilter({ orgs }: Progress, { orgId: chosen }: ItemsFilter): Html {
+  return html`<div><label for="orgId">Organization</label><input id="orgId" name="orgId" value="${chosen}" list="orgs" autocomplete="off">
+<datalist id="orgs">${orgs.slice(0, 100).map(({ orgId }) => html`<option value="${orgId}"></option>`)}</datalist></div>`;
+}
+
+export function itemsPath(path: string, filter: ItemsFilter): string {
+  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value));
+  return `${path}${query.size > 0 ? `?${query}` : ''}#items`;
+}
+
+function table(items: readonly Item[], hasOrgs: boolean): Html {
+  return html`<table class="stack items"><caption class="sr">${ONE.items}</caption>
+<thead><tr><th scope="col" class="number">${ONE.row}</th><th scope="col">${ONE.user}</th><th scope="col">${ONE.outcome}</th></tr></thead><tbody>
+${items.map((item) => row(item, hasOrgs))}</tbody></table>`;
+}
+
+function row(item: Item, hasOrgs: boolean): Html {
+  const where = hasOrgs ? ` · ${item.orgId}` : '';
+  return html`<tr><td class="number soft" data-label="${ONE.row}">${count(item.index + 1)}</td>
+<td data-label="${ONE.user}"><div>${item.userName || '–'}<div class="soft small mono">${item.userId}${where}</div></div></td>
+<td data-label="${ONE.outcome}"><div>${badge(item, ITEM_STATES)}${reasons(item).map((text) => html`<div class="small">${text}</div>`)}</div></td></tr>\n`;
+}
+
+/** Why the user failed, was kept, or what was changed. */
+function reasons({ error, kept, changed, state }: Item): string[] {
+  const violations = (error?.details ?? []).flatMap(({ fieldViolations }) => fieldViolations ?? []);
+  return [
+    ...violations.map(({ field, description }) => `${field.replace(/^user\./, '')} ${description}`),
+    ...(error && violations.length === 0 ? [error.message] : []),
+    ...(kept ? [ONE.kept(KEPT[kept] ?? kept)] : []),
+    ...(changed && stateOf({ state }) === 'SUCCEEDED' ? [ONE.changed(changed.join(', '))] : []),
+  ];
+}

@@ -1,0 +1,115 @@
+/** The list of imports: live, with filters in the address. */
+import { type Html, html } from '../../html.ts';
+import type { At } from '../page/at.ts';
+import { count, duration, percent, time } from '../page/format.ts';
+import { type LiveState, liveMark } from '../page/live.ts';
+import { DRAFT_STATES, IMPORT_STATES, IMPORTS } from '../texts.ts';
+import { badge, bar, widths } from './bar.ts';
+import { type Progress, settled, stateOf } from './shapes.ts';
+
+export interface ListView {
+  imports: Progress[];
+  next: string;
+  filter: { state: string; orgId: string; from: string };
+  /** The names of the organizations, by id. */
+  names: ReadonlyMap<string, string>;
+  /** Organizations to choose from; undefined: any id can be entered. */
+  choices: string[] | undefined;
+}
+
+/** The address of the list with a filter. */
+export function listPath({ state, orgId, from }: Partial<ListView['filter']>): string {
+  const query = new URLSearchParams(Object.entries({ state, orgId, from }).filter(([, v]) => v) as [string, string][]);
+  return `/imports${query.size > 0 ? `?${query}` : ''}`;
+}
+
+export function listPage(at: At, view: ListView): Html {
+  const { imports, filter, next } = view;
+  const isFiltered = Boolean(filter.state || filter.orgId || filter.from);
+  return html`<div class="headline"><h1>${IMPORTS.title}</h1>
+${liveMark(at(`${listPath(filter).replace('/imports', '/imports/live')}`), listState(imports).shape)}</div>
+${imports.length > 0 || isFiltered ? filters(at, view) : undefined}
+<div id="list" data-swap>
+${imports.length > 0 ? table(at, view) : isFiltered ? none(at) : empty()}
+${next || filter.from ? pages(at, filter, next) : undefined}
+</div>`;
+}
+
+function filters(at: At, { filter, names, choices }: ListView): Html {
+  const states = ['', ...Object.keys(IMPORT_STATES)];
+  const options = choices ?? [...names.keys()];
+  const select = html`<select id="orgId" name="orgId"><option value="">${IMPORTS.anyOrganization}</option>
+${options.map((id) => html`<option value="${id}"${id === filter.orgId ? html` selected` : undefined}>${names.get(id) ?? id}</option>`)}</select>`;
+  const typed = html`<input id="orgId" name="orgId" value="${filter.orgId}" list="orgs" autocomplete="off" placeholder="${IMPORTS.anyOrganization}">
+<datalist id="orgs">${options.map((id) => html`<option value="${id}">${names.get(id) ?? id}</option>`)}</datalist>`;
+  const here = (state: string) => (state === filter.state ? html` aria-current="true"` : undefined);
+  return html`<ul class="chips" aria-label="${IMPORTS.state}">
+${states.map(
+  (state) =>
+    html`<li><a href="${at(listPath({ ...filter, state, from: '' }))}"${here(state)}>${IMPORT_STATES[state]?.name ?? IMPORTS.all}</a></li>\n`,
+)}</ul>
+<form class="filters" method="get" action="${at('/imports')}">
+${filter.state ? html`<input type="hidden" name="state" value="${filter.state}">` : undefined}
+<div><label for="orgId">${IMPORTS.organization}</label>${choices ? select : typed}</div>
+<button class="quiet">${IMPORTS.filter}</button></form>`;
+}
+
+function table(at: At, { imports, names }: ListView): Html {
+  return html`<div class="card flush"><table class="stack"><caption class="sr">${IMPORTS.caption}</caption>
+<thead><tr><th scope="col">${IMPORTS.import}</th><th scope="col">${IMPORTS.state}</th><th scope="col">${IMPORTS.progress}</th>
+<th scope="col" class="number">${IMPORTS.rate}</th><th scope="col" class="number">${IMPORTS.failed}</th><th scope="col">${IMPORTS.started}</th></tr></thead>
+<tbody>
+${imports.map((one) => row(at, one, names))}</tbody></table></div>`;
+}
+
+function row(at: At, one: Progress, names: ReadonlyMap<string, string>): Html {
+  const { importId: id, counts, orgs, details } = one;
+  const first = orgs.slice(0, 2).map(({ orgId }) => names.get(orgId) ?? orgId);
+  const more = orgs.length > 2 ? ` + ${orgs.length - 2}` : '';
+  const text = textOf(one);
+  return html`<tr>
+<th scope="row">${stateOf(one) in DRAFT_STATES ? id : html`<a href="${at(`/imports/${id}`)}">${id}</a>`}</th>
+<td data-label="${IMPORTS.state}"><div>${badge(one)}${one.dryRun ? html` <span class="soft small">${IMPORTS.dryRun}</span>` : undefined}
+<div class="soft small">${first.join(', ')}${more}</div></div></td>
+<td data-label="${IMPORTS.progress}"><div class="grow">${bar(id, counts)}<div class="small soft" data-text="${id}.done">${text.done}</div></div></td>
+<td data-label="${IMPORTS.rate}" class="number"><div><span data-text="${id}.rate">${text.rate}</span><div class="small soft" data-text="${id}.left">${text.left}</div></div></td>
+<td data-label="${IMPORTS.failed}" class="number" data-text="${id}.failed">${text.failed}</td>
+<td data-label="${IMPORTS.started}" class="soft small">${time(details.creationDate)}</td></tr>\n`;
+}
+
+function textOf({ counts, usersPerSecond, eta }: Progress): Record<'done' | 'rate' | 'left' | 'failed', string> {
+  const done = settled(counts);
+  return {
+    done: `${IMPORTS.of(count(done), count(counts.total))} · ${percent(done, counts.total)}`,
+    rate: IMPORTS.perSecond(count(Math.round(usersPerSecond))),
+    left: eta ? IMPORTS.left(duration(Date.parse(eta) - Date.now())) : '',
+    failed: count(counts.failed),
+  };
+}
+
+/** What changes on the page while imports run. */
+export function listState(imports: readonly Progress[]): LiveState {
+  const text: Record<string, string> = {};
+  for (const one of imports) {
+    for (const [name, value] of Object.entries(textOf(one))) text[`${one.importId}.${name}`] = value;
+  }
+  return {
+    shape: imports.map(({ importId, state }) => `${importId}${state}`).join(),
+    text,
+    bars: Object.fromEntries(imports.map((one) => [one.importId, widths(one.counts)])),
+  };
+}
+
+function pages(at: At, filter: ListView['filter'], next: string): Html {
+  return html`<p class="pages">${filter.from ? html`<a href="${at(listPath({ ...filter, from: '' }))}">${IMPORTS.first}</a>` : undefined}
+${next ? html`<a href="${at(listPath({ ...filter, from: next }))}">${IMPORTS.next}</a>` : undefined}</p>`;
+}
+
+function none(at: At): Html {
+  return html`<div class="card empty"><h2>${IMPORTS.noneHeading}</h2><p><a href="${at('/imports')}">${IMPORTS.showAll}</a></p></div>`;
+}
+
+function empty(): Html {
+  return html`<div class="card empty"><h2>${IMPORTS.emptyHeading}</h2><p>${IMPORTS.empty}</p>
+<pre class="commands" tabindex="0"><code>${IMPORTS.commands.join('\n')}</code></pre></div>`;
+}
