@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { after, before, test } from 'node:test';
+import { pino } from 'pino';
 import { eraseDrafts } from '../../../src/imports/draft/erase.ts';
 import { openFile, readFile } from '../../../src/imports/draft/upload/files.ts';
 import { errorId, startApi, type TestApi } from '../../support/api.ts';
@@ -10,8 +11,11 @@ import { waitFor } from '../../support/wait.ts';
 
 const MIB = 2 ** 20;
 let api: TestApi;
+/** What the API logs as its own fault. */
+const faults: string[] = [];
 before(async () => {
-  api = await startApi({ env: { MAX_IMPORT_BYTES: String(8 * MIB) } });
+  const logger = pino({ level: 'error' }, { write: (line) => faults.push(line) });
+  api = await startApi({ logger, env: { MAX_IMPORT_BYTES: String(8 * MIB) } });
 });
 after(() => api.stop());
 
@@ -59,6 +63,7 @@ test('an upload continues where it ended, a second request for the same bytes is
   assert.equal(await offsetOf(api, path), 2 * MIB + 5);
   assert.equal((await sendBytes(api, path, 2 * MIB + 5, bytes.subarray(2 * MIB + 5))).status, 204);
   assert.ok((await stored(path)).equals(bytes));
+  assert.deepEqual(faults, []);
   const { rows } = await api.deps.pool.query<{ bytes: Buffer }>('select bytes from import_chunks');
   assert.ok(rows.every((row) => !row.bytes.includes('secret-word')));
   const [file] = (await api.call('GET', `/admin/v1/imports/${id}`)).body.draft.files;

@@ -36,6 +36,7 @@ export function openTus(files: DraftFiles, most: number): Tus {
   });
   return {
     async handle(req, res) {
+      res.set('Tus-Resumable', '1.0.0');
       const body =
         req.method === 'POST' || req.method === 'PATCH' ? req.iterator({ destroyOnReturn: false }) : undefined;
       const request = webRequest(req, body);
@@ -48,7 +49,6 @@ export function openTus(files: DraftFiles, most: number): Tus {
         res.status(answer.status).end();
       } finally {
         await body?.return?.(undefined);
-        res.set('Tus-Resumable', '1.0.0');
       }
     },
   };
