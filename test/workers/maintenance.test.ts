@@ -17,7 +17,8 @@ const USERS = `with u as (
   select $1 || n, 'org', 'machine', 'active', $1 || n, $1 || n, 1 from generate_series(1, $2::int) n returning id)`;
 const NUMBERS = 'generate_series(1, $2::int) n';
 
-const EMPTY = 'truncate users, login_delays, attempt_counts, oauth_models, idempotency_keys, audit_events cascade';
+const EMPTY =
+  'truncate users, login_delays, attempt_counts, oauth_models, console_sessions, idempotency_keys, audit_events cascade';
 
 interface Case {
   sweep: string;
@@ -118,6 +119,12 @@ const CASES: Case[] = [
     plant: `${USERS} insert into machine_keys (id, user_id, public_jwk, sequence, expires_at)
       select id, id, '{}', 1, ${TIME} from u`,
     ages: ['29 days', '31 days'],
+  },
+  {
+    sweep: 'console',
+    table: 'console_sessions',
+    plant: `insert into console_sessions select sha256(($1 || n)::bytea), '', ${TIME} from ${NUMBERS}`,
+    ages: ['-1 minutes', '1 second'],
   },
   {
     sweep: 'audit',
