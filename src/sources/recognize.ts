@@ -17,6 +17,7 @@ const LISTS: readonly JsonPath[] = [
 
 /** How many of the first records are examined. */
 const SAMPLE_RECORDS = 20;
+const PART_BYTES = 2 ** 15;
 
 export interface Layout {
   paths: readonly JsonPath[];
@@ -129,6 +130,7 @@ async function firstValues(file: ExportFile, { paths, columns }: Layout): Promis
   return values.slice(0, most);
 }
 
+/** In small parts, as the first records are in the first of them, and each source reads them again. */
 async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
+  for (let at = 0; at < bytes.length; at += PART_BYTES) yield bytes.subarray(at, at + PART_BYTES);
 }
