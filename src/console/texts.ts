@@ -307,7 +307,7 @@ export const ONE = {
   user: 'User',
   outcome: 'Outcome',
   anyState: 'Any state',
-  userId: 'User id',
+  search: 'Address, user name or id',
   nextItems: 'Next users',
   firstItems: 'First users',
   events: 'Who did what',

@@ -79,7 +79,7 @@ describe('the screens of imports', () => {
     assert.equal(await page.locator('#items tbody tr').count(), 2);
     assert.doesNotMatch(await page.content(), new RegExp(HASH.slice(-20).replaceAll('$', '\\$')));
     assert.deepEqual(await findingsOf(page, 'import-failed'), []);
-    await open(page, `/console/imports/${importId}?userId=id-x`);
+    await open(page, `/console/imports/${importId}?query=id-x`);
     await page.getByText(HOSTILE).waitFor();
     assert.equal(await page.locator('main img').count(), 0);
 

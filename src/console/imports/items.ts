@@ -9,7 +9,8 @@ import { type Item, type Progress, stateOf } from './shapes.ts';
 export interface ItemsFilter {
   state: string;
   orgId: string;
-  userId: string;
+  /** What the address, the user name or the id begins with. */
+  query: string;
   from: string;
 }
 
@@ -30,7 +31,7 @@ ${Object.entries(ITEM_STATES).map(
   ([state, { name }]) =>
     html`<option value="${state}"${state === filter.state ? html` selected` : undefined}>${name}</option>`,
 )}</select></div>
-<div><label for="userId">${ONE.userId}</label><input id="userId" name="userId" value="${filter.userId}" autocomplete="off"></div>
+<div><label for="query">${ONE.search}</label><input id="query" name="query" type="search" value="${filter.query}" autocomplete="off"></div>
 ${of.orgs.length > 1 ? orgFilter(of, filter) : undefined}
 <button class="quiet">Filter</button></form>
 ${items.length === 0 ? html`<p class="soft">${ONE.noItems}</p>` : table(items, of.orgs.length > 1)}

@@ -96,7 +96,7 @@ async function one({ at, show, pool }: ScreenDeps, req: Request, res: Response):
   const filter: ItemsFilter = {
     state: text(req.query, 'state'),
     orgId: text(req.query, 'orgId'),
-    userId: text(req.query, 'userId'),
+    query: text(req.query, 'query'),
     from: text(req.query, 'from'),
   };
   const { from: pageToken, state, ...rest } = filter;
