@@ -1,12 +1,12 @@
 /** What the doctor concludes from the facts that a service reports. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Finding, size } from '../../src/cli/doctor/finding.ts';
-import { judgeReplica } from '../../src/cli/doctor/judge-replica.ts';
-import { judgeConnections } from '../../src/cli/doctor/judge-server.ts';
-import { judgeKey, judgeLimits, judgeMail, judgeVersions } from '../../src/cli/doctor/judge-service.ts';
-import { judgePostgres, judgeQueue } from '../../src/cli/doctor/judge-stores.ts';
 import type { Diagnostics } from '../../src/diagnostics/routes.ts';
+import { type Finding, size } from '../../src/findings/finding.ts';
+import { judgeReplica } from '../../src/findings/replica.ts';
+import { judgeConnections } from '../../src/findings/server.ts';
+import { judgeKey, judgeLimits, judgeMail, judgeVersions } from '../../src/findings/service.ts';
+import { judgePostgres, judgeQueue } from '../../src/findings/stores.ts';
 
 const GOOD: Diagnostics = {
   version: '1.2.3',

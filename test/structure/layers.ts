@@ -67,6 +67,8 @@ export const LAYERS: Record<string, readonly string[]> = {
     ...['src/users', 'src/webhooks'],
   ],
   'src/diagnostics': ['src/access', 'src/db', 'src/http', 'src/identity', 'src/imports', 'src/mail', 'src/queue'],
+  // Concludes from facts; no store and no terminal.
+  'src/findings': ['src/diagnostics'],
   'src/metrics': ['src/audit', 'src/db', 'src/diagnostics', 'src/http', 'src/mail', 'src/queue'],
   // Processes import open.ts only, which loads the rest if tracing is configured.
   'src/tracing': ['src/db', 'src/http'],
@@ -78,7 +80,8 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/encryption': ['src/db', 'src/identity', 'src/imports', 'src/password-sources', 'src/webhooks'],
   // Pages for people. It reads and changes data through the API, like every other client.
   'src/console': [
-    ...['src/access', 'src/db', 'src/http', 'src/identity', 'src/imports/fix/cause.ts', 'src/orgs', 'src/pages'],
+    ...['src/access', 'src/db', 'src/diagnostics', 'src/findings', 'src/http', 'src/identity'],
+    ...['src/imports/fix/cause.ts', 'src/orgs', 'src/pages'],
   ],
   'src/app.ts': [
     ...[
@@ -104,7 +107,10 @@ export const LAYERS: Record<string, readonly string[]> = {
   // Reads users from running systems, as the records that the sources convert.
   'src/pull': ['src/sources'],
   // A client of the service, over HTTP like every other client.
-  'src/cli': ['src/diagnostics', 'src/encryption', 'src/identity/oauth/cli-client.ts', 'src/pull', 'src/sources'],
+  'src/cli': [
+    ...['src/diagnostics', 'src/encryption', 'src/findings', 'src/identity/oauth/cli-client.ts'],
+    ...['src/pull', 'src/sources'],
+  ],
   workers: [
     ...['src/accounts', 'src/audit', 'src/console/sign-in', 'src/db', 'src/http', 'src/identity', 'src/imports'],
     ...[

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Argv, CommandModule } from 'yargs';
-import { conclude, type Finding, ok, problem, show } from '../doctor/finding.ts';
+import { type Finding, ok, problem } from '../../findings/finding.ts';
 import { checkService } from '../doctor/remote.ts';
+import { conclude, show } from '../doctor/show.ts';
 import { ofTheServer } from '../service/server-part.ts';
 import { type CommonOptions, openSession } from '../service/session.ts';
 import { EXIT } from '../terminal/failure.ts';

@@ -4,7 +4,7 @@
  * Guarantee: sends no token; each step ends within seconds.
  */
 import { connect, type PeerCertificate } from 'node:tls';
-import { type Finding, ok, problem, skipped, warning } from './finding.ts';
+import { type Finding, ok, problem, skipped, warning } from '../../findings/finding.ts';
 
 const PATIENCE_MS = 5000;
 const DAY_MS = 86_400_000;

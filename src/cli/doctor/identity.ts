@@ -1,9 +1,9 @@
 /** Who the caller is, and into which organizations they may import. */
 
+import { type Finding, ok, problem, warning } from '../../findings/finding.ts';
 import { isIamOwner, type Me, nameOf, readMe } from '../service/me.ts';
 import type { Session } from '../service/session.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
-import { type Finding, ok, problem, warning } from './finding.ts';
 
 /** Returns the finding, and the caller if the service names them. */
 export async function checkIdentity({ api }: Session): Promise<{ finding: Finding; me?: Me }> {

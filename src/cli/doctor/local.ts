@@ -1,13 +1,13 @@
 /** Checks from the server's own machine, with the settings in the environment, whether or not the service runs. */
 import { type Config, ConfigError, readConfig } from '../../config.ts';
 import type { LocalFacts } from '../../diagnostics/local.ts';
+import { type Finding, ok, problem, size, warning } from '../../findings/finding.ts';
+import { judgeNodes, judgeRedis } from '../../findings/redis.ts';
+import { judgeReplica } from '../../findings/replica.ts';
+import { judgeConnections } from '../../findings/server.ts';
+import { encryptionKeyFinding, judgeSmtp, keptAsFiles } from '../../findings/service.ts';
+import { judgePostgres } from '../../findings/stores.ts';
 import type { Shell } from '../terminal/shell.ts';
-import { type Finding, ok, problem, size, warning } from './finding.ts';
-import { judgeNodes, judgeRedis } from './judge-redis.ts';
-import { judgeReplica } from './judge-replica.ts';
-import { judgeConnections } from './judge-server.ts';
-import { encryptionKeyFinding, judgeSmtp, keptAsFiles } from './judge-service.ts';
-import { judgePostgres } from './judge-stores.ts';
 
 /** Yields each finding as soon as it is known. */
 export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> {

@@ -1,15 +1,13 @@
 /** Checks a service from outside, as its callers see it, and what it reports about itself. */
 import type { Diagnostics } from '../../diagnostics/routes.ts';
+import { type Finding, skipped } from '../../findings/finding.ts';
+import { judge } from '../../findings/judge.ts';
+import { judgeVersions } from '../../findings/service.ts';
 import { isIamOwner } from '../service/me.ts';
 import type { Session } from '../service/session.ts';
 import { Failure } from '../terminal/failure.ts';
 import { checkAddress } from './address.ts';
-import { type Finding, skipped } from './finding.ts';
 import { checkIdentity } from './identity.ts';
-import { judgeReplica } from './judge-replica.ts';
-import { judgeConnections } from './judge-server.ts';
-import { judgeKey, judgeLimits, judgeMail, judgeVersions } from './judge-service.ts';
-import { judgePostgres, judgeQueue } from './judge-stores.ts';
 
 /** Yields each finding as soon as it is known. @param version of the command line */
 export async function* checkService(session: Session, version: string): AsyncGenerator<Finding> {
@@ -30,17 +28,5 @@ async function checkInside({ api }: Session, version: string): Promise<Finding[]
   });
   if (facts instanceof Failure)
     return [skipped('stores, queue, mail', `the service does not report them: ${facts.message}`)];
-  return [
-    judgeVersions(facts, version),
-    ...judgePostgres(facts.postgres),
-    ...judgeConnections(facts.postgres.connections, {
-      backend: facts.queue.backend,
-      workers: Math.max(facts.queue.workers?.imports ?? 0, facts.queue.workers?.mails ?? 0),
-    }),
-    ...judgeReplica(facts.replica),
-    ...judgeQueue(facts.queue),
-    ...judgeMail(facts.mail),
-    judgeKey(facts),
-    judgeLimits(facts),
-  ];
+  return [judgeVersions(facts, version), ...judge(facts)];
 }

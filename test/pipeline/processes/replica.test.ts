@@ -1,8 +1,8 @@
 /** The processes of a service whose API reads from a real streaming replica. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { openPool } from '../../../src/db/pool.ts';
+import type { Finding } from '../../../src/findings/finding.ts';
 import { bulk, people } from '../../support/imports/bodies.ts';
 import { assertEachOnce } from '../../support/imports/outcome.ts';
 import { runMuster } from '../../support/processes/muster.ts';

@@ -1,8 +1,7 @@
 /** Judges what the service reports about itself: versions, key, mails, limits. */
-import type { MailFacts } from '../../diagnostics/mail.ts';
-import type { Diagnostics } from '../../diagnostics/routes.ts';
-import { number } from '../imports/progress.ts';
-import { type Finding, ok, problem, size, warning } from './finding.ts';
+import type { MailFacts } from '../diagnostics/mail.ts';
+import type { Diagnostics } from '../diagnostics/routes.ts';
+import { type Finding, number, ok, problem, size, warning } from './finding.ts';
 
 type SmtpAnswer = NonNullable<MailFacts['smtp']>;
 

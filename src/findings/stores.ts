@@ -1,9 +1,9 @@
 /** Judges PostgreSQL and the queue, by what the service reports or what a check from this machine finds. */
-import type { PostgresFacts } from '../../diagnostics/postgres.ts';
-import type { QueueFacts } from '../../diagnostics/queue.ts';
+import type { PostgresFacts } from '../diagnostics/postgres.ts';
+import type { QueueFacts } from '../diagnostics/queue.ts';
 import { type Finding, many, ok, problem, size, skipped, warning } from './finding.ts';
-import { judgeNodes, judgeRedis } from './judge-redis.ts';
-import { judgeServer } from './judge-server.ts';
+import { judgeNodes, judgeRedis } from './redis.ts';
+import { judgeServer } from './server.ts';
 
 const OLDEST_POSTGRES = 15;
 /** About as many as one more worker process opens at its busiest, with the queue in PostgreSQL. */

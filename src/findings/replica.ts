@@ -1,5 +1,5 @@
 /** Judges the replica of DATABASE_REPLICA_URL. Without it, or while it is behind, the primary answers its reads. */
-import type { ReplicaFacts } from '../../diagnostics/replica.ts';
+import type { ReplicaFacts } from '../diagnostics/replica.ts';
 import { type Finding, ok, size, warning } from './finding.ts';
 
 const NAME = 'replica';

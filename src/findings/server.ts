@@ -1,6 +1,6 @@
 /** Problems with the settings of a PostgreSQL server, and what to do. Each was measured or follows from the setting. */
-import type { PostgresFacts } from '../../diagnostics/postgres.ts';
-import type { ServerFacts, TimeLimit } from '../../diagnostics/postgres-server.ts';
+import type { PostgresFacts } from '../diagnostics/postgres.ts';
+import type { ServerFacts, TimeLimit } from '../diagnostics/postgres-server.ts';
 import { type Finding, many, problem, size, warning } from './finding.ts';
 
 const NAME = 'postgresql';

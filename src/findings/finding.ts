@@ -1,5 +1,4 @@
-/** What `muster doctor` reports about one thing, and how it is shown. */
-import type { Output } from '../terminal/output.ts';
+/** What a check concludes about one thing. `muster doctor` and the console show findings. */
 
 /** `skipped`: it could not be checked, which is not an error. */
 export type State = 'ok' | 'skipped' | 'warning' | 'problem';
@@ -29,23 +28,9 @@ export function problem(name: string, message: string, advice: string): Finding 
   return { name, state: 'problem', message, advice };
 }
 
-const MARKS: Readonly<Record<State, string>> = { ok: '✔', skipped: '–', warning: '!', problem: '✖' };
-
-export function show(out: Output, { state, name, message, advice }: Finding): void {
-  out.line(`${MARKS[state]} ${name}: ${message}`);
-  if (advice) out.line(`    → ${advice}`);
-}
-
-/** Prints the totals, or the JSON result. @returns the number of problems */
-export function conclude(out: Output, findings: Finding[]): number {
-  const count = (state: State) => findings.filter((finding) => finding.state === state).length;
-  const [problems, warnings] = [count('problem'), count('warning')];
-  out.result({ problems, warnings, findings });
-  out.line();
-  out.line(
-    problems + warnings === 0 ? 'No problems found.' : `${many(problems, 'problem')}, ${many(warnings, 'warning')}.`,
-  );
-  return problems;
+/** `10,000` */
+export function number(n: number): string {
+  return n.toLocaleString('en-US');
 }
 
 export function many(n: number, word: string): string {

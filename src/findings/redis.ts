@@ -1,5 +1,5 @@
 /** Judges the Redis servers behind the queue: one, several, a Cluster, or a master with its replicas and Sentinels. */
-import type { QueueFacts } from '../../diagnostics/queue.ts';
+import type { QueueFacts } from '../diagnostics/queue.ts';
 import { type Finding, many, ok, problem, size, warning } from './finding.ts';
 
 type RedisFacts = NonNullable<QueueFacts['redis']>;
