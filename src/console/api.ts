@@ -10,7 +10,7 @@ import type { Channel } from './channel.ts';
 
 export interface Api {
   /** @throws ApiError as the API answered it */
-  get<T>(path: string): Promise<T>;
+  get<T>(path: string, options?: { orgId?: string }): Promise<T>;
   /** @param method default: `POST`. @throws ApiError as the API answered it */
   send<T>(path: string, body?: unknown, options?: { method?: string; orgId?: string }): Promise<T>;
 }
@@ -32,14 +32,19 @@ export function openApi(channel: Channel, accessToken: string, req: Request, req
   }
 
   return {
-    get: (path) => call(path, {}),
+    get: (path, { orgId } = {}) => call(path, { headers: onOrg(orgId) }),
     send: (path, body = {}, { method = 'POST', orgId } = {}) =>
       call(path, {
         method,
-        headers: { 'content-type': 'application/json', ...(orgId ? { 'x-service-orgid': orgId } : {}) },
+        headers: { 'content-type': 'application/json', ...onOrg(orgId) },
         body: JSON.stringify(body),
       }),
   };
+}
+
+/** Node.js sends headers as ISO 8859-1; the API reads these as UTF-8. */
+function onOrg(orgId: string | undefined): Record<string, string> {
+  return orgId ? { 'x-service-orgid': Buffer.from(orgId).toString('latin1') } : {};
 }
 
 interface Problem {

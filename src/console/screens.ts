@@ -2,12 +2,16 @@
  * The screens, in the order of the navigation. To add one: write a folder with a function that returns its routes, and
  * list it here (README.md shows how).
  */
-import type { Router } from 'express';
+import { Router } from 'express';
 import type { OperationId } from '../access/permissions.ts';
+import { clientScreens } from './clients/routes.ts';
 import type { ScreenDeps } from './deps.ts';
 import { fixScreens } from './fix/routes.ts';
 import { importScreens } from './imports/routes.ts';
+import { organizationScreens } from './organizations/routes.ts';
+import { systemScreens } from './system/routes.ts';
 import { FRAME } from './texts.ts';
+import { tokenScreens } from './tokens/routes.ts';
 import { userScreens } from './users/routes.ts';
 
 export interface Screen {
@@ -28,4 +32,12 @@ export const SCREENS: readonly Screen[] = [
     routes: (deps) => fixScreens(deps).use(importScreens(deps)),
   },
   { path: '/users', name: FRAME.users, operation: 'searchUsers', routes: userScreens },
+  {
+    path: '/organizations',
+    name: FRAME.organizations,
+    operation: 'searchOrgMembers',
+    routes: (deps) => Router().use(organizationScreens(deps)).use(tokenScreens(deps)),
+  },
+  { path: '/clients', name: FRAME.clients, operation: 'listClients', routes: clientScreens },
+  { path: '/system', name: FRAME.system, operation: 'getDiagnostics', routes: systemScreens },
 ];

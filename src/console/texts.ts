@@ -7,6 +7,9 @@ export const FRAME = {
   signOut: 'Sign out',
   imports: 'Imports',
   users: 'Users',
+  organizations: 'Organizations',
+  clients: 'Clients',
+  system: 'System',
 };
 
 export const SIGN_IN = {
@@ -93,6 +96,7 @@ export const USER = {
   noLinks: 'None.',
   metadata: 'Metadata keys',
   noMetadata: 'None.',
+  tokens: 'Tokens',
 };
 
 const STOPPED = 'All sessions of the user end now, and their tokens no longer work.';
@@ -165,6 +169,191 @@ export const USER_CONFIRM = {
   type: (userName: string) => `Type the user name to confirm: ${userName}`,
   wrong: 'This is not the user name.',
   self: 'This is your own account: you will be signed out at once.',
+};
+
+export const SYSTEM = {
+  title: 'System',
+  readAt: 'Read at',
+  findings: 'What was checked',
+  workers: 'Workers',
+  noWorkers: 'No worker runs. Imports and mails wait until one starts: npm run worker',
+  worker: 'Worker',
+  state: 'State',
+  roles: 'Roles',
+  importJobs: 'Import jobs',
+  mailJobs: 'Mail jobs',
+  speed: 'Users per second',
+  perSecond: (rate: string) => `${rate}/s`,
+  started: 'Started',
+  ago: (time: string) => `${time} ago`,
+  process: (pid: number, version: string) => `process ${pid}, version ${version}`,
+  running: 'Running',
+  stopping: 'Stopping',
+  failing: (parts: string) => `Fails: ${parts}`,
+  queue: 'Queue',
+  backend: 'Jobs are in',
+  backends: { redis: 'Redis', postgres: 'PostgreSQL' },
+  answers: 'Answers',
+  dispatcher: 'Dispatcher',
+  backlog: 'Users waiting',
+  importWorkers: 'Import workers',
+  mailWorkers: 'Mail workers',
+  redis: 'Redis',
+  database: 'Database',
+  version: 'Version',
+  size: 'Size',
+  connections: 'Connections',
+  migrations: 'Migrations',
+  replica: 'Replica',
+  behind: (bytes: string) => `${bytes} behind`,
+  deliveries: 'Mails and webhooks',
+  mailServer: 'Mail server',
+  mailFiles: 'None: mails are kept as files',
+  outbox: 'Mails waiting',
+  mailsFailed: 'Mails failed in 7 days',
+  webhooks: 'Webhooks waiting',
+  webhooksFailed: 'Webhooks failed in 7 days',
+  service: 'Service',
+  maxImport: 'Largest import',
+  maxTimeout: 'Longest time limit',
+  requests: 'Requests a second, by address',
+  logins: 'Sign-ins a minute, by address',
+  unlimited: 'no limit',
+  ofMost: (part: string, most?: string) => (most ? `${part} of ${most}` : part),
+  yes: 'Yes',
+  no: 'No',
+  works: 'Works',
+  missing: 'No worker has this role',
+  silent: 'Does not answer',
+};
+
+/** What was checked, by the state of the finding. */
+export const FINDING_STATES = {
+  ok: { name: 'OK', look: 'good' },
+  skipped: { name: 'Not checked', look: 'still' },
+  warning: { name: 'Warning', look: 'warn' },
+  problem: { name: 'Problem', look: 'bad' },
+};
+
+export const ONCE = {
+  title: 'Copy it now',
+  warning: 'This is shown only now. Copy it to a safe place before you leave this page.',
+  done: 'I have copied it',
+};
+
+export const ORGS = {
+  title: 'Organizations',
+  create: 'New organization',
+  createEffect:
+    'The organization begins without users. The domain is the part of its login names after the @ and stays as it is.',
+  name: 'Name',
+  domain: 'Domain',
+  domainHint: 'Such as acme.example. If you leave it empty, one is made from the name.',
+  domainMeaning: (domain: string) => `Its users can sign in as name@${domain}.`,
+  id: 'Organization id',
+  search: 'Name, domain or id',
+  find: 'Search',
+  found: (count: string, isOne: boolean) => `${count} ${isOne ? 'organization' : 'organizations'}.`,
+  before: 'Previous organizations',
+  next: 'Next organizations',
+  none: 'No organization found',
+  noneHint: 'Names, domains and ids must match in full.',
+  users: 'Users',
+  newMachine: 'New machine user',
+  machineEffect:
+    'A machine user is the account of a program. It cannot do anything before you give it a role and a token.',
+  userName: 'User name',
+  description: 'Description',
+  done: {
+    created: 'The organization is created.',
+    added: 'The member is added.',
+    removed: 'The member is removed.',
+  },
+};
+
+export const MEMBERS = {
+  title: 'Members',
+  none: 'Nobody has a role here, except the administrators of the service.',
+  more: (shown: number, total: number) => `The first ${shown} of ${total} are shown.`,
+  user: 'User',
+  userId: 'User id',
+  userIdHint: 'The page of a user shows it.',
+  unknown: 'You can see no user with this id.',
+  role: 'Role',
+  roles: 'Roles',
+  since: 'Since',
+  action: 'Action',
+  add: 'Add member',
+  remove: 'Remove',
+  back: 'Back, change nothing',
+  names: {
+    ORG_OWNER: 'Owner',
+    ORG_USER_MANAGER: 'User manager',
+    ORG_OWNER_VIEWER: 'Viewer',
+  } as Readonly<Record<string, string>>,
+  effects: {
+    ORG_OWNER: 'An owner imports and manages users, members and tokens of this organization.',
+    ORG_USER_MANAGER: 'A user manager creates, changes, locks and deletes its users.',
+    ORG_OWNER_VIEWER: 'A viewer sees its users and changes nothing.',
+  },
+  removeTitle: (name: string) => `Remove ${name}`,
+  removeEffect: (organization: string) => `They lose all their roles on ${organization} at once.`,
+  removeStays: 'Their account stays, and they can still sign in.',
+  removeSelf: 'This is your own membership: you may no longer see this organization.',
+};
+
+export const CLIENTS = {
+  title: 'Clients',
+  create: 'New client',
+  createEffect:
+    'The client can ask people to sign in at once. Its secret, if it has one, is shown once on the next page.',
+  none: 'No clients yet',
+  noneHint: 'A client is an application that people sign in to with their account here.',
+  name: 'Name',
+  nameHint: 'People see it when they sign in.',
+  id: 'Client id',
+  secret: 'Client secret',
+  kind: 'Kind',
+  kinds: {
+    web: 'Web application with a server (secret)',
+    native: 'App in a browser or on a device (no secret)',
+    service: 'Program without people (secret)',
+  },
+  redirectUris: 'Redirect URIs',
+  logoutUris: 'Redirect URIs after signing out',
+  linesHint: 'One on each line.',
+  created: 'Created',
+  action: 'Action',
+  remove: 'Remove',
+  removeTitle: (name: string) => `Remove ${name}`,
+  removeEffects: [
+    'Nobody can sign in to this application any more.',
+    'All tokens that it got stop working at once.',
+    'A new client gets another id and another secret. This cannot be taken back.',
+  ],
+  back: 'Back, change nothing',
+};
+
+export const TOKENS = {
+  title: 'Tokens',
+  none: 'This machine user has no token.',
+  add: 'New token',
+  effect: (name: string) => `Whoever has the token can do everything that ${name} may do.`,
+  onceHint: 'It is shown once, on the next page.',
+  lifetime: 'Ends after',
+  days: (days: string) => `${days} days`,
+  forever: 'never',
+  never: 'Never',
+  id: 'Token id',
+  token: 'Token',
+  created: 'Created',
+  ends: 'Ends',
+  action: 'Action',
+  remove: 'Remove',
+  removeTitle: 'Remove token',
+  removeEffect: (name: string) =>
+    `Programs that sign in as ${name} with this token fail at once. This cannot be taken back.`,
+  back: 'Back, change nothing',
 };
 
 export const ERRORS = {

@@ -15,8 +15,8 @@ export interface OnePage extends Subject {
   /** Whether the import that wrote the user can be opened. */
   showsImport: boolean;
   organization: Html;
-  /** What further screens add, such as tokens of a machine user. */
-  more?: Html | undefined;
+  /** Whether the person may manage the tokens of this machine user. */
+  managesTokens: boolean;
 }
 
 export function oneBody(at: At, page: OnePage): Html {
@@ -26,12 +26,14 @@ export function oneBody(at: At, page: OnePage): Html {
     ({ name, isFinal }) =>
       html`<a class="button small ${isFinal ? 'danger' : 'quiet'}" href="${to(name)}">${USER_ACTIONS[name].button}</a>\n`,
   );
+  const tokens = page.managesTokens
+    ? html`<a class="button small quiet" href="${to('tokens')}">${USER.tokens}</a>`
+    : undefined;
   return html`${headline(nameOf(user), { href: at('/users'), text: USERS.title })}
 <p>${stateOf(user)} <span class="soft">${user.machine ? USER.machine : USER.human}</span></p>
-${actions.length > 0 ? html`<div class="buttons act" role="group" aria-label="${USER.actions}">${buttons}</div>` : undefined}
+${actions.length > 0 ? html`<div class="buttons act" role="group" aria-label="${USER.actions}">${tokens}${buttons}</div>` : undefined}
 <div class="columns"><div>
 <section class="card"><h2>${USER.account}</h2>${facts(account(at, page))}</section>
-${page.more}
 </div><div>
 <section class="card"><h2>${USER.names}</h2><ul class="plain">${user.loginNames.map((name) => html`<li>${name}</li>\n`)}</ul></section>
 <section class="card"><h2>${USER.links}</h2>${linksOf(page)}</section>

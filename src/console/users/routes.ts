@@ -1,6 +1,6 @@
 /** The screens of users: the search, one user, and a page for each action on them. */
 import { type Request, type Response, Router } from 'express';
-import { may, orgsFor, permissionDenied } from '../../access/caller.ts';
+import { covers, may, orgsFor, permissionDenied } from '../../access/caller.ts';
 import { rightsOf } from '../../access/members.ts';
 import { ApiError } from '../../errors.ts';
 import { html } from '../../html.ts';
@@ -81,6 +81,8 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
     metadataKeys: metadata.result.map(({ key }) => key),
     links: links.result,
     showsImport,
+    managesTokens:
+      user.machine !== undefined && may(caller, 'listPats', details.resourceOwner) && covers(caller, subject.rights),
     organization: mayList
       ? html`<a href="${at(`/users${queryOf({ org: details.resourceOwner })}`)}">${orgName(details.resourceOwner)}</a>`
       : html`${orgName(details.resourceOwner)}`,

@@ -1,0 +1,149 @@
+/** Organizations, members, clients, tokens and the state of the service in the console. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { headed } from '../browser/stage.ts';
+import type { SetUp } from '../support/api.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
+import { addVerified } from '../users/people.ts';
+import { findingsOf, makeIamOwner, openWorld, type World } from './world.ts';
+
+const MARKUP = '<img src=x onerror=alert(1)>';
+
+describe('managing in the console', () => {
+  let world: World;
+  let admin: SetUp;
+  before(async () => {
+    world = await openWorld();
+    admin = await world.api.setupOrg({ org: { name: MARKUP } });
+    await makeIamOwner(world.api, admin);
+  });
+  after(() => world.stop());
+
+  async function answers(page: Page, path: string, form?: Record<string, string>): Promise<number> {
+    const to = world.api.url + path;
+    const options = { form: form ?? {}, maxRedirects: 0, headers: { origin: world.api.url } };
+    return (form ? await page.request.post(to, options) : await page.request.get(to)).status();
+  }
+
+  it('shows an owner their organizations only, and nothing of others', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, '/console/organizations');
+    await headed(page, 'Organizations');
+    const markup = await page.content();
+    assert(markup.includes(world.org.orgId) && !markup.includes(world.other.orgId));
+    for (const hidden of ['System', 'Clients', 'New organization']) {
+      assert.equal(await page.getByRole('link', { name: hidden, exact: true }).count(), 0, hidden);
+    }
+    const foreign = `/console/organizations/${world.other.orgId}`;
+    const machine = await world.api.machine(world.other.orgId);
+    const tokens = `/console/users/${machine.userId}/tokens`;
+    for (const path of [
+      ...['/console/system', '/console/clients', '/console/clients/new', '/console/clients/x/remove'],
+      ...['/console/organizations/new', foreign, `${foreign}/machines/new`, tokens, `${tokens}/x/remove`],
+      `${foreign}/members/${world.other.userId}/remove`,
+    ]) {
+      assert.equal(await answers(page, path), 403, path);
+      if (path === '/console/system' || path === '/console/clients') continue;
+      const form = { name: 'New', userId: world.org.userId, role: 'ORG_OWNER', userName: 'new', days: '30' };
+      assert.equal(await answers(page, path, form), 403, path);
+    }
+  });
+
+  it('adds and removes a member, by forms without JavaScript', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const userId = await addVerified(world.api, world.org.orgId, 'correct horse');
+    await world.api.deps.pool.query('update users set display_name = $2 where id = $1', [userId, MARKUP]);
+    const path = `${world.api.url}/console/organizations/${world.org.orgId}`;
+    const page = await world.enter(t, path.slice(world.api.url.length), world.org, { javaScriptEnabled: false });
+    await page.getByLabel('User id').fill('nobody');
+    await page.keyboard.press('Enter');
+    await page.getByText('You can see no user with this id.').waitFor();
+    assert.equal(await page.getByLabel('User id').inputValue(), 'nobody', 'the input is kept');
+    await page.getByLabel('User id').fill(userId);
+    await page.getByLabel('Role').selectOption('ORG_OWNER_VIEWER');
+    await page.getByRole('button', { name: 'Add member' }).click();
+    await page.getByText('The member is added.').waitFor();
+    await page.getByRole('link', { name: `Remove ${MARKUP}` }).click();
+    await page.getByText('They lose all their roles').waitFor();
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('The member is removed.').waitFor();
+    assert.equal(await page.getByText(MARKUP).count(), 0);
+  });
+
+  it('shows the token of a machine user once', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, `/console/organizations/${world.org.orgId}/machines/new`);
+    await page.getByLabel('User name').fill('reader');
+    await page.getByLabel('Name', { exact: true }).fill(MARKUP);
+    await page.keyboard.press('Enter');
+    await headed(page, MARKUP);
+    await page.getByRole('link', { name: 'Tokens' }).click();
+    await page.getByRole('button', { name: 'New token' }).click();
+    await headed(page, 'Copy it now');
+    const token = String(await page.locator('code.shown').first().textContent());
+    const me = await world.api.call('GET', '/management/v1/me', undefined, { token });
+    assert.equal(me.body.user.username, 'reader');
+    assert.deepEqual(await findingsOf(page, 'once'), []);
+    await page.getByRole('link', { name: 'I have copied it' }).click();
+    await page.getByRole('link', { name: /^Remove/ }).waitFor();
+    assert(!(await page.content()).includes(token));
+    assert.deepEqual(await findingsOf(page, 'tokens'), []);
+    await page.getByRole('link', { name: /^Remove/ }).click();
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('This machine user has no token.').waitFor();
+    assert.equal((await world.api.call('GET', '/management/v1/me', undefined, { token })).status, 401);
+  });
+
+  it('lets an IAM_OWNER create organizations and clients, and see the state of the service', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, '/console/organizations', admin);
+    await page.getByRole('link', { name: MARKUP }).waitFor();
+    assert.deepEqual(await findingsOf(page, 'organizations'), []);
+    await page.getByRole('link', { name: MARKUP }).click();
+    await headed(page, MARKUP);
+    assert.deepEqual(await findingsOf(page, 'organization'), []);
+    assert.equal(await answers(page, '/console/organizations/nowhere'), 404);
+    await page.goto(`${world.api.url}/console/organizations/new`);
+    await page.getByLabel('Name').fill('Globex');
+    await page.getByLabel('Domain').fill('not a domain');
+    await page.keyboard.press('Enter');
+    await page.getByText('must be a domain such as').waitFor();
+    await page.getByLabel('Domain').fill('globex.example');
+    await page.keyboard.press('Enter');
+    await headed(page, 'Globex');
+
+    await page.goto(`${world.api.url}/console/clients/new`);
+    await page.getByLabel('Name').fill(MARKUP);
+    await page.getByRole('button', { name: 'New client' }).click();
+    await page.getByText('must not be empty with the grant type').waitFor();
+    assert.deepEqual(await findingsOf(page, 'client-new'), []);
+    await page.getByLabel('Redirect URIs', { exact: true }).fill('https://app.example/callback');
+    await page.getByRole('button', { name: 'New client' }).click();
+    await headed(page, 'Copy it now');
+    const secret = String(await page.locator('code.shown').nth(1).textContent());
+    assert.match(secret, /^[\w-]{20,}$/);
+    await page.getByRole('link', { name: 'I have copied it' }).click();
+    await headed(page, 'Clients');
+    assert(!(await page.content()).includes(secret));
+    assert.deepEqual(await findingsOf(page, 'clients'), []);
+    await page.getByRole('link', { name: `Remove ${MARKUP}` }).click();
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await headed(page, 'Clients');
+    assert.equal(await page.getByText(MARKUP).count(), 0);
+
+    await world.api.deps.pool.query(
+      `insert into workers (id, host, pid, version, roles, backend, shards, is_stopping, import_jobs, mail_jobs,
+         users_per_second, failing, started_at, seen_at)
+       values ('w', $1, 42, '1.0.0', '{import,mail}', 'postgres', 1, false, 3, 0, 1234.5, '{}', now(),
+         now() + interval '1 hour')`,
+      [MARKUP],
+    );
+    await page.goto(`${world.api.url}/console/system`);
+    await headed(page, 'System');
+    const markup = await page.content();
+    for (const text of ['1,235/s', 'Start a worker', 'No worker has this role']) assert(markup.includes(text), text);
+    assert(!markup.includes('<img'), 'markup stays text');
+    assert.deepEqual(await findingsOf(page, 'system'), []);
+  });
+});
