@@ -22,6 +22,7 @@ const STEPS: [step: string, where: RegExp][] = [
   ['our dispatcher', /\/src\/imports\/run\/dispatch\.ts|\/src\/queue\/|\/workers\/dispatcher\.ts/],
   ['our batches', /\/src\/imports\/run\/|\/workers\/import-users\.ts/],
   ['our other loops', /\/src\/(mail|webhooks)\/|\/src\/imports\/(control|maintenance)\/|\/workers\//],
+  ['drafts and corrections', /\/src\/imports\/(draft|fix)\//],
   ['HTTP and status calls', /^node:_http|^node:(internal\/)?(http|url|querystring)/],
   [
     'HTTP and status calls',
