@@ -26,7 +26,7 @@ const ALL = Array.from({ length: COUNT }, (_, i) => i);
 const POISONS = {
   'metadata that is not base64': `extras = '{"metadata": [{"key": "k", "value": "!!!!"}]}'`,
   'a metadata key given twice': `extras = '{"metadata": [{"key": "k", "value": "QQ=="}, {"key": "k", "value": "QQ=="}]}'`,
-  'no email': 'email = null',
+  'no user name': 'user_name = null',
   'a name too large for an index': `user_name_key = (select string_agg(md5(i::text), '') from generate_series(1, 200) i)`,
 };
 
@@ -126,7 +126,7 @@ describe('a poisoned row', () => {
   });
 
   it('reveals nothing about the database in its error', async () => {
-    await poison(0, POISONS['no email']);
+    await poison(0, POISONS['no user name']);
     await openWriter().add(importId, 0);
     const [item] = await itemRows(db.pool, importId);
     assert.doesNotMatch(JSON.stringify(item?.error), /null value|constraint|users|column|relation/);

@@ -60,6 +60,7 @@ describe('one batch', () => {
       id: 'auth0|1',
       org_id: 'org',
       kind: 'human',
+      addressed_at: null,
       state: 'locked',
       user_name: 'Ann',
       user_name_key: 'ann',
