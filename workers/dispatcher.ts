@@ -5,6 +5,7 @@ import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
 import { dispatchRound } from '../src/imports/run/dispatch.ts';
 import { sampleRates } from '../src/imports/status/rates.ts';
+import { loggable } from '../src/logger.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import { openDuty } from './duty.ts';
 import { startLoop } from './loop.ts';
@@ -32,11 +33,17 @@ export function startDispatcher(deps: {
 
   let sampledAt = 0;
 
+  /** Users do not wait for a chart: dispatching goes on when sampling fails. */
+  async function sample(): Promise<void> {
+    if (performance.now() - sampledAt < SAMPLE_MS) return;
+    sampledAt = performance.now();
+    await sampleRates(pool).catch((err) =>
+      logger.warn({ err: loggable(err) }, 'the rates of imports were not sampled'),
+    );
+  }
+
   async function round(): Promise<number> {
-    if (performance.now() - sampledAt >= SAMPLE_MS) {
-      sampledAt = performance.now();
-      await sampleRates(pool);
-    }
+    await sample();
     const { open, added } = await dispatchRound({ pool, queues }, settings);
     if (open === 0) return IDLE_MS;
     return added > 0 ? BUSY_MS : FULL_MS;

@@ -31,7 +31,8 @@ const EVER = `succeeded + undone as succeeded, skipped, failed + reopened as fai
 /** The first sample of each interval; the last point of an answer is no sample. */
 const SAMPLE = `
 with open as (
-  select id, floor(${RAN_MS})::bigint as ran_ms, ${EVER}
+  -- Not less than 0, as the server's clock may have been set back.
+  select id, greatest(0, floor(${RAN_MS}))::bigint as ran_ms, ${EVER}
   from imports where kind = 'bulk' and state = 'running' and deadline > clock_timestamp()
 ),
 due as (

@@ -36,6 +36,13 @@ describe('the rates of an import', () => {
     return [total('succeeded'), total('skipped'), total('failed')];
   }
 
+  it('are sampled for an import that has run for less than no time, as the clock was set back', async () => {
+    const id = await acceptImport(db.pool, [entry('a')]);
+    await ranFor(id, -3600);
+    await sampleRates(db.pool);
+    assert.deepEqual(await readRates(db.pool, id), []);
+  });
+
   it('count the users of each interval, and of those not sampled yet, so that they sum to the counts', async () => {
     const id = await acceptImport(
       db.pool,
