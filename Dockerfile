@@ -6,9 +6,9 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # Without development tools, the embedded database and install scripts; the image needs none of them.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts
-# The bill of materials of these packages, in the format of CycloneDX. `npm sbom --omit=dev` would leave out packages that
-# development tools need too.
-RUN npm pkg delete devDependencies && npm sbom --omit=optional --sbom-type=application --sbom-format=cyclonedx >sbom.cdx.json
+# The bill of materials of what is installed, in the format of CycloneDX. `npm sbom --omit` would leave out packages that
+# development tools, or options of other packages, need too.
+RUN npm pkg delete devDependencies && npm sbom --sbom-type=application --sbom-format=cyclonedx >sbom.cdx.json
 
 FROM node:24-slim
 ARG REVISION=unknown
