@@ -22,7 +22,7 @@ const times: [file: string, seconds: number][] = [];
 const events = run({
   files: runTogether(files),
   concurrency: Number(atOnce),
-  execArgv: [NEW_SPACE, process.env.TEST_NODE_OPTIONS ?? []].flat(),
+  execArgv: [NEW_SPACE, `--import=${new URL('./end.ts', import.meta.url)}`, process.env.TEST_NODE_OPTIONS ?? []].flat(),
   timeout: Number(mostMs),
   signal: interruption.signal,
 });
