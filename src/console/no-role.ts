@@ -2,7 +2,7 @@
 import { html } from '../html.ts';
 import { messageBody } from './page/parts.ts';
 import type { ConsolePage } from './page/show.ts';
-import { NO_ROLE } from './texts.ts';
+import { NO_ROLE } from './texts/frame.ts';
 import type { Visit } from './visit.ts';
 
 export function noRole({ caller, tokens }: Visit, organization: string): ConsolePage {

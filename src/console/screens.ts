@@ -10,7 +10,7 @@ import { fixScreens } from './fix/routes.ts';
 import { importScreens } from './imports/routes.ts';
 import { organizationScreens } from './organizations/routes.ts';
 import { systemScreens } from './system/routes.ts';
-import { FRAME } from './texts.ts';
+import { FRAME } from './texts/frame.ts';
 import { tokenScreens } from './tokens/routes.ts';
 import { userScreens } from './users/routes.ts';
 

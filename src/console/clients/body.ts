@@ -4,7 +4,7 @@ import type { At } from '../page/at.ts';
 import { headline, notice, selectField, textField } from '../page/blocks.ts';
 import { time } from '../page/format.ts';
 import type { Refusal } from '../page/refusal.ts';
-import { CLIENTS } from '../texts.ts';
+import { CLIENTS } from '../texts/clients.ts';
 
 export interface Client {
   clientId: string;

@@ -6,7 +6,8 @@ import { text } from '../../pages/fields.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { onceBody } from '../page/once.ts';
 import { type Refusal, refusalOf } from '../page/refusal.ts';
-import { CLIENTS, ONCE } from '../texts.ts';
+import { CLIENTS } from '../texts/clients.ts';
+import { ONCE } from '../texts/frame.ts';
 import { visitOf } from '../visit.ts';
 import { type Client, createBody, KINDS, type Kind, listBody, removeBody } from './body.ts';
 

@@ -2,7 +2,8 @@
 import { type Html, html } from '../../html.ts';
 import type { At } from '../page/at.ts';
 import { count } from '../page/format.ts';
-import { FIX, ONE, REMEDIES } from '../texts.ts';
+import { FIX, REMEDIES } from '../texts/fix.ts';
+import { ONE } from '../texts/import.ts';
 import { type Cause, type Causes, editableField, nameOf } from './shapes.ts';
 
 export function causesPage(at: At, importId: string, causes: Causes): Html {

@@ -2,7 +2,7 @@
 import { type Html, html } from '../../html.ts';
 import type { At } from '../page/at.ts';
 import { count } from '../page/format.ts';
-import { FIX } from '../texts.ts';
+import { FIX } from '../texts/fix.ts';
 import { sendAgain } from './causes-page.ts';
 import { type Cause, nameOf } from './shapes.ts';
 

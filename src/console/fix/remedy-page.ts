@@ -2,7 +2,7 @@
 import { type Html, html } from '../../html.ts';
 import type { At } from '../page/at.ts';
 import { count } from '../page/format.ts';
-import { FIX, REMEDIES } from '../texts.ts';
+import { FIX, REMEDIES } from '../texts/fix.ts';
 import { type Cause, type Fixed, nameOf } from './shapes.ts';
 
 export interface RemedyView {

@@ -6,7 +6,7 @@ import { text } from '../../pages/fields.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
 import type { Item } from '../imports/shapes.ts';
-import { FIX } from '../texts.ts';
+import { FIX } from '../texts/fix.ts';
 import { visitOf } from '../visit.ts';
 import { causesPage } from './causes-page.ts';
 import { type Cell, cellsPage } from './cells-page.ts';

@@ -5,7 +5,9 @@
 import { type Html, html } from '../../html.ts';
 import type { At } from '../page/at.ts';
 import { count } from '../page/format.ts';
-import { ACTIONS, KEPT, ONE } from '../texts.ts';
+import { ONE } from '../texts/import.ts';
+import { ACTIONS } from '../texts/import-actions.ts';
+import { KEPT } from '../texts/imports.ts';
 import { open, type Progress, settled, stateOf, type UndoPreview } from './shapes.ts';
 
 export type ActionName = 'pause' | 'resume' | 'retry' | 'send_mails' | 'cancel' | 'undo';

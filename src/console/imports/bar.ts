@@ -1,7 +1,8 @@
 /** The bar of an import and the badge of a state. */
 import { type Html, html } from '../../html.ts';
 import { count, percent } from '../page/format.ts';
-import { DRAFT_STATES, IMPORT_STATES, ONE } from '../texts.ts';
+import { ONE } from '../texts/import.ts';
+import { DRAFT_STATES, IMPORT_STATES } from '../texts/imports.ts';
 import { type Counts, settled, stateOf } from './shapes.ts';
 
 const PARTS = ['succeeded', 'skipped', 'failed', 'undone'] as const;

@@ -4,7 +4,7 @@
  */
 import { type Html, html } from '../../html.ts';
 import { clock, count } from '../page/format.ts';
-import { ONE } from '../texts.ts';
+import { ONE } from '../texts/import.ts';
 import type { RatePoint } from './shapes.ts';
 
 const WIDTH = 600;

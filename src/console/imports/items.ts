@@ -2,7 +2,8 @@
 import { type Html, html } from '../../html.ts';
 import type { At } from '../page/at.ts';
 import { count } from '../page/format.ts';
-import { ITEM_STATES, KEPT, ONE } from '../texts.ts';
+import { ONE } from '../texts/import.ts';
+import { ITEM_STATES, KEPT } from '../texts/imports.ts';
 import { badge } from './bar.ts';
 import { type Item, type Progress, stateOf } from './shapes.ts';
 

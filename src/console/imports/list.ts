@@ -3,7 +3,7 @@ import { type Html, html } from '../../html.ts';
 import type { At } from '../page/at.ts';
 import { count, duration, percent, time } from '../page/format.ts';
 import { type LiveState, liveMark } from '../page/live.ts';
-import { DRAFT_STATES, IMPORT_STATES, IMPORTS } from '../texts.ts';
+import { DRAFT_STATES, IMPORT_STATES, IMPORTS } from '../texts/imports.ts';
 import { badge, bar, widths } from './bar.ts';
 import { type Progress, settled, stateOf } from './shapes.ts';
 

@@ -2,7 +2,7 @@
 import { type Html, html } from '../../html.ts';
 import type { At } from '../page/at.ts';
 import { count, percent, time } from '../page/format.ts';
-import { EVENTS, ONE } from '../texts.ts';
+import { EVENTS, ONE } from '../texts/import.ts';
 import { bar } from './bar.ts';
 import { type Result, settled } from './shapes.ts';
 

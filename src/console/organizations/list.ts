@@ -4,7 +4,7 @@ import type { At } from '../page/at.ts';
 import { headline, notice, queryOf, textField } from '../page/blocks.ts';
 import { count } from '../page/format.ts';
 import type { Refusal } from '../page/refusal.ts';
-import { ORGS } from '../texts.ts';
+import { ORGS } from '../texts/organizations.ts';
 
 export interface OrgView {
   id: string;

@@ -5,7 +5,7 @@ import type { At } from '../page/at.ts';
 import { facts, headline, notice, queryOf, selectField, textField } from '../page/blocks.ts';
 import { time } from '../page/format.ts';
 import type { Refusal } from '../page/refusal.ts';
-import { MEMBERS, ORGS } from '../texts.ts';
+import { MEMBERS, ORGS } from '../texts/organizations.ts';
 import { userPath } from '../users/shapes.ts';
 import { type OrgView, orgPath } from './list.ts';
 

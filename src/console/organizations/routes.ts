@@ -7,7 +7,7 @@ import { text } from '../../pages/fields.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { notice, parameter } from '../page/blocks.ts';
 import { type Refusal, refusalOf } from '../page/refusal.ts';
-import { MEMBERS, ORGS } from '../texts.ts';
+import { MEMBERS, ORGS } from '../texts/organizations.ts';
 import { type FoundUser, nameOf, type Page, userPath } from '../users/shapes.ts';
 import { visitOf } from '../visit.ts';
 import { createBody, listBody, type OrgView, orgPath, PAGE } from './list.ts';

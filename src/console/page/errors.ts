@@ -12,7 +12,7 @@ import { levelOf, publicError } from '../../http/errors.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { loggable } from '../../logger.ts';
 import type { KeptForms } from '../sign-in/kept-form.ts';
-import { ERRORS } from '../texts.ts';
+import { ERRORS } from '../texts/frame.ts';
 import type { At } from './at.ts';
 import { messageBody } from './parts.ts';
 import type { Show } from './show.ts';

@@ -10,7 +10,7 @@ import type { Response } from 'express';
 import { ApiError } from '../../errors.ts';
 import { type Html, html } from '../../html.ts';
 import { openSlots } from '../../http/slots.ts';
-import { LIVE } from '../texts.ts';
+import { LIVE } from '../texts/frame.ts';
 import { type Visit, visitOf } from '../visit.ts';
 
 export interface LiveState {

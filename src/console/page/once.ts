@@ -1,6 +1,6 @@
 /** The page that shows a new secret for the only time. It is an answer to a form, so it is in no address and no history. */
 import { type Html, html } from '../../html.ts';
-import { ONCE } from '../texts.ts';
+import { ONCE } from '../texts/frame.ts';
 import { headline, notice } from './blocks.ts';
 
 /** @param values names with what to copy, the secret among them @param back where to go on */

@@ -6,7 +6,7 @@
  */
 import type { Request, Response } from 'express';
 import { type Html, html } from '../../html.ts';
-import { FRAME } from '../texts.ts';
+import { FRAME } from '../texts/frame.ts';
 import { visitOf } from '../visit.ts';
 import { type Assets, LOGO } from './assets.ts';
 import type { At } from './at.ts';

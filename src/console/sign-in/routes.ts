@@ -11,7 +11,7 @@ import { text } from '../../pages/fields.ts';
 import type { ConsoleDeps } from '../deps.ts';
 import { messageBody } from '../page/parts.ts';
 import type { Show } from '../page/show.ts';
-import { SIGN_IN } from '../texts.ts';
+import { SIGN_IN } from '../texts/sign-in.ts';
 import { type Authorization, openAuthorization, type Started } from './authorization.ts';
 import type { Cookies } from './cookies.ts';
 import { opened } from './kept-form.ts';

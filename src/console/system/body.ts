@@ -4,7 +4,7 @@ import { type Finding, number, size } from '../../findings/finding.ts';
 import { type Html, html } from '../../html.ts';
 import { type Fact, facts, headline, state } from '../page/blocks.ts';
 import { duration, time } from '../page/format.ts';
-import { FINDING_STATES, SYSTEM } from '../texts.ts';
+import { FINDING_STATES, SYSTEM } from '../texts/system.ts';
 
 export interface SystemPage {
   diagnostics: Diagnostics;

@@ -4,7 +4,7 @@ import { requirePermission } from '../../access/caller.ts';
 import type { Diagnostics, WorkerView } from '../../diagnostics/routes.ts';
 import { judge } from '../../findings/judge.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { SYSTEM } from '../texts.ts';
+import { SYSTEM } from '../texts/system.ts';
 import { visitOf } from '../visit.ts';
 import { systemBody } from './body.ts';
 import { webhookFacts } from './webhooks.ts';

@@ -4,7 +4,7 @@ import type { At } from '../page/at.ts';
 import { headline, notice, selectField } from '../page/blocks.ts';
 import { time } from '../page/format.ts';
 import type { Refusal } from '../page/refusal.ts';
-import { TOKENS } from '../texts.ts';
+import { TOKENS } from '../texts/tokens.ts';
 import { nameOf, type User, userPath } from '../users/shapes.ts';
 
 export interface Token {

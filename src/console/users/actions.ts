@@ -6,7 +6,7 @@
 import { type Caller, covers, may, type Rights } from '../../access/caller.ts';
 import type { OperationId } from '../../access/permissions.ts';
 import type { Api } from '../api.ts';
-import { USER_ACTIONS } from '../texts.ts';
+import { USER_ACTIONS } from '../texts/user.ts';
 import type { Background } from './background.ts';
 import { apiPath, type UserAnswer } from './shapes.ts';
 

@@ -2,7 +2,7 @@
 import { type Html, html } from '../../html.ts';
 import type { At } from '../page/at.ts';
 import { headline, notice, textField } from '../page/blocks.ts';
-import { USER_ACTIONS, USER_CONFIRM } from '../texts.ts';
+import { USER_ACTIONS, USER_CONFIRM } from '../texts/user.ts';
 import type { Action, Subject } from './actions.ts';
 import { nameOf, userPath } from './shapes.ts';
 

@@ -3,7 +3,7 @@ import { type Html, html } from '../../html.ts';
 import type { At } from '../page/at.ts';
 import { headline, queryOf, selectField, state } from '../page/blocks.ts';
 import { count, time } from '../page/format.ts';
-import { USER_STATES, USERS } from '../texts.ts';
+import { USER_STATES, USERS } from '../texts/users.ts';
 import { KINDS, type Kind, type UserFilter } from './query.ts';
 import { type FoundUser, nameOf, type Page, userPath } from './shapes.ts';
 

@@ -1,0 +1,52 @@
+export const FRAME = {
+  product: 'Muster',
+  skip: 'Skip to content',
+  navigation: 'Main',
+  signOut: 'Sign out',
+  imports: 'Imports',
+  users: 'Users',
+  organizations: 'Organizations',
+  clients: 'Clients',
+  system: 'System',
+};
+
+export const ONCE = {
+  title: 'Copy it now',
+  warning: 'This is shown only now. Copy it to a safe place before you leave this page.',
+  done: 'I have copied it',
+};
+
+export const ERRORS = {
+  400: { heading: 'This request cannot be carried out', message: 'Please check your input and try again.' },
+  401: { heading: 'Your session has ended', message: 'Sign in again to continue where you were.' },
+  403: { heading: 'You do not have access to this', message: 'It does not exist, or your role does not include it.' },
+  404: { heading: 'Not found', message: 'It does not exist or no longer exists.' },
+  409: { heading: 'It has changed in the meantime', message: 'Reload the page and try again.' },
+  429: { heading: 'Too many requests', message: 'Please wait a moment, then try again.' },
+  500: { heading: 'Something went wrong', message: 'This is an error on our side. Please try again later.' },
+  503: {
+    heading: 'Please try again in a moment',
+    message: 'The service is not available right now. Your data is safe, and imports continue by themselves.',
+  },
+  form: 'The form was not accepted: it did not come from this console. Reload the page and try again.',
+  inputKept: 'Your input is kept: you find it in the form again.',
+  inputLost: 'Your input is too long to be kept. Go back in your browser after you have signed in.',
+  signIn: 'Sign in again',
+  back: 'Back to the console',
+  retry: 'Try again',
+  reference: 'Reference',
+};
+
+export const NO_ROLE = {
+  title: 'No access',
+  heading: 'You have no role in the console yet',
+  signedInAs: (name: string) => `You are signed in as ${name}.`,
+  ask: (organization: string) =>
+    `To manage users and imports, ask an owner of ${organization}, or the administrator of this service, for the role ORG_OWNER. They need your user id:`,
+};
+
+export const LIVE = {
+  on: 'Live',
+  stale: 'Connection lost since {time}. Reconnecting…',
+  ended: 'Your session has ended. Reload the page to sign in again.',
+};

@@ -1,0 +1,62 @@
+const users = (count: number) => (count === 1 ? '1 user' : `${count.toLocaleString('en')} users`);
+const mails = (count: number) => (count === 1 ? '1 mail' : `${count.toLocaleString('en')} mails`);
+
+/** Actions on an import: the button, what it will do in numbers, and what it has done. */
+export const ACTIONS = {
+  back: 'Back to the import',
+  timeout: 'Time limit from now',
+  timeoutHint: 'Such as 30m or 1h30m. Leave it empty to use the time that was left.',
+  timeoutNeeded: 'Such as 30m or 1h30m. The old limit has passed, so a new one is needed.',
+  confirm: (id: string) => `Type ${id} to confirm`,
+  notConfirmed: (id: string) => `Type the number of the import: ${id}.`,
+  unavailable: 'This is not possible in the current state of the import.',
+  pause: {
+    button: 'Pause',
+    title: 'Pause this import?',
+    does: (done: number, open: number) => [
+      `${users(done)} are done and stay as they are.`,
+      `${users(open)} wait until you resume. The time limit stands still meanwhile.`,
+    ],
+    done: 'The import is paused. No user is written until you resume it.',
+  },
+  cancel: {
+    button: 'Cancel',
+    title: 'Cancel this import?',
+    does: (done: number, open: number) => [
+      `${users(done)} are done and stay as they are. Undo removes them.`,
+      `${users(open)} will not be imported, unless you resume.`,
+    ],
+    done: 'The import is cancelled. No more users are written.',
+  },
+  resume: {
+    button: 'Resume',
+    title: 'Resume this import?',
+    does: (open: number) => [`${users(open)} are still to be imported.`],
+    done: 'The import runs again.',
+  },
+  retry: {
+    button: 'Try failed again',
+    title: 'Try the failed users again?',
+    does: (failed: number, open: number) => [
+      `${users(failed)} that failed are tried again.`,
+      ...(open > 0 ? [`${users(open)} that are still open are processed too.`] : []),
+      'Users that are invalid fail again with the same reason.',
+    ],
+    done: 'The failed users are tried again.',
+  },
+  send_mails: {
+    button: 'Send mails',
+    title: 'Send the held mails?',
+    does: (held: number) => [`${mails(held)} are sent to users who still need them. This cannot be taken back.`],
+    done: 'The mails are on their way.',
+  },
+  undo: {
+    button: 'Undo',
+    title: 'Undo this import?',
+    does: (removed: number, kept: number) => [
+      `${users(removed)} are deleted. Their ids are not given to anybody else.`,
+      kept > 0 ? `${users(kept)} are kept:` : 'No user is kept.',
+    ],
+    done: 'The undo runs. You see here which users are removed and which are kept.',
+  },
+};

@@ -1,0 +1,73 @@
+export const IMPORTS = {
+  title: 'Imports',
+  start: 'New import',
+  state: 'State',
+  all: 'All',
+  organization: 'Organization',
+  organizations: 'Organizations',
+  anyOrganization: 'All organizations',
+  filter: 'Filter',
+  import: 'Import',
+  progress: 'Progress',
+  rate: 'Speed',
+  failed: 'Failed',
+  started: 'Started',
+  caption: 'Imports, newest first',
+  next: 'Older imports',
+  first: 'Newest imports',
+  dryRun: 'dry run',
+  of: (done: string, total: string) => `${done} of ${total}`,
+  perSecond: (rate: string) => `${rate}/s`,
+  left: (time: string) => `${time} left`,
+  emptyHeading: 'Nothing imported yet',
+  empty: 'Move users in from another system: with the command line, which reads the exports of more than 30 systems.',
+  noneHeading: 'No import matches the filter',
+  showAll: 'Show all imports',
+  commands: [
+    'muster login',
+    'muster import users.json --org <organization> --dry-run',
+    'muster import users.json --org <organization> --watch',
+  ],
+};
+
+/** By state, without `IMPORT_STATE_`. */
+export const IMPORT_STATES: Readonly<Record<string, { name: string; look: string }>> = {
+  RUNNING: { name: 'Running', look: '' },
+  PAUSED: { name: 'Paused', look: 'warn' },
+  UNDOING: { name: 'Undoing', look: 'warn' },
+  SUCCEEDED: { name: 'Succeeded', look: 'good' },
+  COMPLETED_WITH_ERRORS: { name: 'Completed with errors', look: 'bad' },
+  TIMED_OUT: { name: 'Timed out', look: 'bad' },
+  CANCELLED: { name: 'Cancelled', look: 'still' },
+  UNDONE: { name: 'Undone', look: 'still' },
+};
+
+/** Of an import that is being prepared. */
+export const DRAFT_STATES: typeof IMPORT_STATES = {
+  UPLOADING: { name: 'Uploading', look: '' },
+  CONVERTING: { name: 'Converting', look: '' },
+  UNREADABLE: { name: 'Cannot be read', look: 'bad' },
+  DRAFT: { name: 'Draft', look: 'still' },
+  CHECKING: { name: 'Checking', look: '' },
+  CHECKED: { name: 'Checked', look: 'good' },
+  DISCARDED: { name: 'Discarded', look: 'still' },
+};
+
+export const ITEM_STATES: Readonly<Record<string, { name: string; look: string }>> = {
+  PENDING: { name: 'Pending', look: '' },
+  SUCCEEDED: { name: 'Succeeded', look: 'good' },
+  SKIPPED: { name: 'Skipped', look: 'still' },
+  FAILED: { name: 'Failed', look: 'bad' },
+  TIMED_OUT: { name: 'Timed out', look: 'bad' },
+  CANCELLED: { name: 'Cancelled', look: 'still' },
+  UNDONE: { name: 'Undone', look: 'still' },
+};
+
+/** Why an undo keeps a user. */
+export const KEPT: Readonly<Record<string, string>> = {
+  SIGNED_IN: 'signed in since',
+  CHANGED: 'changed since',
+  MEMBER: 'got a role since',
+  DELETED: 'already deleted',
+  NOT_CREATED: 'not created by this import',
+};

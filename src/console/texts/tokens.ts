@@ -1,0 +1,21 @@
+export const TOKENS = {
+  title: 'Tokens',
+  none: 'This machine user has no token.',
+  add: 'New token',
+  effect: (name: string) => `Whoever has the token can do everything that ${name} may do.`,
+  onceHint: 'It is shown once, on the next page.',
+  lifetime: 'Ends after',
+  days: (days: string) => `${days} days`,
+  forever: 'never',
+  never: 'Never',
+  id: 'Token id',
+  token: 'Token',
+  created: 'Created',
+  ends: 'Ends',
+  action: 'Action',
+  remove: 'Remove',
+  removeTitle: 'Remove token',
+  removeEffect: (name: string) =>
+    `Programs that sign in as ${name} with this token fail at once. This cannot be taken back.`,
+  back: 'Back, change nothing',
+};

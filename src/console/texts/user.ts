@@ -1,0 +1,104 @@
+export const USER = {
+  human: 'Person',
+  machine: 'Machine user',
+  actions: 'Actions',
+  account: 'Account',
+  names: 'Login names',
+  id: 'User id',
+  userName: 'User name',
+  givenName: 'Given name',
+  familyName: 'Family name',
+  nickName: 'Nickname',
+  language: 'Language',
+  description: 'Description',
+  phone: 'Phone',
+  verified: 'verified',
+  password: 'Password',
+  hasPassword: 'Set',
+  noPassword: 'None yet',
+  mustChange: 'Must be changed at the next sign-in',
+  lastLogin: 'Last sign-in',
+  never: 'Never',
+  created: 'Created',
+  import: 'Created by',
+  importNumber: (id: string) => `Import ${id}`,
+  notImported: 'Not by an import',
+  links: 'Linked accounts',
+  noLinks: 'None.',
+  metadata: 'Metadata keys',
+  noMetadata: 'None.',
+  tokens: 'Tokens',
+};
+
+const STOPPED = 'All sessions of the user end now, and their tokens no longer work.';
+
+const firstPassword = 'The user has no password, so they still need the link of a mail to choose one.';
+
+/** Actions on a user: the button, what it will do, and what it has done. */
+export const USER_ACTIONS = {
+  unlock: {
+    button: 'Unlock',
+    title: (name: string) => `Unlock ${name}`,
+    effects: (hasPassword: boolean) => ['The user can sign in again.', ...(hasPassword ? [] : [firstPassword])],
+    done: 'The user is unlocked.',
+  },
+  reactivate: {
+    button: 'Reactivate',
+    title: (name: string) => `Reactivate ${name}`,
+    effects: (hasPassword: boolean) => ['The user can sign in again.', ...(hasPassword ? [] : [firstPassword])],
+    done: 'The user is active again.',
+  },
+  resend: {
+    button: 'Resend mail',
+    title: (name: string) => `Send the mail to ${name} again`,
+    effects: (address: string, isInitial: boolean) => [
+      isInitial
+        ? `A mail goes to ${address}. Its link confirms the address and lets the user choose their first password.`
+        : `A mail goes to ${address}. Its link confirms the address.`,
+      'Links of earlier mails of this kind no longer work.',
+    ],
+    done: 'The mail is on its way.',
+  },
+  reset: {
+    button: 'Reset password',
+    title: (name: string) => `Reset the password of ${name}`,
+    effects: (address: string, mail: 'first' | 'verify' | 'new') => [
+      {
+        first: `A mail goes to ${address}. Its link lets the user choose their first password.`,
+        verify: `A mail goes to ${address}. Its link confirms the address, which is needed before a password can be reset.`,
+        new: `A mail goes to ${address}. Its link lets the user choose a new password.`,
+      }[mail],
+      'Nothing else changes: a password that the user has works until they choose another.',
+    ],
+    done: 'The mail is on its way.',
+  },
+  lock: {
+    button: 'Lock',
+    title: (name: string) => `Lock ${name}`,
+    effects: () => [STOPPED, 'They cannot sign in until somebody unlocks them.', 'Their data stays.'],
+    done: 'The user is locked.',
+  },
+  deactivate: {
+    button: 'Deactivate',
+    title: (name: string) => `Deactivate ${name}`,
+    effects: () => [STOPPED, 'They cannot sign in until somebody reactivates them.', 'Their data stays.'],
+    done: 'The user is deactivated.',
+  },
+  delete: {
+    button: 'Delete',
+    title: (name: string) => `Delete ${name}`,
+    effects: () => [
+      STOPPED,
+      'The user is removed with their password, roles, links and metadata. This cannot be taken back.',
+      'The user id and the user name become free for others.',
+    ],
+    done: 'The user is deleted.',
+  },
+};
+
+export const USER_CONFIRM = {
+  back: 'Back, change nothing',
+  type: (userName: string) => `Type the user name to confirm: ${userName}`,
+  wrong: 'This is not the user name.',
+  self: 'This is your own account: you will be signed out at once.',
+};

@@ -1,0 +1,43 @@
+export const USERS = {
+  title: 'Users',
+  text: 'Search',
+  by: 'By',
+  anyKind: 'Anything',
+  kinds: { name: 'Beginning of user name', login: 'Login name', email: 'Email address', id: 'User id' },
+  /** After "3 users". */
+  matching: {
+    name: 'whose user name begins with this text',
+    login: 'with this login name',
+    email: 'with this email address',
+    id: 'with this id',
+  },
+  beginning: (text: string) => `Show users whose user name begins with “${text}”`,
+  state: 'State',
+  anyState: 'Any state',
+  organization: 'Organization',
+  anyOrganization: 'All organizations',
+  search: 'Search',
+  caption: 'Users, in the order of their user names',
+  name: 'Name',
+  loginName: 'Login name',
+  email: 'Email',
+  changed: 'Changed',
+  unverified: 'not verified',
+  found: (count: string, isOne: boolean) => `${count} ${isOne ? 'user' : 'users'}`,
+  about: (count: string) => `about ${count}`,
+  next: 'Next users',
+  first: 'First users',
+  emptyHeading: 'No users yet',
+  empty: 'Users appear here when an import or the API has created them.',
+  noneHeading: 'No user matches',
+  none: 'Login names, email addresses and ids must match in full. Of a user name, the beginning is enough.',
+  showAll: 'Show all users',
+};
+
+/** By state, without `USER_STATE_`. */
+export const USER_STATES: Readonly<Record<string, { name: string; look: string }>> = {
+  ACTIVE: { name: 'Active', look: 'good' },
+  INITIAL: { name: 'Not activated', look: 'warn' },
+  LOCKED: { name: 'Locked', look: 'bad' },
+  INACTIVE: { name: 'Deactivated', look: 'still' },
+};
