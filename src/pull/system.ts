@@ -58,6 +58,8 @@ export interface Page {
 export interface OldSystem {
   /** Tells this system from others of its kind, so that a state file is not used for another one. Contains no secret. */
   readonly identity: string;
+  /** The parameters of all hashes, where the system tells them; as the file of `--hash-config`. */
+  readonly hashConfig?: string | undefined;
   /** Ends after the last user. @throws PullError */
   pages(start: Start): AsyncGenerator<Page>;
   close(): Promise<void>;
@@ -72,8 +74,11 @@ export interface PullSystem {
   readonly source: string | undefined;
   readonly options: Readonly<Record<string, PullOption>>;
   readonly secrets: readonly Secret[];
-  /** Whether it can be asked for changed users only; if not, all are read and compared with what was sent before. */
-  readonly tellsChanges: boolean;
+  /**
+   * Whether it can be asked for changed users only; if not, all are read and compared with what was sent before. Some
+   * tell only what changed since the last run.
+   */
+  readonly tellsChanges: boolean | 'since the last run';
   /** Whether it can be read from a cursor on; if not, an interrupted run reads from the beginning. */
   readonly continues: boolean;
   /** The format of a saved file: one record as text. Absent: NDJSON. */
@@ -89,10 +94,13 @@ export class PullError extends Error {
   override readonly name = 'PullError';
   readonly trouble: Trouble;
   readonly advice: string | undefined;
+  /** Of an answer over HTTP. */
+  readonly status: number | undefined;
 
-  constructor(trouble: Trouble, message: string, advice?: string) {
+  constructor(trouble: Trouble, message: string, advice?: string, status?: number) {
     super(message);
     this.trouble = trouble;
     this.advice = advice;
+    this.status = status;
   }
 }

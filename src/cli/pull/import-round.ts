@@ -35,7 +35,7 @@ export async function importRound(job: PullJob, state: PullState, since: string 
   const collector = openCollector({
     title: system.title,
     source,
-    options: given,
+    options: old.hashConfig === undefined ? given : { hashConfig: old.hashConfig, ...given },
     orgId: job.orgId,
     idPrefix: options.idPrefix,
     sent,

@@ -29,10 +29,10 @@ export function runOf({ system, options }: PullJob, { run, last }: PullState, si
 
 function sinceOf(system: PullSystem, last: PullState['last'], since: string): string | undefined {
   if (since !== 'last') {
-    if (system.tellsChanges) return pastDate(since);
+    if (system.tellsChanges === true) return pastDate(since);
     throw new Failure(`${system.title} does not tell when a user was changed.`, {
       exitCode: EXIT.usage,
-      advice: 'Use --since last: it reads all users and sends those that differ from what was sent before.',
+      advice: 'Use --since last: only users that differ from what was sent before are sent.',
     });
   }
   if (last === undefined) {
@@ -42,5 +42,6 @@ function sinceOf(system: PullSystem, last: PullState['last'], since: string): st
     });
   }
   if (!system.tellsChanges) return undefined;
+  if (system.tellsChanges === 'since the last run') return last.mark;
   return last.mark ?? new Date(Date.parse(last.startedAt) - OVERLAP_MS).toISOString();
 }

@@ -29,9 +29,10 @@ async function typed(out: Output, { prompt, neverAsked }: Secret): Promise<strin
   return (await askSecret(out, `${prompt} (not shown): `, new Interrupted('Nothing was read.'))).trim();
 }
 
-function missing({ prompt, env }: Secret): Failure {
+function missing({ prompt, env, neverAsked }: Secret): Failure {
+  const orAsked = neverAsked ? '' : ', or run the command on a terminal, which asks for it';
   return new Failure(`${prompt} is missing.`, {
     exitCode: EXIT.usage,
-    advice: `Set ${env} in the environment, or run the command on a terminal, which asks for it.`,
+    advice: `Set ${env} in the environment${orAsked}.`,
   });
 }

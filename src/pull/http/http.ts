@@ -19,6 +19,8 @@ const MAY_PASS = new Set([408, 429, 500, 502, 503, 504]);
 export interface HttpOptions {
   /** The system, for messages: `Okta`. */
   title: string;
+  /** What the body of a refusal means, for APIs whose status does not say it. */
+  meaning?: (body: Record<string, unknown>) => 'limited' | 'denied' | undefined;
   signal: AbortSignal;
   note(text: string): void;
   /** In place of waiting: for tests. */
@@ -28,6 +30,8 @@ export interface HttpOptions {
 export interface HttpRequest {
   method?: 'GET' | 'POST';
   headers?: Record<string, string>;
+  /** Further headers, made anew for each attempt: a signature that contains the time. */
+  sign?: () => Record<string, string>;
   body?: string;
 }
 
@@ -43,7 +47,7 @@ export interface Http {
   open(url: string, request?: HttpRequest): Promise<Response>;
 }
 
-export function openHttp({ title, signal, note, pause }: HttpOptions): Http {
+export function openHttp({ title, signal, note, pause, meaning }: HttpOptions): Http {
   const rest = pause ?? ((ms: number) => sleep(ms, undefined, { signal }));
   let readyAt = 0;
 
@@ -61,17 +65,19 @@ export function openHttp({ title, signal, note, pause }: HttpOptions): Http {
         readyAt = Date.now() + Math.min(usedUpMs(response.headers, Date.now()) ?? 0, LONGEST_WAIT_MS);
         return response;
       }
-      const error = response ? await refusal(title, response) : new PullError('unreachable', `${title}: ${fault}.`);
-      if (tries >= TRIES || (response && !MAY_PASS.has(response.status))) throw error;
+      const { error, isLimit } = response
+        ? await refusal(title, response, meaning)
+        : { error: new PullError('unreachable', `${title}: ${fault}.`), isLimit: false };
+      if (tries >= TRIES || error.trouble !== 'unreachable') throw error;
       const asked = response && askedWaitMs(response.headers, Date.now());
       const backoff = FIRST_WAIT_MS * 2 ** (tries - 1);
-      await wait(Math.min(asked ?? backoff, LONGEST_WAIT_MS), response?.status === 429 ? 'limits the rate' : 'is away');
+      await wait(Math.min(asked ?? backoff, LONGEST_WAIT_MS), isLimit ? 'limits the rate' : 'is away');
     }
   }
 
   async function sent(
     url: string,
-    request: HttpRequest,
+    { sign, ...request }: HttpRequest,
     isStream: boolean,
   ): Promise<{ response?: Response; fault?: string }> {
     signal.throwIfAborted();
@@ -80,6 +86,7 @@ export function openHttp({ title, signal, note, pause }: HttpOptions): Http {
     try {
       const response = await fetch(url, {
         ...request,
+        headers: { ...request.headers, ...sign?.() },
         redirect: 'error',
         signal: AbortSignal.any([signal, late.signal]),
       });
@@ -115,12 +122,19 @@ export function openHttp({ title, signal, note, pause }: HttpOptions): Http {
 const SAID = ['error_description', 'errorSummary', 'errorMessage', 'message', 'Message', 'error'];
 const MOST_TEXT = 200;
 
-async function refusal(title: string, response: Response): Promise<PullError> {
+async function refusal(
+  title: string,
+  response: Response,
+  meaning: HttpOptions['meaning'],
+): Promise<{ error: PullError; isLimit: boolean }> {
   const { status } = response;
   const body = (await response.json().catch(() => undefined)) as Record<string, unknown> | undefined;
   const inner = typeof body?.error === 'object' && body.error !== null ? (body.error as Record<string, unknown>) : body;
   const said = SAID.map((name) => inner?.[name]).find((text) => typeof text === 'string');
   const text = typeof said === 'string' ? `: ${said.slice(0, MOST_TEXT).replace(/\.$/, '')}` : '';
-  const trouble = status === 401 || status === 403 ? 'denied' : MAY_PASS.has(status) ? 'unreachable' : 'failed';
-  return new PullError(trouble, `${title} answered ${status}${text}.`);
+  const meant = body && meaning?.(body);
+  const isLimit = status === 429 || meant === 'limited';
+  const isDenied = status === 401 || status === 403 || meant === 'denied';
+  const trouble = isLimit || MAY_PASS.has(status) ? 'unreachable' : isDenied ? 'denied' : 'failed';
+  return { error: new PullError(trouble, `${title} answered ${status}${text}.`, undefined, status), isLimit };
 }

@@ -13,6 +13,7 @@ export interface Read {
   pages: Page[];
   records: Fields[];
   identity: string;
+  hashConfig: string | undefined;
   /** What the person was told. */
   notes: string[];
 }
@@ -32,7 +33,8 @@ export async function readAll(system: PullSystem, given: ReadOptions): Promise<R
   try {
     const pages: Page[] = [];
     for await (const page of old.pages({ cursor: given.cursor, since: given.since })) pages.push(page);
-    return { pages, records: pages.flatMap(({ records }) => records), identity: old.identity, notes };
+    const { identity, hashConfig } = old;
+    return { pages, records: pages.flatMap(({ records }) => records), identity, hashConfig, notes };
   } finally {
     await old.close();
   }
