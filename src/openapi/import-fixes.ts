@@ -1,6 +1,6 @@
 /** Causes and corrections of imports in the OpenAPI document. */
 import { z } from 'zod';
-import { REMEDIES } from '../imports/fix/remedies.ts';
+import { REMEDIES } from '../imports/answers.ts';
 import { importEntry } from '../imports/validate/schema.ts';
 import { item, shownUser } from './import-shapes.ts';
 import { timestamp } from './shapes.ts';

@@ -81,7 +81,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   // Pages for people. It reads and changes data through the API, like every other client.
   'src/console': [
     ...['src/access', 'src/db', 'src/diagnostics', 'src/findings', 'src/http', 'src/identity'],
-    ...['src/imports/fix/cause.ts', 'src/orgs', 'src/pages'],
+    ...['src/imports/answers.ts', 'src/imports/fix/cause.ts', 'src/orgs', 'src/pages'],
   ],
   'src/app.ts': [
     ...[
@@ -109,7 +109,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   // A client of the service, over HTTP like every other client.
   'src/cli': [
     ...['src/diagnostics', 'src/encryption', 'src/findings', 'src/identity/oauth/cli-client.ts'],
-    ...['src/pull', 'src/sources'],
+    ...['src/imports/answers.ts', 'src/pull', 'src/sources'],
   ],
   workers: [
     ...['src/accounts', 'src/audit', 'src/console/sign-in', 'src/db', 'src/http', 'src/identity', 'src/imports'],
@@ -133,7 +133,17 @@ export const LAYERS: Record<string, readonly string[]> = {
 /** The order inside folders with stages: each stage imports from earlier stages only. */
 export const STAGES: Record<string, readonly string[]> = {
   'src/imports': [
-    ...['duration.ts', 'ended.ts', 'items.ts', 'item-states.ts', 'query.ts', 'seals.ts', 'job.ts', 'batch-items.ts'],
+    ...[
+      'answers.ts',
+      'duration.ts',
+      'ended.ts',
+      'items.ts',
+      'item-states.ts',
+      'query.ts',
+      'seals.ts',
+      'job.ts',
+      'batch-items.ts',
+    ],
     ...['validate', 'options.ts', 'parse', 'run', 'deps.ts', 'intake', 'maintenance', 'status', 'single', 'control'],
     ...['draft', 'report', 'fix', 'http', 'routes.ts'],
   ],

@@ -1,29 +1,12 @@
 /** The progress of an import, as each event of the service reports it. */
+import type { Counts, ImportResult } from '../../imports/answers.ts';
 
-export interface Counts {
-  total: number;
-  pending: number;
-  succeeded: number;
-  skipped: number;
-  failed: number;
-  timedOut: number;
-  cancelled: number;
-  undone: number;
-}
+export type { Counts };
 
-export interface ImportProgress {
-  importId: string;
-  state: string;
-  dryRun: boolean;
-  timeout: string;
-  deadline: string;
-  counts: Counts;
-  mails: { pending: number /** Absent in answers of an older service. */; held?: number; sent: number; failed: number };
-  usersPerSecond: number;
-  eta: string | null;
-  orgs: { orgId: string; counts: Counts }[];
-  details: { sequence: string; creationDate?: string; changeDate: string; resourceOwner: string };
-}
+/** Answers of an older service do not count held mails. */
+export type ImportProgress = Omit<ImportResult, 'mails'> & {
+  mails: Omit<ImportResult['mails'], 'held'> & { held?: number };
+};
 
 const PREFIX = 'IMPORT_STATE_';
 const ONGOING = ['RUNNING', 'PAUSED', 'UNDOING'];

@@ -1,10 +1,11 @@
 /** Why users of an import failed, with what can be done about each cause. */
 import { type Html, html } from '../../html.ts';
+import type { Causes, CountedCause } from '../../imports/answers.ts';
 import type { At } from '../page/at.ts';
 import { count } from '../page/format.ts';
 import { FIX, REMEDIES } from '../texts/fix.ts';
 import { ONE } from '../texts/import.ts';
-import { type Cause, type Causes, editableField, nameOf } from './shapes.ts';
+import { editableField, nameOf } from './shapes.ts';
 
 export function causesPage(at: At, importId: string, causes: Causes): Html {
   const path = `/imports/${importId}`;
@@ -27,7 +28,7 @@ function table(at: At, path: string, { causes }: Causes): Html {
 <tbody>${causes.map((cause) => row(at, path, cause))}</tbody></table></div>`;
 }
 
-function row(at: At, path: string, cause: Cause): Html {
+function row(at: At, path: string, cause: CountedCause): Html {
   const href = `${path}/fix/${cause.cause}`;
   const rows = cause.first.map(({ index }) => count(index + 1)).join(', ');
   return html`<tr><td class="number" data-label="${FIX.users}">${count(cause.count)}</td>

@@ -1,10 +1,11 @@
 /** The users of a cause with a cell each for the invalid value. With scripts, a cell is saved when it is left. */
 import { type Html, html } from '../../html.ts';
+import type { CountedCause } from '../../imports/answers.ts';
 import type { At } from '../page/at.ts';
 import { count } from '../page/format.ts';
 import { FIX } from '../texts/fix.ts';
 import { sendAgain } from './causes-page.ts';
-import { type Cause, nameOf } from './shapes.ts';
+import { nameOf } from './shapes.ts';
 
 /** A user of the cause. */
 export interface Cell {
@@ -19,7 +20,7 @@ export interface Cell {
 
 export interface CellsView {
   importId: string;
-  cause: Cause;
+  cause: CountedCause;
   field: string;
   cells: Cell[];
   /** Index to continue at. */

@@ -1,17 +1,18 @@
 /** What one remedy would do to all users of a cause, and the button that does it. */
 import { type Html, html } from '../../html.ts';
+import type { CountedCause, FixAnswer } from '../../imports/answers.ts';
 import type { At } from '../page/at.ts';
 import { count } from '../page/format.ts';
 import { FIX, REMEDIES } from '../texts/fix.ts';
-import { type Cause, type Fixed, nameOf } from './shapes.ts';
+import { nameOf } from './shapes.ts';
 
 export interface RemedyView {
   importId: string;
-  cause: Cause;
+  cause: CountedCause;
   remedy: string;
   domain: string;
   /** Absent until the domain is known. */
-  preview: Fixed | undefined;
+  preview: FixAnswer | undefined;
   problem: string | undefined;
 }
 
@@ -36,7 +37,7 @@ function domainForm(path: string, domain: string, problem: string | undefined): 
 <p class="hint" id="domain-hint">${FIX.domainHint}</p></div><p><button class="quiet">${FIX.preview}</button></p></form>`;
 }
 
-function examples({ examples: all = [] }: Fixed): Html | undefined {
+function examples({ examples: all = [] }: FixAnswer): Html | undefined {
   if (all.length === 0) return undefined;
   const shown = (value: unknown) =>
     typeof value === 'string' ? value : value === undefined ? '–' : JSON.stringify(value);

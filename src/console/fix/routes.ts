@@ -1,17 +1,17 @@
 /** Fixing an import: its causes, the users of a cause with editable cells, a remedy for all of them. */
 import { type Request, type Response, Router } from 'express';
 import { ApiError } from '../../errors.ts';
+import type { Causes, CountedCause, FixAnswer, ItemView, ItemWithEntry } from '../../imports/answers.ts';
 import { causesOf } from '../../imports/fix/cause.ts';
 import { text } from '../../pages/fields.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
-import type { Item } from '../imports/shapes.ts';
 import { FIX } from '../texts/fix.ts';
 import { visitOf } from '../visit.ts';
 import { causesPage } from './causes-page.ts';
 import { type Cell, cellsPage } from './cells-page.ts';
 import { remedyPage } from './remedy-page.ts';
-import { type Cause, type Causes, editableField, type Fixed, type ItemWithEntry, patchOf, textIn } from './shapes.ts';
+import { editableField, patchOf, textIn } from './shapes.ts';
 
 const ROWS = 25;
 /** Failed users that are read at most to find those of a cause. */
@@ -42,7 +42,7 @@ function readCauses(api: Api, req: Request): Promise<Causes> {
 }
 
 /** @throws ApiError 404 when nobody fails for it any more, too */
-function causeOf({ causes }: Causes, req: Request): Cause {
+function causeOf({ causes }: Causes, req: Request): CountedCause {
   const found = causes.find(({ cause }) => cause === req.params.cause);
   if (!found) throw new ApiError('NOT_FOUND', 'CONSOLE-CAUSE', 'The import has no such cause.');
   return found;
@@ -93,12 +93,12 @@ async function itemsOf(
   req: Request,
   cause: string,
   from: number,
-): Promise<{ items: Item[]; next: number | undefined }> {
-  const items: Item[] = [];
+): Promise<{ items: ItemView[]; next: number | undefined }> {
+  const items: ItemView[] = [];
   let token = String(from);
   for (let page = 0; page < PAGES && token !== ''; page++) {
     const query = `state=FAILED&pageSize=${PAGE_SIZE}&pageToken=${token}`;
-    const read = await api.get<{ items: Item[]; nextPageToken: string }>(`${pathOf(req)}/items?${query}`);
+    const read = await api.get<{ items: ItemView[]; nextPageToken: string }>(`${pathOf(req)}/items?${query}`);
     for (const item of read.items) {
       const isOfCause = causesOf((item.error as Parameters<typeof causesOf>[0]) ?? null).some((c) => c.cause === cause);
       if (isOfCause && items.length === ROWS) return { items, next: item.index };
@@ -116,10 +116,10 @@ async function remedy({ at, show }: ScreenDeps, req: Request, res: Response): Pr
   const domain = text(req.query, 'domain');
   const isReady = remedy !== 'user-name-as-email' || domain !== '';
   let problem: string | undefined;
-  let preview: Fixed | undefined;
+  let preview: FixAnswer | undefined;
   try {
     const body = { cause: cause.cause, remedy, dryRun: true, ...(domain ? { domain } : {}) };
-    preview = isReady ? await api.send<Fixed>(`${pathOf(req)}/_fix`, body) : undefined;
+    preview = isReady ? await api.send<FixAnswer>(`${pathOf(req)}/_fix`, body) : undefined;
   } catch (error) {
     if (!(error instanceof ApiError) || error.http !== 400) throw error;
     problem = error.message;
@@ -135,7 +135,10 @@ async function apply({ at }: ScreenDeps, req: Request, res: Response): Promise<v
   const body = { cause: req.params.cause, remedy: req.params.remedy, ...(domain ? { domain } : {}) };
   let next: number | null = 0;
   while (next !== null && !res.closed) {
-    const done: Fixed = await api.send<Fixed>(`${pathOf(req)}/_fix`, { ...body, ...(next ? { from: next } : {}) });
+    const done: FixAnswer = await api.send<FixAnswer>(`${pathOf(req)}/_fix`, {
+      ...body,
+      ...(next ? { from: next } : {}),
+    });
     next = done.next;
   }
   res.redirect(303, at(`/imports/${String(req.params.importId)}/fix`));

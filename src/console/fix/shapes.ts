@@ -1,34 +1,5 @@
-/** What the API answers about causes and corrections. */
-import type { Item } from '../imports/shapes.ts';
-
-export interface Cause {
-  cause: string;
-  id: string;
-  field?: string;
-  scheme?: string;
-  message: string;
-  remedies: string[];
-  count: number;
-  first: { index: number; userId: string; userName: string }[];
-}
-
-export interface Causes {
-  failed: number;
-  corrected: number;
-  causes: Cause[];
-  moreCauses: number;
-}
-
-export interface ItemWithEntry extends Item {
-  entry?: Record<string, unknown>;
-}
-
-export interface Fixed {
-  changed: number;
-  unchanged: number;
-  examples?: { index: number; userName: string; before?: unknown; after?: unknown }[];
-  next: number | null;
-}
+/** Causes in words, and the fields of entries. */
+import type { Cause } from '../../imports/answers.ts';
 
 /** The cause in words: the field and what is wrong with it. */
 export function nameOf({ field, scheme, message }: Pick<Cause, 'field' | 'scheme' | 'message'>): string {

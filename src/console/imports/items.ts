@@ -1,5 +1,6 @@
 /** The users of an import, with filters, page by page. */
 import { type Html, html } from '../../html.ts';
+import { violationsOf } from '../../imports/fix/cause.ts';
 import type { At } from '../page/at.ts';
 import { count } from '../page/format.ts';
 import { ONE } from '../texts/import.ts';
@@ -65,7 +66,7 @@ function row(item: Item, hasOrgs: boolean): Html {
 
 /** Why the user failed, was kept, or what was changed. */
 function reasons({ error, kept, changed, state }: Item): string[] {
-  const violations = (error?.details ?? []).flatMap(({ fieldViolations }) => fieldViolations ?? []);
+  const violations = violationsOf(error ?? null);
   return [
     ...violations.map(({ field, description }) => `${field.replace(/^user\./, '')} ${description}`),
     ...(error && violations.length === 0 ? [error.message] : []),

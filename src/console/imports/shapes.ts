@@ -1,64 +1,18 @@
-/** What the API answers about imports, as far as the screens show it (`/openapi.json` has all of it). */
+/** Imports as the screens of the console read them (`imports/answers.ts` has what the API answers). */
+import type { Counts, ImportResult as Progress } from '../../imports/answers.ts';
 
-export interface Counts {
-  total: number;
-  pending: number;
-  succeeded: number;
-  skipped: number;
-  failed: number;
-  timedOut: number;
-  cancelled: number;
-  undone: number;
-}
-
-export interface Progress {
-  importId: string;
-  state: string;
-  dryRun: boolean;
-  deadline: string;
-  counts: Counts;
-  mails: { pending: number; held: number; sent: number; failed: number };
-  usersPerSecond: number;
-  eta: string | null;
-  orgs: { orgId: string; counts: Counts }[];
-  details: { creationDate: string; changeDate: string; resourceOwner: string };
-}
+export type {
+  Counts,
+  ImportResult as Progress,
+  ItemView as Item,
+  RatePoint,
+  UndoPreview,
+} from '../../imports/answers.ts';
 
 export interface Result extends Progress {
   warnings: { path?: string; field?: string; count?: number; message?: string }[];
   missingRoles?: string[];
   webhook?: { state: string; attempts: number; lastError?: string };
-}
-
-export interface Violation {
-  field: string;
-  description: string;
-}
-
-export interface Item {
-  index: number;
-  orgId: string;
-  userId: string;
-  userName: string;
-  state: string;
-  error?: { message: string; details: { fieldViolations?: Violation[] }[] };
-  kept?: string;
-  changed?: string[];
-}
-
-export interface RatePoint {
-  at: string;
-  seconds: number;
-  succeeded: number;
-  skipped: number;
-  failed: number;
-  usersPerSecond: number;
-}
-
-export interface UndoPreview {
-  removed: number;
-  kept: number;
-  reasons: { reason: string; users: number }[];
 }
 
 export function stateOf({ state }: { state: string }): string {

@@ -7,18 +7,10 @@
  */
 import { type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
-import type { ImportResult } from '../status/progress.ts';
+import type { ImportResult, UndoPreview } from '../answers.ts';
 import { KEPT_BECAUSE } from './undo-batch.ts';
 
 const STRETCH = 20_000;
-
-export interface UndoPreview {
-  /** Users that an undo would remove; those already removed do not count. */
-  removed: number;
-  kept: number;
-  /** Why users are kept; the most common reason first. Their counts sum to `kept`. */
-  reasons: { reason: string; users: number }[];
-}
 
 /**
  * @param isWanted whether the caller still waits; without one, counting stops

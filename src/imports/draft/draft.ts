@@ -9,8 +9,8 @@ import { details } from '../../db/events.ts';
 import type { Db, Pool } from '../../db/pool.ts';
 import { ApiError, type ErrorBody } from '../../errors.ts';
 import { LIVE_ROLES } from '../../queue/worker-list.ts';
+import type { Counts, ImportResult } from '../answers.ts';
 import type { ExistingRule } from '../options.ts';
-import type { Counts, ImportResult } from '../status/progress.ts';
 import type { FileKind } from './upload/kinds.ts';
 
 export type DraftState = 'uploading' | 'converting' | 'unreadable' | 'draft' | 'checking' | 'checked' | 'discarded';

@@ -4,20 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import type { ErrorBody, FieldViolation } from '../../errors.ts';
-import { type Remedy, remediesFor } from './remedies.ts';
-
-export interface Cause {
-  /** Identifies the cause among all causes of all imports: a short hash of the fields below. */
-  cause: string;
-  /** Stable error id. */
-  id: string;
-  /** Path of the invalid field, array indices left out; absent if the error concerns the user as a whole. */
-  field?: string;
-  /** Of a password hash, such as `bcrypt`, or `$2x$` if it is not supported. */
-  scheme?: string;
-  message: string;
-  remedies: readonly Remedy[];
-}
+import type { Cause } from '../answers.ts';
+import { remediesFor } from './remedies.ts';
 
 /** The error of an entry that was corrected and waits for a retry. */
 export const FIXED_ID = 'IMPORT-USER-FIXED';

@@ -10,29 +10,9 @@
  */
 import type { Pool } from '../../db/pool.ts';
 import type { ErrorBody } from '../../errors.ts';
+import type { Cause, Causes, CountedCause, ImportResult } from '../answers.ts';
 import { orgsOf } from '../status/items-page.ts';
-import type { ImportResult } from '../status/progress.ts';
-import { type Cause, causesOf, errorIdOf, FIXED_ID } from './cause.ts';
-
-export interface CountedCause extends Cause {
-  /** Entries that failed for it; one with several invalid fields counts in each of their causes. */
-  count: number;
-  /** The first five entries, in body order. */
-  first: { index: number; orgId: string; userId: string; userName: string }[];
-}
-
-export interface Causes {
-  /** Failed users, corrected ones included. */
-  failed: number;
-  /** Those of them whose entries were corrected; `_retry` imports them. */
-  corrected: number;
-  /** The most common first, at most MAX_CAUSES. */
-  causes: CountedCause[];
-  /** How many causes there are in addition to these. */
-  moreCauses: number;
-  /** RFC 3339. */
-  asOf: string;
-}
+import { causesOf, errorIdOf, FIXED_ID } from './cause.ts';
 
 const MAX_CAUSES = 100;
 /** Of distinct causes while counting; a body may have a million different unknown fields. */

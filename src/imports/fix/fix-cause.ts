@@ -8,16 +8,16 @@
 import type { Caller } from '../../access/caller.ts';
 import type { Db } from '../../db/pool.ts';
 import { ApiError, type ErrorBody } from '../../errors.ts';
+import type { FixAnswer, FixExample, ImportResult, Remedy } from '../answers.ts';
 import { act } from '../control/action.ts';
 import { ENTRY_BYTES } from '../report/payload-pages.ts';
 import { orgsOf } from '../status/items-page.ts';
-import type { ImportResult } from '../status/progress.ts';
 import { causesOf, violationsOf } from './cause.ts';
 import type { FixDeps } from './fix-item.ts';
 import { requireFixable } from './guard.ts';
 import { leaveOut } from './leave-out.ts';
 import { mergePatch } from './merge-patch.ts';
-import { CHANGED_FIELD, LEAVING_OUT, patchOf, type Remedy } from './remedies.ts';
+import { CHANGED_FIELD, LEAVING_OUT, patchOf } from './remedies.ts';
 import { shownEntry } from './shown-entry.ts';
 import {
   type ChangedItem,
@@ -41,28 +41,6 @@ export interface FixRequest {
   dryRun?: boolean | undefined;
   /** Where an earlier call ended. */
   from?: number | undefined;
-}
-
-export interface FixExample {
-  index: number;
-  orgId: string;
-  userId: string;
-  userName: string;
-  /** What the remedy changes, without hashes; absent when the user is left out. */
-  field?: string;
-  before?: unknown;
-  after?: unknown;
-}
-
-export interface FixAnswer {
-  /** Entries that were corrected or left out, or would be. */
-  changed: number;
-  /** Entries of the cause that the remedy does not correct. */
-  unchanged: number;
-  /** The first five, with `dryRun`. */
-  examples?: FixExample[];
-  /** Where to continue; null when the whole cause is done. */
-  next: number | null;
 }
 
 const MOST_MS = 10_000;

@@ -8,20 +8,15 @@ import type { Caller } from '../../access/caller.ts';
 import type { Pool } from '../../db/pool.ts';
 import { ApiError, type FieldViolation } from '../../errors.ts';
 import type { Secrets } from '../../secrets.ts';
+import type { ImportResult, ItemWithEntry } from '../answers.ts';
 import { act } from '../control/action.ts';
-import { type ItemView, orgsOf, toView } from '../status/items-page.ts';
-import type { ImportResult } from '../status/progress.ts';
+import { orgsOf, toView } from '../status/items-page.ts';
 import { violationsOf } from './cause.ts';
 import { requireFixable } from './guard.ts';
 import { mergePatch, patchedPaths } from './merge-patch.ts';
 import { invalidPatch, readPatch } from './read-patch.ts';
 import { shownEntry } from './shown-entry.ts';
 import { fixRules, hasEntry, judged, readStored, type StoredRow, storedEntry, writeChanged } from './stored.ts';
-
-/** An item with its entry, without hashes and secrets; no entry once the user is written or the data erased. */
-export interface ItemWithEntry extends ItemView {
-  entry?: Record<string, unknown>;
-}
 
 export interface FixDeps {
   pool: Pool;

@@ -3,15 +3,7 @@
  *
  * Guarantee: a remedy changes the fields that it names and no other.
  */
-export const REMEDIES = [
-  'trim-email',
-  'drop-hash',
-  'email-as-user-name',
-  'user-name-as-email',
-  'keep-first',
-  'leave-out',
-] as const;
-export type Remedy = (typeof REMEDIES)[number];
+import type { Remedy } from '../answers.ts';
 
 /** Those that do not change the entry: its user is skipped. */
 export const LEAVING_OUT: readonly Remedy[] = ['keep-first', 'leave-out'];

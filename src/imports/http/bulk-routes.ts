@@ -6,6 +6,7 @@
 import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, orgsFor, requirePermission } from '../../access/caller.ts';
 import { ApiError } from '../../errors.ts';
+import type { ImportResult } from '../answers.ts';
 import type { ImportDeps } from '../deps.ts';
 import { requireRoom } from '../intake/backlog.ts';
 import { requireKnown } from '../intake/body-sources.ts';
@@ -21,7 +22,7 @@ import { type IntakeOptions, receiveImport } from '../intake/intake.ts';
 import { readQuery, unusual } from '../options.ts';
 import { bounded, commonQuery, formatOf, parserFor, readBody, refuseTooLarge } from '../parse/body.ts';
 import { dropRest } from '../parse/drop-rest.ts';
-import { type ImportResult, isEnded } from '../status/progress.ts';
+import { isEnded } from '../status/progress.ts';
 import type { ImportSignal } from '../status/signal.ts';
 import { signedWebhook } from '../status/webhook.ts';
 import { uploads, waits } from './request-limits.ts';

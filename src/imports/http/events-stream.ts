@@ -8,7 +8,8 @@
  * one message. A client that reads nothing is disconnected after READ_MS.
  */
 import type { Request, Response } from 'express';
-import { type ImportResult, isEnded } from '../status/progress.ts';
+import type { ImportResult } from '../answers.ts';
+import { isEnded } from '../status/progress.ts';
 import type { ProgressWatch, Seen } from '../status/watch.ts';
 
 /** A comment at this interval keeps proxies from closing an idle stream. */

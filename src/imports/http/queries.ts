@@ -1,7 +1,7 @@
 /** Schemas of the query strings of the lists and the report, and of the body of `_resume` and `_retry`. */
 import { z } from 'zod';
 import { requiredText, text } from '../../fields/fields.ts';
-import { REMEDIES } from '../fix/remedies.ts';
+import { REMEDIES } from '../answers.ts';
 import { IMPORT_STATES, ITEM_STATES } from '../item-states.ts';
 import { FORMATS } from '../report/report.ts';
 

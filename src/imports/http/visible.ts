@@ -3,9 +3,10 @@ import type { Request, Response } from 'express';
 import { callerOf, may, permissionDenied } from '../../access/caller.ts';
 import type { OperationId } from '../../access/permissions.ts';
 import type { Pool } from '../../db/pool.ts';
+import type { ImportResult } from '../answers.ts';
 import { draftResult, stateOf, wrongState } from '../draft/draft.ts';
 import { findDraft } from '../draft/visible.ts';
-import { type ImportResult, importNotFound, readProgress } from '../status/progress.ts';
+import { importNotFound, readProgress } from '../status/progress.ts';
 import { readResult } from '../status/result.ts';
 import { readWithMore } from '../status/result-extras.ts';
 

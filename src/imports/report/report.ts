@@ -7,10 +7,10 @@
  */
 import type { FieldViolation } from '../../errors.ts';
 import { csvRecord } from '../../streaming/csv-record.ts';
+import type { ImportResult, ItemView } from '../answers.ts';
 import { storedState } from '../item-states.ts';
 import type { HashDeps } from '../run/hash-item.ts';
-import { type ItemView, orgsOf, scanItems, toView } from '../status/items-page.ts';
-import type { ImportResult } from '../status/progress.ts';
+import { orgsOf, scanItems, toView } from '../status/items-page.ts';
 import { entryOf } from './payload-entry.ts';
 import { payloadRows } from './payload-pages.ts';
 import { allowsNone, withoutEmail } from './without-email.ts';

@@ -3,26 +3,10 @@
  * Reads them from the database by primary key, never from the queue.
  */
 import type { Pool } from '../../db/pool.ts';
-import type { ErrorBody } from '../../errors.ts';
+import type { ImportResult, ItemView } from '../answers.ts';
 import { openStateOf, storedState } from '../item-states.ts';
 import type { ItemFilter, ItemRow } from './item-row.ts';
 import { searchItems } from './items-search.ts';
-import type { ImportResult } from './progress.ts';
-
-export interface ItemView {
-  index: number;
-  orgId: string;
-  userId: string;
-  userName: string;
-  state: string;
-  error?: ErrorBody;
-  /** Why an undo kept the user; one of KEPT. */
-  kept?: string;
-  /** The fields of an existing user that the import changed, by their names in the import. */
-  changed?: string[];
-  /** The user has no email address; only in reports of imports that allow it. */
-  withoutEmail?: true;
-}
 
 export interface ItemsQuery {
   /** One of ITEM_STATES. */

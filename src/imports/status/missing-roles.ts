@@ -5,7 +5,7 @@
  */
 import type { Pool } from '../../db/pool.ts';
 import { LIVE_ROLES } from '../../queue/worker-list.ts';
-import type { ImportResult } from './progress.ts';
+import type { ImportResult } from '../answers.ts';
 
 const WRITING = ['import', 'dispatch'];
 

@@ -6,38 +6,12 @@
  * never written to the items). An import past its deadline is ended before it is shown, so TIMED_OUT is never reported
  * while a commit is in progress.
  */
-import { type Details, details } from '../../db/events.ts';
+import { details } from '../../db/events.ts';
 import type { Pool } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
+import type { Counts, ImportResult } from '../answers.ts';
 import { openState } from '../item-states.ts';
 import { expireImport } from '../maintenance/deadline.ts';
-
-export interface Counts {
-  total: number;
-  pending: number;
-  succeeded: number;
-  skipped: number;
-  failed: number;
-  timedOut: number;
-  cancelled: number;
-  undone: number;
-}
-
-export interface ImportResult {
-  importId: string;
-  state: string;
-  dryRun: boolean;
-  timeout: string;
-  /** RFC 3339. While the import is paused, it moves forward with the clock. */
-  deadline: string;
-  counts: Counts;
-  mails: { pending: number; held: number; sent: number; failed: number };
-  usersPerSecond: number;
-  /** RFC 3339; null when the import does not run or has settled no item yet. */
-  eta: string | null;
-  orgs: { orgId: string; counts: Counts }[];
-  details: Details;
-}
 
 interface Tallies {
   total: number;

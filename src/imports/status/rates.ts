@@ -9,20 +9,9 @@
  * On crash: the interval in which nobody sampled is one long one.
  */
 import type { Db, Pool } from '../../db/pool.ts';
+import type { RatePoint } from '../answers.ts';
 
 export const MAX_POINTS = 600;
-
-export interface RatePoint {
-  /** End of the interval, RFC 3339. */
-  at: string;
-  /** How long the import ran since the previous point. */
-  seconds: number;
-  /** Users settled in the interval. */
-  succeeded: number;
-  skipped: number;
-  failed: number;
-  usersPerSecond: number;
-}
 
 /** SQL over `imports`: milliseconds in which it ran, and the counts that never decrease. */
 const RAN_MS = `extract(epoch from coalesce(finished_at, paused_at, clock_timestamp()) - accepted_at - stood) * 1000`;

@@ -1,9 +1,10 @@
 /** The parts of a result in addition to counts and users: warnings, dry-run findings, webhook delivery status. */
 import type { Pool } from '../../db/pool.ts';
 import { LIVE_ROLES } from '../../queue/worker-list.ts';
+import type { ImportResult } from '../answers.ts';
 import type { HashCount } from '../validate/hash-counts.ts';
 import { missingRoles } from './missing-roles.ts';
-import { type ExtraColumns, type ImportResult, readWithColumns } from './progress.ts';
+import { type ExtraColumns, readWithColumns } from './progress.ts';
 
 export interface MoreResult {
   warnings: unknown[];

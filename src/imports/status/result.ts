@@ -1,8 +1,8 @@
 /** The result of an import: its progress with warnings, the first errors and the first successes. */
 import type { Pool } from '../../db/pool.ts';
 import type { ErrorBody } from '../../errors.ts';
+import type { ImportResult } from '../answers.ts';
 import { inStretches } from './items-page.ts';
-import type { ImportResult } from './progress.ts';
 import type { MoreResult } from './result-extras.ts';
 
 const MAX_ERRORS = 100;

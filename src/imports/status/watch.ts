@@ -7,7 +7,8 @@
 import type { Logger } from 'pino';
 import type { Pool } from '../../db/pool.ts';
 import { loggable } from '../../logger.ts';
-import { type ImportResult, readAllProgress } from './progress.ts';
+import type { ImportResult } from '../answers.ts';
+import { readAllProgress } from './progress.ts';
 
 /** Between the beginnings of two readings. */
 const INTERVAL_MS = 250;

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { errorBody } from '../../../src/errors.ts';
+import type { Remedy } from '../../../src/imports/answers.ts';
 import { causesOf } from '../../../src/imports/fix/cause.ts';
 import { mergePatch, patchedPaths } from '../../../src/imports/fix/merge-patch.ts';
 import { readPatch } from '../../../src/imports/fix/read-patch.ts';
-import { patchOf, type Remedy } from '../../../src/imports/fix/remedies.ts';
+import { patchOf } from '../../../src/imports/fix/remedies.ts';
 import { HIDDEN, shownEntry } from '../../../src/imports/fix/shown-entry.ts';
 import { hashProblem } from '../../../src/passwords/registry.ts';
 

@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, request, type Server } from 'node:h
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, mock, test } from 'node:test';
 import express from 'express';
+import type { ImportResult } from '../../../src/imports/answers.ts';
 import { streamProgress } from '../../../src/imports/http/events-stream.ts';
-import type { ImportResult } from '../../../src/imports/status/progress.ts';
 import type { ProgressWatch, Seen } from '../../../src/imports/status/watch.ts';
 import { waitFor } from '../../support/wait.ts';
 

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
+import type { Counts, ImportResult } from '../../../src/imports/answers.ts';
 import { cancelImport } from '../../../src/imports/control/cancel-pause-resume.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
-import {
-  type Counts,
-  type ImportResult,
-  isEnded,
-  listImports,
-  readProgress,
-} from '../../../src/imports/status/progress.ts';
+import { isEnded, listImports, readProgress } from '../../../src/imports/status/progress.ts';
 import {
   ADMIN,
   acceptBody,

@@ -1,5 +1,6 @@
 import type { Argv, CommandModule } from 'yargs';
-import { type Causes, causeRow } from '../../imports/causes.ts';
+import type { Causes } from '../../../imports/answers.ts';
+import { causeRow } from '../../imports/causes.ts';
 import { counted } from '../../imports/progress.ts';
 import { type ImportOptions, importOption } from '../../options.ts';
 import { type CommonOptions, openSession } from '../../service/session.ts';

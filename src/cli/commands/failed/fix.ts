@@ -1,5 +1,6 @@
 import type { Argv, CommandModule } from 'yargs';
-import { type Fixed, REMEDIES, valueText } from '../../imports/causes.ts';
+import { type FixAnswer, REMEDIES } from '../../../imports/answers.ts';
+import { valueText } from '../../imports/causes.ts';
 import { counted } from '../../imports/progress.ts';
 import { type ImportOptions, importOption } from '../../options.ts';
 import { type CommonOptions, openSession, type Session } from '../../service/session.ts';
@@ -46,8 +47,8 @@ export const fix: CommandModule<CommonOptions, Options> = {
 };
 
 /** The service works for some seconds at a time, and says where to continue. */
-async function fixAll({ api }: Session, { import: id, cause, remedy, domain, dryRun }: Options): Promise<Fixed> {
-  const total: Fixed = { changed: 0, unchanged: 0, ...(dryRun ? { examples: [] } : {}), next: null };
+async function fixAll({ api }: Session, { import: id, cause, remedy, domain, dryRun }: Options): Promise<FixAnswer> {
+  const total: FixAnswer = { changed: 0, unchanged: 0, ...(dryRun ? { examples: [] } : {}), next: null };
   let from: number | null | undefined;
   do {
     const body = { cause, remedy, domain, dryRun, from };
@@ -56,7 +57,7 @@ async function fixAll({ api }: Session, { import: id, cause, remedy, domain, dry
       unchanged,
       examples = [],
       next,
-    } = await api.call<Fixed>('POST', `/admin/v1/imports/${id}/_fix`, { body });
+    } = await api.call<FixAnswer>('POST', `/admin/v1/imports/${id}/_fix`, { body });
     total.changed += changed;
     total.unchanged += unchanged;
     total.examples?.push(...examples.slice(0, 5 - total.examples.length));
@@ -68,7 +69,7 @@ async function fixAll({ api }: Session, { import: id, cause, remedy, domain, dry
 function show(
   { out }: Session,
   { import: id, remedy, dryRun }: Options,
-  { changed, unchanged, examples = [] }: Fixed,
+  { changed, unchanged, examples = [] }: FixAnswer,
 ): void {
   const isLeftOut = remedy === 'leave-out' || remedy === 'keep-first';
   const done = isLeftOut ? 'left out' : 'corrected';
