@@ -36,6 +36,14 @@ export function openConsole(deps: ConsoleDeps): Console {
   const keptForms = openKeptForms(deps.secrets, cookies);
   const show = openShow({ assets, at, navigation: (res) => screensFor(res) });
 
+  const screens = SCREENS.filter(({ isThere }) => isThere?.(deps) ?? true);
+
+  /** The screens in the navigation of this person. */
+  function screensFor(res: Response): Screen[] {
+    const visit = visitOf(res);
+    return visit ? screens.filter(({ operation }) => mayAnywhere(visit.caller, operation)) : [];
+  }
+
   async function requireVisit(req: Request, res: Response, next: () => void): Promise<void> {
     const visit = await findVisit({ ...deps, cookies }, req, res);
     if (!visit && req.method === 'GET' && wantsPage(req)) {
@@ -59,12 +67,6 @@ export function openConsole(deps: ConsoleDeps): Console {
   for (const screen of SCREENS) router.use(screen.routes({ ...deps, at, show }));
   router.use('/console', noSuchPage);
   return { routes: router, errors: consoleErrors({ at, show, keptForms, baseUrl, logger: deps.logger }) };
-}
-
-/** The screens in the navigation of this person. */
-function screensFor(res: Response): Screen[] {
-  const visit = visitOf(res);
-  return visit ? SCREENS.filter(({ operation }) => mayAnywhere(visit.caller, operation)) : [];
 }
 
 function noSuchPage(): never {

@@ -8,9 +8,11 @@ import { clientScreens } from './clients/routes.ts';
 import type { ScreenDeps } from './deps.ts';
 import { fixScreens } from './fix/routes.ts';
 import { importScreens } from './imports/routes.ts';
+import { hasMailbox, mailboxScreens } from './mailbox/routes.ts';
 import { organizationScreens } from './organizations/routes.ts';
 import { systemScreens } from './system/routes.ts';
 import { FRAME } from './texts/frame.ts';
+import { MAILBOX } from './texts/mailbox.ts';
 import { tokenScreens } from './tokens/routes.ts';
 import { userScreens } from './users/routes.ts';
 
@@ -20,6 +22,8 @@ export interface Screen {
   name: string;
   /** People who may do this somewhere see the screen in the navigation. The API decides about everything in it. */
   operation: OperationId;
+  /** Whether this service has the screen; absent: it has. Its routes answer 403 otherwise. */
+  isThere?(deps: Pick<ScreenDeps, 'config'>): boolean;
   /** Routes with full paths, such as `/console/imports/:importId`. */
   routes(deps: ScreenDeps): Router;
 }
@@ -40,4 +44,11 @@ export const SCREENS: readonly Screen[] = [
   },
   { path: '/clients', name: FRAME.clients, operation: 'listClients', routes: clientScreens },
   { path: '/system', name: FRAME.system, operation: 'getDiagnostics', routes: systemScreens },
+  {
+    path: '/mailbox',
+    name: MAILBOX.title,
+    operation: 'addInstanceMember',
+    isThere: hasMailbox,
+    routes: mailboxScreens,
+  },
 ];

@@ -3,8 +3,8 @@
  * gateway (SMS_URL) or to files in the same folder.
  */
 import type { Config } from '../config.ts';
-import { openMailbox, openTextMailbox } from './mailbox.ts';
-import { mailboxFolder } from './mailbox-folder.ts';
+import { mailboxFolder } from './mailbox/folder.ts';
+import { openMailbox, openTextMailbox } from './mailbox/write.ts';
 import { openSmsGateway } from './sms-gateway.ts';
 import { openSmtp } from './smtp.ts';
 import type { TextTransport, Transport } from './transport.ts';

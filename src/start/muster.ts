@@ -13,7 +13,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/emb
 import { openPool } from '../db/pool.ts';
 import { directUrl, requireStores } from '../lifecycle.ts';
 import { openLogger } from '../logger.ts';
-import { mailboxFolder } from '../mail/mailbox-folder.ts';
+import { mailboxFolder } from '../mail/mailbox/folder.ts';
 import { claimPort } from './address.ts';
 import { type Child, startChild } from './child.ts';
 import { prepareDatabase } from './database.ts';

@@ -1,7 +1,12 @@
 /** Organizations, members, clients, tokens and the state of the service in the console. */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { composeMail } from '../../src/mail/compose.ts';
+import { openTextTransport, openTransport } from '../../src/mail/open-transport.ts';
 import { headed } from '../browser/stage.ts';
 import type { SetUp } from '../support/api.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
@@ -13,12 +18,17 @@ const MARKUP = '<img src=x onerror=alert(1)>';
 describe('managing in the console', () => {
   let world: World;
   let admin: SetUp;
+  let dataDir: string;
   before(async () => {
-    world = await openWorld();
+    dataDir = await mkdtemp(join(tmpdir(), 'muster-console-'));
+    world = await openWorld({ DATA_DIR: dataDir });
     admin = await world.api.setupOrg({ org: { name: MARKUP } });
     await makeIamOwner(world.api, admin);
   });
-  after(() => world.stop());
+  after(async () => {
+    await world.stop();
+    await rm(dataDir, { recursive: true });
+  });
 
   async function answers(page: Page, path: string, form?: Record<string, string>): Promise<number> {
     const to = world.api.url + path;
@@ -145,5 +155,53 @@ describe('managing in the console', () => {
     for (const text of ['1,235/s', 'Start a worker', 'No worker has this role']) assert(markup.includes(text), text);
     assert(!markup.includes('<img'), 'markup stays text');
     assert.deepEqual(await findingsOf(page, 'system'), []);
+  });
+
+  it('shows kept mails to an IAM_OWNER, as text and in a frame that runs nothing', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, '/console/mailbox', admin);
+    await headed(page, 'No mails yet');
+    assert.deepEqual(await findingsOf(page, 'mailbox-empty'), []);
+    const link = `${world.api.url}/ui/verify?code=abc`;
+    const mail = await composeMail(
+      { id: '7', createdAt: new Date(), from: 'Muster <a@b.example>', toName: MARKUP, toAddress: 'fay@acme.example' },
+      {
+        subject: `Confirm ${MARKUP}`,
+        text: `Hello ${MARKUP}\n\n${link}\n\njavascript:alert(1)`,
+        html: `<!doctype html><html lang="en"><head><title>x</title></head><body><a href="${link}" style="color:#123456">Confirm</a></body></html>`,
+      },
+    );
+    await openTransport({ DATA_DIR: dataDir }).send(mail);
+    await openTextTransport({ DATA_DIR: dataDir }).send({ id: '8', key: 'k', to: '+41791234567', text: '123456' });
+    await page.reload();
+    assert.deepEqual(await page.locator('tbody th').allTextContents(), ['Text message', `Confirm ${MARKUP}`]);
+    assert.deepEqual(await findingsOf(page, 'mailbox'), []);
+    await page.getByRole('link', { name: 'Confirm' }).click();
+    await headed(page, `Confirm ${MARKUP}`);
+    assert.equal(await page.locator('main img').count(), 0, 'markup stays text');
+    assert.deepEqual(await page.locator('main ul a').allTextContents(), [link], 'nothing but addresses of the web');
+    const frame = page.locator('iframe');
+    assert.doesNotMatch(String(await frame.getAttribute('sandbox')), /scripts|same-origin|top-navigation/);
+    await page.frameLocator('iframe').getByRole('link', { name: 'Confirm' }).waitFor();
+    assert.deepEqual(await findingsOf(page, 'mail'), []);
+    const path = new URL(String(await frame.getAttribute('src')), world.api.url);
+    const policy = (await page.request.get(path.href)).headers()['content-security-policy'] ?? '';
+    assert.match(
+      policy,
+      /default-src 'none'.*frame-ancestors 'self'.*sandbox allow-popups allow-popups-to-escape-sandbox$/,
+    );
+    for (const name of [
+      'mail-00000009.eml',
+      'sms-00000008.txt/html',
+      '..%2f..%2fpostgres.log',
+      'mail-00000007.eml%00',
+    ]) {
+      assert.equal(await answers(page, `/console/mailbox/${name}`), 404, name);
+    }
+    const owner = await world.enter(t, '/console/organizations');
+    assert.equal(await owner.getByRole('link', { name: 'Mailbox' }).count(), 0);
+    for (const name of ['', '/mail-00000007.eml', '/mail-00000007.eml/html', '/mail-00000009.eml']) {
+      assert.equal(await answers(owner, `/console/mailbox${name}`), 403, name);
+    }
   });
 });

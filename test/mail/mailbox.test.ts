@@ -3,7 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { mailboxFolder } from '../../src/mail/mailbox-folder.ts';
+import { mailboxFolder } from '../../src/mail/mailbox/folder.ts';
+import { listMailbox, readMailboxEntry } from '../../src/mail/mailbox/read.ts';
 import { openTextTransport, openTransport } from '../../src/mail/open-transport.ts';
 
 describe('the local mailbox', () => {
@@ -63,5 +64,49 @@ describe('the local mailbox', () => {
     await writeFile(file, '');
     const result = await openTransport({ DATA_DIR: file }).send(mail('1', 'x'));
     assert.deepEqual(result, { sent: false, permanent: false, reason: 'local mailbox: ENOTDIR' });
+  });
+
+  it('is read newest first, page by page, and nothing outside it', async () => {
+    const own = join(dataDir, 'read');
+    const folder = mailboxFolder({ DATA_DIR: own });
+    assert.deepEqual(await listMailbox(folder, 2), { entries: [], next: undefined }, 'before the first mail');
+    const transport = openTransport({ DATA_DIR: own });
+    for (const id of ['9', '100000001', '10', '123', '99999999']) {
+      const head = `To: Ann <${id}@example.com>\r\nSubject: =?utf-8?Q?=C5=BD${id}?=\r\nDate: Mon, 23 Nov 2026 10:00:00 +0000`;
+      await transport.send(mail(id, `${head}\r\n\r\nHello ${id}`));
+    }
+    await openTextTransport({ DATA_DIR: own }).send({
+      id: '11',
+      key: 'k',
+      to: '+41791234567',
+      text: 'Your code\n\nis 1',
+    });
+    await writeFile(join(folder, 'notes.txt'), 'not a mail');
+    await writeFile(join(own, 'mail-00000001.eml'), 'outside');
+    const seen: string[] = [];
+    let next: number | undefined;
+    do {
+      const page = await listMailbox(folder, 2, next);
+      assert(page.entries.length === 2);
+      seen.push(...page.entries.map(({ to }) => to));
+      next = page.next;
+    } while (next !== undefined);
+    const people = ['100000001', '99999999', '123', '11', '10', '9'];
+    assert.deepEqual(
+      seen,
+      people.map((id) => (id === '11' ? '+41791234567' : `${id}@example.com`)),
+    );
+    assert.deepEqual(await readMailboxEntry(folder, 'mail-00000123.eml'), {
+      name: 'mail-00000123.eml',
+      to: '123@example.com',
+      subject: 'Ž123',
+      at: '2026-11-23T10:00:00.000Z',
+      text: 'Hello 123\n',
+      html: undefined,
+    });
+    assert.equal((await readMailboxEntry(folder, 'sms-00000011.txt'))?.text, 'Your code\n\nis 1');
+    for (const name of ['mail-00000124.eml', 'notes.txt', '../mail-00000001.eml', 'mail-00000123.eml/../notes.txt']) {
+      assert.equal(await readMailboxEntry(folder, name), undefined, name);
+    }
   });
 });

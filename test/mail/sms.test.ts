@@ -8,7 +8,7 @@ import pino from 'pino';
 import { readConfig } from '../../src/config.ts';
 import { type BatchCommitter, openBatchCommitter } from '../../src/mail/batch-committer.ts';
 import { type Delivery, deliverMail } from '../../src/mail/deliver.ts';
-import { mailboxFolder } from '../../src/mail/mailbox-folder.ts';
+import { mailboxFolder } from '../../src/mail/mailbox/folder.ts';
 import { openTransport } from '../../src/mail/open-transport.ts';
 import { settleMails } from '../../src/mail/settle.ts';
 import { openSmsGateway } from '../../src/mail/sms-gateway.ts';

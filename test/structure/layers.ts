@@ -81,7 +81,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   // Pages for people. It reads and changes data through the API, like every other client.
   'src/console': [
     ...['src/access', 'src/db', 'src/diagnostics', 'src/findings', 'src/http', 'src/identity'],
-    ...['src/imports/answers.ts', 'src/imports/fix/cause.ts', 'src/orgs', 'src/pages'],
+    ...['src/imports/answers.ts', 'src/imports/fix/cause.ts', 'src/mail/mailbox', 'src/orgs', 'src/pages'],
   ],
   'src/app.ts': [
     ...[

@@ -19,6 +19,8 @@ export interface ConsolePage {
   status?: number;
   /** Files of `src/console/browser` to run, such as `live.ts`. */
   scripts?: readonly string[];
+  /** The page has frames of ours. */
+  frames?: boolean;
 }
 
 export type Show = (req: Request, res: Response, page: ConsolePage) => void;
@@ -36,14 +38,14 @@ export interface FrameOptions {
   navigation: (res: Response) => readonly NavigationEntry[];
 }
 
+const POLICY = [
+  "default-src 'none'",
+  ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
+  ...["form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"],
+  ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
+].join('; ');
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
-    ...["form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"],
-    ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
-  ].join('; '),
   // Not `no-referrer`: with it, browsers would not send the origin of our own forms either.
   'Referrer-Policy': 'same-origin',
   'Cache-Control': 'no-store',
@@ -52,7 +54,7 @@ const HEADERS = {
 };
 
 export function openShow({ assets, at, navigation }: FrameOptions): Show {
-  return (req, res, { title, body, status = 200, scripts = [] }) => {
+  return (req, res, { title, body, status = 200, scripts = [], frames = false }) => {
     const name = visitOf(res)?.tokens.name;
     const markup = html`<!doctype html>
 <html lang="en">
@@ -77,7 +79,8 @@ ${body}
 </body>
 </html>
 `;
-    res.status(status).set(HEADERS).send(markup.markup);
+    res.set(HEADERS).set('Content-Security-Policy', frames ? `${POLICY}; frame-src 'self'` : POLICY);
+    res.status(status).send(markup.markup);
   };
 }
 

@@ -3,7 +3,7 @@
  * service needs only this part of the mail code.
  */
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config } from '../../config.ts';
 
 /** The folder of the local mailbox. */
 export function mailboxFolder(config: Pick<Config, 'DATA_DIR'>): string {

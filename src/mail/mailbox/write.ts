@@ -9,7 +9,7 @@
  */
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SendResult, TextTransport, Transport } from './transport.ts';
+import type { SendResult, TextTransport, Transport } from '../transport.ts';
 
 const DRAFT_MS = 60_000;
 
