@@ -39,7 +39,7 @@ const PIECE_BYTES = 2 ** 17;
 export function upload(api: Api, job: Upload, events: UploadEvents): Promise<ImportResult> {
   const left = new Interrupted(
     'Interrupted while the users were sent. The service drops an incomplete upload, and nothing of it was imported.',
-    'If the upload was complete, the import goes on: `muster status` shows it.',
+    'If the upload was complete, the import continues: `muster status` shows it.',
   );
   return untilInterrupted(left, (signal) => orAborted(signal, sendUntilTaken(api, job, events, signal)));
 }

@@ -20,7 +20,10 @@ export interface PullJob {
 /** The clocks of two machines differ; users that are read again without a change are not sent again. */
 const OVERLAP_MS = 10 * 60_000;
 
-/** The interrupted run, as far as its system can go on; else a new one. @param since as given with `--since` @throws Failure (usage) */
+/**
+ * The interrupted run, as far as its system can continue it; else a new one.
+ * @param since as given with `--since` @throws Failure (usage)
+ */
 export function runOf({ system, options }: PullJob, { run, last }: PullState, since: string | undefined): PullRun {
   if (run && !options.dryRun) return system.continues ? run : { ...run, cursor: undefined, read: 0, bytes: 0 };
   const startedAt = new Date().toISOString();

@@ -1,7 +1,7 @@
 /**
  * `muster pull SYSTEM`: reads the users of a running system, page by page, and imports or saves them.
  *
- * Guarantee: interrupted at any point, the same command goes on where the state file says.
+ * Guarantee: interrupted at any point, the same command continues where the state file says.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type OldSystem, PullError, type PullSystem } from '../../pull/system.ts';
@@ -65,7 +65,7 @@ async function rounds(job: PullJob, pauseMs: number | undefined): Promise<void> 
 
 /** What remains where after Ctrl-C. */
 async function interrupted(statePath: string): Promise<Interrupted> {
-  const again = `The same command goes on from there; the state is in ${statePath}.`;
+  const again = `The same command continues from there; the state is in ${statePath}.`;
   const state = await peekState(statePath);
   if (!state?.run)
     return new Interrupted('Stopped between two runs: everything that was read is sent.', state?.last && again);

@@ -2,7 +2,7 @@
  * Saves the users of an old system in a file that `muster import` reads.
  *
  * Guarantee: the file appears when it is complete; only its owner can read it.
- * On crash: what was read is in `….part`; the next run cuts off what came after the last page of the state, and goes on.
+ * On crash: what was read is in `….part`; the next run cuts off what came after the last page of the state, and continues.
  */
 import { open, rename } from 'node:fs/promises';
 import type { Fields } from '../../sources/source.ts';

@@ -3,7 +3,7 @@
  *
  * Guarantee: at most two batches are in memory. The cursor in the state moves only when the users before it are stored
  * and their import has ended.
- * On crash: the import whose users are stored continues at the service; the next run waits for it and goes on.
+ * On crash: the import whose users are stored continues at the service; the next run waits for it and continues.
  */
 import { randomUUID } from 'node:crypto';
 import { type Group, openGroups } from '../../sources/summary.ts';

@@ -133,7 +133,7 @@ test('users of Keycloak, straight from its database', async (t) => {
     assert.equal(await count(service, orgId), 3);
   });
 
-  await t.test('stopped by Ctrl-C or killed in the middle, the same command goes on from there', async (t) => {
+  await t.test('stopped by Ctrl-C or killed in the middle, the same command continues from there', async (t) => {
     const { pull, orgId, args, env, state, folder, old, password, held } = await stage(t, service, 30);
     const release = await holdReading(old, 'kc-000020');
     held.push(release);
@@ -146,7 +146,7 @@ test('users of Keycloak, straight from its database', async (t) => {
     const { code, stderr } = await running.finished;
     assert.equal(code, 130, stderr);
     assert.match(stderr, /Interrupted\. The first 20 users read are finished, in import \d+, \d+\./);
-    assert.match(stderr, /The same command goes on from there; the state is in .*state\.json/);
+    assert.match(stderr, /The same command continues from there; the state is in .*state\.json/);
     assert.ok(!stderr.includes(password));
 
     const second = start();
@@ -173,7 +173,7 @@ test('users of Keycloak, straight from its database', async (t) => {
     assert.equal((await running.finished).code, 130);
   });
 
-  await t.test('--out saves a file that import reads, and goes on where it was cut off', async (t) => {
+  await t.test('--out saves a file that import reads, and continues where it was cut off', async (t) => {
     const { orgId, env, folder, args } = await stage(t, service, 12);
     const file = join(folder, 'users.ndjson');
     const state = join(folder, 'out.state');
