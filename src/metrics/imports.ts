@@ -17,7 +17,7 @@ export const importOutcomes: Instrument = (registry) => {
   });
   const ended = countBy(registry, {
     name: 'muster_imports_ended_total',
-    help: 'Imports that ended, by state. An import that is resumed, retried or undone ends again.',
+    help: 'Imports that ended, by state. An import that is resumed, retried, corrected or undone ends again.',
     label: 'state',
     values: END_STATES,
   });

@@ -18,7 +18,7 @@ interface Row {
 const NONE = { receiving: 0, running: 0, paused: 0, undoing: 0 };
 const SHARED_MS = 1000;
 
-// A timed-out import stays `running` in the table until it is read; its users are no longer pending. One branch for
+// A draft is in `receiving` too, although nothing of it arrives. A timed-out import stays `running` in the table until it is read; its users are no longer pending. One branch for
 // each partial index: imports_open, imports_paused.
 export const OPEN_IMPORTS = `
 with open as (
@@ -26,6 +26,7 @@ with open as (
     case when state = 'running' and deadline > clock_timestamp()
       then total - succeeded - skipped - failed - undone else 0 end as pending
   from imports where state in ('receiving', 'running', 'undoing')
+    and not (state = 'receiving' and exists (select from import_drafts d where d.import_id = imports.id))
   union all
   select state, accepted_at, stood, changed_at, 0 from imports where state = 'paused'
 )
