@@ -149,6 +149,28 @@ test('only its creator, and those who may import into all of its organizations, 
   assert.equal((await api.call('POST', '/admin/v1/imports', { orgId }, eve)).status, 403);
 });
 
+test('a request reaches only the draft of its path, however that is spelled and whatever its query names', async () => {
+  const [ann, eve] = await Promise.all(
+    [await api.setupOrg(), await api.setupOrg()].map(({ orgId }) => api.machine(orgId, ['ORG_OWNER'])),
+  );
+  const [theirs, own] = [await newDraft(api, {}, ann), await newDraft(api, {}, eve)];
+  const path = await uploadFile(api, theirs, 'id\n1\n', {}, ann);
+  for (const spelled of [`/admin/v1/imports/%3${own[0]}${own.slice(1)}`, `/admin/v1/IMPORTS/${own}`]) {
+    const added = await api.call('POST', `${spelled}/files?x=/imports/${theirs}/files`, undefined, {
+      ...eve,
+      headers: { 'upload-length': '1' },
+    });
+    assert.equal(added.status, 201);
+    assert.match(String(added.headers.get('location')), new RegExp(`^/admin/v1/imports/${own}/files/`));
+    const removed = await api.call('DELETE', `${spelled}/files/none?x=${path}`, undefined, eve);
+    assert.deepEqual([removed.status, errorId(removed)], [404, 'UPLOAD-NOT-FOUND']);
+  }
+  for (const fileId of ['%00', '..%2f..', `${'x'.repeat(65)}`])
+    assert.equal((await api.call('DELETE', `/admin/v1/imports/${own}/files/${fileId}`, undefined, eve)).status, 404);
+  const { draft } = (await api.call('GET', `/admin/v1/imports/${theirs}`, undefined, ann)).body;
+  assert.equal(draft.files.length, 1);
+});
+
 test('a caller may have twenty drafts', async () => {
   const { orgId } = await api.setupOrg();
   const who = await api.machine(orgId, ['ORG_OWNER']);

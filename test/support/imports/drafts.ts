@@ -47,12 +47,13 @@ export async function uploadFile(
   importId: string,
   bytes: Buffer | string,
   file: Partial<TusFile> = {},
+  options: CallOptions = {},
 ): Promise<string> {
   const all = Buffer.from(bytes);
-  const created = await createFile(api, importId, { size: all.length, ...file });
+  const created = await createFile(api, importId, { size: all.length, ...file }, options);
   assert.equal(created.status, 201, JSON.stringify(created.body));
   const path = String(created.headers.get('location'));
-  const sent = await sendBytes(api, path, 0, all);
+  const sent = await sendBytes(api, path, 0, all, options);
   assert.equal(sent.status, 204, JSON.stringify(sent.body));
   return path;
 }

@@ -10,7 +10,7 @@ import { DataStore, Upload } from '@tus/server';
 import type { Pool } from '../../../db/pool.ts';
 import { invalidArgument } from '../../../errors.ts';
 import { textProblem } from '../../../fields/fields.ts';
-import { addFile, addPiece, type FileDeps, type OpenFile, openFile, removeFile } from './files.ts';
+import { addFile, addPiece, type FileDeps, fileNotFound, type OpenFile, openFile, removeFile } from './files.ts';
 import { FILE_KINDS, type FileKind } from './kinds.ts';
 
 const PIECE_BYTES = 2 ** 20;
@@ -58,8 +58,12 @@ export class DraftFiles extends DataStore {
   }
 }
 
+const FILE_ID = /^[\w-]{1,64}$/;
+
+/** @throws ApiError 404 for a file id that the client made up */
 function partsOf(id: string): { importId: string; fileId: string } {
   const [importId = '', fileId = ''] = id.split('/');
+  if (!FILE_ID.test(fileId)) throw fileNotFound();
   return { importId, fileId };
 }
 

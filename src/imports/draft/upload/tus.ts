@@ -10,8 +10,6 @@ import { newId } from '../../../ids.ts';
 import type { DraftFiles } from './store.ts';
 
 const PATH = '/admin/v1/imports';
-/** Where a request names a draft and one of its files. */
-const NAMED = /\/imports\/(\d+)\/files(?:\/([^/?]+))?/;
 
 export interface Tus {
   /** Reads the request and answers it. @throws ApiError */
@@ -21,13 +19,14 @@ export interface Tus {
 /** @param most the largest size of a file */
 export function openTus(files: DraftFiles, most: number): Tus {
   const faults = new WeakMap<object, unknown>();
+  const named = new WeakMap<object, Record<string, string>>();
   const server = new Server({
     path: PATH,
     datastore: files,
     maxSize: most,
     allowedOrigins: () => false, // http/cors.ts decides
-    namingFunction: ({ url }) => `${NAMED.exec(url)?.[1]}/${newId()}`,
-    getFileIdFromRequest: ({ url }) => NAMED.exec(url)?.slice(1, 3).join('/'),
+    namingFunction: (request) => `${named.get(request)?.importId}/${newId()}`,
+    getFileIdFromRequest: (request) => `${named.get(request)?.importId}/${named.get(request)?.fileId}`,
     generateUrl: (_, { id }) => `${PATH}/${id.replace('/', '/files/')}`,
     onResponseError(request, error) {
       faults.set(request, error);
@@ -40,6 +39,7 @@ export function openTus(files: DraftFiles, most: number): Tus {
       const body =
         req.method === 'POST' || req.method === 'PATCH' ? req.iterator({ destroyOnReturn: false }) : undefined;
       const request = webRequest(req, body);
+      named.set(request, req.params as Record<string, string>);
       try {
         const answer = await server.handleWeb(request);
         const fault = faults.get(request);
@@ -54,12 +54,19 @@ export function openTus(files: DraftFiles, most: number): Tus {
   };
 }
 
+/** What the tus server reads; it refuses some values of others, such as the `X-Forwarded-Proto` of two proxies. */
+const TO_TUS = /^(?:tus-resumable|upload-.*|content-(?:type|length))$/;
 const IS_OF_TUS = /^(?:tus-|upload-|location$|cache-control$)/;
 
+/**
+ * The request that the tus server gets. It names no draft: the parameters of the route do, for which the caller was
+ * checked. The address that the client wrote may spell the same path in another way, and name another draft in its query.
+ */
 function webRequest(req: Request, body: AsyncIterable<Buffer> | undefined): globalThis.Request {
   const headers = new Headers({ 'tus-resumable': '1.0.0' });
-  for (const [name, value] of Object.entries(req.headers)) if (typeof value === 'string') headers.set(name, value);
-  return new globalThis.Request(`http://localhost${req.originalUrl}`, {
+  for (const [name, value] of Object.entries(req.headers))
+    if (TO_TUS.test(name) && typeof value === 'string') headers.set(name, value);
+  return new globalThis.Request(`http://localhost${PATH}`, {
     method: req.method,
     headers,
     ...(body ? { body: ReadableStream.from(body), duplex: 'half' } : {}),
