@@ -12,7 +12,9 @@ const ofUser = { index: count, orgId: z.string(), userId: z.string(), userName: 
 export const causes = z
   .object({
     failed: count.meta({ description: 'Failed users, those corrected included.' }),
-    corrected: count.meta({ description: 'Users whose entries were corrected; `_retry` imports them.' }),
+    corrected: count.meta({
+      description: 'Users whose entries were corrected; `_retry` imports them, or `_start` those of a draft.',
+    }),
     causes: z.array(
       z.object({
         cause: z.string().meta({ pattern: '^[0-9a-f]{8}$' }),

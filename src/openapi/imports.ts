@@ -174,17 +174,21 @@ export const importOperations: Operations = {
     id: 'getImportItem',
     summary: 'Get a user of an import, for editing',
     description:
-      'Returns the stored entry of a user who is not imported. Of a password hash it shows the scheme alone; other ' +
+      'Returns the stored entry of a user who is not imported, also of a draft that was checked. Of a password hash it shows the scheme alone; other ' +
       'secrets are `{"withheld": true}`.',
     answers: { 200: { schema: itemWithEntry, example: exampleItem } },
-    errors: { 404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.' },
+    errors: {
+      400: STATE_DOES_NOT_FIT,
+      404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.',
+    },
   },
   'PATCH /admin/v1/imports/{importId}/items/{index}': {
     id: 'fixImportItem',
     summary: 'Correct the entry of a failed user',
     description:
       'The body is a JSON merge patch (RFC 7396) of the entry: null removes a field, what is left out stays. The user ' +
-      'stays failed, with the error IMPORT-USER-FIXED, until `_retry` imports it. Fields that the patch does not touch ' +
+      'stays failed, with the error IMPORT-USER-FIXED, until `_retry` imports it; in a draft that was checked, until `_check` ' +
+      'judges the entry again or `_start` imports it. Fields that the patch does not touch ' +
       'may stay invalid: the error then names them.',
     body: { schema: patchBody, examples: { 'another address': examplePatch } },
     answers: { 200: { schema: itemWithEntry, example: { ...exampleItem, error: exampleFixed } } },
@@ -199,8 +203,9 @@ export const importOperations: Operations = {
     summary: 'List why users failed',
     description:
       'Groups the failed users by error id, field and, for password hashes, scheme. A user with several invalid fields ' +
-      'counts in each of their causes. Returns the 100 most common causes.',
+      'counts in each of their causes. Returns the 100 most common causes; of a draft, those that its check found.',
     answers: { 200: { schema: causes, example: exampleCauses } },
+    errors: { 400: STATE_DOES_NOT_FIT },
   },
   'POST /admin/v1/imports/{importId}/_fix': {
     id: 'fixImport',
@@ -209,7 +214,7 @@ export const importOperations: Operations = {
       'Applies a remedy to every entry of a cause that it makes valid. `trim-email` removes spaces and writes the ' +
       'address in lower case; `drop-hash` imports without a password, so that a mail asks for one; `email-as-user-name` ' +
       'and `user-name-as-email` copy one to the other; `keep-first` and `leave-out` skip the users of the cause. `_retry` ' +
-      'then imports those who were corrected. If `next` is not null, call again with it as `from`.',
+      'then imports those who were corrected, and `_start` those of a draft that was checked. If `next` is not null, call again with it as `from`.',
     body: { schema: fixBody, examples: { 'what it would do': exampleFix } },
     answers: {
       200: { schema: fixed, example: { changed: 24, unchanged: 0, examples: [], next: null } },

@@ -10,6 +10,7 @@ import type { Db, Pool } from '../../db/pool.ts';
 import { ApiError, type ErrorBody } from '../../errors.ts';
 import { LIVE_ROLES } from '../../queue/worker-list.ts';
 import type { Counts, ImportResult } from '../answers.ts';
+import type { UsedSources } from '../intake/body-sources.ts';
 import type { ExistingRule } from '../options.ts';
 import type { FileKind } from './upload/kinds.ts';
 
@@ -51,6 +52,8 @@ export interface DraftOrg {
   orgId: string;
   total: number;
   failed: number;
+  /** Left out by a correction; absent: 0. */
+  skipped?: number;
 }
 
 /** What the latest conversion found. Everything that depends on the content of a file is bounded. */
@@ -71,6 +74,10 @@ export interface ConversionResult {
   slowestMs: number;
   /** For a check: the hashes by scheme as a dry run reports them. */
   hashes: unknown[];
+  /** Verifies the first sign-in of users without a password of their own. */
+  passwordSource?: string | undefined;
+  /** The password sources of its users. */
+  sources?: UsedSources;
 }
 
 export interface Draft {
@@ -178,6 +185,10 @@ const NO_COUNTS: Counts = {
   ...{ total: 0, pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 },
 };
 
+function skippedOf({ orgs }: ConversionResult): number {
+  return orgs.reduce((sum, { skipped = 0 }) => sum + skipped, 0);
+}
+
 /** The dry run of a check, as its draft shows it. */
 export type Check = Pick<ImportResult, 'importId' | 'state' | 'counts'>;
 
@@ -204,8 +215,8 @@ export interface ShownDraft {
 
 export function draftProgress(draft: Draft, check?: Check): DraftProgress {
   const { result } = draft;
-  const counts = (t: { total: number; failed: number }): Counts => ({
-    ...{ ...NO_COUNTS, total: t.total, failed: t.failed, pending: t.total - t.failed },
+  const counts = ({ total, failed, skipped = 0 }: { total: number; failed: number; skipped?: number }): Counts => ({
+    ...{ ...NO_COUNTS, total, failed, skipped, pending: total - failed - skipped },
   });
   return {
     importId: draft.importId,
@@ -213,7 +224,7 @@ export function draftProgress(draft: Draft, check?: Check): DraftProgress {
     dryRun: false,
     timeout: '',
     deadline: draft.expiresAt.toISOString(),
-    counts: result ? counts(result) : NO_COUNTS,
+    counts: result ? counts({ ...result, skipped: skippedOf(result) }) : NO_COUNTS,
     mails: { pending: 0, held: 0, sent: 0, failed: 0 },
     usersPerSecond: 0,
     eta: null,

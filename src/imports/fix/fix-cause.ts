@@ -5,31 +5,16 @@
  * cause from it. A call works for at most MOST_MS and then says where to continue, so no request hangs. Repeating it is
  * harmless: corrected entries no longer have the cause. On crash: the batches before are done, the others are not.
  */
-import type { Caller } from '../../access/caller.ts';
 import type { Db } from '../../db/pool.ts';
 import { ApiError, type ErrorBody } from '../../errors.ts';
-import type { FixAnswer, FixExample, ImportResult, Remedy } from '../answers.ts';
-import { act } from '../control/action.ts';
-import { ENTRY_BYTES } from '../report/payload-pages.ts';
+import type { FixAnswer, FixExample, Remedy } from '../answers.ts';
 import { orgsOf } from '../status/items-page.ts';
 import { causesOf, violationsOf } from './cause.ts';
-import type { FixDeps } from './fix-item.ts';
-import { requireFixable } from './guard.ts';
-import { leaveOut } from './leave-out.ts';
+import { FAILURES, type Failure, type Fixable, type FixDeps } from './fixable.ts';
 import { mergePatch } from './merge-patch.ts';
 import { CHANGED_FIELD, LEAVING_OUT, patchOf } from './remedies.ts';
 import { shownEntry } from './shown-entry.ts';
-import {
-  type ChangedItem,
-  type FixRules,
-  fixRules,
-  hasEntry,
-  judged,
-  readStored,
-  type StoredRow,
-  storedEntry,
-  writeChanged,
-} from './stored.ts';
+import { type ChangedItem, type FixRules, hasEntry, judged, type StoredRow, storedEntry } from './stored.ts';
 
 export interface FixRequest {
   /** A cause of `readCauses`. */
@@ -44,51 +29,28 @@ export interface FixRequest {
 }
 
 const MOST_MS = 10_000;
-/** Errors that are read at a time to find the entries of the cause, and entries that are changed at a time. */
-const PAGE = 1000;
+/** Entries that are changed at a time. */
 const BATCH = 250;
 /** A batch ends after this many bytes; a larger entry is a batch of its own. */
 const BATCH_BYTES = 4 * 2 ** 20;
 const EXAMPLES = 5;
 
-/** @throws ApiError 400 IMPORT-REMEDY when the remedy does not apply to the cause, and as `requireFixable` */
-export async function fixCause(
-  deps: FixDeps,
-  caller: Caller,
-  of: ImportResult,
-  request: FixRequest,
-): Promise<FixAnswer> {
-  const work = new Work(deps, caller, of, request, await fixRules(deps.pool, of.importId));
+/** @throws ApiError 400 IMPORT-REMEDY when the remedy does not apply to the cause, and as `act` of the target */
+export async function fixCause(deps: FixDeps, target: Fixable, request: FixRequest): Promise<FixAnswer> {
+  const work = new Work(deps, target, request, await target.rules());
   await work.requireAllowed();
   const until = performance.now() + MOST_MS;
   for (let from = request.from ?? 0; ; ) {
-    const page = await pageOf(deps.pool, of.importId, from);
+    const page = await target.failures(from);
     const matching = page.filter(({ error }) => causesOf(error).some(({ cause }) => cause === request.cause));
     for (const batch of batchesOf(matching)) {
       if (performance.now() > until) return work.answer(batch[0] as number);
       await work.take(batch);
     }
-    if (page.length < PAGE) return work.answer(null);
+    if (page.length < FAILURES) return work.answer(null);
     from = (page.at(-1)?.ordinal ?? 0) + 1;
     if (performance.now() > until) return work.answer(from);
   }
-}
-
-interface Failure {
-  ordinal: number;
-  error: ErrorBody;
-  /** At most, of its entry. */
-  bytes: number;
-}
-
-async function pageOf(db: Db, importId: string, from: number): Promise<Failure[]> {
-  const { rows } = await db.query<Failure>({
-    name: 'fix-page',
-    text: `select ordinal, error, (${ENTRY_BYTES})::float8 as bytes from import_items
-      where import_id = $1 and ordinal >= $2 and error is not null and state = 'failed' order by ordinal limit ${PAGE}`,
-    values: [importId, from],
-  });
-  return rows;
 }
 
 /** The ordinals, in batches of bounded size. */
@@ -112,31 +74,26 @@ class Work {
   private unchanged = 0;
   private readonly examples: FixExample[] = [];
   private readonly deps: FixDeps;
-  private readonly caller: Caller;
-  private readonly of: ImportResult;
+  private readonly target: Fixable;
   private readonly request: FixRequest;
   private readonly rules: FixRules;
 
-  constructor(deps: FixDeps, caller: Caller, of: ImportResult, request: FixRequest, rules: FixRules) {
-    [this.deps, this.caller, this.of, this.request, this.rules] = [deps, caller, of, request, rules];
+  constructor(deps: FixDeps, target: Fixable, request: FixRequest, rules: FixRules) {
+    [this.deps, this.target, this.request, this.rules] = [deps, target, request, rules];
   }
 
   /** With nothing changed, so that a refused request leaves no event. */
   requireAllowed(): Promise<void> {
-    return act(this.deps.pool, this.caller, this.of.importId, '', async (_, import_) => {
-      requireFixable(import_);
-      return false;
-    });
+    return this.target.act('', async () => false);
   }
 
   async take(ordinals: number[]): Promise<void> {
-    const { pool } = this.deps;
     const { remedy, dryRun } = this.request;
-    const rows = (await readStored(pool, this.of.importId, ordinals)).filter(({ state }) => state === 'failed');
+    const rows = (await this.target.rows(ordinals)).filter(({ state }) => state === 'failed');
     for (const { error } of rows) this.requireApplies(error);
     if (LEAVING_OUT.includes(remedy)) {
       await this.show(rows.map((row) => ({ row })));
-      this.changed += dryRun ? rows.length : await this.write((db) => leaveOut(db, this.of.importId, ordinals));
+      this.changed += dryRun ? rows.length : await this.write((db) => this.target.leaveOut(db, ordinals));
       return;
     }
     const better = rows.flatMap((row) => this.corrected(row) ?? []);
@@ -165,7 +122,7 @@ class Work {
     const after = shownEntry(better);
     const item = judged(better, row, this.rules, secrets);
     const stays = violationsOf(item.error).length > 0 && causesOf(item.error).some((c) => this.isBlocked(c));
-    return stays ? undefined : { row, item, before, after };
+    return stays ? undefined : { row, item, entry: better, before, after };
   }
 
   /** Whether the changed field is still invalid, for this cause or another. */
@@ -176,15 +133,14 @@ class Work {
 
   private writeAll(better: ChangedItem[]): Promise<number> {
     if (better.length === 0) return Promise.resolve(0);
-    return this.write(async (db) => (await writeChanged(db, this.of.importId, better)).length);
+    return this.write(async (db) => (await this.target.write(db, better)).length);
   }
 
-  /** One transaction, under the lock of the import's row. */
+  /** One transaction. */
   private async write(change: (db: Db) => Promise<number>): Promise<number> {
     const { cause, remedy } = this.request;
     let users = 0;
-    await act(this.deps.pool, this.caller, this.of.importId, 'import.cause.fixed', async (db, import_) => {
-      requireFixable(import_);
+    await this.target.act('import.cause.fixed', async (db) => {
       users = await change(db);
       return users > 0 && { cause, remedy, users };
     });
@@ -193,7 +149,7 @@ class Work {
 
   private async show(items: { row: StoredRow; before?: unknown; after?: unknown }[]): Promise<void> {
     if (!this.request.dryRun || this.examples.length >= EXAMPLES || items.length === 0) return;
-    const orgs = await orgsOf(this.deps.pool, this.of.importId);
+    const orgs = await orgsOf(this.deps.pool, this.target.of.importId);
     const field = CHANGED_FIELD[this.request.remedy];
     for (const { row, before, after } of items.slice(0, EXAMPLES - this.examples.length)) {
       const user = { index: row.ordinal, orgId: orgs.get(row.org_index) ?? '', userId: row.user_id ?? '' };

@@ -4,66 +4,52 @@
  * Guarantee: the patch is validated by the validator of the import. If a field that it sets is invalid, nothing is
  * changed and every invalid field is named. On crash before the commit: nothing has happened.
  */
-import type { Caller } from '../../access/caller.ts';
-import type { Pool } from '../../db/pool.ts';
 import { ApiError, type FieldViolation } from '../../errors.ts';
-import type { Secrets } from '../../secrets.ts';
-import type { ImportResult, ItemWithEntry } from '../answers.ts';
-import { act } from '../control/action.ts';
+import type { ItemWithEntry } from '../answers.ts';
 import { orgsOf, toView } from '../status/items-page.ts';
 import { violationsOf } from './cause.ts';
-import { requireFixable } from './guard.ts';
+import type { Fixable, FixDeps } from './fixable.ts';
 import { mergePatch, patchedPaths } from './merge-patch.ts';
 import { invalidPatch, readPatch } from './read-patch.ts';
 import { shownEntry } from './shown-entry.ts';
-import { fixRules, hasEntry, judged, readStored, type StoredRow, storedEntry, writeChanged } from './stored.ts';
-
-export interface FixDeps {
-  pool: Pool;
-  secrets: Secrets;
-}
+import { hasEntry, judged, type StoredRow, storedEntry } from './stored.ts';
 
 /** @throws ApiError 404 IMPORT-ITEM-NOT-FOUND */
-export async function readItem({ pool, secrets }: FixDeps, of: ImportResult, index: number): Promise<ItemWithEntry> {
-  return shown(pool, of, await rowOf(pool, of, index), secrets);
-}
-
-async function shown(pool: Pool, of: ImportResult, row: StoredRow, secrets: Secrets): Promise<ItemWithEntry> {
-  const view = toView(row, of, await orgsOf(pool, of.importId));
+export async function readItem({ pool, secrets }: FixDeps, target: Fixable, index: number): Promise<ItemWithEntry> {
+  const row = await rowOf(target, index);
+  const view = toView(row, target.of, await orgsOf(pool, target.of.importId));
   return hasEntry(row) ? { ...view, entry: shownEntry(storedEntry(row, secrets)) } : view;
 }
 
 /**
  * Corrects the entry. If other fields are still invalid, the item keeps the error that names them.
  * @param sent a JSON merge patch of the entry: `{"user":{"email":{"email":"ann@example.com"}}}`
- * @throws ApiError 400 naming every invalid field, IMPORT-ITEM-STATE and as `requireFixable`; 404; 409 when the item
+ * @throws ApiError 400 naming every invalid field, IMPORT-ITEM-STATE and as `act` of the target; 404; 409 when the item
  *   was changed meanwhile
  */
 export async function fixItem(
   deps: FixDeps,
-  caller: Caller,
-  of: ImportResult,
+  target: Fixable,
   index: number,
   sent: Record<string, unknown>,
 ): Promise<ItemWithEntry> {
-  const { pool, secrets } = deps;
+  const { secrets } = deps;
   const patch = readPatch(sent);
-  const row = await rowOf(pool, of, index);
-  await act(pool, caller, of.importId, 'import.item.corrected', async (db, import_) => {
-    requireFixable(import_);
+  const row = await rowOf(target, index);
+  await target.act('import.item.corrected', async (db) => {
     requireFailed(row);
     const entry = mergePatch(storedEntry(row, secrets), patch);
-    const item = judged(entry, row, await fixRules(pool, of.importId), secrets);
+    const item = judged(entry, row, await target.rules(), secrets);
     if (item.state === 'failed') requireGood(violationsOf(item.error), patchedPaths(patch));
-    const written = await writeChanged(db, of.importId, [{ row, item }]);
+    const written = await target.write(db, [{ row, item, entry }]);
     if (written.length === 0) throw changedMeanwhile();
     return { index, fields: patchedPaths(patch) };
   });
-  return readItem(deps, of, index);
+  return readItem(deps, target, index);
 }
 
-async function rowOf(pool: Pool, { importId }: ImportResult, index: number): Promise<StoredRow> {
-  const [row] = await readStored(pool, importId, [index]);
+async function rowOf(target: Fixable, index: number): Promise<StoredRow> {
+  const [row] = await target.rows([index]);
   if (!row) throw new ApiError('NOT_FOUND', 'IMPORT-ITEM-NOT-FOUND', 'The import has no item with this index.');
   return row;
 }

@@ -83,16 +83,21 @@ export function judged(entry: unknown, row: StoredRow, rules: FixRules, secrets:
   return item;
 }
 
-const FIXED = errorBody(
-  'FAILED_PRECONDITION',
-  FIXED_ID,
-  'The entry was corrected. Retry the import to import this user.',
-);
+const FIXED = fixedError('The entry was corrected. Retry the import to import this user.');
+
+/** Of an entry that was corrected. @param message says what to do next */
+export function fixedError(message: string): ErrorBody {
+  return errorBody('FAILED_PRECONDITION', FIXED_ID, message);
+}
+
 const NOTHING = Object.fromEntries(PAYLOAD.map((column) => [column, null]));
 
 export interface ChangedItem {
+  /** Before the change. */
   row: StoredRow;
   item: Item;
+  /** The whole changed entry, with its secrets in clear. */
+  entry: unknown;
 }
 
 /**
@@ -111,7 +116,7 @@ export async function writeChanged(db: Db, importId: string, changed: readonly C
      returning i.ordinal`,
     [
       importId,
-      JSON.stringify(changed.map(({ row, item }) => ({ ordinal: row.ordinal, ...columnsOf(item) }))),
+      JSON.stringify(changed.map(({ row, item }) => ({ ordinal: row.ordinal, ...columnsOf(item, FIXED) }))),
       changed.map(({ row }) => row.ordinal),
       changed.map(({ row }) => row.version),
     ],
@@ -120,7 +125,7 @@ export async function writeChanged(db: Db, importId: string, changed: readonly C
 }
 
 /** An entry that failed at the acceptance may name any password source. */
-async function requireSourcesOf(db: Db, importId: string, changed: readonly ChangedItem[]): Promise<void> {
+export async function requireSourcesOf(db: Db, importId: string, changed: readonly ChangedItem[]): Promise<void> {
   const sources = bodySources(undefined);
   for (const { row, item } of changed) sources.take(row.org_index, item);
   if (!sources.isUsed()) return;
@@ -132,12 +137,13 @@ async function requireSourcesOf(db: Db, importId: string, changed: readonly Chan
   await sources.require(db, (org) => orgs.get(org) ?? '');
 }
 
-function columnsOf(item: Item): Record<string, unknown> {
+/** The columns of the item as a failed one keeps them. @param fixed in place of the error of a valid one */
+export function columnsOf(item: Item, fixed: ErrorBody | null): Record<string, unknown> {
   if (item.state === 'failed') {
-    const { userId, userName, error, entrySealed } = item;
-    return { ...NOTHING, user_id: userId, user_name: userName, error, entry_sealed: entrySealed };
+    const { state, userId, userName, error, entrySealed } = item;
+    return { ...NOTHING, state, user_id: userId, user_name: userName, error, entry_sealed: entrySealed };
   }
   const values = itemValues(item);
   const columns = Object.fromEntries(ITEM_COLUMNS.map((name, i) => [name, values[i]]));
-  return { ...columns, extras: item.extras, error: FIXED };
+  return { ...columns, extras: item.extras, error: fixed };
 }

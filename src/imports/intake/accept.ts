@@ -14,6 +14,8 @@ export interface OrgTally {
   orgId: string;
   total: number;
   failed: number;
+  /** Left out before the import began; absent: 0. */
+  skipped?: number;
 }
 
 export interface Acceptance {
@@ -89,8 +91,9 @@ export async function activate(db: Db, acceptance: Acceptance): Promise<SettledB
        select sum(total)::int as total, sum(failed)::int as failed, sum(skipped)::int as skipped
        from import_orgs where import_id = $1)
      update imports set
-       state = case when c.failed = c.total then 'completed_with_errors'::import_state else 'running' end,
-       finished_at = case when c.failed = c.total then clock_timestamp() end,
+       state = case when c.failed + c.skipped < c.total then 'running'::import_state
+         when c.failed > 0 then 'completed_with_errors' else 'succeeded' end,
+       finished_at = case when c.failed + c.skipped = c.total then clock_timestamp() end,
        timeout = $2, deadline = clock_timestamp() + $3 * interval '1 millisecond', accepted_at = clock_timestamp(),
        changed_at = clock_timestamp(), total = c.total, failed = c.failed, skipped = c.skipped, warnings = $4, sequence = $5
      from counted c where id = $1 and state = 'receiving'
@@ -107,8 +110,11 @@ export async function activate(db: Db, acceptance: Acceptance): Promise<SettledB
 async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<void> {
   const kept = orgs.map((org, index) => ({ ...org, index })).filter((o) => o.orgId !== '');
   await db.query(
-    `insert into import_orgs (import_id, org_index, org_id, total, failed)
-     select $1, * from unnest($2::int[], $3::text[], $4::int[], $5::int[])`,
-    [importId, kept.map((o) => o.index), kept.map((o) => o.orgId), kept.map((o) => o.total), kept.map((o) => o.failed)],
+    `insert into import_orgs (import_id, org_index, org_id, total, failed, skipped)
+     select $1, * from unnest($2::int[], $3::text[], $4::int[], $5::int[], $6::int[])`,
+    [
+      ...[importId, kept.map((o) => o.index), kept.map((o) => o.orgId), kept.map((o) => o.total)],
+      ...[kept.map((o) => o.failed), kept.map((o) => o.skipped ?? 0)],
+    ],
   );
 }

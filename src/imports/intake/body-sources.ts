@@ -19,12 +19,22 @@ export interface BodySources {
   take(org: number, item: Item): void;
   /** Whether any item has a source. */
   isUsed(): boolean;
+  /** For `requireUsed`, when the items become visible in another request. */
+  used(): UsedSources;
   /**
    * Call it in the transaction that makes the items visible.
    * @param orgOf the id of an organization by its number in the body
    * @throws ApiError 400 IMPORT-PASSWORD-SOURCE
    */
   require(db: Db, orgOf: (org: number) => string): Promise<void>;
+}
+
+/** The ids of sources, by the organization's number in the body. */
+export type UsedSources = [org: number, ids: string[]][];
+
+/** The same as `require`, for sources that were used earlier. @throws ApiError 400 IMPORT-PASSWORD-SOURCE */
+export async function requireUsed(db: Db, used: UsedSources, orgOf: (org: number) => string): Promise<void> {
+  for (const [org, ids] of used) await requireSources(db, orgOf(org), ids);
 }
 
 /** @param ofRequest the source of all users who have no password of their own */
@@ -43,10 +53,13 @@ export function bodySources(ofRequest: string | undefined): BodySources {
       if (ids.size > MOST_SOURCES) throw badSource(id);
     },
     isUsed: () => used.size > 0,
-    async require(db, orgOf) {
-      for (const [org, ids] of used) await requireSources(db, orgOf(org), [...ids]);
-    },
+    used: list,
+    require: (db, orgOf) => requireUsed(db, list(), orgOf),
   };
+
+  function list(): UsedSources {
+    return [...used].map(([org, ids]) => [org, [...ids]]);
+  }
 }
 
 /**

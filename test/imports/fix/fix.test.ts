@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import { subscribe } from '../../../src/observations.ts';
 import { type Answer, startApi, type TestApi } from '../../support/api.ts';
 import { bulk } from '../../support/imports/bodies.ts';
 import { entry, HASH, openWriterPool } from '../../support/imports/imports.ts';
@@ -204,9 +205,13 @@ describe('the failed users of an import', () => {
     ]);
     assert.deepEqual(rows, [{ email: `${name('none')}@${domain}` }]);
 
+    const ended: unknown[] = [];
+    subscribe('importEnded', ({ importId, state }) => importId === id && ended.push(state));
     for (const { cause: left, remedies } of (await causes(id)).causes) {
+      assert.deepEqual(ended, []);
       assert.equal((await fix(id, { cause: left, remedy: remedies[0] })).body.changed, 1);
     }
+    assert.deepEqual(ended, ['succeeded'], 'for /metrics');
     const end = await result(id);
     assertSums(end);
     assert.deepEqual([end.state, end.counts.skipped, end.counts.failed], ['IMPORT_STATE_SUCCEEDED', 2, 0]);

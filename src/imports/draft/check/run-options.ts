@@ -44,14 +44,14 @@ export function requireGoodTimeout(value: string, max: string): void {
     throw invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
 }
 
-export function runOptions(settings: RunSettings, { withoutEmail }: ConversionResult): ImportOptions {
+export function runOptions(settings: RunSettings, { withoutEmail, passwordSource }: ConversionResult): ImportOptions {
   return {
     dryRun: false,
     onExisting: settings.onExisting,
     holdMails: settings.mails === 'none',
     withoutEmail,
     webhook: undefined,
-    passwordSource: undefined,
+    passwordSource,
   };
 }
 

@@ -16,6 +16,7 @@ import { parseDuration } from '../../duration.ts';
 import { publishBatch } from '../../ended.ts';
 import { activate } from '../../intake/accept.ts';
 import { requireRoom } from '../../intake/backlog.ts';
+import { requireUsed } from '../../intake/body-sources.ts';
 import { auditOf, keepOptions, unusual } from '../../options.ts';
 import { type DraftState, lockDraft, requireDraftState } from '../draft.ts';
 import { type checkBody, importable, requireGoodTimeout, runOptions, type startBody } from './run-options.ts';
@@ -59,6 +60,7 @@ export async function startDraft(
     if (result.broken > 0 && !skipBroken) throw brokenRecords(result.broken);
     // Before the users exist, so that their first failed login does not differ from that of an unknown user.
     await rememberSlow(deps.pool, result.slowestMs);
+    await requireUsed(db, result.sources ?? [], (org) => result.orgs[org]?.orgId ?? '');
     const options = unusual(runOptions({ ...body, by: caller.userId }, result));
     const { sequence } = await appendEvent(db, {
       aggregateType: 'import',
