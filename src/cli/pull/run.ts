@@ -12,6 +12,7 @@ import { EXIT, type ExitCode, Failure } from '../terminal/failure.ts';
 import { Interrupted, untilInterrupted } from '../terminal/interrupt.ts';
 import { importRound } from './import-round.ts';
 import type { PullJob } from './job.ts';
+import { lockState } from './lock.ts';
 import { intervalMs, type PullOptions, requireFitting } from './options.ts';
 import { saveRound } from './save-round.ts';
 import { collectSecrets } from './secrets.ts';
@@ -28,6 +29,8 @@ export async function runPull(session: Session, system: PullSystem, options: Pul
   await untilInterrupted(new Interrupted('Interrupted.'), async (signal) => {
     const note = (text: string) => session.out.note(text);
     let old: OldSystem | undefined;
+    // A dry run writes nothing.
+    const lock = options.dryRun ? undefined : await lockState(statePath);
     try {
       old = await system.open({ options: ownOptions(system, options), secrets, signal, note });
       await rounds({ session, system, old, options, orgId, statePath, signal }, pause);
@@ -35,6 +38,7 @@ export async function runPull(session: Session, system: PullSystem, options: Pul
       throw signal.aborted ? await interrupted(statePath) : asFailure(error, system);
     } finally {
       await old?.close();
+      await lock?.release();
     }
   });
 }

@@ -5,6 +5,9 @@
  * it had not sent.
  */
 import { isUtf8 } from 'node:buffer';
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
 import type { Client, Entry } from 'ldapts';
 import { type Fields, UsageError } from '../../sources/source.ts';
 import { numberOption, optionOf, requiredOption, secretOf } from '../settings.ts';
@@ -24,6 +27,7 @@ export const ldap: PullSystem = {
   source: 'ldif',
   options: {
     host: { describe: 'ldaps://host or ldap://host (StartTLS)', required: true },
+    'ca-file': { describe: 'certificates (PEM) of the authority that signed that of the directory' },
     base: { describe: 'DN below which the people are', required: true },
     'bind-dn': { describe: 'DN to sign in as (default: anonymous)' },
     filter: {
@@ -67,16 +71,16 @@ function urlOf(text: string): URL {
 /** Without TLS on the same machine only: the password and the users would cross the network in clear text. */
 async function connected(url: URL, settings: PullSettings): Promise<Client> {
   const { Client } = await driverOf('ldapts', import('ldapts'));
+  const tls = await tlsOptions(url, settings);
   const client = new Client({
     url: `${url.protocol}//${url.host}`,
     timeout: OPERATION_MS,
     connectTimeout: CONNECT_MS,
     strictDN: false,
+    ...(url.protocol === 'ldaps:' ? { tlsOptions: tls } : {}),
   });
   try {
-    if (url.protocol === 'ldap:' && !LOOPBACK.test(url.hostname)) {
-      await client.startTLS({ servername: url.hostname, minVersion: 'TLSv1.2' });
-    }
+    if (url.protocol === 'ldap:' && (!LOOPBACK.test(url.hostname) || tls.ca !== undefined)) await client.startTLS(tls);
     const bindDn = optionOf(settings, 'bind-dn');
     if (bindDn !== undefined) await client.bind(bindDn, secretOf(settings, 'password'));
   } catch (error) {
@@ -84,6 +88,25 @@ async function connected(url: URL, settings: PullSettings): Promise<Client> {
     throw asPullError(error as Error);
   }
   return client;
+}
+
+async function tlsOptions({ hostname }: URL, settings: PullSettings): Promise<ConnectionOptions> {
+  const path = optionOf(settings, 'ca-file');
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return {
+    minVersion: 'TLSv1.2',
+    // The name that the certificate must have; SNI allows no addresses.
+    ...(isIP(host) ? { host } : { servername: host }),
+    ...(path === undefined ? {} : { ca: await certificatesIn(path) }),
+  };
+}
+
+async function certificatesIn(path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((error: Error) => {
+    throw new UsageError(`The file of --ca-file cannot be read: ${error.message}.`);
+  });
+  if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
+  throw new UsageError('--ca-file must be a file with certificates in PEM.');
 }
 
 function filterOf(settings: PullSettings, since: string | undefined): string {
@@ -139,6 +162,9 @@ function ldifText({ dn, ...attributes }: Fields): string {
 /** Result codes of RFC 4511 appendix A. */
 const [SIZE_LIMIT, STRONGER_AUTH, INVALID_CREDENTIALS, INSUFFICIENT_ACCESS] = [4, 8, 49, 50];
 
+/** Of OpenSSL, by way of Node.js. */
+const UNTRUSTED = /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_)/;
+
 function asPullError(error: Error & { code?: number | string }): Error {
   if (error instanceof PullError) return error;
   const { code } = error;
@@ -147,6 +173,13 @@ function asPullError(error: Error & { code?: number | string }): Error {
       'failed',
       'LDAP: the directory limits the number of entries that this user may read.',
       'Raise the limit for the bind DN: olcLimits in OpenLDAP, nsSizeLimit in 389 Directory Server.',
+    );
+  }
+  if (typeof code === 'string' && UNTRUSTED.test(code)) {
+    return new PullError(
+      'unreachable',
+      `LDAP: the certificate of the directory is not trusted: ${error.message}.`,
+      'Name a file with the certificate of its authority: --ca-file ca.pem.',
     );
   }
   const isDenied = code === STRONGER_AUTH || code === INVALID_CREDENTIALS || code === INSUFFICIENT_ACCESS;

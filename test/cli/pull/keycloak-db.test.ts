@@ -142,6 +142,9 @@ test('users of Keycloak, straight from its database', async (t) => {
     const running = start();
     const imports = async () => ((await state().catch(() => undefined))?.run?.imports as string[]) ?? [];
     await waitFor(async () => (await imports()).length === 2, { what: 'two imports' });
+    const beside = await pull(...small);
+    assert.equal(beside.code, 1, beside.stderr);
+    assert.match(beside.stderr, /Another muster pull uses the state file .*state\.json \(process \d+ on /);
     running.kill('SIGINT');
     const { code, stderr } = await running.finished;
     assert.equal(code, 130, stderr);

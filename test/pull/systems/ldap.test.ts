@@ -1,5 +1,8 @@
 /** Users from a real OpenLDAP server, by paged searches. */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'node:test';
 import { Attribute, Change, Client } from 'ldapts';
 import { ldap } from '../../../src/pull/systems/ldap.ts';
@@ -9,6 +12,7 @@ import { ldif } from '../../../src/sources/systems/ldif/ldif.ts';
 import { readAll } from '../../support/pull/read.ts';
 import { ROOT_DN, ROOT_PASSWORD, SUFFIX, startSlapd } from '../../support/pull/servers.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
+import { startSlapd as startTlsSlapd } from '../../support/slapd.ts';
 
 const HASH = '{SSHA}RLk8OEh3lsZ2/8cOF5TN0Q3J8MmRMTIz';
 const old = (n: number) => `dn: uid=u${n},ou=people,${SUFFIX}
@@ -86,4 +90,31 @@ test('LDAP', async (t) => {
     // Any other name than that of the machine itself: no password before StartTLS, which this server does not have.
     await assert.rejects(read({ host: `ldap://0.0.0.0:${server.port}` }), { name: 'PullError' });
   });
+});
+
+test('LDAP over TLS, with a certificate of an own authority', async (t) => {
+  if (!requireOrSkip(t, 'slapd')) return;
+  const server = await startTlsSlapd([{ uid: 'ann' }, { uid: 'bob' }]);
+  const folder = await mkdtemp(join(tmpdir(), 'muster-ldap-'));
+  t.after(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true });
+  });
+  const file = join(folder, 'ca.pem');
+  await writeFile(file, server.caCertificate);
+  const options = { host: server.url, base: server.base, 'bind-dn': server.adminDn, 'ca-file': file };
+  const read = (more: object) =>
+    readAll(ldap, { options: { ...options, ...more }, secrets: { password: server.adminPassword } });
+  // The second one speaks plain LDAP until StartTLS; this directory refuses a bind without TLS.
+  for (const host of [server.url, server.plainUrl]) {
+    const { records } = await read({ host });
+    assert.deepEqual(records.map(({ uid }) => uid).sort(), [['ann'], ['bob']], host);
+  }
+  await assert.rejects(read({ 'ca-file': '' }), { trouble: 'unreachable', message: /certificate .* is not trusted/ });
+  // The certificate is for the name localhost.
+  const addresses = [server.url, server.plainUrl].map((url) => url.replace('localhost', '127.0.0.1'));
+  for (const host of addresses) await assert.rejects(read({ host }), { trouble: 'unreachable', message: /altname/i });
+  await assert.rejects(read({ 'ca-file': join(folder, 'none.pem') }), /--ca-file cannot be read/);
+  await writeFile(file, 'no certificate');
+  await assert.rejects(read({}), /--ca-file must be a file with certificates/);
 });
