@@ -9,6 +9,7 @@ import type { ScreenDeps } from './deps.ts';
 import { fixScreens } from './fix/routes.ts';
 import { importScreens } from './imports/routes.ts';
 import { hasMailbox, mailboxScreens } from './mailbox/routes.ts';
+import { newImportScreens } from './new-import/routes.ts';
 import { organizationScreens } from './organizations/routes.ts';
 import { systemScreens } from './system/routes.ts';
 import { FRAME } from './texts/frame.ts';
@@ -33,7 +34,7 @@ export const SCREENS: readonly Screen[] = [
     path: '/imports',
     name: FRAME.imports,
     operation: 'listImports',
-    routes: (deps) => fixScreens(deps).use(importScreens(deps)),
+    routes: (deps) => Router().use(fixScreens(deps), newImportScreens(deps), importScreens(deps)),
   },
   { path: '/users', name: FRAME.users, operation: 'searchUsers', routes: userScreens },
   {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { WORKER_ROLE_NAMES } from '../config.ts';
 import { id } from '../fields/fields.ts';
 import { KEPT } from '../imports/control/undo.ts';
+import { checkBody } from '../imports/draft/check/run-options.ts';
 import { convertBody } from '../imports/draft/convert/request.ts';
 import { FILE_KINDS } from '../imports/draft/upload/kinds.ts';
 import { ITEM_STATES } from '../imports/item-states.ts';
@@ -143,6 +144,7 @@ const draft = z
     files,
     source: text().meta({ description: 'The system that the users were converted from; empty before.' }),
     conversion: convertBody.optional().meta({ description: 'The body of the latest `_convert`.' }),
+    settings: checkBody.optional().meta({ description: 'The body of the latest `_check`.' }),
     progress: z
       .object({ bytes: count, totalBytes: count, users: count })
       .optional()

@@ -28,14 +28,18 @@ export function textAt(record: Fields, key: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
+/** Also as German and French spreadsheets write them. */
+const TRUE = ['true', 't', '1', 'yes', 'y', 'ja', 'j', 'oui', 'wahr', 'vrai'];
+const FALSE = ['false', 'f', '0', 'no', 'n', 'nein', 'non', 'falsch', 'faux'];
+
 /** The boolean at a key, also in its CSV forms: `true`, `TRUE`, `t`, `1`, `yes` and their opposites. */
 export function boolAt(record: Fields, key: string): boolean | undefined {
   const value = Object.hasOwn(record, key) ? record[key] : undefined;
   if (typeof value === 'boolean') return value;
   const text = textAt(record, key)?.toLowerCase();
   if (text === undefined) return undefined;
-  if (['true', 't', '1', 'yes', 'y'].includes(text)) return true;
-  return ['false', 'f', '0', 'no', 'n'].includes(text) ? false : undefined;
+  if (TRUE.includes(text)) return true;
+  return FALSE.includes(text) ? false : undefined;
 }
 
 /** The integer at a key, also if written as text. */

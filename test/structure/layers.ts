@@ -81,7 +81,15 @@ export const LAYERS: Record<string, readonly string[]> = {
   // Pages for people. It reads and changes data through the API, like every other client.
   'src/console': [
     ...['src/access', 'src/db', 'src/diagnostics', 'src/findings', 'src/http', 'src/identity'],
-    ...['src/imports/answers.ts', 'src/imports/fix/cause.ts', 'src/mail/mailbox', 'src/orgs', 'src/pages'],
+    ...[
+      'src/imports/answers.ts',
+      'src/imports/duration.ts',
+      'src/imports/fix/cause.ts',
+      'src/mail/mailbox',
+      'src/orgs',
+    ],
+    // An example of a user is made by the converter that reads the whole file.
+    ...['src/pages', 'src/sources'],
   ],
   'src/app.ts': [
     ...[

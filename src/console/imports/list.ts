@@ -1,11 +1,12 @@
 /** The list of imports: live, with filters in the address. */
 import { type Html, html } from '../../html.ts';
+import { uploadFiles } from '../new-import/upload.ts';
 import type { At } from '../page/at.ts';
 import { count, duration, percent, time } from '../page/format.ts';
 import { type LiveState, liveMark } from '../page/live.ts';
-import { DRAFT_STATES, IMPORT_STATES, IMPORTS } from '../texts/imports.ts';
+import { IMPORT_STATES, IMPORTS } from '../texts/imports.ts';
 import { badge, bar, widths } from './bar.ts';
-import { type Progress, settled, stateOf } from './shapes.ts';
+import { type Progress, settled } from './shapes.ts';
 
 export interface ListView {
   imports: Progress[];
@@ -15,6 +16,7 @@ export interface ListView {
   names: ReadonlyMap<string, string>;
   /** Organizations to choose from; undefined: any id can be entered. */
   choices: string[] | undefined;
+  mayCreate: boolean;
 }
 
 /** The address of the list with a filter. */
@@ -27,10 +29,11 @@ export function listPage(at: At, view: ListView): Html {
   const { imports, filter, next } = view;
   const isFiltered = Boolean(filter.state || filter.orgId || filter.from);
   return html`<div class="headline"><h1>${IMPORTS.title}</h1>
-${liveMark(at(`${listPath(filter).replace('/imports', '/imports/live')}`), listState(imports).shape)}</div>
+${liveMark(at(`${listPath(filter).replace('/imports', '/imports/live')}`), listState(imports).shape)}
+${view.mayCreate ? html`<div class="buttons"><a class="button" href="${at('/imports/new')}">${IMPORTS.start}</a></div>` : undefined}</div>
 ${imports.length > 0 || isFiltered ? filters(at, view) : undefined}
 <div id="list" data-swap>
-${imports.length > 0 ? table(at, view) : isFiltered ? none(at) : empty()}
+${imports.length > 0 ? table(at, view) : isFiltered ? none(at) : empty(at, view)}
 ${next || filter.from ? pages(at, filter, next) : undefined}
 </div>`;
 }
@@ -68,16 +71,19 @@ function row(at: At, one: Progress, names: ReadonlyMap<string, string>): Html {
   const more = orgs.length > 2 ? ` + ${orgs.length - 2}` : '';
   const text = textOf(one);
   return html`<tr>
-<th scope="row">${stateOf(one) in DRAFT_STATES ? id : html`<a href="${at(`/imports/${id}`)}">${id}</a>`}</th>
+<th scope="row"><a href="${at(one.draft ? `/imports/new/${id}` : `/imports/${id}`)}">${id}</a></th>
 <td data-label="${IMPORTS.state}"><div>${badge(one)}${one.dryRun ? html` <span class="soft small">${IMPORTS.dryRun}</span>` : undefined}
 <div class="soft small">${first.join(', ')}${more}</div></div></td>
-<td data-label="${IMPORTS.progress}"><div class="grow">${bar(id, counts)}<div class="small soft" data-text="${id}.done">${text.done}</div></div></td>
+<td data-label="${IMPORTS.progress}"><div class="grow">${one.draft ? undefined : bar(id, counts)}<div class="small soft" data-text="${id}.done">${text.done}</div></div></td>
 <td data-label="${IMPORTS.rate}" class="number"><div><span data-text="${id}.rate">${text.rate}</span><div class="small soft" data-text="${id}.left">${text.left}</div></div></td>
 <td data-label="${IMPORTS.failed}" class="number" data-text="${id}.failed">${text.failed}</td>
 <td data-label="${IMPORTS.started}" class="soft small">${time(details.creationDate)}</td></tr>\n`;
 }
 
-function textOf({ counts, usersPerSecond, eta }: Progress): Record<'done' | 'rate' | 'left' | 'failed', string> {
+function textOf(one: Progress): Record<'done' | 'rate' | 'left' | 'failed', string> {
+  const { counts, usersPerSecond, eta, draft } = one;
+  if (draft)
+    return { done: filesOf(draft.files), rate: '', left: '', failed: counts.total > 0 ? count(counts.failed) : '' };
   const done = settled(counts);
   return {
     done: `${IMPORTS.of(count(done), count(counts.total))} · ${percent(done, counts.total)}`,
@@ -85,6 +91,13 @@ function textOf({ counts, usersPerSecond, eta }: Progress): Record<'done' | 'rat
     left: eta ? IMPORTS.left(duration(Date.parse(eta) - Date.now())) : '',
     failed: count(counts.failed),
   };
+}
+
+/** The files of a draft, and how far they have arrived. */
+function filesOf(files: NonNullable<Progress['draft']>['files']): string {
+  const [sent, size] = files.reduce(([a, b], file) => [a + file.offset, b + file.size], [0, 0]);
+  const names = files.map(({ name }) => name).join(', ');
+  return names && `${names} · ${IMPORTS.uploaded(percent(sent, size))}`;
 }
 
 /** What changes on the page while imports run. */
@@ -109,7 +122,8 @@ function none(at: At): Html {
   return html`<div class="card empty"><h2>${IMPORTS.noneHeading}</h2><p><a href="${at('/imports')}">${IMPORTS.showAll}</a></p></div>`;
 }
 
-function empty(): Html {
-  return html`<div class="card empty"><h2>${IMPORTS.emptyHeading}</h2><p>${IMPORTS.empty}</p>
+function empty(at: At, { mayCreate }: ListView): Html {
+  const zone = mayCreate ? uploadFiles(at, { importId: '', files: [], hasZone: true }) : undefined;
+  return html`${zone}<div class="card empty"><h2>${IMPORTS.emptyHeading}</h2><p>${IMPORTS.empty}</p>
 <pre class="commands" tabindex="0"><code>${IMPORTS.commands.join('\n')}</code></pre></div>`;
 }

@@ -4,6 +4,7 @@ import { ApiError } from '../../errors.ts';
 import { text } from '../../pages/fields.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
+import { UPLOAD_SCRIPTS } from '../new-import/upload.ts';
 import { openLive } from '../page/live.ts';
 import { ONE } from '../texts/import.ts';
 import { ACTIONS } from '../texts/import-actions.ts';
@@ -88,8 +89,15 @@ async function list({ at, show, pool }: ScreenDeps, req: Request, res: Response)
   const { imports, nextPageToken: next } = await readList(api, query);
   const own = caller.isIamOwner ? undefined : [...caller.orgRoles.keys()];
   const names = await namesOf(pool, [...orgIdsOf(imports), ...(own ?? [])]);
-  const body = listPage(at, { imports, next, filter, names, choices: own });
-  show(req, res, { title: IMPORTS.title, body, scripts: ['live.ts'] });
+  const body = listPage(at, {
+    imports,
+    next,
+    filter,
+    names,
+    choices: own,
+    mayCreate: mayAnywhere(caller, 'createImport'),
+  });
+  show(req, res, { title: IMPORTS.title, body, scripts: UPLOAD_SCRIPTS });
 }
 
 async function one({ at, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {

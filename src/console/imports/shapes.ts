@@ -1,13 +1,12 @@
 /** Imports as the screens of the console read them (`imports/answers.ts` has what the API answers). */
-import type { Counts, ImportResult as Progress } from '../../imports/answers.ts';
+import type { Counts, ImportResult } from '../../imports/answers.ts';
 
-export type {
-  Counts,
-  ImportResult as Progress,
-  ItemView as Item,
-  RatePoint,
-  UndoPreview,
-} from '../../imports/answers.ts';
+export type { Counts, ItemView as Item, RatePoint, UndoPreview } from '../../imports/answers.ts';
+
+export interface Progress extends ImportResult {
+  /** Before it starts. */
+  draft?: { files: { name: string; size: number; offset: number }[] };
+}
 
 export interface Result extends Progress {
   warnings: { path?: string; field?: string; count?: number; message?: string }[];

@@ -20,7 +20,9 @@ export const IMPORTS = {
   perSecond: (rate: string) => `${rate}/s`,
   left: (time: string) => `${time} left`,
   emptyHeading: 'Nothing imported yet',
-  empty: 'Move users in from another system: with the command line, which reads the exports of more than 30 systems.',
+  empty:
+    'Drop an export of another system above, or use the command line. Both read the exports of more than 30 systems.',
+  uploaded: (percent: string) => `${percent} uploaded`,
   noneHeading: 'No import matches the filter',
   showAll: 'Show all imports',
   commands: [

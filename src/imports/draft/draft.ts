@@ -205,6 +205,8 @@ export interface ShownDraft {
   /** The system that the entries were converted from; empty before. */
   source: string;
   conversion?: ConversionOptions;
+  /** Of the latest check. */
+  settings?: Omit<RunSettings, 'by'>;
   /** While it is converted. */
   progress?: Draft['progress'];
   summary?: Record<string, unknown>;
@@ -244,12 +246,17 @@ export function draftProgress(draft: Draft, check?: Check): DraftProgress {
       files: draft.files,
       source: result?.source ?? draft.conversion?.source ?? '',
       ...(draft.conversion ? { conversion: draft.conversion } : {}),
+      ...(draft.settings ? { settings: shownSettings(draft.settings) } : {}),
       ...(draft.state === 'converting' && draft.progress ? { progress: draft.progress } : {}),
       ...(result ? { summary: result.summary } : {}),
       ...(draft.error ? { error: draft.error } : {}),
       ...(check ? { check } : {}),
     },
   };
+}
+
+function shownSettings({ by: _, ...shown }: RunSettings): Omit<RunSettings, 'by'> {
+  return shown;
 }
 
 export type DraftResult = DraftProgress & {

@@ -1,0 +1,174 @@
+/**
+ * `<upload-files>`: takes the files of an import by dropping or choosing, and shows how far they are.
+ *
+ * The uploads themselves belong to the page (`uploads.ts`), so that they continue while a person goes through the steps.
+ * Attributes: `api` and `pages`, the addresses of the API and of the steps; `import`, the draft, empty before the first
+ * file; `files`, what the service knows of them; `texts`.
+ */
+import { visit } from './steps.ts';
+import { openRow, type Row, type Texts, type UploadedFile } from './upload-row.ts';
+import {
+  addFile,
+  continueFile,
+  createDraft,
+  isUnchanged,
+  type Kind,
+  onChange,
+  Refused,
+  removeFile,
+  uploadOf,
+} from './uploads.ts';
+
+class UploadFiles extends HTMLElement {
+  #texts!: Texts;
+  #rows = new Map<string, Row>();
+  #ended: (() => void) | undefined;
+  #isBusy = false;
+
+  connectedCallback(): void {
+    this.#texts = JSON.parse(this.getAttribute('texts') ?? '{}');
+    for (const element of this.querySelectorAll('.without-script')) element.remove();
+    for (const element of this.querySelectorAll<HTMLElement>('.with-script')) element.hidden = false;
+    const files = JSON.parse(this.getAttribute('files') ?? '[]') as UploadedFile[];
+    for (const file of files) this.#show(file);
+    this.#ended ??= onChange(() => this.#draw());
+    this.querySelector<HTMLInputElement>('input[type=file]')?.addEventListener('change', ({ target }) => {
+      const input = target as HTMLInputElement;
+      void this.#take([...(input.files ?? [])]);
+      input.value = '';
+    });
+    const zone = this.querySelector<HTMLElement>('.drop');
+    if (zone) this.#listen(zone);
+    this.#draw();
+  }
+
+  #listen(zone: HTMLElement): void {
+    for (const type of ['dragenter', 'dragover'])
+      this.addEventListener(type, (event) => over(event as DragEvent, zone, true));
+    for (const type of ['dragleave', 'drop'])
+      this.addEventListener(type, (event) => over(event as DragEvent, zone, false));
+    this.addEventListener('drop', ({ dataTransfer }) => void this.#take([...(dataTransfer?.files ?? [])]));
+  }
+
+  disconnectedCallback(): void {
+    this.#ended?.();
+    this.#ended = undefined;
+  }
+
+  get #api(): string {
+    return this.getAttribute('api') as string;
+  }
+
+  get #import(): string {
+    return this.getAttribute('import') as string;
+  }
+
+  /** Files that were interrupted continue; others are new. */
+  async #take(files: File[]): Promise<void> {
+    if (this.#isBusy || files.length === 0) return;
+    this.#isBusy = true;
+    this.#say('');
+    try {
+      const fresh = files.filter((file) => !this.#continues(file));
+      const empty = fresh.find(({ size }) => size === 0);
+      if (empty) return this.#say(put(this.#texts.empty, { name: empty.name }));
+      if (fresh.length > 0) await this.#add(fresh);
+    } catch (error) {
+      this.#say((error instanceof Refused && error.message) || (this.#texts.refused as string));
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  #continues(file: File): boolean {
+    for (const { known } of this.#rows.values()) {
+      if (known.name === file.name && known.size === file.size && this.#resume(known, file)) return true;
+    }
+    return false;
+  }
+
+  async #add(files: File[]): Promise<void> {
+    const importId = this.#import || (await createDraft(this.#api));
+    for (const file of files) {
+      const kind = kindOf(file);
+      const fileId = await addFile(this.#api, importId, file, kind);
+      if (this.#import) this.#show({ fileId, name: file.name, kind, size: file.size, offset: 0 });
+    }
+    this.#reload(importId);
+  }
+
+  /** The other parts of the page depend on the files. */
+  #reload(importId: string): void {
+    visit(this.#import ? location.href : `${this.getAttribute('pages')}/${importId}/files`);
+  }
+
+  #show(file: UploadedFile): void {
+    if (this.#rows.has(file.fileId)) return;
+    const row = openRow(file, this.#texts, {
+      resume: (chosen) => this.#resume(file, chosen),
+      remove: () => this.#remove(file.fileId),
+      changeKind: (kind) => this.#changeKind(file, kind),
+    });
+    this.#rows.set(file.fileId, row);
+    this.querySelector('.uploads')?.append(row.element);
+  }
+
+  /** Continues an upload with the file that was chosen for it. Returns whether it is this file. */
+  #resume(known: UploadedFile, file: File): boolean {
+    const upload = uploadOf(known.fileId);
+    if (upload || known.offset >= known.size) return false;
+    const isSame = file.name === known.name && file.size === known.size;
+    if (!isSame) this.#say(put(this.#texts.other, { name: known.name, size: known.size.toLocaleString('en') }));
+    else if (isUnchanged(known.fileId, file)) continueFile(this.#api, this.#import, known.fileId, file, known.offset);
+    else this.#say(this.#texts.changed as string);
+    return isSame;
+  }
+
+  async #remove(fileId: string): Promise<void> {
+    try {
+      await removeFile(this.#api, this.#import, fileId);
+      this.#rows.get(fileId)?.element.remove();
+      this.#rows.delete(fileId);
+      this.#reload(this.#import);
+    } catch (error) {
+      this.#say((error instanceof Refused && error.message) || (this.#texts.refused as string));
+    }
+  }
+
+  /** The service knows the kind from the beginning on, so the file is sent once more. */
+  async #changeKind({ fileId }: UploadedFile, kind: Kind): Promise<void> {
+    const file = uploadOf(fileId)?.file;
+    if (!file) return;
+    await addFile(this.#api, this.#import, file, kind)
+      .then(() => this.#remove(fileId))
+      .catch((error) => this.#say((error instanceof Refused && error.message) || (this.#texts.refused as string)));
+  }
+
+  #draw(): void {
+    for (const row of this.#rows.values()) row.draw(uploadOf(row.known.fileId));
+  }
+
+  #say(text: string): void {
+    const alert = this.querySelector<HTMLElement>('[role=alert]');
+    if (!alert) return;
+    alert.hidden = text === '';
+    alert.textContent = text;
+  }
+}
+
+function over(event: DragEvent, zone: HTMLElement, isOver: boolean): void {
+  if (!event.dataTransfer?.types.includes('Files')) return;
+  event.preventDefault();
+  zone.classList.toggle('over', isOver);
+}
+
+/** Users and hashes are told apart by their content, on the service; parameters are a few lines of any text. */
+function kindOf({ name, size }: File): Kind {
+  return size < 2 ** 16 && /param|config|signer/i.test(name) ? 'hash_parameters' : 'users';
+}
+
+function put(text: string | undefined, values: Record<string, string>): string {
+  return (text ?? '').replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '');
+}
+
+customElements.define('upload-files', UploadFiles);

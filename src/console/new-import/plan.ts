@@ -1,0 +1,112 @@
+/**
+ * What a person has chosen in the steps so far.
+ *
+ * The draft keeps what it was last converted and checked with. Anything newer is in the address, so that steps can be
+ * revisited while a file is still being uploaded, before the draft can take it.
+ */
+import { text } from '../../pages/fields.ts';
+import type { Conversion, Draft, Settings, ShownDraft } from './shapes.ts';
+
+export interface Plan extends Settings {
+  /** Empty: as recognized. */
+  source: string;
+  mapping: Readonly<Record<string, string>>;
+  /** Empty: the files name it. */
+  orgId: string;
+  withoutEmail: boolean;
+}
+
+/** Longer addresses are cut off on the way. */
+export const MOST_MAPPED = 100;
+const MAP = 'map.';
+const EXISTING = ['fail', 'skip', 'update'] as const;
+
+/** @param query the parameters of the address; they take precedence */
+export function planOf(query: unknown, draft: ShownDraft): Plan {
+  const { conversion = {}, settings } = draft;
+  const kept = keptPlan(conversion, settings, draft.orgId);
+  const given = (name: string, other: string) => (has(query, name) ? text(query, name) : other);
+  const source = given('source', kept.source);
+  const existing = EXISTING.find((one) => one === text(query, 'existing'));
+  const mails = text(query, 'mails');
+  return {
+    source,
+    mapping: mappingOf(query) ?? (source === kept.source ? kept.mapping : {}),
+    orgId: given('org', kept.orgId),
+    withoutEmail: given('noEmail', kept.withoutEmail ? '1' : '') === '1',
+    onExisting: existing ?? kept.onExisting,
+    mails: mails === 'auto' || mails === 'none' ? mails : kept.mails,
+    timeout: given('timeout', kept.timeout),
+  };
+}
+
+function keptPlan(
+  { source = '', mapping = {}, orgId, withoutEmail = false }: Conversion,
+  settings: Settings | undefined,
+  org: string,
+): Plan {
+  const { timeout, onExisting, mails } = settings ?? { timeout: '1h', onExisting: 'fail', mails: 'none' };
+  return { source, mapping, orgId: orgId ?? org, withoutEmail, timeout, onExisting, mails };
+}
+
+function has(query: unknown, name: string): boolean {
+  return typeof (query as Record<string, unknown>)[name] === 'string';
+}
+
+function mappingOf(query: unknown): Record<string, string> | undefined {
+  const given = Object.entries(query as Record<string, unknown>)
+    .filter((pair): pair is [string, string] => pair[0].startsWith(MAP) && typeof pair[1] === 'string')
+    .slice(0, MOST_MAPPED);
+  return given.length === 0
+    ? undefined
+    : Object.fromEntries(given.map(([name, column]) => [name.slice(MAP.length), column]));
+}
+
+/** The part of the plan that the draft does not know yet, for an address; empty or with a question mark. */
+export function queryOfPlan(plan: Plan, draft: ShownDraft): string {
+  const { source, orgId, withoutEmail, onExisting, mails, timeout } = plan;
+  const kept = planOf({}, draft);
+  const query = new URLSearchParams();
+  if (source !== kept.source) query.set('source', source);
+  if (!isSame(plan.mapping, kept.mapping) || source !== kept.source) {
+    for (const [field, column] of Object.entries(plan.mapping)) query.set(MAP + field, column);
+  }
+  if (orgId !== kept.orgId) query.set('org', orgId);
+  if (withoutEmail !== kept.withoutEmail) query.set('noEmail', withoutEmail ? '1' : '');
+  if (onExisting !== kept.onExisting) query.set('existing', onExisting);
+  if (mails !== kept.mails) query.set('mails', mails);
+  if (timeout !== kept.timeout) query.set('timeout', timeout);
+  return query.size > 0 ? `?${query}` : '';
+}
+
+function isSame(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
+}
+
+/** The body of `_convert`. */
+export function conversionOf({ source, mapping, orgId, withoutEmail }: Plan): Conversion {
+  return {
+    ...(source ? { source } : {}),
+    ...(Object.keys(mapping).length > 0 ? { mapping: { ...mapping } } : {}),
+    ...(orgId ? { orgId } : {}),
+    ...(withoutEmail ? { withoutEmail } : {}),
+  };
+}
+
+/** Whether the users of the draft are those that the plan gives. */
+export function isConverted(plan: Plan, draft: ShownDraft): boolean {
+  const kept = planOf({}, draft);
+  return (
+    draft.conversion !== undefined &&
+    plan.source === kept.source &&
+    plan.orgId === (draft.conversion.orgId ?? draft.orgId) &&
+    plan.withoutEmail === kept.withoutEmail &&
+    isSame(plan.mapping, kept.mapping)
+  );
+}
+
+/** Whether the latest check says what the plan would do. */
+export function isChecked(plan: Plan, { state, draft }: Draft): boolean {
+  return state === 'IMPORT_STATE_CHECKED' && isConverted(plan, draft) && draft.settings?.onExisting === plan.onExisting;
+}

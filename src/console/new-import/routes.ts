@@ -1,0 +1,112 @@
+/** The steps of a new import. Each has an address; what it reads and changes goes through the API. */
+import { type Request, type Response, Router } from 'express';
+import { orgsFor } from '../../access/caller.ts';
+import { ApiError } from '../../errors.ts';
+import { type Html, html } from '../../html.ts';
+import type { ScreenDeps } from '../deps.ts';
+import { openLive } from '../page/live.ts';
+import { DECIDE, STEPS } from '../texts/new-import.ts';
+import { visitOf } from '../visit.ts';
+import { discardPage } from './decide.ts';
+import { draftState } from './draft-state.ts';
+import { type Frame, STEP_NAMES, type StepName, stepPage, stepPath } from './frame.ts';
+import { planOf, queryOfPlan } from './plan.ts';
+import type { Draft } from './shapes.ts';
+import { ACTS, VIEWS } from './steps.ts';
+import { UPLOAD_SCRIPTS } from './upload.ts';
+import { draftPath, type Visiting } from './visiting.ts';
+
+const NEW = '/console/imports/new';
+const ONE = `${NEW}/:importId`;
+
+export function newImportScreens(deps: ScreenDeps): Router {
+  const router = Router();
+  const live = openLive();
+  router.get(NEW, (req, res) => {
+    orgsFor(visitOf(res).caller, 'createImport');
+    const frame: Frame = { at: deps.at, importId: '', step: 'files', files: [], query: '' };
+    deps.show(req, res, { title: STEPS.title, body: stepPage(frame, undefined), scripts: UPLOAD_SCRIPTS });
+  });
+  router.get(ONE, async (req, res) => {
+    const draft = await readDraft(req, res);
+    const { importId } = draft;
+    if (!isDraft(draft)) return res.redirect(303, deps.at(`/imports/${importId}`));
+    res.redirect(303, deps.at(stepPath(importId, stepOf(draft))));
+  });
+  router.get(`${ONE}/live`, (req, res) =>
+    live.stream(res, `draft ${draftPath(req)}`, async ({ api }) => draftState(await api.get<Draft>(draftPath(req)))),
+  );
+  router.get(`${ONE}/discard`, async (req, res) => {
+    const { importId } = await readDraft(req, res);
+    deps.show(req, res, { title: DECIDE.discardTitle, body: discardPage(deps.at, importId) });
+  });
+  router.post(`${ONE}/discard`, async (req, res) => {
+    await visitOf(res).api.send(`${draftPath(req)}/_discard`);
+    res.redirect(303, deps.at('/imports'));
+  });
+  router.get(`${ONE}/:step`, (req, res) => showStep(deps, req, res, undefined));
+  router.post(`${ONE}/:step`, (req, res) => act(deps, req, res));
+  return router;
+}
+
+function readDraft(req: Request, res: Response): Promise<Draft> {
+  return visitOf(res).api.get<Draft>(draftPath(req));
+}
+
+/** An import that has started has the same number. */
+function isDraft({ draft }: Partial<Draft>): boolean {
+  return draft !== undefined;
+}
+
+/** Where a person who returns to a draft continues. */
+function stepOf({ state, draft }: Draft): StepName {
+  if (state === 'IMPORT_STATE_CHECKED') return 'decide';
+  if (state !== 'IMPORT_STATE_UPLOADING') return 'check';
+  return draft.conversion ? 'check' : 'files';
+}
+
+async function open({ at, ...deps }: ScreenDeps, req: Request, res: Response): Promise<Visiting> {
+  const step = STEP_NAMES.find((name) => name === req.params.step);
+  if (!step) throw new ApiError('NOT_FOUND', 'CONSOLE-PATH', 'This page does not exist.');
+  const { api, caller, kept } = visitOf(res);
+  const result = await readDraft(req, res);
+  const { importId, draft } = result;
+  const plan = isDraft(result) ? planOf(req.query, draft) : undefined;
+  const query = plan ? queryOfPlan(plan, draft) : '';
+  const frame = { at, importId, step, files: draft?.files ?? [], query, expiresAt: draft?.expiresAt };
+  return {
+    ...{ at, ...deps, req, res, api, caller, result, draft, frame },
+    plan: plan as Visiting['plan'],
+    typed: kept,
+  };
+}
+
+async function showStep(deps: ScreenDeps, req: Request, res: Response, problem: ApiError | undefined): Promise<void> {
+  const on = await open(deps, req, res);
+  const { at, show } = deps;
+  if (!isDraft(on.result)) return res.redirect(303, at(`/imports/${on.result.importId}`));
+  if (on.result.state === 'IMPORT_STATE_DISCARDED') return show(req, res, { title: STEPS.title, body: discarded(on) });
+  if (problem) Object.assign(on, { problem, typed: req.body as Record<string, string> });
+  const content = await VIEWS[on.frame.step](on);
+  if (res.headersSent) return;
+  const body = stepPage(on.frame, content);
+  const title = `${STEPS[on.frame.step]} – ${STEPS.title}`;
+  show(req, res, { title, body, status: problem?.http ?? 200, scripts: UPLOAD_SCRIPTS });
+}
+
+function discarded({ at }: Visiting): Html {
+  return html`<section class="message" data-steps><h1>${STEPS.title}</h1><p role="status">${STEPS.discarded}</p>
+<p><a class="button" href="${at('/imports/new')}">${STEPS.again}</a></p></section>`;
+}
+
+/** What a person can correct is shown beside the form. */
+async function act(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const on = await open(deps, req, res);
+  try {
+    const next = await ACTS[on.frame.step](on);
+    res.redirect(303, deps.at(next));
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![400, 409].includes(error.http)) throw error;
+    await showStep(deps, req, res, error);
+  }
+}

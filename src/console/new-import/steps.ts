@@ -1,0 +1,174 @@
+/** What each step shows, and what its form does. */
+import { may } from '../../access/caller.ts';
+import { ApiError, invalidArgument } from '../../errors.ts';
+import { type Html, html } from '../../html.ts';
+import type { Causes } from '../../imports/answers.ts';
+import { timeoutProblem } from '../../imports/duration.ts';
+import { findOrgs } from '../../orgs/store.ts';
+import { text } from '../../pages/fields.ts';
+import type { Item } from '../imports/shapes.ts';
+import { CHECK, OPTIONS, STEPS } from '../texts/new-import.ts';
+import { checkStep } from './check.ts';
+import { chosenFields, columnsStep, isMapped, mappingOf, typedFields } from './columns.ts';
+import { commandFor } from './command.ts';
+import { type DryRun, decideStep } from './decide.ts';
+import { draftState } from './draft-state.ts';
+import { buttons, hrefOf, type StepName, stepPath } from './frame.ts';
+import { type Organization, optionsStep } from './options.ts';
+import { conversionOf, isChecked, isConverted, type Plan, queryOfPlan } from './plan.ts';
+import { isComplete } from './shapes.ts';
+import { sourceStep } from './source.ts';
+import { countUpdates } from './updates.ts';
+import { draftPath, readGuess, type Visiting } from './visiting.ts';
+
+type View = (on: Visiting) => Promise<Html | undefined>;
+/** Returns where to go next. */
+type Act = (on: Visiting) => Promise<string>;
+
+const EXAMPLES = 5;
+/** Organizations to choose from. */
+const MOST_ORGS = 200;
+
+export const VIEWS: Record<StepName, View> = {
+  files: async ({ frame }) =>
+    frame.files.length === 0
+      ? undefined
+      : buttons(frame, html`<a class="button" href="${hrefOf(frame, 'source')}">${STEPS.next(STEPS.source)}</a>`),
+  async source(on) {
+    const guess = await readGuess(on);
+    const found = typeof guess === 'string' ? { guess: undefined, problem: guess } : { guess, problem: undefined };
+    return sourceStep(on.frame, { ...found, source: on.typed.source ?? on.plan.source, live: liveOf(on) });
+  },
+  async columns(on) {
+    const guess = await readGuess(on);
+    if (typeof guess === 'string') return redirect(on, 'source');
+    const source = on.plan.source || guess?.source || guess?.candidates[0]?.source || '';
+    const isTyped = Object.keys(on.typed).length > 0;
+    const chosen = isTyped
+      ? typedFields(on.typed)
+      : guess
+        ? chosenFields(on.plan.mapping, guess)
+        : new Map<string, string>();
+    return columnsStep(on.frame, { guess, source, chosen, problem: on.problem?.message, live: liveOf(on) });
+  },
+  async options(on) {
+    const { typed, problem, plan } = on;
+    const wrong = (field: string) => problem?.violations.find((one) => one.field === field)?.description;
+    const timeout = wrong('timeout') && OPTIONS.timeoutWrong(wrong('timeout') as string);
+    const organizations = await organizationsOf(on);
+    const [only] = organizations.length === 1 ? organizations : [];
+    return optionsStep(on.frame, {
+      plan: Object.keys(typed).length > 0 ? typedPlan(plan, typed) : { ...plan, orgId: plan.orgId || (only?.id ?? '') },
+      organizations,
+      mayCreate: may(on.caller, 'createOrg'),
+      newOrganization: typed.newOrg ?? '',
+      problem: problem && problem.violations.length === 0 ? problem.message : undefined,
+      wrong: { timeout, organization: wrong('name') },
+    });
+  },
+  async check(on) {
+    const problem = on.problem?.id === 'DRAFT-ORG' ? CHECK.noOrganization : on.problem?.message;
+    return checkStep(on.frame, { result: on.result, plan: on.plan, liveHref: liveOf(on).href, problem });
+  },
+  async decide(on) {
+    const { api, draft, plan, result, config, pool, problem } = on;
+    const id = draft.check?.importId;
+    if (!id || !isChecked(plan, result)) return redirect(on, 'check');
+    const path = `/admin/v1/imports/${id}`;
+    const [check, causes, { items }] = await Promise.all([
+      api.get<DryRun>(path),
+      api.get<Causes>(`${path}/causes`),
+      api.get<{ items: Item[] }>(`${path}/items?state=SUCCEEDED&pageSize=${EXAMPLES}`),
+    ]);
+    const updates = plan.onExisting === 'update' ? await countUpdates(pool, id) : 0;
+    const limits = [config.MAIL_RATE, config.MAIL_RATE_PER_IMPORT].filter((rate) => rate > 0);
+    return decideStep(on.frame, {
+      ...{ draft, plan, check, causes, updates, problem: problem?.message },
+      names: items.map(({ userName }) => userName),
+      mailRate: limits.length > 0 ? Math.min(...limits) : 0,
+      command: commandFor(draft.files, draft.source, plan),
+    });
+  },
+};
+
+export const ACTS: Record<StepName, Act> = {
+  files: async (on) => to(on, 'source', on.plan),
+  async source(on) {
+    const source = text(on.req.body, 'source');
+    return to(on, 'columns', { ...on.plan, source, mapping: source === on.plan.source ? on.plan.mapping : {} });
+  },
+  async columns(on) {
+    const guess = await readGuess(on);
+    const source =
+      on.plan.source || (typeof guess === 'object' ? guess.source || guess.candidates[0]?.source : '') || '';
+    if (typeof guess !== 'object' || !isMapped(source)) return to(on, 'options', { ...on.plan, source });
+    const mapping = mappingOf(typedFields(on.req.body), guess);
+    if (typeof mapping === 'string') throw new ApiError('INVALID_ARGUMENT', 'CONSOLE-MAPPING', mapping);
+    return to(on, 'options', { ...on.plan, source, mapping });
+  },
+  async options(on) {
+    const plan = typedPlan(on.plan, on.req.body);
+    const problem = timeoutProblem(plan.timeout, on.config.MAX_IMPORT_TIMEOUT);
+    if (problem) throw invalidArgument('CONSOLE-OPTIONS', problem, [{ field: 'timeout', description: problem }]);
+    const name = text(on.req.body, 'newOrg').trim();
+    if (!name) return to(on, 'check', plan);
+    const { id } = await on.api.send<{ id: string }>('/management/v1/orgs', { name });
+    return to(on, 'check', { ...plan, orgId: id });
+  },
+  /** Reads the files or checks the users, whichever is missing. */
+  async check(on) {
+    const { api, req, plan, draft, result } = on;
+    const isReady = ['IMPORT_STATE_DRAFT', 'IMPORT_STATE_CHECKED'].includes(result.state);
+    if (!isComplete(draft.files)) return to(on, 'check', plan);
+    if (result.state === 'IMPORT_STATE_CONVERTING' || result.state === 'IMPORT_STATE_CHECKING')
+      return to(on, 'check', plan);
+    if (!isReady || !isConverted(plan, draft)) await api.send(`${draftPath(req)}/_convert`, conversionOf(plan));
+    else {
+      const { onExisting, mails, timeout } = plan;
+      await api.send(`${draftPath(req)}/_check`, { onExisting, mails, timeout });
+    }
+    return to(on, 'check', plan);
+  },
+  async decide(on) {
+    const { api, req, plan, frame } = on;
+    const mails = text(req.body, 'mails') === 'auto' ? 'auto' : 'none';
+    const skipBroken = text(req.body, 'skipBroken') === '1';
+    const { onExisting, timeout } = plan;
+    await api.send(`${draftPath(req)}/_start`, { onExisting, timeout, mails, skipBroken });
+    return `/imports/${frame.importId}`;
+  },
+};
+
+function to({ draft, frame }: Visiting, step: StepName, plan: Plan): string {
+  return stepPath(frame.importId, step, queryOfPlan(plan, draft));
+}
+
+function redirect({ res, frame }: Visiting, step: StepName): undefined {
+  res.redirect(303, hrefOf(frame, step));
+}
+
+function liveOf({ at, frame, result }: Visiting): { href: string; shape: string } {
+  return { href: at(`/imports/new/${frame.importId}/live`), shape: draftState(result).shape };
+}
+
+function typedPlan(plan: Plan, body: unknown): Plan {
+  const existing = text(body, 'existing');
+  return {
+    ...plan,
+    orgId: text(body, 'org'),
+    onExisting: existing === 'skip' || existing === 'update' ? existing : 'fail',
+    mails: text(body, 'mails') === 'auto' ? 'auto' : 'none',
+    withoutEmail: text(body, 'noEmail') === '1',
+    timeout: text(body, 'timeout').trim(),
+  };
+}
+
+/** Organizations that the person may import into. */
+async function organizationsOf({ api, caller, pool }: Visiting): Promise<Organization[]> {
+  if (!caller.isIamOwner) {
+    const ids = [...caller.orgRoles.keys()].filter((id) => may(caller, 'createImport', id));
+    return (await findOrgs(pool, ids)).map(({ id, name }) => ({ id, name }));
+  }
+  const body = { query: { limit: MOST_ORGS }, queries: [] };
+  return (await api.send<{ result: Organization[] }>('/admin/v1/orgs/_search', body)).result;
+}
