@@ -25,7 +25,7 @@ async function all(records: Records): Promise<FileRecord[]> {
   return found;
 }
 
-test('a web page or an XML error is refused, and not taken for CSV', async (t) => {
+test('a web page, a database and a dump are refused, and not taken for CSV', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'muster-page-'));
   t.after(() => rm(folder, { recursive: true }));
   const path = join(folder, 'users.csv');
@@ -38,6 +38,19 @@ test('a web page or an XML error is refused, and not taken for CSV', async (t) =
     await writeFile(path, page);
     await assert.rejects(openExport(path), /users\.csv: This is a web page or XML, not an export\./);
   }
+  const others: [text: string, told: RegExp][] = [
+    ['SQLite format 3\0\u0010', /This is an SQLite database\. Export its table/],
+    ['PK\u0003\u0004xl/', /This is a zip archive or a spreadsheet/],
+    ['-- MySQL dump\n/*!40101 SET x */;\n\nDROP TABLE IF EXISTS `users`;', /This is an SQL dump/],
+    ['SET statement_timeout = 0;\n', /This is an SQL dump/],
+    ['insert into users values (1);', /This is an SQL dump/],
+  ];
+  for (const [text, told] of others) {
+    await writeFile(path, text);
+    await assert.rejects(openExport(path), told);
+  }
+  await writeFile(path, 'Create date;Set\n1;2\n');
+  await (await openExport(path)).close();
   await writeFile(path, 'id,email\n1,<ann@example.com>\n');
   await (await openExport(path)).close();
 });
@@ -168,6 +181,7 @@ test('the format is detected by content', () => {
   assert.equal(formatOf('{"a":1}\n\n{"a":2}\n'), 'ndjson');
   assert.equal(formatOf('# extended LDIF\n#\n\ndn: dc=example\n'), 'ldif');
   assert.equal(formatOf('version: 1\ndn: x'), 'ldif');
+  assert.equal(formatOf('cn: x\n\ndn: cn=y\nobjectClass: person\n'), 'ldif');
   assert.equal(formatOf('# by hand\nid,mail\n'), 'csv');
 });
 

@@ -11,6 +11,7 @@ import { type Encoding, encodingOf, toUtf8 } from './encoding.ts';
 import { jsonRecords } from './json.ts';
 import { ldifRecords } from './ldif.ts';
 import { ndjsonRecords } from './ndjson.ts';
+import { notAnExport } from './not-an-export.ts';
 import { FileError, type Records } from './records.ts';
 
 export const CHUNK_BYTES = 2 ** 18;
@@ -68,11 +69,6 @@ const REASONS: Record<string, string> = {
   Z_BUF_ERROR: 'its gzip data is cut off',
 };
 
-/** What a failed download leaves: a page of the login, or an error in XML. */
-const MARKUP = /^\s*<(?:!doctype|html|head|body|script|!--|\?xml)\b/i;
-const IS_MARKUP =
-  'This is a web page or XML, not an export. It may be the login page of the old system: download the file again.';
-
 /** @throws FileError when it is not an export */
 export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Promise<ExportFile> {
   const { name, size, isPart = false } = bytes;
@@ -81,7 +77,8 @@ export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Pr
   const encoding = options.encoding ?? encodingOf(raw.bytes, raw.isWhole && !isPart);
   const text = () => toUtf8(decompressed(bytes, isGzip), encoding);
   const { bytes: head, isWhole, format } = await formattedBeginning(text, options.format);
-  if (options.format === undefined && MARKUP.test(head.toString('utf8', 0, 1000))) throw new FileError(IS_MARKUP);
+  const problem = options.format === undefined ? notAnExport(head.toString('utf8', 0, 4000)) : undefined;
+  if (problem !== undefined) throw new FileError(problem);
   const delimiter = delimiterOf(head.toString('utf8'));
   return {
     name,

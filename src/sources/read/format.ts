@@ -8,7 +8,9 @@ export function formatOf(head: string): Format {
   if (text.startsWith('[')) return 'json';
   if (text.startsWith('{')) return isLines(text) ? 'ndjson' : 'json';
   const plain = text.replace(/^(?:#.*\r?\n|\s)+/, '');
-  return /^(?:dn::?|version:) ?/i.test(plain) ? 'ldif' : 'csv';
+  if (/^(?:dn::?|version:) ?/i.test(plain)) return 'ldif';
+  // The first entry may have lost its first line.
+  return /^dn::? ?/im.test(text) && /^objectClass::? ?/im.test(text) ? 'ldif' : 'csv';
 }
 
 /** Whether the first line is a complete object and the next one begins another; otherwise the file is one document. */

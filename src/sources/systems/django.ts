@@ -30,6 +30,9 @@ const NO_METADATA = new Set(`${TAKEN} ${BOOKKEEPING} ${CONTEXT}`.split(' '));
 /** What Django's hashers write, and the mark for an unusable password. */
 const PASSWORD = /^(?:(?:pbkdf2_sha256|pbkdf2_sha1|argon2|bcrypt|bcrypt_sha256|scrypt|sha1|md5)\$|!)/;
 
+/** Fields of Django's own user models. */
+const OF_A_USER = ['last_login', 'is_active', 'is_superuser', 'is_staff', 'date_joined'];
+
 /** A custom or outdated hasher: its name, a salt, a hash. Plain text must not be mistaken for a name. */
 const HASHER = /^([a-z][a-z0-9_]+)\$[^$]*\$/;
 
@@ -44,7 +47,7 @@ export const django: Source = {
 };
 
 function recognizes(record: Fields): number {
-  if (isDumped(record)) return isUser(record.fields) ? 1 : 0.5;
+  if (isDumped(record)) return isUser(record.fields, record.model) ? 1 : 0.5;
   // authentik is built on Django, and adds these columns.
   if (AUTHENTIK.every((name) => Object.hasOwn(record, name))) return 0;
   if (!Object.hasOwn(record, 'is_active') && !Object.hasOwn(record, 'last_login')) return 0;
@@ -57,13 +60,16 @@ function isDumped(record: Fields): record is { model: string; fields: Fields } {
   return typeof record.model === 'string' && /^\w+\.\w+$/.test(record.model) && isFields(record.fields);
 }
 
-function isUser(fields: Fields): boolean {
-  return Object.hasOwn(fields, 'password') && (Object.hasOwn(fields, 'email') || Object.hasOwn(fields, 'username'));
+/** Other models have a name and a password too: accounts at other systems, with passwords that are not hashes. */
+function isUser(fields: Fields, model = 'user'): boolean {
+  const has = (name: string) => Object.hasOwn(fields, name);
+  if (!has('password') || !(has('email') || has('username'))) return false;
+  return /user$/i.test(model) || OF_A_USER.some(has) || PASSWORD.test(textAt(fields, 'password') ?? '');
 }
 
 function convert(record: Fields): Person | Skipped {
   const fields = isDumped(record) ? record.fields : record;
-  if (!isUser(fields)) return OTHER_MODEL;
+  if (!isUser(fields, isDumped(record) ? record.model : undefined)) return OTHER_MODEL;
   const { hash, notes } = hashOf(textAt(fields, 'password'));
   return {
     userId: textAt(record, 'pk') ?? textAt(fields, 'id'),

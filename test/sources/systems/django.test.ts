@@ -154,3 +154,12 @@ test('Django is recognized by its dumps and by the form of its passwords', () =>
     assert.equal(django.recognizes(other, 'csv'), 0, JSON.stringify(other));
   }
 });
+
+test('an account at another system is no user, although it has a name and a password', () => {
+  const account = { username: 'bot', password: 'topsecret', url: 'https://jira.example.com' };
+  assert.ok('skip' in convert(dumped(account, 'shop.jirainstance')));
+  assert.equal(django.recognizes(dumped(account, 'shop.jirainstance'), 'json'), 0.5);
+  for (const user of [dumped(account, 'shop.customuser'), dumped({ ...account, last_login: null }, 'shop.person')])
+    assert.ok(!('skip' in convert(user)));
+  assert.ok(!('skip' in convert(dumped({ username: 'ann', password: ANN.password }, 'shop.person'))));
+});

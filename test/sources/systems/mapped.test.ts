@@ -68,3 +68,9 @@ test('if the caller names the column of hashes, no other column is used', () => 
   assert.ok(!('skip' in person));
   assert.equal(person.hash, undefined);
 });
+
+test("JHipster's columns of users are mapped", () => {
+  const row = { login: 'ann', email: 'ann@example.com', activated: 'false', lang_key: 'de' };
+  const person = personOf(ndjson, row);
+  assert.deepEqual([person.userName, person.state, person.language], ['ann', 'inactive', 'de']);
+});

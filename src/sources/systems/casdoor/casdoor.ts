@@ -49,7 +49,8 @@ export const casdoor: Source = {
   ],
   recognizes(record) {
     const has = (name: string) => Object.hasOwn(record, name);
-    const isJson = has('passwordType') && has('isForbidden');
+    // A user in an init_data file may have no type of password: Casdoor hashes it when it loads the file.
+    const isJson = has('isForbidden') && (has('passwordType') || has('signupApplication'));
     return has('owner') && has('name') && (isJson || (has('password_type') && has('is_forbidden'))) ? 1 : 0;
   },
   converter: () => convert,

@@ -27,6 +27,7 @@ export const clerk: Source = {
   recognizes(record) {
     const has = (key: string) => Object.hasOwn(record, key);
     if (has('email_addresses') && has('primary_email_address_id')) return 1;
+    if (has('password_hasher') && has('email_addresses')) return 1;
     if (!has('primary_email_address') && !has('verified_email_addresses')) return 0;
     return has('password_hasher') || textAt(record, 'id')?.startsWith('user_') === true ? 1 : 0;
   },

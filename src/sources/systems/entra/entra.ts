@@ -6,7 +6,7 @@
 import type { Person } from '../../person.ts';
 import { fieldNames, restOf } from '../../rest.ts';
 import type { Fields, Source } from '../../source.ts';
-import { boolAt, objectsAt, textAt } from '../../values.ts';
+import { boolAt, objectAt, objectsAt, textAt } from '../../values.ts';
 
 const KNOWN = fieldNames(`id accountEnabled displayName givenName surname userPrincipalName mail otherMails mobilePhone
   businessPhones preferredLanguage identities creationType passwordPolicies passwordProfile mailNickname createdDateTime
@@ -19,7 +19,11 @@ export const entra: Source = {
   name: 'entra',
   title: 'Microsoft Entra',
   formats: ['json', 'ndjson'],
-  jsonPaths: [['value', '*']],
+  // Microsoft's tools that create users read a list under `users`.
+  jsonPaths: [
+    ['value', '*'],
+    ['users', '*'],
+  ],
   recognizes(record) {
     if (objectsAt(record, 'identities').some((one) => typeof one.signInType === 'string')) return 1;
     return textAt(record, 'userPrincipalName') !== undefined && Object.hasOwn(record, 'givenName') ? 0.9 : 0;
@@ -51,6 +55,8 @@ function convert(record: Fields): Person {
     language: textAt(record, 'preferredLanguage'),
     phone: textAt(record, 'mobilePhone') ?? firstOf(record.businessPhones),
     state: boolAt(record, 'accountEnabled') === false ? 'inactive' : undefined,
+    // No export has a password; the files from which Microsoft's tools create users have.
+    password: textAt(objectAt(record, 'passwordProfile'), 'password') ?? textAt(record, 'password'),
     links: identities.flatMap(({ type, issuer, id }) =>
       type === 'federated' && issuer !== undefined ? [{ provider: issuer, externalUserId: id }] : [],
     ),

@@ -10,7 +10,7 @@ import { SECOND_FACTOR_LOST } from '../../hash-text.ts';
 import type { Note, Person, Skipped } from '../../person.ts';
 import type { Fields, Format, Source } from '../../source.ts';
 import { boolAt, objectAt, objectsAt, textAt } from '../../values.ts';
-import { type HashConfig, hashConfigOf, hashOf } from './hash.ts';
+import { emulatorPassword, type HashConfig, hashConfigOf, hashOf } from './hash.ts';
 import { FIREBASE_COLUMNS, providersOf } from './providers.ts';
 
 const PROVIDERS_ADDRESS: Note = {
@@ -68,6 +68,7 @@ function convert(record: Fields, config: HashConfig | undefined): Person | Skipp
     phoneVerified: phone !== undefined,
     state: boolAt(record, 'disabled') === true ? 'inactive' : 'active',
     hash: hashOf(record, config, notes),
+    password: emulatorPassword(record),
     metadata: {
       photoUrl: textAt(record, 'photoUrl') ?? textAt(record, 'photoURL'),
       customAttributes: claimsOf(record),

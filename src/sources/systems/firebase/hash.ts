@@ -75,10 +75,18 @@ function wrong(what: string): UsageError {
   );
 }
 
+/** What the emulator writes in place of a hash: https://firebase.google.com/docs/emulator-suite/connect_auth */
+const OF_EMULATOR = /^fakeHash:salt=[^:]*:password=(.*)$/s;
+
+/** The password of a user of the Firebase emulator, which hashes none. */
+export function emulatorPassword(record: Fields): string | undefined {
+  return OF_EMULATOR.exec(textAt(record, 'passwordHash') ?? '')?.[1];
+}
+
 /** Undefined for a user without a password. @param notes receives the reason why a hash cannot be verified */
 export function hashOf(record: Fields, config: HashConfig | undefined, notes: Note[]): string | undefined {
   const hash = textAt(record, 'passwordHash');
-  if (hash === undefined) return undefined;
+  if (hash === undefined || OF_EMULATOR.test(hash)) return undefined;
   if (Buffer.from(hash, 'base64').toString('latin1').startsWith('REDACTED'))
     return failing('firebase-redacted', REDACTED, notes);
   if ((numberAt(record, 'version') ?? 0) !== 0) return failing('firebase-imported', NOT_SCRYPT, notes);

@@ -29,8 +29,11 @@ export const forgerock: Source = {
   title: 'ForgeRock / PingIDM',
   formats: ['json', 'ndjson'],
   jsonPaths: [['result', '*']],
-  recognizes: (record) =>
-    ['_id', 'userName', 'sn', 'accountStatus'].every((name) => Object.hasOwn(record, name)) ? 1 : 0,
+  recognizes(record) {
+    const has = (name: string) => Object.hasOwn(record, name);
+    // Queries that name their fields leave out `accountStatus`, but never the revision.
+    return has('_id') && has('userName') && has('sn') && (has('accountStatus') || has('_rev')) ? 1 : 0;
+  },
   converter: () => convert,
 };
 

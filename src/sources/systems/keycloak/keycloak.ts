@@ -43,6 +43,8 @@ export const keycloak: Source = {
   converter: () => convert,
 };
 
+const REALM_ONLY = 'A realm without users; an export in several files has them in <realm>-users-0.json and so on.';
+
 function isRealm(record: Fields): boolean {
   return typeof record.realm === 'string' && (Array.isArray(record.users) || 'keycloakVersion' in record);
 }
@@ -63,7 +65,7 @@ function isWrittenByHand(record: Fields): boolean {
 
 function convert(record: Fields): Person | Skipped {
   if (textAt(record, 'serviceAccountClientId') !== undefined) return { skip: 'The service account of a client.' };
-  if (textAt(record, 'username') === undefined && isRealm(record)) return { skip: 'A realm, not a user.' };
+  if (textAt(record, 'username') === undefined && isRealm(record)) return { skip: REALM_ONLY };
   const { notes, ...credentials } = credentialsOf(record);
   const actions = actionsOf(record);
   if (actions.some((action) => !MATCHED_ACTIONS.includes(action))) notes.push(ACTION_DROPPED);

@@ -30,3 +30,9 @@ test('a deleted user is skipped, and a forbidden one inactive', () => {
   assert.ok('skip' in casdoor.converter({})({ ...ANN, is_deleted: '1' }));
   assert.equal(convert({ ...ANN, is_forbidden: '1' }).state, 'inactive');
 });
+
+test('a user of an init_data file is recognized, although it names no type of password', () => {
+  const user = { owner: 'acme', name: 'ann', password: 'so so', isForbidden: false, signupApplication: 'app' };
+  assert.equal(casdoor.recognizes(user, 'json'), 1);
+  assert.equal(convert(user).password, 'so so');
+});

@@ -247,3 +247,15 @@ describe('a record of Clerk', () => {
     for (const record of others) assert.equal(clerk.recognizes(record, 'json'), 0);
   });
 });
+
+it("recognizes the CSV's columns as JSON, with one text of addresses", () => {
+  const user = {
+    id: '7',
+    email_addresses: 'ann@example.com|a@example.com',
+    password_digest: null,
+    password_hasher: null,
+  };
+  assert.equal(clerk.recognizes(user, 'json'), 1);
+  const person = convert(user);
+  assert.deepEqual([person.email, person.emailVerified], ['ann@example.com', undefined]);
+});

@@ -42,3 +42,10 @@ test('an extension attribute becomes metadata, and a disabled account is inactiv
   assert.deepEqual(person.metadata, { extension_1_Plan: 'gold' });
   assert.equal(person.state, 'inactive');
 });
+
+test('the password of a file from which users are created is imported', () => {
+  const identities = [identity('emailAddress', 'ann@example.com')];
+  assert.equal(convert({ identities, password: 'so so' }).password, 'so so');
+  assert.equal(convert({ identities, passwordProfile: { password: 'so la' } }).password, 'so la');
+  assert.deepEqual(convert({ identities, password: 'so so' }).metadata, {});
+});

@@ -26,3 +26,10 @@ test('a user without a password has none, and one who is not active is inactive'
   assert.equal(convert(ANN).hash, undefined);
   assert.equal(convert({ ...ANN, accountStatus: 'inactive' }).state, 'inactive');
 });
+
+test('a query for some fields is recognized by its revisions', () => {
+  const { accountStatus: _, ...user } = { ...ANN, _rev: '7-1', mail: 'ann@example.com' };
+  assert.equal(forgerock.recognizes(user, 'json'), 1);
+  assert.equal(forgerock.recognizes({ _id: '1', userName: 'ann', sn: 'Ash' }, 'json'), 0);
+  assert.equal(convert({ ...user, password: '{SSHA}x' }).hash, '{SSHA}x');
+});
