@@ -1,6 +1,8 @@
 /** A directory as a password source, with a real OpenLDAP server. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
 import {
   checkLdap,
   escapeDn,
@@ -8,6 +10,7 @@ import {
   type LdapSecrets,
   type LdapSettings,
 } from '../../src/password-sources/kinds/ldap.ts';
+import { messageLength } from '../../src/password-sources/kinds/ldap-messages.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { startSlapd } from '../support/slapd.ts';
 
@@ -19,6 +22,43 @@ describe('names in a directory', () => {
     assert.equal(escapeDn(' a,b+c"d\\e<f>g;h=i '), '\\ a\\,b\\+c\\"d\\\\e\\<f\\>g\\;h\\=i\\ ');
     assert.equal(escapeDn('#ann'), '\\#ann');
     assert.equal(escapeFilter('*)(uid=\\\0'), '\\2a\\29\\28uid=\\5c\\00');
+  });
+});
+
+/** A server that ends with the test. Returns its port. */
+async function listening(t: TestContext, onConnection: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => onConnection(socket.on('error', () => {})));
+  t.after(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+describe('a hostile directory', () => {
+  const settingsAt = (port: number) => ({ url: `ldap://127.0.0.1:${port}`, userDn: 'uid={name}' });
+  const options = { timeoutMs: 10_000, allowPrivate: true };
+  const check = { name: 'ann', password: PASSWORD };
+  const BIND_RESPONSE = Buffer.from('300c02010961070a010004000400', 'hex');
+
+  it('is left when it sends an endless message, something else than LDAP, or a flood', async (t) => {
+    const floods = [
+      Buffer.concat([Buffer.from('30847fffffff', 'hex'), Buffer.alloc(100_000)]),
+      Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),
+      // Deeper than the stack, if each is read inside the one before.
+      Buffer.concat(Array.from({ length: 9000 }, () => Buffer.from('30050201097300', 'hex'))),
+      Buffer.concat(Array.from({ length: 9000 }, () => BIND_RESPONSE)),
+    ];
+    for (const flood of floods) {
+      const port = await listening(t, (socket) => socket.end(flood));
+      const answer = await checkLdap(settingsAt(port), check, options);
+      assert.deepEqual(answer, { result: 'unavailable', reason: 'the connection failed', isDown: true });
+    }
+  });
+
+  it('counts messages by their length', () => {
+    const lengthOf = (hex: string) => messageLength(Buffer.from(hex, 'hex'));
+    assert.deepEqual(['', '30', '3081', '308200'].map(lengthOf), Array(4).fill(undefined));
+    assert.deepEqual(['300c0201', '3081c8', '3084000100'].map(lengthOf), [14, 203, undefined]);
+    assert.deepEqual(['48545450', '3080', '3085'].map(lengthOf), [Number.NaN, Number.NaN, Number.NaN]);
   });
 });
 
@@ -59,6 +99,23 @@ it('a directory verifies passwords', async (t) => {
       assert.equal(await ask(settings, 'ann', ''), 'no');
     });
   }
+
+  await t.test('is asked over TLS alone: what somebody adds before it says nothing', async (t) => {
+    // The beginning of "success" for the bind that comes next; the real refusal would complete it.
+    const injected = Buffer.from('301a02010361150a01000400040e', 'hex');
+    const port = await listening(t, (socket) => {
+      const server = connect({ port: Number(new URL(plainUrl).port), host: 'localhost' });
+      server.once('data', (startTls: Buffer) => {
+        socket.write(Buffer.concat([startTls, injected]));
+        server.pipe(socket);
+      });
+      socket.pipe(server).on('error', () => {});
+      socket.on('close', () => server.destroy());
+    });
+    const tapped = { ...template, url: `ldap://localhost:${port}` };
+    assert.equal(await ask(tapped, 'ann', 'wrong'), 'no');
+    assert.equal(await ask(tapped, 'ann', PASSWORD), 'yes');
+  });
 
   await t.test('is unavailable if it cannot be asked', async () => {
     assert.match(

@@ -12,6 +12,7 @@ import { withTimeout } from '../../timeout.ts';
 import { isPublic, literalAddress } from '../../webhooks/address.ts';
 import { ForbiddenTarget, lookupFor } from '../../webhooks/target.ts';
 import { type Check, type CheckOptions, NO, type SourceAnswer, unavailable, YES } from '../answer.ts';
+import { passMessages } from './ldap-messages.ts';
 
 export interface LdapSettings {
   /** `ldaps://`, or `ldap://`, where StartTLS comes first. */
@@ -64,7 +65,7 @@ function openClient(
     // The client listens only until it is connected.
     socket.on('error', () => {});
     opened(socket);
-    return socket;
+    return passMessages(socket);
   }
   return new Client({
     url,
