@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import type { Db } from '../db/pool.ts';
+import { invalidArgument } from '../errors.ts';
 import { id } from '../fields/fields.ts';
 import { webhookUrl } from '../webhooks/schema.ts';
 import { queryOf } from './query.ts';
@@ -39,6 +40,11 @@ export const importQuery = z.strictObject({
         'Id of a password source of the organization. It verifies the first sign-in of every user who has no password ' +
         'of their own, so they get no initialisation email.',
     }),
+  draft: yesOrNo().meta({
+    description:
+      'If true, the users are kept as a draft, which `_check` judges and `_start` imports without sending them again. ' +
+      'The timeout, `onExisting`, `mails` and `webhook` are then options of `_start`.',
+  }),
   webhook: webhookUrl().optional().meta({
     description: 'URL that receives a message when the import ends, signed with the organization’s webhook secret.',
   }),
@@ -58,15 +64,20 @@ export interface ImportOptions {
 
 export interface ReadQuery {
   strict: boolean;
+  /** Keep the users as a draft. */
+  draft: boolean;
   options: Omit<ImportOptions, 'webhook'> & { webhook: string | undefined };
 }
 
 /** @throws ApiError 400 naming every unknown parameter and every invalid value */
 export function readQuery(query: unknown): ReadQuery {
-  const { strict, dryRun, onExisting = 'fail', mails, ...rest } = queryOf(importQuery, { query });
+  const given = queryOf(importQuery, { query });
+  if (given.draft === 'true') requireOptionsOfDraft(given);
+  const { strict, dryRun, draft, onExisting = 'fail', mails, ...rest } = given;
   const { withoutEmail, passwordSource, webhook } = rest;
   return {
     strict: strict === 'true',
+    draft: draft === 'true',
     options: {
       dryRun: dryRun === 'true',
       onExisting,
@@ -76,6 +87,17 @@ export function readQuery(query: unknown): ReadQuery {
       webhook,
     },
   };
+}
+
+const OF_START = ['dryRun', 'onExisting', 'mails', 'webhook'] as const;
+
+/** @throws ApiError 400 naming each parameter that is for the start of a draft */
+function requireOptionsOfDraft(given: z.output<typeof importQuery>): void {
+  const description = 'is not allowed with draft=true; `_check` and `_start` take it';
+  const wrong = OF_START.filter((field) => given[field] !== undefined && given[field] !== 'false');
+  if (wrong.length === 0) return;
+  const violations = wrong.map((field) => ({ field, description }));
+  throw invalidArgument('IMPORT-QUERY', `${wrong.join(', ')} ${description}.`, violations);
 }
 
 /** The options if any of them differs from its default, else undefined. */

@@ -89,7 +89,7 @@ export const draftOperations: Operations = {
     body: { schema: startBody, examples: { 'half an hour': { timeout: '30m0s' } } },
     answers: { 200: { schema: result, example: exampleResult, description: 'The running import.' } },
     errors: {
-      400: `${NOT_IMPORTABLE} DRAFT-BROKEN: records of the files cannot be read, and \`skipBroken\` is not set.`,
+      400: `${NOT_IMPORTABLE} DRAFT-BROKEN: records of the files cannot be read, and \`skipBroken\` is not set. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret.`,
       404: NO_ORG,
       429: FULL,
     },

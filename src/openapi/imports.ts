@@ -103,7 +103,7 @@ export const importOperations: Operations = {
       'Acceptance is all or nothing. An invalid user becomes a failed item; the others are still imported. The ' +
       'body can be gzip-compressed. The caller needs the role in every organization of the body. With `dryRun`, the ' +
       'service checks every user and reports the outcome, but writes no user. In NDJSON, each line is one user with ' +
-      'their `orgId`, and the query contains the timeout. The service calls `webhook` with the ImportProgress plus ' +
+      'their `orgId`, and the query contains the timeout. With `draft`, the users are kept as a draft. The service calls `webhook` with the ImportProgress plus ' +
       '`type` (`import.ended`) and `timestamp`, signed according to Standard Webhooks.',
     query: importQuery.extend(ofLines),
     headers: bulkHeaders,
@@ -132,7 +132,7 @@ export const importOperations: Operations = {
       409: `IMPORT-ABORTED: the upload stalled for too long; nothing was imported. ${KEY_REUSED}`,
       413: 'REQUEST-TOO-LARGE: the body is too large, before or after decompression.',
       415: 'REQUEST-MEDIA-TYPE: the body must be JSON or NDJSON. REQUEST-ENCODING: the body must be uncompressed or use gzip.',
-      429: `IMPORT-BACKLOG: too many users are waiting to be imported. IMPORT-RUNNING: the organization has too many imports that have not ended. IMPORT-UPLOADS: too many uploads are under way. IMPORT-WAITS: too many requests wait for the end of an import. ${RATE_LIMITED}`,
+      429: `IMPORT-BACKLOG: too many users are waiting to be imported. IMPORT-DRAFTS: you or your organization have too many drafts. IMPORT-RUNNING: the organization has too many imports that have not ended. IMPORT-UPLOADS: too many uploads are under way. IMPORT-WAITS: too many requests wait for the end of an import. ${RATE_LIMITED}`,
     },
   },
   'GET /admin/v1/imports': {

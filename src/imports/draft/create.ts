@@ -7,6 +7,7 @@ import { ApiError } from '../../errors.ts';
 import { id } from '../../fields/fields.ts';
 import { requireOrg } from '../../orgs/store.ts';
 import { createReceiving } from '../intake/accept.ts';
+import type { ConversionResult } from './draft.ts';
 
 /** The body of `POST /admin/v1/imports`. */
 export const createBody = z.object({
@@ -39,18 +40,38 @@ export async function createDraft(
       type: 'import.draft.created',
       editor: caller.userId,
     });
-    await db.query(
-      `with draft as (
-         insert into import_drafts (import_id, org_id, orgs, sequence, expires_at)
-         values ($1, $2, array_remove(array[$2::text], null), $3, clock_timestamp() + $4 * interval '1 millisecond') returning expires_at)
-       update imports set changed_at = draft.expires_at from draft where id = $1`,
-      [importId, orgId ?? null, sequence, ttlMs],
-    );
+    await insertDraft(db, { importId, orgId, orgs: orgId === undefined ? [] : [orgId], sequence, ttlMs });
     return importId;
   });
 }
 
-async function requireFewDrafts(db: Db, caller: Caller): Promise<void> {
+interface NewDraft {
+  /** In state `receiving`. */
+  importId: string;
+  orgId?: string | undefined;
+  orgs: string[];
+  sequence: string;
+  ttlMs: number;
+  /** Its entries, if they are stored already. */
+  result?: ConversionResult;
+}
+
+/** `imports.changed_at` is when the draft expires, so that it is not swept as an abandoned upload before. */
+export async function insertDraft(db: Db, { importId, orgId, orgs, sequence, ttlMs, result }: NewDraft): Promise<void> {
+  await db.query(
+    `with draft as (
+       insert into import_drafts (import_id, org_id, orgs, sequence, expires_at, state, result)
+       values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond', $6, $7) returning expires_at)
+     update imports set changed_at = draft.expires_at from draft where id = $1`,
+    [
+      ...[importId, orgId ?? null, orgs, sequence, ttlMs],
+      ...[result ? 'draft' : 'uploading', result ? JSON.stringify(result) : null],
+    ],
+  );
+}
+
+/** @throws ApiError 429 IMPORT-DRAFTS */
+export async function requireFewDrafts(db: Db, caller: Caller): Promise<void> {
   const { rows } = await db.query<{ own: number; all: number }>(
     `select count(*) filter (where i.created_by = $1)::int as own, count(*)::int as "all"
      from import_drafts d join imports i on i.id = d.import_id

@@ -56,15 +56,15 @@ export interface DraftOrg {
   skipped?: number;
 }
 
-/** What the latest conversion found. Everything that depends on the content of a file is bounded. */
+/** What the latest conversion found, or the body that the entries came in. Everything that depends on the content of a file is bounded. */
 export interface ConversionResult {
   source: string;
   title: string;
   total: number;
   failed: number;
   orgs: DraftOrg[];
-  /** As a person reads it: hashes by scheme, what was changed, skipped or cannot be read. */
-  summary: Record<string, unknown>;
+  /** As a person reads it: hashes by scheme, what was changed, skipped or cannot be read. Absent if no file was read. */
+  summary?: Record<string, unknown>;
   broken: number;
   warnings: unknown[];
   hasDuplicates: boolean;
@@ -248,7 +248,7 @@ export function draftProgress(draft: Draft, check?: Check): DraftProgress {
       ...(draft.conversion ? { conversion: draft.conversion } : {}),
       ...(draft.settings ? { settings: shownSettings(draft.settings) } : {}),
       ...(draft.state === 'converting' && draft.progress ? { progress: draft.progress } : {}),
-      ...(result ? { summary: result.summary } : {}),
+      ...(result?.summary ? { summary: result.summary } : {}),
       ...(draft.error ? { error: draft.error } : {}),
       ...(check ? { check } : {}),
     },

@@ -12,6 +12,7 @@ import { dropRest } from '../parse/drop-rest.ts';
 import { readProgress } from '../status/progress.ts';
 import { readResult } from '../status/result.ts';
 import { readWithMore } from '../status/result-extras.ts';
+import { signedWebhook } from '../status/webhook.ts';
 import { checkBody, startBody } from './check/run-options.ts';
 import { requestCheck, startDraft } from './check/start.ts';
 import { guessDraft } from './convert/guess.ts';
@@ -82,7 +83,8 @@ export function draftRoutes(deps: ImportDeps): Router {
     const read = async () => parseBody(startBody, await readJson(req, res), 'IMPORT-DRAFT');
     const { draft, body } = await visibleDraft(pool, 'startImport', 'started', req, res, read);
     const { importId } = draft;
-    await startDraft(deps, callerOf(res), importId, body);
+    const webhook = await signedWebhook(deps, req, callerOf(res), body.webhook);
+    await startDraft(deps, callerOf(res), importId, { ...body, webhook });
     const started = await readWithMore(pool, importId);
     if (!started) throw draftNotFound();
     res.json(await readResult(pool, started));

@@ -1,13 +1,19 @@
 /**
  * The bulk import, `POST /admin/v1/import`: reads the query and the headers, streams the body into the intake, and
- * answers 202 at once, or 200 with the final result when the import ends within the time of `Prefer: wait`.
+ * answers 202 at once, or 200 with the final result when the import ends within the time of `Prefer: wait`. With `draft`, the
+ * users are kept as a draft, and the answer is 202 at once.
  * On crash before the answer: an accepted import is in the list of imports; nothing is kept of any other import.
  */
 import { type Request, type Response, Router } from 'express';
-import { type Caller, callerOf, orgsFor, requirePermission } from '../../access/caller.ts';
+import { type Caller, callerOf, orgsFor, permissionDenied, requirePermission } from '../../access/caller.ts';
 import { ApiError } from '../../errors.ts';
 import type { ImportResult } from '../answers.ts';
 import type { ImportDeps } from '../deps.ts';
+import { requireFewDrafts } from '../draft/create.ts';
+import { type Draft, draftProgress, readDraft } from '../draft/draft.ts';
+import { keepAsDraft } from '../draft/receive.ts';
+import { mayOnDraft } from '../draft/visible.ts';
+import { parseDuration } from '../duration.ts';
 import { requireRoom } from '../intake/backlog.ts';
 import { requireKnown } from '../intake/body-sources.ts';
 import {
@@ -44,7 +50,9 @@ async function bulkImport(deps: Deps, req: Request, res: Response): Promise<void
     if (preferredWait(req) > 0) stopWaiting = waits.take(caller);
     const release = uploads.take(caller);
     const importId = await receive(deps, req, caller).finally(release);
-    await answer(deps, req, res, importId);
+    const draft = await readDraft(deps.pool, importId);
+    if (draft) answerDraft(res, draft);
+    else await answer(deps, req, res, importId);
   } catch (error) {
     if (req.readableAborted) {
       const message = 'The upload was interrupted and nothing was imported. Send the request again.';
@@ -60,7 +68,7 @@ async function bulkImport(deps: Deps, req: Request, res: Response): Promise<void
 /** The id of the import that this request, or an earlier one with its idempotency key, has created. */
 async function receive(deps: Deps, req: Request, caller: Caller): Promise<string> {
   const format = formatOf(req);
-  const { strict, options } = readQuery(commonQuery(req, format));
+  const { strict, draft, options } = readQuery(commonQuery(req, format));
   const body = readBody(req);
   const keyed = keyedRequest(req, deps.secrets, caller.userId, '/admin/v1/import', format);
   const recorded = keyed && (await findKey(deps.pool, keyed));
@@ -69,6 +77,7 @@ async function receive(deps: Deps, req: Request, caller: Caller): Promise<string
     parser: parserFor(req, format),
     strict,
     keyed,
+    keepDraft: draft ? keepAsDraft(caller, parseDuration(deps.config.DRAFT_TTL) as number) : undefined,
     special: unusual({ ...options, webhook: await signedWebhook(deps, req, caller, options.webhook) }),
   });
 }
@@ -83,7 +92,7 @@ async function newImport(
   refuseTooLarge(req, deps.config.MAX_IMPORT_BYTES);
   const { passwordSource } = { ...options.special };
   if (passwordSource !== undefined) await requireKnown(deps.pool, passwordSource);
-  await requireRoom(deps, caller);
+  await (options.keepDraft ? requireFewDrafts(deps.pool, caller) : requireRoom(deps, caller));
   return receiveImport(deps, caller, body, options);
 }
 
@@ -100,9 +109,17 @@ async function sameImport(
 ): Promise<string> {
   for await (const chunk of bounded(body, config.MAX_IMPORT_BYTES)) keyed.hash.update(chunk);
   requireSame(recorded, requestHashes(keyed));
+  const draft = await readDraft(pool, recorded.importId);
+  if (draft && !mayOnDraft(caller, 'importUsers', draft)) throw permissionDenied();
+  if (draft) return draft.importId;
   const { orgs } = await currentProgress(pool, recorded.importId);
   for (const { orgId } of orgs) requirePermission(caller, 'importUsers', orgId);
   return recorded.importId;
+}
+
+function answerDraft(res: Response, draft: Draft): void {
+  const { importId, state, counts, deadline, details } = draftProgress(draft);
+  res.location(`/admin/v1/imports/${importId}`).status(202).json({ importId, state, counts, deadline, details });
 }
 
 async function answer(deps: Deps, req: Request, res: Response, importId: string): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * Receives the body of a bulk import: parses it, validates each user, writes the items, and starts the import.
  *
- * Guarantee: when this returns, every user of the body is durable and the import is running; when it throws, nothing of
+ * Guarantee: when this returns, every user of the body is durable and the import is running, or a draft; when it throws, nothing of
  * it remains. On crash: the import is still in state `receiving`, so it is invisible, no worker touches it, and the
  * sweep removes it.
  */
@@ -9,7 +9,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Caller } from '../../access/caller.ts';
 import { appendEvent } from '../../db/events.ts';
-import { transaction } from '../../db/pool.ts';
+import { type Db, transaction } from '../../db/pool.ts';
 import { retryWhileUnavailable } from '../../db/retry.ts';
 import { ApiError, invalidArgument } from '../../errors.ts';
 import { isUnavailable } from '../../http/unavailable.ts';
@@ -23,16 +23,17 @@ import { auditOf, type ImportOptions, keepOptions } from '../options.ts';
 import { bounded } from '../parse/body.ts';
 import { foreignFormat, HEAD_BYTES } from '../parse/foreign.ts';
 import type { BodyParser, Step } from '../parse/step.ts';
+import type { HashCount } from '../validate/hash-counts.ts';
 import { type EntryRules, toItem } from '../validate/validate.ts';
 import { createWarningCounter } from '../validate/warnings.ts';
-import { activate, createReceiving, discard, touchReceiving } from './accept.ts';
+import { activate, createReceiving, discard, type OrgTally, touchReceiving } from './accept.ts';
 import { badField, bodyOrgs } from './body-orgs.ts';
-import { bodySources } from './body-sources.ts';
+import { bodySources, type UsedSources } from './body-sources.ts';
 import { openCopyWriter } from './copy.ts';
 import { CopyRows } from './copy-rows.ts';
 import { createDuplicateFilter, type DuplicateFilter, ID, NAME } from './duplicates.ts';
 import { AlreadyAccepted, claimKey, type KeyedRequest, requestHashes } from './idempotency.ts';
-import { openNotes } from './notes.ts';
+import { openDraftNotes, openNotes } from './notes.ts';
 
 export interface IntakeOptions {
   parser: BodyParser;
@@ -40,6 +41,25 @@ export interface IntakeOptions {
   keyed?: KeyedRequest | undefined;
   /** Absent when all options have their defaults. */
   special?: ImportOptions | undefined;
+  /** Keeps the users as a draft, which starts later with options of its own. */
+  keepDraft?: KeepDraft | undefined;
+}
+
+/** Called in the transaction that makes the draft visible. */
+export type KeepDraft = (db: Db, received: Received) => Promise<void>;
+
+/** A body whose users are all stored. */
+export interface Received {
+  importId: string;
+  total: number;
+  tallies: OrgTally[];
+  warnings: unknown[];
+  hasDuplicates: boolean;
+  hashes: HashCount[];
+  slowestMs: number;
+  withoutEmail: boolean;
+  passwordSource: string | undefined;
+  sources: UsedSources;
 }
 
 const TOUCH_MS = 30_000;
@@ -137,7 +157,7 @@ class Intake {
     const { entryPath } = options.parser;
     this.entryWarnings = { unknown: (path: string) => this.warnings.unknown(`${entryPath}${path}`) };
     this.rules = { strict: options.strict, withoutEmail: options.special?.withoutEmail ?? false };
-    this.notes = options.special && openNotes(options.special);
+    this.notes = options.keepDraft ? openDraftNotes() : options.special && openNotes(options.special);
     this.copy = openCopyWriter(deps.uploadPool ?? deps.pool, () => this.touch(), deps.config.DATABASE_TIMEOUT_MS);
   }
 
@@ -166,6 +186,7 @@ class Intake {
   }
 
   private takeTimeout(value: unknown): void {
+    if (this.options.keepDraft) return; // its start names one
     const problem = timeoutProblem(value, this.deps.config.MAX_IMPORT_TIMEOUT);
     if (problem)
       throw invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
@@ -242,8 +263,9 @@ class Intake {
   async accept(): Promise<string> {
     await this.send();
     await this.copy.flush();
-    const { keyed, special } = this.options;
+    const { keyed, special, keepDraft } = this.options;
     const hashes = keyed && requestHashes(keyed);
+    if (keepDraft) return this.keep(keepDraft, hashes);
     // Before the users exist, so that their first failed login does not differ from that of an unknown user.
     if (!special?.dryRun) await rememberSlow(this.deps.pool, this.slowestMs);
     this.isAccepting = true;
@@ -251,6 +273,23 @@ class Intake {
     const settled = await inSpan('import.accept', {}, () => this.commit(hashes));
     publishBatch(settled);
     return this.importId;
+  }
+
+  /** Makes the draft visible, in one transaction. */
+  private async keep(keepDraft: KeepDraft, hashes: Buffer[] | undefined): Promise<string> {
+    const { keyed, special } = this.options;
+    const { importId, ordinal: total, slowestMs, duplicates } = this;
+    this.isAccepting = true;
+    await transaction(this.deps.pool, async (db) => {
+      await this.sources.require(db, (org) => this.orgs.tallies[org]?.orgId ?? '');
+      if (keyed && hashes) await claimKey(db, keyed, hashes, importId);
+      await keepDraft(db, {
+        ...{ importId, total, slowestMs, hasDuplicates: duplicates > 0, tallies: this.orgs.tallies },
+        ...{ warnings: this.warnings.list(), hashes: this.notes?.hashes() ?? [], sources: this.sources.used() },
+        ...{ withoutEmail: this.rules.withoutEmail, passwordSource: special?.passwordSource },
+      });
+    });
+    return importId;
   }
 
   /** Makes the import visible, in one transaction. */
@@ -289,9 +328,13 @@ class Intake {
   async isAccepted(): Promise<boolean> {
     if (!this.isAccepting) return false;
     const readState = () =>
-      this.deps.pool.query<{ state: string }>('select state from imports where id = $1 for update', [this.importId]);
+      this.deps.pool.query<{ visible: boolean }>(
+        `select state <> 'receiving' or exists (select from import_drafts where import_id = $1) as visible
+         from imports where id = $1 for update`,
+        [this.importId],
+      );
     return retryWhileUnavailable(readState, { ms: COMMIT_CHECK_MS }).then(
-      ({ rows: [row] }) => row !== undefined && row.state !== 'receiving',
+      ({ rows: [row] }) => row?.visible === true,
       () => false,
     );
   }

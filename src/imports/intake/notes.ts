@@ -14,6 +14,20 @@ export interface Notes {
   hashes(): HashCount[];
 }
 
+/** For a draft, of which both may be asked later. */
+export function openDraftNotes(): Notes {
+  const lint = openHashLint();
+  return {
+    take(entry, item) {
+      lint.see(entry);
+      if (item.state !== 'pending') return;
+      if (sourceOf(item.passwordHash) !== undefined) lint.seeAtSource();
+      noteOmitted(entry, item);
+    },
+    hashes: lint.list,
+  };
+}
+
 export function openNotes({ dryRun, onExisting }: ImportOptions): Notes {
   const lint = openHashLint();
   return {

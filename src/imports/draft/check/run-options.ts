@@ -5,6 +5,7 @@ import type { OperationId } from '../../../access/permissions.ts';
 import type { Db } from '../../../db/pool.ts';
 import { ApiError, invalidArgument } from '../../../errors.ts';
 import { requireOrg } from '../../../orgs/store.ts';
+import { webhookUrl } from '../../../webhooks/schema.ts';
 import { timeoutProblem } from '../../duration.ts';
 import type { ImportOptions } from '../../options.ts';
 import type { ConversionResult, Draft, RunSettings } from '../draft.ts';
@@ -35,6 +36,9 @@ export const startBody = z.object({
     .boolean('must be true or false')
     .default(false)
     .meta({ description: 'Import the others when some records of the files cannot be read.' }),
+  webhook: webhookUrl().optional().meta({
+    description: 'URL that receives a message when the import ends, signed with the organization’s webhook secret.',
+  }),
 });
 
 /** @throws ApiError 400 */

@@ -17,7 +17,7 @@ import { publishBatch } from '../../ended.ts';
 import { activate } from '../../intake/accept.ts';
 import { requireRoom } from '../../intake/backlog.ts';
 import { requireUsed } from '../../intake/body-sources.ts';
-import { auditOf, keepOptions, unusual } from '../../options.ts';
+import { auditOf, type ImportOptions, keepOptions, unusual } from '../../options.ts';
 import { type DraftState, lockDraft, requireDraftState } from '../draft.ts';
 import { type checkBody, importable, requireGoodTimeout, runOptions, type startBody } from './run-options.ts';
 
@@ -49,7 +49,7 @@ export async function startDraft(
   deps: ImportDeps,
   caller: Caller,
   importId: string,
-  { skipBroken, ...body }: z.output<typeof startBody>,
+  { skipBroken, webhook, ...body }: Omit<z.output<typeof startBody>, 'webhook'> & Pick<ImportOptions, 'webhook'>,
 ): Promise<void> {
   requireGoodTimeout(body.timeout, deps.config.MAX_IMPORT_TIMEOUT);
   await requireRoom(deps, caller);
@@ -61,7 +61,7 @@ export async function startDraft(
     // Before the users exist, so that their first failed login does not differ from that of an unknown user.
     await rememberSlow(deps.pool, result.slowestMs);
     await requireUsed(db, result.sources ?? [], (org) => result.orgs[org]?.orgId ?? '');
-    const options = unusual(runOptions({ ...body, by: caller.userId }, result));
+    const options = unusual({ ...runOptions({ ...body, by: caller.userId }, result), webhook });
     const { sequence } = await appendEvent(db, {
       aggregateType: 'import',
       aggregateId: importId,
