@@ -4,16 +4,18 @@ import { clients } from './commands/clients.ts';
 import { convertCommand } from './commands/convert.ts';
 import { doctor } from './commands/doctor.ts';
 import { events } from './commands/events.ts';
-import { causes } from './commands/failed/causes.ts';
-import { fix } from './commands/failed/fix.ts';
 import { importCommand } from './commands/import.ts';
 import { cancel } from './commands/imports/cancel.ts';
+import { causes } from './commands/imports/causes.ts';
+import { discard } from './commands/imports/discard.ts';
+import { fix } from './commands/imports/fix.ts';
 import { items } from './commands/imports/items.ts';
 import { pause } from './commands/imports/pause.ts';
 import { report } from './commands/imports/report.ts';
 import { resume } from './commands/imports/resume.ts';
 import { retry } from './commands/imports/retry.ts';
 import { sendMails } from './commands/imports/send-mails.ts';
+import { start } from './commands/imports/start.ts';
 import { status } from './commands/imports/status.ts';
 import { undo } from './commands/imports/undo.ts';
 import { keys } from './commands/keys.ts';
@@ -35,6 +37,8 @@ export const COMMANDS: readonly CommandModule[] = [
   entry(causes),
   entry(fix),
   entry(report),
+  entry(start),
+  entry(discard),
   entry(pause),
   entry(resume),
   entry(cancel),

@@ -219,7 +219,7 @@ scene('shifted rows stop the import', async (t, run) => {
   for (const more of [[], ['--dry-run'], ['--yes']]) {
     const { code, stderr } = await run([path as string, '--from', 'supabase', ...more]);
     assert.equal(code, 2, stderr);
-    assert.match(stderr, /2 records cannot be read, so nothing was sent/);
+    assert.match(stderr, /2 records cannot be read, so nothing was imported/);
   }
 });
 

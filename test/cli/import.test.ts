@@ -1,4 +1,4 @@
-/** `muster import` and `convert`: the summary before anything is sent, what is refused, and broken connections. */
+/** `muster import` and `convert`: the summary before anything is imported, what is refused, and broken connections. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -42,7 +42,7 @@ interface Stage {
   orgId: string;
   env: Record<string, string>;
   muster(args: string[], input?: string | Uint8Array): Promise<Finished>;
-  /** The number of imports into the organization that the service has accepted. */
+  /** The number of imports into the organization that the service has accepted; drafts and checks are none. */
   imports(): Promise<number>;
 }
 
@@ -56,7 +56,9 @@ async function stage(service: Service): Promise<Stage> {
     env,
     muster: (args, input) => runMuster(args, { env, ...(input === undefined ? {} : { input }) }),
     imports: async () =>
-      (await must(service.call('GET', '/admin/v1/imports', undefined, { token: ownerToken }))).body.imports.length,
+      (await must(service.call('GET', '/admin/v1/imports', undefined, { token: ownerToken }))).body.imports.filter(
+        (one: { dryRun: boolean; draft?: unknown }) => !one.dryRun && !one.draft,
+      ).length,
   };
 }
 
@@ -110,6 +112,42 @@ scene(
   },
 );
 
+scene(
+  'a dry run leaves a draft, which is started without the files, corrected before, or discarded',
+  async (t, { muster, orgId, imports, env, service }) => {
+    const path = await usersFile(t, [line(1, { password_hash: HASH }), line(2, { email: ' no address' })]);
+    const args = ['import', path, '--from', 'auth0', '--org', orgId, '--dry-run', '--on-existing', 'skip'];
+    const { stdout: json } = await muster([...args, '--json']);
+    const { draft, import: check, summary } = JSON.parse(json);
+    assert.deepEqual([check.dryRun, check.counts.failed, summary.users], [true, 1, 2]);
+    const gone = await muster(['discard', draft]);
+    assert.deepEqual([gone.code, gone.stdout], [0, `Draft ${draft} is discarded.\n`]);
+
+    const { stdout } = await muster(args);
+    const id = /^ {2}muster start (\d+) --timeout 1h --on-existing skip --watch$/m.exec(stdout)?.[1] as string;
+    assert.match(stdout, new RegExp(`^To correct those that fail before: muster causes ${id}$`, 'm'));
+    await rm(path);
+    const status = (await muster(['status', id])).stdout;
+    assert.match(status, new RegExp(`muster start ${id} --watch +import its users`));
+    const causes = JSON.parse((await muster(['causes', id, '--json'])).stdout).causes;
+    const fixed = await muster(['fix', id, '--cause', causes[0].cause, '--remedy', 'leave-out']);
+    assert.match(fixed.stdout, /^1 user left out/);
+    const started = await muster(['start', id, '--timeout', '30m', '--on-existing', 'skip', '--watch']);
+    assert.equal(started.code, 0, started.stderr);
+    assert.match(started.stdout, /2: 1 succeeded, 1 skipped/);
+    assert.equal(await imports(), 1);
+    assert.equal((await muster(['start', id])).code, 1, 'once');
+
+    const token = env.MUSTER_TOKEN;
+    for (let i = 0; i < 20; i++) await must(service.call('POST', '/admin/v1/imports', {}, { token }));
+    const again = await usersFile(t, [line(3, { password_hash: HASH })]);
+    const full = await muster(['import', again, '--from', 'auth0', '--org', orgId, '--dry-run']);
+    assert.equal(full.code, 0, full.stderr);
+    assert.match(full.stderr, /You have too many drafts, so this dry run keeps no users/);
+    assert.match(full.stdout, /^To import these users, run:\n {2}muster import /m);
+  },
+);
+
 scene('with --json the whole result is one object on standard output', async (t, { muster, orgId }) => {
   const path = await usersFile(t, [line(1, { password_hash: HASH }), line(2, { email: 'no address' })]);
   const { code, stdout } = await muster(['import', path, '--from', 'auth0', '--org', orgId, '--watch', '--json']);
@@ -123,7 +161,7 @@ scene('with --json the whole result is one object on standard output', async (t,
 });
 
 scene(
-  'unreadable records stop the import before anything is sent, or are skipped with --skip-broken',
+  'unreadable records stop the import before anything is imported, or are skipped with --skip-broken',
   async (t, { muster, orgId, imports }) => {
     const path = await usersFile(t, [line(1), '{"user_id":', line(2), '7']);
     const args = ['import', path, '--from', 'auth0', '--org', orgId];
@@ -131,7 +169,7 @@ scene(
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /The record is not valid JSON\. \(.*line 2\)/);
     assert.match(refused.stderr, /The record is not an object\. \(.*line 4\)/);
-    assert.match(refused.stderr, /2 records cannot be read, so nothing was sent/);
+    assert.match(refused.stderr, /2 records cannot be read, so nothing was imported/);
     assert.equal(await imports(), 0);
     const { code } = await muster([...args, '--skip-broken', '--watch']);
     assert.equal(code, 0);

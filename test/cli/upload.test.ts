@@ -64,11 +64,12 @@ test('an upload holds no more in memory than is in transit', async (t) => {
 
   const places = openPlaces();
   const api = openApi(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, async () => 'token');
-  let sent = 0;
-  const events = { sent: (users: number) => (sent = users), again: (why: string) => assert.fail(why) };
-  await upload(api, { conversion, places, query: {}, idempotencyKey: 'key' }, events);
+  let [sent, ended] = [0, false];
+  const pass = () => ({ see: () => sent++, end: () => (ended = true) });
+  const events = { again: (why: string) => assert.fail(why) };
+  await upload(api, { conversion, places, query: {}, idempotencyKey: 'key', pass }, events);
 
-  assert.equal(sent, USERS);
+  assert.deepEqual([sent, ended], [USERS, true]);
   assert.ok(taken > 2 * MOST_HELD, `${taken} bytes say nothing`);
   assert.ok(most < MOST_HELD, `${most} bytes were held`);
   assert.deepEqual(places.at(USERS - 1), { file: 'users.json', line: USERS });

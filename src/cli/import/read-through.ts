@@ -1,4 +1,4 @@
-/** Reads all files once, to know what would be sent before anything is sent. */
+/** Reads all files to their end, and how far they have been read. */
 import type { Conversion } from '../../sources/convert.ts';
 import { openCounter, type Summary } from '../../sources/summary.ts';
 import type { Output } from '../terminal/output.ts';

@@ -1,54 +1,54 @@
 /**
- * An import from the command line, step by step: open the files, read them, show what will happen, ask, send, follow.
+ * An import from the command line, step by step: open the files, send their users while they are read, show what will
+ * happen, check and ask if that is needed, start, follow.
  *
- * Guarantee: nothing is sent before the files have been read completely.
- * On crash: while sending, nothing remains at the service; afterwards the import continues without this command.
+ * Guarantee: the users are sent once, and none is imported before the files have been read completely: the last bytes
+ * are held back until then, and a draft is started only after the answer.
+ * On crash: while sending, nothing remains at the service; afterwards the import continues without this command, and a
+ * draft stays until it is started, discarded or expires.
  */
 import { randomUUID } from 'node:crypto';
 import { type Conversion, openConversion } from '../../sources/convert.ts';
-import { STDIN } from '../../sources/read/file.ts';
 import type { Summary } from '../../sources/summary.ts';
-import { exitCodeFor, type ImportResult, showResult } from '../imports/import-result.ts';
-import { watchImport } from '../imports/watch.ts';
 import { findOrg } from '../service/find-org.ts';
 import type { Session } from '../service/session.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { Failure } from '../terminal/failure.ts';
 import { Interrupted, orAborted, untilInterrupted } from '../terminal/interrupt.ts';
-import { adviceLines } from './advice.ts';
 import { type Chosen, chooseFiles, describeFiles } from './choose.ts';
-import { confirmStart } from './confirm.ts';
+import { mayAsk, requireStated } from './confirm.ts';
 import { confirmSource } from './confirm-source.ts';
-import { readFailures } from './failures.ts';
+import { follow, type Sent } from './follow.ts';
+import { fromDraft } from './from-draft.ts';
 import { openGauge } from './gauge.ts';
 import { convertOptions } from './options.ts';
-import { openPlaces, type Places } from './places.ts';
+import { openPass, requireUsers, showSummary, Unsendable } from './pass.ts';
+import { openPlaces } from './places.ts';
 import { openReading, type Reading, readThrough } from './read-through.ts';
-import { requireUsersInFiles } from './require-users.ts';
 import type { RunOptions } from './run-options.ts';
-import { groupLines, summaryLines } from './show-summary.ts';
 import { requireTimeout } from './timeout.ts';
-import { upload } from './upload.ts';
+import { TOO_MANY_DRAFTS, upload } from './upload.ts';
 
 /** @throws Failure @throws UsageError */
 export async function runImport(session: Session, options: RunOptions): Promise<void> {
   requireTimeout(options.timeout);
   const left = new Interrupted('Interrupted before anything was sent.');
-  const prepared = await untilInterrupted(left, (signal) => orAborted(signal, prepare(session, options)));
+  const opened = await untilInterrupted(left, (signal) => orAborted(signal, open(session, options)));
   try {
-    await send(session, options, prepared);
+    await send(session, options, opened);
   } finally {
-    await prepared.close();
+    await opened.close();
   }
 }
 
-/** An import that has been read and confirmed. */
-interface Prepared {
+/** Files whose users can be sent. */
+interface Opened {
+  chosen: Chosen;
   conversion: Conversion;
-  summary: Summary;
+  reading: Reading;
   close(): Promise<void>;
 }
 
-async function prepare(session: Session, options: RunOptions): Promise<Prepared> {
+async function open(session: Session, options: RunOptions): Promise<Opened> {
   const orgId = options.org === undefined ? undefined : await findOrg(session.api, options.org);
   const chosen = await chooseFiles(options);
   try {
@@ -59,100 +59,71 @@ async function prepare(session: Session, options: RunOptions): Promise<Prepared>
     const reading = openReading(chosen);
     const conversion = await openConversion(job, reading.note);
     const close = async () => void (await Promise.all([conversion.close(), chosen.close()]));
-    const summary = await readAndConfirm(session, options, chosen, { conversion, reading }).catch(async (error) => {
-      await conversion.close();
-      throw error;
-    });
-    return { conversion, summary, close };
+    return { chosen, conversion, reading, close };
   } catch (error) {
     await chosen.close();
     throw error;
   }
 }
 
-async function readAndConfirm(
-  { out }: Session,
-  options: RunOptions,
-  chosen: Chosen,
-  { conversion, reading }: { conversion: Conversion; reading: Reading },
-): Promise<Summary> {
-  const { passwordSource, withoutEmail } = options;
-  const summary = await readThrough(out, conversion, reading, { atSource: passwordSource !== undefined });
-  const given = { mails: options.mails ?? 'auto', withoutEmail, passwordSource };
-  for (const line of summaryLines(summary, given)) out.note(line);
-  requireUsers(summary, options, usersFiles(chosen));
-  await confirmStart(out, { summary, options, isGuess: chosen.isGuess, readsStdin: options.files.includes(STDIN) });
-  return summary;
+async function send(session: Session, options: RunOptions, opened: Opened): Promise<void> {
+  const plan = { options, isGuess: opened.chosen.isGuess };
+  const isDraft = options.dryRun || mayAsk(session.out, plan);
+  try {
+    const sent = await sendOnce(session, options, opened, isDraft);
+    await (isDraft ? fromDraft(session, options, plan, sent) : follow(session, options, sent));
+  } catch (error) {
+    if (!options.dryRun || !(error instanceof Failure) || error.id !== TOO_MANY_DRAFTS) throw error;
+    session.out.note('You have too many drafts, so this dry run keeps no users at the service.');
+    await follow(session, options, await sendOnce(session, options, opened, false));
+  }
 }
 
-async function send(session: Session, options: RunOptions, { conversion, summary }: Prepared): Promise<void> {
+/** When it returns, every user is durable at the service. */
+async function sendOnce(session: Session, options: RunOptions, opened: Opened, isDraft: boolean): Promise<Sent> {
   const { out } = session;
+  const { chosen, conversion, reading } = opened;
   const places = openPlaces();
-  const gauge = openGauge(out, summary.users, 'users sent');
+  const gauge = openGauge(out, reading.size, 'bytes read and sent');
+  reading.onRead(() => gauge.update(reading.read()));
+  const shown: { summary?: Summary } = {};
+  const pass = () =>
+    openPass(out, { conversion, chosen, options, shown, onEnd: gauge.stop }, (summary) => {
+      if (!isDraft) requireStated(summary, { options, isGuess: chosen.isGuess });
+    });
   const again = (why: string, seconds: number) => out.note(`${why} Sending the users again in ${seconds} s.`);
   const idempotencyKey = options.idempotencyKey ?? randomUUID();
-  const accepted = await upload(
-    session.api,
-    { conversion, places, query: queryOf(options), idempotencyKey },
-    { sent: gauge.update, again },
-  ).finally(gauge.stop);
-  await follow(session, options, { accepted, places, summary });
-}
-
-function usersFiles({ files }: Chosen): string[] {
-  return files.filter(({ isHashes }) => !isHashes).map(({ file }) => file.name);
-}
-
-function requireUsers(summary: Summary, { skipBroken }: RunOptions, files: readonly string[]): void {
-  const broken = summary.broken.reduce((sum, { count }) => sum + count, 0);
-  if (broken > 0 && !skipBroken) {
-    throw new Failure(`${broken} record${broken === 1 ? '' : 's'} cannot be read, so nothing was sent.`, {
-      exitCode: EXIT.usage,
-      advice: 'Correct them at the places named above, or skip them with --skip-broken.',
-    });
-  }
-  requireUsersInFiles(summary, files);
-  if (summary.orgs.some(({ orgId }) => orgId === '')) {
-    throw new Failure('The files do not say which organization the users belong to.', {
-      exitCode: EXIT.usage,
-      advice: 'Specify it with --org; `muster orgs list` shows the existing ones.',
-    });
+  const query = queryOf(options, isDraft);
+  try {
+    const accepted = await upload(session.api, { conversion, places, query, idempotencyKey, pass }, { again });
+    return { accepted, places, summary: shown.summary as Summary };
+  } catch (error) {
+    if (!(error instanceof Unsendable)) throw error;
+    gauge.stop();
+    const summary = await readThrough(out, conversion, reading, { atSource: options.passwordSource !== undefined });
+    showSummary(out, summary, options);
+    requireUsers(summary, options, chosen);
+    throw new Error('the files changed while they were read');
+  } finally {
+    reading.onRead(() => {});
+    gauge.stop();
   }
 }
 
-function queryOf(options: RunOptions): Record<string, string | undefined> {
+/** What a draft is started with is asked for then. */
+function queryOf(options: RunOptions, isDraft: boolean): Record<string, string | undefined> {
+  const ofUsers = {
+    strict: options.strict ? 'true' : undefined,
+    withoutEmail: options.withoutEmail ? 'true' : undefined,
+    passwordSource: options.passwordSource,
+  };
+  if (isDraft) return { ...ofUsers, draft: 'true' };
   return {
+    ...ofUsers,
     timeout: options.timeout,
     dryRun: options.dryRun ? 'true' : undefined,
     onExisting: options.onExisting === 'fail' ? undefined : options.onExisting,
     mails: options.mails === 'none' ? 'none' : undefined,
-    strict: options.strict ? 'true' : undefined,
-    withoutEmail: options.withoutEmail ? 'true' : undefined,
-    passwordSource: options.passwordSource,
     webhook: options.webhook,
   };
-}
-
-interface Started {
-  accepted: ImportResult;
-  places: Places;
-  summary: Summary;
-}
-
-/** Every user is durable at the service by now. Follows the import to its end with `--watch`; a dry run, always. */
-async function follow(session: Session, options: RunOptions, { accepted, places, summary }: Started): Promise<void> {
-  const { out, api } = session;
-  const { importId } = accepted;
-  if (!options.dryRun) out.note(`Import ${importId} is accepted: every user is stored by the service.`);
-  if (!options.dryRun && !options.watch) {
-    out.result({ import: accepted, summary });
-    out.line(`Watch progress: muster status ${importId} --watch`);
-    return;
-  }
-  const result = await watchImport(session, importId);
-  const failures = result.counts.failed > 0 ? await readFailures(api, importId, places) : [];
-  if (out.json) out.result({ import: result, summary, failures });
-  else showResult(out, result, groupLines('Failed, by reason', failures));
-  for (const line of adviceLines(options, failures)) out.line(line);
-  options.shell.exitCode = exitCodeFor(result);
 }

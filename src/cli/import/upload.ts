@@ -12,6 +12,7 @@ import type { ImportResult } from '../imports/import-result.ts';
 import { type Api, Unreachable } from '../service/api.ts';
 import { Failure } from '../terminal/failure.ts';
 import { Interrupted, orAborted, untilInterrupted } from '../terminal/interrupt.ts';
+import type { Pass } from './pass.ts';
 import type { Places } from './places.ts';
 
 export interface Upload {
@@ -20,15 +21,16 @@ export interface Upload {
   places: Places;
   query: Record<string, string | undefined>;
   idempotencyKey: string;
+  /** Sees what an attempt sends. */
+  pass?: () => Pass;
 }
 
 export interface UploadEvents {
-  /** Users sent so far in this attempt. */
-  sent(users: number): void;
   /** The connection broke, or the service asks to wait; another attempt follows after this many seconds. */
   again(why: string, seconds: number): void;
 }
 
+export const TOO_MANY_DRAFTS = 'IMPORT-DRAFTS';
 const TRIES = 6;
 const FIRST_WAIT_S = 1;
 const LONGEST_WAIT_S = 30;
@@ -39,20 +41,28 @@ const PIECE_BYTES = 2 ** 17;
 export function upload(api: Api, job: Upload, events: UploadEvents): Promise<ImportResult> {
   const left = new Interrupted(
     'Interrupted while the users were sent. The service drops an incomplete upload, and nothing of it was imported.',
-    'If the upload was complete, the import continues: `muster status` shows it.',
+    job.query.draft === 'true'
+      ? 'If the upload was complete, the users are kept as a draft: `muster status` shows it.'
+      : 'If the upload was complete, the import continues: `muster status` shows it.',
   );
-  return untilInterrupted(left, (signal) => orAborted(signal, sendUntilTaken(api, job, events, signal)));
+  const attempt = (signal: AbortSignal) => untilTaken(() => send(api, job, signal), events.again, signal);
+  return untilInterrupted(left, (signal) => orAborted(signal, attempt(signal)));
 }
 
-async function sendUntilTaken(api: Api, job: Upload, events: UploadEvents, signal: AbortSignal): Promise<ImportResult> {
+/** Repeats a request while the connection breaks, or the service asks to wait. @throws Failure */
+export async function untilTaken<T>(
+  request: () => Promise<T>,
+  again: UploadEvents['again'],
+  signal: AbortSignal,
+): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      return await send(api, job, events, signal);
+      return await request();
     } catch (error) {
       signal.throwIfAborted();
       const seconds = waitBefore(error, tries);
       if (seconds === undefined) throw error;
-      events.again((error as Failure).message, seconds);
+      again((error as Failure).message, seconds);
       await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
     }
   }
@@ -62,18 +72,15 @@ async function sendUntilTaken(api: Api, job: Upload, events: UploadEvents, signa
 function waitBefore(error: unknown, tries: number): number | undefined {
   if (tries >= TRIES) return undefined;
   if (error instanceof Unreachable) return Math.min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (tries - 1));
-  return error instanceof Failure ? error.retryAfter : undefined;
+  // Drafts are not fewer after a wait.
+  return error instanceof Failure && error.id !== TOO_MANY_DRAFTS ? error.retryAfter : undefined;
 }
 
-async function send(
-  api: Api,
-  { conversion, places, query, idempotencyKey }: Upload,
-  events: UploadEvents,
-  signal: AbortSignal,
-): Promise<ImportResult> {
-  places.clear();
+async function send(api: Api, job: Upload, signal: AbortSignal): Promise<ImportResult> {
+  const { query, idempotencyKey } = job;
+  job.places.clear();
   const isFar = !isLoopback(api.url);
-  const lines = Readable.from(bodyOf(conversion, places, events), { objectMode: false });
+  const lines = Readable.from(bodyOf(job), { objectMode: false });
   let broken: Error | undefined;
   lines.on('error', (error) => {
     broken = error;
@@ -102,24 +109,25 @@ async function send(
   }
 }
 
-async function* bodyOf(conversion: Conversion, places: Places, events: UploadEvents): AsyncGenerator<Buffer> {
-  let users = 0;
+async function* bodyOf({ conversion, places, pass: openPass }: Upload): AsyncGenerator<Buffer> {
+  const pass = openPass?.();
   let piece = '';
   for await (const outcomes of conversion.outcomes()) {
-    for (const { entry, file, line } of outcomes) {
+    for (const outcome of outcomes) {
+      pass?.see(outcome);
+      const { entry, file, line } = outcome;
       if (!entry) continue;
-      places.push(file, line);
-      piece += `${JSON.stringify(entry)}\n`;
-      users++;
+      // Before the next user, so that something is left to send when `end` has seen them all.
       if (piece.length >= PIECE_BYTES) {
         yield Buffer.from(piece);
         piece = '';
-        events.sent(users);
       }
+      places.push(file, line);
+      piece += `${JSON.stringify(entry)}\n`;
     }
   }
+  pass?.end();
   if (piece !== '') yield Buffer.from(piece);
-  events.sent(users);
 }
 
 function isLoopback(url: string): boolean {

@@ -21,6 +21,13 @@ function stepsFor(result: ImportProgress): Step[] {
         [`muster pause ${id}`, 'pause it'],
         [`muster cancel ${id}`, 'cancel it'],
       ];
+    case 'DRAFT':
+      return [startIt(id), discardIt(id)];
+    case 'CHECKED':
+      return [startIt(id), [`muster causes ${id}`, 'list why users would fail, and the remedies'], discardIt(id)];
+    case 'UPLOADING':
+    case 'UNREADABLE':
+      return [discardIt(id)];
     case 'PAUSED':
       return [[`muster resume ${id}`, 'resume it'], [`muster cancel ${id}`, 'cancel it'], ...undo];
     case 'UNDOING':
@@ -37,6 +44,14 @@ function stepsFor(result: ImportProgress): Step[] {
     default:
       return undo;
   }
+}
+
+function startIt(id: string): Step {
+  return [`muster start ${id} --watch`, 'import its users'];
+}
+
+function discardIt(id: string): Step {
+  return [`muster discard ${id}`, 'drop its users'];
 }
 
 function whyFailed(id: string): Step {

@@ -61,7 +61,7 @@ export function openSender({ api, out }: Pick<Session, 'api' | 'out'>, options: 
     const { importId } = await upload(
       api,
       { conversion, places, query: options.query, idempotencyKey: randomUUID() },
-      { sent: () => {}, again },
+      { again },
     );
     await options.accepted(importId);
     const result = await awaitImport({ api, out }, importId, options.signal);

@@ -8,7 +8,7 @@ export const EXIT = {
   ok: 0,
   /** Something else went wrong; the message says what. */
   failed: 1,
-  /** The command line, a file or the configuration is wrong; nothing was sent. */
+  /** The command line, a file or the configuration is wrong; nothing was imported. */
   usage: 2,
   /** The import, or the dry run, ended and some users failed. */
   usersFailed: 3,

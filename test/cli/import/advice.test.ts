@@ -30,6 +30,15 @@ test('a dry run ends with the command that imports for real', () => {
   assert.ok(command?.endsWith(options), command);
 });
 
+test('of users that the service keeps, a dry run ends with the command that starts them', () => {
+  const skip = { ...OPTIONS, onExisting: 'skip', mails: 'none', webhook: 'https://a.example/?b=1&c' } as RunOptions;
+  assert.deepEqual(adviceLines(skip, [], '17'), [
+    'To import these users, which the service keeps as a draft for a day, run:',
+    "  muster start 17 --timeout 30m --on-existing skip --mails none --webhook 'https://a.example/?b=1&c' --watch",
+    'To drop them: muster discard 17',
+  ]);
+});
+
 test('after a conflict with an existing user, --on-existing skip is advised', () => {
   const taken = { id: 'USER-ID-TAKEN', message: 'x', count: 1, examples: [] };
   const real = { ...OPTIONS, dryRun: false };

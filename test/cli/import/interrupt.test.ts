@@ -53,3 +53,26 @@ test('while the users are sent, an incomplete upload is dropped', async (t) => {
   assert.equal(code, 130, stderr);
   assert.match(stderr, /The service drops an incomplete upload.*\n.*`muster status` shows it/);
 });
+
+test('while the users are checked, they stay as a draft', async (t) => {
+  let isAsked = false;
+  const server = createServer(async (req, res) => {
+    for await (const _ of req);
+    isAsked ||= req.method === 'GET';
+    res.setHeader('content-type', 'application/json').end('{"importId":"17","state":"IMPORT_STATE_DRAFT","draft":{}}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const running = startMuster(['import', FIXTURE, '--from', 'zitadel', '--dry-run', '--url', url], {
+    env: { MUSTER_TOKEN: 'x' },
+  });
+  await waitFor(() => isAsked, { what: 'the check' });
+  running.kill('SIGINT');
+  const { code, stderr } = await running.finished;
+  assert.equal(code, 130, stderr);
+  assert.match(stderr, /keeps them as a draft; nothing was imported\.\n.*`muster start 17`.*`muster discard 17`/);
+});

@@ -78,5 +78,6 @@ function show(
     const change = isLeftOut ? '' : `: ${valueText(before)} becomes ${valueText(after)}`;
     out.line(`  ${index}  ${userName || userId || '(no name)'}${change}`);
   }
-  if (!dryRun && !isLeftOut && changed > 0) out.note(`Import them with \`muster retry ${id} --timeout 30m\`.`);
+  if (!dryRun && !isLeftOut && changed > 0)
+    out.note(`Import them with \`muster retry ${id} --timeout 30m\`, or a draft with \`muster start ${id}\`.`);
 }

@@ -24,7 +24,9 @@ export const causes: CommandModule<CommonOptions, ImportOptions> = {
     else out.line('None.');
     if (found.moreCauses > 0) out.note(`There are ${found.moreCauses} more causes, each of fewer users.`);
     if (found.corrected > 0)
-      out.note(`${counted(found.corrected, 'user')} corrected: import them with \`muster retry ${options.import}\`.`);
+      out.note(
+        `${counted(found.corrected, 'user')} corrected: import them with \`muster retry ${options.import}\`, or a draft with \`muster start ${options.import}\`.`,
+      );
     if (found.causes.length > 0)
       out.note(`Apply a remedy with \`muster fix ${options.import} --cause CAUSE --remedy REMEDY\`.`);
   },
