@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
 import { isAnyUndoing, undoRound } from '../../../src/imports/control/undo.ts';
+import { KEPT_BECAUSE } from '../../../src/imports/control/undo-batch.ts';
 import { previewUndo } from '../../../src/imports/control/undo-preview.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { type Answer, startApi, type TestApi } from '../../support/api.ts';
@@ -96,6 +97,15 @@ describe('an undo', () => {
     assert.deepEqual(rows, [{ editor: owner[0].editor, payload: { importId: id } }]);
     const again = await imported(users);
     assert.equal((await result(again)).state, 'IMPORT_STATE_SUCCEEDED');
+  });
+
+  it('judges each user by key: reads no table as a whole, however many users are judged', async () => {
+    const { rows } = await pool.query(
+      `explain select ${KEPT_BECAUSE.replaceAll('$1', '1')} from users u cross join generate_series(1, 100000) as i`,
+    );
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    assert.match(plan, /events_pkey/);
+    assert.doesNotMatch(plan, /hashed|Scan on (?:events|org_members|instance_members)/);
   });
 
   it('keeps users who have signed in, were changed, or are members, and says why', async () => {
