@@ -7,13 +7,14 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import type { ApiError } from '../../errors.ts';
-import { html } from '../../html.ts';
+import { type Html, html } from '../../html.ts';
 import { levelOf, publicError } from '../../http/errors.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { loggable } from '../../logger.ts';
 import type { KeptForms } from '../sign-in/kept-form.ts';
 import { ERRORS } from '../texts/frame.ts';
 import type { At } from './at.ts';
+import { clock, duration } from './format.ts';
 import { messageBody } from './parts.ts';
 import type { Show } from './show.ts';
 
@@ -62,10 +63,17 @@ function showProblem({ at, show }: ErrorPageDeps, req: Request, res: Response, e
   // What to correct is in the API's own words.
   const own = error.http === 400 || error.http === 409 || error.http === 429 ? error.message : undefined;
   const more = html`${own && html`<p>${error.id === 'PAGE-ORIGIN' ? ERRORS.form : own}</p>`}
-<p class="soft">${ERRORS.reference}: <code>${requestIdOf(res)}</code></p>`;
+${retryTime(error.retryAfterS)}<p class="soft">${ERRORS.reference}: <code>${requestIdOf(res)}</code></p>`;
   const again = error.http === 429 || error.http === 503;
   const link = again
     ? { href: at(req.originalUrl.slice('/console'.length)), text: ERRORS.retry }
     : { href: at(''), text: ERRORS.back };
   show(req, res, { title: heading, status: error.http, body: messageBody({ heading, message, more, link }) });
+}
+
+/** When to try again: the time stays true while the page is open. */
+function retryTime(seconds: number | undefined): Html | undefined {
+  if (seconds === undefined) return undefined;
+  const at = new Date(Date.now() + seconds * 1000).toISOString();
+  return html`<p>${ERRORS.retryIn(duration(seconds * 1000))} <time datetime="${at}">${clock(at)} UTC</time>.</p>\n`;
 }

@@ -34,6 +34,8 @@ export const ERRORS = {
   signIn: 'Sign in again',
   back: 'Back to the console',
   retry: 'Try again',
+  /** Before the time. */
+  retryIn: (duration: string) => `You can try again in ${duration}, from`,
   reference: 'Reference',
 };
 
