@@ -121,6 +121,7 @@ const TABLE = {
   addPasswordSource: OWNER,
   listPasswordSources: OWNER,
   getPasswordSource: OWNER,
+  changePasswordSource: OWNER,
   getPasswordSourceStatus: OWNER,
   testPasswordSource: OWNER,
   endPasswordSource: OWNER,

@@ -57,6 +57,7 @@ export const AUDIT_TYPES = {
   'organization.sign_in_names.set': 'the names that users sign in with were set',
   'organization.webhook_secret.set': 'the secret of the webhooks was created',
   'organization.password_source.added': 'a password source was added',
+  'organization.password_source.changed': 'the name, address, secret, limits or end of a password source was changed',
   'organization.password_source.ended': 'a password source ended: its users get an email to choose a password',
   'organization.password_source.removed': 'a password source was deleted',
   'instance.member.added': 'a user became an IAM_OWNER',

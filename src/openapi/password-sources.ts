@@ -1,6 +1,6 @@
 /** Password sources in the OpenAPI document. */
 import { z } from 'zod';
-import { newSource, SOURCE_KINDS, testBody } from '../password-sources/schema.ts';
+import { changedSource, newSource, SOURCE_KINDS, testBody } from '../password-sources/schema.ts';
 import type { Operations } from './operation.ts';
 import { AT, changed, createdDetails, exampleCreated, exampleSearch, searchAnswer, timestampOrNull } from './shapes.ts';
 
@@ -97,6 +97,36 @@ export const passwordSourceOperations: Operations = {
       200: { schema: z.object({ passwordSource: source }), example: { passwordSource: exampleSource } },
     },
     errors: { 404: MISSING },
+  },
+  'PUT /management/v1/password_sources/{sourceId}': {
+    id: 'changePasswordSource',
+    summary: 'Change a password source',
+    description:
+      'Replaces the name, settings, limits and end of a source that has not ended; its kind and its users stay. What the ' +
+      'body leaves out gets its default, and without `until` the source has no end. A secret that it leaves out stays, ' +
+      'unless the address changes: a stored secret is never sent to another address. Sign-ins use the change at once.',
+    body: {
+      schema: changedSource,
+      examples: {
+        ldap: { name: 'The old directory', kind: 'ldap', settings, until: '2099-01-31T12:00:00Z', checksPerSecond: 25 },
+        'a new secret': {
+          name: 'The old shop',
+          kind: 'http',
+          settings: { url: 'https://shop.acme.example/password-check' },
+          newSecret: true,
+        },
+      },
+    },
+    answers: {
+      200: {
+        schema: z.object({ secret: z.string().optional(), details: changed.schema.shape.details }),
+        example: { details: changed.example.details },
+      },
+    },
+    errors: {
+      400: 'PASSWORD-SOURCE-INVALID: invalid fields. PASSWORD-SOURCE-ENDED: it has ended.',
+      404: MISSING,
+    },
   },
   'GET /management/v1/password_sources/{sourceId}/status': {
     id: 'getPasswordSourceStatus',

@@ -15,6 +15,7 @@ import { badFields, parseBody } from '../http/parse-body.ts';
 import { requireOrg } from '../orgs/store.ts';
 import { targetProblem } from '../webhooks/target.ts';
 import { type AskDeps, askSource } from './ask.ts';
+import { changeOf, changeSource } from './change.ts';
 import { type NewSource, newSource, testBody } from './schema.ts';
 import {
   addSource,
@@ -44,6 +45,7 @@ export function passwordSourceRoutes(deps: AskDeps): Router {
   router.get(ONE, async (req, res) => {
     res.json({ passwordSource: sourceView(await reachable(deps.pool, 'getPasswordSource', req, res)) });
   });
+  router.put(ONE, (req, res) => replace(deps, req, res));
   router.get(`${ONE}/status`, (req, res) => status(deps, req, res));
   router.post(`${ONE}/_test`, (req, res) => test(deps, req, res));
   router.post(`${ONE}/_end`, (req, res) => change(deps, 'endPasswordSource', req, res, endSource));
@@ -69,8 +71,24 @@ async function add({ pool, secrets, config }: AskDeps, req: Request, res: Respon
   });
 }
 
+async function replace({ pool, secrets, config }: AskDeps, req: Request, res: Response): Promise<void> {
+  const found = await reachable(pool, 'changePasswordSource', req, res);
+  const body = await readJson(req, res);
+  // The body is judged without a lock, as it may come slowly.
+  requireTarget(changeOf(secrets, found, body), config.PASSWORD_SOURCE_ALLOW_PRIVATE);
+  const { secret, event } = await transaction(pool, async (db) => {
+    const source = await reachable(db, 'changePasswordSource', req, res, 'for update');
+    return changeSource(db, secrets, source, changeOf(secrets, source, body), callerOf(res).userId);
+  });
+  const { sequence, createdAt: changedAt } = event;
+  res.json({
+    ...(secret === undefined ? {} : { secret }),
+    details: details({ sequence, changedAt, resourceOwner: found.orgId }),
+  });
+}
+
 /** What can be said about an address before its name is resolved. @throws ApiError 400 PASSWORD-SOURCE-INVALID */
-function requireTarget({ settings }: NewSource, allowPrivate: boolean): void {
+function requireTarget({ settings }: Pick<NewSource, 'settings'>, allowPrivate: boolean): void {
   const violations = Object.entries(settings).flatMap(([field, value]) => {
     if (!['url', 'tokenUrl', 'endpoint'].includes(field) || typeof value !== 'string') return [];
     const description = targetProblem(value.replace(/^ldaps?:/, 'https:'), allowPrivate);

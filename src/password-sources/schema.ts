@@ -97,18 +97,26 @@ const cognitoSettings = z.object({
   endpoint: webhookUrl().optional(),
 });
 
+const httpSource = z.object({ kind: z.literal('http'), ...common, settings: z.object({ url: webhookUrl() }) });
+const otherSources = [
+  z.object({ kind: z.literal('ldap'), ...common, settings: ldapSettings }),
+  z.object({ kind: z.literal('oauth-password'), ...common, settings: oauthSettings }),
+  z.object({ kind: z.literal('cognito'), ...common, settings: cognitoSettings }),
+] as const;
+const KINDS = 'must be http, ldap, oauth-password or cognito';
+
 /** `POST /management/v1/password_sources`. */
-export const newSource = z.discriminatedUnion(
-  'kind',
-  [
-    z.object({ kind: z.literal('http'), ...common, settings: z.object({ url: webhookUrl() }) }),
-    z.object({ kind: z.literal('ldap'), ...common, settings: ldapSettings }),
-    z.object({ kind: z.literal('oauth-password'), ...common, settings: oauthSettings }),
-    z.object({ kind: z.literal('cognito'), ...common, settings: cognitoSettings }),
-  ],
-  'must be http, ldap, oauth-password or cognito',
-);
+export const newSource = z.discriminatedUnion('kind', [httpSource, ...otherSources], KINDS);
 export type NewSource = z.output<typeof newSource>;
+
+const newSecret = z
+  .boolean('must be true or false')
+  .default(false)
+  .meta({ description: 'Replaces the secret that signs the requests; the new one is in the answer, and only once.' });
+
+/** `PUT /management/v1/password_sources/{sourceId}`. */
+export const changedSource = z.discriminatedUnion('kind', [httpSource.extend({ newSecret }), ...otherSources], KINDS);
+export type ChangedSource = z.output<typeof changedSource>;
 
 export const SOURCE_KINDS = ['http', 'ldap', 'oauth-password', 'cognito'] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];

@@ -74,7 +74,7 @@ export async function addSource(
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)`,
     [
       ...[id, orgId, source.name, source.kind, JSON.stringify(open)],
-      Object.keys(hidden).length === 0 ? null : secrets.seal(JSON.stringify(hidden), sourceSeal(id)),
+      sealSecrets(secrets, id, hidden),
       ...[source.userName, source.timeoutMs, source.checksPerSecond, source.until ?? null],
       ...[event.sequence, event.createdAt],
     ],
@@ -82,7 +82,8 @@ export async function addSource(
   return { id, secret, event };
 }
 
-function splitSettings({ settings }: NewSource) {
+/** The settings that may be shown, and those that are stored encrypted. */
+export function splitSettings({ settings }: Pick<NewSource, 'settings'>) {
   const all = Object.entries(settings).filter(([, value]) => value !== undefined);
   const isSecret = ([name]: [string, unknown]) => (SECRET_SETTINGS as readonly string[]).includes(name);
   return {
@@ -91,15 +92,24 @@ function splitSettings({ settings }: NewSource) {
   };
 }
 
+/** Null when there are none. */
+export function sealSecrets(secrets: Secrets, id: string, hidden: Record<string, unknown>): string | null {
+  return Object.keys(hidden).length === 0 ? null : secrets.seal(JSON.stringify(hidden), sourceSeal(id));
+}
+
 function tooMany(): ApiError {
   const message = `The organization has ${MOST_SOURCES} password sources. Delete one first.`;
   return new ApiError('FAILED_PRECONDITION', 'PASSWORD-SOURCES-FULL', message);
 }
 
 /** All settings of a source, with the secret ones. */
-export function allSettings(secrets: Secrets, { id, settings, secretSealed }: Source): Record<string, unknown> {
-  if (secretSealed === null) return settings;
-  return { ...settings, ...(JSON.parse(secrets.unseal(secretSealed, sourceSeal(id))) as Record<string, unknown>) };
+export function allSettings(secrets: Secrets, source: Source): Record<string, unknown> {
+  return { ...source.settings, ...secretSettings(secrets, source) };
+}
+
+/** What is stored encrypted: secret settings, or what signs the requests of the kind `http`. */
+export function secretSettings(secrets: Secrets, { id, secretSealed }: Source): Record<string, string> {
+  return secretSealed === null ? {} : JSON.parse(secrets.unseal(secretSealed, sourceSeal(id)));
 }
 
 export async function listSources(db: Db, orgId: string): Promise<Source[]> {
@@ -174,11 +184,13 @@ export async function migratedPerDay(db: Db, id: string): Promise<Day[]> {
   return rows;
 }
 
-function sourceEvent(
+/** @param fields names of what changed */
+export function sourceEvent(
   db: Db,
   { id, orgId, name }: Pick<Source, 'id' | 'orgId' | 'name'>,
-  change: 'added' | 'ended' | 'removed',
+  change: 'added' | 'changed' | 'ended' | 'removed',
   editor: string,
+  fields?: string[],
 ): Promise<AppendedEvent> {
   return appendEvent(db, {
     aggregateType: 'organization',
@@ -186,6 +198,6 @@ function sourceEvent(
     resourceOwner: orgId,
     type: `organization.password_source.${change}`,
     editor,
-    payload: { sourceId: id, name },
+    payload: { sourceId: id, name, ...(fields ? { fields } : {}) },
   });
 }

@@ -136,6 +136,7 @@ export const STORY: Step[] = [
   { id: 'removePasswordSource' },
   // Later tests call operations on it.
   { id: 'addPasswordSource', example: 'ldap' },
+  { id: 'changePasswordSource' },
 
   { id: 'searchEvents' },
   { id: 'exportEvents' },

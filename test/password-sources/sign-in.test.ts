@@ -8,6 +8,7 @@ import type { Pool } from '../../src/db/pool.ts';
 import { attemptKeys } from '../../src/identity/login/keys.ts';
 import { specialStores } from '../../src/imports/run/existing/stores.ts';
 import { writeBatch } from '../../src/imports/run/write-batch.ts';
+import { allSettings, findSource, type Source } from '../../src/password-sources/store.ts';
 import { rememberSlowSource, slowestMs } from '../../src/users/slow-hashes.ts';
 import { addClient, hiddenOf, visitor } from '../identity/pages/visitor.ts';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
@@ -119,6 +120,78 @@ describe('password sources', () => {
     const anonymous = { url: 'ldaps://l', searchBase: 'dc=a', searchFilter: '(uid={name})', bindPassword: 'x' };
     const missing = await add({ name: 'x', kind: 'ldap', settings: anonymous });
     assert.deepEqual(badFieldsOf(missing), ['settings.bindDn']);
+  });
+
+  it('can be changed: address, limits, end and secret', async () => {
+    const { sourceId, name } = await userAt({ settings: { url: 'http://127.0.0.1:1/check' }, timeoutMs: 500 });
+    assert.equal(errorId(await session(name)), 'PASSWORD-SOURCE-UNAVAILABLE');
+    const until = '2099-01-01T00:00:00.000Z';
+    const { body: first } = await api.call('GET', `${PATH}/${sourceId}`);
+    const change = { name: 'New shop', kind: 'http', settings: { url }, checksPerSecond: 25, until };
+    const changed = await api.call('PUT', `${PATH}/${sourceId}`, change);
+    assert.deepEqual([changed.status, changed.body.secret], [200, undefined], JSON.stringify(changed.body));
+    const { details, ...shown } = (await api.call('GET', `${PATH}/${sourceId}`)).body.passwordSource;
+    assert.deepEqual(shown, {
+      ...{ sourceId, ...change, state: 'PASSWORD_SOURCE_STATE_ACTIVE' },
+      ...{ userName: '{userName}', timeoutMs: 5000, endDate: null },
+    });
+    assert.equal(details.sequence, changed.body.details.sequence);
+    assert.notEqual(details.sequence, first.passwordSource.details.sequence);
+    const { rows } = await api.deps.pool.query('select type, payload from events where sequence = $1', [
+      details.sequence,
+    ]);
+    assert.deepEqual(rows, [
+      {
+        type: 'organization.password_source.changed',
+        payload: {
+          ...{ sourceId, name: 'New shop' },
+          fields: ['checksPerSecond', 'name', 'timeoutMs', 'until', 'url'],
+        },
+      },
+    ]);
+    assert.equal((await session(name)).status, 201);
+    // What the body leaves out gets its default, and the secret is replaced on request only.
+    const again = await api.call('PUT', `${PATH}/${sourceId}`, { ...change, until: undefined, newSecret: true });
+    assert.match(again.body.secret, /^whsec_/);
+    const stored = (await findSource(api.deps.pool, sourceId)) as Source;
+    assert.equal(stored.until, null);
+    assert.equal(allSettings(api.deps.secrets, stored).secret, again.body.secret);
+  });
+
+  it('keep a secret, but never for another address', async () => {
+    const settings = {
+      url: 'ldaps://ldap.acme.example',
+      searchBase: 'dc=a',
+      searchFilter: '(uid={name})',
+      bindDn: 'cn=b',
+    };
+    const id = await addSource({ kind: 'ldap', settings: { ...settings, bindPassword: 'first' } });
+    const put = (change: object, more: object = {}) =>
+      api.call('PUT', `${PATH}/${id}`, { name: 'x', kind: 'ldap', settings: { ...settings, ...change }, ...more });
+    const password = async () =>
+      allSettings(api.deps.secrets, (await findSource(api.deps.pool, id)) as Source).bindPassword;
+    assert.equal((await put({ searchBase: 'dc=b' })).status, 200);
+    assert.equal(await password(), 'first');
+    const moved = await put({ url: 'ldaps://evil.example' });
+    assert.deepEqual([errorId(moved), badFieldsOf(moved)], ['PASSWORD-SOURCE-INVALID', ['settings.bindPassword']]);
+    assert.equal((await put({ url: 'ldaps://new.example', bind_password: 'second' })).status, 200);
+    assert.equal(await password(), 'second');
+    const own = { url: 'ldaps://new.example', userDn: 'uid={name}' };
+    assert.equal((await api.call('PUT', `${PATH}/${id}`, { name: 'x', kind: 'ldap', settings: own })).status, 200);
+    assert.equal(await password(), undefined);
+
+    assert.deepEqual(badFieldsOf(await put({ url: 'http://x' }, { timeoutMs: 1 })), [
+      'settings.bindPassword',
+      'settings.url',
+      'timeoutMs',
+    ]);
+    const kind = await api.call('PUT', `${PATH}/${id}`, { name: 'x', kind: 'http', settings: { url } });
+    assert.deepEqual(badFieldsOf(kind), ['kind']);
+    assert.equal(errorId(await api.call('PUT', `${PATH}/${id}`, [])), 'PASSWORD-SOURCE-INVALID');
+    await api.call('POST', `${PATH}/${id}/_end`, {});
+    const late = await api.call('PUT', `${PATH}/${id}`, { name: 'x', kind: 'ldap', settings: own });
+    assert.deepEqual([late.status, errorId(late)], [400, 'PASSWORD-SOURCE-ENDED']);
+    assert.equal((await api.call('PUT', `${PATH}/none`, {})).status, 404);
   });
 
   it('replace the password of imported users, who get no initialisation email', async () => {

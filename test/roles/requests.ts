@@ -203,6 +203,7 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'POST /management/v1/password_sources': onOrg(passwordSource),
   'GET /management/v1/password_sources': onOrg(),
   'GET /management/v1/password_sources/:sourceId': onSource(),
+  'PUT /management/v1/password_sources/:sourceId': onSource(passwordSource()),
   'GET /management/v1/password_sources/:sourceId/status': onSource(),
   'POST /management/v1/password_sources/:sourceId/_test': onSource({ userName: 'ann', password: 'wrong' }),
   'POST /management/v1/password_sources/:sourceId/_end': onSource({}),

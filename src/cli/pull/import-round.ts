@@ -31,7 +31,7 @@ export async function importRound(job: PullJob, state: PullState, since: string 
     if (!options.dryRun) await writeState(statePath, { ...state, run });
   };
   const sent = options.dryRun ? undefined : await openSent(sentPath(statePath));
-  const counter = openCounter();
+  const counter = openCounter({ atSource: options.passwordSource !== undefined });
   const collector = openCollector({
     title: system.title,
     source,
@@ -94,6 +94,7 @@ function queryOf(options: PullOptions, isFirst: boolean): Record<string, string 
     timeout: options.timeout,
     mails: options.mails === 'none' ? 'none' : undefined,
     withoutEmail: options.withoutEmail ? 'true' : undefined,
+    passwordSource: options.passwordSource,
     onExisting: onExisting === 'fail' ? undefined : onExisting,
     dryRun: options.dryRun ? 'true' : undefined,
   };

@@ -20,6 +20,7 @@ export interface PullOptions {
   onExisting?: 'fail' | 'skip' | 'update' | undefined;
   mails: 'auto' | 'none';
   withoutEmail: boolean;
+  passwordSource?: string | undefined;
   timeout: string;
   batch: string;
   dryRun: boolean;
@@ -79,6 +80,11 @@ export function pullOptions<T>(yargs: Argv<T>, system: PullSystem): Argv<T & Pul
         describe: 'none holds the mails for `muster send-mails`, auto sends them at once',
       },
       'without-email': { type: 'boolean', default: false, describe: 'import users without an email address too' },
+      'password-source': {
+        type: 'string',
+        requiresArg: true,
+        describe: 'id of the password source that verifies users without a hash, at their first sign-in',
+      },
       timeout: { type: 'string', default: '1h', requiresArg: true, describe: 'time limit of each import' },
       batch: { type: 'string', default: '10000', requiresArg: true, describe: 'users in one import' },
       state: { type: 'string', requiresArg: true, describe: 'file that remembers how far it came' },

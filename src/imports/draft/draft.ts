@@ -36,6 +36,7 @@ export interface ConversionOptions {
   encoding?: string | undefined;
   strict?: boolean | undefined;
   withoutEmail?: boolean | undefined;
+  passwordSource?: string | undefined;
 }
 
 /** What a check or a start asks for. */

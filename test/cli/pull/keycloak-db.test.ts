@@ -1,5 +1,6 @@
 /** `muster pull keycloak-db` into a running service: all users, resumption, changes, and what is refused. */
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,12 +8,24 @@ import test, { type TestContext } from 'node:test';
 import { type Finished, runMuster } from '../../support/processes/muster.ts';
 import { type Service, startService } from '../../support/processes/service.ts';
 import { openTerminal, startMuster } from '../../support/processes/terminal.ts';
+import { type FakeAnswer, startFake } from '../../support/pull/fake.ts';
 import { addKeycloakUsers, createKeycloak, inSchema, KEYCLOAK_PASSWORD, REALM } from '../../support/pull/keycloak.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const SCHEMA = 'keycloak';
+
+/** The example of https://github.com/firebase/scrypt, whose password is `user1password`. */
+const PARAMETERS = {
+  algorithm: 'SCRYPT',
+  signerKey: 'jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA==',
+  ...{ saltSeparator: 'Bw==', rounds: 8, memoryCost: 14 },
+};
+const HASHED = {
+  salt: '42xEC+ixf3L2lw==',
+  passwordHash: 'lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ==',
+};
 
 interface Stage {
   service: Service;
@@ -247,6 +260,57 @@ test('users of Keycloak, straight from its database', async (t) => {
     await refused([], 2, /belongs to another pull, which reads elsewhere/);
     assert.equal((await pull('--restart')).code, 0);
   });
+
+  await t.test(
+    'users of Firebase: the parameters of their hashes come along, and a password source serves the rest',
+    async (t) => {
+      const { orgId, ownerToken } = await service.newOrg();
+      const { url } = await startFake(t, ({ url }): FakeAnswer => {
+        if (url.pathname === '/token') return { body: { access_token: 'bearer-1' } };
+        if (url.pathname.endsWith('/config')) return { body: { signIn: { hashConfig: PARAMETERS } } };
+        const users = [
+          { ...HASHED, localId: `${orgId}-1`, email: `a@${orgId}.example` },
+          { localId: `${orgId}-2`, email: `b@${orgId}.example` },
+        ];
+        return { body: { users } };
+      });
+      const pem = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
+        type: 'pkcs8',
+        format: 'pem',
+      });
+      const key = {
+        client_email: 'reader@shop.example',
+        project_id: 'shop',
+        private_key: pem,
+        token_uri: `${url}/token`,
+      };
+      const env = { MUSTER_URL: service.url, MUSTER_TOKEN: ownerToken, PULL_SERVICE_ACCOUNT: JSON.stringify(key) };
+      const muster = async (...args: string[]) => {
+        const { code, stdout, stderr } = await runMuster([...args, '--json'], { env });
+        assert.equal(code, 0, stderr);
+        return JSON.parse(stdout);
+      };
+      const create = ['create', 'Old', '--org', orgId, '--kind', 'http', '--set', 'url=https://gone.example.com/check'];
+      const { sourceId } = await muster('password-sources', ...create);
+      const change = ['--set', 'url=https://old.example.com/check', '--until', '30d', '--new-secret'];
+      assert.match((await muster('password-sources', 'change', sourceId, ...change)).secret, /^whsec_/);
+      const { passwordSource } = await muster('password-sources', 'show', sourceId);
+      assert.deepEqual(
+        [passwordSource.name, passwordSource.settings],
+        ['Old', { url: 'https://old.example.com/check' }],
+      );
+      assert.ok(passwordSource.until);
+
+      const folder = await mkdtemp(join(tmpdir(), 'muster-pull-'));
+      t.after(() => rm(folder, { recursive: true }));
+      const where = ['--host', url, '--org', orgId, '--state', join(folder, 'state.json')];
+      const { counts } = await muster('pull', 'firebase', ...where, '--password-source', sourceId);
+      assert.deepEqual([counts.total, counts.succeeded], [2, 2]);
+      assert.equal((await service.login({ userId: `${orgId}-1` }, 'user1password')).status, 201);
+      const { users } = await muster('password-sources', 'status', sourceId);
+      assert.deepEqual(users, { remaining: 1, migrated: 0 });
+    },
+  );
 
   await t.test('a terminal asks for the password without showing it', async (t) => {
     if (!requireOrSkip(t, 'script')) return;

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { columnsOf } from '../../../src/imports/draft/convert/guess.ts';
 import { claimJob, endJob, releaseJob, renewJob } from '../../../src/imports/draft/convert/job.ts';
 import { convertRound } from '../../../src/imports/draft/convert/round.ts';
+import { markOf } from '../../../src/passwords/at-source.ts';
 import { startDispatcher } from '../../../workers/dispatcher.ts';
 import { startImportWorker } from '../../../workers/import-users.ts';
 import { errorId, startApi, type TestApi } from '../../support/api.ts';
@@ -120,6 +121,31 @@ test('users and hashes come from files of their own, and a broken record stops t
   const refused = await call('POST', id, '/_start', { timeout: '1h' });
   assert.deepEqual([refused.status, errorId(refused)], [400, 'DRAFT-BROKEN']);
   assert.equal((await call('POST', id, '/_start', { timeout: '1h', skipBroken: true })).status, 200);
+});
+
+test('a password source verifies the users whose password the files do not contain', async () => {
+  const source = { name: 'Old', kind: 'http', settings: { url: 'https://old.example.com/check' } };
+  const { sourceId } = (await api.call('POST', '/management/v1/password_sources', source, { orgId })).body;
+  const id = await newDraft(api, { orgId });
+  await uploadFile(api, id, `userId,email,hash\nps-1,ps1@acme.example,\nps-2,ps2@acme.example,${BCRYPT}\n`);
+  const unknown = await call('POST', id, '/_convert', { source: 'csv', passwordSource: 'none' });
+  assert.deepEqual([unknown.status, errorId(unknown)], [400, 'IMPORT-PASSWORD-SOURCE']);
+  const draft = await converted(id, { source: 'csv', passwordSource: sourceId });
+  assert.equal(draft.draft.conversion.passwordSource, sourceId);
+  assert.equal((await call('POST', id, '/_start', { timeout: '1h' })).status, 200);
+  const written = () =>
+    api.deps.pool.query(`select password_hash as hash, state from users where id like 'ps-%' order by id`);
+  const { rows } = await waitFor(
+    async () => {
+      const found = await written();
+      return found.rowCount === 2 ? found : undefined;
+    },
+    { what: 'the users' },
+  );
+  assert.deepEqual(rows, [
+    { hash: markOf(sourceId), state: 'active' },
+    { hash: BCRYPT, state: 'active' },
+  ]);
 });
 
 test('a guess is made from the first piece, while the upload continues', async () => {

@@ -1,5 +1,6 @@
 /** `muster password-sources`: other systems that verify the passwords of imported users. */
 import { group } from '../../subcommands.ts';
+import { change } from './change.ts';
 import { create } from './create.ts';
 import { remove } from './delete.ts';
 import { end } from './end.ts';
@@ -10,6 +11,6 @@ import { test } from './test.ts';
 
 export const passwordSources = group(
   'password-sources',
-  'other systems that verify imported users: add, list, show, status, test, end, delete',
-  [create, list, show, status, test, end, remove],
+  'other systems that verify imported users: add, list, show, change, status, test, end, delete',
+  [create, list, show, change, status, test, end, remove],
 );

@@ -47,18 +47,16 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
       run.progress.bytes = [...read.values()].reduce((sum, n) => sum + n, 0);
     },
   );
-  const counter = openCounter();
-  const writer = openEntries(
-    deps,
-    draft.importId,
-    { strict: options.strict === true, withoutEmail: options.withoutEmail === true },
-    run.requireJob,
-  );
+  const { passwordSource } = options;
+  const counter = openCounter({ atSource: passwordSource !== undefined });
+  const rules = { strict: options.strict === true, withoutEmail: options.withoutEmail === true };
+  const writer = openEntries(deps, draft.importId, { ...rules, passwordSource }, run.requireJob);
   try {
     await writeAll(conversion, counter, writer, run);
     const written = await writer.end();
     await requireComplete(deps, draft.importId, written);
-    return resultOf(source, counter.summary(conversion.unusedHashes()), written, options.withoutEmail === true);
+    const result = resultOf(source, counter.summary(conversion.unusedHashes()), written, rules.withoutEmail);
+    return { ...result, passwordSource };
   } catch (error) {
     await writer.end().catch(() => {}); // no COPY may stay open; the first error says why
     throw error;

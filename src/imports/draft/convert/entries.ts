@@ -7,6 +7,7 @@
 import type { Entry } from '../../../sources/entry.ts';
 import { slowMs } from '../../../users/slow-hashes.ts';
 import type { ImportDeps } from '../../deps.ts';
+import { bodySources, type UsedSources } from '../../intake/body-sources.ts';
 import { openCopyWriter } from '../../intake/copy.ts';
 import { CopyRows } from '../../intake/copy-rows.ts';
 import { createDuplicateFilter, ID, NAME } from '../../intake/duplicates.ts';
@@ -23,6 +24,8 @@ export interface Written {
   warnings: unknown[];
   hasDuplicates: boolean;
   slowestMs: number;
+  /** The password sources of the users. */
+  sources: UsedSources;
 }
 
 export interface EntryWriter {
@@ -38,13 +41,14 @@ export interface EntryWriter {
 export function openEntries(
   deps: Pick<ImportDeps, 'pool' | 'secrets' | 'config'>,
   importId: string,
-  rules: EntryRules,
+  { passwordSource, ...rules }: EntryRules & { passwordSource?: string | undefined },
   requireJob: () => Promise<void>,
 ): EntryWriter {
   const copy = openCopyWriter(deps.pool, requireJob, deps.config.DATABASE_TIMEOUT_MS);
   const rows = new CopyRows();
   const warnings = createWarningCounter();
   const filter = createDuplicateFilter();
+  const sources = bodySources(passwordSource);
   const orgs = new Map<string, DraftOrg & { index: number }>();
   let users = 0;
   let failed = 0;
@@ -70,6 +74,7 @@ export function openEntries(
     add({ orgId, ...entry }) {
       const org = orgOf(orgId);
       const item = toItem(entry, deps.secrets, warnings, rules);
+      sources.take(org.index, item);
       org.total++;
       let duplicate = false;
       if (item.state === 'pending') {
@@ -91,7 +96,7 @@ export function openEntries(
       await copy.flush();
       return {
         ...{ total: users, failed, hasDuplicates, slowestMs },
-        warnings: warnings.list(),
+        ...{ warnings: warnings.list(), sources: sources.used() },
         orgs: [...orgs.values()].map(({ index: _, ...org }) => org),
       };
     },

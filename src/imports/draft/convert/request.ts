@@ -8,6 +8,7 @@ import { requireOrg } from '../../../orgs/store.ts';
 import { ENCODINGS } from '../../../sources/read/encoding.ts';
 import { SOURCES } from '../../../sources/registry.ts';
 import { UsageError } from '../../../sources/source.ts';
+import { requireKnown } from '../../intake/body-sources.ts';
 import { lockDraft, requireDraftState } from '../draft.ts';
 import { type ExportDeps, hashParameters, sourceNamed } from './exports.ts';
 
@@ -32,6 +33,10 @@ export const convertBody = z.object({
   encoding: z.enum(ENCODINGS, `must be one of ${ENCODINGS.join(', ')}`).optional(),
   strict: z.boolean('must be true or false').optional(),
   withoutEmail: z.boolean('must be true or false').optional(),
+  passwordSource: id().optional().meta({
+    description:
+      'Id of a password source of the organization: it verifies users whose password the files do not contain.',
+  }),
 });
 
 /** A worker then converts. A conversion that is under way ends. @throws ApiError 400, 403, 404 */
@@ -51,6 +56,7 @@ export async function requestConversion(
       requirePermission(caller, 'convertImport', body.orgId);
       await requireOrg(db, body.orgId);
     }
+    if (body.passwordSource !== undefined) await requireKnown(db, body.passwordSource);
     await requireGoodOptions(body, () => hashParameters(deps, draft));
     await db.query(
       `update import_drafts set state = 'converting', conversion = $2, org_id = coalesce($3, org_id), result = null,
