@@ -57,9 +57,10 @@ type Rest = Partial<ZodOpenApiOperationObject>;
 function operation(
   operationId: string,
   summary: string,
-  responses: ZodOpenApiResponsesObject,
+  answers: ZodOpenApiResponsesObject,
   rest: Rest = {},
 ): ZodOpenApiOperationObject {
+  const responses = { ...answers, ...(rest.requestBody ? { 413: refused('The body is too large.') } : {}) };
   return { operationId, tags: ['OAuth'], summary, security: [], responses, ...rest };
 }
 

@@ -110,6 +110,7 @@ POST   /admin/v1/imports/:importId/_undo                  200  ..3333331 .333.33
 POST   /management/v1/password_sources                    200  ..3333331 .333.3331 433333331 _
 GET    /management/v1/password_sources                    200  ..3333331 .333.3331 433333331 _
 GET    /management/v1/password_sources/:sourceId          200  ..3333331 .333.3331 433333331 _
+PUT    /management/v1/password_sources/:sourceId          200  ..3333331 .333.3331 433333331 _
 GET    /management/v1/password_sources/:sourceId/status   200  ..3333331 .333.3331 433333331 _
 POST   /management/v1/password_sources/:sourceId/_test    200  ..3333331 .333.3331 433333331 _
 POST   /management/v1/password_sources/:sourceId/_end     200  ..3333331 .333.3331 433333331 _
