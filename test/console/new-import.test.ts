@@ -1,13 +1,18 @@
 /** A new import in the console, from files that are dropped to the start, and what interrupts an upload. */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { startConverter } from '../../workers/converter.ts';
 import { startDispatcher } from '../../workers/dispatcher.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
+import { uploadFile } from '../support/imports/drafts.ts';
 import { HASH } from '../support/imports/imports.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
-import { findingsOf, openWorld, type World } from './world.ts';
+import { waitFor } from '../support/wait.ts';
+import { findingsOf, makeIamOwner, openWorld, type World } from './world.ts';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
@@ -72,24 +77,19 @@ describe('a new import', () => {
     const shown: string[] = [];
     page.on('response', async (response) => shown.push(await response.text().catch(() => '')));
     await page.getByText('Nothing imported yet').waitFor();
-    const found = await findingsOf(page, 'new-import-empty');
     const { users, hashes } = auth0(200);
     await drop(page, { 'users.ndjson': users, 'passwords.ndjson': hashes });
     await step(page, 'files');
     await page.locator('.upload.done').nth(1).waitFor();
-    found.push(...(await findingsOf(page, 'new-import-files')));
+    const found = await findingsOf(page, 'new-import-files');
     await next(page, 'source');
     await page.getByRole('heading', { name: 'This looks like Auth0' }).waitFor();
     await page.getByRole('row', { name: 'passwords.ndjson' }).getByText('Password hashes').waitFor();
-    found.push(...(await findingsOf(page, 'new-import-source')));
     await next(page, 'columns');
     await page.getByText('The fields of Auth0 are known').waitFor();
-    found.push(...(await findingsOf(page, 'new-import-columns-known')));
     await next(page, 'options');
-    found.push(...(await findingsOf(page, 'new-import-options')));
     await next(page, 'check');
     await page.getByText('The check is done.').waitFor();
-    found.push(...(await findingsOf(page, 'new-import-check')));
     await next(page, 'decide');
     await page.getByRole('button', { name: 'Start import of 216 users' }).waitFor();
     found.push(...(await findingsOf(page, 'new-import-decide')));
@@ -125,4 +125,200 @@ describe('a new import', () => {
       'no hash is in any response',
     );
   });
+
+  it('maps a CSV with German headings by hand, also when the session ends, into an organization created here', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const admin = await world.api.setupOrg();
+    await makeIamOwner(world.api, admin);
+    const page = await world.enter(t, '/console/imports/new', admin);
+    const row = (n: number, active: string) => `${n};p${n}@acme.example;Fü;Fox;${HASH};${active};${HOSTILE}`;
+    const lines = [
+      'Personalnr;Mail;Vorname;Nachname;Kennwort;Aktiv;Notiz',
+      row(1, 'ja'),
+      row(2, 'nein'),
+      '3;;No;Body;;ja;',
+    ];
+    const buffer = Buffer.from(`${lines.join('\r\n')}\r\n`, 'latin1');
+    await page.locator('.drop input').setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer });
+    await step(page, 'files');
+    await next(page, 'source');
+    await page.getByRole('heading', { name: 'This looks like CSV of your own' }).waitFor();
+    await page.getByText('semicolon, windows-1252').waitFor();
+    await next(page, 'columns');
+    const becomes = (column: string) => page.getByLabel(`${column} becomes`);
+    assert.equal(await becomes('Kennwort').inputValue(), 'hash');
+    await becomes('Personalnr').selectOption('User id');
+    await becomes('Aktiv').selectOption('Email');
+    await next(page, 'options');
+    await page.getByText('Only one column can become “Email”.').waitFor();
+    await becomes('Aktiv').selectOption('Enabled');
+    await becomes('Notiz').selectOption('Metadata of the user');
+    await becomes('Vorname').selectOption('Leave out');
+    await world.api.deps.pool.query('delete from console_sessions');
+    await next(page, 'options');
+    await page.getByRole('link', { name: 'Sign in again' }).click();
+    assert.equal(await becomes('Aktiv').inputValue(), 'enabled');
+    await page.getByText('ja → active, nein → inactive').waitFor();
+    await page.getByText('Fox · p1@acme.example · active').waitFor();
+    const found = await findingsOf(page, 'new-import-columns');
+    await next(page, 'options');
+    await page.getByLabel('Or create an organization').fill('Neue AG');
+    await page.getByLabel('is updated with the fields').check();
+    await page.getByLabel('Time limit').fill('soon');
+    await next(page, 'check');
+    await page.getByText('The time limit must be a duration').waitFor();
+    assert.equal(await page.getByLabel('Or create an organization').inputValue(), 'Neue AG');
+    found.push(...(await findingsOf(page, 'new-import-options-wrong')));
+    await page.getByLabel('Time limit').fill('30m');
+    await next(page, 'check');
+    await next(page, 'decide');
+    await page.getByText('email.email is required').waitFor();
+    const command = String(await page.locator('copy-text code').textContent());
+    assert.match(command, /^muster import people\.csv --from csv --org \S+ --map /);
+    for (const part of [
+      'userId=Personalnr',
+      'enabled=Aktiv',
+      'hash=Kennwort',
+      '--on-existing update',
+      '--timeout 30m',
+    ]) {
+      assert(command.includes(part), part);
+    }
+    await page.getByRole('button', { name: 'Start import of 3 users' }).click();
+    await page.getByText('Completed with errors').waitFor();
+    await page.getByText('Neue AG').waitFor();
+    const inactive = await world.api.call('GET', '/v2beta/users/2');
+    assert.equal(inactive.body.user.state, 'USER_STATE_INACTIVE', JSON.stringify(inactive.body));
+    assert.deepEqual(found, []);
+  });
+
+  it('continues an upload after a reload and after the service was killed, and recognizes the file meanwhile', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const folder = await mkdtemp(join(tmpdir(), 'muster-'));
+    t.after(() => rm(folder, { recursive: true }));
+    const path = join(folder, 'people.csv');
+    const line = `id-000,ann@example.com,${'x'.repeat(2 ** 16)}\n`;
+    await writeFile(path, `id,email,note\n${line.repeat(300)}`);
+    const { size } = await stat(path);
+    const page = await world.enter(t, '/console/imports/new');
+    const sent: number[] = [];
+    let gate = gated();
+    page.on('request', (request) => {
+      const offset = request.headers()['upload-offset'];
+      if (request.method() === 'PATCH') sent.push(Number(offset));
+    });
+    await page.route('**/files/*', async (route) => {
+      if (Number(route.request().headers()['upload-offset']) >= SLICE) await gate.passed(route.request().url());
+      await route.continue().catch(() => {}); // the page may have gone
+    });
+    await page.locator('.drop input').setInputFiles(path);
+    await step(page, 'files');
+    await gate.reached;
+    await next(page, 'source');
+    await page.getByRole('heading', { name: 'This looks like CSV of your own' }).waitFor();
+    await page.locator('.upload.uploading').waitFor();
+    const found = await findingsOf(page, 'new-import-uploading');
+    await page.reload();
+    await page.getByText('The upload stopped at 40 %').waitFor();
+    found.push(...(await findingsOf(page, 'new-import-broken')));
+    await page
+      .locator('.upload input')
+      .setInputFiles({ name: 'other.csv', mimeType: 'text/csv', buffer: Buffer.from('a') });
+    await page.getByRole('alert').getByText('This is another file').waitFor();
+    gate.open();
+
+    // The service has begun to store the second slice when it dies.
+    gate = gated();
+    await page.locator('.upload input').setInputFiles(path);
+    const fileId = String((await gate.reached).split('/').at(-1));
+    const { pool } = world.api.deps;
+    const lock = await pool.connect();
+    await lock.query('begin');
+    await lock.query('select from import_files where file_id = $1 for update', [fileId]);
+    gate.open();
+    await waitFor(async () => (await pool.query(WAITING)).rowCount, { what: 'a piece that waits' });
+    const listenAgain = await world.api.kill();
+    await lock.query('commit');
+    lock.release();
+    await page.locator('.upload.waiting').waitFor();
+    await listenAgain();
+    await page.locator('.upload.done').waitFor();
+    const bytes = sent.reduce((sum, from) => sum + Math.min(SLICE, size - from), 0);
+    // The reload and the death each interrupt one slice.
+    assert(bytes <= size + 2 * SLICE, `${sent} of ${size}`);
+    const { rows } = await pool.query('select received from import_files where file_id = $1', [fileId]);
+    assert.equal(Number(rows[0].received), size);
+    assert.deepEqual(found, []);
+  });
+
+  it('reads, refuses and discards a draft without JavaScript, and shows it to nobody else', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, '/console/imports/new', undefined, { javaScriptEnabled: false });
+    await page.getByText('Uploading a file needs JavaScript').waitFor();
+    const headers = { origin: world.api.url };
+    const api = `${world.api.url}/console/api/admin/v1/imports`;
+    const { importId } = await (await page.request.post(api, { headers, data: {} })).json();
+    await uploadFile(world.api, importId, 'id,email\n1,a@example.com\n2,"b@example.com\n', {});
+    const one = `${world.api.url}/console/imports/new/${importId}`;
+    await page.goto(one);
+    for (const name of ['source', 'columns', 'options', 'check']) await next(page, name);
+    await page.getByRole('button', { name: 'Read the files' }).click();
+    const problem = page.getByText('The files cannot be read like this');
+    await waitFor(async () => (await page.reload()) && (await problem.count()) > 0, {
+      what: 'the end of the conversion',
+    });
+    await page.getByText(/people\.csv.*line 3/).waitFor();
+    const seen = await world.enter(t, new URL(one).pathname);
+    await seen.getByText('The files cannot be read like this').waitFor();
+    assert.deepEqual(await findingsOf(seen, 'new-import-unreadable'), []);
+
+    const stranger = await world.enter(t, '/console/imports', world.other);
+    assert.equal(await stranger.getByText(importId, { exact: true }).count(), 0);
+    for (const path of ['', '/files', '/source', '/columns', '/options', '/check', '/decide', '/discard', '/live']) {
+      assert.equal((await stranger.request.get(one + path)).status(), 403, path);
+    }
+    for (const path of ['/source', '/options', '/check', '/decide', '/discard']) {
+      const form = { source: 'csv', timeout: '1h' };
+      assert.equal((await stranger.request.post(one + path, { headers, form })).status(), 403, path);
+    }
+    await page.goto(`${world.api.url}/console/imports`);
+    await page.getByRole('link', { name: importId, exact: true }).click();
+    await page.getByText('The files cannot be read like this').waitFor();
+    await page.goto(`${one}/discard`);
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.goto(`${one}/check`);
+    await page.getByText('This draft was discarded').waitFor();
+    await world.api.deps.pool.query('update import_drafts set expires_at = now() where import_id = $1', [importId]);
+    assert.equal((await page.goto(`${one}/check`))?.status(), 403);
+  });
+
+  it('says why the service takes no draft', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, '/console/imports/new', world.other);
+    const api = `${world.api.url}/console/api/admin/v1/imports`;
+    const create = () => page.request.post(api, { headers: { origin: world.api.url }, data: {} });
+    while ((await create()).ok());
+    await drop(page, { 'users.csv': 'id,email\n' });
+    await page.getByRole('alert').getByText('You have 20 drafts of imports.').waitFor();
+    await drop(page, { 'empty.csv': '' });
+    await page.getByRole('alert').getByText('empty.csv is empty.').waitFor();
+    assert.equal((await page.request.get(`${world.api.url}/console/imports/new/1/nowhere`)).status(), 404);
+  });
 });
+
+const SLICE = 8 * 2 ** 20;
+const WAITING = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%import_chunks%' and datname = current_database()`;
+
+/** Holds what reaches it until it is opened. */
+function gated() {
+  const { promise: reached, resolve: arrive } = Promise.withResolvers<string>();
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  return {
+    reached,
+    open,
+    passed(url: string): Promise<void> {
+      arrive(url);
+      return opened;
+    },
+  };
+}

@@ -40,6 +40,8 @@ export interface TestApi {
   setupOrg(options?: SetupOptions): Promise<SetUp>;
   /** A machine user of the organization with a token. */
   machine(orgId: string, roles?: string[]): Promise<{ userId: string; token: string }>;
+  /** Cuts all connections, as if the process had died. Returns what listens on the same port again. */
+  kill(): Promise<() => Promise<void>>;
   stop(): Promise<void>;
 }
 
@@ -83,8 +85,10 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
   };
   // The links in mails contain the port, which is known only now.
   let app: ReturnType<typeof buildApp> | undefined;
-  const server = await listen((req, res) => app?.(req, res), { host: '127.0.0.1', port: 0 });
-  const url = `http://127.0.0.1:${server.port}`;
+  const open = (port: number) => listen((req, res) => app?.(req, res), { host: '127.0.0.1', port });
+  let server = await open(0);
+  const { port } = server;
+  const url = `http://127.0.0.1:${port}`;
   if (!options.env?.BASE_URL) config.baseUrl = url;
   await bootstrap(stores);
   await addSigningKey(stores.pool, stores.secrets);
@@ -99,6 +103,12 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
     call,
     setupOrg: (setup) => setupOrg(call, setup),
     machine: (orgId, roles) => machine(call, orgId, roles),
+    async kill() {
+      await server.stop(0);
+      return async () => {
+        server = await open(port);
+      };
+    },
     async stop() {
       await server.stop(1000);
       await Promise.all([deps.queues.close(), deps.signal.close(), deps.reads.close()]);

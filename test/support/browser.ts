@@ -46,8 +46,8 @@ async function openPage(browser: Browser, t: TestContext, options: BrowserContex
   return context.newPage();
 }
 
-/** The browser's message about an intended error response. */
-const ANSWERED = /the server responded with a status of 4\d\d/;
+/** The browser's message about an intended error response, or about a service that was stopped on purpose. */
+const ANSWERED = /the server responded with a status of 4\d\d|net::ERR_CONNECTION_REFUSED/;
 
 function collectComplaints(page: Page, complaints: string[]): void {
   page.on('pageerror', (error) => complaints.push(error.message));
@@ -57,6 +57,8 @@ function collectComplaints(page: Page, complaints: string[]): void {
   page.on('requestfailed', (request) => {
     // An event stream ends with its page.
     if (request.resourceType() === 'eventsource') return;
+    // An upload is interrupted on purpose, and continues.
+    if (request.method() === 'PATCH' || request.method() === 'HEAD') return;
     complaints.push(`${request.url()} ${request.failure()?.errorText}`);
   });
 }

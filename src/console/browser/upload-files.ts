@@ -105,7 +105,10 @@ class UploadFiles extends HTMLElement {
   #show(file: UploadedFile): void {
     if (this.#rows.has(file.fileId)) return;
     const row = openRow(file, this.#texts, {
-      resume: (chosen) => this.#resume(file, chosen),
+      resume: (chosen) => {
+        this.#say('');
+        this.#resume(file, chosen);
+      },
       remove: () => this.#remove(file.fileId),
       changeKind: (kind) => this.#changeKind(file, kind),
     });

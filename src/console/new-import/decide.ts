@@ -4,7 +4,7 @@ import type { Causes } from '../../imports/answers.ts';
 import { nameOf } from '../fix/shapes.ts';
 import { bar } from '../imports/bar.ts';
 import type { Counts, Result } from '../imports/shapes.ts';
-import { facts, notice } from '../page/blocks.ts';
+import { notice } from '../page/blocks.ts';
 import { count, duration } from '../page/format.ts';
 import { REMEDIES } from '../texts/fix.ts';
 import { DECIDE } from '../texts/new-import.ts';
@@ -48,13 +48,13 @@ ${startForm(frame, view)}`;
 
 function numbers(counts: Counts, updates: number): Html {
   const created = counts.succeeded - updates;
-  return facts([
+  return html`<dl class="facts">${[
     [DECIDE.read, count(counts.total)],
     [DECIDE.create, count(created)],
     [DECIDE.update, count(updates)],
     [DECIDE.skip, count(counts.skipped)],
     [DECIDE.fail, count(counts.failed)],
-  ]);
+  ].map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`)}</dl>`;
 }
 
 function list(lines: readonly string[]): Html {

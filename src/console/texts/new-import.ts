@@ -43,7 +43,7 @@ export const UPLOAD = {
   done: 'Uploaded',
   broken: 'The upload stopped at {percent} %. Choose this file again to continue.',
   continue: 'Choose {name} again',
-  other: 'This is another file: {name} had {size}. Remove it first, or choose the same file.',
+  other: 'This is another file: {name} had {size} bytes. Remove it first, or choose the same file.',
   changed: 'This file has changed since its upload began. Remove it here, then add it again.',
   empty: '{name} is empty.',
   refused: 'The service did not take the file. Try again.',
