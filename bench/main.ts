@@ -15,6 +15,7 @@ import { cost } from './benches/cost.ts';
 import { drain } from './benches/drain.ts';
 import { fair } from './benches/fair.ts';
 import { hashes } from './benches/hashes.ts';
+import { logins } from './benches/logins.ts';
 import { mail } from './benches/mail.ts';
 import { memory } from './benches/memory.ts';
 import { million } from './benches/million.ts';
@@ -50,6 +51,7 @@ const BENCHES: Record<string, Bench> = {
   memory: { unit: 'MB', run: memory },
   mail: { unit: 'mails/s', run: mail },
   passwords: { unit: 'hashes/s', run: passwords },
+  logins: { unit: 'logins/s', run: logins },
   workers: { unit: 'users/s', run: workers },
   latency: { unit: 'users/s', onlyNamed: true, run: latency },
   hosts: { unit: 'users/s', onlyNamed: true, run: hosts },

@@ -82,7 +82,12 @@ type Key = ReturnType<typeof openKey>;
 
 function openKey(encryptionKey: string) {
   const root = Buffer.from(encryptionKey, 'base64');
-  const derive = (info: string) => Buffer.from(hkdfSync('sha256', root, '', `muster:${info}`, 32));
+  const derived = new Map<string, Buffer>();
+  const derive = (info: string) => {
+    const known = derived.get(info) ?? Buffer.from(hkdfSync('sha256', root, '', `muster:${info}`, 32));
+    derived.set(info, known);
+    return known;
+  };
   // Key objects: from plain bytes, each cipher would create one again, which takes longer than the encryption.
   const sealKey = createSecretKey(derive('seal'));
   const codeKey = createSecretKey(derive('code'));

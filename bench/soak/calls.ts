@@ -1,8 +1,10 @@
 /** The callers that go on at an even pace: logins, failed logins, status polls, tokens and password resets. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Scope } from '../scope.ts';
 import { importAll } from '../testbed/import-all.ts';
 import { importBody, userId } from '../testbed/load.ts';
+import { startProgram } from '../testbed/programs.ts';
 import type { Service } from '../testbed/testbed.ts';
 import { entry, type Imports, nextUser } from './imports.ts';
 import { Meter } from './meter.ts';
@@ -18,6 +20,7 @@ const CALLERS = { login: 5, 'failed login': 2, poll: 20, token: 2, reset: 2 };
 export type CallName = keyof typeof CALLERS;
 
 interface Callers {
+  scope: Scope;
   service: Service;
   imports: Imports;
   ending: AbortSignal;
@@ -31,7 +34,8 @@ export async function addPeople(service: Service): Promise<void> {
 
 /** Starts them; returns the meter of each kind. */
 export async function startCalls(callers: Callers): Promise<Record<CallName, Meter>> {
-  const calls = { ...callsOfPeople(callers), token: await tokenCall(callers.service) };
+  const { token } = await startProgram(callers.scope, callers.service, 'soak');
+  const calls = { ...callsOfPeople(callers), token };
   const meters = Object.fromEntries(
     Object.entries(calls).map(([name, call]) => [name, pace(name as CallName, call, callers.ending)]),
   );
@@ -57,21 +61,6 @@ function callsOfPeople({ service: { client }, imports }: Callers): Record<Exclud
 }
 
 type Call = () => Promise<unknown>;
-
-/** A machine user gets tokens from the authorization server, which keeps each until it expires. */
-async function tokenCall({ client, baseUrl, orgId }: Service): Promise<Call> {
-  const machine = { userName: 'soak', name: 'Soak' };
-  const { userId: id } = await client.call('POST', '/management/v1/users/machine', machine, orgId);
-  const path = `/management/v1/users/${id}/secret`;
-  const { clientId, clientSecret } = await client.call('PUT', path, {}, orgId);
-  const authorization = `Basic ${Buffer.from(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`).toString('base64')}`;
-  return async () => {
-    const body = new URLSearchParams({ grant_type: 'client_credentials', scope: 'openid' });
-    const res = await fetch(`${baseUrl}/oauth/v2/token`, { method: 'POST', headers: { authorization }, body });
-    const text = await res.text();
-    if (res.status !== 200) throw new Error(`The service answered ${res.status}: ${text.slice(0, 500)}`);
-  };
-}
 
 /** Starts the callers: each calls once a second, or as soon as its call is answered, so that they never pile up. */
 function pace(name: CallName, call: Call, ending: AbortSignal): Meter {

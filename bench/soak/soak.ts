@@ -53,7 +53,7 @@ export async function soak(scope: Scope, options: SoakOptions, say: (line: strin
     async () => new AbortController(),
     async (controller) => controller.abort(),
   );
-  const load = await startLoad(service, stores.keys.token, options, ending.signal);
+  const load = await startLoad(scope, service, stores.keys.token, options, ending.signal);
   say(`the load runs: ${options.streams} event streams, imports of ${options.users} users`);
   return sampled(options, load, { stores, measured, say, end: () => ending.abort() });
 }
@@ -85,11 +85,11 @@ async function startProcesses(
   };
 }
 
-async function startLoad(service: Service, token: string, options: SoakOptions, ending: AbortSignal) {
+async function startLoad(scope: Scope, service: Service, token: string, options: SoakOptions, ending: AbortSignal) {
   const { client, orgId, baseUrl } = service;
   const importing = new Meter('import');
   const imports = await startImports({ client, orgId, users: options.users, ending }, importing);
-  const calls = await startCalls({ service, imports, ending });
+  const calls = await startCalls({ scope, service, imports, ending });
   const streams = startStreams({ baseUrl, token, count: options.streams, imports, ending });
   const slow = startSlowUploads({ client, orgId, ending });
   return { imports, calls, streams, meters: [importing, ...Object.values(calls), streams.meter, slow] };

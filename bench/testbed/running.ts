@@ -30,17 +30,19 @@ export interface Measured<T> {
 
 /**
  * Measures while an import of `users` users runs.
+ * @param settings of the service
  * @throws Error when the import ends before the measurement; Skipped without Redis
  */
 export async function whileRunning<T>(
   { scope, say, workers }: Context,
   users: number,
   measure: (running: Running) => Promise<T>,
+  settings: Record<string, string> = {},
 ): Promise<Measured<T>> {
   if (!redisVersion()) throw new Skipped('redis-server is not on this machine');
   return scope.within(async (inner) => {
     const stores = await startStores(inner, { redis: true });
-    const service = await startService(inner, stores, Math.max(1, workers));
+    const service = await startService(inner, stores, Math.max(1, workers), settings);
     const { importId } = await service.client.upload(importBody(users, service.orgId));
     const running = { ...service, importId: String(importId) };
     const before = await untilFullSpeed(running, users);

@@ -4,7 +4,7 @@
  * Guarantee: an event holds no password and no code. A name that belongs to nobody is recorded as it was typed, as
  * operators need it to recognize an attack, but at most `NAME_CHARS` of it.
  */
-import { recordAudit } from '../db/audit.ts';
+import { type AuditEvent, recordAudit } from '../db/audit.ts';
 import type { Db } from '../db/pool.ts';
 import { publish } from '../observations.ts';
 import { requestContext } from '../request-context.ts';
@@ -23,9 +23,14 @@ type Typed = { loginName: string } | { userId: string };
 
 /** The actor is the program that signs the user in, else the user. */
 export async function recordSignIn(db: Db, user: KnownUser, amr: readonly string[]): Promise<void> {
-  const actor = requestContext()?.userId ?? user.id;
-  await recordAudit(db, { type: 'user.signin.succeeded', actor, userId: user.id, orgId: user.orgId, payload: { amr } });
+  await recordAudit(db, signInEvent(user, amr));
   publish('signIn', 'succeeded');
+}
+
+/** The event of `recordSignIn`, for a statement that also does something else. */
+export function signInEvent(user: KnownUser, amr: readonly string[]): AuditEvent {
+  const actor = requestContext()?.userId ?? user.id;
+  return { type: 'user.signin.succeeded', actor, userId: user.id, orgId: user.orgId, payload: { amr } };
 }
 
 /** Why a sign-in failed. */

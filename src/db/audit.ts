@@ -62,6 +62,11 @@ export function auditOfChange(changed: string, first: number): string {
   return `insert into audit_events (sequence, ${COLUMNS}) select sequence, ${row(first)} from ${changed}`;
 }
 
+/** SQL that adds an event where the step `found` has a row, with `auditValues` from parameter `first` on. */
+export function auditWhere(found: string, first: number): string {
+  return `insert into audit_events (${COLUMNS}) select ${row(first)} from ${found}`;
+}
+
 const RECORD = {
   name: 'record_audit',
   text: `insert into audit_events as a (${COLUMNS}) values (${row(1)})

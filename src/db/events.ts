@@ -24,22 +24,35 @@ export interface AppendedEvent {
   createdAt: Date;
 }
 
+/**
+ * SQL steps that append an event and its audit event where the step `found` has a row, for a change that is one
+ * statement. The event is the step `added`.
+ * @param first parameter of `eventValues`
+ */
+export function eventWhere(found: string, first: number): string {
+  const at = (n: number) => `$${first + n}`;
+  return `added as (
+      insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+      select ${at(0)}::text, ${at(1)}::text, ${at(2)}::text, ${at(3)}::text, ${at(4)}::text, ${at(5)}::jsonb from ${found}
+      returning sequence, created_at),
+    audited as (${auditOfChange('added', first + 6)})`;
+}
+
+/** The parameters of `eventWhere`. */
+export function eventValues(event: NewEvent): unknown[] {
+  const { aggregateType, aggregateId, resourceOwner, type, editor, payload = null } = event;
+  return [aggregateType, aggregateId, resourceOwner, type, editor, payload, ...auditValues(auditOf(event))];
+}
+
 const APPEND = {
   name: 'append_event',
-  text: `with added as (
-      insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
-      values ($1, $2, $3, $4, $5, $6) returning sequence, created_at),
-    audited as (${auditOfChange('added', 7)})
-    select sequence, created_at from added`,
+  text: `with ${eventWhere('(values (1)) as always', 1)} select sequence, created_at from added`,
 };
 
 /** Appends one event and its audit event. Call it in the transaction that makes the change. */
 export async function appendEvent(db: Db, event: NewEvent): Promise<AppendedEvent> {
-  const { aggregateType, aggregateId, resourceOwner, type, editor, payload = null } = event;
-  const { rows } = await db.query<{ sequence: string; created_at: Date }>({
-    ...APPEND,
-    values: [aggregateType, aggregateId, resourceOwner, type, editor, payload, ...auditValues(auditOf(event))],
-  });
+  const values = eventValues(event);
+  const { rows } = await db.query<{ sequence: string; created_at: Date }>({ ...APPEND, values });
   const row = rows[0] as { sequence: string; created_at: Date };
   return { sequence: row.sequence, createdAt: row.created_at };
 }

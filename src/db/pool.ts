@@ -5,6 +5,7 @@
  * process leaves a transaction open, the server ends its connection, so that a frozen worker cannot hold locks for
  * long.
  */
+import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { endLong, SERVER_KEEP_ALIVE, STATEMENT_MS, sessionLimits } from './limits.ts';
 import { notePool } from './open-pools.ts';
@@ -94,3 +95,16 @@ export async function transaction<T>(pool: Pool, work: (db: pg.PoolClient) => Pr
     client.release(broken);
   }
 }
+
+/**
+ * The statement under a name that belongs to its text: a connection then parses and plans it once, which for a short one
+ * takes longer than running it. For frequent statements whose text does not depend on data, as a connection keeps each
+ * text until it closes.
+ */
+export function prepared(text: string, values: unknown[]): { name: string; text: string; values: unknown[] } {
+  const name = NAMES.get(text) ?? createHash('sha256').update(text).digest('base64url').slice(0, 22);
+  NAMES.set(text, name);
+  return { name, text, values };
+}
+
+const NAMES = new Map<string, string>();

@@ -9,7 +9,7 @@
  */
 import { createHash } from 'node:crypto';
 import { type IncrementResponse, MemoryStore, type Options, type Store } from 'express-rate-limit';
-import type { Db } from '../../db/pool.ts';
+import { type Db, prepared } from '../../db/pool.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import { withTimeout } from '../../timeout.ts';
 
@@ -65,14 +65,12 @@ interface Counted {
 const IS_OVER = 'a.ends_at <= clock_timestamp()';
 
 async function addAttempt(db: Db, key: string, windowMs: number): Promise<Counted> {
-  const { rows } = await db.query<Counted>(
-    `insert into attempt_counts as a (address, attempts, ends_at)
-     values ($1, 1, clock_timestamp() + $2 * interval '1 millisecond')
-     on conflict (address) do update set attempts = case when ${IS_OVER} then 1 else a.attempts + 1 end,
-       ends_at = case when ${IS_OVER} then excluded.ends_at else a.ends_at end
-     returning attempts, ceil(extract(epoch from ends_at - clock_timestamp()) * 1000)::float8 as ms`,
-    [hashOf(key), windowMs],
-  );
+  const text = `insert into attempt_counts as a (address, attempts, ends_at)
+    values ($1, 1, clock_timestamp() + $2 * interval '1 millisecond')
+    on conflict (address) do update set attempts = case when ${IS_OVER} then 1 else a.attempts + 1 end,
+      ends_at = case when ${IS_OVER} then excluded.ends_at else a.ends_at end
+    returning attempts, ceil(extract(epoch from ends_at - clock_timestamp()) * 1000)::float8 as ms`;
+  const { rows } = await db.query<Counted>(prepared(text, [hashOf(key), windowMs]));
   return rows[0] as Counted;
 }
 

@@ -13,7 +13,6 @@ import { ApiError } from '../../errors.ts';
 import { passwordAge } from '../../policies/age.ts';
 import type { UserState } from '../../users/store.ts';
 import { checkTotp } from '../totp/check.ts';
-import { hasTotp } from '../totp/store.ts';
 import { type Attempt, type Counted, countedAttempt } from './counted.ts';
 import type { LoginDeps } from './deps.ts';
 import type { Origin } from './origin.ts';
@@ -97,9 +96,12 @@ async function settle(
   totp: string | undefined,
   failed: Counted['failed'],
 ): Promise<CheckedLogin> {
-  const amr = ['pwd', ...(await checkSecondFactor(deps, login, totp, failed))];
-  requireActive(await settleLogin(deps.pool, login));
-  return { ...outcome(login), amr };
+  const hasCode = totp !== undefined && totp !== '';
+  if (hasCode) await checkSecondFactor(deps, login, totp, failed);
+  const state = await settleLogin(deps.pool, login, hasCode);
+  if (state === 'code_missing') throw codeRequired();
+  requireActive(state);
+  return { ...outcome(login), amr: hasCode ? ['pwd', 'otp', 'mfa'] : ['pwd'] };
 }
 
 /**
@@ -124,16 +126,17 @@ export async function verifyOwnPassword(
 async function checkSecondFactor(
   deps: LoginDeps,
   login: Login,
-  code: string | undefined,
+  code: string,
   failed: Counted['failed'],
-): Promise<string[]> {
-  if (code) {
-    if (await checkTotp(deps, login.id, code)) return ['otp', 'mfa'];
-    await failed('code');
-    throw new ApiError('INVALID_ARGUMENT', 'SESSION-TOTP', 'The code is wrong.');
-  }
-  if (!(await hasTotp(deps.pool, login.id))) return [];
-  throw new ApiError('FAILED_PRECONDITION', 'SESSION-TOTP-REQUIRED', 'The code of the second factor is required too.');
+): Promise<void> {
+  if (await checkTotp(deps, login.id, code)) return;
+  await failed('code');
+  throw new ApiError('INVALID_ARGUMENT', 'SESSION-TOTP', 'The code is wrong.');
+}
+
+function codeRequired(): ApiError {
+  const message = 'The code of the second factor is required too.';
+  return new ApiError('FAILED_PRECONDITION', 'SESSION-TOTP-REQUIRED', message);
 }
 
 function outcome(login: Login): Omit<CheckedLogin, 'amr'> {

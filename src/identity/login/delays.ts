@@ -10,7 +10,7 @@
  * On crash: an attempt in progress stays counted as failed.
  */
 import type { Config } from '../../config.ts';
-import type { Db } from '../../db/pool.ts';
+import { type Db, prepared } from '../../db/pool.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import { type AttemptKeys, EVERYWHERE, type UserKeys } from './keys.ts';
 import { IS_RECENT } from './networks.ts';
@@ -80,10 +80,8 @@ function openAt(bucket: string, failures: string): string {
 /** Counts an attempt as failed, unless it must wait. */
 export async function takePlace(db: Db, config: DelayConfig, keys: AttemptKeys, user: UserKeys): Promise<Place> {
   const { LOCK_AFTER_FAILURES, LOGIN_DELAY_MS } = config;
-  const { rows } = await db.query<Place>(TAKE_PLACE, [
-    ...[keys.here, keys.everywhere, user.id ?? null, user.network, user.user],
-    ...[LOCK_AFTER_FAILURES, LOGIN_DELAY_MS],
-  ]);
+  const values = [keys.here, keys.everywhere, user.id ?? null, user.network, user.user];
+  const { rows } = await db.query<Place>(prepared(TAKE_PLACE, [...values, LOCK_AFTER_FAILURES, LOGIN_DELAY_MS]));
   return rows[0] as Place;
 }
 
@@ -97,8 +95,7 @@ export function isLocking({ here, everywhere }: Place, { LOCK_AFTER_FAILURES: li
  * that was counted meanwhile keeps its delay.
  */
 export async function takeBack(db: Db, keys: AttemptKeys, place: Place): Promise<void> {
-  await oneLess(db, keys.here, place.here);
-  await oneLess(db, keys.everywhere, place.everywhere);
+  await db.query(prepared(LESS, [keys.here, place.here, keys.everywhere, place.everywhere, null]));
 }
 
 /**
@@ -107,20 +104,20 @@ export async function takeBack(db: Db, keys: AttemptKeys, place: Place): Promise
  * not forgotten, or each login of the user would give attackers new attempts.
  */
 export async function forgive(db: Db, keys: AttemptKeys, place: Place, userKey: string): Promise<void> {
-  const own = await db.query('delete from login_delays where bucket = $1 and user_key = $2', [keys.here, userKey]);
-  if (!own.rowCount) await oneLess(db, keys.here, place.here);
-  await oneLess(db, keys.everywhere, place.everywhere);
+  await db.query(prepared(LESS, [keys.here, place.here, keys.everywhere, place.everywhere, userKey]));
 }
 
-async function oneLess(db: Db, bucket: number, counted: number | null): Promise<void> {
-  if (counted === null) return;
-  await db.query(
-    `with none_left as (delete from login_delays where bucket = $1 and failures <= 1)
-     update login_delays set failures = failures - 1, open_at = case when failures > $2 then open_at else now() end
-     where bucket = $1 and failures > 1`,
-    [bucket, counted],
-  );
-}
+// Locks in the order of `takePlace`, so two attempts cannot deadlock. A count that is null was not added.
+const LESS = `with own as materialized (
+    select d.bucket, k.counted, d.failures, k.bucket = $1 and d.user_key = $5::bigint as forgotten
+    from login_delays d join (values ($1::int, $2::int), ($3, $4::int)) as k (bucket, counted) using (bucket)
+    where d.bucket in ($1, $3) and (k.counted is not null or k.bucket = $1 and d.user_key = $5)
+    order by d.bucket for update of d),
+  none_left as (
+    delete from login_delays d using own
+    where d.bucket = own.bucket and (own.forgotten is true or own.failures <= 1))
+  update login_delays d set failures = d.failures - 1, open_at = case when d.failures > own.counted then d.open_at else now() end
+  from own where d.bucket = own.bucket and own.forgotten is not true and own.failures > 1`;
 
 /** Removes one batch of counts that would restart anyway; returns how many. */
 export async function sweepDelays(db: Db): Promise<number> {

@@ -3,7 +3,7 @@
  *
  * Guarantee: a user has few rows, which hold keyed hashes and expire.
  */
-import type { Db } from '../../db/pool.ts';
+import { type Db, prepared } from '../../db/pool.ts';
 import { sweepRows } from '../../db/sweep.ts';
 
 /** Home, work, a phone and some travelling. */
@@ -14,21 +14,19 @@ export const IS_RECENT = `n.last_login_at > now() - ${LATELY}`;
 
 /** The user has logged in there. Writes at most once a day for each network; the tenth-latest one makes room. */
 export async function rememberNetwork(db: Db, userId: string, networkKey: string): Promise<void> {
-  await db.query(
-    `with added as (
-       insert into login_networks as n (user_id, network)
-       select u.id, $2 from users u where u.id = $1 and not exists (
-         select from login_networks n
-         where n.user_id = $1 and n.network = $2 and n.last_login_at > now() - interval '1 day')
-       for key share
-       on conflict (user_id, network) do update set last_login_at = now()
-       returning n.network)
-     delete from login_networks n using added
-     where n.user_id = $1 and n.network in (
-       select o.network from login_networks o where o.user_id = $1 and o.network <> $2
-       order by o.last_login_at desc offset ${MOST - 1})`,
-    [userId, networkKey],
-  );
+  const text = `with added as (
+     insert into login_networks as n (user_id, network)
+     select u.id, $2 from users u where u.id = $1 and not exists (
+       select from login_networks n
+       where n.user_id = $1 and n.network = $2 and n.last_login_at > now() - interval '1 day')
+     for key share
+     on conflict (user_id, network) do update set last_login_at = now()
+     returning n.network)
+   delete from login_networks n using added
+   where n.user_id = $1 and n.network in (
+     select o.network from login_networks o where o.user_id = $1 and o.network <> $2
+     order by o.last_login_at desc offset ${MOST - 1})`;
+  await db.query(prepared(text, [userId, networkKey]));
 }
 
 /** Removes one batch of networks from which nobody has logged in lately; returns how many. */

@@ -9,7 +9,7 @@
  * On crash: between two statements, the incomplete part expires unused and the client requests it again.
  */
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import type { Pool } from '../../db/pool.ts';
+import { type Pool, prepared } from '../../db/pool.ts';
 import { sqlState } from '../../db/sqlstates.ts';
 import { columnsOf, OF_GRANT, storable } from './columns.ts';
 import { findPatToken } from './machine/pat-token.ts';
@@ -50,7 +50,7 @@ const END_GRANT = `delete from oauth_models g using oauth_models m where m.id_ha
 /** @param kind the library's name of the model, such as `Session` */
 export function openAdapter(pool: Pool, kind: string): Adapter {
   const read = async (condition: string, value: string | Buffer): Promise<StoredModel | undefined> =>
-    (await pool.query<StoredModel>(`${FIND} and ${condition}`, [kind, value])).rows[0];
+    (await pool.query<StoredModel>(prepared(`${FIND} and ${condition}`, [kind, value]))).rows[0];
   return {
     upsert: (id, payload, expiresIn) => upsert(pool, kind, id, payload, expiresIn),
     async find(id) {
@@ -88,7 +88,8 @@ async function upsert(
   const { grantHash, userId, clientId, sessionUid, scope, userCodeHash } = columnsOf(kind, payload);
   const values = [modelKey(kind, id), kind, grantHash, userId, clientId, sessionUid, scope, userCodeHash];
   try {
-    const { rowCount } = await pool.query(UPSERT, [...values, JSON.stringify(storable(payload)), expiresIn]);
+    const all = [...values, JSON.stringify(storable(payload)), expiresIn];
+    const { rowCount } = await pool.query(prepared(UPSERT, all));
     if (rowCount === 0) throw gone(kind, 'the user is not active');
   } catch (error) {
     throw sqlState(error) === '23503' ? gone(kind, 'the grant has ended') : error;

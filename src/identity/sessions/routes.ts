@@ -4,13 +4,14 @@ import { callerOf, namedOrg, orgsFor, requireReach } from '../../access/caller.t
 import { pathId } from '../../access/path-id.ts';
 import type { OperationId } from '../../access/permissions.ts';
 import { randomToken } from '../../access/random-token.ts';
-import { recordFailedSignIn, recordSignIn } from '../../audit/sign-ins.ts';
+import { recordFailedSignIn } from '../../audit/sign-ins.ts';
 import type { Config } from '../../config.ts';
 import { details } from '../../db/events.ts';
 import { transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
 import { readJson } from '../../http/json-body.ts';
 import { parseBody } from '../../http/parse-body.ts';
+import { publish } from '../../observations.ts';
 import { checkLogin, wrongCredentials } from '../login/check.ts';
 import type { LoginDeps } from '../login/deps.ts';
 import { originOfCall } from '../login/origin.ts';
@@ -54,12 +55,9 @@ async function create(deps: LoginDeps, req: Request, res: Response): Promise<voi
     throw passwordExpired();
   }
   const token = randomToken();
-  const session = await transaction(deps.pool, async (db) => {
-    const added = await addSession(db, login, token, caller.userId);
-    if (added) await recordSignIn(db, login, login.amr);
-    return added;
-  });
+  const session = await addSession(deps.pool, login, token, caller.userId);
   if (!session) throw wrongCredentials();
+  publish('signIn', 'succeeded');
   res.status(201).json({
     details: details({ sequence: session.sequence, changedAt: session.createdAt, resourceOwner: login.orgId }),
     sessionId: session.id,

@@ -5,8 +5,10 @@
  */
 
 import { tokenHash } from '../../access/random-token.ts';
-import { type AppendedEvent, appendEvent } from '../../db/events.ts';
-import type { Db } from '../../db/pool.ts';
+import { signInEvent } from '../../audit/sign-ins.ts';
+import { auditValues, auditWhere } from '../../db/audit.ts';
+import { type AppendedEvent, appendEvent, eventValues, eventWhere, type NewEvent } from '../../db/events.ts';
+import { type Db, prepared } from '../../db/pool.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import { newId } from '../../ids.ts';
 import { LOGIN_NAME } from '../../users/login-names.ts';
@@ -25,9 +27,21 @@ export interface Session {
   expiresAt: Date;
 }
 
+/** The sequence of the event is that of the session. */
+const ADD = `with allowed as materialized (
+    select from users where id = $1 and state = 'active' and password_changed_at is not distinct from $2::timestamptz
+    for share),
+  ${eventWhere('allowed', 6)},
+  signed_in as (${auditWhere('added', 25)}),
+  opened as (
+    insert into sessions (id, user_id, token_hash, sequence, totp_verified_at)
+    select $3, $1, $4::bytea, sequence, case when $5::boolean then created_at end from added)
+  select sequence, created_at as "createdAt" from added`;
+
 /**
- * Adds a session; undefined if the user was deleted, is no longer active, or has changed the password since the check.
- * Its lock makes concurrent changes of the user wait and then see the session, so `revokeSessions` misses none.
+ * Adds a session, and records that the user signed in; undefined if the user was deleted, is no longer active, or has
+ * changed the password since the check. Its lock makes concurrent changes of the user wait and then see the session, so
+ * `revokeSessions` misses none.
  */
 export async function addSession(
   db: Db,
@@ -35,19 +49,12 @@ export async function addSession(
   token: string,
   editor: string,
 ): Promise<(AppendedEvent & { id: string }) | undefined> {
-  const { rowCount } = await db.query(
-    `select 1 from users where id = $1 and state = 'active' and password_changed_at is not distinct from $2::timestamptz
-     for share`,
-    [user.id, user.passwordSetAt],
-  );
-  if (!rowCount) return undefined;
   const id = newId();
-  const event = await sessionEvent(db, { id, userId: user.id, orgId: user.orgId }, 'added', editor);
-  await db.query(
-    'insert into sessions (id, user_id, token_hash, sequence, totp_verified_at) values ($1, $2, $3, $4, $5)',
-    [id, user.id, tokenHash(token), event.sequence, user.amr.includes('otp') ? event.createdAt : null],
-  );
-  return { ...event, id };
+  const event = eventValues(sessionEvent({ id, userId: user.id, orgId: user.orgId }, 'added', editor));
+  const signIn = auditValues(signInEvent(user, user.amr));
+  const values = [user.id, user.passwordSetAt, id, tokenHash(token), user.amr.includes('otp'), ...event, ...signIn];
+  const { rows } = await db.query<AppendedEvent>(prepared(ADD, values));
+  return rows[0] && { ...rows[0], id };
 }
 
 /** @param days the lifetime of sessions; undefined when the session does not exist or has ended */
@@ -67,7 +74,7 @@ export async function findSession(db: Db, id: string, days: number): Promise<Ses
 /** Deletes a session; undefined if it is already deleted. */
 export async function removeSession(db: Db, session: Session, editor: string): Promise<AppendedEvent | undefined> {
   const { rowCount } = await db.query('delete from sessions where id = $1', [session.id]);
-  return rowCount ? sessionEvent(db, session, 'removed', editor) : undefined;
+  return rowCount ? appendEvent(db, sessionEvent(session, 'removed', editor)) : undefined;
 }
 
 /** Removes one batch of sessions that have ended by themselves; returns how many. */
@@ -77,17 +84,16 @@ export function sweepSessions(db: Db, days: number): Promise<number> {
 }
 
 function sessionEvent(
-  db: Db,
   session: { id: string; userId: string; orgId: string },
   change: string,
   editor: string,
-): Promise<AppendedEvent> {
-  return appendEvent(db, {
+): NewEvent {
+  return {
     aggregateType: 'user',
     aggregateId: session.userId,
     resourceOwner: session.orgId,
     type: `user.session.${change}`,
     editor,
     payload: { sessionId: session.id },
-  });
+  };
 }

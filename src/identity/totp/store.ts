@@ -1,5 +1,5 @@
 /** Stores second factors: at most one per user, with an encrypted secret. */
-import type { Db } from '../../db/pool.ts';
+import { type Db, prepared } from '../../db/pool.ts';
 
 export interface StoredTotp {
   /** Encrypted. */
@@ -9,16 +9,9 @@ export interface StoredTotp {
 }
 
 export async function findTotp(db: Db, userId: string): Promise<StoredTotp | undefined> {
-  const { rows } = await db.query<StoredTotp>(
-    'select secret, confirmed_at is not null as active from user_totp where user_id = $1',
-    [userId],
-  );
+  const text = 'select secret, confirmed_at is not null as active from user_totp where user_id = $1';
+  const { rows } = await db.query<StoredTotp>(prepared(text, [userId]));
   return rows[0];
-}
-
-/** Whether a login of the user requires a code; a pending factor does not count. */
-export async function hasTotp(db: Db, userId: string): Promise<boolean> {
-  return (await findTotp(db, userId))?.active ?? false;
 }
 
 /** Stores a pending factor, which replaces a pending one; false when the user has an active one. */

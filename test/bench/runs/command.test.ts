@@ -35,6 +35,15 @@ test('passwords compares hashes with bcryptjs alone, and reports the delay of th
   for (const delay of [api, worker]) assert.ok(delay && delay.max >= delay.p99 && delay.p99 >= 0);
 });
 
+test('logins compares them with bcryptjs alone, and the calls of programs during an import with those before it', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const lines = await runJson(t, ['--only', 'logins', '--users', '600'], { WORKER_CONCURRENCY: '1' });
+  assert.deepEqual([...lines.keys()], ['logins', 'token', 'introspection', 'userinfo']);
+  assertMeasured(lines.get('logins'), 'logins/s');
+  assert.equal(lines.get('logins')?.logins, 6);
+  for (const name of ['token', 'introspection', 'userinfo']) assertMeasured(lines.get(name), 'calls/s');
+});
+
 test('a bench that needs a missing program is reported as skipped', async (t) => {
   const { status, out } = await run(t, ['--only', 'drain-redis'], { PATH: '/nowhere' });
   assert.equal(status, 0);
