@@ -44,6 +44,12 @@ describe('the screens of imports', () => {
     await headed(list, 'Nothing imported yet');
     await list.getByText('Live', { exact: true }).waitFor();
     const found = await findingsOf(list, 'imports-empty');
+    await list.route('**/imports/live', (route) => route.fulfill({ status: 429 }));
+    await list.reload();
+    await list.getByText(/^Connection lost since \d+:\d\d:\d\d.*Reconnecting…$/).waitFor();
+    found.push(...(await findingsOf(list, 'imports-stale')));
+    await list.unroute('**/imports/live');
+    await list.getByText('Live', { exact: true }).waitFor();
     const users = [
       ...people('c', 20),
       ...unverified('m', 3),

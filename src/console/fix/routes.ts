@@ -110,10 +110,10 @@ async function itemsOf(
 }
 
 async function remedy({ at, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api } = visitOf(res);
+  const { api, kept } = visitOf(res);
   const cause = causeOf(await readCauses(api, req), req);
   const remedy = String(req.params.remedy);
-  const domain = text(req.query, 'domain');
+  const domain = text(req.query, 'domain') || (kept.domain ?? '');
   const isReady = remedy !== 'user-name-as-email' || domain !== '';
   let problem: string | undefined;
   let preview: FixAnswer | undefined;

@@ -20,7 +20,8 @@ export function tokensPath(userId: string): string {
   return `${userPath(userId)}/tokens`;
 }
 
-export function tokensBody(at: At, user: User, tokens: readonly Token[], refusal?: Refusal): Html {
+/** @param days the lifetime that is chosen already */
+export function tokensBody(at: At, user: User, tokens: readonly Token[], days: string, refusal?: Refusal): Html {
   const page = at(tokensPath(user.userId));
   const lifetimes = LIFETIMES.map((days): [string, string] => [days, days ? TOKENS.days(days) : TOKENS.forever]);
   return html`${headline(TOKENS.title, { href: at(userPath(user.userId)), text: nameOf(user) })}
@@ -28,7 +29,7 @@ ${notice(refusal?.message, 'bad')}
 <section class="card flush">${tokens.length === 0 ? html`<p class="inset soft">${TOKENS.none}</p>` : table(page, tokens)}</section>
 <section class="card confirm"><h2>${TOKENS.add}</h2>
 <form method="post" action="${page}"><ul><li>${TOKENS.effect(nameOf(user))}</li><li>${TOKENS.onceHint}</li></ul>
-<div class="field">${selectField(TOKENS.lifetime, 'days', lifetimes, '90')}</div>
+<div class="field">${selectField(TOKENS.lifetime, 'days', lifetimes, days)}</div>
 <div class="buttons"><button type="submit">${TOKENS.add}</button></div></form></section>`;
 }
 

@@ -36,7 +36,9 @@ async function readTokens(req: Request, res: Response): Promise<{ user: User; to
 
 async function list({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
   const { user, tokens } = await readTokens(req, res);
-  show(req, res, { title: TOKENS.title, status: refusal?.status ?? 200, body: tokensBody(at, user, tokens, refusal) });
+  const days = visitOf(res).kept.days ?? '90';
+  const body = tokensBody(at, user, tokens, days, refusal);
+  show(req, res, { title: TOKENS.title, status: refusal?.status ?? 200, body });
 }
 
 async function add(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
