@@ -5,16 +5,11 @@
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { id } from '../fields/fields.ts';
 import { clientOperations } from './clients.ts';
-import { credentialOperations } from './credentials.ts';
 import { diagnosticsOperations } from './diagnostics.ts';
-import { draftOperations } from './drafts.ts';
 import { errorAnswers } from './errors.ts';
 import { eventOperations } from './events.ts';
-import { humanOperations } from './humans.ts';
-import { importOperations } from './imports.ts';
-import { loginOperations } from './logins.ts';
-import { machineOperations } from './machines.ts';
-import { memberOperations } from './members.ts';
+import { draftOperations } from './imports/drafts.ts';
+import { importOperations } from './imports/imports.ts';
 import { oauthPaths } from './oauth.ts';
 import { type Operations, operationObject } from './operation.ts';
 import { orgOperations } from './orgs.ts';
@@ -22,8 +17,13 @@ import { passwordSourceOperations } from './password-sources.ts';
 import { policyOperations } from './policies.ts';
 import { publicPaths } from './public.ts';
 import { sessionOperations } from './sessions.ts';
-import { totpOperations } from './totp.ts';
-import { userOperations } from './users.ts';
+import { credentialOperations } from './users/credentials.ts';
+import { humanOperations } from './users/humans.ts';
+import { loginOperations } from './users/logins.ts';
+import { machineOperations } from './users/machines.ts';
+import { memberOperations } from './users/members.ts';
+import { totpOperations } from './users/totp.ts';
+import { userOperations } from './users/users.ts';
 
 /** In the order in which they are shown. */
 const FEATURES: [tag: string, description: string, Operations][] = [

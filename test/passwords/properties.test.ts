@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hashProblem, SCHEMES, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
-import { ALPHABET } from '../../src/passwords/schemes/crypt3.ts';
+import { ALPHABET } from '../../src/passwords/schemes/crypt/crypt3.ts';
 import fc from '../support/fast-check.ts';
 import { KNOWN_ANSWERS } from './known-answers.ts';
 

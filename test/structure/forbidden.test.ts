@@ -26,7 +26,7 @@ const RULES: Rule[] = [
     what: 'a regular expression from anything but constants of a file',
     pattern: /^(?!(?:export )?const ).*new RegExp\(/m,
     // From the name of a scheme.
-    except: ['src/passwords/schemes/ldap-scheme.ts'],
+    except: ['src/passwords/schemes/ldap/ldap-scheme.ts'],
   },
   {
     what: 'MD5 or SHA-1',

@@ -185,4 +185,4 @@ export const PACKAGES: Record<string, readonly string[]> = {
 export const MOST_FILES = 20;
 
 /** Folders of uniform peers, one file each under one registry, in which files are easy to find by name. */
-export const PEERS = ['src/passwords/schemes', 'src/openapi', 'src/db/migrations', 'docs/sources'];
+export const PEERS = ['src/db/migrations', 'docs/sources'];

@@ -7,7 +7,7 @@
  */
 import { defineScheme, numberProblem, sameText } from '../../scheme.ts';
 import { desWork } from '../../work.ts';
-import { ALPHABET } from '../crypt3.ts';
+import { ALPHABET } from '../crypt/crypt3.ts';
 import { encrypt, keySchedule } from './des.ts';
 
 const TRADITIONAL_ROUNDS = 25;

@@ -6,7 +6,7 @@
 import { createHmac, hash, pbkdf2Sync } from 'node:crypto';
 import { defineScheme, numberProblem, sameText } from '../../scheme.ts';
 import { yescryptWork } from '../../work.ts';
-import { ALPHABET, encodeCrypt64 } from '../crypt3.ts';
+import { ALPHABET, encodeCrypt64 } from '../crypt/crypt3.ts';
 import { smix } from './smix.ts';
 
 const PREFIX = '$y$';

@@ -7,7 +7,7 @@
  */
 
 import { schemeOf } from '../../../passwords/registry.ts';
-import { ALPHABET, encodeCrypt64 } from '../../../passwords/schemes/crypt3.ts';
+import { ALPHABET, encodeCrypt64 } from '../../../passwords/schemes/crypt/crypt3.ts';
 import { bytesOf, type HashText, unsupported } from '../../hash-text.ts';
 import type { Fields } from '../../source.ts';
 import { textAt } from '../../values.ts';

@@ -4,7 +4,7 @@ import { createHmac, hash, pbkdf2Sync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import bcrypt from 'bcryptjs';
 import { hashProblem } from '../../../../src/passwords/registry.ts';
-import { encodeCrypt64 } from '../../../../src/passwords/schemes/crypt3.ts';
+import { encodeCrypt64 } from '../../../../src/passwords/schemes/crypt/crypt3.ts';
 import { fusionauth } from '../../../../src/sources/systems/fusionauth/fusionauth.ts';
 import { assertRefused, assertVerifies, personOf } from '../../people.ts';
 

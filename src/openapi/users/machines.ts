@@ -1,0 +1,143 @@
+/** Machine users, their tokens, keys and secrets in the OpenAPI document. */
+import { z } from 'zod';
+import { newKey } from '../../identity/machines/schema.ts';
+import { newPat } from '../../identity/tokens/schema.ts';
+import { newMachine } from '../../users/schema.ts';
+import type { Operations } from '../operation.ts';
+import {
+  changed,
+  createdDetails,
+  details,
+  exampleCreated,
+  exampleDetails,
+  exampleSearch,
+  LAST_CREDENTIAL,
+  searchAnswer,
+  timestamp,
+} from '../shapes.ts';
+
+const ENDS = '2099-12-31T23:59:59.000Z';
+const TOKEN_ID = '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11';
+const ending = { expirationDate: timestamp().optional() };
+const pat = z.object({ tokenId: z.string(), details: createdDetails, ...ending }).meta({ id: 'PersonalAccessToken' });
+const key = z
+  .object({ keyId: z.string(), type: z.literal('KEY_TYPE_JSON'), details: createdDetails, ...ending })
+  .meta({ id: 'MachineKey' });
+
+export const machineOperations: Operations = {
+  'POST /management/v1/users/machine': {
+    id: 'createMachineUser',
+    summary: 'Create a machine user',
+    onOrg: true,
+    body: {
+      schema: newMachine,
+      examples: {
+        minimal: { userName: 'reader', name: 'Reader' },
+        'with an id': {
+          userId: 'importer',
+          userName: 'importer',
+          name: 'Importer',
+          description: 'Moves the users over',
+          accessTokenType: 'ACCESS_TOKEN_TYPE_JWT',
+        },
+      },
+    },
+    answers: {
+      200: {
+        schema: z.object({ userId: z.string(), details }),
+        example: { userId: 'importer', details: exampleDetails },
+      },
+    },
+    errors: {
+      404: 'ORG-NOT-FOUND: the organization does not exist.',
+      409: 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name.',
+    },
+  },
+  'POST /management/v1/users/{userId}/pats': {
+    id: 'addPat',
+    summary: 'Add a personal access token',
+    description: 'The token is shown only once, in this response.',
+    body: { schema: newPat, examples: { ending: { expirationDate: ENDS } } },
+    answers: {
+      200: {
+        schema: z.object({ tokenId: z.string(), token: z.string(), details: createdDetails }),
+        example: { tokenId: TOKEN_ID, token: 'dGhpcyBpcyBub3QgYSB0b2tlbiBvZiBhbnlib2R5', details: exampleCreated },
+      },
+    },
+  },
+  'GET /management/v1/users/{userId}/pats': {
+    id: 'listPats',
+    summary: 'List the personal access tokens of a machine user',
+    answers: {
+      200: {
+        schema: searchAnswer(pat),
+        example: exampleSearch({ tokenId: TOKEN_ID, details: exampleCreated, expirationDate: ENDS }),
+      },
+    },
+  },
+  'DELETE /management/v1/users/{userId}/pats/{tokenId}': {
+    id: 'removePat',
+    summary: 'Remove a personal access token',
+    description: 'The token stops working immediately.',
+    answers: { 200: changed },
+    errors: { 400: LAST_CREDENTIAL },
+  },
+  'POST /management/v1/users/{userId}/keys': {
+    id: 'addKey',
+    summary: 'Add a key',
+    description:
+      '`keyDetails` is `{"type":"serviceaccount","keyId","key","expirationDate","userId"}` in base64. `key` is the ' +
+      'private key in PEM format; it is shown only once, in this response. With it, the machine user signs assertions ' +
+      'for the JWT bearer grant (RFC 7523).',
+    body: { schema: newKey, examples: { ending: { type: 'KEY_TYPE_JSON', expirationDate: ENDS } } },
+    answers: {
+      200: {
+        schema: z.object({
+          keyId: z.string(),
+          keyDetails: z.string().meta({ contentEncoding: 'base64' }),
+          details: createdDetails,
+        }),
+        example: { keyId: TOKEN_ID, keyDetails: 'eyJ0eXBlIjoic2VydmljZWFjY291bnQifQ==', details: exampleCreated },
+      },
+    },
+  },
+  'GET /management/v1/users/{userId}/keys': {
+    id: 'listKeys',
+    summary: 'List the keys of a machine user',
+    answers: {
+      200: {
+        schema: searchAnswer(key),
+        example: exampleSearch({
+          keyId: TOKEN_ID,
+          type: 'KEY_TYPE_JSON',
+          details: exampleCreated,
+          expirationDate: ENDS,
+        }),
+      },
+    },
+  },
+  'DELETE /management/v1/users/{userId}/keys/{keyId}': {
+    id: 'removeKey',
+    summary: 'Remove a key',
+    answers: { 200: changed },
+    errors: { 400: LAST_CREDENTIAL },
+  },
+  'PUT /management/v1/users/{userId}/secret': {
+    id: 'setSecret',
+    summary: 'Create or replace the client secret',
+    description:
+      'The secret is for the client credentials grant. It is shown only once, in this response. A previous secret stops working.',
+    answers: {
+      200: {
+        schema: z.object({ clientId: z.string(), clientSecret: z.string(), details }),
+        example: { clientId: 'importer', clientSecret: 'bm90IGEgc2VjcmV0IG9mIGFueWJvZHk', details: exampleDetails },
+      },
+    },
+  },
+  'DELETE /management/v1/users/{userId}/secret': {
+    id: 'removeSecret',
+    summary: 'Remove the client secret',
+    answers: { 200: changed },
+    errors: { 400: LAST_CREDENTIAL },
+  },
+};
