@@ -1,17 +1,12 @@
 /**
  * Index of the hashes of one file, looked up for the users of another: holds millions of them in bounded memory.
  *
- * The records are in an unlinked temporary file that only its owner can read and that disappears with the process.
- * Memory holds only each key's fingerprint and the position of its record: some 40 bytes per key. If a key is repeated,
- * the last record wins.
+ * The records are in a temporary file (spool.ts). Memory holds only each key's fingerprint and the position of its
+ * record: some 40 bytes per key. If a key is repeated, the last record wins.
  */
-import { readSync } from 'node:fs';
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Fields } from './source.ts';
+import { openSpool } from './spool.ts';
 
-const FLUSH_BYTES = 2 ** 20;
 const FIRST_SLOTS = 2 ** 12;
 /** The largest share of slots in use. */
 const FULL = 0.5;
@@ -29,43 +24,32 @@ export interface HashIndex {
 }
 
 export async function openHashIndex(): Promise<HashIndex> {
-  const file = await namelessFile();
+  const spool = await openSpool();
   let slots = newSlots(FIRST_SLOTS);
   let keyCount = 0;
   let records = 0;
   let used = 0;
-  let size = 0;
-  let pending: Buffer[] = [];
-  let pendingBytes = 0;
-
-  async function flush(): Promise<void> {
-    await file.appendFile(Buffer.concat(pending));
-    pending = [];
-    pendingBytes = 0;
-  }
 
   return {
     async add(keys, record) {
-      const bytes = Buffer.from(JSON.stringify([keys, record]));
+      const offset = spool.size;
+      const length = await spool.add(JSON.stringify([keys, record]));
       for (const [i, key] of keys.entries()) {
         if (keyCount >= slots.low.length * FULL) slots = grown(slots);
         // Two keys share a fingerprint with a chance of 1 in 2^64; `find` compares the record's own keys.
-        const isNew = put(slots, fingerprint(key), size, bytes.length);
+        const isNew = put(slots, fingerprint(key), offset, length);
         if (isNew) keyCount++;
         if (isNew && i === 0) records++;
       }
-      size += bytes.length;
-      pending.push(bytes);
-      pendingBytes += bytes.length;
-      if (pendingBytes >= FLUSH_BYTES) await flush();
     },
-    finish: flush,
+    finish: spool.finish,
     find(candidates) {
       for (const key of candidates) {
         const slot = slotOf(slots, fingerprint(key));
         const length = slots.length[slot] as number;
         if (length === 0) continue;
-        const [keys, record] = read(file, slots.offset[slot] as number, length);
+        const text = spool.read(slots.offset[slot] as number, length);
+        const [keys, record] = JSON.parse(text) as [keys: string[], record: Fields];
         if (!keys.includes(key)) continue;
         const first = slotOf(slots, fingerprint(keys[0] as string));
         if (slots.taken[first] === 0) used++;
@@ -75,22 +59,8 @@ export async function openHashIndex(): Promise<HashIndex> {
       return undefined;
     },
     count: () => ({ records, unused: records - used }),
-    close: () => file.close(),
+    close: spool.close,
   };
-}
-
-async function namelessFile(): Promise<FileHandle> {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-'));
-  const file = await open(join(folder, 'hashes'), 'wx+', 0o600);
-  await rm(folder, { recursive: true });
-  return file;
-}
-
-function read(file: FileHandle, offset: number, length: number): [keys: string[], record: Fields] {
-  const bytes = Buffer.allocUnsafe(length);
-  // Each read is small and mostly served from the system's cache: a promise would cost more than the read.
-  readSync(file.fd, bytes, 0, length, offset);
-  return JSON.parse(bytes.toString('utf8')) as [string[], Fields];
 }
 
 interface Slots {

@@ -307,3 +307,19 @@ test("a document is read at its source's paths: a list of realms, a list of user
   assert.deepEqual(await users(a), ['a']);
   assert.deepEqual(await users({ realm: 'r', users: [] }), []);
 });
+
+test('hashes are found in any order: as they came, backwards, in jumps, and records larger than what is read at once', async () => {
+  const index = await openHashIndex();
+  // A prime step visits all records, in no order.
+  const sizes = Array.from({ length: 3000 }, (_, i) => (i % 700 === 0 ? 50_000 : (i * 37) % 200));
+  for (const [i, size] of sizes.entries()) await index.add([`k${i}`], { i, text: 'é'.repeat(size) });
+  await index.finish();
+  const forwards = sizes.map((_, i) => i);
+  const jumps = sizes.map((_, i) => (i * 1013) % sizes.length);
+  for (const i of [...forwards, ...forwards.toReversed(), ...jumps, ...forwards]) {
+    const found = index.find([`k${i}`]) as { i: number; text: string };
+    assert.deepEqual([found.i, found.text.length], [i, sizes[i]]);
+  }
+  assert.deepEqual(index.count(), { records: 3000, unused: 0 });
+  await index.close();
+});
