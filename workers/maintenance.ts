@@ -20,6 +20,7 @@ import { sweepPats } from '../src/identity/tokens/store.ts';
 import { eraseDrafts } from '../src/imports/draft/erase.ts';
 import { parseDuration } from '../src/imports/duration.ts';
 import { sweepKeys } from '../src/imports/intake/idempotency.ts';
+import { sweepPeppers } from '../src/imports/maintenance/peppers.ts';
 import { removeRound } from '../src/imports/maintenance/removal.ts';
 import { eraseRound } from '../src/imports/maintenance/retention.ts';
 import { sweepUnusedCodes, sweepUsedCodes } from '../src/mail/codes.ts';
@@ -81,5 +82,9 @@ export function startMaintenance({ pool, config, logger, condition }: Maintenanc
     (await endRound(pool, { codeTtlMs: config.CODE_TTL_MS })) ? PAUSE_MS : END_EVERY_MS,
   );
   const drafts = start('eraser of drafts', async () => ((await eraseDrafts(pool)) ? 0 : DRAFTS_EVERY_MS));
-  return { stop: () => Promise.all([...sweepers, eraser, remover, ender, drafts].map((loop) => loop.stop())) };
+  const peppers = start('eraser of peppers', async () => {
+    await sweepPeppers(pool);
+    return SWEEP_EVERY_MS;
+  });
+  return { stop: () => Promise.all([...sweepers, eraser, remover, ender, drafts, peppers].map((loop) => loop.stop())) };
 }

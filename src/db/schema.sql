@@ -214,6 +214,14 @@ create table import_orgs (
   PRIMARY KEY (import_id, org_index)
 );
 
+create table import_peppers (
+  import_id bigint not null,
+  mode text not null,
+  sealed text not null,
+  CHECK ((mode = ANY (ARRAY['suffix'::text, 'prefix'::text, 'hmac-sha256-hex'::text, 'hmac-sha256-base64'::text]))),
+  PRIMARY KEY (import_id)
+);
+
 create table import_rates (
   import_id bigint not null,
   tick integer not null,
@@ -716,6 +724,8 @@ CREATE INDEX users_email ON public.users USING btree (email_key) WHERE (email_ke
 CREATE UNIQUE INDEX users_name ON public.users USING btree (user_name_key, org_id);
 
 CREATE INDEX users_org ON public.users USING btree (org_id, state, user_name_key) WHERE (sequence >= 0);
+
+CREATE INDEX users_peppered ON public.users USING btree (split_part(password_hash, '$'::text, 3)) WHERE (password_hash ~~ '$pepper$%'::text);
 
 CREATE INDEX users_state ON public.users USING btree (state, user_name_key, org_id) WHERE (state <> 'active'::user_state);
 

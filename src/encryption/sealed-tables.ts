@@ -3,6 +3,7 @@ import { SIGNING_KEY_SEAL } from '../identity/oauth/signing-keys.ts';
 import { TOTP_SEAL } from '../identity/totp/secret.ts';
 import { ENTRY_SEAL, FILE_KEY_SEAL, PASSWORD_SEAL } from '../imports/seals.ts';
 import { sourceSeal } from '../password-sources/store.ts';
+import { pepperSeal } from '../passwords/pepper.ts';
 import { webhookSeal } from '../webhooks/secret.ts';
 
 /** The primary key of a row, as text. */
@@ -38,6 +39,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     ],
     columns: { key_sealed: () => FILE_KEY_SEAL },
   },
+  { name: 'import_peppers', key: [['import_id', 'bigint']], columns: { sealed: ([id]) => pepperSeal(id as string) } },
   { name: 'user_totp', key: [['user_id', 'text']], columns: { secret: () => TOTP_SEAL } },
   { name: 'signing_keys', key: [['id', 'text']], columns: { sealed_jwk: () => SIGNING_KEY_SEAL } },
   { name: 'password_sources', key: [['id', 'text']], columns: { secret_sealed: ([id]) => sourceSeal(id as string) } },

@@ -66,6 +66,24 @@ type Scene = (t: TestContext, stage: Stage) => Promise<void>;
 const SCENES: [name: string, scene: Scene][] = [];
 const scene = (name: string, run: Scene) => void SCENES.push([name, run]);
 
+scene('a pepper comes from the environment, and its users log in', async (t, { env, orgId, service, imports }) => {
+  // Made by libxcrypt of "correct horse" and "a pepper of the shöp".
+  const password_hash = '$2b$04$abcdefghijklmnopqrstuu.kQv/P7qe9hj9n4VXXGiB6LKdwQKpP.';
+  const path = await usersFile(t, [line(7, { password_hash, email: 'pepper@example.com' })]);
+  const args = ['import', path, '--from', 'auth0', '--org', orgId, '--yes', '--pepper-mode', 'suffix'];
+  for (const more of [['--pepper-env', 'NO_SUCH'], []]) {
+    const refused = await runMuster([...args, ...more], { env });
+    assert.equal(refused.code, 2, refused.stderr);
+    assert.match(refused.stderr, /is empty\./);
+  }
+  assert.equal(await imports(), 0);
+  const given = { ...env, SHOP_PEPPER: 'a pepper of the shöp' };
+  const done = await runMuster([...args, '--pepper-env', 'SHOP_PEPPER', '--watch'], { env: given });
+  assert.equal(done.code, 0, done.stderr);
+  const checks = { user: { loginName: 'pepper@example.com' }, password: { password: 'correct horse' } };
+  assert.equal((await service.call('POST', '/v2beta/sessions', { checks })).status, 201);
+});
+
 scene(
   'a dry run ends in a summary that names every kind of problem with its line',
   async (t, { muster, orgId, service }) => {

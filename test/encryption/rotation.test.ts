@@ -42,7 +42,8 @@ describe('replacing the encryption key', () => {
       { user: { ...user('bad'), profile: {} } },
     ];
     const body = { dataOrgs: { orgs: [{ orgId, humanUsers }] }, timeout: '1h' };
-    assert.equal((await api.call('POST', '/admin/v1/import', body)).status, 202);
+    const headers = { 'password-pepper': 'c2VhIHNhbHQ=' };
+    assert.equal((await api.call('POST', '/admin/v1/import', body, { headers })).status, 202);
     await uploadFile(api, await newDraft(api), 'email\nfay@acme.example\n');
   });
   after(() => api.stop());
@@ -74,9 +75,9 @@ describe('replacing the encryption key', () => {
   it('encrypts every value again, after which the new key alone opens them', async () => {
     const { pool } = api.deps;
     const before = await keyUse(pool, next);
-    assert.deepEqual([before.values, before.isDone], [{ [oldId]: 8 }, false]);
+    assert.deepEqual([before.values, before.isDone], [{ [oldId]: 9 }, false]);
     const use = await rotateKeys(pool, next);
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 8 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 9 }, true]);
     const [jwk] = await valuesOf('sealed_jwk', 'signing_keys');
     assert.equal(JSON.parse(only.unseal(jwk as string, 'signing-key')).alg, 'RS256');
     const [password] = await valuesOf('password_sealed', 'import_items');
@@ -93,12 +94,12 @@ describe('replacing the encryption key', () => {
     }
     assert.deepEqual(
       (await keyUse(pool, openSecrets(OLD))).values,
-      { [oldId]: 8 },
+      { [oldId]: 9 },
       'a single key is that of all values',
     );
-    assert.deepEqual((await keyUse(pool, next)).values, { none: 8 });
+    assert.deepEqual((await keyUse(pool, next)).values, { none: 9 });
     const use = await rotateKeys(pool, next);
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 8 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 9 }, true]);
   });
 
   it('continues after it was killed between two batches', async () => {
@@ -113,7 +114,7 @@ describe('replacing the encryption key', () => {
     };
     await assert.rejects(rotateKeys(pool, dying), /killed/);
     const between = await keyUse(pool, next);
-    assert.deepEqual([between.values, between.isDone], [{ [oldId]: 6, [newId]: 2 }, false]);
+    assert.deepEqual([between.values, between.isDone], [{ [oldId]: 7, [newId]: 2 }, false]);
     await assert.rejects(registerKeys(pool, only), /needs the encryption key/, 'the old key is still registered');
     assert.equal((await rotateKeys(pool, next)).isDone, true);
   });
@@ -135,7 +136,7 @@ describe('replacing the encryption key', () => {
     await user.query('commit');
     user.release();
     const use = await rotating;
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 7 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 8 }, true]);
   });
 
   it('is not done while a code that an earlier key made is valid, or a value cannot be decrypted', async () => {
@@ -145,7 +146,7 @@ describe('replacing the encryption key', () => {
        from users limit 1 returning id`,
     );
     const waiting = await rotateKeys(pool, next);
-    assert.deepEqual([waiting.values, waiting.codes.count, waiting.isDone], [{ [newId]: 8 }, 1, false]);
+    assert.deepEqual([waiting.values, waiting.codes.count, waiting.isDone], [{ [newId]: 9 }, 1, false]);
     await pool.query(`insert into codes (user_id, purpose, expires_at) select user_id, purpose, expires_at from codes`);
     assert.equal((await keyUse(pool, next)).codes.count, 1, 'a later code is of the new key');
     await pool.query(`update codes set used_at = now() where id = $1`, [rows[0].id]);

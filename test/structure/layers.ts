@@ -74,10 +74,12 @@ export const LAYERS: Record<string, readonly string[]> = {
   'src/tracing': ['src/db', 'src/http'],
   'src/openapi': [
     ...['src/access', 'src/accounts', 'src/audit', 'src/fields', 'src/http', 'src/identity', 'src/imports'],
-    ...['src/orgs', 'src/password-sources', 'src/policies', 'src/users'],
+    ...['src/orgs', 'src/password-sources', 'src/passwords/pepper-modes.ts', 'src/policies', 'src/users'],
   ],
   // Replaces the encryption key of whatever is stored encrypted.
-  'src/encryption': ['src/db', 'src/identity', 'src/imports', 'src/password-sources', 'src/webhooks'],
+  'src/encryption': [
+    ...['src/db', 'src/identity', 'src/imports', 'src/password-sources', 'src/passwords/pepper.ts', 'src/webhooks'],
+  ],
   // Pages for people. It reads and changes data through the API, like every other client.
   'src/console': [
     ...['src/access', 'src/db', 'src/diagnostics', 'src/findings', 'src/http', 'src/identity'],
@@ -117,7 +119,7 @@ export const LAYERS: Record<string, readonly string[]> = {
   // A client of the service, over HTTP like every other client.
   'src/cli': [
     ...['src/diagnostics', 'src/encryption', 'src/findings', 'src/identity/oauth/cli-client.ts'],
-    ...['src/imports/answers.ts', 'src/pull', 'src/sources'],
+    ...['src/imports/answers.ts', 'src/passwords/pepper-modes.ts', 'src/pull', 'src/sources'],
   ],
   workers: [
     ...['src/accounts', 'src/audit', 'src/console/sign-in', 'src/db', 'src/http', 'src/identity', 'src/imports'],

@@ -1,7 +1,9 @@
 /**
  * `muster import`: reads the export of another system as it is, shows what will happen, and imports the users.
  */
+
 import type { Argv, CommandModule } from 'yargs';
+import { PEPPER_MODES } from '../../passwords/pepper-modes.ts';
 import type { SourceOptions } from '../import/options.ts';
 import type { RunOptions } from '../import/run-options.ts';
 import { type CommonOptions, openSession } from '../service/session.ts';
@@ -50,6 +52,16 @@ function controls(yargs: Argv<SourceOptions>): Argv<ImportOptions> {
         type: 'string',
         requiresArg: true,
         describe: 'id of the password source that verifies the first sign-in of users without a password',
+      },
+      'pepper-env': {
+        type: 'string',
+        requiresArg: true,
+        describe: 'variable of the environment with the pepper that the old system added to passwords',
+      },
+      'pepper-mode': {
+        choices: PEPPER_MODES,
+        describe:
+          'how it added the pepper (default: suffix, as Devise does); without --pepper-env, asks for the pepper',
       },
       strict: { type: 'boolean', default: false, describe: 'users with unknown fields fail' },
       webhook: { type: 'string', describe: 'URL to notify when the import ends' },

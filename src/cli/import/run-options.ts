@@ -9,6 +9,8 @@ export interface RunOptions extends SourceOptions {
   strict: boolean;
   withoutEmail: boolean;
   passwordSource?: string | undefined;
+  pepperEnv?: string | undefined;
+  pepperMode?: string | undefined;
   webhook?: string | undefined;
   idempotencyKey?: string | undefined;
   watch: boolean;

@@ -11,6 +11,7 @@ import { randomUUID } from 'node:crypto';
 import { type Conversion, openConversion } from '../../sources/convert.ts';
 import type { Summary } from '../../sources/summary.ts';
 import { findOrg } from '../service/find-org.ts';
+import { pepperHeaders } from '../service/pepper.ts';
 import type { Session } from '../service/session.ts';
 import { Failure } from '../terminal/failure.ts';
 import { Interrupted, orAborted, untilInterrupted } from '../terminal/interrupt.ts';
@@ -31,10 +32,11 @@ import { TOO_MANY_DRAFTS, upload } from './upload.ts';
 /** @throws Failure @throws UsageError */
 export async function runImport(session: Session, options: RunOptions): Promise<void> {
   requireTimeout(options.timeout);
+  const headers = await pepperHeaders(session.out, options);
   const left = new Interrupted('Interrupted before anything was sent.');
   const opened = await untilInterrupted(left, (signal) => orAborted(signal, open(session, options)));
   try {
-    await send(session, options, opened);
+    await send(session, options, { ...opened, headers });
   } finally {
     await opened.close();
   }
@@ -46,6 +48,11 @@ interface Opened {
   conversion: Conversion;
   reading: Reading;
   close(): Promise<void>;
+}
+
+/** With the headers of the pepper. */
+interface Sendable extends Opened {
+  headers: Record<string, string>;
 }
 
 async function open(session: Session, options: RunOptions): Promise<Opened> {
@@ -66,7 +73,7 @@ async function open(session: Session, options: RunOptions): Promise<Opened> {
   }
 }
 
-async function send(session: Session, options: RunOptions, opened: Opened): Promise<void> {
+async function send(session: Session, options: RunOptions, opened: Sendable): Promise<void> {
   const plan = { options, isGuess: opened.chosen.isGuess };
   const isDraft = options.dryRun || mayAsk(session.out, plan);
   try {
@@ -80,9 +87,9 @@ async function send(session: Session, options: RunOptions, opened: Opened): Prom
 }
 
 /** When it returns, every user is durable at the service. */
-async function sendOnce(session: Session, options: RunOptions, opened: Opened, isDraft: boolean): Promise<Sent> {
+async function sendOnce(session: Session, options: RunOptions, opened: Sendable, isDraft: boolean): Promise<Sent> {
   const { out } = session;
-  const { chosen, conversion, reading } = opened;
+  const { chosen, conversion, reading, headers } = opened;
   const places = openPlaces();
   const gauge = openGauge(out, reading.size, 'bytes read and sent');
   reading.onRead(() => gauge.update(reading.read()));
@@ -95,7 +102,7 @@ async function sendOnce(session: Session, options: RunOptions, opened: Opened, i
   const idempotencyKey = options.idempotencyKey ?? randomUUID();
   const query = queryOf(options, isDraft);
   try {
-    const accepted = await upload(session.api, { conversion, places, query, idempotencyKey, pass }, { again });
+    const accepted = await upload(session.api, { conversion, places, query, idempotencyKey, headers, pass }, { again });
     return { accepted, places, summary: shown.summary as Summary };
   } catch (error) {
     if (!(error instanceof Unsendable)) throw error;

@@ -21,6 +21,8 @@ export interface Upload {
   places: Places;
   query: Record<string, string | undefined>;
   idempotencyKey: string;
+  /** More headers of the request. */
+  headers?: Record<string, string>;
   /** Sees what an attempt sends. */
   pass?: () => Pass;
 }
@@ -77,7 +79,7 @@ function waitBefore(error: unknown, tries: number): number | undefined {
 }
 
 async function send(api: Api, job: Upload, signal: AbortSignal): Promise<ImportResult> {
-  const { query, idempotencyKey } = job;
+  const { query, idempotencyKey, headers } = job;
   job.places.clear();
   const isFar = !isLoopback(api.url);
   const lines = Readable.from(bodyOf(job), { objectMode: false });
@@ -94,6 +96,7 @@ async function send(api: Api, job: Upload, signal: AbortSignal): Promise<ImportR
       headers: {
         'content-type': 'application/x-ndjson',
         'idempotency-key': idempotencyKey,
+        ...headers,
         ...(isFar ? { 'content-encoding': 'gzip' } : {}),
       },
       signal,

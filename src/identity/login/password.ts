@@ -6,9 +6,11 @@
 import { loggable } from '../../logger.ts';
 import { adoptPassword, verifyAtSource } from '../../password-sources/sign-in.ts';
 import { sourceOf } from '../../passwords/at-source.ts';
+import { bareHash, pepperedOf } from '../../passwords/pepper.ts';
 import { rememberSlowHash } from '../../users/slow-hashes.ts';
 import { CLOCK } from './clock.ts';
 import type { LoginDeps } from './deps.ts';
+import { checkPeppered } from './peppered.ts';
 import { type Login, replaceHash } from './store.ts';
 
 export interface CheckedPassword {
@@ -42,8 +44,11 @@ export async function checkPassword(
     await hasher.verifyNothing(password, gone, started);
     return { ok: false, rehash: false, waitedMs };
   }
-  const checked = await hasher.verify(login.passwordHash, password, gone, started);
-  if (!checked.ok) await rememberSlowHash(pool, login.passwordHash);
+  const peppered = pepperedOf(login.passwordHash);
+  const checked = peppered
+    ? await checkPeppered(deps, peppered, password, gone, started)
+    : await hasher.verify(login.passwordHash, password, gone, started);
+  if (!checked.ok) await rememberSlowHash(pool, bareHash(login.passwordHash));
   return { ...checked, waitedMs };
 }
 

@@ -1,5 +1,6 @@
 /** Reads and updates the data of users that a login needs. */
 import { type Db, prepared } from '../../db/pool.ts';
+import { bareHash } from '../../passwords/pepper.ts';
 import { JOIN_AGE_POLICY } from '../../policies/store.ts';
 import { LOGIN_NAME, type LoginScope, signsInWith } from '../../users/login-names.ts';
 import type { UserState } from '../../users/store.ts';
@@ -73,8 +74,8 @@ export async function settleLogin(
  */
 export async function replaceHash(db: Db, userId: string, from: string, to: string): Promise<void> {
   await db.query(
-    `update users set password_hash = $3, rehashed_from = coalesce(rehashed_from, sha256(convert_to($2, 'UTF8')))
+    `update users set password_hash = $3, rehashed_from = coalesce(rehashed_from, sha256(convert_to($4, 'UTF8')))
      where id = $1 and password_hash = $2`,
-    [userId, from, to],
+    [userId, from, to, bareHash(from)],
   );
 }

@@ -14,6 +14,7 @@ import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
 import type { ImportResult } from '../answers.ts';
 import { type ConversionResult, type Draft, lockDraft, requireDraftState } from '../draft/draft.ts';
+import { needsPepper } from '../intake/pepper.ts';
 import { PAYLOAD } from '../items.ts';
 import { ENTRY_BYTES } from '../report/payload-pages.ts';
 import { countChanges, type EntryChange } from './draft-counts.ts';
@@ -31,7 +32,10 @@ export function fixableDraft({ pool, secrets }: FixDeps, caller: Caller, draft: 
   return {
     of: check,
     // Which rule for existing users it starts with is not known yet.
-    rules: async () => ({ onExisting: 'update', withoutEmail, passwordSource: passwordSource ?? null }),
+    rules: async () => ({
+      ...{ onExisting: 'update', withoutEmail, passwordSource: passwordSource ?? null },
+      peppered: await needsPepper(pool, importId),
+    }),
     failures: (from) => failures(pool, { importId, checkId, from }),
     rows: (ordinals) => rowsOf(pool, { importId, checkId, ordinals }),
     act: (type, change) =>

@@ -10,6 +10,7 @@ import { type ErrorBody, errorBody } from '../../errors.ts';
 import { TOTP_SEAL } from '../../identity/totp/secret.ts';
 import type { Secrets } from '../../secrets.ts';
 import { bodySources } from '../intake/body-sources.ts';
+import { takePepper } from '../intake/pepper.ts';
 import { ITEM_COLUMNS, type Item, itemValues, PAYLOAD } from '../items.ts';
 import type { ExistingRule } from '../options.ts';
 import { entryFromColumns } from '../report/payload-entry.ts';
@@ -62,11 +63,14 @@ export interface FixRules {
   onExisting: ExistingRule;
   withoutEmail: boolean;
   passwordSource: string | null;
+  /** The import whose pepper the hashes need. */
+  peppered: string | null;
 }
 
 export async function fixRules(pool: Pool, importId: string): Promise<FixRules> {
   const { rows } = await pool.query<FixRules>(
-    `select on_existing as "onExisting", without_email as "withoutEmail", password_source as "passwordSource"
+    `select on_existing as "onExisting", without_email as "withoutEmail", password_source as "passwordSource",
+       (select p.import_id::text from import_peppers p where p.import_id = imports.id) as peppered
      from imports where id = $1`,
     [importId],
   );
@@ -76,9 +80,10 @@ export async function fixRules(pool: Pool, importId: string): Promise<FixRules> 
 /** Validates a changed entry by the rules of its import. @param row the item before the change */
 export function judged(entry: unknown, row: StoredRow, rules: FixRules, secrets: Secrets): Item {
   const strict = violationsOf(row.error).some(({ description }) => description === 'is not a known field');
-  const { withoutEmail, onExisting, passwordSource } = rules;
+  const { withoutEmail, onExisting, passwordSource, peppered } = rules;
   const item = judgedItem(entry, secrets, { unknown: () => {} }, { strict, withoutEmail });
   bodySources(passwordSource ?? undefined).take(row.org_index, item);
+  if (peppered !== null) takePepper(item, peppered);
   if (item.state === 'pending' && onExisting !== 'fail') noteOmitted(entry, item);
   return item;
 }

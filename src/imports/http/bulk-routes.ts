@@ -4,6 +4,7 @@
  * users are kept as a draft, and the answer is 202 at once.
  * On crash before the answer: an accepted import is in the list of imports; nothing is kept of any other import.
  */
+
 import { type Request, type Response, Router } from 'express';
 import { type Caller, callerOf, orgsFor, permissionDenied, requirePermission } from '../../access/caller.ts';
 import { ApiError } from '../../errors.ts';
@@ -25,6 +26,7 @@ import {
   requireSame,
 } from '../intake/idempotency.ts';
 import { type IntakeOptions, receiveImport } from '../intake/intake.ts';
+import { readPepper } from '../intake/pepper.ts';
 import { readQuery, unusual } from '../options.ts';
 import { bounded, commonQuery, formatOf, parserFor, readBody, refuseTooLarge } from '../parse/body.ts';
 import { dropRest } from '../parse/drop-rest.ts';
@@ -70,13 +72,16 @@ async function receive(deps: Deps, req: Request, caller: Caller): Promise<string
   const format = formatOf(req);
   const { strict, draft, options } = readQuery(commonQuery(req, format));
   const body = readBody(req);
-  const keyed = keyedRequest(req, deps.secrets, caller.userId, '/admin/v1/import', format);
+  const pepper = readPepper(req);
+  const rest = pepper === undefined ? format : JSON.stringify([format, pepper]);
+  const keyed = keyedRequest(req, deps.secrets, caller.userId, '/admin/v1/import', rest);
   const recorded = keyed && (await findKey(deps.pool, keyed));
   if (recorded) return sameImport(deps, caller, keyed, recorded, body);
   return newImport(deps, req, caller, body, {
     parser: parserFor(req, format),
     strict,
     keyed,
+    pepper,
     keepDraft: draft ? keepAsDraft(caller, parseDuration(deps.config.DRAFT_TTL) as number) : undefined,
     special: unusual({ ...options, webhook: await signedWebhook(deps, req, caller, options.webhook) }),
   });

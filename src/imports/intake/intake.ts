@@ -13,6 +13,7 @@ import { type Db, transaction } from '../../db/pool.ts';
 import { retryWhileUnavailable } from '../../db/retry.ts';
 import { ApiError, invalidArgument } from '../../errors.ts';
 import { isUnavailable } from '../../http/unavailable.ts';
+import type { Pepper } from '../../passwords/pepper.ts';
 import { annotate, inSpan } from '../../spans.ts';
 import { rememberSlow, slowMs } from '../../users/slow-hashes.ts';
 import type { ImportDeps } from '../deps.ts';
@@ -34,11 +35,14 @@ import { CopyRows } from './copy-rows.ts';
 import { createDuplicateFilter, type DuplicateFilter, ID, NAME } from './duplicates.ts';
 import { AlreadyAccepted, claimKey, type KeyedRequest, requestHashes } from './idempotency.ts';
 import { openDraftNotes, openNotes } from './notes.ts';
+import { keepPepper, takePepper } from './pepper.ts';
 
 export interface IntakeOptions {
   parser: BodyParser;
   strict: boolean;
   keyed?: KeyedRequest | undefined;
+  /** What the old system added to the passwords before it hashed them. */
+  pepper?: Pepper | undefined;
   /** Absent when all options have their defaults. */
   special?: ImportOptions | undefined;
   /** Keeps the users as a draft, which starts later with options of its own. */
@@ -208,6 +212,7 @@ class Intake {
       tally.total++;
       if (item.state === 'failed') tally.failed++;
       else if (item.passwordHash !== null) this.examine(item.passwordHash);
+      if (this.options.pepper) takePepper(item, this.importId);
       const duplicate = item.state === 'pending' && this.maybeDuplicate(item);
       if (duplicate) this.duplicates++;
       this.rows.add(copyLine(this.importId, this.ordinal++, org, duplicate, item, plain));
@@ -277,12 +282,13 @@ class Intake {
 
   /** Makes the draft visible, in one transaction. */
   private async keep(keepDraft: KeepDraft, hashes: Buffer[] | undefined): Promise<string> {
-    const { keyed, special } = this.options;
+    const { keyed, special, pepper } = this.options;
     const { importId, ordinal: total, slowestMs, duplicates } = this;
     this.isAccepting = true;
     await transaction(this.deps.pool, async (db) => {
       await this.sources.require(db, (org) => this.orgs.tallies[org]?.orgId ?? '');
       if (keyed && hashes) await claimKey(db, keyed, hashes, importId);
+      if (pepper) await keepPepper(db, this.deps.secrets, importId, pepper);
       await keepDraft(db, {
         ...{ importId, total, slowestMs, hasDuplicates: duplicates > 0, tallies: this.orgs.tallies },
         ...{ warnings: this.warnings.list(), hashes: this.notes?.hashes() ?? [], sources: this.sources.used() },
@@ -294,7 +300,7 @@ class Intake {
 
   /** Makes the import visible, in one transaction. */
   private commit(hashes: Buffer[] | undefined): Promise<SettledBatch> {
-    const { keyed, special } = this.options;
+    const { keyed, special, pepper } = this.options;
     return transaction(this.deps.pool, async (db) => {
       await this.sources.require(db, (org) => this.orgs.tallies[org]?.orgId ?? '');
       if (keyed && hashes) await claimKey(db, keyed, hashes, this.importId);
@@ -304,8 +310,9 @@ class Intake {
         resourceOwner: this.caller.orgId,
         type: 'import.accepted',
         editor: this.caller.userId,
-        payload: { total: this.ordinal, ...(special && auditOf(special)) },
+        payload: { total: this.ordinal, ...(special && auditOf(special)), ...(pepper && { pepper: pepper.mode }) },
       });
+      if (pepper && !special?.dryRun) await keepPepper(db, this.deps.secrets, this.importId, pepper);
       if (special) await keepOptions(db, this.importId, special, this.notes?.hashes() ?? []);
       return activate(db, {
         importId: this.importId,

@@ -6,6 +6,7 @@
  */
 import { GENDERS } from '../../fields/fields.ts';
 import { sourceOf } from '../../passwords/at-source.ts';
+import { bareHash } from '../../passwords/pepper.ts';
 import { type HashDeps, hashItem } from '../run/hash-item.ts';
 import { hashPassword, sealEntry, unsealEntry, WITHHELD, withholdSecrets } from '../validate/entry-secrets.ts';
 import type { PayloadRow } from './payload-pages.ts';
@@ -55,7 +56,7 @@ function userOf(row: PayloadRow, hash: string | null): Part {
     ...(row.email === null ? {} : { email: { email: row.email, isEmailVerified: row.email_verified } }),
     ...(phone === null ? {} : { phone: { phone, isPhoneVerified: row.phone_verified } }),
     ...(passwordSource === undefined ? {} : { passwordSource }),
-    ...(hash === null || passwordSource !== undefined ? {} : { hashedPassword: { value: hash } }),
+    ...(hash === null || passwordSource !== undefined ? {} : { hashedPassword: { value: bareHash(hash) } }),
     passwordChangeRequired: row.password_change_required,
     ...(extras?.metadata.length ? { metadata: extras.metadata } : {}),
     ...(extras?.idps.length ? { idps: extras.idps } : {}),

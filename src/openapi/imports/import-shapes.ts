@@ -1,4 +1,5 @@
 /** Request and response bodies of imports in the OpenAPI document. */
+
 import { z } from 'zod';
 import { WORKER_ROLE_NAMES } from '../../config.ts';
 import { id } from '../../fields/fields.ts';
@@ -8,6 +9,7 @@ import { convertBody } from '../../imports/draft/convert/request.ts';
 import { FILE_KINDS } from '../../imports/draft/upload/kinds.ts';
 import { ITEM_STATES } from '../../imports/item-states.ts';
 import { importEntry, importUser, MAX_ELEMENTS } from '../../imports/validate/schema.ts';
+import { PEPPER_MODES } from '../../passwords/pepper-modes.ts';
 import { createdDetails, digits, error, timestamp, timestampOrNull } from '../shapes.ts';
 
 const { metadata, idps } = importUser.shape;
@@ -44,6 +46,24 @@ export const keyHeaders = z.object({
     }),
 });
 export const bulkHeaders = keyHeaders.extend({
+  'Password-Pepper': z
+    .string()
+    .regex(/^[A-Za-z0-9+/]+={0,2}$/)
+    .optional()
+    .meta({
+      description:
+        'Base64 of the pepper that the old system added to every password before it hashed it. It is stored encrypted, ' +
+        'while hashes of this import need it; the first login of a user replaces the hash by one without it.',
+      examples: ['c2VhIHNhbHQ='],
+    }),
+  'Password-Pepper-Mode': z
+    .enum(PEPPER_MODES)
+    .optional()
+    .meta({
+      description:
+        'How the pepper was added: after the password (`suffix`, the default; Devise), before it, or as the key of ' +
+        'HMAC-SHA-256, whose result in hexadecimal digits or base64 was hashed.',
+    }),
   Prefer: z
     .string()
     .optional()

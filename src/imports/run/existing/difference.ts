@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { PASSWORD_CODES } from '../../../mail/codes.ts';
 import type { MailKind } from '../../../mail/links.ts';
 import { sourceOf } from '../../../passwords/at-source.ts';
+import { bareHash } from '../../../passwords/pepper.ts';
 import type { UserState } from '../../../users/store.ts';
 import type { CandidateItem, CandidateUser, Columns } from './candidates.ts';
 
@@ -99,7 +100,7 @@ function isMadeOfNames(user: CandidateUser): boolean {
 function isNewPassword({ password_hash: sent }: CandidateItem, user: CandidateUser): boolean {
   if (sent === null || sent === user.password_hash) return false;
   if (sourceOf(sent) !== undefined && user.password_hash !== null) return sourceOf(user.password_hash) !== undefined;
-  return !user.rehashed_from?.equals(createHash('sha256').update(sent).digest());
+  return !user.rehashed_from?.equals(createHash('sha256').update(bareHash(sent)).digest());
 }
 
 /** A first password makes an INITIAL user active; a user that is reactivated without a password becomes INITIAL. */
