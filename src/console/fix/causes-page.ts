@@ -7,19 +7,22 @@ import { FIX, REMEDIES } from '../texts/fix.ts';
 import { ONE } from '../texts/import.ts';
 import { editableField, nameOf } from './shapes.ts';
 
-export function causesPage(at: At, importId: string, causes: Causes): Html {
+export function causesPage(at: At, importId: string, causes: Causes, isDraft: boolean): Html {
   const path = `/imports/${importId}`;
   return html`<p class="crumb"><a href="${at(path)}">${ONE.title(importId)}</a></p>
-<div class="headline"><h1>${FIX.heading}</h1>${sendAgain(at, importId, causes.corrected)}</div>
+<div class="headline"><h1>${FIX.heading}</h1>${sendAgain(at, importId, causes.corrected, isDraft)}</div>
 ${causes.causes.length === 0 ? html`<p class="card">${FIX.none}</p>` : table(at, path, causes)}
 ${causes.moreCauses > 0 ? html`<p class="soft">${FIX.more(count(causes.moreCauses))}</p>` : undefined}`;
 }
 
-/** Leads to the action that tries corrected users again. */
-export function sendAgain(at: At, importId: string, corrected: number): Html | undefined {
+/** Leads to the action that tries corrected users again; before the start of an import, to the decision. */
+export function sendAgain(at: At, importId: string, corrected: number, isDraft: boolean): Html | undefined {
   if (corrected === 0) return undefined;
+  const [path, text] = isDraft
+    ? [`/imports/new/${importId}/decide`, FIX.decide]
+    : [`/imports/${importId}/retry`, FIX.send(count(corrected))];
   return html`<span class="state good">${FIX.corrected(count(corrected))}</span>
-<div class="buttons"><a class="button" href="${at(`/imports/${importId}/retry`)}">${FIX.send(count(corrected))}</a></div>`;
+<div class="buttons"><a class="button" href="${at(path)}">${text}</a></div>`;
 }
 
 function table(at: At, path: string, { causes }: Causes): Html {

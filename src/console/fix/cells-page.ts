@@ -26,14 +26,16 @@ export interface CellsView {
   /** Index to continue at. */
   next: number | undefined;
   corrected: number;
+  /** The import has not started. */
+  isDraft: boolean;
 }
 
 export function cellsPage(at: At, view: CellsView): Html {
-  const { importId, cause, field, cells, next, corrected } = view;
+  const { importId, cause, field, cells, next, corrected, isDraft } = view;
   const path = `/imports/${importId}/fix`;
   const name = field.replace(/^user\./, '');
   return html`<p class="crumb"><a href="${at(path)}">${FIX.heading}</a></p>
-<div class="headline"><h1>${nameOf(cause)}</h1><span class="soft">${count(cause.count)}</span>${sendAgain(at, importId, corrected)}</div>
+<div class="headline"><h1>${nameOf(cause)}</h1><span class="soft">${count(cause.count)}</span>${sendAgain(at, importId, corrected, isDraft)}</div>
 ${
   cells.length === 0
     ? html`<p class="card">${FIX.gone}</p>`

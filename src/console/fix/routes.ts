@@ -6,6 +6,7 @@ import { causesOf } from '../../imports/fix/cause.ts';
 import { text } from '../../pages/fields.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
+import type { Draft } from '../new-import/shapes.ts';
 import { FIX } from '../texts/fix.ts';
 import { visitOf } from '../visit.ts';
 import { causesPage } from './causes-page.ts';
@@ -23,8 +24,9 @@ export function fixScreens(deps: ScreenDeps): Router {
   const router = Router();
   router.get('/console/imports/:importId/fix', async (req, res) => {
     const id = String(req.params.importId);
-    const causes = await readCauses(visitOf(res).api, req);
-    show(req, res, { title: FIX.title(id), body: causesPage(at, id, causes) });
+    const { api } = visitOf(res);
+    const [causes, { isDraft }] = await Promise.all([readCauses(api, req), readOutcomes(api, req)]);
+    show(req, res, { title: FIX.title(id), body: causesPage(at, id, causes, isDraft) });
   });
   router.get('/console/imports/:importId/fix/:cause', (req, res) => cells(deps, req, res));
   router.post('/console/imports/:importId/fix/:cause', (req, res) => cells(deps, req, res));
@@ -39,6 +41,15 @@ function pathOf(req: Request): string {
 
 function readCauses(api: Api, req: Request): Promise<Causes> {
   return api.get(`${pathOf(req)}/causes`);
+}
+
+/** Where the outcomes of users are: of a draft, in the dry run of its check. */
+async function readOutcomes(api: Api, req: Request): Promise<{ isDraft: boolean; path: string }> {
+  const { draft } = await api.get<Partial<Draft>>(pathOf(req));
+  return {
+    isDraft: draft !== undefined,
+    path: draft?.check ? `/admin/v1/imports/${draft.check.importId}` : pathOf(req),
+  };
 }
 
 /** @throws ApiError 404 when nobody fails for it any more, too */
@@ -56,7 +67,8 @@ async function cells({ at, show }: ScreenDeps, req: Request, res: Response): Pro
   const field = editableField(cause);
   if (!field) throw new ApiError('FAILED_PRECONDITION', 'CONSOLE-FIX', FIX.noEdit);
   const from = Number(/^\d{1,9}$/.exec(text(req.query, 'from'))?.[0] ?? 0);
-  const { items, next } = await itemsOf(api, req, cause.cause, from);
+  const { isDraft, path } = await readOutcomes(api, req);
+  const { items, next } = await itemsOf(api, path, cause.cause, from);
   const typed = req.method === 'POST' ? (req.body as Record<string, unknown>) : kept;
   const rows: Cell[] = [];
   for (const { index, userName, userId } of items) {
@@ -67,7 +79,15 @@ async function cells({ at, show }: ScreenDeps, req: Request, res: Response): Pro
     rows.push({ index, userName, userId, value, ...(isNew ? await save(api, req, index, field, value) : {}) });
   }
   const { corrected } = req.method === 'POST' ? await readCauses(api, req) : before;
-  const body = cellsPage(at, { importId: String(req.params.importId), cause, field, cells: rows, next, corrected });
+  const body = cellsPage(at, {
+    importId: String(req.params.importId),
+    cause,
+    field,
+    cells: rows,
+    next,
+    corrected,
+    isDraft,
+  });
   show(req, res, { title: FIX.title(String(req.params.importId)), body, scripts: ['fix-cells.ts'] });
 }
 
@@ -90,7 +110,7 @@ async function save(
 /** The next users of a cause, from an index on. */
 async function itemsOf(
   api: Api,
-  req: Request,
+  path: string,
   cause: string,
   from: number,
 ): Promise<{ items: ItemView[]; next: number | undefined }> {
@@ -98,7 +118,7 @@ async function itemsOf(
   let token = String(from);
   for (let page = 0; page < PAGES && token !== ''; page++) {
     const query = `state=FAILED&pageSize=${PAGE_SIZE}&pageToken=${token}`;
-    const read = await api.get<{ items: ItemView[]; nextPageToken: string }>(`${pathOf(req)}/items?${query}`);
+    const read = await api.get<{ items: ItemView[]; nextPageToken: string }>(`${path}/items?${query}`);
     for (const item of read.items) {
       const isOfCause = causesOf((item.error as Parameters<typeof causesOf>[0]) ?? null).some((c) => c.cause === cause);
       if (isOfCause && items.length === ROWS) return { items, next: item.index };

@@ -103,6 +103,8 @@ async function list({ at, show, pool }: ScreenDeps, req: Request, res: Response)
 async function one({ at, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
   const { api, caller } = visitOf(res);
   const path = pathOf(req);
+  const result = await api.get<Result>(path);
+  if (result.draft) return res.redirect(303, at(`/imports/new/${result.importId}`));
   const filter: ItemsFilter = {
     state: text(req.query, 'state'),
     orgId: text(req.query, 'orgId'),
@@ -112,8 +114,7 @@ async function one({ at, show, pool }: ScreenDeps, req: Request, res: Response):
   const { from: pageToken, state, ...rest } = filter;
   const given = Object.entries({ ...rest, state, pageToken }).filter(([, value]) => value);
   const query = new URLSearchParams([...given, ['pageSize', String(ITEMS)]]);
-  const [result, { points }, page] = await Promise.all([
-    api.get<Result>(path),
+  const [{ points }, page] = await Promise.all([
     readRates(api, path),
     api.get<{ items: Item[]; nextPageToken: string }>(`${path}/items?${query}`),
   ]);

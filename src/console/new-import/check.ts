@@ -8,7 +8,7 @@ import { CHECK, DECIDE, STEPS } from '../texts/new-import.ts';
 import { draftState, share } from './draft-state.ts';
 import { buttons, type Frame, hrefOf } from './frame.ts';
 import { isChecked, isConverted, type Plan } from './plan.ts';
-import { type Draft, isComplete } from './shapes.ts';
+import { type Draft, isReadable } from './shapes.ts';
 
 export interface CheckView {
   result: Draft;
@@ -47,7 +47,7 @@ function partOf(frame: Frame, { result, plan }: CheckView): Part {
       : undefined;
     return { content: html`<p role="status">${CHECK.checking}</p>${shown}` };
   }
-  if (!isComplete(files)) {
+  if (!isReadable(result)) {
     if (!files.some(({ kind }) => kind === 'users')) return { content: html`<p>${CHECK.noUsers}</p>` };
     const sent = files.reduce((sum, { offset }) => sum + offset, 0);
     const size = files.reduce((sum, one) => sum + one.size, 0);

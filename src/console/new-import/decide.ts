@@ -1,12 +1,12 @@
 /** The step Decide: on one page what the import would do, and the button that starts it. */
 import { type Html, html } from '../../html.ts';
-import type { Causes } from '../../imports/answers.ts';
-import { nameOf } from '../fix/shapes.ts';
+import type { Causes, CountedCause } from '../../imports/answers.ts';
+import { editableField, nameOf } from '../fix/shapes.ts';
 import { bar } from '../imports/bar.ts';
-import type { Counts, Result } from '../imports/shapes.ts';
+import type { Result } from '../imports/shapes.ts';
 import { notice } from '../page/blocks.ts';
 import { count, duration } from '../page/format.ts';
-import { REMEDIES } from '../texts/fix.ts';
+import { FIX, REMEDIES } from '../texts/fix.ts';
 import { DECIDE } from '../texts/new-import.ts';
 import { buttons, type Frame, hrefOf } from './frame.ts';
 import { choices } from './options.ts';
@@ -37,24 +37,40 @@ export interface DecideView {
 export function decideStep(frame: Frame, view: DecideView): Html {
   const { draft, check, problem, command } = view;
   const files = draft.files.filter(({ kind }) => kind === 'users').map(({ name }) => name);
-  return html`${notice(problem, 'bad')}<section class="card" aria-labelledby="result"><h2 id="result">${DECIDE.title(files.join(', '))}</h2>
-${bar('all', check.counts, 'tall')}${numbers(check.counts, view.updates)}</section>
+  return html`${notice(problem, 'bad')}<section class="card" aria-labelledby="result"><h2 id="result">${files.length > 0 ? DECIDE.title(files.join(', ')) : DECIDE.titleOfUsers}</h2>
+${bar('all', check.counts, 'tall')}${numbers(view)}${corrected(frame, view)}</section>
 <div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view))}</section>
 <section class="card"><h2>${DECIDE.login}</h2>${login(view)}</section></div>
-${failures(view)}${notes(draft)}
-<section class="card"><h2>${DECIDE.command}</h2><copy-text said="${DECIDE.copied}"><pre tabindex="0" role="region" aria-label="${DECIDE.command}"><code>${command}</code></pre><button type="button" class="quiet small" hidden>${DECIDE.copy}</button></copy-text></section>
+${failures(frame, view)}${notes(draft)}
+${draft.files.length > 0 ? commandBox(command) : undefined}
 ${startForm(frame, view)}`;
 }
 
-function numbers(counts: Counts, updates: number): Html {
+function commandBox(command: string): Html {
+  return html`<section class="card"><h2>${DECIDE.command}</h2><copy-text said="${DECIDE.copied}"><pre tabindex="0" role="region" aria-label="${DECIDE.command}"><code>${command}</code></pre><button type="button" class="quiet small" hidden>${DECIDE.copy}</button></copy-text></section>`;
+}
+
+function numbers({ check: { counts }, causes, updates }: DecideView): Html {
   const created = counts.succeeded - updates;
+  const failing = failingOf(causes);
   return html`<dl class="facts">${[
     [DECIDE.read, count(counts.total)],
     [DECIDE.create, count(created)],
     [DECIDE.update, count(updates)],
-    [DECIDE.skip, count(counts.skipped)],
-    [DECIDE.fail, count(counts.failed)],
+    [DECIDE.skip, count(counts.total - counts.succeeded - failing - causes.corrected)],
+    [DECIDE.fail, count(failing)],
+    ...(causes.corrected > 0 ? [[DECIDE.corrected, count(causes.corrected)]] : []),
   ].map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`)}</dl>`;
+}
+
+/** Those that were not corrected since the check. */
+function failingOf({ failed, corrected: fixed }: Causes): number {
+  return failed - fixed;
+}
+
+function corrected(frame: Frame, { causes }: DecideView): Html | undefined {
+  if (causes.corrected === 0) return undefined;
+  return html`<form method="post" action="${hrefOf(frame, 'check')}"><p>${DECIDE.correctedHint}</p><button class="quiet">${DECIDE.again}</button></form>`;
 }
 
 function list(lines: readonly string[]): Html {
@@ -78,19 +94,26 @@ function login({ names, draft }: DecideView): Html {
 <p class="soft small">${typed > 0 ? DECIDE.typeUserName(count(typed)) : DECIDE.sameAsToday}</p>`;
 }
 
-function failures({ causes, check }: DecideView): Html {
-  if (check.counts.failed === 0) return html`<p class="notice">${DECIDE.noFailures}</p>`;
+function failures({ at, importId }: Frame, { causes }: DecideView): Html | undefined {
+  const failing = count(failingOf(causes));
+  if (causes.failed === 0) return html`<p class="notice">${DECIDE.noFailures}</p>`;
   const head = [DECIDE.users, DECIDE.cause, DECIDE.examples, DECIDE.remedies];
-  return html`<section class="card"><h2>${DECIDE.causes(count(check.counts.failed))}</h2><table class="stack"><caption class="sr">${DECIDE.causes(count(check.counts.failed))}</caption>
+  return html`<section class="card"><h2>${DECIDE.causes(failing)}</h2><table class="stack"><caption class="sr">${DECIDE.causes(failing)}</caption>
 <thead><tr>${head.map((name, i) => html`<th scope="col"${i === 0 ? html` class="number"` : undefined}>${name}</th>`)}</tr></thead>
 <tbody>${causes.causes.map(
     (
       cause,
     ) => html`<tr><td class="number" data-label="${DECIDE.users}">${count(cause.count)}</td><td data-label="${DECIDE.cause}"><strong>${nameOf(cause)}</strong></td>
 <td data-label="${DECIDE.examples}"><span class="small">${cause.first.map(({ index, userName, userId }) => `${userName || userId || '–'} (${DECIDE.line(count(index + 1))})`).join(' · ')}</span></td>
-<td data-label="${DECIDE.remedies}"><span class="small">${cause.remedies.map((remedy) => REMEDIES[remedy] ?? remedy).join(' · ')}</span></td></tr>\n`,
+<td data-label="${DECIDE.remedies}"><div class="buttons">${remedies(at(`/imports/${importId}/fix/${cause.cause}`), cause)}</div></td></tr>\n`,
   )}</tbody></table>${causes.moreCauses > 0 ? html`<p class="soft">${DECIDE.more(causes.moreCauses)}</p>` : undefined}
 <p class="soft small">${DECIDE.fixLater}</p></section>`;
+}
+
+/** The same as after an import, with the entries of the draft. */
+function remedies(href: string, cause: CountedCause): Html {
+  return html`${editableField(cause) ? html`<a class="button quiet small" href="${href}">${FIX.edit}</a>` : undefined}
+${cause.remedies.map((remedy) => html`<a class="button quiet small" href="${href}/${remedy}">${REMEDIES[remedy] ?? remedy}</a>\n`)}`;
 }
 
 /** What the conversion changed, left out or could not read. */

@@ -16,6 +16,8 @@ export interface Frame {
   importId: string;
   step: StepName;
   files: readonly DraftFile[];
+  /** Whether the other steps can be visited. */
+  isOpen: boolean;
   /** What was chosen and is not kept yet, with a question mark. */
   query: string;
   expiresAt?: string | undefined;
@@ -44,7 +46,7 @@ ${content}
 function entry(frame: Frame, name: StepName): Html {
   const text = STEPS[name];
   if (name === frame.step) return html`<li><a href="${hrefOf(frame, name)}" aria-current="step">${text}</a></li>\n`;
-  if (frame.files.length === 0) return html`<li>${text}</li>\n`;
+  if (!frame.isOpen) return html`<li>${text}</li>\n`;
   return html`<li><a href="${hrefOf(frame, name)}">${text}</a></li>\n`;
 }
 

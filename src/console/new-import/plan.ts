@@ -94,8 +94,9 @@ export function conversionOf({ source, mapping, orgId, withoutEmail }: Plan): Co
   };
 }
 
-/** Whether the users of the draft are those that the plan gives. */
+/** Whether the users of the draft are those that the plan gives; users that came in a request always are. */
 export function isConverted(plan: Plan, draft: ShownDraft): boolean {
+  if (draft.files.length === 0) return true;
   const kept = planOf({}, draft);
   return (
     draft.conversion !== undefined &&

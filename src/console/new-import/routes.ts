@@ -24,7 +24,7 @@ export function newImportScreens(deps: ScreenDeps): Router {
   const live = openLive();
   router.get(NEW, (req, res) => {
     orgsFor(visitOf(res).caller, 'createImport');
-    const frame: Frame = { at: deps.at, importId: '', step: 'files', files: [], query: '' };
+    const frame: Frame = { at: deps.at, importId: '', step: 'files', files: [], isOpen: false, query: '' };
     deps.show(req, res, { title: STEPS.title, body: stepPage(frame, undefined), scripts: UPLOAD_SCRIPTS });
   });
   router.get(ONE, async (req, res) => {
@@ -73,7 +73,9 @@ async function open({ at, ...deps }: ScreenDeps, req: Request, res: Response): P
   const { importId, draft } = result;
   const plan = isDraft(result) ? planOf(req.query, draft) : undefined;
   const query = plan ? queryOfPlan(plan, draft) : '';
-  const frame = { at, importId, step, files: draft?.files ?? [], query, expiresAt: draft?.expiresAt };
+  const files = draft?.files ?? [];
+  const isOpen = files.length > 0 || result.state !== 'IMPORT_STATE_UPLOADING';
+  const frame = { at, importId, step, files, isOpen, query, expiresAt: draft?.expiresAt };
   return {
     ...{ at, ...deps, req, res, api, caller, result, draft, frame },
     plan: plan as Visiting['plan'],

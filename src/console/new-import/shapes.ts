@@ -99,6 +99,11 @@ export function isRecognizable(files: readonly DraftFile[]): boolean {
   return files.length > 0 && files.every(({ size, offset }) => offset >= Math.min(size, ENOUGH));
 }
 
+/** Whether it has users, or has all that is needed to read them. One whose users came in a request has no files. */
+export function isReadable({ state, draft: { files } }: Draft): boolean {
+  return isComplete(files) || (files.length === 0 && state !== 'IMPORT_STATE_UPLOADING');
+}
+
 export function isComplete(files: readonly DraftFile[]): boolean {
   return files.some(({ kind }) => kind === 'users') && files.every(({ size, offset }) => offset === size);
 }

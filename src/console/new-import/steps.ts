@@ -16,7 +16,7 @@ import { draftState } from './draft-state.ts';
 import { buttons, hrefOf, type StepName, stepPath } from './frame.ts';
 import { type Organization, optionsStep } from './options.ts';
 import { conversionOf, isChecked, isConverted, type Plan, queryOfPlan } from './plan.ts';
-import { isComplete } from './shapes.ts';
+import { isReadable } from './shapes.ts';
 import { sourceStep } from './source.ts';
 import { countUpdates } from './updates.ts';
 import { draftPath, readGuess, type Visiting } from './visiting.ts';
@@ -77,7 +77,7 @@ export const VIEWS: Record<StepName, View> = {
     const path = `/admin/v1/imports/${id}`;
     const [check, causes, { items }] = await Promise.all([
       api.get<DryRun>(path),
-      api.get<Causes>(`${path}/causes`),
+      api.get<Causes>(`${draftPath(on.req)}/causes`),
       api.get<{ items: Item[] }>(`${path}/items?state=SUCCEEDED&pageSize=${EXAMPLES}`),
     ]);
     const updates = plan.onExisting === 'update' ? await countUpdates(pool, id) : 0;
@@ -119,7 +119,7 @@ export const ACTS: Record<StepName, Act> = {
   async check(on) {
     const { api, req, plan, draft, result } = on;
     const isReady = ['IMPORT_STATE_DRAFT', 'IMPORT_STATE_CHECKED'].includes(result.state);
-    if (!isComplete(draft.files)) return to(on, 'check', plan);
+    if (!isReadable(result)) return to(on, 'check', plan);
     if (result.state === 'IMPORT_STATE_CONVERTING' || result.state === 'IMPORT_STATE_CHECKING')
       return to(on, 'check', plan);
     if (!isReady || !isConverted(plan, draft)) await api.send(`${draftPath(req)}/_convert`, conversionOf(plan));

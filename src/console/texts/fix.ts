@@ -21,6 +21,7 @@ export const FIX = {
   edit: 'Edit one by one',
   corrected: (count: string) => `${count} corrected`,
   send: (count: string) => `Send ${count} again`,
+  decide: 'Back to the decision',
   row: 'Row',
   user: 'User',
   value: (field: string) => `New value of ${field}`,

@@ -170,8 +170,11 @@ export const CHECK = {
 
 export const DECIDE = {
   title: (files: string) => `Check of ${files}`,
-  checked: 'Checked',
+  titleOfUsers: 'Check of the users of this draft',
   again: 'Check again',
+  corrected: 'Corrected',
+  correctedHint:
+    'Users were corrected since this check. They are imported when you start; check again to see whether they succeed.',
   read: 'Read',
   create: 'Create',
   update: 'Update',
@@ -203,7 +206,7 @@ export const DECIDE = {
   remedies: 'Remedies',
   line: (row: string) => `user ${row}`,
   more: (count: number) => `${count} more causes`,
-  fixLater: 'Users that fail do not stop the others. You can correct them after the start with “Fix failed users”.',
+  fixLater: 'Correct them now, or after the start: users that fail do not stop the others.',
   noFailures: 'No user will fail.',
   notes: 'Changed, left out, or not readable',
   count: 'Records',
