@@ -18,9 +18,12 @@ export function unavailable(reason: string, isDown = false): SourceAnswer {
   return { result: 'unavailable', reason, isDown };
 }
 
-/** Of an answer over HTTP that says neither yes nor no. */
+/**
+ * Of an answer over HTTP that says neither yes nor no. A fault (500) may come from one odd password, so that anybody
+ * could keep all users out with it; 502 and more say that the source does not work.
+ */
 export function notTold(status: number, detail = ''): SourceAnswer {
-  return unavailable(`answered ${status}${detail}`, status >= 500);
+  return unavailable(`answered ${status}${detail}`, status > 501);
 }
 
 /** What a kind of source needs for one check. */

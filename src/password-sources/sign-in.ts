@@ -29,13 +29,16 @@ export interface Verified {
   mustChange: boolean;
 }
 
+/** `clock`: milliseconds since any moment; default: the real one. */
+type SignInDeps = AskDeps & { logger: Logger; clock?: { now(): number } };
+
 /**
  * @param started called when the check no longer waits
  * @returns undefined if the source does not verify this user any more
  * @throws ApiError 503 PASSWORD-SOURCE-UNAVAILABLE, PASSWORDS-BUSY
  */
 export async function verifyAtSource(
-  deps: AskDeps & { logger: Logger },
+  deps: SignInDeps,
   { userId, sourceId, password }: { userId: string; sourceId: string; password: string },
   gone: AbortSignal | undefined,
   started: () => void,
@@ -55,9 +58,10 @@ export async function verifyAtSource(
   const name = nameAt(source, names);
   if (name === '') return undefined;
   const check = { name, password, user: { id: userId, email: names.email ?? undefined } };
-  let since = performance.now();
+  const { clock = performance } = deps;
+  let since = clock.now();
   const answer = await askSource(deps, source, check, gone, () => {
-    since = performance.now();
+    since = clock.now();
     started();
   });
   if (answer.result === 'unavailable') {
@@ -65,7 +69,7 @@ export async function verifyAtSource(
     throw sourceUnavailable();
   }
   if (answer.result === 'yes') return { ok: true, mustChange: answer.mustChange === true };
-  await rememberSlowSource(deps.pool, sourceId, performance.now() - since);
+  await rememberSlowSource(deps.pool, sourceId, clock.now() - since);
   return { ok: false, mustChange: false };
 }
 

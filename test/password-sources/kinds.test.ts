@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import type { SourceAnswer } from '../../src/password-sources/answer.ts';
+import { notTold, type SourceAnswer } from '../../src/password-sources/answer.ts';
 import { checkCognito } from '../../src/password-sources/kinds/cognito.ts';
 import { checkHttp } from '../../src/password-sources/kinds/http.ts';
 import { checkOauthPassword } from '../../src/password-sources/kinds/oauth-password.ts';
@@ -50,6 +50,14 @@ describe('an endpoint of your own', () => {
     for (const body of ['', 'true', '<html>Sign in</html>', { valid: 'true' }, { valid: 1 }, [true], null]) {
       assert.equal(await ask(200, body), 'answered 200 without the field "valid"', JSON.stringify(body));
     }
+  });
+
+  it('counts as down when it does not work at all, not for a fault that one password causes', () => {
+    const down = [403, 429, 500, 501, 502, 503, 504].filter((status) => {
+      const answer = notTold(status);
+      return answer.result === 'unavailable' && answer.isDown;
+    });
+    assert.deepEqual(down, [502, 503, 504]);
   });
 
   it('is unavailable with any other status, with a redirect, and without an answer', async () => {

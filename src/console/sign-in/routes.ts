@@ -19,8 +19,8 @@ import { addSession, findSession, removeSession } from './session-store.ts';
 
 const PURPOSE = 'console-login';
 const LOGIN_S = 3600;
-/** A path of the console, with a query; nothing that a browser reads as another host. */
-const OWN_PATH = /^\/console(?:[/?][\w\-./?=&%~:+,@]*)?$/;
+/** A path of the console, with a query; nothing that a browser reads as another host, and no way out by `..`. */
+const OWN_PATH = /^(?!.*(?:\.|%2e){2})\/console(?:[/?][\w\-./?=&%~:+,@]*)?$/;
 
 interface Login extends Started {
   to: string;

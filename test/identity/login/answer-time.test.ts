@@ -1,9 +1,13 @@
 /** When a wrong password is answered. Only a fake clock counts, and checks take as long as it says: no machine is too slow. */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it, test } from 'node:test';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, describe, it, type TestContext, test } from 'node:test';
 import { answerAfterMs } from '../../../src/identity/login/answer-time.ts';
 import { checkLogin, type LoginDeps, verifyOwnPassword } from '../../../src/identity/login/check.ts';
-import type { LoginUser } from '../../../src/identity/login/store.ts';
+import { findLogin, type LoginUser } from '../../../src/identity/login/store.ts';
+import { markOf } from '../../../src/passwords/at-source.ts';
 import { checkMs, type Hasher } from '../../../src/passwords/hasher.ts';
 import { rememberSlow, slowMs } from '../../../src/users/slow-hashes.ts';
 import { type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
@@ -53,7 +57,7 @@ describe('the answer to a wrong password', () => {
   };
 
   before(async () => {
-    api = await startApi({ env: { LOGIN_DELAY_MS: String(DELAY_MS) } });
+    api = await startApi({ env: { LOGIN_DELAY_MS: String(DELAY_MS), PASSWORD_SOURCE_ALLOW_PRIVATE: 'true' } });
     org = await api.setupOrg();
     deps = { ...api.deps, hasher: hasher(api.deps.hasher), clock };
   });
@@ -61,7 +65,22 @@ describe('the answer to a wrong password', () => {
   beforeEach(async () => {
     [queueMs, factor] = [0, 1];
     await api.deps.pool.query('delete from slow_hashes');
+    await api.deps.pool.query('update password_sources set slow_ms = 0, slow_at = null');
   });
+
+  /** A user of an old system that takes so long to refuse a password. */
+  async function userAtSource(t: TestContext, refusalMs: () => number): Promise<{ userId: string }> {
+    const server = createServer((_req, res) => {
+      nowMs += refusalMs();
+      res.writeHead(200, { connection: 'close' }).end('{"valid":false}');
+    });
+    t.after(() => server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const body = { name: unique('old'), kind: 'http', settings: { url } };
+    const { sourceId } = (await api.call('POST', '/management/v1/password_sources', body, { orgId: org.orgId })).body;
+    return userWith(markOf(sourceId));
+  }
 
   async function userWith(hash: string | null, state = 'active'): Promise<{ userId: string }> {
     const userId = unique('u');
@@ -81,9 +100,22 @@ describe('the answer to a wrong password', () => {
     return nowMs - began;
   }
 
-  async function everybody(): Promise<LoginUser[]> {
-    const users: LoginUser[] = await Promise.all([null, ...Object.values(HASHES)].map((hash) => userWith(hash)));
-    return [...users, await userWith(OWN, 'locked'), { loginName: unique('nobody') }, { userId: unique('nobody') }];
+  async function everybody(hashes: Record<string, string> = HASHES): Promise<LoginUser[]> {
+    const users: LoginUser[] = await Promise.all([null, ...Object.values(hashes)].map((hash) => userWith(hash)));
+    const byAddress = await userWith(OWN);
+    await api.deps.pool.query(
+      `update users set email = id || '@example.com', email_key = id || '@example.com', email_verified = true where id = any($1)`,
+      [[byAddress.userId]],
+    );
+    const loginName = `${byAddress.userId}@example.com`;
+    assert.equal((await findLogin(api.deps.pool, { loginName }))?.id, byAddress.userId);
+    const names = [loginName, `${unique('nobody')}@example.com`, unique('nobody')];
+    return [
+      ...users,
+      await userWith(OWN, 'locked'),
+      { userId: unique('nobody') },
+      ...names.map((name) => ({ loginName: name })),
+    ];
   }
 
   it('comes at the same time for every scheme, for locked and unknown users and those without a password', async () => {
@@ -124,6 +156,22 @@ describe('the answer to a wrong password', () => {
   it('takes longer for all from the first attempt on an expensive hash that was not known', async () => {
     await timeOf(await userWith(HASHES.bcrypt14));
     for (const user of await everybody()) assert.equal(await timeOf(user), 4 * STEP_MS);
+  });
+
+  it('takes as long as a refusal of a password source, for its users and all others, for an hour', async (t) => {
+    let refusalMs = 900;
+    const user = await userAtSource(t, () => refusalMs);
+    for (const one of [user, ...(await everybody({ own: OWN }))]) assert.equal(await timeOf(one), 3 * STEP_MS);
+    refusalMs = 10;
+    assert.equal(await timeOf(user), 3 * STEP_MS, 'a quick refusal');
+    await api.deps.pool.query(`update password_sources set slow_at = now() - interval '61 minutes' where slow_ms > 0`);
+    for (const one of [user, ...(await everybody({ own: OWN }))]) assert.equal(await timeOf(one), STEP_MS);
+  });
+
+  it('lets one source make all others wait for two seconds at most', async (t) => {
+    const user = await userAtSource(t, () => 9000);
+    await timeOf(user);
+    assert.equal(await timeOf({ loginName: unique('nobody') }), 5 * STEP_MS);
   });
 
   it('does not wait after the right password of a locked user', async () => {
