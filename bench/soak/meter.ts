@@ -1,4 +1,4 @@
-/** Counts the calls of one kind, with their times since they were last read, and keeps the first failure. */
+/** Counts the calls of one kind, with their times since they were last read, and how often they failed for which reason. */
 import { withTimeout } from '../../src/timeout.ts';
 import { percentile } from '../bench.ts';
 
@@ -8,7 +8,7 @@ export class Meter {
   readonly name: string;
   done = 0;
   failed = 0;
-  firstFailure: string | undefined;
+  readonly failures = new Map<string, number>();
   private times: number[] = [];
 
   constructor(name: string) {
@@ -27,14 +27,14 @@ export class Meter {
       this.done++;
       return result;
     } catch (error) {
-      if (!ending.aborted) this.fail((error as Error).message);
+      if (!ending.aborted) this.fail(reasonOf(error));
       return undefined;
     }
   }
 
   fail(why: string): void {
     this.failed++;
-    this.firstFailure ??= why;
+    this.failures.set(why, (this.failures.get(why) ?? 0) + 1);
   }
 
   /** Milliseconds of the calls since the last reading; NaN without any. */
@@ -44,4 +44,10 @@ export class Meter {
     if (times.length === 0) return { p50: Number.NaN, p99: Number.NaN };
     return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
   }
+}
+
+/** A refused or broken connection, as the cause tells it: `fetch failed` alone says nothing. */
+export function reasonOf(error: unknown): string {
+  const { message, code, cause } = error as NodeJS.ErrnoException & { cause?: unknown };
+  return [message, code, ...(cause instanceof Error ? [reasonOf(cause)] : [])].filter(Boolean).join(' ');
 }

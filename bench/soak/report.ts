@@ -59,9 +59,9 @@ function rowOf(name: string, points: { seconds: number; value: number }[]): Soak
 
 /** One line for the calls of each kind. */
 export function callLines(meters: Meter[]): string[] {
-  return meters.map(({ name, done, failed, firstFailure }) => {
-    const failures = failed > 0 ? `, ${failed} failed: ${firstFailure}` : '';
-    return `${name}: ${done}${failures}`;
+  return meters.map(({ name, done, failed, failures }) => {
+    const reasons = [...failures].map(([why, times]) => `${times} times ${why}`).join('; ');
+    return `${name}: ${done}${failed > 0 ? `, ${failed} failed: ${reasons}` : ''}`;
   });
 }
 

@@ -5,7 +5,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Imports } from './imports.ts';
-import { Meter } from './meter.ts';
+import { Meter, reasonOf } from './meter.ts';
 
 /** One stream in so many is never read. */
 const SLOW_EVERY = 10;
@@ -42,14 +42,16 @@ async function follow(load: Load, agent: Agent, meter: Meter, seen: { open: numb
   const { imports, ending } = load;
   while (!ending.aborted) {
     await sleep(Math.random() * (load.count / OPENED_PER_SECOND) * 1000);
+    let where = 'before the answer:';
     try {
       const res = await opened(load, agent, imports.any());
+      where = 'in the stream:';
       seen.open++;
       const closed = n % SLOW_EVERY === 0 ? ignored(res) : read(res, () => seen.messages++);
       await closed.finally(() => seen.open--);
       meter.done++;
     } catch (error) {
-      if (!ending.aborted) meter.fail((error as Error).message);
+      if (!ending.aborted) meter.fail(`${where} ${reasonOf(error)}`);
     }
   }
 }

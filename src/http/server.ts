@@ -18,6 +18,12 @@ const KEEP_ALIVE_MS = 65_000;
 /** Time without a byte in either direction, while the service waits for the client. */
 const SILENCE_MS = 120_000;
 const SWEEP_MS = 50;
+/**
+ * Connections that wait to be accepted: one is accepted in each turn of the event loop, so some hundreds that come at
+ * once wait for seconds on a busy process. Beyond this number the kernel resets them. It allows no more than
+ * `net.core.somaxconn`, 4096 on Linux; the default of Node.js is 511.
+ */
+const BACKLOG = 4096;
 
 export interface ListenOptions {
   host: string;
@@ -58,7 +64,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   // An import may upload for hours if it makes progress; bodies of other requests have their own limit.
   server.requestTimeout = 0;
   cutSilence(server, options.silenceMs ?? SILENCE_MS);
-  server.listen(options.port, options.host);
+  server.listen({ port: options.port, host: options.host, backlog: BACKLOG });
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return { port, stop: (graceMs) => stop(server, graceMs) };

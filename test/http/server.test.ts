@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import test from 'node:test';
+import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { headersOfAll } from '../../src/http/response-headers.ts';
 import { listen } from '../../src/http/server.ts';
@@ -146,4 +148,29 @@ test('a used port is an error', async () => {
     { code: 'EADDRINUSE' },
   );
   await server.stop(1000);
+});
+
+/** Opens connections while the thread that listens stands still; writes how many the kernel took. */
+const CONNECTS = `
+  const { workerData: { port, count, taken } } = require('node:worker_threads');
+  const { connect } = require('node:net');
+  const connected = new Int32Array(taken);
+  for (let n = 0; n < count; n++) connect(port, '127.0.0.1', () => {
+    if (Atomics.add(connected, 0, 1) + 1 === count) Atomics.notify(connected, 0);
+  }).on('error', () => {});`;
+
+test('a thousand connections at once wait for a process that is busy, instead of being reset', async (t) => {
+  const most = Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'));
+  if (most < 1000) return t.skip('the kernel lets fewer connections wait');
+  const server = await listen((_req, res) => res.end(), { host: '127.0.0.1', port: 0 });
+  t.after(() => server.stop(0));
+  const taken = new SharedArrayBuffer(4);
+  const connected = new Int32Array(taken);
+  const worker = new Worker(CONNECTS, { eval: true, workerData: { port: server.port, count: 1000, taken } });
+  t.after(() => worker.terminate());
+  // The event loop stands still here, so none is accepted.
+  for (let seen = 0; seen < 1000; seen = Atomics.load(connected, 0)) {
+    if (Atomics.wait(connected, 0, seen, 2000) === 'timed-out' && Atomics.load(connected, 0) === seen) break;
+  }
+  assert.equal(Atomics.load(connected, 0), 1000);
 });
