@@ -372,7 +372,9 @@ create table oauth_clients (
   sequence bigint not null,
   created_at timestamp with time zone not null default now(),
   pkce_required boolean not null default true,
+  scopes text[],
   CHECK (((auth_method = 'none'::client_auth_method) = (secret_hash IS NULL))),
+  CHECK ((cardinality(scopes) > 0)),
   CHECK ((pkce_required OR (auth_method <> 'none'::client_auth_method))),
   PRIMARY KEY (id)
 );

@@ -14,6 +14,7 @@ const client = z
     grantTypes: z.array(z.enum(GRANT_TYPES)),
     authMethod: z.enum(AUTH_METHODS),
     pkceRequired: z.boolean(),
+    scopes: z.array(z.string()).optional().meta({ description: 'Absent: it may request every scope.' }),
     details: createdDetails,
   })
   .meta({ id: 'Client' });
@@ -33,7 +34,7 @@ export const clientOperations: Operations = {
     id: 'addClient',
     summary: 'Register an OAuth client',
     description:
-      'The client secret is shown only once, in this response. A client with `authMethod` `none` gets no secret. With `pkceRequired` `false`, a client with a secret may leave out PKCE; set it only if the application does not support PKCE.',
+      'The client secret is shown only once, in this response. A client with `authMethod` `none` gets no secret. With `pkceRequired` `false`, a client with a secret may leave out PKCE; set it only if the application does not support PKCE. With `scopes`, a request of the client with another scope is refused with `invalid_scope`.',
     body: {
       schema: newClient,
       examples: {

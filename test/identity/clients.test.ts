@@ -34,7 +34,7 @@ test('a client with a secret is registered, listed without it, and removed', asy
   assert(!JSON.stringify(list.body).includes(body.clientSecret));
   const secretHash = tokenHash(body.clientSecret);
   assert.deepEqual(await findClient(api.deps.pool, clientId), {
-    ...{ clientId, ...WEB, postLogoutRedirectUris, pkceRequired: true },
+    ...{ clientId, ...WEB, postLogoutRedirectUris, pkceRequired: true, scopes: null },
     secretHash,
   });
 
@@ -119,6 +119,8 @@ test('every invalid field is named, including those that contradict each other',
     [{ ...WEB, redirectUris: ['com.example.app:/', 'https://localhost/'] }, ['redirectUris']],
     [{ ...WEB, authMethod: 'none', pkceRequired: false }, ['pkceRequired']],
     [{ ...WEB, pkceRequired: 'no' }, ['pkceRequired']],
+    [{ ...WEB, scopes: [] }, ['scopes']],
+    [{ ...WEB, scopes: ['openid', 'admin'] }, ['scopes[1]']],
     [{ redirectUris: [], grantTypes: ['authorization_code'] }, ['authMethod', 'name', 'redirectUris']],
   ];
   for (const [body, fields] of bad) {

@@ -59,7 +59,7 @@ async function add(pool: Pool, req: Request, res: Response): Promise<void> {
 }
 
 function clientView(client: ListedClient) {
-  const { clientId, name, redirectUris, postLogoutRedirectUris, grantTypes, authMethod, pkceRequired } = client;
+  const { clientId, name, redirectUris, postLogoutRedirectUris, grantTypes, authMethod, pkceRequired, scopes } = client;
   return {
     clientId,
     name,
@@ -68,6 +68,7 @@ function clientView(client: ListedClient) {
     grantTypes,
     authMethod,
     pkceRequired,
+    ...(scopes ? { scopes } : {}),
     details: details({ ...client, changedAt: client.createdAt, resourceOwner: INSTANCE }),
   };
 }

@@ -1,6 +1,7 @@
 /** Request body to register a client. */
 import { z } from 'zod';
 import { requiredText } from '../../fields/fields.ts';
+import { SCOPES } from '../oauth/scopes.ts';
 import { isHttpsLoopback, isPrivateUse, redirectUriProblem } from './redirect-uri.ts';
 import { AUTH_METHODS, type AuthMethod, GRANT_TYPES } from './store.ts';
 
@@ -33,6 +34,14 @@ const grantTypes = z
   .max(MAX_URIS, `must have at most ${MAX_URIS} entries`)
   .transform((list) => [...new Set(list)]);
 
+const scopes = z
+  .array(z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`))
+  .min(1, 'must have at least one scope')
+  .max(MAX_URIS, `must have at most ${MAX_URIS} entries`)
+  .transform((list) => [...new Set(list)])
+  .optional()
+  .meta({ description: 'The scopes that it may request. Default: every scope.' });
+
 const authMethod = z
   .enum([...AUTH_METHODS, ...Object.keys(ALIASES)], `must be one of ${AUTH_METHODS.join(', ')}`)
   .transform((name) => ALIASES[name] ?? (name as AuthMethod));
@@ -57,6 +66,7 @@ export const newClient = z
     grantTypes,
     authMethod,
     pkceRequired: z.boolean('must be true or false').default(true),
+    scopes,
   })
   .superRefine((client: Together, ctx) => {
     for (const [field, message] of contradictions(client)) ctx.addIssue({ code: 'custom', path: [field], message });

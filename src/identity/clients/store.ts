@@ -25,6 +25,8 @@ export interface Client {
   authMethod: AuthMethod;
   /** Whether it must use PKCE; always true when `authMethod` is `none`. */
   pkceRequired: boolean;
+  /** Those that it may request; absent or null: all. */
+  scopes?: string[] | null | undefined;
   /** Null exactly when `authMethod` is `none`. */
   secretHash: Buffer | null;
 }
@@ -36,7 +38,7 @@ export interface ListedClient extends Client {
 
 const COLUMNS = `id as "clientId", name, redirect_uris as "redirectUris",
   post_logout_redirect_uris as "postLogoutRedirectUris", grant_types as "grantTypes", auth_method as "authMethod",
-  pkce_required as "pkceRequired", secret_hash as "secretHash"`;
+  pkce_required as "pkceRequired", scopes, secret_hash as "secretHash"`;
 
 export async function findClient(db: Db, clientId: string): Promise<Client | undefined> {
   const { rows } = await db.query<Client>(`select ${COLUMNS} from oauth_clients where id = $1`, [clientId]);
@@ -56,7 +58,7 @@ export async function addClient(db: Db, client: Client, editor: string): Promise
   const event = await clientEvent(db, client.clientId, 'added', editor, { name: client.name });
   await db.query(
     `insert into oauth_clients (id, name, redirect_uris, post_logout_redirect_uris, grant_types, auth_method,
-       pkce_required, secret_hash, sequence) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+       pkce_required, scopes, secret_hash, sequence) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
       client.clientId,
       client.name,
@@ -65,6 +67,7 @@ export async function addClient(db: Db, client: Client, editor: string): Promise
       client.grantTypes,
       client.authMethod,
       client.pkceRequired,
+      client.scopes ?? null,
       client.secretHash,
       event.sequence,
     ],

@@ -76,6 +76,7 @@ function registered(client: Client): ClientMetadata {
     response_types: grantTypes.includes('authorization_code') ? ['code'] : [],
     token_endpoint_auth_method: client.authMethod,
     [PKCE_REQUIRED]: client.pkceRequired,
+    ...(client.scopes ? { scope: client.scopes.join(' ') } : {}),
     ...(client.secretHash ? { client_secret: storedSecret(client.secretHash) } : {}),
   };
 }

@@ -39,7 +39,9 @@ async function clientCredentials(ctx: TokenEndpointGrantContext, deps: Deps): Pr
     const machine = { userId: client.clientId, accessTokenType };
     return issueMachineToken(ctx, machine, { ...deps, scope, grantType: 'client_credentials' });
   }
-  const scope = [...scopeOf(ctx, CLIENT_SCOPES)].join(' ') || undefined;
+  const own = client.scope?.split(' ');
+  const allowed = own ? new Set(own.filter((scope) => CLIENT_SCOPES.has(scope))) : CLIENT_SCOPES;
+  const scope = [...scopeOf(ctx, allowed)].join(' ') || undefined;
   const token = new provider.ClientCredentials({ client, scope });
   ctx.oidc.entity('ClientCredentials', token);
   const value = await token.save();

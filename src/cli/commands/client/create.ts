@@ -9,6 +9,7 @@ interface Options extends CommonOptions {
   grant: string[];
   auth: string;
   pkce: boolean;
+  scope?: string[] | undefined;
 }
 
 interface Created {
@@ -57,10 +58,16 @@ export const create = subcommand<Options>({
           default: true,
           describe: '--no-pkce for an application with a secret that does not support PKCE',
         },
+        scope: {
+          type: 'string',
+          array: true,
+          requiresArg: true,
+          describe: 'scopes that it may request; default: every scope',
+        },
       })
       .example("$0 clients create 'Shop' --redirect-uri https://shop.example.com/callback", 'a web application')
       .example("$0 clients create 'App' --redirect-uri com.example.app:/callback --auth none", 'on a phone'),
-  async handler({ name, redirectUri, postLogoutRedirectUri, grant, auth, pkce, ...options }) {
+  async handler({ name, redirectUri, postLogoutRedirectUri, grant, auth, pkce, scope, ...options }) {
     const { out, api } = await openSession(options);
     const body = {
       name,
@@ -69,6 +76,7 @@ export const create = subcommand<Options>({
       grantTypes: grant,
       authMethod: auth,
       pkceRequired: pkce,
+      ...(scope ? { scopes: scope } : {}),
     };
     const { clientId, clientSecret, ...rest } = await api.call<Created>('POST', '/admin/v1/clients', { body });
     out.result({ clientId, clientSecret, ...rest });
