@@ -8,7 +8,7 @@ import { fusionauth } from './systems/fusionauth.ts';
 import { keycloak } from './systems/keycloak.ts';
 import { keycloakDb } from './systems/keycloak-db/keycloak-db.ts';
 import { kratos } from './systems/kratos.ts';
-import { ldap } from './systems/ldap.ts';
+import { ldap } from './systems/ldap/ldap.ts';
 import { okta } from './systems/okta.ts';
 import { sql } from './systems/sql.ts';
 import { supabase } from './systems/supabase.ts';

@@ -1,11 +1,13 @@
 /** Users from a real OpenLDAP server, by paged searches. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { Attribute, Change, Client } from 'ldapts';
-import { ldap } from '../../../src/pull/systems/ldap.ts';
+import { ldap } from '../../../src/pull/systems/ldap/ldap.ts';
 import { recordConverter } from '../../../src/sources/convert.ts';
 import { ldifRecords } from '../../../src/sources/read/ldif.ts';
 import { ldif } from '../../../src/sources/systems/ldif/ldif.ts';
@@ -32,7 +34,7 @@ const LDIF = [
   ...[1, 2, 3, 4, 5].map(old),
 ].join('\n');
 
-async function* once(text: string): AsyncGenerator<Buffer> {
+async function* bytesOf(text: string): AsyncGenerator<Buffer> {
   yield Buffer.from(text);
 }
 
@@ -62,7 +64,7 @@ test('LDAP', async (t) => {
     const { records } = await readAll(ldap, { options, secrets });
     const text = records.map((record) => `${ldap.asText?.(record)}\n`).join('');
     const read: unknown[] = [];
-    for await (const group of ldifRecords(once(text))) for (const { value } of group) read.push(value);
+    for await (const group of ldifRecords(bytesOf(text))) for (const { value } of group) read.push(value);
     assert.deepEqual(read, records);
   });
 
@@ -114,7 +116,35 @@ test('LDAP over TLS, with a certificate of an own authority', async (t) => {
   // The certificate is for the name localhost.
   const addresses = [server.url, server.plainUrl].map((url) => url.replace('localhost', '127.0.0.1'));
   for (const host of addresses) await assert.rejects(read({ host }), { trouble: 'unreachable', message: /altname/i });
+  // A man in the middle adds the beginning of an answer that TLS would then complete.
+  const between = await startBetween(new URL(server.plainUrl).port);
+  t.after(() => between.close());
+  await assert.rejects(read({ host: `ldap://localhost:${(between.address() as AddressInfo).port}` }), {
+    trouble: 'failed',
+    message: /sent more than its answer before TLS/,
+  });
   await assert.rejects(read({ 'ca-file': join(folder, 'none.pem') }), /--ca-file cannot be read/);
   await writeFile(file, 'no certificate');
   await assert.rejects(read({}), /--ca-file must be a file with certificates/);
 });
+
+/** Hands everything on, and adds bytes to the first answer. */
+async function startBetween(port: string): Promise<Server> {
+  const server = createServer((client) => {
+    const directory = connect(Number(port), 'localhost');
+    client.pipe(directory);
+    directory.once('data', (chunk) => {
+      client.write(Buffer.concat([chunk, Buffer.from([0x30, 0x84])]));
+      directory.pipe(client);
+    });
+    for (const [one, other] of [
+      [client, directory],
+      [directory, client],
+    ] as const) {
+      one.on('error', () => other.destroy()).on('close', () => other.destroy());
+    }
+  });
+  server.listen(0, 'localhost');
+  await once(server, 'listening');
+  return server;
+}

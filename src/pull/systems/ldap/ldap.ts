@@ -5,18 +5,12 @@
  * it had not sent.
  */
 import { isUtf8 } from 'node:buffer';
-import { readFile } from 'node:fs/promises';
-import { isIP } from 'node:net';
-import type { ConnectionOptions } from 'node:tls';
 import type { Client, Entry } from 'ldapts';
-import { type Fields, UsageError } from '../../sources/source.ts';
-import { numberOption, optionOf, requiredOption, secretOf } from '../settings.ts';
-import { driverOf } from '../sql/database.ts';
-import { type Page, PullError, type PullSettings, type PullSystem, type Trouble } from '../system.ts';
+import type { Fields } from '../../../sources/source.ts';
+import { numberOption, optionOf, requiredOption } from '../../settings.ts';
+import type { Page, PullSettings, PullSystem } from '../../system.ts';
+import { asPullError, connected, urlOf } from './connection.ts';
 
-const CONNECT_MS = 20_000;
-const OPERATION_MS = 120_000;
-const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 /** Their values are bytes; `ldapts` compares names by case. */
 const BYTES = ['objectGUID', 'objectSid', 'jpegPhoto', 'thumbnailPhoto', 'userCertificate'];
 
@@ -61,53 +55,6 @@ export const ldap: PullSystem = {
     };
   },
 };
-
-function urlOf(text: string): URL {
-  const url = URL.parse(text);
-  if (url !== null && /^ldaps?:$/.test(url.protocol) && url.username === '' && /^\/?$/.test(url.pathname)) return url;
-  throw new UsageError('--host must be ldaps://host or ldap://host, with a port if it is not the usual one.');
-}
-
-/** Without TLS on the same machine only: the password and the users would cross the network in clear text. */
-async function connected(url: URL, settings: PullSettings): Promise<Client> {
-  const { Client } = await driverOf('ldapts', import('ldapts'));
-  const tls = await tlsOptions(url, settings);
-  const client = new Client({
-    url: `${url.protocol}//${url.host}`,
-    timeout: OPERATION_MS,
-    connectTimeout: CONNECT_MS,
-    strictDN: false,
-    ...(url.protocol === 'ldaps:' ? { tlsOptions: tls } : {}),
-  });
-  try {
-    if (url.protocol === 'ldap:' && (!LOOPBACK.test(url.hostname) || tls.ca !== undefined)) await client.startTLS(tls);
-    const bindDn = optionOf(settings, 'bind-dn');
-    if (bindDn !== undefined) await client.bind(bindDn, secretOf(settings, 'password'));
-  } catch (error) {
-    await client.unbind().catch(() => {}); // the first error says more
-    throw asPullError(error as Error);
-  }
-  return client;
-}
-
-async function tlsOptions({ hostname }: URL, settings: PullSettings): Promise<ConnectionOptions> {
-  const path = optionOf(settings, 'ca-file');
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return {
-    minVersion: 'TLSv1.2',
-    // The name that the certificate must have; SNI allows no addresses.
-    ...(isIP(host) ? { host } : { servername: host }),
-    ...(path === undefined ? {} : { ca: await certificatesIn(path) }),
-  };
-}
-
-async function certificatesIn(path: string): Promise<string> {
-  const text = await readFile(path, 'utf8').catch((error: Error) => {
-    throw new UsageError(`The file of --ca-file cannot be read: ${error.message}.`);
-  });
-  if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
-  throw new UsageError('--ca-file must be a file with certificates in PEM.');
-}
 
 function filterOf(settings: PullSettings, since: string | undefined): string {
   const filter = requiredOption(settings, 'filter');
@@ -157,32 +104,4 @@ function ldifText({ dn, ...attributes }: Fields): string {
   const line = (name: string, value: unknown) => `${name}:: ${Buffer.from(String(value)).toString('base64')}\n`;
   const lines = Object.entries(attributes).flatMap(([name, values]) => (values as string[]).map((v) => line(name, v)));
   return line('dn', dn) + lines.join('');
-}
-
-/** Result codes of RFC 4511 appendix A. */
-const [SIZE_LIMIT, STRONGER_AUTH, INVALID_CREDENTIALS, INSUFFICIENT_ACCESS] = [4, 8, 49, 50];
-
-/** Of OpenSSL, by way of Node.js. */
-const UNTRUSTED = /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_)/;
-
-function asPullError(error: Error & { code?: number | string }): Error {
-  if (error instanceof PullError) return error;
-  const { code } = error;
-  if (code === SIZE_LIMIT) {
-    return new PullError(
-      'failed',
-      'LDAP: the directory limits the number of entries that this user may read.',
-      'Raise the limit for the bind DN: olcLimits in OpenLDAP, nsSizeLimit in 389 Directory Server.',
-    );
-  }
-  if (typeof code === 'string' && UNTRUSTED.test(code)) {
-    return new PullError(
-      'unreachable',
-      `LDAP: the certificate of the directory is not trusted: ${error.message}.`,
-      'Name a file with the certificate of its authority: --ca-file ca.pem.',
-    );
-  }
-  const isDenied = code === STRONGER_AUTH || code === INVALID_CREDENTIALS || code === INSUFFICIENT_ACCESS;
-  const trouble: Trouble = isDenied ? 'denied' : typeof code === 'number' ? 'failed' : 'unreachable';
-  return new PullError(trouble, `LDAP: ${error.message.replace(/\s+Code: 0x\w+$/, '').replace(/\.$/, '')}.`);
 }
