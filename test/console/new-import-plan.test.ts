@@ -1,0 +1,40 @@
+/** What was chosen in the steps of a new import, in addresses and as a command line. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { commandFor } from '../../src/console/new-import/command.ts';
+import { conversionOf, isConverted, planOf, queryOfPlan } from '../../src/console/new-import/plan.ts';
+import type { ShownDraft } from '../../src/console/new-import/shapes.ts';
+
+const FILE = { fileId: 'f', name: 'people.csv', kind: 'users', size: 1, offset: 1 } as const;
+const DRAFT: ShownDraft = { expiresAt: '', orgId: '', files: [FILE], source: '' };
+
+test('an address carries what the draft does not know yet, and nothing else', () => {
+  assert.equal(queryOfPlan(planOf({}, DRAFT), DRAFT), '');
+  const plan = planOf(
+    { source: 'csv', 'map.email': 'E-Mail & Co', 'map.displayName': '', org: 'acme', existing: 'update', noEmail: '1' },
+    DRAFT,
+  );
+  const query = Object.fromEntries(new URLSearchParams(queryOfPlan(plan, DRAFT)));
+  assert.deepEqual(planOf(query, DRAFT), plan);
+  assert.equal(isConverted(plan, DRAFT), false);
+  const converted: ShownDraft = { ...DRAFT, conversion: conversionOf(plan) };
+  assert.equal(isConverted(plan, converted), true);
+  assert.equal(queryOfPlan(plan, converted), '?existing=update');
+  // The mapping of one source means nothing for another one.
+  assert.deepEqual(planOf({ source: 'auth0' }, converted).mapping, {});
+  assert.equal(isConverted(planOf({ source: 'auth0' }, converted), converted), false);
+});
+
+test('the command line quotes names of files and columns, and takes none for an option', () => {
+  const files = [
+    { ...FILE, name: "-Ann's users.csv" },
+    { ...FILE, name: 'hashes.csv', kind: 'hashes' as const },
+    { ...FILE, name: 'config.txt', kind: 'hash_parameters' as const },
+  ];
+  const plan = planOf({ 'map.email': '$(Mail)', existing: 'skip', timeout: '30m' }, DRAFT);
+  assert.equal(
+    commandFor(files, 'csv', plan),
+    `muster import './-Ann'\\''s users.csv' --hashes hashes.csv --hash-config config.txt --from csv --map 'email=$(Mail)'` +
+      ' --on-existing skip --mails none --timeout 30m',
+  );
+});
