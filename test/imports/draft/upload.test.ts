@@ -171,6 +171,20 @@ test('a request reaches only the draft of its path, however that is spelled and 
   assert.equal(draft.files.length, 1);
 });
 
+test('the files of an organization are bounded together, also by those of discarded drafts that are not erased yet', async () => {
+  const { orgId } = await api.setupOrg();
+  const who = await api.machine(orgId, ['ORG_OWNER']);
+  const drafts = await Promise.all(Array.from({ length: 5 }, () => newDraft(api, {}, who)));
+  const add = (id: string) => createFile(api, id, { size: 8 * MIB }, who);
+  const statuses = (await Promise.all(drafts.map(add))).map(({ status }) => status);
+  assert.deepEqual(statuses.toSorted(), [201, 201, 201, 201, 429]);
+  const [waits = ''] = drafts.splice(statuses.indexOf(429), 1);
+  await api.call('POST', `/admin/v1/imports/${drafts[0]}/_discard`, {}, who);
+  assert.equal(errorId(await add(waits)), 'UPLOAD-SPACE');
+  while (await eraseDrafts(api.deps.pool));
+  assert.equal((await add(waits)).status, 201);
+});
+
 test('a caller may have twenty drafts', async () => {
   const { orgId } = await api.setupOrg();
   const who = await api.machine(orgId, ['ORG_OWNER']);

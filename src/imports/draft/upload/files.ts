@@ -65,11 +65,13 @@ export async function addFile({ pool, secrets, most }: FileDeps, importId: strin
   });
 }
 
+/** Files of discarded drafts count until they are erased, or discarding would let a caller fill the disk. One check at a time. */
 async function requireSpace(db: Db, resourceOwner: string, size: number, most: number): Promise<void> {
+  await db.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`draft space ${resourceOwner}`]);
   const { rows } = await db.query<{ bytes: number }>(
     `select coalesce(sum(f.size), 0)::float8 as bytes
      from import_drafts d join imports i on i.id = d.import_id join import_files f using (import_id)
-     where d.state not in ('discarded', 'started') and i.resource_owner = $1`,
+     where i.resource_owner = $1`,
     [resourceOwner],
   );
   if ((rows[0]?.bytes ?? 0) + size <= most) return;
