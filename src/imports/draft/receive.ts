@@ -9,7 +9,7 @@ import type { Caller } from '../../access/caller.ts';
 import { appendEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
 import { touchReceiving } from '../intake/accept.ts';
-import type { KeepDraft, Received } from '../intake/intake.ts';
+import type { KeepDraft, Received } from '../intake/body-intake.ts';
 import { insertDraft, requireFewDrafts } from './create.ts';
 import type { ConversionResult } from './draft.ts';
 

@@ -16,6 +16,7 @@ import { keepAsDraft } from '../draft/receive.ts';
 import { mayOnDraft } from '../draft/visible.ts';
 import { parseDuration } from '../duration.ts';
 import { requireRoom } from '../intake/backlog.ts';
+import type { IntakeOptions } from '../intake/body-intake.ts';
 import { requireKnown } from '../intake/body-sources.ts';
 import {
   findKey,
@@ -25,7 +26,7 @@ import {
   requestHashes,
   requireSame,
 } from '../intake/idempotency.ts';
-import { type IntakeOptions, receiveImport } from '../intake/intake.ts';
+import { receiveImport } from '../intake/intake.ts';
 import { readPepper } from '../intake/pepper.ts';
 import { readQuery, unusual } from '../options.ts';
 import { bounded, commonQuery, formatOf, parserFor, readBody, refuseTooLarge } from '../parse/body.ts';

@@ -66,7 +66,7 @@ const newTimeout = {
   examples: { 'half an hour': { timeout: '30m0s' } },
 };
 /** Entries as they were sent, including their invalid fields. */
-const mendable = z.object({
+const correctable = z.object({
   dataOrgs: z.object({ orgs: z.array(z.object({ orgId: z.string(), humanUsers: z.array(z.unknown()) })) }),
   timeout: z.string(),
 });
@@ -263,7 +263,7 @@ export const importOperations: Operations = {
         headers: z.object({ 'Content-Disposition': z.string() }),
         others: {
           'text/csv': { schema: z.string(), example: exampleCsv },
-          'application/json': { schema: mendable, example: exampleBody },
+          'application/json': { schema: correctable, example: exampleBody },
         },
       },
     },
