@@ -134,9 +134,11 @@ export const STORY: Step[] = [
   { id: 'testPasswordSource', before: toRefuse },
   { id: 'endPasswordSource' },
   { id: 'removePasswordSource' },
+  { id: 'addPasswordSource', example: 'http' },
+  { id: 'changePasswordSource', example: 'a new secret' },
   // Later tests call operations on it.
   { id: 'addPasswordSource', example: 'ldap' },
-  { id: 'changePasswordSource' },
+  { id: 'changePasswordSource', example: 'ldap' },
 
   { id: 'searchEvents' },
   { id: 'exportEvents' },
