@@ -33,8 +33,14 @@ const APART = [
 const LONG = ['crash/', 'queue/', 'browser/', 'pipeline/', 'cli/', 'bench/', 'db/', 'start/', 'openapi/', 'mail/'];
 /** Groups of Redis servers, for `npm run test:stores`. */
 const GROUPS = 'test/queue/servers/';
-/** What runs on a distribution's stores: the pipeline, its trace, the plans of its statements, and groups of Redis servers. */
-const PIPELINE = ['test/pipeline', 'test/crash', 'test/tracing/trace.test.ts', 'test/db/plans.test.ts', GROUPS];
+/**
+ * What runs on a distribution's stores: the pipeline, the console that shows it, its trace, the plans of its statements,
+ * and groups of Redis servers.
+ */
+const PIPELINE = [
+  ...['test/pipeline', 'test/crash', 'test/console/imports.test.ts', 'test/tracing/trace.test.ts'],
+  ...['test/db/plans.test.ts', GROUPS],
+];
 /** Most tests spend most of their time waiting: for a process to start, for a lock to expire. */
 const AT_ONCE = Math.max(4, 2 * availableParallelism());
 /** The number of services for which PostgreSQL's default of 100 connections is enough. */

@@ -9,17 +9,19 @@ import { headed } from '../browser/stage.ts';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
 import { entry, HASH } from '../support/imports/imports.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
-import { findingsOf, openWorld, type World } from './world.ts';
+import { findingsOf, openWorld, QUEUES, type Queue, queueOn, type World } from './world.ts';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
-describe('the screens of imports', () => {
+for (const backend of QUEUES) describe(`the screens of imports, with the queue on ${backend}`, () => screens(backend));
+
+function screens(backend: Queue): void {
   let world: World;
   let importId: string;
   const workers: { stop(): Promise<unknown> }[] = [];
   let token: string;
   before(async () => {
-    world = await openWorld();
+    world = await openWorld(queueOn(backend));
     token = (await world.api.machine(world.org.orgId, ['ORG_OWNER'])).token;
   });
   after(async () => {
@@ -117,6 +119,7 @@ describe('the screens of imports', () => {
     await page.getByRole('link', { name: 'No password: mail a link' }).click();
     await page.getByText('1 will be corrected or left out.').waitFor();
     found.push(...(await findingsOf(page, 'fix-remedy')));
+    assert.deepEqual(await page.locator('tbody td').allTextContents(), ['y', 'a hash of $2x$', '–']);
     assert(!(await page.content()).includes('nothing'), 'no hash is shown');
     await page.getByRole('button', { name: 'Apply to 1' }).click();
     await page.getByRole('link', { name: 'Send 2 again' }).click();
@@ -184,4 +187,4 @@ describe('the screens of imports', () => {
     await open(page, `/console/imports?orgId=${orgId}`);
     await headed(page, 'No import matches the filter');
   });
-});
+}

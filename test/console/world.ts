@@ -6,6 +6,23 @@ import type { Page } from 'playwright-core';
 import { logIn } from '../browser/stage.ts';
 import { type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
+import { redisUrl } from '../support/stores/redis.ts';
+import { keyboardFindings } from './keyboard.ts';
+
+const ALL_QUEUES = ['redis', 'postgres'] as const;
+export type Queue = (typeof ALL_QUEUES)[number];
+/**
+ * The backends of the queue in this run: `npm test` as a whole takes Redis, where there is one, and `npm run test:stores`
+ * both.
+ */
+export const QUEUES = ALL_QUEUES.filter(
+  (name) => (process.env.TEST_BACKENDS ?? name).split(',').includes(name) && (name !== 'redis' || redisUrl()),
+);
+
+/** Settings for the queue on this backend. */
+export function queueOn(backend: Queue): Record<string, string> {
+  return backend === 'redis' ? { REDIS_URL: redisUrl() as string } : {};
+}
 
 export interface World {
   api: TestApi;
@@ -59,7 +76,8 @@ interface Finding {
 }
 
 /**
- * What axe-core finds on the page as it is shown, narrow and wide, light and dark, and whether it fits 320 px.
+ * What axe-core finds on the page as it is shown, narrow and wide, light and dark; whether it fits 320 px and can be used
+ * with the keyboard alone.
  * @param name of the screenshots
  */
 export async function findingsOf(page: Page, name: string): Promise<string[]> {
@@ -85,6 +103,13 @@ export async function findingsOf(page: Page, name: string): Promise<string[]> {
   await page.setViewportSize({ width: 320, height: 600 });
   const width = await page.evaluate('document.documentElement.scrollWidth');
   if (width !== 320) found.push(`${name} is ${width} wide at 320`);
+  // As a window of 1280 x 1024 at a zoom of 400 %.
+  await page.setViewportSize({ width: 320, height: 256 });
+  found.push(...(await keyboardFindings(page)).map((finding) => `${name}, zoomed: ${finding}`));
+  await screenshot(page, `${name}-zoomed`, { fullPage: true });
   await page.setViewportSize(WIDE);
+  await page.emulateMedia({ forcedColors: 'active' });
+  await screenshot(page, `${name}-forced`);
+  await page.emulateMedia({ forcedColors: 'none' });
   return found;
 }

@@ -64,7 +64,7 @@ function collectComplaints(page: Page, complaints: string[]): void {
 }
 
 /** Saves screenshots for people, if SCREENSHOTS names a folder. */
-export async function screenshot(page: Page, name: string): Promise<void> {
+export async function screenshot(page: Page, name: string, options: { fullPage?: boolean } = {}): Promise<void> {
   const folder = process.env.SCREENSHOTS;
-  if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
+  if (folder) await page.screenshot({ path: `${folder}/${name}.png`, ...options });
 }

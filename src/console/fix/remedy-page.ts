@@ -39,9 +39,15 @@ function domainForm(path: string, domain: string, problem: string | undefined): 
 
 function examples({ examples: all = [] }: FixAnswer): Html | undefined {
   if (all.length === 0) return undefined;
-  const shown = (value: unknown) =>
-    typeof value === 'string' ? value : value === undefined ? '–' : JSON.stringify(value);
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${FIX.examples}"><table><caption>${FIX.examples}</caption>
 <thead><tr><th scope="col">${FIX.user}</th><th scope="col">${FIX.before}</th><th scope="col">${FIX.after}</th></tr></thead>
 <tbody>${all.map(({ userName, before, after }) => html`<tr><td>${userName}</td><td>${shown(before)}</td><td>${after === undefined ? FIX.leftOut : shown(after)}</td></tr>`)}</tbody></table></div>`;
+}
+
+/** A value of an example; of a hash, its scheme. */
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return '–';
+  if (typeof value === 'string') return value;
+  const { scheme } = value as { scheme?: string };
+  return scheme ? FIX.hashOf(scheme) : FIX.withheld;
 }

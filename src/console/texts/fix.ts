@@ -41,5 +41,7 @@ export const FIX = {
   before: 'Before',
   after: 'After',
   leftOut: 'left out',
+  hashOf: (scheme: string) => `a hash of ${scheme}`,
+  withheld: 'not shown',
   examples: 'The first of them',
 };
