@@ -50,6 +50,10 @@ export const NOTES = {
     id: 'PHONE-NOT-E164',
     message: 'The phone number is not in E.164 form (+41791234567); it is kept as it is.',
   },
+  nameIsPhone: {
+    id: 'NAME-IS-PHONE',
+    message: 'The user has neither an address nor a user name; the phone number becomes the user name.',
+  },
   language: {
     id: 'LANGUAGE-DROPPED',
     message: 'The language is not a language tag of at most 10 characters; it is dropped.',
@@ -60,7 +64,7 @@ export const NOTES = {
 export function toEntry(person: Person, orgId: string | undefined): { entry: Entry; notes: Note[] } {
   const notes: Note[] = [...(person.notes ?? [])];
   const user: EntryUser = {
-    ...(person.userName === undefined ? {} : { userName: person.userName }),
+    ...userNameOf(person, notes),
     profile: profileOf(person, notes),
     email: {
       ...(person.email === undefined ? {} : { email: person.email }),
@@ -80,6 +84,14 @@ export function toEntry(person: Person, orgId: string | undefined): { entry: Ent
     user,
   };
   return { entry, notes };
+}
+
+/** People without an address signed in with their phone number. */
+function userNameOf({ userName, email, phone }: Person, notes: Note[]): Pick<EntryUser, 'userName'> {
+  if (userName !== undefined) return { userName };
+  if (email !== undefined || phone === undefined) return {};
+  notes.push(NOTES.nameIsPhone);
+  return { userName: e164(phone) ?? phone };
 }
 
 function stateOf(state: Person['state']): Pick<Entry, 'state'> {

@@ -92,3 +92,14 @@ test('states and secrets are converted unchanged', () => {
   assert.equal(user.otpCode, 'ABC');
   assert.equal(user.passwordChangeRequired, true);
 });
+
+test('the phone number of a user who has only that becomes the user name, which is noted', () => {
+  const only = toEntry({ ...NAMES, phone: '+41 79 123 45 67' }, 'acme');
+  assert.equal(only.entry.user.userName, '+41791234567');
+  assert.ok(only.notes.includes(NOTES.nameIsPhone));
+  for (const more of [{ userName: 'ann' }, { email: 'ann@example.com' }]) {
+    const { entry, notes } = toEntry({ ...NAMES, phone: '+41791234567', ...more }, 'acme');
+    assert.equal(entry.user.userName, more.userName);
+    assert.ok(!notes.includes(NOTES.nameIsPhone));
+  }
+});
