@@ -76,6 +76,19 @@ export const KEPT_BECAUSE = `case
     or (select true from instance_members m where m.user_id = u.id limit 1) then 'member'
   end::kept_reason`;
 
+/** The values of `kept_reason`. */
+const REASONS = ['deleted', 'not_created', 'signed_in', 'changed', 'member'];
+
+// Subqueries that PostgreSQL hashes, instead of a join with `judged`: without hash joins, a batch would be joined in
+// quadratic time.
+const isRemoved = (ordinal: string) => `${ordinal} in (select ordinal from judged where kept is null)`;
+
+function keptOf(ordinal: string): string {
+  const is = (reason: string) =>
+    `when ${ordinal} in (select ordinal from judged where kept = '${reason}') then '${reason}'::kept_reason`;
+  return `case when ${isRemoved(ordinal)} then null ${REASONS.map(is).join(' ')} end`;
+}
+
 // Unsent mails are deleted explicitly, as the import counts them; all other rows of a user are deleted by cascade.
 const BATCH = `
 with judged as materialized (
@@ -95,8 +108,9 @@ events_added as (
   select 'user', id, org_id, 'user.removed', $4, $5 from removed
 ),
 marked as (
-  update import_items i set kept = j.kept, state = case when j.kept is null then 'undone'::item_state else i.state end
-  from judged j where i.import_id = $1 and i.ordinal >= $2 and i.ordinal < $3 and i.ordinal = j.ordinal
+  update import_items i set kept = ${keptOf('i.ordinal')},
+    state = case when ${isRemoved('i.ordinal')} then 'undone'::item_state else i.state end
+  where i.import_id = $1 and i.ordinal >= $2 and i.ordinal < $3 and i.state = 'succeeded'
   returning i.org_index, i.state
 ),
 per_org as (select org_index, count(*)::int as n from marked where state = 'undone' group by org_index),
