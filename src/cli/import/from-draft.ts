@@ -26,13 +26,19 @@ export async function fromDraft(session: Session, options: RunOptions, plan: Pla
   if (state === 'IMPORT_STATE_DISCARDED') throw new Failure('The draft of an earlier run with this key was discarded.');
   // An earlier run with the same key has started it.
   if (!OF_DRAFTS.includes(state)) return follow(session, options, sent);
+  const stays = (error: unknown) => {
+    if (!(error instanceof Interrupted))
+      session.out.note(`The users stay at the service as draft ${importId}: \`muster status ${importId}\`.`);
+    throw error;
+  };
   if (options.dryRun) {
-    const result = await checkDraft(session, importId, options);
+    const result = await checkDraft(session, importId, options).catch(stays);
     return follow(session, options, { ...sent, accepted: result }, importId);
   }
   const question = questionFor(sent.summary, plan);
   if (question !== undefined) await decide(session, options, sent, question);
-  await follow(session, options, { ...sent, accepted: await start(session, importId, options) });
+  const accepted = await start(session, importId, options).catch(stays);
+  await follow(session, options, { ...sent, accepted });
 }
 
 async function decide(session: Session, options: RunOptions, sent: Sent, question: string): Promise<void> {
