@@ -5,7 +5,7 @@ import { searchUsers } from '../../src/users/search/search.ts';
 import { COUNTED } from '../../src/users/search/total.ts';
 import { type Grown, grow, openSmall } from '../support/stores/grown.ts';
 import { hotSteps, type Size, type Step } from '../support/stores/hot-steps.ts';
-import { rowsRead } from '../support/stores/rows-read.ts';
+import { reportRead, rowsRead } from '../support/stores/rows-read.ts';
 
 const GROWN = 4000;
 /**
@@ -46,6 +46,7 @@ for (const analyzed of ['after being analyzed', 'and were never analyzed']) {
       it(`${name} reads only the rows that it works on`, async () => {
         const { pool, plant, run } = steps[name] as Step;
         const importId = (await plant?.()) ?? '';
+        await reportRead(...Object.values(grown.pools));
         const read = await rowsRead(grown.pools[pool], grown.pools.observer, () => run(importId));
         const tooMany = Object.entries(read).filter(([, n]) => n > MOST_READ);
         assert.deepEqual(tooMany, []);

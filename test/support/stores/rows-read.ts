@@ -24,9 +24,20 @@ export async function rowsRead(
   return Object.fromEntries(read.filter(([, n]) => n > 0));
 }
 
-/** A connection reports its statistics at the end of the statement that follows the request to flush them. */
-async function snapshot(...pools: [Pool, Pool]): Promise<Map<string, number>> {
-  for (const pool of pools) await pool.query('select pg_stat_force_next_flush()');
-  const { rows } = await pools[1].query<{ table: string; n: number }>(READ);
+/**
+ * Lets connections report now what they have read. Otherwise they report it up to seconds later, when a test may count what
+ * another connection reads.
+ */
+export async function reportRead(...pools: Pool[]): Promise<void> {
+  // A connection reports at the end of the statement that asks for it, or of the next one.
+  for (const pool of pools) {
+    await pool.query('select pg_stat_force_next_flush()');
+    await pool.query('select 1');
+  }
+}
+
+async function snapshot(pool: Pool, observer: Pool): Promise<Map<string, number>> {
+  await reportRead(pool, observer);
+  const { rows } = await observer.query<{ table: string; n: number }>(READ);
   return new Map(rows.map(({ table, n }) => [table, n]));
 }
