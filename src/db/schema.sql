@@ -271,6 +271,7 @@ create table imports (
   reopened integer not null default 0,
   password_source text collate "C",
   without_email boolean not null default false,
+  source text collate "C",
   CHECK ((((((succeeded + skipped) + failed) + undone) <= total) OR (state = 'receiving'::import_state))),
   PRIMARY KEY (id)
 );

@@ -20,6 +20,8 @@ export interface ImportResult {
   importId: string;
   state: string;
   dryRun: boolean;
+  /** The system that the users come from, if it is known. */
+  source?: string;
   timeout: string;
   /** RFC 3339. While the import is paused, it moves forward with the clock. */
   deadline: string;
@@ -30,6 +32,16 @@ export interface ImportResult {
   eta: string | null;
   orgs: { orgId: string; counts: Counts }[];
   details: Details;
+}
+
+/** How many of the newest imports are in each state. */
+export interface StateCounts {
+  /** By the name of the state, with `IMPORT_STATE_`; those before the start are not among them. */
+  states: Record<string, number>;
+  /** Imports that have not started. */
+  drafts: number;
+  /** There are more imports than are counted. */
+  isCapped: boolean;
 }
 
 export interface ItemView {

@@ -40,6 +40,13 @@ export const importQuery = z.strictObject({
         'Id of a password source of the organization. It verifies the first sign-in of every user who has no password ' +
         'of their own, so they get no initialisation email.',
     }),
+  source: z
+    .string()
+    .regex(/^[\w.-]{1,50}$/, 'must have 1 to 50 letters, digits, dots, hyphens or underscores')
+    .optional()
+    .meta({
+      description: 'The system that the users come from, such as `auth0`, for people who read the list of imports.',
+    }),
   draft: yesOrNo().meta({
     description:
       'If true, the users are kept as a draft, which `_check` judges and `_start` imports without sending them again. ' +
@@ -66,6 +73,8 @@ export interface ReadQuery {
   strict: boolean;
   /** Keep the users as a draft. */
   draft: boolean;
+  /** The system that the users come from. */
+  source: string | undefined;
   options: Omit<ImportOptions, 'webhook'> & { webhook: string | undefined };
 }
 
@@ -73,11 +82,12 @@ export interface ReadQuery {
 export function readQuery(query: unknown): ReadQuery {
   const given = queryOf(importQuery, { query });
   if (given.draft === 'true') requireOptionsOfDraft(given);
-  const { strict, dryRun, draft, onExisting = 'fail', mails, ...rest } = given;
+  const { strict, dryRun, draft, source, onExisting = 'fail', mails, ...rest } = given;
   const { withoutEmail, passwordSource, webhook } = rest;
   return {
     strict: strict === 'true',
     draft: draft === 'true',
+    source,
     options: {
       dryRun: dryRun === 'true',
       onExisting,

@@ -172,6 +172,7 @@ scene('with --json the whole result is one object on standard output', async (t,
   assert.equal(code, 3);
   const { import: result, summary, failures } = JSON.parse(stdout);
   assert.equal(result.state, 'IMPORT_STATE_COMPLETED_WITH_ERRORS');
+  assert.equal(result.source, 'auth0');
   assert.deepEqual(summary.orgs, [{ orgId, users: 2 }]);
   assert.deepEqual(summary.mails, { verification: 0, initialisation: 1 });
   assert.equal(failures.length, 1);

@@ -59,7 +59,7 @@ function screens(backend: Queue): void {
       entry('y', { hashedPassword: { value: '$2x$04$nothing' } }),
       entry('z', { email: { email: 'not an address' } }),
     ];
-    importId = await start(users, '?mails=none');
+    importId = await start(users, '?mails=none&source=My-Shop_2.0');
     await list.getByRole('link', { name: importId, exact: true }).waitFor();
     await state(list, 'Running');
     found.push(...(await findingsOf(list, 'imports-running')));
@@ -95,6 +95,12 @@ function screens(backend: Queue): void {
     await headed(page, 'No import matches the filter');
     await open(page, `/console/imports?state=COMPLETED_WITH_ERRORS&orgId=${world.org.orgId}`);
     assert.equal(await page.locator('tbody tr').count(), 1);
+    assert.match(String(await page.locator('tbody tr').textContent()), /My-Shop_2\.0/);
+    const chips = await page.locator('.chips a').allTextContents();
+    assert.deepEqual(
+      chips.filter((chip) => !chip.endsWith(' 0')),
+      ['All 1', 'Completed with errors 1'],
+    );
     assert.equal((await open(page, '/console/imports?state=nonsense'))?.status(), 400);
     assert.equal((await open(page, '/console/imports/999999'))?.status(), 403);
   });

@@ -139,6 +139,9 @@ describe('a new import', () => {
     await page.goto(`${page.url()}?query=auth0%7C${(5000).toString(16).padStart(24, '0')}`);
     await page.getByText('u5000@example.com').waitFor();
     assert.equal(await page.locator('main img').count(), 0);
+    await page.goto(`${world.api.url}/console/imports`);
+    await page.getByRole('cell', { name: 'Auth0', exact: true }).nth(2).waitFor(); // two checks and the import
+    await page.getByRole('link', { name: 'Completed with errors 3' }).waitFor();
     assert(
       !shown.some((text) => text.includes(HASH.slice(7)) || text.includes('$2x$04')),
       'no hash is in any response',

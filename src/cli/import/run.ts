@@ -100,7 +100,7 @@ async function sendOnce(session: Session, options: RunOptions, opened: Sendable,
     });
   const again = (why: string, seconds: number) => out.note(`${why} Sending the users again in ${seconds} s.`);
   const idempotencyKey = options.idempotencyKey ?? randomUUID();
-  const query = queryOf(options, isDraft);
+  const query = queryOf(options, chosen.source.name, isDraft);
   try {
     const accepted = await upload(session.api, { conversion, places, query, idempotencyKey, headers, pass }, { again });
     return { accepted, places, summary: shown.summary as Summary };
@@ -118,8 +118,9 @@ async function sendOnce(session: Session, options: RunOptions, opened: Sendable,
 }
 
 /** What a draft is started with is asked for then. */
-function queryOf(options: RunOptions, isDraft: boolean): Record<string, string | undefined> {
+function queryOf(options: RunOptions, source: string, isDraft: boolean): Record<string, string | undefined> {
   const ofUsers = {
+    source,
     strict: options.strict ? 'true' : undefined,
     withoutEmail: options.withoutEmail ? 'true' : undefined,
     passwordSource: options.passwordSource,

@@ -46,7 +46,7 @@ export async function importRound(job: PullJob, state: PullState, since: string 
     title: system.title,
     signal,
     sent,
-    query: queryOf(options, isFirst && since === undefined),
+    query: { ...queryOf(options, isFirst && since === undefined), source: source.name },
     async accepted(importId) {
       run.open = importId;
       await save();

@@ -1,16 +1,19 @@
 /** The list of imports: live, with filters in the address. */
 import { type Html, html } from '../../html.ts';
+import { titleOf } from '../new-import/source.ts';
 import { uploadFiles } from '../new-import/upload.ts';
 import type { At } from '../page/at.ts';
 import { count, duration, percent, time } from '../page/format.ts';
 import { type LiveState, liveMark } from '../page/live.ts';
 import { IMPORT_STATES, IMPORTS } from '../texts/imports.ts';
 import { badge, bar, widths } from './bar.ts';
-import { type Progress, settled } from './shapes.ts';
+import { type Progress, type StateCounts, settled } from './shapes.ts';
 
 export interface ListView {
   imports: Progress[];
   next: string;
+  /** Of all imports that the organization of the filter has. */
+  counts: StateCounts | undefined;
   filter: { state: string; orgId: string; from: string };
   /** The names of the organizations, by id. */
   names: ReadonlyMap<string, string>;
@@ -38,28 +41,34 @@ ${next || filter.from ? pages(at, filter, next) : undefined}
 </div>`;
 }
 
-function filters(at: At, { filter, names, choices }: ListView): Html {
-  const states = ['', ...Object.keys(IMPORT_STATES)];
+function filters(at: At, view: ListView): Html {
+  const { filter, names, choices } = view;
   const options = choices ?? [...names.keys()];
   const select = html`<select id="orgId" name="orgId"><option value="">${IMPORTS.anyOrganization}</option>
 ${options.map((id) => html`<option value="${id}"${id === filter.orgId ? html` selected` : undefined}>${names.get(id) ?? id}</option>`)}</select>`;
   const typed = html`<input id="orgId" name="orgId" value="${filter.orgId}" list="orgs" autocomplete="off" placeholder="${IMPORTS.anyOrganization}">
 <datalist id="orgs">${options.map((id) => html`<option value="${id}">${names.get(id) ?? id}</option>`)}</datalist>`;
-  const here = (state: string) => (state === filter.state ? html` aria-current="true"` : undefined);
-  return html`<ul class="chips" aria-label="${IMPORTS.state}">
-${states.map(
-  (state) =>
-    html`<li><a href="${at(listPath({ ...filter, state, from: '' }))}"${here(state)}>${IMPORT_STATES[state]?.name ?? IMPORTS.all}</a></li>\n`,
-)}</ul>
+  return html`${chips(at, view)}
 <form class="filters" method="get" action="${at('/imports')}">
 ${filter.state ? html`<input type="hidden" name="state" value="${filter.state}">` : undefined}
 <div><label for="orgId">${IMPORTS.organization}</label>${choices ? select : typed}</div>
 <button class="quiet">${IMPORTS.filter}</button></form>`;
 }
 
+/** The states with the number of their imports. */
+function chips(at: At, { filter, counts }: ListView): Html {
+  const all = Object.values(counts?.states ?? {}).reduce((sum, one) => sum + one, counts?.drafts ?? 0);
+  const chip = (state: string, name: string, imports: number, more = '') =>
+    html`<li><a href="${at(listPath({ ...filter, state, from: '' }))}"${state === filter.state ? html` aria-current="true"` : undefined}>${name} <span class="small">${count(imports)}${more}</span></a></li>\n`;
+  return html`<div id="states" data-swap><ul class="chips" aria-label="${IMPORTS.state}">
+${chip('', IMPORTS.all, all, counts?.isCapped ? '+' : '')}${Object.entries(IMPORT_STATES).map(([state, { name }]) =>
+  chip(state, name, counts?.states[`IMPORT_STATE_${state}`] ?? 0),
+)}</ul>${counts?.isCapped ? html`<p class="soft small">${IMPORTS.capped}</p>` : undefined}</div>`;
+}
+
 function table(at: At, { imports, names }: ListView): Html {
   return html`<div class="card flush"><table class="stack"><caption class="sr">${IMPORTS.caption}</caption>
-<thead><tr><th scope="col">${IMPORTS.import}</th><th scope="col">${IMPORTS.state}</th><th scope="col">${IMPORTS.progress}</th>
+<thead><tr><th scope="col">${IMPORTS.import}</th><th scope="col">${IMPORTS.source}</th><th scope="col">${IMPORTS.state}</th><th scope="col">${IMPORTS.progress}</th>
 <th scope="col" class="number">${IMPORTS.rate}</th><th scope="col" class="number">${IMPORTS.failed}</th><th scope="col">${IMPORTS.started}</th></tr></thead>
 <tbody>
 ${imports.map((one) => row(at, one, names))}</tbody></table></div>`;
@@ -72,6 +81,7 @@ function row(at: At, one: Progress, names: ReadonlyMap<string, string>): Html {
   const text = textOf(one);
   return html`<tr>
 <th scope="row"><a href="${at(one.draft ? `/imports/new/${id}` : `/imports/${id}`)}">${id}</a></th>
+<td data-label="${IMPORTS.source}">${one.source ? titleOf(one.source) : '–'}</td>
 <td data-label="${IMPORTS.state}"><div>${badge(one)}${one.dryRun ? html` <span class="soft small">${IMPORTS.dryRun}</span>` : undefined}
 <div class="soft small">${first.join(', ')}${more}</div></div></td>
 <td data-label="${IMPORTS.progress}"><div class="grow">${one.draft ? undefined : bar(id, counts)}<div class="small soft" data-text="${id}.done">${text.done}</div></div></td>

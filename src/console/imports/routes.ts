@@ -15,7 +15,7 @@ import type { ItemsFilter } from './items.ts';
 import { listPage, listState } from './list.ts';
 import { namesOf, orgIdsOf } from './names.ts';
 import { onePage, oneState } from './one.ts';
-import type { Item, Progress, RatePoint, Result, UndoPreview } from './shapes.ts';
+import type { Item, Progress, RatePoint, Result, StateCounts, UndoPreview } from './shapes.ts';
 import type { ImportEvent } from './side.ts';
 
 const PAGE_SIZE = 25;
@@ -79,20 +79,24 @@ function listQuery(req: Request) {
   return { filter, query: String(new URLSearchParams([...given, ['pageSize', String(PAGE_SIZE)]])) };
 }
 
-function readList(api: Api, query: string): Promise<{ imports: Progress[]; nextPageToken: string }> {
+function readList(
+  api: Api,
+  query: string,
+): Promise<{ imports: Progress[]; nextPageToken: string; counts?: StateCounts }> {
   return api.get(`/admin/v1/imports?${query}`);
 }
 
 async function list({ at, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
   const { api, caller } = visitOf(res);
   const { filter, query } = listQuery(req);
-  const { imports, nextPageToken: next } = await readList(api, query);
+  const { imports, nextPageToken: next, counts } = await readList(api, `${query}&counts=true`);
   const own = caller.isIamOwner ? undefined : [...caller.orgRoles.keys()];
   const names = await namesOf(pool, [...orgIdsOf(imports), ...(own ?? [])]);
   const body = listPage(at, {
     imports,
     next,
     filter,
+    counts,
     names,
     choices: own,
     mayCreate: mayAnywhere(caller, 'createImport'),

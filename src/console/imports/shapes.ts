@@ -1,7 +1,7 @@
 /** Imports as the screens of the console read them (`imports/answers.ts` has what the API answers). */
 import type { Counts, ImportResult } from '../../imports/answers.ts';
 
-export type { Counts, ItemView as Item, RatePoint, UndoPreview } from '../../imports/answers.ts';
+export type { Counts, ItemView as Item, RatePoint, StateCounts, UndoPreview } from '../../imports/answers.ts';
 
 export interface Progress extends ImportResult {
   /** Before it starts. */

@@ -8,6 +8,8 @@ export const IMPORTS = {
   anyOrganization: 'All organizations',
   filter: 'Filter',
   import: 'Import',
+  source: 'Source',
+  capped: 'The newest 10,000 imports are counted.',
   progress: 'Progress',
   rate: 'Speed',
   failed: 'Failed',

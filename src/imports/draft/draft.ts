@@ -86,6 +86,8 @@ export interface Draft {
   state: DraftState;
   createdBy: string;
   resourceOwner: string;
+  /** The system that its users come from, as its files were converted or as the request said. */
+  source: string | undefined;
   orgId: string | undefined;
   /** The organizations of its users, as far as they are known. */
   orgs: string[];
@@ -104,7 +106,7 @@ export interface Draft {
 }
 
 const COLUMNS = `i.id as "importId", i.created_by as "createdBy", i.resource_owner as "resourceOwner",
-  d.org_id as "orgId", d.orgs, d.conversion, d.progress, d.result, d.error, d.settings, d.check_id as "checkId", i.created_at as "createdAt",
+  coalesce(nullif(d.result->>'source', ''), d.conversion->>'source', i.source) as source, d.org_id as "orgId", d.orgs, d.conversion, d.progress, d.result, d.error, d.settings, d.check_id as "checkId", i.created_at as "createdAt",
   d.changed_at as "changedAt", d.expires_at as "expiresAt", d.sequence,
   case when d.state = 'checking' and c.state <> 'running' and c.state <> 'paused' then 'checked' else d.state::text end as state,
   (select coalesce(jsonb_agg(jsonb_build_object('fileId', file_id, 'name', name, 'kind', kind, 'size', size,
@@ -217,7 +219,7 @@ export interface ShownDraft {
 }
 
 export function draftProgress(draft: Draft, check?: Check): DraftProgress {
-  const { result } = draft;
+  const { result, source } = draft;
   const counts = ({ total, failed, skipped = 0 }: { total: number; failed: number; skipped?: number }): Counts => ({
     ...{ ...NO_COUNTS, total, failed, skipped, pending: total - failed - skipped },
   });
@@ -225,6 +227,7 @@ export function draftProgress(draft: Draft, check?: Check): DraftProgress {
     importId: draft.importId,
     state: stateOf(draft),
     dryRun: false,
+    ...(source ? { source } : {}),
     timeout: '',
     deadline: draft.expiresAt.toISOString(),
     counts: result ? counts({ ...result, skipped: skippedOf(result) }) : NO_COUNTS,
@@ -245,7 +248,7 @@ export function draftProgress(draft: Draft, check?: Check): DraftProgress {
       expiresAt: draft.expiresAt.toISOString(),
       orgId: draft.orgId ?? '',
       files: draft.files,
-      source: result?.source ?? draft.conversion?.source ?? '',
+      source: source ?? '',
       ...(draft.conversion ? { conversion: draft.conversion } : {}),
       ...(draft.settings ? { settings: shownSettings(draft.settings) } : {}),
       ...(draft.state === 'converting' && draft.progress ? { progress: draft.progress } : {}),

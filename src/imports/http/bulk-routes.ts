@@ -71,7 +71,7 @@ async function bulkImport(deps: Deps, req: Request, res: Response): Promise<void
 /** The id of the import that this request, or an earlier one with its idempotency key, has created. */
 async function receive(deps: Deps, req: Request, caller: Caller): Promise<string> {
   const format = formatOf(req);
-  const { strict, draft, options } = readQuery(commonQuery(req, format));
+  const { strict, draft, source, options } = readQuery(commonQuery(req, format));
   const body = readBody(req);
   const pepper = readPepper(req);
   const rest = pepper === undefined ? format : JSON.stringify([format, pepper]);
@@ -81,6 +81,7 @@ async function receive(deps: Deps, req: Request, caller: Caller): Promise<string
   return newImport(deps, req, caller, body, {
     parser: parserFor(req, format),
     strict,
+    source,
     keyed,
     pepper,
     keepDraft: draft ? keepAsDraft(caller, parseDuration(deps.config.DRAFT_TTL) as number) : undefined,

@@ -51,6 +51,9 @@ const importState = z
 export const listQuery = z.strictObject({
   state: importState.optional(),
   orgId: text(200).optional(),
+  counts: z.enum(['true', 'false'], 'must be true or false').optional().meta({
+    description: 'If true, the answer also says how many imports are in each state, whatever `state` asks for.',
+  }),
   pageSize: pageSize(100).default(50),
   pageToken,
 });

@@ -10,6 +10,7 @@ import { queryOf } from '../query.ts';
 import { readItems } from '../status/items-page.ts';
 import { listImports } from '../status/progress.ts';
 import { readRates } from '../status/rates.ts';
+import { countStates } from '../status/state-counts.ts';
 import { openProgressWatch } from '../status/watch.ts';
 import { streamProgress } from './events-stream.ts';
 import { itemsQuery, listQuery } from './queries.ts';
@@ -44,20 +45,22 @@ export function readRoutes({ pool, reads, logger }: { pool: Pool; reads: Reads; 
 async function list(reads: Reads, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
   const within = orgsFor(caller, 'listImports');
-  const { pageSize: size, pageToken: before, state, orgId } = queryOf(listQuery, req);
+  const { pageSize: size, pageToken: before, state, orgId, counts } = queryOf(listQuery, req);
   const page = { pageSize: size, before };
-  const [started, drafts] = await reads.run((db) =>
+  const of = within && { userId: caller.userId, within };
+  const [started, drafts, counted] = await reads.run((db) =>
     Promise.all([
       listImports(db, { within, ...page, state, orgId }),
       // A draft has none of these states, and perhaps no organization yet.
-      state || orgId ? [] : listDrafts(db, { of: within && { userId: caller.userId, within }, ...page }),
+      state || orgId ? [] : listDrafts(db, { of, ...page }),
+      counts === 'true' ? countStates(db, { of, orgId }) : undefined,
     ]),
   );
   const imports = [...started, ...drafts.map((draft) => draftProgress(draft))]
     .sort((a, b) => Number(b.importId) - Number(a.importId))
     .slice(0, size);
   const next = imports.length === size ? imports.at(-1)?.importId : undefined;
-  res.json({ imports, nextPageToken: next ?? '' });
+  res.json({ imports, nextPageToken: next ?? '', ...(counted ? { counts: counted } : {}) });
 }
 
 async function items(reads: Reads, req: Request, res: Response): Promise<void> {

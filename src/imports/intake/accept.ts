@@ -30,14 +30,23 @@ export interface Acceptance {
   hasDuplicates: boolean;
   /** What happens to users that appear in the body a second time. */
   duplicates: DuplicateRule;
+  /** The system that the users come from, if it was not known when the import was created. */
+  source?: string | undefined;
 }
 
-/** Creates the import in state `receiving`, which every reader filters out. */
-export async function createReceiving(db: Db, caller: Pick<Caller, 'userId' | 'orgId'>): Promise<string> {
+/**
+ * Creates the import in state `receiving`, which every reader filters out.
+ * @param source the system that its users come from
+ */
+export async function createReceiving(
+  db: Db,
+  caller: Pick<Caller, 'userId' | 'orgId'>,
+  source?: string,
+): Promise<string> {
   const { rows } = await db.query<{ id: string }>(
-    `insert into imports (kind, state, created_by, resource_owner, trace_context)
-     values ('bulk', 'receiving', $1, $2, $3) returning id`,
-    [caller.userId, caller.orgId, traceContext() ?? null],
+    `insert into imports (kind, state, created_by, resource_owner, trace_context, source)
+     values ('bulk', 'receiving', $1, $2, $3, $4) returning id`,
+    [caller.userId, caller.orgId, traceContext() ?? null, source ?? null],
   );
   return (rows[0] as { id: string }).id;
 }
@@ -95,10 +104,18 @@ export async function activate(db: Db, acceptance: Acceptance): Promise<SettledB
          when c.failed > 0 then 'completed_with_errors' else 'succeeded' end,
        finished_at = case when c.failed + c.skipped = c.total then clock_timestamp() end,
        timeout = $2, deadline = clock_timestamp() + $3 * interval '1 millisecond', accepted_at = clock_timestamp(),
-       changed_at = clock_timestamp(), total = c.total, failed = c.failed, skipped = c.skipped, warnings = $4, sequence = $5
+       changed_at = clock_timestamp(), total = c.total, failed = c.failed, skipped = c.skipped, warnings = $4, sequence = $5,
+       source = coalesce($6, source)
      from counted c where id = $1 and state = 'receiving'
      returning imports.state, 0 as succeeded, imports.skipped, imports.failed, ${RAN}`,
-    [importId, acceptance.timeout, acceptance.timeoutMs, JSON.stringify(acceptance.warnings), acceptance.sequence],
+    [
+      importId,
+      acceptance.timeout,
+      acceptance.timeoutMs,
+      JSON.stringify(acceptance.warnings),
+      acceptance.sequence,
+      acceptance.source ?? null,
+    ],
   );
   await db.query(
     `insert into import_dispatch (import_id, settled_before) select id, failed + skipped from imports where id = $1`,

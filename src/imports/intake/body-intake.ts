@@ -35,6 +35,8 @@ import { keepPepper, takePepper } from './pepper.ts';
 export interface IntakeOptions {
   parser: BodyParser;
   strict: boolean;
+  /** The system that the users come from. */
+  source?: string | undefined;
   keyed?: KeyedRequest | undefined;
   /** What the old system added to the passwords before it hashed them. */
   pepper?: Pepper | undefined;
@@ -208,7 +210,7 @@ export class BodyIntake {
    * Creates the import's row before its first item; later records from time to time that the upload is still active.
    */
   private async touch(): Promise<void> {
-    if (this.importId === '') this.importId = await createReceiving(this.deps.pool, this.caller);
+    if (this.importId === '') this.importId = await createReceiving(this.deps.pool, this.caller, this.options.source);
     else if (Date.now() - this.touchedAt > Math.min(TOUCH_MS, this.deps.config.ABANDONED_AFTER_MS / 4))
       await touchReceiving(this.deps.pool, this.importId);
     else return;

@@ -28,6 +28,7 @@ interface ImportRow extends Tallies {
   timeout: string;
   deadline: Date;
   dry_run: boolean;
+  source: string | null;
   mails: string;
   mails_due: number;
   mails_sent: number;
@@ -44,7 +45,7 @@ interface ImportRow extends Tallies {
 const COLUMNS = `
   i.id, i.state, i.state = 'running' and i.deadline <= clock_timestamp() as overdue, i.timeout,
     i.deadline + coalesce(clock_timestamp() - i.paused_at, '0') as deadline,
-    i.total, i.succeeded, i.skipped, i.failed, i.undone, i.dry_run, i.mails, i.mails_due, i.mails_sent, i.mails_failed,
+    i.total, i.succeeded, i.skipped, i.failed, i.undone, i.dry_run, i.source, i.mails, i.mails_due, i.mails_sent, i.mails_failed,
     i.sequence, i.created_at, i.changed_at, i.resource_owner,
     extract(epoch from coalesce(i.finished_at, i.paused_at, clock_timestamp()) - i.accepted_at - i.stood)::float8 * 1000
       as elapsed_ms,
@@ -140,6 +141,7 @@ function toResult(row: ImportRow): ImportResult {
     importId: row.id,
     state: `IMPORT_STATE_${row.state.toUpperCase()}`,
     dryRun: row.dry_run,
+    ...(row.source === null ? {} : { source: row.source }),
     timeout: row.timeout,
     deadline: row.deadline.toISOString(),
     counts: counts(row, row.state),

@@ -181,6 +181,7 @@ const draft = z
 const progressShape = {
   ...accepted.shape,
   dryRun: z.boolean(),
+  source: text().optional().meta({ description: 'The system that the users come from, if it is known.' }),
   timeout: z.string(),
   mails: z.object({
     pending: count,
@@ -228,6 +229,14 @@ export const result = z
       .meta({ description: 'Roles of workers that the import waits for: no live worker has them.' }),
   })
   .meta({ id: 'ImportResult' });
+
+export const stateCounts = z
+  .object({
+    states: z.record(z.string(), count).meta({ description: 'By state, such as `IMPORT_STATE_RUNNING`.' }),
+    drafts: count.meta({ description: 'Imports that have not started.' }),
+    isCapped: z.boolean().meta({ description: 'There are more imports; the newest 10,000 are counted.' }),
+  })
+  .meta({ id: 'ImportStateCounts' });
 
 export const itemState = z.enum(ITEM_STATES.map((name) => `ITEM_STATE_${name}`)).meta({ id: 'ImportItemState' });
 export const item = z

@@ -41,6 +41,7 @@ import {
   rates,
   result,
   shownUser,
+  stateCounts,
   undoPreview,
   warnings,
 } from './import-shapes.ts';
@@ -141,7 +142,7 @@ export const importOperations: Operations = {
     query: listQuery,
     answers: {
       200: {
-        schema: z.object({ imports: z.array(progress), nextPageToken }),
+        schema: z.object({ imports: z.array(progress), nextPageToken, counts: stateCounts.optional() }),
         example: { imports: [exampleProgress], nextPageToken: '' },
       },
     },

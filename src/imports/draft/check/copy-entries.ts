@@ -27,7 +27,7 @@ export async function startCheck(pool: Pool, job: Job, draft: Draft, run: Run): 
   const result = draft.result as ConversionResult;
   const settings = draft.settings as RunSettings;
   const caller = { userId: settings.by, orgId: draft.resourceOwner };
-  const checkId = await createReceiving(pool, caller);
+  const checkId = await createReceiving(pool, caller, draft.source);
   await copyEntries(pool, { from: draft.importId, to: checkId, total: result.total }, run);
   const options = { ...runOptions(settings, result), dryRun: true };
   const settled = await transaction(pool, async (db) => {

@@ -80,6 +80,7 @@ export async function startDraft(
       timeoutMs: parseDuration(body.timeout) as number,
       hasDuplicates: result.hasDuplicates,
       duplicates: { skips: body.onExisting === 'skip', erases: false },
+      source: draft.source,
     });
   });
   publishBatch(settled);
