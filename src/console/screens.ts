@@ -4,7 +4,9 @@
  */
 import { Router } from 'express';
 import type { OperationId } from '../access/permissions.ts';
+import { administratorScreens } from './administrators/routes.ts';
 import { clientScreens } from './clients/routes.ts';
+import { credentialScreens } from './credentials/routes.ts';
 import type { ScreenDeps } from './deps.ts';
 import { fixScreens } from './fix/routes.ts';
 import { importScreens } from './imports/routes.ts';
@@ -14,7 +16,6 @@ import { organizationScreens } from './organizations/routes.ts';
 import { systemScreens } from './system/routes.ts';
 import { FRAME } from './texts/frame.ts';
 import { MAILBOX } from './texts/mailbox.ts';
-import { tokenScreens } from './tokens/routes.ts';
 import { userScreens } from './users/routes.ts';
 
 export interface Screen {
@@ -41,10 +42,15 @@ export const SCREENS: readonly Screen[] = [
     path: '/organizations',
     name: FRAME.organizations,
     operation: 'searchOrgMembers',
-    routes: (deps) => Router().use(organizationScreens(deps)).use(tokenScreens(deps)),
+    routes: (deps) => Router().use(organizationScreens(deps)).use(credentialScreens(deps)),
   },
   { path: '/clients', name: FRAME.clients, operation: 'listClients', routes: clientScreens },
-  { path: '/system', name: FRAME.system, operation: 'getDiagnostics', routes: systemScreens },
+  {
+    path: '/system',
+    name: FRAME.system,
+    operation: 'getDiagnostics',
+    routes: (deps) => Router().use(systemScreens(deps)).use(administratorScreens(deps)),
+  },
   {
     path: '/mailbox',
     name: MAILBOX.title,

@@ -20,7 +20,7 @@ const FIXED: Things = {
   remedy: ['drop-hash', 'leave-out'],
   name: ['mail-00000001.eml'],
   step: STEP_NAMES,
-  tokenId: ['1'],
+  credentialId: ['1'],
 };
 
 describe('every route of the console', () => {

@@ -1,18 +1,22 @@
 /** Organizations, members, clients, tokens and the state of the service in the console. */
 import assert from 'node:assert/strict';
+import { createPrivateKey } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { SignJWT } from 'jose';
 import type { Page } from 'playwright-core';
 import { composeMail } from '../../src/mail/compose.ts';
 import { openTextTransport, openTransport } from '../../src/mail/open-transport.ts';
 import { headed } from '../browser/stage.ts';
 import type { SetUp } from '../support/api.ts';
+import { tokenCall } from '../support/oauth.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { addVerified } from '../users/people.ts';
 import { findingsOf, makeIamOwner, openWorld, type World } from './world.ts';
 
+const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const MARKUP = '<img src=x onerror=alert(1)>';
 
 describe('managing in the console', () => {
@@ -36,6 +40,14 @@ describe('managing in the console', () => {
     return (form ? await page.request.post(to, options) : await page.request.get(to)).status();
   }
 
+  function signed({ userId: id, keyId: kid, key }: Record<'userId' | 'keyId' | 'key', string>): Promise<string> {
+    return new SignJWT({ iss: id, sub: id, aud: world.api.url })
+      .setProtectedHeader({ alg: 'RS256', kid })
+      .setIssuedAt()
+      .setExpirationTime('5m')
+      .sign(createPrivateKey(key));
+  }
+
   it('shows an owner their organizations only, and nothing of others', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await world.enter(t, '/console/organizations');
@@ -49,6 +61,7 @@ describe('managing in the console', () => {
     const machine = await world.api.machine(world.other.orgId);
     const tokens = `/console/users/${machine.userId}/tokens`;
     for (const path of [
+      ...['/console/system/administrators', `/console/system/administrators/${world.org.userId}/remove`],
       ...['/console/system', '/console/clients', '/console/clients/new', '/console/clients/x/remove'],
       ...['/console/organizations/new', foreign, `${foreign}/machines/new`, tokens, `${tokens}/x/remove`],
       `${foreign}/members/${world.other.userId}/remove`,
@@ -79,6 +92,67 @@ describe('managing in the console', () => {
     await page.getByRole('button', { name: 'Remove' }).click();
     await page.getByText('The member is removed.').waitFor();
     assert.equal(await page.getByText(MARKUP).count(), 0);
+  });
+
+  it('lists, adds and removes administrators without JavaScript, and keeps the last one', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const first = (await world.api.call('GET', '/management/v1/me')).body.user.userId;
+    const page = await world.enter(t, '/console/system', admin, { javaScriptEnabled: false });
+    await page.getByRole('link', { name: 'Administrators' }).click();
+    await headed(page, 'Administrators');
+    assert.equal(await page.locator('tbody tr').count(), 2);
+    const add = async (userId: string, said: string) => {
+      await page.getByLabel('User id').fill(userId);
+      await page.getByRole('button', { name: 'Add administrator' }).click();
+      await page.getByText(said).waitFor();
+    };
+    await add('nobody', 'The user does not exist.');
+    assert.equal(await page.getByLabel('User id').inputValue(), 'nobody', 'the input is kept');
+    await add(world.other.userId, 'The administrator is added.');
+    assert.equal(await page.locator('tbody tr').count(), 3);
+    const remove = async (userId: string, said: string) => {
+      await page.goto(`${world.api.url}/console/system/administrators/${userId}/remove`);
+      await page.getByText('They are no administrator any more').waitFor();
+      await page.getByRole('button', { name: 'Remove' }).click();
+      await page.getByText(said).waitFor();
+    };
+    await remove(world.other.userId, 'The administrator is removed.');
+    await remove(first, 'The administrator is removed.');
+    await remove(admin.userId, 'must keep at least one active IAM_OWNER');
+    await page.getByText('This is you').waitFor();
+    await page.getByRole('link', { name: 'Back, change nothing' }).click();
+    await add(first, 'The administrator is added.');
+    await add(first, 'The user is already a member.');
+
+    const looks = await world.enter(t, '/console/system/administrators', admin);
+    await headed(looks, 'Administrators');
+    assert.deepEqual(await findingsOf(looks, 'administrators'), []);
+  });
+
+  it('shows the key file of a machine user once, which a program can sign in with', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const { userId } = await world.api.machine(world.org.orgId);
+    const page = await world.enter(t, `/console/users/${userId}`, world.org, { javaScriptEnabled: false });
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByText('This machine user has no key.').waitFor();
+    await page.getByLabel('Ends after').selectOption('365');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await headed(page, 'Copy it now');
+    const file = JSON.parse(String(await page.locator('code.shown').first().textContent()));
+    assert.deepEqual([file.type, file.userId], ['serviceaccount', userId]);
+    const signIn = async () =>
+      (await tokenCall(world.api, { grant_type: JWT_BEARER, scope: 'openid', assertion: await signed(file) })).status;
+    assert.equal(await signIn(), 200);
+    await page.getByRole('link', { name: 'I have copied it' }).click();
+    await page.getByRole('link', { name: `Remove ${file.keyId}` }).waitFor();
+    assert(!(await page.content()).includes('PRIVATE KEY'));
+    const looks = await world.enter(t, `/console/users/${userId}/keys`);
+    await headed(looks, 'Keys');
+    assert.deepEqual(await findingsOf(looks, 'keys'), []);
+    await page.getByRole('link', { name: /^Remove/ }).click();
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('This machine user has no key.').waitFor();
+    assert.equal(await signIn(), 400);
   });
 
   it('shows the token of a machine user once', async (t) => {

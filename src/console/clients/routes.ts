@@ -4,7 +4,7 @@ import { requirePermission } from '../../access/caller.ts';
 import { ApiError } from '../../errors.ts';
 import { text } from '../../pages/fields.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { onceBody } from '../page/once.ts';
+import { ONCE_SCRIPTS, onceBody } from '../page/once.ts';
 import { type Refusal, refusalOf } from '../page/refusal.ts';
 import { CLIENTS } from '../texts/clients.ts';
 import { ONCE } from '../texts/frame.ts';
@@ -59,7 +59,7 @@ async function create(deps: ScreenDeps, req: Request, res: Response): Promise<vo
       [CLIENTS.secret, made.clientSecret],
     ];
     const back = { href: deps.at('/clients'), text: CLIENTS.title };
-    deps.show(req, res, { title: ONCE.title, body: onceBody(ONCE.title, values, back) });
+    deps.show(req, res, { title: ONCE.title, body: onceBody(ONCE.title, values, back), scripts: ONCE_SCRIPTS });
   } catch (error) {
     showNew(deps, req, res, refusalOf(error, FIELDS));
   }

@@ -8,7 +8,8 @@ import type { ScreenDeps } from '../deps.ts';
 import { notice, parameter } from '../page/blocks.ts';
 import { type Refusal, refusalOf } from '../page/refusal.ts';
 import { MEMBERS, ORGS } from '../texts/organizations.ts';
-import { type FoundUser, nameOf, type Page, userPath } from '../users/shapes.ts';
+import { userNames } from '../users/names.ts';
+import { type Page, userPath } from '../users/shapes.ts';
 import { visitOf } from '../visit.ts';
 import { createBody, listBody, type OrgView, orgPath, PAGE } from './list.ts';
 import { type Member, machineBody, oneBody, removeBody } from './one.ts';
@@ -102,8 +103,8 @@ async function one({ at, show }: ScreenDeps, req: Request, res: Response, refusa
     { query: { limit: MOST_MEMBERS } },
     { orgId: org.id },
   );
-  const names = await namesOf(
-    res,
+  const names = await userNames(
+    api,
     found.result.map(({ userId }) => userId),
   );
   const values = valuesOf(req, res, ['userId', 'role']);
@@ -111,14 +112,6 @@ async function one({ at, show }: ScreenDeps, req: Request, res: Response, refusa
   const body = oneBody(at, { org, members: found.result, total, nameOf: names, values, refusal });
   const done = ORGS.done[parameter(req, 'done') as keyof typeof ORGS.done];
   show(req, res, { title: org.name, status: refusal?.status ?? 200, body: html`${notice(done)}${body}` });
-}
-
-/** The names of the users whom the person may see; of others, the id. */
-async function namesOf(res: Response, userIds: string[]): Promise<(userId: string) => string> {
-  const search = { query: { limit: MOST_MEMBERS }, queries: [{ inUserIdsQuery: { userIds } }] };
-  const { result } = await visitOf(res).api.send<Page<FoundUser>>('/v2beta/users', search);
-  const names = new Map(result.map((user) => [user.userId, nameOf(user)]));
-  return (userId) => names.get(userId) ?? userId;
 }
 
 async function addMember(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
@@ -143,7 +136,7 @@ function unknownUser(error: unknown): Refusal | undefined {
 async function showRemoval({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
   const org = await orgOf(req, res);
   const userId = String(req.params.userId);
-  const name = (await namesOf(res, [userId]))(userId);
+  const name = (await userNames(visitOf(res).api, [userId]))(userId);
   const isSelf = visitOf(res).caller.userId === userId;
   const body = removeBody(at, { org, userId, name, isSelf }, refusal);
   show(req, res, { title: MEMBERS.removeTitle(name), status: refusal?.status ?? 200, body });

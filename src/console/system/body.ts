@@ -2,8 +2,10 @@
 import type { Diagnostics, WorkerView } from '../../diagnostics/routes.ts';
 import { type Finding, number, size } from '../../findings/finding.ts';
 import { type Html, html } from '../../html.ts';
+import type { At } from '../page/at.ts';
 import { type Fact, facts, headline, state } from '../page/blocks.ts';
 import { duration, time } from '../page/format.ts';
+import { ADMINISTRATORS } from '../texts/administrators.ts';
 import { FINDING_STATES, SYSTEM } from '../texts/system.ts';
 
 export interface SystemPage {
@@ -15,8 +17,13 @@ export interface SystemPage {
   readAt: Date;
 }
 
-export function systemBody(page: SystemPage): Html {
-  return html`${headline(SYSTEM.title, undefined, html`<span class="soft small">${SYSTEM.readAt} ${time(page.readAt.toISOString())}</span>`)}
+export function systemBody(at: At, page: SystemPage): Html {
+  return html`${headline(
+    SYSTEM.title,
+    undefined,
+    html`<span class="soft small">${SYSTEM.readAt} ${time(page.readAt.toISOString())}</span>
+<a class="button quiet" href="${at('/system/administrators')}">${ADMINISTRATORS.title}</a>`,
+  )}
 <section class="card"><h2>${SYSTEM.findings}</h2>${findingsOf(page.findings)}</section>
 <section class="card flush"><h2 class="inset">${SYSTEM.workers}</h2>${workersOf(page)}</section>
 <div class="columns"><div>

@@ -9,7 +9,7 @@ import { visitOf } from '../visit.ts';
 import { systemBody } from './body.ts';
 import { webhookFacts } from './webhooks.ts';
 
-export function systemScreens({ pool, show }: ScreenDeps): Router {
+export function systemScreens({ at, pool, show }: ScreenDeps): Router {
   const router = Router();
   router.get('/console/system', async (req, res) => {
     const { api, caller } = visitOf(res);
@@ -20,7 +20,7 @@ export function systemScreens({ pool, show }: ScreenDeps): Router {
       webhookFacts(pool),
     ]);
     const page = { diagnostics, findings: judge(diagnostics), workers: workers.result, webhooks, readAt: new Date() };
-    show(req, res, { title: SYSTEM.title, body: systemBody(page) });
+    show(req, res, { title: SYSTEM.title, body: systemBody(at, page) });
   });
   return router;
 }

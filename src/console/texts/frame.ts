@@ -14,6 +14,8 @@ export const ONCE = {
   title: 'Copy it now',
   warning: 'This is shown only now. Copy it to a safe place before you leave this page.',
   done: 'I have copied it',
+  copy: 'Copy',
+  copied: 'Copied',
 };
 
 export const ERRORS = {

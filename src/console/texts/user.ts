@@ -28,6 +28,7 @@ export const USER = {
   metadata: 'Metadata keys',
   noMetadata: 'None.',
   tokens: 'Tokens',
+  keys: 'Keys',
 };
 
 const STOPPED = 'All sessions of the user end now, and their tokens no longer work.';

@@ -16,8 +16,8 @@ export interface OnePage extends Subject {
   /** Whether the import that wrote the user can be opened. */
   showsImport: boolean;
   organization: Html;
-  /** Whether the person may manage the tokens of this machine user. */
-  managesTokens: boolean;
+  /** Whether the person may manage the tokens and keys of this machine user. */
+  managesCredentials: boolean;
 }
 
 export function oneBody(at: At, page: OnePage): Html {
@@ -27,12 +27,13 @@ export function oneBody(at: At, page: OnePage): Html {
     ({ name, isFinal }) =>
       html`<a class="button small ${isFinal ? 'danger' : 'quiet'}" href="${to(name)}">${USER_ACTIONS[name].button}</a>\n`,
   );
-  const tokens = page.managesTokens
-    ? html`<a class="button small quiet" href="${to('tokens')}">${USER.tokens}</a>`
+  const credentials = page.managesCredentials
+    ? html`<a class="button small quiet" href="${to('tokens')}">${USER.tokens}</a>
+<a class="button small quiet" href="${to('keys')}">${USER.keys}</a>`
     : undefined;
   return html`${headline(nameOf(user), { href: at('/users'), text: USERS.title })}
 <p>${stateOf(user)} <span class="soft">${user.machine ? USER.machine : USER.human}</span></p>
-${actions.length > 0 ? html`<div class="buttons act" role="group" aria-label="${USER.actions}">${tokens}${buttons}</div>` : undefined}
+${actions.length > 0 ? html`<div class="buttons act" role="group" aria-label="${USER.actions}">${credentials}${buttons}</div>` : undefined}
 <div class="columns"><div>
 <section class="card"><h2>${USER.account}</h2>${facts(account(at, page))}</section>
 </div><div>

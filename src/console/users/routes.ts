@@ -82,7 +82,7 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
     metadataKeys: metadata.result.map(({ key }) => key),
     links: links.result,
     showsImport,
-    managesTokens:
+    managesCredentials:
       user.machine !== undefined && may(caller, 'listPats', details.resourceOwner) && covers(caller, subject.rights),
     organization: mayList
       ? html`<a href="${at(`/users${queryOf({ org: details.resourceOwner })}`)}">${orgName(details.resourceOwner)}</a>`
