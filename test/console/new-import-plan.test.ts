@@ -11,7 +11,15 @@ const DRAFT: ShownDraft = { expiresAt: '', orgId: '', files: [FILE], source: '' 
 test('an address carries what the draft does not know yet, and nothing else', () => {
   assert.equal(queryOfPlan(planOf({}, DRAFT), DRAFT), '');
   const plan = planOf(
-    { source: 'csv', 'map.email': 'E-Mail & Co', 'map.displayName': '', org: 'acme', existing: 'update', noEmail: '1' },
+    {
+      source: 'csv',
+      'map.email': 'E-Mail & Co',
+      'map.displayName': '',
+      org: 'acme',
+      existing: 'update',
+      noEmail: '1',
+      passwords: 'src',
+    },
     DRAFT,
   );
   const query = Object.fromEntries(new URLSearchParams(queryOfPlan(plan, DRAFT)));
@@ -20,6 +28,9 @@ test('an address carries what the draft does not know yet, and nothing else', ()
   const converted: ShownDraft = { ...DRAFT, conversion: conversionOf(plan) };
   assert.equal(isConverted(plan, converted), true);
   assert.equal(queryOfPlan(plan, converted), '?existing=update');
+  assert.equal(conversionOf(plan).passwordSource, 'src');
+  const without = planOf({ passwords: '' }, converted);
+  assert.deepEqual([isConverted(without, converted), queryOfPlan(without, converted)], [false, '?passwords=']);
   // The mapping of one source means nothing for another one.
   assert.deepEqual(planOf({ source: 'auth0' }, converted).mapping, {});
   assert.equal(isConverted(planOf({ source: 'auth0' }, converted), converted), false);
@@ -31,10 +42,10 @@ test('the command line quotes names of files and columns, and takes none for an 
     { ...FILE, name: 'hashes.csv', kind: 'hashes' as const },
     { ...FILE, name: 'config.txt', kind: 'hash_parameters' as const },
   ];
-  const plan = planOf({ 'map.email': '$(Mail)', existing: 'skip', timeout: '30m' }, DRAFT);
+  const plan = planOf({ 'map.email': '$(Mail)', existing: 'skip', timeout: '30m', passwords: 'src' }, DRAFT);
   assert.equal(
     commandFor(files, 'csv', plan),
     `muster import './-Ann'\\''s users.csv' --hashes hashes.csv --hash-config config.txt --from csv --map 'email=$(Mail)'` +
-      ' --on-existing skip --mails none --timeout 30m',
+      ' --on-existing skip --password-source src --mails none --timeout 30m',
   );
 });

@@ -12,6 +12,7 @@ import { uploadFile } from '../support/imports/drafts.ts';
 import { HASH } from '../support/imports/imports.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
+import { visitor } from './visitor.ts';
 import { findingsOf, makeIamOwner, openWorld, type World } from './world.ts';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
@@ -63,6 +64,14 @@ describe('a new import', () => {
     await Promise.all(workers.map((worker) => worker.stop()));
     await world.stop();
   });
+
+  /** A password source of the organization. Nobody asks it. */
+  async function addSource(orgId: string): Promise<string> {
+    const source = { name: 'Old shop', kind: 'http', settings: { url: 'https://old.example.com/check' } };
+    const { body } = await world.api.call('POST', '/management/v1/password_sources', source, { orgId });
+    assert(body.sourceId, JSON.stringify(body));
+    return body.sourceId;
+  }
 
   const next = (page: Page, step: string) =>
     page
@@ -152,6 +161,7 @@ describe('a new import', () => {
     if (!requireOrSkip(t, 'chromium')) return;
     const admin = await world.api.setupOrg();
     await makeIamOwner(world.api, admin);
+    await addSource(admin.orgId);
     const page = await world.enter(t, '/console/imports/new', admin);
     const row = (n: number, active: string) => `${n};p${n}@acme.example;Fü;Fox;${HASH};${active};${HOSTILE}`;
     const lines = [
@@ -186,6 +196,10 @@ describe('a new import', () => {
     await next(page, 'options');
     await page.getByLabel('Or create an organization').fill('Neue AG');
     await page.getByLabel('is updated with the fields').check();
+    await page
+      .getByLabel('Passwords that the files do not contain')
+      .getByText('Old shop of')
+      .waitFor({ state: 'attached' });
     await page.getByLabel('Time limit').fill('soon');
     await next(page, 'check');
     await page.getByText('The time limit must be a duration').waitFor();
@@ -312,6 +326,34 @@ describe('a new import', () => {
     await page.getByText('This draft was discarded').waitFor();
     await world.api.deps.pool.query('update import_drafts set expires_at = now() where import_id = $1', [importId]);
     assert.equal((await page.goto(`${one}/check`))?.status(), 403);
+  });
+
+  it('takes a password source of the organization for users without a password, and no other', async () => {
+    const { api, org, other } = world;
+    const own = await addSource(org.orgId);
+    const foreign = await addSource(other.orgId);
+    const headers = { token: (await api.machine(org.orgId, ['ORG_OWNER'])).token };
+    const { importId } = (await api.call('POST', '/admin/v1/imports', { orgId: org.orgId }, headers)).body;
+    await uploadFile(api, importId, `id,email,hash\n1,one@example.com,\n2,two@example.com,${HASH}\n`, {});
+    const who = await visitor(api, headers.token);
+    const at = (name: string, query = '') => `/console/imports/new/${importId}/${name}${query}`;
+    const { text } = await who.get(at('options', '?source=csv&map.email=email'));
+    assert(text.includes(`<option value="${own}">Old shop of`) && !text.includes(foreign));
+    const form = { org: org.orgId, existing: 'fail', mails: 'auto', timeout: '1h' };
+    const refused = await who.post(at('options'), { ...form, passwords: foreign });
+    assert(refused.status === 400 && refused.text.includes('It belongs to another organization'), refused.text);
+    const first = await who.post(at('options', '?source=csv'), { ...form, passwords: own });
+    const check = String(first.headers.get('location'));
+    assert.match(check, new RegExp(`passwords=${own}`));
+    for (const state of ['DRAFT', 'CHECKED']) {
+      assert.equal((await who.post(new URL(check, api.url).pathname + new URL(check, api.url).search)).status, 303);
+      const read = async () => (await api.call('GET', `/admin/v1/imports/${importId}`)).body.state;
+      await waitFor(async () => (await read()) === `IMPORT_STATE_${state}`, { what: state });
+    }
+    const decide = (await who.get(at('decide'))).text;
+    assert(decide.includes('1 without a password: Old shop verifies it at the first sign-in'), decide);
+    assert(decide.includes(`--password-source ${own}`));
+    assert(!decide.includes('to choose a password'));
   });
 
   it('says why the service takes no draft', async (t) => {

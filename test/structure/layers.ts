@@ -90,6 +90,8 @@ export const LAYERS: Record<string, readonly string[]> = {
       'src/mail/mailbox',
       'src/orgs',
     ],
+    // The sources that an import can use.
+    'src/password-sources/store.ts',
     // An example of a user is made by the converter that reads the whole file.
     ...['src/pages', 'src/sources'],
   ],

@@ -6,7 +6,7 @@ const OPTION_OF_KIND = { users: undefined, hashes: '--hashes', hash_parameters: 
 
 /** @param source as it was converted @param orgId of the draft; empty if the files name it */
 export function commandFor(files: readonly DraftFile[], source: string, plan: Plan): string {
-  const { orgId, mapping, onExisting, mails, timeout, withoutEmail } = plan;
+  const { orgId, mapping, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
   const words = [
     ...['muster', 'import'],
     ...files.filter(({ kind }) => kind === 'users').map(({ name }) => pathOf(name)),
@@ -16,6 +16,7 @@ export function commandFor(files: readonly DraftFile[], source: string, plan: Pl
     ...Object.entries(mapping).flatMap(([field, column]) => ['--map', `${field}=${column}`]),
     ...(onExisting === 'fail' ? [] : ['--on-existing', onExisting]),
     ...(withoutEmail ? ['--without-email'] : []),
+    ...(passwordSource ? ['--password-source', passwordSource] : []),
     ...['--mails', mails, '--timeout', timeout],
   ];
   return words.map((word) => quoted(String(word))).join(' ');

@@ -28,6 +28,8 @@ export interface DecideView {
   updates: number;
   /** Names that people sign in with. */
   names: readonly string[];
+  /** The name of the password source; undefined: none. */
+  passwordSource: string | undefined;
   /** Emails per second; 0: no limit. */
   mailRate: number;
   command: string;
@@ -77,15 +79,19 @@ function list(lines: readonly string[]): Html {
   return html`<ul class="plain">${lines.map((line) => html`<li>${line}</li>\n`)}</ul>`;
 }
 
-function passwords({ check, draft }: DecideView): string[] {
+function passwords({ check, draft, passwordSource }: DecideView): string[] {
   const { withoutPassword = 0, plainPasswords = 0 } = draft.summary ?? {};
   return [
     ...(check.hashes ?? []).map(({ scheme, users, verifiable }) =>
       verifiable ? DECIDE.keep(count(users), scheme) : DECIDE.cannot(count(users), scheme),
     ),
     ...(plainPasswords > 0 ? [DECIDE.plain(count(plainPasswords))] : []),
-    ...(withoutPassword > 0 ? [DECIDE.without(count(withoutPassword))] : []),
+    ...(withoutPassword > 0 ? [without(count(withoutPassword), passwordSource)] : []),
   ];
+}
+
+function without(users: string, passwordSource: string | undefined): string {
+  return passwordSource === undefined ? DECIDE.without(users) : DECIDE.atSource(users, passwordSource);
 }
 
 function login({ names, draft }: DecideView): Html {

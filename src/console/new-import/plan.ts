@@ -14,6 +14,8 @@ export interface Plan extends Settings {
   /** Empty: the files name it. */
   orgId: string;
   withoutEmail: boolean;
+  /** Verifies users whose password the files do not contain; empty: none. */
+  passwordSource: string;
 }
 
 /** Longer addresses are cut off on the way. */
@@ -34,6 +36,7 @@ export function planOf(query: unknown, draft: ShownDraft): Plan {
     mapping: mappingOf(query) ?? (source === kept.source ? kept.mapping : {}),
     orgId: given('org', kept.orgId),
     withoutEmail: given('noEmail', kept.withoutEmail ? '1' : '') === '1',
+    passwordSource: given('passwords', kept.passwordSource),
     onExisting: existing ?? kept.onExisting,
     mails: mails === 'auto' || mails === 'none' ? mails : kept.mails,
     timeout: given('timeout', kept.timeout),
@@ -41,12 +44,12 @@ export function planOf(query: unknown, draft: ShownDraft): Plan {
 }
 
 function keptPlan(
-  { source = '', mapping = {}, orgId, withoutEmail = false }: Conversion,
+  { source = '', mapping = {}, orgId, withoutEmail = false, passwordSource = '' }: Conversion,
   settings: Settings | undefined,
   org: string,
 ): Plan {
   const { timeout, onExisting, mails } = settings ?? { timeout: '1h', onExisting: 'fail', mails: 'none' };
-  return { source, mapping, orgId: orgId ?? org, withoutEmail, timeout, onExisting, mails };
+  return { source, mapping, orgId: orgId ?? org, withoutEmail, passwordSource, timeout, onExisting, mails };
 }
 
 function has(query: unknown, name: string): boolean {
@@ -73,6 +76,7 @@ export function queryOfPlan(plan: Plan, draft: ShownDraft): string {
   }
   if (orgId !== kept.orgId) query.set('org', orgId);
   if (withoutEmail !== kept.withoutEmail) query.set('noEmail', withoutEmail ? '1' : '');
+  if (plan.passwordSource !== kept.passwordSource) query.set('passwords', plan.passwordSource);
   if (onExisting !== kept.onExisting) query.set('existing', onExisting);
   if (mails !== kept.mails) query.set('mails', mails);
   if (timeout !== kept.timeout) query.set('timeout', timeout);
@@ -85,12 +89,13 @@ function isSame(a: Readonly<Record<string, string>>, b: Readonly<Record<string, 
 }
 
 /** The body of `_convert`. */
-export function conversionOf({ source, mapping, orgId, withoutEmail }: Plan): Conversion {
+export function conversionOf({ source, mapping, orgId, withoutEmail, passwordSource }: Plan): Conversion {
   return {
     ...(source ? { source } : {}),
     ...(Object.keys(mapping).length > 0 ? { mapping: { ...mapping } } : {}),
     ...(orgId ? { orgId } : {}),
     ...(withoutEmail ? { withoutEmail } : {}),
+    ...(passwordSource ? { passwordSource } : {}),
   };
 }
 
@@ -103,6 +108,7 @@ export function isConverted(plan: Plan, draft: ShownDraft): boolean {
     plan.source === kept.source &&
     plan.orgId === (draft.conversion.orgId ?? draft.orgId) &&
     plan.withoutEmail === kept.withoutEmail &&
+    plan.passwordSource === kept.passwordSource &&
     isSame(plan.mapping, kept.mapping)
   );
 }

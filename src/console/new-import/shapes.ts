@@ -41,6 +41,7 @@ export interface Conversion {
   mapping?: Record<string, string>;
   orgId?: string;
   withoutEmail?: boolean;
+  passwordSource?: string;
 }
 
 export interface Settings {

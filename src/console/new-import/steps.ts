@@ -4,17 +4,17 @@ import { ApiError, invalidArgument } from '../../errors.ts';
 import { type Html, html } from '../../html.ts';
 import type { Causes } from '../../imports/answers.ts';
 import { timeoutProblem } from '../../imports/duration.ts';
-import { findOrgs } from '../../orgs/store.ts';
 import { text } from '../../pages/fields.ts';
 import type { Item } from '../imports/shapes.ts';
 import { CHECK, OPTIONS, STEPS } from '../texts/new-import.ts';
 import { checkStep } from './check.ts';
+import { organizationsOf, requireSourceOf, sourceName, sourcesOf } from './choices.ts';
 import { chosenFields, columnsStep, isMapped, mappingOf, typedFields } from './columns.ts';
 import { commandFor } from './command.ts';
 import { type DryRun, decideStep } from './decide.ts';
 import { draftState } from './draft-state.ts';
 import { buttons, hrefOf, type StepName, stepPath } from './frame.ts';
-import { type Organization, optionsStep } from './options.ts';
+import { optionsStep } from './options.ts';
 import { conversionOf, isChecked, isConverted, type Plan, queryOfPlan } from './plan.ts';
 import { isReadable } from './shapes.ts';
 import { sourceStep } from './source.ts';
@@ -26,8 +26,6 @@ type View = (on: Visiting) => Promise<Html | undefined>;
 type Act = (on: Visiting) => Promise<string>;
 
 const EXAMPLES = 5;
-/** Organizations to choose from. */
-const MOST_ORGS = 200;
 
 export const VIEWS: Record<StepName, View> = {
   files: async ({ frame }) =>
@@ -60,10 +58,11 @@ export const VIEWS: Record<StepName, View> = {
     return optionsStep(on.frame, {
       plan: Object.keys(typed).length > 0 ? typedPlan(plan, typed) : { ...plan, orgId: plan.orgId || (only?.id ?? '') },
       organizations,
+      sources: await sourcesOf(on, organizations),
       mayCreate: may(on.caller, 'createOrg'),
       newOrganization: typed.newOrg ?? '',
       problem: problem && problem.violations.length === 0 ? problem.message : undefined,
-      wrong: { timeout, organization: wrong('name') },
+      wrong: { timeout, organization: wrong('name'), passwords: wrong('passwordSource') },
     });
   },
   async check(on) {
@@ -84,6 +83,7 @@ export const VIEWS: Record<StepName, View> = {
     const limits = [config.MAIL_RATE, config.MAIL_RATE_PER_IMPORT].filter((rate) => rate > 0);
     return decideStep(on.frame, {
       ...{ draft, plan, check, causes, updates, problem: problem?.message },
+      passwordSource: await sourceName(on),
       names: items.map(({ userName }) => userName),
       mailRate: limits.length > 0 ? Math.min(...limits) : 0,
       command: commandFor(draft.files, draft.source, plan),
@@ -111,6 +111,7 @@ export const ACTS: Record<StepName, Act> = {
     const problem = timeoutProblem(plan.timeout, on.config.MAX_IMPORT_TIMEOUT);
     if (problem) throw invalidArgument('CONSOLE-OPTIONS', problem, [{ field: 'timeout', description: problem }]);
     const name = text(on.req.body, 'newOrg').trim();
+    await requireSourceOf(on, plan, name !== '');
     if (!name) return to(on, 'check', plan);
     const { id } = await on.api.send<{ id: string }>('/management/v1/orgs', { name });
     return to(on, 'check', { ...plan, orgId: id });
@@ -159,16 +160,7 @@ function typedPlan(plan: Plan, body: unknown): Plan {
     onExisting: existing === 'skip' || existing === 'update' ? existing : 'fail',
     mails: text(body, 'mails') === 'auto' ? 'auto' : 'none',
     withoutEmail: text(body, 'noEmail') === '1',
+    passwordSource: text(body, 'passwords'),
     timeout: text(body, 'timeout').trim(),
   };
-}
-
-/** Organizations that the person may import into. */
-async function organizationsOf({ api, caller, pool }: Visiting): Promise<Organization[]> {
-  if (!caller.isIamOwner) {
-    const ids = [...caller.orgRoles.keys()].filter((id) => may(caller, 'createImport', id));
-    return (await findOrgs(pool, ids)).map(({ id, name }) => ({ id, name }));
-  }
-  const body = { query: { limit: MOST_ORGS }, queries: [] };
-  return (await api.send<{ result: Organization[] }>('/admin/v1/orgs/_search', body)).result;
 }

@@ -139,6 +139,12 @@ export const OPTIONS = {
     auto: 'Send them as soon as a user is imported',
   },
   withoutEmail: 'Import users without an email address. They sign in with their user name.',
+  passwords: 'Passwords that the files do not contain',
+  noSource: 'Users without a password choose one by mail',
+  sourceOf: (name: string, organization: string) => `${name} of ${organization} verifies them`,
+  passwordsHint:
+    'A password source asks the old system at the first sign-in, so people keep their password and get no mail.',
+  sourceOfOther: 'It belongs to another organization than the users.',
   timeout: 'Time limit of the import',
   timeoutHint: 'Such as 30m or 1h30m. Users that are not imported by then wait for you to resume.',
   timeoutWrong: (problem: string) => `The time limit ${problem}.`,
@@ -185,6 +191,8 @@ export const DECIDE = {
   cannot: (count: string, scheme: string) => `${count} with ${scheme}: cannot be verified, so they fail`,
   plain: (count: string) => `${count} with a plain password: it is hashed on import`,
   without: (count: string) => `${count} without a password`,
+  atSource: (count: string, source: string) =>
+    `${count} without a password: ${source} verifies it at the first sign-in`,
   mails: 'Emails',
   verification: (count: string) => `${count} to confirm an address`,
   initialisation: (count: string) => `${count} to choose a password`,
