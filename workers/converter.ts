@@ -9,19 +9,19 @@ import type { Logger } from 'pino';
 import type { Condition } from '../src/condition.ts';
 import type { ImportDeps } from '../src/imports/deps.ts';
 import { convertRound } from '../src/imports/draft/convert/round.ts';
+import { type Look, openLook } from './look.ts';
 import { startLoop } from './loop.ts';
 
 const AT_ONCE = 2;
-const IDLE_MS = 500;
 
-export type ConverterDeps = Omit<ImportDeps, 'queues'> & { logger: Logger; condition?: Condition };
+export type ConverterDeps = Omit<ImportDeps, 'queues'> & { logger: Logger; condition?: Condition; look?: Look };
 
 export function startConverter(deps: ConverterDeps): { stop(): Promise<unknown> } {
-  const { logger, condition } = deps;
+  const { logger, condition, look = openLook(deps.pool) } = deps;
   const stopping = new AbortController();
   const loops = Array.from({ length: AT_ONCE }, (_, n) => {
     const holder = `${hostname()}:${process.pid}:${randomUUID()}`;
-    const round = async () => ((await convertRound(deps, holder, stopping.signal)) ? 0 : IDLE_MS);
+    const round = async () => ((await convertRound(deps, holder, stopping.signal)) ? 0 : look.until('convert'));
     return startLoop(`converter ${n + 1}`, logger, round, { condition });
   });
   return {

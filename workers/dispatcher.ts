@@ -7,13 +7,13 @@ import { dispatchRound } from '../src/imports/run/dispatch.ts';
 import { sampleRates } from '../src/imports/status/rates.ts';
 import { loggable } from '../src/logger.ts';
 import type { Queues } from '../src/queue/queues.ts';
-import { openDuty } from './duty.ts';
-import { startLoop } from './loop.ts';
+import { openDuty, RENEW_MS } from './duty.ts';
+import { type Look, openLook } from './look.ts';
+import { type Pause, startLoop } from './loop.ts';
 
 const BUSY_MS = 10;
 /** The pause when no import has room for more jobs: about as long as a worker takes for a few hundred jobs. */
 const FULL_MS = 30;
-const IDLE_MS = 100;
 const SLICE = 1000;
 /** Between two samples of the rates of imports, of which the first in each second counts. */
 const SAMPLE_MS = 500;
@@ -24,10 +24,11 @@ export function startDispatcher(deps: {
   queues: Queues;
   logger: Logger;
   condition?: Condition;
+  look?: Look;
 }): {
   stop(): Promise<void>;
 } {
-  const { pool, config, queues, logger, condition } = deps;
+  const { pool, config, queues, logger, condition, look = openLook(pool) } = deps;
   const settings = { window: config.DISPATCH_WINDOW, slice: Math.min(SLICE, config.DISPATCH_WINDOW) };
   const duty = openDuty('dispatcher', { pool, logger, condition });
 
@@ -42,10 +43,10 @@ export function startDispatcher(deps: {
     );
   }
 
-  async function round(): Promise<number> {
+  async function round(): Promise<Pause> {
     await sample();
     const { open, added } = await dispatchRound({ pool, queues }, settings);
-    if (open === 0) return IDLE_MS;
+    if (open === 0) return look.until('dispatch', { withinMs: RENEW_MS });
     return added > 0 ? BUSY_MS : FULL_MS;
   }
   const loop = startLoop('dispatcher', logger, () => duty.round(round));

@@ -13,9 +13,11 @@ import type { Condition } from '../src/condition.ts';
 import { holdLease, releaseLease } from '../src/db/lease.ts';
 import type { Pool } from '../src/db/pool.ts';
 import { withTimeout } from '../src/timeout.ts';
+import type { Pause } from './loop.ts';
 
 const LEASE_MS = 5000;
-const RENEW_MS = 1500;
+/** A duty must be called at least this often, to keep its lease. */
+export const RENEW_MS = 1500;
 /** A single failure may be transient. */
 const FAULTS = 2;
 /** The other processes try to take the lease every RENEW_MS. */
@@ -24,10 +26,10 @@ const RELEASE_MS = 2000;
 
 export interface Duty {
   /**
-   * Runs a round if this process holds the duty. Returns the milliseconds until the next call.
+   * Runs a round if this process holds the duty. Returns the pause until the next call.
    * @throws what `work` throws, and errors of the database
    */
-  round(work: () => Promise<number>): Promise<number>;
+  round(work: () => Promise<Pause>): Promise<Pause>;
   /** Releases the duty at once, so that another process can take it. */
   giveUp(): Promise<void>;
 }
@@ -69,10 +71,10 @@ export function openDuty(
     async round(work) {
       if (Date.now() < restUntil) return RENEW_MS;
       try {
-        const ms = (await isOurs()) ? await work() : RENEW_MS;
+        const pause = (await isOurs()) ? await work() : RENEW_MS;
         faults = 0;
         condition?.working(name);
-        return ms;
+        return pause;
       } catch (fault) {
         faults++;
         condition?.failing(name);

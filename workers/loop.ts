@@ -7,6 +7,12 @@ export interface Loop {
   stop(): Promise<void>;
 }
 
+/**
+ * What a loop waits for between two rounds: milliseconds, or something that calls `wake`. It returns how to end the wait,
+ * which is called once, after `wake` too.
+ */
+export type Pause = number | ((wake: () => void) => () => void);
+
 export interface LoopOptions {
   /** Milliseconds from a failed round to the next one; 1000 by default. */
   afterFaultMs?: number;
@@ -15,22 +21,23 @@ export interface LoopOptions {
 }
 
 /**
- * @param round returns the milliseconds until the next round; if it throws, the error is logged and the loop continues
+ * @param round returns the pause until the next round; if it throws, the error is logged and the loop continues
  */
 export function startLoop(
   name: string,
   logger: Logger,
-  round: () => Promise<number>,
+  round: () => Promise<Pause>,
   { afterFaultMs = 1000, condition }: LoopOptions = {},
 ): Loop {
   let stopped = false;
   let wake = () => {};
+  let end = () => {};
 
-  async function once(): Promise<number> {
+  async function once(): Promise<Pause> {
     try {
-      const ms = await round();
+      const pause = await round();
       condition?.working(name);
-      return ms;
+      return pause;
     } catch (err) {
       condition?.failing(name);
       logger.warn({ err, loop: name }, 'a round failed');
@@ -40,15 +47,13 @@ export function startLoop(
 
   async function run(): Promise<void> {
     while (!stopped) {
-      const ms = await once();
+      const pause = await once();
       if (stopped) return;
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
+        wake = resolve;
+        end = typeof pause === 'number' ? wakeAfter(pause, resolve) : pause(resolve);
       });
+      end();
     }
   }
 
@@ -60,4 +65,9 @@ export function startLoop(
       return running;
     },
   };
+}
+
+function wakeAfter(ms: number, wake: () => void): () => void {
+  const timer = setTimeout(wake, ms);
+  return () => clearTimeout(timer);
 }

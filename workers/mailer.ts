@@ -12,6 +12,7 @@ import type { Pool } from '../src/db/pool.ts';
 import { retryWhileUnavailable } from '../src/db/retry.ts';
 import { watchFreezes } from '../src/freeze.ts';
 import { openBatchCommitter } from '../src/mail/batch-committer.ts';
+import { openBatchLoader } from '../src/mail/batch-loader.ts';
 import { deliverMail } from '../src/mail/deliver.ts';
 import { openTextTransport, openTransport } from '../src/mail/open-transport.ts';
 import { type MailPointer, releaseClaim } from '../src/mail/outbox.ts';
@@ -22,13 +23,15 @@ import { SMTP_CONNECTIONS } from '../src/mail/smtp.ts';
 import type { Transport } from '../src/mail/transport.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import type { Secrets } from '../src/secrets.ts';
-import { startLoop } from './loop.ts';
+import { LOOK_MS, type Look, openLook } from './look.ts';
+import { type Pause, startLoop } from './loop.ts';
 
-/** Mails in progress in one process: more than SMTP connections, so that none waits for a commit. */
-const CONCURRENCY = 32;
+/** Mails in progress in one process: more than SMTP connections, so that none waits for a commit, and commits are large. */
+const CONCURRENCY = 64;
 const WINDOW = 1000;
 /** With a rate limit, the queue holds the mails of this many seconds. */
 const WINDOW_SECONDS = 60;
+/** Held mails and mails to be tried again later are looked for this often. */
 const IDLE_MS = 250;
 /** With a rate per import, mails are queued a few at a time. */
 const RATED_MS = 50;
@@ -43,6 +46,7 @@ export interface MailerDeps {
   queues: Queues;
   logger: Logger;
   condition?: Condition;
+  look?: Look;
   /** For tests: another transport, other delays. */
   transport?: Transport;
   retryDelaysMs?: readonly number[];
@@ -63,7 +67,8 @@ export function startMailer(deps: MailerDeps): Mailer {
   // Retried here and in `deliver`: better to record a sent mail late than to send it again.
   const committer = openBatchCommitter((group) => retryWhileUnavailable(() => settleMails(pool, group), patience));
   const freezes = watchFreezes();
-  const delivery = { ...deps, transport, texts: openTextTransport(config), settler: committer, freezes };
+  const loader = openBatchLoader(pool);
+  const delivery = { ...deps, transport, texts: openTextTransport(config), settler: committer, loader, freezes };
   const rateLimiter = config.MAIL_RATE > 0 ? openRateLimiter(pool, config.MAIL_RATE) : undefined;
   async function deliver(pointer: MailPointer): Promise<void> {
     const may = !rateLimiter || (await retryWhileUnavailable(() => rateLimiter.turn(), patience));
@@ -77,7 +82,7 @@ export function startMailer(deps: MailerDeps): Mailer {
     lockMs: config.JOB_LOCK_MS,
     onError: (error) => logger.warn({ reason: error.message }, 'mail queue'),
   });
-  const relayed = relayRound(pool, queues, {
+  const relayed = relayRound(pool, queues, deps.look ?? openLook(pool), {
     window: windowOf(config),
     perImportRate: config.MAIL_RATE_PER_IMPORT,
     codeTtlMs: config.CODE_TTL_MS,
@@ -108,7 +113,7 @@ function concurrencyOf({ MAIL_RATE }: Config): number {
   return MAIL_RATE > 0 ? Math.min(CONCURRENCY, Math.max(SMTP_CONNECTIONS, MAIL_RATE)) : CONCURRENCY;
 }
 
-function relayRound(pool: Pool, queues: Queues, options: RelayOptions): () => Promise<number> {
+function relayRound(pool: Pool, queues: Queues, look: Look, options: RelayOptions): () => Promise<Pause> {
   const queue: MailQueue = {
     depth: () => queues.depth('mails'),
     add: (jobs) => queues.add('mails', jobs),
@@ -116,7 +121,7 @@ function relayRound(pool: Pool, queues: Queues, options: RelayOptions): () => Pr
   return async () => {
     const handed = await relayOnce({ pool, queue }, options);
     if (options.perImportRate) return RATED_MS;
-    return handed > 0 ? 0 : IDLE_MS;
+    return handed > 0 ? 0 : look.until('mail', { afterMs: IDLE_MS - LOOK_MS });
   };
 }
 

@@ -10,7 +10,8 @@ import { rescueRound } from '../src/imports/maintenance/rescue.ts';
 import { publish } from '../src/observations.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import { withTimeout } from '../src/timeout.ts';
-import { startLoop } from './loop.ts';
+import { type Look, openLook } from './look.ts';
+import { type Pause, startLoop } from './loop.ts';
 
 const MAX_INTERVAL_MS = 500;
 /** The longest wait for a queue that does not answer, so that deadlines are not delayed. */
@@ -22,9 +23,11 @@ export interface RescuerDeps {
   queues: Pick<Queues, 'depth'>;
   logger: Logger;
   condition?: Condition;
+  look?: Look;
 }
 
-export function startRescuer({ pool, config, queues, logger, condition }: RescuerDeps): { stop(): Promise<unknown> } {
+export function startRescuer(deps: RescuerDeps): { stop(): Promise<unknown> } {
+  const { pool, config, queues, logger, condition, look = openLook(pool) } = deps;
   const settings = {
     rescueAfterMs: config.RESCUE_AFTER_MS,
     abandonedAfterMs: config.ABANDONED_AFTER_MS,
@@ -34,13 +37,13 @@ export function startRescuer({ pool, config, queues, logger, condition }: Rescue
     },
   };
   const interval = Math.min(MAX_INTERVAL_MS, config.RESCUE_AFTER_MS);
-  async function rescue(): Promise<number> {
+  async function rescue(): Promise<Pause> {
     const { redispatched, swept } = await rescueRound(pool, settings);
     publish('rescues', redispatched.length);
     publish('uploadsRemoved', swept);
     if (redispatched.length > 0) logger.warn({ imports: redispatched }, 'stuck imports are dispatched again');
     if (swept > 0) logger.info({ swept }, 'interrupted uploads are removed');
-    return interval;
+    return look.until('rescue', { afterMs: interval });
   }
   return startLoop('rescuer', logger, rescue, { condition });
 }

@@ -12,6 +12,7 @@ import { openTracing } from '../src/tracing/open.ts';
 import { startConverter } from './converter.ts';
 import { startDispatcher } from './dispatcher.ts';
 import { startImportWorker } from './import-users.ts';
+import { openLook } from './look.ts';
 import { startMailer } from './mailer.ts';
 import { startMaintenance } from './maintenance.ts';
 import { startPresence } from './presence.ts';
@@ -32,7 +33,7 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
   const secrets = openSecrets(config.ENCRYPTION_KEY, config.DECRYPTION_KEYS);
   const hasher = openHasher({ threads: config.HASH_THREADS });
   const queues = openQueues({ ...config, condition, onError: (err) => logger.warn({ err }, 'queue') });
-  const deps = { pool, config, secrets, hasher, queues, logger, condition };
+  const deps = { pool, config, secrets, hasher, queues, logger, condition, look: openLook(pool) };
   // Loaded only on demand: most workers do not listen, and start faster without it.
   const health = config.HEALTH_PORT > 0 ? await import('./health.ts') : undefined;
   const keys = { check: () => requireKeys(pool, secrets) };

@@ -4,21 +4,28 @@ import type { Condition } from '../src/condition.ts';
 import type { Pool } from '../src/db/pool.ts';
 import { isAnyUndoing, undoRound } from '../src/imports/control/undo.ts';
 import { openDuty } from './duty.ts';
+import { type Look, openLook } from './look.ts';
 import { startLoop } from './loop.ts';
 
-const IDLE_MS = 250;
 const BATCH = 500;
 
-export function startUndoer({ pool, logger, condition }: { pool: Pool; logger: Logger; condition?: Condition }): {
-  stop(): Promise<void>;
-} {
+export interface UndoerDeps {
+  pool: Pool;
+  logger: Logger;
+  condition?: Condition;
+  look?: Look;
+}
+
+export function startUndoer({ pool, logger, condition, look = openLook(pool) }: UndoerDeps): { stop(): Promise<void> } {
   const duty = openDuty('undoer', { pool, logger, condition });
 
   async function round(): Promise<number> {
     await undoRound(pool, BATCH);
     return 0;
   }
-  const loop = startLoop('undoer', logger, async () => ((await isAnyUndoing(pool)) ? duty.round(round) : IDLE_MS));
+  const loop = startLoop('undoer', logger, async () =>
+    (await isAnyUndoing(pool)) ? duty.round(round) : look.until('undo'),
+  );
   return {
     async stop() {
       await loop.stop();

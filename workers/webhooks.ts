@@ -7,9 +7,8 @@ import { composeEnd } from '../src/imports/status/webhook.ts';
 import type { Secrets } from '../src/secrets.ts';
 import { webhookRound } from '../src/webhooks/deliver.ts';
 import type { DueWebhook } from '../src/webhooks/outbox.ts';
+import { type Look, openLook } from './look.ts';
 import { startLoop } from './loop.ts';
-
-const IDLE_MS = 500;
 
 export interface WebhookSenderDeps {
   pool: Pool;
@@ -17,20 +16,21 @@ export interface WebhookSenderDeps {
   secrets: Secrets;
   logger: Logger;
   condition?: Condition;
+  look?: Look;
   /** For tests: other delays. */
   retryDelaysMs?: readonly number[];
 }
 
 /** `stop` does not wait for receivers: an aborted webhook is due again at once, in another process. */
 export function startWebhookSender(all: WebhookSenderDeps): { stop(): Promise<void> } {
-  const { config, condition, ...deps } = all;
+  const { config, condition, look = openLook(all.pool), ...deps } = all;
   const stopping = new AbortController();
   const sending = {
     ...deps,
     compose: (due: DueWebhook) => composeEnd(deps.pool, due),
     post: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, signal: stopping.signal },
   };
-  const round = async () => ((await webhookRound(sending)) > 0 ? 0 : IDLE_MS);
+  const round = async () => ((await webhookRound(sending)) > 0 ? 0 : look.until('webhook'));
   const loop = startLoop('webhooks', deps.logger, round, { condition });
   return {
     stop() {

@@ -15,9 +15,10 @@ import { publish } from '../observations.ts';
 import type { Secrets } from '../secrets.ts';
 import { inImport } from '../spans.ts';
 import type { BatchCommitter } from './batch-committer.ts';
+import type { MailLoader } from './batch-loader.ts';
 import { type ComposedMail, composeMail } from './compose.ts';
 import { type LinkKind, type NoticeKind, pageLink, templateLink } from './links.ts';
-import { type LoadedMail, loadMail, type MailPointer, renewClaim } from './outbox.ts';
+import { type LoadedMail, type MailPointer, renewClaim } from './outbox.ts';
 import { type MailContent, renderMail, renderNotice } from './templates.ts';
 import { composeText, type TextMessage } from './text-message.ts';
 import type { SendResult, TextTransport, Transport } from './transport.ts';
@@ -44,6 +45,7 @@ export interface DeliverDeps {
   transport: Transport;
   texts: TextTransport;
   settler: BatchCommitter;
+  loader: MailLoader;
   logger: Logger;
   freezes: Pick<FreezeWatch, 'since'>;
   retryDelaysMs?: readonly number[];
@@ -55,7 +57,7 @@ export type Delivery = 'sent' | 'retry' | 'failed' | 'gone';
 /** Delivers one mail. @throws Error when the database cannot be reached; the row is then handed over again */
 export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Promise<Delivery> {
   const loadedAt = performance.now();
-  const mail = await loadMail(deps.pool, pointer.id);
+  const mail = await deps.loader.load(pointer.id);
   if (!mail || mail.attempts !== pointer.attempt) return 'gone';
   const about = { 'muster.attempt': mail.attempts + 1 };
   return inImport(mail.import_id, 'mail.send', about, () => deliver(deps, mail, loadedAt));

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import type { QueryConfig } from 'pg';
 import pino from 'pino';
+import type { Db } from '../../src/db/pool.ts';
 import { openBatchCommitter } from '../../src/mail/batch-committer.ts';
+import { openBatchLoader } from '../../src/mail/batch-loader.ts';
 import { type DeliverDeps, deliverMail, RETRY_DELAYS_MS } from '../../src/mail/deliver.ts';
 import { enqueueNotice } from '../../src/mail/outbox.ts';
 import { settleMails } from '../../src/mail/settle.ts';
@@ -43,7 +46,8 @@ describe('delivery over SMTP', () => {
   const texts = openSmsGateway('http://127.0.0.1:1');
   const logger = pino({ level: 'silent' });
   const freezes = { since: () => false };
-  const deps = () => ({ pool: db.pool, secrets, config, transport, texts, settler: settler(), logger, freezes });
+  const services = { secrets, config, texts, logger, freezes };
+  const deps = () => ({ pool: db.pool, transport, settler: settler(), loader: openBatchLoader(db.pool), ...services });
   function deliver(id: string, attempt = 0, changes: Partial<DeliverDeps> = {}) {
     return deliverMail({ ...deps(), ...changes }, { id, attempt });
   }
@@ -51,6 +55,34 @@ describe('delivery over SMTP', () => {
     const { rows } = await db.pool.query('select mails_sent, mails_failed from imports where id = $1', [id]);
     return rows[0];
   }
+
+  it('loads mails that are asked for together in one statement, and those asked for meanwhile in the next', async () => {
+    await addPerson(db.pool, { id: 'u1' });
+    await addPerson(db.pool, { id: 'u2' });
+    const one = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
+    const two = await addMail(db.pool, { kind: 'verify_email', userId: 'u2' });
+    const asked: string[][] = [];
+    let isAway = false;
+    const query = (statement: QueryConfig<[string[]]>) => {
+      asked.push(statement.values?.[0] ?? []);
+      return isAway ? Promise.reject(new Error('away')) : db.pool.query(statement);
+    };
+    const { load } = openBatchLoader({ query } as unknown as Db);
+    const first = [load(one.outboxId), load('0'), load(two.outboxId)];
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    const later = [load(two.outboxId), load(one.outboxId)];
+    const users = (await Promise.all([...first, ...later])).map((mail) => mail?.user_id);
+    assert.deepEqual(users, ['u1', undefined, 'u2', 'u2', 'u1']);
+    assert.deepEqual(asked, [
+      [one.outboxId, '0', two.outboxId],
+      [two.outboxId, one.outboxId],
+    ]);
+    isAway = true;
+    const failed = await Promise.allSettled([load(one.outboxId), load(two.outboxId)]);
+    assert.ok(failed.every((end) => end.status === 'rejected' && end.reason.message === 'away'));
+    isAway = false;
+    assert.equal((await load(one.outboxId))?.user_id, 'u1');
+  });
 
   it('sends each kind of mail, with the right link and nothing else to click', async () => {
     await addPerson(db.pool, { id: 'auth0|1', email: 'žofie@example.com', displayName: 'Žofie' });

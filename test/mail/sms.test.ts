@@ -7,6 +7,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import pino from 'pino';
 import { readConfig } from '../../src/config.ts';
 import { type BatchCommitter, openBatchCommitter } from '../../src/mail/batch-committer.ts';
+import { openBatchLoader } from '../../src/mail/batch-loader.ts';
 import { type Delivery, deliverMail } from '../../src/mail/deliver.ts';
 import { mailboxFolder } from '../../src/mail/mailbox/folder.ts';
 import { openTransport } from '../../src/mail/open-transport.ts';
@@ -64,6 +65,7 @@ describe('text messages', () => {
       texts: openSmsGateway(gateway.url),
       logger,
       freezes: { since: () => false },
+      loader: openBatchLoader(db.pool),
     };
     return deliverMail({ ...deps, settler: settler(), ...changes }, { id, attempt });
   }

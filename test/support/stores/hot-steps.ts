@@ -14,11 +14,12 @@ import { listImports, readProgress } from '../../../src/imports/status/progress.
 import { readResult } from '../../../src/imports/status/result.ts';
 import { readWithMore } from '../../../src/imports/status/result-extras.ts';
 import { claimDue } from '../../../src/mail/claim.ts';
-import { loadMail } from '../../../src/mail/outbox.ts';
+import { loadMails } from '../../../src/mail/outbox.ts';
 import { prepareReleased } from '../../../src/mail/released.ts';
 import { settleMails } from '../../../src/mail/settle.ts';
 import { OPEN_IMPORTS } from '../../../src/metrics/stores/imports.ts';
 import { OUTBOX_AGE } from '../../../src/metrics/stores/mails.ts';
+import { findWork } from '../../../workers/look.ts';
 import { queueLog } from '../imports/imports.ts';
 import { type Grown, plantImport, TOKEN } from './grown.ts';
 
@@ -99,7 +100,7 @@ function rounds({ writer, worker, observer }: Grown['pools'], { users, importUse
     const claimed = (await claimDue(worker, users, { handOverMs: 60_000 })).map(({ pointer }) => pointer);
     const ids = claimed.map(({ id }) => id);
     await prepareReleased(worker, ids, CODES.codeTtlMs);
-    for (const id of ids) await loadMail(worker, id);
+    await loadMails(worker, ids);
     const sent = { importId: '1', state: 'sent', error: null, delayMs: 0 } as const;
     await settleMails(
       worker,
@@ -115,6 +116,7 @@ function rounds({ writer, worker, observer }: Grown['pools'], { users, importUse
   const dispatch = () => dispatchRound({ pool: worker, queues: queueLog() }, { window: users, slice: users });
   const claimAtRate = () => claimDue(worker, users, { handOverMs: 60_000, perImportRate: 100 });
   return {
+    'a look for work': { pool: 'worker', run: () => findWork(worker) },
     'a round of the dispatcher': { pool: 'worker', run: dispatch },
     'claiming, sending and recording mails': { pool: 'worker', run: sendMails },
     'claiming mails at a rate': { pool: 'worker', run: claimAtRate },
