@@ -2,10 +2,14 @@
 
 -- write-batch-optimistic
 with picked as materialized (
-  select i.*, o.org_id, nextval('events_sequence_seq') as sequence,
-    case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state
+  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id, i.extras, i.totp_sealed,
+    i.user_state,
+    case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
+    i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
+    i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
+    i.password_change_required
   from unnest($2::int[]) as wanted (ordinal)
-    join import_items i on i.ordinal = wanted.ordinal and i.import_id = $1 and i.ordinal between (select min(o) from unnest($2::int[]) as o) and (select max(o) from unnest($2::int[]) as o) join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
+    join import_items i on i.ordinal = wanted.ordinal and i.import_id = $1 and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])] join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
   where i.state = 'pending' and i.password_sealed is null
   order by i.ordinal
 ),
@@ -17,7 +21,7 @@ created as (
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    case when password_hash is not null then now() end, password_change_required, import_id, sequence
+    case when password_hash is not null then now() end, password_change_required, $1, sequence
   from picked 
   returning id, sequence
 ),
@@ -77,7 +81,7 @@ settled as (
     state = 'succeeded', error = null,
     user_name_key = null, user_state = null, given_name = null, family_name = null, nick_name = null, display_name = null, preferred_language = null, gender = null, email = null, email_key = null, email_verified = null, phone = null, phone_verified = null, password_hash = null, password_sealed = null, totp_sealed = null, password_change_required = null, extras = null, entry_sealed = null
   from picked p 
-  where i.import_id = $1 and i.ordinal between (select min(o) from unnest($2::int[]) as o) and (select max(o) from unnest($2::int[]) as o) and i.ordinal = p.ordinal and i.state = 'pending'
+  where i.import_id = $1 and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])] and i.ordinal = p.ordinal and i.state = 'pending'
   returning i.org_index, i.state
 ),
 per_org as (
@@ -97,10 +101,14 @@ from done cross join written left join (select id as "importId", kind, dry_run a
 
 -- write-batch
 with picked as materialized (
-  select i.*, o.org_id, nextval('events_sequence_seq') as sequence,
-    case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state
+  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id, i.extras, i.totp_sealed,
+    i.user_state,
+    case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
+    i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
+    i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
+    i.password_change_required
   from unnest($2::int[]) as wanted (ordinal)
-    join import_items i on i.ordinal = wanted.ordinal and i.import_id = $1 and i.ordinal between (select min(o) from unnest($2::int[]) as o) and (select max(o) from unnest($2::int[]) as o) join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
+    join import_items i on i.ordinal = wanted.ordinal and i.import_id = $1 and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])] join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
   where i.state = 'pending' and i.password_sealed is null
   order by i.ordinal
 ),
@@ -112,7 +120,7 @@ created as (
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    case when password_hash is not null then now() end, password_change_required, import_id, sequence
+    case when password_hash is not null then now() end, password_change_required, $1, sequence
   from picked where not user_id_removed_elsewhere(user_id, org_id) on conflict do nothing
   returning id, sequence
 ),
@@ -192,7 +200,7 @@ settled as (
     password_change_required = case when c.id is null then i.password_change_required end,
     extras = case when c.id is null then i.extras end
   from picked p left join created c on c.sequence = p.sequence
-  where i.import_id = $1 and i.ordinal between (select min(o) from unnest($2::int[]) as o) and (select max(o) from unnest($2::int[]) as o) and i.ordinal = p.ordinal and i.state = 'pending'
+  where i.import_id = $1 and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])] and i.ordinal = p.ordinal and i.state = 'pending'
   returning i.org_index, i.state
 ),
 per_org as (
@@ -212,10 +220,14 @@ from done cross join written left join (select id as "importId", kind, dry_run a
 
 -- write-batch-skip
 with picked as materialized (
-  select i.*, o.org_id, nextval('events_sequence_seq') as sequence,
-    case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state
+  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id, i.extras, i.totp_sealed,
+    i.user_state,
+    case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
+    i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
+    i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
+    i.password_change_required
   from unnest($2::int[]) as wanted (ordinal)
-    join import_items i on i.ordinal = wanted.ordinal and i.import_id = $1 and i.ordinal between (select min(o) from unnest($2::int[]) as o) and (select max(o) from unnest($2::int[]) as o) join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
+    join import_items i on i.ordinal = wanted.ordinal and i.import_id = $1 and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])] join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
   where i.state = 'pending' and (i.password_sealed is null or existing_human(o.org_id, i.user_id, i.user_name_key) is not null)
   order by i.ordinal
 ),
@@ -227,7 +239,7 @@ created as (
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    case when password_hash is not null then now() end, password_change_required, import_id, sequence
+    case when password_hash is not null then now() end, password_change_required, $1, sequence
   from picked where password_sealed is null and not user_id_removed_elsewhere(user_id, org_id) on conflict do nothing
   returning id, sequence
 ),
@@ -316,7 +328,7 @@ settled as (
     entry_sealed = case when c.id is null and x.existing is null then i.entry_sealed end
   from picked p left join created c on c.sequence = p.sequence
     join conflicted x on x.sequence = p.sequence and (p.password_sealed is null or x.existing is not null)
-  where i.import_id = $1 and i.ordinal between (select min(o) from unnest($2::int[]) as o) and (select max(o) from unnest($2::int[]) as o) and i.ordinal = p.ordinal and i.state = 'pending'
+  where i.import_id = $1 and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])] and i.ordinal = p.ordinal and i.state = 'pending'
   returning i.org_index, i.state
 ),
 per_org as (
@@ -338,10 +350,14 @@ from done cross join written left join (select id as "importId", kind, dry_run a
 
 -- write-batch-update
 with picked as materialized (
-  select i.*, o.org_id, nextval('events_sequence_seq') as sequence,
-    case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state
+  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id, i.extras, i.totp_sealed,
+    i.user_state,
+    case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
+    i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
+    i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
+    i.password_change_required
   from unnest($2::int[]) as wanted (ordinal)
-    join import_items i on i.ordinal = wanted.ordinal and i.import_id = $1 and i.ordinal between (select min(o) from unnest($2::int[]) as o) and (select max(o) from unnest($2::int[]) as o) join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
+    join import_items i on i.ordinal = wanted.ordinal and i.import_id = $1 and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])] join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
   where i.state = 'pending' and i.password_sealed is null
   order by i.ordinal
 ),
@@ -353,7 +369,7 @@ created as (
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    case when password_hash is not null then now() end, password_change_required, import_id, sequence
+    case when password_hash is not null then now() end, password_change_required, $1, sequence
   from picked where not user_id_removed_elsewhere(user_id, org_id) on conflict do nothing
   returning id, sequence
 ),
@@ -413,7 +429,7 @@ settled as (
     state = 'succeeded', error = null,
     user_name_key = null, user_state = null, given_name = null, family_name = null, nick_name = null, display_name = null, preferred_language = null, gender = null, email = null, email_key = null, email_verified = null, phone = null, phone_verified = null, password_hash = null, password_sealed = null, totp_sealed = null, password_change_required = null, extras = null, entry_sealed = null
   from picked p join created c on c.sequence = p.sequence
-  where i.import_id = $1 and i.ordinal between (select min(o) from unnest($2::int[]) as o) and (select max(o) from unnest($2::int[]) as o) and i.ordinal = p.ordinal and i.state = 'pending'
+  where i.import_id = $1 and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])] and i.ordinal = p.ordinal and i.state = 'pending'
   returning i.org_index, i.state
 ),
 per_org as (

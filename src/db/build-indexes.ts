@@ -1,5 +1,6 @@
 /**
- * Builds the indexes of migrations that consist of one `create index concurrently`, after all other migrations.
+ * Builds the indexes of migrations that consist of one `create index concurrently`, and drops those of `drop index
+ * concurrently`, after all other migrations.
  *
  * Such a statement cannot be part of a transaction. Users are written while it runs, also for minutes on a large table.
  *
@@ -13,7 +14,7 @@ import type { Db, Pool } from './pool.ts';
 /** "MUSI" as bytes. */
 const LOCK = 0x4d555349;
 const PAUSE_MS = 500;
-const CONCURRENTLY = /^create (?:unique )?index concurrently if not exists (\w+)/m;
+const CONCURRENTLY = /^(?:create (?:unique )?index concurrently if not|drop index concurrently if) exists (\w+)/m;
 
 export interface IndexMigration {
   id: number;
@@ -21,12 +22,12 @@ export interface IndexMigration {
   checksum: string;
 }
 
-/** The name of the index that a migration builds concurrently; undefined for any other migration. */
+/** The name of the index that a migration builds or drops concurrently; undefined for any other migration. */
 export function concurrentIndex(text: string): string | undefined {
   return CONCURRENTLY.exec(text)?.[1];
 }
 
-/** Builds what is missing, in order; any number of processes may call it at once. */
+/** Applies what is missing, in order; any number of processes may call it at once. */
 export async function buildIndexes(pool: Pool, migrations: readonly IndexMigration[]): Promise<void> {
   while ((await missing(pool, migrations)).length > 0) {
     if (!(await buildAlone(pool, migrations))) await sleep(PAUSE_MS);

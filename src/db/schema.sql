@@ -724,9 +724,9 @@ CREATE INDEX users_at_source ON public.users USING btree (password_hash, id) WHE
 
 CREATE INDEX users_email ON public.users USING btree (email_key) WHERE (email_key IS NOT NULL);
 
-CREATE UNIQUE INDEX users_name ON public.users USING btree (user_name_key, org_id);
+CREATE INDEX users_listed ON public.users USING btree (hashtext(org_id), state, user_name_key) INCLUDE (org_id) WHERE (sequence >= 0);
 
-CREATE INDEX users_org ON public.users USING btree (org_id, state, user_name_key) WHERE (sequence >= 0);
+CREATE UNIQUE INDEX users_name ON public.users USING btree (user_name_key, org_id);
 
 CREATE INDEX users_peppered ON public.users USING btree (split_part(password_hash, '$'::text, 3)) WHERE (password_hash ~~ '$pepper$%'::text);
 
@@ -798,6 +798,9 @@ CREATE OR REPLACE FUNCTION public.refuse_removed_user_ids()
  SET enable_seqscan TO 'off'
 AS $function$
 begin
+  if not exists (select from removed_user_ids) then
+    return null;
+  end if;
   if exists (select from added a where (select r.org_id from removed_user_ids r where r.id = a.id) <> a.org_id) then
     raise unique_violation using
       message = 'the id belonged to a deleted user of another organization', constraint = 'users_pkey';

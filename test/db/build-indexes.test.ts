@@ -6,7 +6,7 @@ import { hold } from '../support/stores/locks.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
-const INDEXES = 'delete from migrations where id in (41, 42); drop index users_org, users_state';
+const INDEXES = 'delete from migrations where id in (42, 125); drop index users_listed, users_state';
 
 test('two processes build missing indexes at once while users are written, and neither blocks the other', async () => {
   const { pool } = await testDatabase();
@@ -20,7 +20,7 @@ test('two processes build missing indexes at once while users are written, and n
   await writer.commit();
   await migrated;
   assert.equal(await describeSchema(pool), before);
-  assert.equal((await pool.query('select from migrations where id in (41, 42) and checksum is not null')).rowCount, 2);
+  assert.equal((await pool.query('select from migrations where id in (42, 125) and checksum is not null')).rowCount, 2);
 });
 
 const BUILDING = `select from pg_stat_activity
@@ -28,12 +28,12 @@ const BUILDING = `select from pg_stat_activity
 
 test('an index that a crash left incomplete is built again', async () => {
   const { pool } = await testDatabase();
-  await pool.query('delete from migrations where id = 41');
-  await pool.query(`update pg_index set indisvalid = false where indexrelid = 'users_org'::regclass`);
-  const oid = async () => (await pool.query(`select 'users_org'::regclass::oid as oid`)).rows[0].oid;
+  await pool.query('delete from migrations where id = 125');
+  await pool.query(`update pg_index set indisvalid = false where indexrelid = 'users_listed'::regclass`);
+  const oid = async () => (await pool.query(`select 'users_listed'::regclass::oid as oid`)).rows[0].oid;
   const broken = await oid();
   await migrate(pool);
   assert.notEqual(await oid(), broken);
-  const { rows } = await pool.query(`select indisvalid from pg_index where indexrelid = 'users_org'::regclass`);
+  const { rows } = await pool.query(`select indisvalid from pg_index where indexrelid = 'users_listed'::regclass`);
   assert.deepEqual(rows, [{ indisvalid: true }]);
 });

@@ -8,7 +8,7 @@
  * process can do nothing between the check and the commit.
  */
 import type { Pool } from '../../db/pool.ts';
-import { itemsOfBatch, withinBatch } from '../batch-items.ts';
+import { itemsOfBatch, withinSorted } from '../batch-items.ts';
 import { JOIN_RAN, publishBatch, type SettledBatch } from '../ended.ts';
 import { ERRORS } from './conflict-errors.ts';
 import { type BatchRule, CONFLICT_RULES, type ConflictRule } from './conflict-rules.ts';
@@ -19,14 +19,23 @@ export const NOT_RUNNING = 'MU001';
 const ID_TAKEN = JSON.stringify(ERRORS.idTaken);
 const NAME_TAKEN = JSON.stringify(ERRORS.nameTaken);
 
+/** In ascending order, see `writeBatch`. */
+const RANGE = withinSorted('$2');
+
+// Every CTE scan of `picked` reads a row up to the last column that it needs, so those that all of them need come first,
+// and columns that none needs are left out.
 // Intake has normalized names to NFC and lower case. `written` reads the results of all inserts: a data-modifying WITH
 // runs to completion when its result is read, so every row exists before the batch is settled.
 function statement(rule: ConflictRule): string {
   return `
 with picked as materialized (
-  select i.*, o.org_id, nextval('events_sequence_seq') as sequence,
-    case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state
-  from ${itemsOfBatch('$2')} join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
+  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id, i.extras, i.totp_sealed,
+    i.user_state,
+    case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
+    i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
+    i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
+    i.password_change_required
+  from ${itemsOfBatch('$2', RANGE)} join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
   where i.state = 'pending' and ${rule.picked}
   order by i.ordinal
 ),
@@ -38,7 +47,7 @@ created as (
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    case when password_hash is not null then now() end, password_change_required, import_id, sequence
+    case when password_hash is not null then now() end, password_change_required, $1, sequence
   from picked ${rule.creatable}
   returning id, sequence
 ),
@@ -97,7 +106,7 @@ ${rule.conflicted}settled as (
   update import_items i set
     ${rule.outcome}
   from picked p ${rule.joined}
-  where ${withinBatch('$2')} and i.ordinal = p.ordinal and i.state = 'pending'
+  where ${RANGE} and i.ordinal = p.ordinal and i.state = 'pending'
   returning i.org_index, i.state
 ),
 per_org as (

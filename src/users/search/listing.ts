@@ -2,7 +2,7 @@
  * The statements of a search: which users match, in the order of user names.
  *
  * Guarantee: a statement reads as many index entries as it needs, not as many as there are users. In organizations, it
- * reads the index `users_org` once for each organization and state, and merges the results, as each of them is in order
+ * reads the index `users_listed` once for each organization and state, and merges the results, as each of them is in order
  * of names. Without organizations it reads `users_name` in order; states that few users have are in `users_state`.
  */
 import type { Filter, Parameter } from './filter.ts';
@@ -15,7 +15,7 @@ export interface Slice {
   after?: Position | undefined;
 }
 
-/** The condition of the index `users_org`, which is true for every user. */
+/** The condition of the index `users_listed`, which is true for every user. */
 const LISTED = 'u.sequence >= 0';
 const STATES = ['active', 'inactive', 'locked', 'initial'] as const;
 
@@ -59,6 +59,8 @@ function matches(filter: Filter, parameter: Parameter, { tail, after }: Ranges):
   const states = parameter(filter.states ?? STATES);
   const range = [
     LISTED,
+    // The index has the hash; two organizations may share one.
+    'hashtext(u.org_id) = hashtext(o.id)',
     'u.org_id = o.id',
     'u.state = s.state',
     ...names,
