@@ -14,6 +14,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
+const run = promisify(execFile);
+
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const CACHE = join(ROOT, 'node_modules/.cache/test-clusters');
 const MIGRATIONS = join(ROOT, 'src/db/migrations');
@@ -31,9 +33,21 @@ export async function newFolder(): Promise<string> {
 export async function folderIn(base: string): Promise<string> {
   for (const name of await readdir(base)) {
     const [, pid] = /^muster-test-(\d+)-/.exec(name) ?? [];
-    if (pid && !isAlive(Number(pid))) await rm(join(base, name), { recursive: true, force: true });
+    if (pid && !isAlive(Number(pid))) await removeLeft(join(base, name));
   }
   return join(base, `muster-test-${process.pid}-${randomBytes(4).toString('hex')}`);
+}
+
+/** A killed run may leave a folder as a mounted disk; see small-disk.ts. */
+async function removeLeft(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
+    // Another run may do the same at this moment, and a server of the killed run may still use it: then it stays.
+    const unmounted = await run('umount', [path]).catch(() => undefined);
+    if (unmounted) await rm(path, { recursive: true, force: true });
+  }
 }
 
 function isAlive(pid: number): boolean {
@@ -70,7 +84,7 @@ async function keep(dataDir: string, cached: string): Promise<void> {
 }
 
 async function copy(from: string, to: string): Promise<void> {
-  await promisify(execFile)('cp', ['-a', from, to]);
+  await run('cp', ['-a', from, to]);
   await chmod(to, 0o711);
 }
 
