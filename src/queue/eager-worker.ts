@@ -142,13 +142,11 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
   }
 
   /** A job whose lock was lost is completed by the worker that has it now. */
-  private async unlessLost(ended: Next<Data>): Next<Data> {
-    try {
-      return await ended;
-    } catch (error) {
+  private unlessLost(ended: Next<Data>): Next<Data> {
+    return ended.catch((error) => {
       if (!isLost(error)) throw error;
       this.oneLost();
       return undefined as never;
-    }
+    });
   }
 }

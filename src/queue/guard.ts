@@ -76,15 +76,12 @@ function guard(backend: IQueueBackend, watch: Watch, stopping: AbortSignal): IQu
   };
   const recorded =
     (end: Call): Call =>
-    async (...args) => {
-      try {
-        return await limited(end.apply(backend, args));
-      } catch (error) {
+    (...args) =>
+      limited(end.apply(backend, args)).catch((error) => {
         if (!isStoreFault(error)) throw error;
         report(error);
         throw new StoreAway(error);
-      }
-    };
+      });
   calls.moveToCompleted = recorded(moveToCompleted);
   calls.moveToFailed = recorded(moveToFailed);
   // A connection that is reconnecting neither closes nor answers QUIT (ioredis, "reconnecting"). Only this

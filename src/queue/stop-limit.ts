@@ -21,7 +21,17 @@ export function limitAfter(stopping: AbortSignal, ms: number): <T>(call: Promise
     // A race with one promise for all calls would keep them all in memory.
     return new Promise((resolve, reject) => {
       waiting.add(reject);
-      call.then(resolve, reject).finally(() => waiting.delete(reject));
+      // Not `finally`, which would make two more promises for each job.
+      call.then(
+        (value) => {
+          waiting.delete(reject);
+          resolve(value);
+        },
+        (error) => {
+          waiting.delete(reject);
+          reject(error);
+        },
+      );
     });
   };
 }
