@@ -15,7 +15,6 @@ import { CLOCK } from './clock.ts';
 import { forgive, isLocking, LONGEST_DELAY_MS, type Place, takeBack, takePlace } from './delays.ts';
 import type { LoginDeps } from './deps.ts';
 import { type AttemptKeys, attemptKeys, type UserKeys, userKeys } from './keys.ts';
-import { rememberNetwork } from './networks.ts';
 import type { Origin } from './origin.ts';
 import { findLogin, type Login, type LoginUser } from './store.ts';
 import { inTurn } from './turns.ts';
@@ -106,8 +105,7 @@ async function settle<T>(
       await Promise.all([recorded, waitedMs === undefined ? undefined : untilAnswer(deps, began + waitedMs)]);
     });
     if (hasFailed) return result;
-    await forgive(pool, keys, place, user.user);
-    if (user.id !== undefined) await rememberNetwork(pool, user.id, user.network);
+    await forgive(pool, keys, place, user);
     return result;
   } catch (error) {
     if (!hasFailed) await takeBack(pool, keys, place);

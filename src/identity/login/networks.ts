@@ -3,7 +3,7 @@
  *
  * Guarantee: a user has few rows, which hold keyed hashes and expire.
  */
-import { type Db, prepared } from '../../db/pool.ts';
+import type { Db } from '../../db/pool.ts';
 import { sweepRows } from '../../db/sweep.ts';
 
 /** Home, work, a phone and some travelling. */
@@ -12,21 +12,26 @@ const LATELY = `interval '30 days'`;
 /** SQL over `login_networks n` */
 export const IS_RECENT = `n.last_login_at > now() - ${LATELY}`;
 
-/** The user has logged in there. Writes at most once a day for each network; the tenth-latest one makes room. */
-export async function rememberNetwork(db: Db, userId: string, networkKey: string): Promise<void> {
-  const text = `with added as (
-     insert into login_networks as n (user_id, network)
-     select u.id, $2 from users u where u.id = $1 and not exists (
-       select from login_networks n
-       where n.user_id = $1 and n.network = $2 and n.last_login_at > now() - interval '1 day')
-     for key share
-     on conflict (user_id, network) do update set last_login_at = now()
-     returning n.network)
-   delete from login_networks n using added
-   where n.user_id = $1 and n.network in (
-     select o.network from login_networks o where o.user_id = $1 and o.network <> $2
-     order by o.last_login_at desc offset ${MOST - 1})`;
-  await db.query(prepared(text, [userId, networkKey]));
+/**
+ * SQL, two steps of a `with`: the user has logged in there. Writes at most once a day for each network; the tenth-latest
+ * one makes room.
+ * @param user number of the parameter that holds the user's id, or null for nobody; the next one holds the network's key
+ */
+export function rememberWith(user: number): string {
+  const [id, network] = [`$${user}::text`, `$${user + 1}::bigint`];
+  return `remembered as (
+    insert into login_networks as n (user_id, network)
+    select u.id, ${network} from users u where u.id = ${id} and not exists (
+      select from login_networks n
+      where n.user_id = ${id} and n.network = ${network} and n.last_login_at > now() - interval '1 day')
+    for key share
+    on conflict (user_id, network) do update set last_login_at = now()
+    returning n.network),
+  made_room as (
+    delete from login_networks n using remembered
+    where n.user_id = ${id} and n.network in (
+      select o.network from login_networks o where o.user_id = ${id} and o.network <> ${network}
+      order by o.last_login_at desc offset ${MOST - 1}))`;
 }
 
 /** Removes one batch of networks from which nobody has logged in lately; returns how many. */

@@ -13,7 +13,6 @@ import {
   takePlace,
 } from '../../../src/identity/login/delays.ts';
 import { attemptKeys, userKeys } from '../../../src/identity/login/keys.ts';
-import { rememberNetwork } from '../../../src/identity/login/networks.ts';
 import { openSecrets } from '../../../src/secrets.ts';
 import { unique } from '../../support/answers.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
@@ -112,7 +111,7 @@ test('success forgets the failures from its network, and takes only itself back 
     const name = unique('ann');
     await failing(on, name, 3);
     await failing(on, name, 2, 'work');
-    await forgive(on, keysOf(name), await take(on, name), of(undefined).user);
+    await forgive(on, keysOf(name), await take(on, name), of(undefined));
     const { here, everywhere } = await take(on, name);
     assert.deepEqual([here, everywhere], [1, 6]);
     assert.equal((await take(on, name, 'work')).here, 3);
@@ -146,8 +145,9 @@ test('an attack from many networks locks all, except those from which the user h
   const id = await addUser();
   const keys = (network: string) => attemptKeys(secrets, { userId: id }, { network });
   const from = (on: pg.ClientBase, network: string) => takePlace(on, CONFIG, keys(network), of(id, network));
-  await rememberNetwork(db.pool, id, of(id).network);
-  await rememberNetwork(db.pool, id, of(id, 'long ago').network);
+  for (const network of ['home', 'long ago']) {
+    await forgive(db.pool, keys(network), { waitMs: 0, here: null, everywhere: null }, of(id, network));
+  }
   await db.pool.query(`update login_networks set last_login_at = now() - interval '31 days' where network = $1`, [
     of(id, 'long ago').network,
   ]);
@@ -182,7 +182,7 @@ test('only the user of the failures ends them early: not another one of the same
   await transaction(db.pool, async (on) => {
     for (let i = 1; i < 4; i++) assert.equal((await attempt(on, ann)).here, i);
     const right = await attempt(on, other);
-    await forgive(on, keysOf(name), right, of(other).user);
+    await forgive(on, keysOf(name), right, of(other));
     assert.equal((await attempt(on, ann)).here, 4);
     await pass(on, '100 ms');
     await on.query(`update users set attempts_since = now() + interval '1 second' where id = $1`, [other]);

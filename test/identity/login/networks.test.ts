@@ -1,7 +1,7 @@
 /** The networks from which a user has logged in lately. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { rememberNetwork } from '../../../src/identity/login/networks.ts';
+import { forgive } from '../../../src/identity/login/delays.ts';
 import { networkOf } from '../../../src/identity/login/origin.ts';
 import { deleteUser } from '../../../src/users/store.ts';
 import { unique } from '../../support/answers.ts';
@@ -12,6 +12,12 @@ before(async () => {
   db = await testDatabase({ name: 'networks' });
 });
 after(() => db.drop());
+
+/** A login that was not counted before. */
+async function rememberNetwork(id: string, network: string): Promise<void> {
+  const place = { waitMs: 0, here: null, everywhere: null };
+  await forgive(db.pool, { here: 1, everywhere: 2 }, place, { id, user: '1', network });
+}
 
 async function addUser(): Promise<string> {
   const id = unique('u');
@@ -34,9 +40,9 @@ const networksOf = async (id: string) =>
 
 test('a user has the ten latest networks', async () => {
   const [id, other] = [await addUser(), await addUser()];
-  await rememberNetwork(db.pool, other, '-9223372036854775808');
-  for (let n = 1; n <= 14; n++) await rememberNetwork(db.pool, id, String(n));
-  await rememberNetwork(db.pool, id, '14');
+  await rememberNetwork(other, '-9223372036854775808');
+  for (let n = 1; n <= 14; n++) await rememberNetwork(id, String(n));
+  await rememberNetwork(id, '14');
   assert.deepEqual(
     (await networksOf(id)).map((row) => Number(row.network)),
     [14, 13, 12, 11, 10, 9, 8, 7, 6, 5],
@@ -46,12 +52,12 @@ test('a user has the ten latest networks', async () => {
 
 test('a network is written once a day, and stays while it is used', async () => {
   const id = await addUser();
-  await rememberNetwork(db.pool, id, '1');
+  await rememberNetwork(id, '1');
   const [first] = await networksOf(id);
-  await rememberNetwork(db.pool, id, '1');
+  await rememberNetwork(id, '1');
   assert.deepEqual(await networksOf(id), [first], 'no new version of the row');
   await db.pool.query(`update login_networks set last_login_at = now() - interval '2 days' where user_id = $1`, [id]);
-  await rememberNetwork(db.pool, id, '1');
+  await rememberNetwork(id, '1');
   assert.deepEqual(
     (await networksOf(id)).map((row) => row.day),
     [0],
@@ -60,10 +66,10 @@ test('a network is written once a day, and stays while it is used', async () => 
 
 test('nothing is remembered of a user who was deleted', async () => {
   const id = await addUser();
-  await rememberNetwork(db.pool, id, '1');
+  await rememberNetwork(id, '1');
   await deleteUser(db.pool, { id, orgId: 'org' }, 'system');
   assert.deepEqual(await networksOf(id), []);
-  await rememberNetwork(db.pool, 'gone', '1');
+  await rememberNetwork('gone', '1');
   assert.deepEqual(await networksOf('gone'), []);
 });
 
