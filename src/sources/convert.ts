@@ -6,7 +6,7 @@
  * broken record is reported with its position and never ends the run; a file that is broken as a whole does
  * (FileError).
  */
-import { type Entry, toEntry } from './entry.ts';
+import { type Entry, NOTES, toEntry } from './entry.ts';
 import { unusedHashes } from './hash-unused.ts';
 import { type HashIndex, openHashIndex } from './join.ts';
 import type { Note } from './person.ts';
@@ -115,10 +115,11 @@ async function* outcomesOf(
   onRead?: (file: string, bytes: number) => void,
 ): AsyncGenerator<Outcome[]> {
   for await (const group of file.records(layout, (bytes) => onRead?.(file.name, bytes))) {
-    yield group.map(({ line, value, problem }) => {
+    yield group.map(({ line, value, problem, isUneven }) => {
       const place = { file: file.name, line };
       if (!isFields(value)) return { ...place, notes: NO_NOTES, problem: problem ?? 'is not an object' };
-      return { ...place, ...converted(value, source, { orgId, idPrefix }, { convert, hashes }) };
+      const outcome = { ...place, ...converted(value, source, { orgId, idPrefix }, { convert, hashes }) };
+      return isUneven ? { ...outcome, notes: [...outcome.notes, NOTES.unevenRow] } : outcome;
     });
   }
 }

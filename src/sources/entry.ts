@@ -54,6 +54,11 @@ export const NOTES = {
     id: 'NAME-IS-PHONE',
     message: 'The user has neither an address nor a user name; the phone number becomes the user name.',
   },
+  unevenRow: {
+    id: 'ROW-UNEVEN',
+    message:
+      'The row has more or fewer cells than the others; missing cells at its end count as empty. Check that none is missing in the middle.',
+  },
   language: {
     id: 'LANGUAGE-DROPPED',
     message: 'The language is not a language tag of at most 10 characters; it is dropped.',

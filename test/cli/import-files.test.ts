@@ -100,37 +100,38 @@ test('convert: each file must have users, or records that are skipped for a reas
   assert.equal(code, 0, stderr);
 });
 
-/** As in Clerk's samples: cells are missing in the middle, so that names are in the wrong columns. */
+/** As in Clerk's samples: a cell is missing in the middle of the second row, and the third has a comma in a name. */
 const SHIFTED = [
   'instance_id,id,aud,role,email,encrypted_password,email_confirmed_at,raw_app_meta_data,raw_user_meta_data,is_super_admin,created_at,phone,is_sso_user,first_name,last_name',
   '0,76b196c8-0000-4000-8000-000000000001,authenticated,authenticated,a@example.com,,2024-01-15 10:30:00+00,{},{},,2024-01-15 10:30:00+00,,false,Ann,Arbor',
   '0,76b196c8-0000-4000-8000-000000000002,authenticated,authenticated,b@example.com,,2024-01-15 10:30:00+00,{},{},,false,Bob,Bell',
-  '0,76b196c8-0000-4000-8000-000000000003,authenticated,authenticated,c@example.com,,2024-01-15 10:30:00+00,{},{},,2024-01-15 10:30:00+00,,false,Cy, Coe,',
+  '0,76b196c8-0000-4000-8000-000000000003,authenticated,authenticated,c@example.com,,2024-01-15 10:30:00+00,{},{},,2024-01-15 10:30:00+00,,false,Cy, Coe,Jr',
+  '0,76b196c8-0000-4000-8000-000000000004,authenticated,authenticated,d@example.com,,2024-01-15 10:30:00+00,{},{},,2024-01-15 10:30:00+00',
 ];
 
-test('convert: rows with too few or too many cells are rejected with their lines', async (t) => {
+test('convert: rows with too many cells are rejected with their lines, and rows with too few are noted', async (t) => {
   const [path] = await filesOf(t, { 'users.csv': `${SHIFTED.join('\n')}\n` });
   for (const from of [['--from', 'supabase'], []]) {
     const { code, stderr, written } = await convertedTo(t, [path as string, ...from]);
     assert.equal(code, 3, stderr);
-    assert.match(stderr, /^ +1 {2}The record has 13 cells where the header has 15\. \(.*users\.csv line 3\)$/m);
+    assert.match(stderr, /^ +2 {2}The row has more or fewer cells than the others; .*users\.csv lines? 3, 5/m);
     assert.match(stderr, /^ +1 {2}The record has 16 cells where the header has 15\. \(.*users\.csv line 4\)$/m);
     assert.deepEqual(
       written
         ?.trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line).user.email.email),
-      ['a@example.com'],
+      ['a@example.com', 'b@example.com', 'd@example.com'],
     );
   }
 });
 
-test('convert: a file whose rows are all shifted is still recognized, and is an error', async (t) => {
-  const [path] = await filesOf(t, { 'users.csv': `${SHIFTED[0]}\n${SHIFTED[2]}\n` });
+test('convert: a file whose rows are all too long is still recognized, and is an error', async (t) => {
+  const [path] = await filesOf(t, { 'users.csv': `${SHIFTED[0]}\n${SHIFTED[3]}\n` });
   const { code, stderr, written } = await convertedTo(t, [path as string]);
   assert.deepEqual([code, written], [2, undefined]);
   assert.match(stderr, /Supabase Auth \(CSV/);
-  assert.match(stderr, /13 cells where the header has 15/);
+  assert.match(stderr, /16 cells where the header has 15/);
 });
 
 test('convert: a hash inside an object is used; unused hashes are counted, with their places', async (t) => {
@@ -219,7 +220,7 @@ scene('shifted rows stop the import', async (t, run) => {
   for (const more of [[], ['--dry-run'], ['--yes']]) {
     const { code, stderr } = await run([path as string, '--from', 'supabase', ...more]);
     assert.equal(code, 2, stderr);
-    assert.match(stderr, /2 records cannot be read, so nothing was imported/);
+    assert.match(stderr, /1 record cannot be read, so nothing was imported/);
   }
 });
 

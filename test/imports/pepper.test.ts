@@ -68,6 +68,13 @@ describe('a pepper of an import', () => {
     (await api.deps.pool.query('select * from users where user_name = $1', [name])).rows[0];
   const login = async (loginName: string, password = PASSWORD) =>
     (await api.call('POST', '/v2beta/sessions', { checks: { user: { loginName }, password: { password } } })).status;
+  const auditedMode = async (importId: string) => {
+    const { rows } = await api.deps.pool.query(
+      `select payload from events where aggregate_type = 'import' and aggregate_id = $1 and type = 'import.accepted'`,
+      [importId],
+    );
+    return rows[0].payload.pepper;
+  };
   const peppers = async (importId: string) =>
     (await api.deps.pool.query('select * from import_peppers where import_id = $1', [importId])).rows;
 
@@ -104,11 +111,7 @@ describe('a pepper of an import', () => {
 
   it('is in the audit event by its mode only, and a dry run stores none', async () => {
     const importId = await imported([hashed(unique('audited'))], { mode: 'suffix' });
-    const { rows } = await api.deps.pool.query(
-      `select payload from events where aggregate_type = 'import' and aggregate_id = $1 and type = 'import.accepted'`,
-      [importId],
-    );
-    assert.equal(rows[0].payload.pepper, 'suffix');
+    assert.equal(await auditedMode(importId), 'suffix');
     const dry = await send([hashed(unique('dry'))], { query: '?dryRun=true' });
     assert.equal(dry.status, 202);
     assert.deepEqual(await peppers(dry.body.importId), []);
@@ -166,6 +169,7 @@ describe('a pepper of an import', () => {
     await sweepPeppers(api.deps.pool);
     const started = await api.call('POST', `/admin/v1/imports/${body.importId}/_start`, { timeout: '10m' });
     assert.equal(started.status, 200, JSON.stringify(started.body));
+    assert.equal(await auditedMode(body.importId), 'suffix', 'as in the event of a direct import');
     await writeBatch(writer, body.importId, [0], SETTINGS);
     assert.equal(await login(name), 201);
   });

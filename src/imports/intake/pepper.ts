@@ -50,6 +50,14 @@ export async function keepPepper(db: Db, secrets: Secrets, importId: string, pep
   ]);
 }
 
+/** How the pepper of an import or draft was added; undefined if it has none. */
+export async function pepperModeOf(db: Db, importId: string): Promise<PepperMode | undefined> {
+  const { rows } = await db.query<{ mode: PepperMode }>('select mode from import_peppers where import_id = $1', [
+    importId,
+  ]);
+  return rows[0]?.mode;
+}
+
 /** The id of an import or draft whose hashes need its pepper, else null. */
 export async function needsPepper(db: Db, importId: string): Promise<string | null> {
   const { rowCount } = await db.query('select from import_peppers where import_id = $1', [importId]);

@@ -1,16 +1,17 @@
 /**
- * Converts rows of cells to records by column name.
+ * Converts rows of cells to records by column name. Many programs leave out empty cells at the end of a row, so missing
+ * cells count as empty, and empty cells beyond the last column as nothing.
  *
- * Guarantee: a row with another number of cells than all others is a broken record, as its cells may be under the wrong
- * names.
+ * Guarantee: a row with text beyond the last column is a broken record, as its cells are under the wrong names. Other
+ * rows of another length are read, and marked, as they may lack a cell in the middle.
  */
 import type { FileRecord } from './records.ts';
 
 export type RowReader = (cells: string[], line: number) => FileRecord | undefined;
 
 /**
- * Reads rows one after the other. The first row may decide how many cells a row has: in some files every row except the
- * header ends with a delimiter, and files without a header may lack the last columns.
+ * Reads rows one after the other. The first row may decide how many cells a row usually has: in some files every row
+ * except the header ends with a delimiter, and files without a header may lack the last columns.
  * @param columns names, from the header or from the caller
  * @param hasHeader whether the names are in the file
  */
@@ -21,9 +22,9 @@ export function rowReader(columns: readonly string[], hasHeader: boolean): RowRe
     if (cells.length === 1 && columns.length > 1 && cells[0]?.trim() === '') return undefined;
     width ??= widthBy(cells, columns, hasHeader);
     if (cells.length === width) return { line, value: recordOf(cells, columns) };
-    const where = width !== columns.length ? 'the first row' : hasHeader ? 'the header' : 'this export';
-    const counted = `${cells.length} cell${cells.length === 1 ? '' : 's'}`;
-    return { line, value: undefined, problem: `has ${counted} where ${where} has ${width}` };
+    if (isEmptyBeyond(columns.length, cells)) return { line, value: recordOf(cells, columns), isUneven: true };
+    const where = hasHeader ? 'the header' : 'this export';
+    return { line, value: undefined, problem: `has ${cells.length} cells where ${where} has ${columns.length}` };
   };
 }
 
@@ -33,11 +34,14 @@ export function looseRowReader(columns: readonly string[]): RowReader {
 }
 
 function widthBy(first: readonly string[], columns: readonly string[], hasHeader: boolean): number {
-  const isEmpty = first.slice(columns.length).every((cell) => cell === '');
-  if (first.length > columns.length) return isEmpty ? first.length : columns.length;
+  if (first.length > columns.length) return isEmptyBeyond(columns.length, first) ? first.length : columns.length;
   // If only the header ends with a delimiter, its last column has no name.
   const areNamed = columns.slice(first.length).some((name) => name !== '');
   return hasHeader && areNamed ? columns.length : first.length;
+}
+
+function isEmptyBeyond(width: number, cells: readonly string[]): boolean {
+  return cells.slice(width).every((cell) => cell.trim() === '');
 }
 
 function recordOf(cells: readonly string[], columns: readonly string[]): Record<string, unknown> {

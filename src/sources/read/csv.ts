@@ -2,7 +2,7 @@
  * Reads the rows of a CSV file (RFC 4180) as records by column name. The delimiter is the most frequent one in the
  * first line.
  *
- * A row with too few or too many cells is a broken record; an unclosed quote ends the file with an error.
+ * A row with text beyond the last column is a broken record; an unclosed quote ends the file with an error.
  */
 import { finished } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';

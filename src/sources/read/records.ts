@@ -9,6 +9,8 @@ export interface FileRecord {
   value: unknown;
   /** Such as `is not valid JSON`. */
   problem?: string;
+  /** A row with more or fewer cells than the others, which may be shifted. */
+  isUneven?: boolean;
 }
 
 /** Records come in groups, because passing on single ones costs more than reading them. */

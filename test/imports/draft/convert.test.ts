@@ -115,7 +115,7 @@ test('files that cannot be read leave a readable error with the line, and can be
 
 test('users and hashes come from files of their own, and a broken record stops the start unless it is skipped', async () => {
   const id = await newDraft(api, { orgId });
-  await uploadFile(api, id, 'id,email,given\n1,a@example.com,A\n2\n', { name: 'people.csv' });
+  await uploadFile(api, id, 'id,email,given\n1,a@example.com,A\n2,b@example.com,B,C\n', { name: 'people.csv' });
   const draft = await converted(id, { source: 'csv', idPrefix: 'shop-' });
   assert.equal(draft.draft.summary.broken[0].count, 1);
   const refused = await call('POST', id, '/_start', { timeout: '1h' });
