@@ -2,26 +2,24 @@
  * Keeps a state file to one pull at a time: two would both send what the other sends, and overwrite its place.
  *
  * Guarantee: of the pulls on one machine, one at a time has the lock.
- * On crash: the lock of a process that has ended is taken over by the next run.
+ * On crash: the lock of a process that has ended is taken over by the next run, also when another process has its id by then.
  */
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { type Holder, mayRun, ourselves } from '../service/holder.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 
 export interface Lock {
   release(): Promise<void>;
 }
 
-interface Holder {
-  pid: number;
-  host: string;
+interface Claim extends Holder {
   since: string;
 }
 
 /** @param statePath of the state file; its folder exists @throws Failure when another pull uses it */
 export async function lockState(statePath: string): Promise<Lock> {
   const path = `${statePath}.lock`;
-  const mine = JSON.stringify({ pid: process.pid, host: hostname(), since: new Date().toISOString() } satisfies Holder);
+  const mine = JSON.stringify({ ...(await ourselves()), since: new Date().toISOString() } satisfies Claim);
   const fresh = `${path}.${process.pid}`;
   try {
     // A link appears with its content, so nobody reads half a lock.
@@ -29,7 +27,7 @@ export async function lockState(statePath: string): Promise<Lock> {
     if (!(await linked(fresh, path))) {
       const found = await textOf(path);
       const holder = holderOf(found);
-      if (found !== undefined && (holder === undefined || mayRun(holder))) throw inUse(statePath, path, holder);
+      if (found !== undefined && (holder === undefined || (await isHeld(holder)))) throw inUse(statePath, path, holder);
       if (found !== undefined) await removeDead(path, found);
       if (!(await linked(fresh, path))) throw inUse(statePath, path, holderOf(await textOf(path)));
     }
@@ -64,25 +62,21 @@ async function textOf(path: string): Promise<string | undefined> {
   });
 }
 
-function holderOf(text: string | undefined): Holder | undefined {
+function holderOf(text: string | undefined): Claim | undefined {
   try {
-    const { pid, host, since } = JSON.parse(text ?? '') as Partial<Holder>;
-    return typeof pid === 'number' && host !== undefined && since !== undefined ? { pid, host, since } : undefined;
+    const { pid, host, since, started } = JSON.parse(text ?? '') as Partial<Claim>;
+    if (typeof pid !== 'number' || host === undefined || since === undefined) return undefined;
+    return { pid, host, since, started };
   } catch {
     return undefined;
   }
 }
 
-/** Of another machine nothing is known. Our own number is that of a process before us, as in a container. */
-function mayRun({ pid, host }: Holder): boolean {
-  if (host !== hostname()) return true;
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
+/** A lock of an earlier version with our own number is that of a process before us, as in a container. */
+async function isHeld(claim: Claim): Promise<boolean> {
+  const { pid, host } = await ourselves();
+  if (claim.started === undefined && claim.pid === pid && claim.host === host) return false;
+  return mayRun(claim);
 }
 
 /** Two may find the same dead lock: what is moved away and is not it was taken meanwhile, and goes back. */
@@ -98,7 +92,7 @@ async function removeDead(path: string, dead: string): Promise<void> {
   }
 }
 
-function inUse(statePath: string, path: string, holder: Holder | undefined): Failure {
+function inUse(statePath: string, path: string, holder: Claim | undefined): Failure {
   const who = holder ? ` (process ${holder.pid} on ${holder.host}, since ${holder.since})` : '';
   return new Failure(`Another muster pull uses the state file ${statePath}${who}.`, {
     exitCode: EXIT.failed,

@@ -7,10 +7,10 @@
  * machines share, after STALE_MS.
  */
 import { mkdir, open, readFile, rm, stat } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, Failure } from '../terminal/failure.ts';
+import { isHere, mayRun, ourselves } from './holder.ts';
 
 /** Longer than any command holds the lock. */
 const STALE_MS = 60_000;
@@ -37,8 +37,9 @@ export async function withLock<T>(guarded: string, work: () => Promise<T>): Prom
 
 async function take(path: string): Promise<boolean> {
   try {
+    const { host, pid, started = '' } = await ourselves();
     const file = await open(path, 'wx', 0o600);
-    await file.writeFile(`${hostname()} ${process.pid}`).finally(() => file.close());
+    await file.writeFile(`${host} ${pid} ${started}`).finally(() => file.close());
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -50,21 +51,13 @@ async function take(path: string): Promise<boolean> {
 async function isStale(path: string): Promise<boolean> {
   try {
     const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
-    const [host, pid] = text.split(' ');
-    if (host === hostname() && Number(pid) > 0) return !isAlive(Number(pid));
-    return Date.now() - mtimeMs > STALE_MS;
+    const [host = '', pid, ...started] = text.split(' ');
+    const holder = { pid: Number(pid), host, started: started.join(' ') || undefined };
+    if (holder.pid > 0 && !(await mayRun(holder))) return true;
+    return !(holder.pid > 0 && isHere(holder)) && Date.now() - mtimeMs > STALE_MS;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

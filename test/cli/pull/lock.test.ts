@@ -13,8 +13,8 @@ test('the lock of a state file', async (t) => {
   t.after(() => rm(folder, { recursive: true }));
   const state = join(folder, 'state.json');
   const path = `${state}.lock`;
-  const holdAs = (pid: number, host = hostname()) =>
-    writeFile(path, JSON.stringify({ pid, host, since: '2026-01-31T10:00:00.000Z' }));
+  const holdAs = (pid: number, host = hostname(), started?: string) =>
+    writeFile(path, JSON.stringify({ pid, host, started, since: '2026-01-31T10:00:00.000Z' }));
   const refused = (what: RegExp) => assert.rejects(lockState(state), { name: 'Failure', exitCode: 1, message: what });
 
   const lock = await lockState(state);
@@ -26,6 +26,20 @@ test('the lock of a state file', async (t) => {
   const exited = once(other, 'exit');
   await holdAs(other.pid as number);
   await refused(new RegExp(`Another muster pull uses the state file .*process ${other.pid} on .*since 2026-01-31`));
+  // Another process has got the id of the one that held the lock.
+  await holdAs(other.pid as number, hostname(), 'at another time');
+  await (await lockState(state)).release();
+  assert.deepEqual(await readdir(folder), []);
+  await holdAs(process.pid, hostname(), 'at another time');
+  await (await lockState(state)).release();
+  // A lock of our own process, and one of an earlier version with the number of our process.
+  const own = await lockState(state);
+  await refused(new RegExp(`process ${process.pid} on `));
+  await own.release();
+  await holdAs(process.pid);
+  await (await lockState(state)).release();
+
+  await holdAs(other.pid as number);
   other.stdin.end();
   await exited;
   const taken = await lockState(state);
