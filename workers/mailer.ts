@@ -26,8 +26,8 @@ import type { Secrets } from '../src/secrets.ts';
 import { LOOK_MS, type Look, openLook } from './look.ts';
 import { type Pause, startLoop } from './loop.ts';
 
-/** Mails in progress in one process: more than SMTP connections, so that none waits for a commit, and commits are large. */
-const CONCURRENCY = 64;
+/** Mails in progress in one process: more than SMTP connections, so that none waits for a commit. */
+const CONCURRENCY = 32;
 const WINDOW = 1000;
 /** With a rate limit, the queue holds the mails of this many seconds. */
 const WINDOW_SECONDS = 60;
