@@ -69,6 +69,19 @@ function screens(backend: Queue): void {
     await state(one, 'Running');
     await one.getByRole('link', { name: 'Pause' }).waitFor();
     found.push(...(await findingsOf(one, 'import-running')));
+    const pages = [list, one];
+    for (const page of pages) await page.evaluate('window.isSame = true');
+    for (const [action, shown, next] of [
+      ['pause', 'Paused', 'Resume'],
+      ['resume', 'Running', 'Pause'],
+    ] as const) {
+      const { status } = await world.api.call('POST', `/admin/v1/imports/${importId}/_${action}`, {}, { token });
+      assert.equal(status, 200, action);
+      for (const page of pages) await state(page, shown);
+      await one.getByRole('link', { name: next, exact: true }).waitFor();
+      await list.getByRole('link', { name: `${shown} 1`, exact: true }).waitFor();
+    }
+    for (const page of pages) assert.equal(await page.evaluate('window.isSame'), true, 'the page was not loaded again');
     workers.push(startImportWorker(world.api.deps), startDispatcher(world.api.deps), startUndoer(world.api.deps));
     for (const page of [list, one]) await state(page, 'Completed with errors');
     await one.getByRole('link', { name: 'Undo' }).waitFor();

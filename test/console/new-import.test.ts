@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { pieces } from '../../src/imports/draft/limits.ts';
 import { startConverter } from '../../workers/converter.ts';
 import { startDispatcher } from '../../workers/dispatcher.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
@@ -15,6 +16,8 @@ import { waitFor } from '../support/wait.ts';
 import { visitor } from './visitor.ts';
 import { findingsOf, makeIamOwner, openWorld, type World } from './world.ts';
 
+/** Requests with bytes of files that one person may have under way. */
+const MOST_PIECES = 8;
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
 /** Users and hashes as Auth0 exports them: `count` good ones, and some with planted faults. */
@@ -285,6 +288,53 @@ describe('a new import', () => {
     const { rows } = await pool.query('select received from import_files where file_id = $1', [fileId]);
     assert.equal(Number(rows[0].received), size);
     assert.deepEqual(found, []);
+  });
+
+  it('waits while the service or a proxy before it is busy, and continues by itself', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, '/console/imports/new');
+    const isBusy = page.getByText('The service is busy. The upload continues at 0 % by itself.');
+    const buffer = Buffer.from('id,email\n1,one@example.com\n');
+    const { userId, orgId } = world.org;
+    const caller = { userId, orgId };
+    let taken: (() => void)[] = [];
+    // A request that has just been answered may still have its place.
+    const take = () =>
+      waitFor(
+        () => {
+          while (taken.length < MOST_PIECES) taken.push(pieces.take(caller));
+          return true;
+        },
+        { what: 'all places' },
+      );
+    const giveBack = () => {
+      for (const release of taken) release();
+      taken = [];
+    };
+    // The file is created as soon as there is a place, and its first bytes meet a busy service again.
+    const created = page.waitForResponse((answer) => answer.request().method() === 'POST' && answer.status() === 429);
+    await page.route('**/files/*', async (route) => {
+      if (route.request().method() === 'PATCH' && taken.length === 0) await take();
+      await route.continue();
+    });
+    await take();
+    await page.locator('.drop input').setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer });
+    await created;
+    giveBack();
+    await isBusy.waitFor();
+    assert.deepEqual(await findingsOf(page, 'new-import-busy'), []);
+    await page.unroute('**/files/*');
+    let refused = 0;
+    await page.route('**/files/*', (route) =>
+      refused++ < 2
+        ? route.fulfill({ status: 503, headers: { 'retry-after': '1' }, body: 'no server is ready' })
+        : route.continue(),
+    );
+    await waitFor(() => refused > 0, { what: 'an answer of the proxy' });
+    await isBusy.waitFor();
+    giveBack();
+    await page.locator('.upload.done').waitFor();
+    assert(refused > 2);
   });
 
   it('reads, refuses and discards a draft without JavaScript, and shows it to nobody else', async (t) => {

@@ -20,7 +20,7 @@ const TIMEOUT_MS = 60_000;
 export interface TestBrowser {
   /**
    * A page with its own cookies, closed with the test. The test fails if the browser reports a problem: with the
-   * content security policy, a script, a missing file. Its message about a response with status 4xx does not count.
+   * content security policy, a script, a missing file. Its message about a response with status 4xx or 503 does not count.
    */
   openPage(t: TestContext, options?: BrowserContextOptions): Promise<Page>;
   close(): Promise<void>;
@@ -47,7 +47,7 @@ async function openPage(browser: Browser, t: TestContext, options: BrowserContex
 }
 
 /** The browser's message about an intended error response, or about a service that was stopped on purpose. */
-const ANSWERED = /the server responded with a status of 4\d\d|net::ERR_CONNECTION_REFUSED/;
+const ANSWERED = /the server responded with a status of (?:4\d\d|503)|net::ERR_CONNECTION_REFUSED/;
 
 function collectComplaints(page: Page, complaints: string[]): void {
   page.on('pageerror', (error) => complaints.push(error.message));

@@ -26,6 +26,10 @@ function changed(): void {
   for (const listener of listeners) listener();
 }
 
+/** How often a busy service is asked before the person is told. */
+const BUSY_TRIES = 5;
+const LONGEST_PAUSE_S = 10;
+
 /** What the service says when it refuses. */
 export class Refused extends Error {}
 
@@ -69,8 +73,15 @@ export async function removeFile(api: string, importId: string, fileId: string):
 }
 
 async function request(url: string, method: string, headers: Record<string, string>, body?: string): Promise<Response> {
-  const signal = AbortSignal.timeout(30_000);
-  const answer = await fetch(url, { method, headers, signal, ...(body === undefined ? {} : { body }) });
+  const send = () =>
+    fetch(url, { method, headers, signal: AbortSignal.timeout(30_000), ...(body === undefined ? {} : { body }) });
+  let answer = await send();
+  for (let tries = 1; tries < BUSY_TRIES && (answer.status === 429 || answer.status === 503); tries++) {
+    await answer.text();
+    const seconds = Number(answer.headers.get('Retry-After')) || 1;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(seconds, LONGEST_PAUSE_S) * 1000));
+    answer = await send();
+  }
   // Removed by somebody else meanwhile.
   if (answer.ok || (method === 'DELETE' && answer.status === 404)) return answer;
   const problem = (await answer.json().catch(() => ({}))) as { message?: string };

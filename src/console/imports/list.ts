@@ -34,12 +34,15 @@ export function listPage(at: At, view: ListView): Html {
   return html`<div class="headline"><h1>${IMPORTS.title}</h1>
 ${liveMark(at(`${listPath(filter).replace('/imports', '/imports/live')}`), listState(imports).shape)}
 ${view.mayCreate ? html`<div class="buttons"><a class="button" href="${at('/imports/new')}">${IMPORTS.start}</a></div>` : undefined}</div>
-${imports.length > 0 || isFiltered ? filters(at, view) : undefined}
+${imports.length > 0 || isFiltered ? filters(at, view) : NO_FILTERS}
 <div id="list" data-swap>
 ${imports.length > 0 ? table(at, view) : isFiltered ? none(at) : empty(at, view)}
 ${next || filter.from ? pages(at, filter, next) : undefined}
 </div>`;
 }
+
+/** Live updates replace them when the first import begins. */
+const NO_FILTERS = html`<div id="states" data-swap></div><div id="filter" data-swap></div>`;
 
 function filters(at: At, view: ListView): Html {
   const { filter, names, choices } = view;
@@ -49,10 +52,10 @@ ${options.map((id) => html`<option value="${id}"${id === filter.orgId ? html` se
   const typed = html`<input id="orgId" name="orgId" value="${filter.orgId}" list="orgs" autocomplete="off" placeholder="${IMPORTS.anyOrganization}">
 <datalist id="orgs">${options.map((id) => html`<option value="${id}">${names.get(id) ?? id}</option>`)}</datalist>`;
   return html`${chips(at, view)}
-<form class="filters" method="get" action="${at('/imports')}">
+<div id="filter"><form class="filters" method="get" action="${at('/imports')}">
 ${filter.state ? html`<input type="hidden" name="state" value="${filter.state}">` : undefined}
 <div><label for="orgId">${IMPORTS.organization}</label>${choices ? select : typed}</div>
-<button class="quiet">${IMPORTS.filter}</button></form>`;
+<button class="quiet">${IMPORTS.filter}</button></form></div>`;
 }
 
 /** The states with the number of their imports. */
