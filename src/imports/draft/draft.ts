@@ -8,6 +8,7 @@
 import { details } from '../../db/events.ts';
 import type { Db, Pool } from '../../db/pool.ts';
 import { ApiError, type ErrorBody } from '../../errors.ts';
+import type { PepperMode } from '../../passwords/pepper-modes.ts';
 import { LIVE_ROLES } from '../../queue/worker-list.ts';
 import type { Counts, ImportResult } from '../answers.ts';
 import type { UsedSources } from '../intake/body-sources.ts';
@@ -92,6 +93,8 @@ export interface Draft {
   /** The organizations of its users, as far as they are known. */
   orgs: string[];
   conversion: ConversionOptions | undefined;
+  /** How the pepper of its hashes was added, which is stored apart. */
+  pepper: PepperMode | undefined;
   progress: { bytes: number; totalBytes: number; users: number } | undefined;
   result: ConversionResult | undefined;
   error: ErrorBody | undefined;
@@ -107,6 +110,7 @@ export interface Draft {
 
 const COLUMNS = `i.id as "importId", i.created_by as "createdBy", i.resource_owner as "resourceOwner",
   coalesce(nullif(d.result->>'source', ''), d.conversion->>'source', i.source) as source, d.org_id as "orgId", d.orgs, d.conversion, d.progress, d.result, d.error, d.settings, d.check_id as "checkId", i.created_at as "createdAt",
+  (select p.mode from import_peppers p where p.import_id = d.import_id) as pepper,
   d.changed_at as "changedAt", d.expires_at as "expiresAt", d.sequence,
   case when d.state = 'checking' and c.state <> 'running' and c.state <> 'paused' then 'checked' else d.state::text end as state,
   (select coalesce(jsonb_agg(jsonb_build_object('fileId', file_id, 'name', name, 'kind', kind, 'size', size,
@@ -208,6 +212,8 @@ export interface ShownDraft {
   /** The system that the entries were converted from; empty before. */
   source: string;
   conversion?: ConversionOptions;
+  /** If its hashes need one: how it was added. */
+  pepper?: PepperMode;
   /** Of the latest check. */
   settings?: Omit<RunSettings, 'by'>;
   /** While it is converted. */
@@ -250,6 +256,7 @@ export function draftProgress(draft: Draft, check?: Check): DraftProgress {
       files: draft.files,
       source: source ?? '',
       ...(draft.conversion ? { conversion: draft.conversion } : {}),
+      ...(draft.pepper ? { pepper: draft.pepper } : {}),
       ...(draft.settings ? { settings: shownSettings(draft.settings) } : {}),
       ...(draft.state === 'converting' && draft.progress ? { progress: draft.progress } : {}),
       ...(result?.summary ? { summary: result.summary } : {}),

@@ -8,6 +8,7 @@ import { parseBody } from '../../http/parse-body.ts';
 import { UsageError } from '../../sources/source.ts';
 import type { ImportDeps } from '../deps.ts';
 import { parseDuration } from '../duration.ts';
+import { readPepper } from '../intake/pepper.ts';
 import { dropRest } from '../parse/drop-rest.ts';
 import { readProgress } from '../status/progress.ts';
 import { readResult } from '../status/result.ts';
@@ -64,10 +65,13 @@ export function draftRoutes(deps: ImportDeps): Router {
   });
 
   router.post('/admin/v1/imports/:importId/_convert', async (req, res) => {
-    const read = async () => parseBody(convertBody, await readJson(req, res), 'DRAFT-OPTIONS');
+    const read = async () => {
+      const body = parseBody(convertBody, await readJson(req, res), 'DRAFT-OPTIONS');
+      return { body, pepper: readPepper(req) };
+    };
     const { draft, body } = await visibleDraft(pool, 'convertImport', 'converted', req, res, read);
     const { importId } = draft;
-    await requestConversion(exports, callerOf(res), importId, body);
+    await requestConversion(exports, callerOf(res), importId, body.body, body.pepper);
     await answer(res, importId);
   });
 

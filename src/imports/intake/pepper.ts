@@ -50,12 +50,9 @@ export async function keepPepper(db: Db, secrets: Secrets, importId: string, pep
   ]);
 }
 
-/** How the pepper of an import or draft was added; undefined if it has none. */
-export async function pepperModeOf(db: Db, importId: string): Promise<PepperMode | undefined> {
-  const { rows } = await db.query<{ mode: PepperMode }>('select mode from import_peppers where import_id = $1', [
-    importId,
-  ]);
-  return rows[0]?.mode;
+/** For a draft whose files are converted again. */
+export async function dropPepper(db: Db, importId: string): Promise<void> {
+  await db.query('delete from import_peppers where import_id = $1', [importId]);
 }
 
 /** The id of an import or draft whose hashes need its pepper, else null. */

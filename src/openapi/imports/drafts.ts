@@ -5,7 +5,7 @@ import { convertBody } from '../../imports/draft/convert/request.ts';
 import { createBody } from '../../imports/draft/create.ts';
 import type { Operations } from '../operation.ts';
 import { exampleDraft, exampleGuess, exampleResult } from './import-examples.ts';
-import { guess, result } from './import-shapes.ts';
+import { guess, pepperHeaders, result } from './import-shapes.ts';
 
 const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this.';
 const RATE_LIMITED = 'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';
@@ -59,7 +59,8 @@ export const draftOperations: Operations = {
     description:
       'A worker with the role `convert` reads the files; the state is IMPORT_STATE_CONVERTING until it is done, then ' +
       'IMPORT_STATE_DRAFT, or IMPORT_STATE_UNREADABLE with the reason in `draft.error`. The files are kept until the ' +
-      'import starts: call it again for another source or mapping.',
+      'import starts: call it again for another source or mapping. A pepper applies to this conversion: send it with each one.',
+    headers: pepperHeaders,
     body: {
       schema: convertBody,
       examples: {
@@ -69,7 +70,7 @@ export const draftOperations: Operations = {
     },
     answers: { 200: { schema: result, example: exampleDraft, description: 'The draft in its new state.' } },
     errors: {
-      400: `DRAFT-OPTIONS: the body is invalid, or does not fit the source. DRAFT-INCOMPLETE: a file has not arrived, or there is no file of users. ${STATE_DOES_NOT_FIT}`,
+      400: `DRAFT-OPTIONS: the body is invalid, or does not fit the source. DRAFT-INCOMPLETE: a file has not arrived, or there is no file of users. IMPORT-PEPPER: Password-Pepper or its mode is invalid. ${STATE_DOES_NOT_FIT}`,
     },
   },
   'POST /admin/v1/imports/{importId}/_check': {

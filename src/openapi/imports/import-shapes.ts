@@ -45,7 +45,7 @@ export const keyHeaders = z.object({
       examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
     }),
 });
-export const bulkHeaders = keyHeaders.extend({
+export const pepperHeaders = z.object({
   'Password-Pepper': z
     .string()
     .regex(/^[A-Za-z0-9+/]+={0,2}$/)
@@ -64,6 +64,9 @@ export const bulkHeaders = keyHeaders.extend({
         'How the pepper was added: after the password (`suffix`, the default; Devise), before it, or as the key of ' +
         'HMAC-SHA-256, whose result in hexadecimal digits or base64 was hashed.',
     }),
+});
+export const bulkHeaders = keyHeaders.extend({
+  ...pepperHeaders.shape,
   Prefer: z
     .string()
     .optional()
@@ -164,6 +167,9 @@ const draft = z
     files,
     source: text().meta({ description: 'The system that the users were converted from; empty before.' }),
     conversion: convertBody.optional().meta({ description: 'The body of the latest `_convert`.' }),
+    pepper: z.enum(PEPPER_MODES).optional().meta({
+      description: 'If its hashes need a pepper: how it was added. The pepper itself is never returned.',
+    }),
     settings: checkBody.optional().meta({ description: 'The body of the latest `_check`.' }),
     progress: z
       .object({ bytes: count, totalBytes: count, users: count })

@@ -13,6 +13,9 @@ import { createFile, newDraft, sendBytes, uploadFile } from '../../support/impor
 import { waitFor } from '../../support/wait.ts';
 
 const BCRYPT = '$2b$04$R.YLNKkiLoMNjYefcfi0cuDW0XunlD/4OjY7fOFO5M9lLs5MerRaC';
+/** Of `correct horse` with the pepper after it, by libxcrypt. */
+const PEPPERED = '$2b$04$abcdefghijklmnopqrstuu.kQv/P7qe9hj9n4VXXGiB6LKdwQKpP.';
+const PEPPER = 'a pepper of the shöp';
 const GERMAN = [
   'Personalnr;Mail;Vorname;Nachname;Kennwort;Notiz',
   `10017;fay@acme.example;Fay;Füchs;${BCRYPT};Umzug`,
@@ -146,6 +149,33 @@ test('a password source verifies the users whose password the files do not conta
     { hash: markOf(sourceId), state: 'active' },
     { hash: BCRYPT, state: 'active' },
   ]);
+});
+
+test('a pepper is sent with each conversion, is never shown, and verifies after the start', async () => {
+  const id = await newDraft(api, { orgId });
+  await uploadFile(api, id, `userId,userName,email,hash\npp-1,pp1,pp1@acme.example,${PEPPERED}\n`);
+  const asked = (headers: Record<string, string>) =>
+    api.call('POST', `/admin/v1/imports/${id}/_convert`, { source: 'csv' }, { headers });
+  const refused = await asked({ 'password-pepper': 'no base64!' });
+  assert.deepEqual([refused.status, errorId(refused)], [400, 'IMPORT-PEPPER']);
+  const pepper = { 'password-pepper': Buffer.from(PEPPER).toString('base64') };
+  const seen = [(await asked(pepper)).body];
+  assert.equal(await convertRound(api.deps, 'test', go), true);
+  assert.equal((await converted(id, { source: 'csv' })).draft.pepper, undefined, 'without it, it is gone');
+  await asked(pepper);
+  assert.equal(await convertRound(api.deps, 'test', go), true);
+  seen.push(await get(id));
+  assert.deepEqual(
+    seen.map(({ draft }) => draft.pepper),
+    ['suffix', 'suffix'],
+  );
+  assert.ok(!JSON.stringify(seen).includes(PEPPER) && !JSON.stringify(seen).includes(pepper['password-pepper']));
+  assert.equal((await call('POST', id, '/_start', { timeout: '10m' })).status, 200);
+  await waitFor(async () => (await get(id)).counts.succeeded === 1, { what: 'the import' });
+  const login = async (password: string) =>
+    (await api.call('POST', '/v2beta/sessions', { checks: { user: { loginName: 'pp1' }, password: { password } } }))
+      .status;
+  assert.deepEqual([await login('wrong horse'), await login('correct horse')], [400, 201]);
 });
 
 test('a guess is made from the first piece, while the upload continues', async () => {

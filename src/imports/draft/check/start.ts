@@ -17,7 +17,6 @@ import { publishBatch } from '../../ended.ts';
 import { activate } from '../../intake/accept.ts';
 import { requireRoom } from '../../intake/backlog.ts';
 import { requireUsed } from '../../intake/body-sources.ts';
-import { pepperModeOf } from '../../intake/pepper.ts';
 import { auditOf, type ImportOptions, keepOptions, unusual } from '../../options.ts';
 import { type DraftState, lockDraft, requireDraftState } from '../draft.ts';
 import { type checkBody, importable, requireGoodTimeout, runOptions, type startBody } from './run-options.ts';
@@ -63,14 +62,13 @@ export async function startDraft(
     await rememberSlow(deps.pool, result.slowestMs);
     await requireUsed(db, result.sources ?? [], (org) => result.orgs[org]?.orgId ?? '');
     const options = unusual({ ...runOptions({ ...body, by: caller.userId }, result), webhook });
-    const pepper = await pepperModeOf(db, importId);
     const { sequence } = await appendEvent(db, {
       aggregateType: 'import',
       aggregateId: importId,
       resourceOwner: draft.resourceOwner,
       type: 'import.accepted',
       editor: caller.userId,
-      payload: { total: result.total, ...(options && auditOf(options)), ...(pepper && { pepper }) },
+      payload: { total: result.total, ...(options && auditOf(options)), ...(draft.pepper && { pepper: draft.pepper }) },
     });
     if (options) await keepOptions(db, importId, options, []);
     await db.query('delete from import_orgs where import_id = $1', [importId]);

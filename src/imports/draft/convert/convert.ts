@@ -50,7 +50,8 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
   const { passwordSource } = options;
   const counter = openCounter({ atSource: passwordSource !== undefined });
   const rules = { strict: options.strict === true, withoutEmail: options.withoutEmail === true };
-  const writer = openEntries(deps, draft.importId, { ...rules, passwordSource }, run.requireJob);
+  const hasPepper = draft.pepper !== undefined;
+  const writer = openEntries(deps, draft.importId, { ...rules, passwordSource, hasPepper }, run.requireJob);
   try {
     await writeAll(conversion, counter, writer, run);
     const written = await writer.end();

@@ -11,6 +11,7 @@ import { bodySources, type UsedSources } from '../../intake/body-sources.ts';
 import { openCopyWriter } from '../../intake/copy.ts';
 import { CopyRows } from '../../intake/copy-rows.ts';
 import { createDuplicateFilter, ID, NAME } from '../../intake/duplicates.ts';
+import { takePepper } from '../../intake/pepper.ts';
 import { copyLine } from '../../items.ts';
 import { noteOmitted } from '../../validate/omitted-fields.ts';
 import { type EntryRules, toItem } from '../../validate/validate.ts';
@@ -41,7 +42,7 @@ export interface EntryWriter {
 export function openEntries(
   deps: Pick<ImportDeps, 'pool' | 'secrets' | 'config'>,
   importId: string,
-  { passwordSource, ...rules }: EntryRules & { passwordSource?: string | undefined },
+  { passwordSource, hasPepper, ...rules }: EntryRules & { passwordSource?: string | undefined; hasPepper: boolean },
   requireJob: () => Promise<void>,
 ): EntryWriter {
   const copy = openCopyWriter(deps.pool, requireJob, deps.config.DATABASE_TIMEOUT_MS);
@@ -85,6 +86,7 @@ export function openEntries(
         org.failed++;
         failed++;
       }
+      if (hasPepper) takePepper(item, importId);
       hasDuplicates ||= duplicate;
       rows.add(copyLine(importId, users++, org.index, duplicate, item));
     },

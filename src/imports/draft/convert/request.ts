@@ -5,10 +5,12 @@ import { transaction } from '../../../db/pool.ts';
 import { ApiError, invalidArgument } from '../../../errors.ts';
 import { id, text } from '../../../fields/fields.ts';
 import { requireOrg } from '../../../orgs/store.ts';
+import type { Pepper } from '../../../passwords/pepper.ts';
 import { ENCODINGS } from '../../../sources/read/encoding.ts';
 import { SOURCES } from '../../../sources/registry.ts';
 import { UsageError } from '../../../sources/source.ts';
 import { requireKnown } from '../../intake/body-sources.ts';
+import { dropPepper, keepPepper } from '../../intake/pepper.ts';
 import { lockDraft, requireDraftState } from '../draft.ts';
 import { type ExportDeps, hashParameters, sourceNamed } from './exports.ts';
 
@@ -39,12 +41,13 @@ export const convertBody = z.object({
   }),
 });
 
-/** A worker then converts. A conversion that is under way ends. @throws ApiError 400, 403, 404 */
+/** A worker then converts. A conversion that is under way ends, and the pepper replaces an earlier one. @throws ApiError 400, 403, 404 */
 export async function requestConversion(
   deps: ExportDeps,
   caller: Caller,
   importId: string,
   body: z.output<typeof convertBody>,
+  pepper: Pepper | undefined,
 ): Promise<void> {
   await transaction(deps.pool, async (db) => {
     const draft = await lockDraft(db, importId);
@@ -58,6 +61,8 @@ export async function requestConversion(
     }
     if (body.passwordSource !== undefined) await requireKnown(db, body.passwordSource);
     await requireGoodOptions(body, () => hashParameters(deps, draft));
+    await dropPepper(db, importId);
+    if (pepper) await keepPepper(db, deps.secrets, importId, pepper);
     await db.query(
       `update import_drafts set state = 'converting', conversion = $2, org_id = coalesce($3, org_id), result = null,
          error = null, check_id = null, progress = null, attempts = 0, run = run + 1,
