@@ -1,5 +1,9 @@
-const users = (count: number) => (count === 1 ? '1 user' : `${count.toLocaleString('en')} users`);
-const mails = (count: number) => (count === 1 ? '1 mail' : `${count.toLocaleString('en')} mails`);
+/** A number with its noun. */
+const counted = (noun: string) => (count: number) =>
+  count === 1 ? `1 ${noun}` : `${count.toLocaleString('en')} ${noun}s`;
+const users = counted('user');
+const are = (count: number) => (count === 1 ? 'is' : 'are');
+const mails = counted('mail');
 
 /** Actions on an import: the button, what it will do in numbers, and what it has done. */
 export const ACTIONS = {
@@ -14,8 +18,8 @@ export const ACTIONS = {
     button: 'Pause',
     title: 'Pause this import?',
     does: (done: number, open: number) => [
-      `${users(done)} are done and stay as they are.`,
-      `${users(open)} wait until you resume. The time limit stands still meanwhile.`,
+      `${users(done)} ${are(done)} done and ${done === 1 ? 'stays' : 'stay'} as they are.`,
+      `${users(open)} ${open === 1 ? 'waits' : 'wait'} until you resume. The time limit stands still meanwhile.`,
     ],
     done: 'The import is paused. No user is written until you resume it.',
   },
@@ -23,7 +27,7 @@ export const ACTIONS = {
     button: 'Cancel',
     title: 'Cancel this import?',
     does: (done: number, open: number) => [
-      `${users(done)} are done and stay as they are. Undo removes them.`,
+      `${users(done)} ${are(done)} done and ${done === 1 ? 'stays' : 'stay'} as they are. Undo removes them.`,
       `${users(open)} will not be imported, unless you resume.`,
     ],
     done: 'The import is cancelled. No more users are written.',
@@ -31,15 +35,15 @@ export const ACTIONS = {
   resume: {
     button: 'Resume',
     title: 'Resume this import?',
-    does: (open: number) => [`${users(open)} are still to be imported.`],
+    does: (open: number) => [`${users(open)} ${are(open)} still to be imported.`],
     done: 'The import runs again.',
   },
   retry: {
     button: 'Try failed again',
     title: 'Try the failed users again?',
     does: (failed: number, open: number) => [
-      `${users(failed)} that failed are tried again.`,
-      ...(open > 0 ? [`${users(open)} that are still open are processed too.`] : []),
+      `${users(failed)} that failed ${are(failed)} tried again.`,
+      ...(open > 0 ? [`${users(open)} that ${are(open)} still open ${are(open)} processed too.`] : []),
       'Users that are invalid fail again with the same reason.',
     ],
     done: 'The failed users are tried again.',
@@ -47,15 +51,17 @@ export const ACTIONS = {
   send_mails: {
     button: 'Send mails',
     title: 'Send the held mails?',
-    does: (held: number) => [`${mails(held)} are sent to users who still need them. This cannot be taken back.`],
+    does: (held: number) => [
+      `${mails(held)} ${are(held)} sent to users who still need ${held === 1 ? 'it' : 'them'}. This cannot be taken back.`,
+    ],
     done: 'The mails are on their way.',
   },
   undo: {
     button: 'Undo',
     title: 'Undo this import?',
     does: (removed: number, kept: number) => [
-      `${users(removed)} are deleted. Their ids are not given to anybody else.`,
-      kept > 0 ? `${users(kept)} are kept:` : 'No user is kept.',
+      `${users(removed)} ${are(removed)} deleted. Their ids are not given to anybody else.`,
+      kept > 0 ? `${users(kept)} ${are(kept)} kept:` : 'No user is kept.',
     ],
     done: 'The undo runs. You see here which users are removed and which are kept.',
   },
