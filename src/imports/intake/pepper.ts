@@ -50,7 +50,7 @@ export async function keepPepper(db: Db, secrets: Secrets, importId: string, pep
   ]);
 }
 
-/** For a draft whose files are converted again. */
+/** Before the draft gets another one. */
 export async function dropPepper(db: Db, importId: string): Promise<void> {
   await db.query('delete from import_peppers where import_id = $1', [importId]);
 }

@@ -59,7 +59,7 @@ export const draftOperations: Operations = {
     description:
       'A worker with the role `convert` reads the files; the state is IMPORT_STATE_CONVERTING until it is done, then ' +
       'IMPORT_STATE_DRAFT, or IMPORT_STATE_UNREADABLE with the reason in `draft.error`. The files are kept until the ' +
-      'import starts: call it again for another source or mapping. A pepper applies to this conversion: send it with each one.',
+      'import starts: call it again for another source or mapping. A pepper stays until a later call sends another one.',
     headers: pepperHeaders,
     body: {
       schema: convertBody,

@@ -41,7 +41,11 @@ export const convertBody = z.object({
   }),
 });
 
-/** A worker then converts. A conversion that is under way ends, and the pepper replaces an earlier one. @throws ApiError 400, 403, 404 */
+/**
+ * A worker then converts. A conversion that is under way ends.
+ * @param pepper replaces an earlier one; without it, an earlier one stays
+ * @throws ApiError 400, 403, 404
+ */
 export async function requestConversion(
   deps: ExportDeps,
   caller: Caller,
@@ -61,8 +65,10 @@ export async function requestConversion(
     }
     if (body.passwordSource !== undefined) await requireKnown(db, body.passwordSource);
     await requireGoodOptions(body, () => hashParameters(deps, draft));
-    await dropPepper(db, importId);
-    if (pepper) await keepPepper(db, deps.secrets, importId, pepper);
+    if (pepper) {
+      await dropPepper(db, importId);
+      await keepPepper(db, deps.secrets, importId, pepper);
+    }
     await db.query(
       `update import_drafts set state = 'converting', conversion = $2, org_id = coalesce($3, org_id), result = null,
          error = null, check_id = null, progress = null, attempts = 0, run = run + 1,
