@@ -348,7 +348,10 @@ describe('a new import', () => {
     const one = `${world.api.url}/console/imports/new/${importId}`;
     await page.goto(one);
     for (const name of ['source', 'columns', 'options', 'check']) await next(page, name);
+    // A reload during the form's own navigation would abort.
+    const loaded = page.waitForEvent('load');
     await page.getByRole('button', { name: 'Read the files' }).click();
+    await loaded;
     const problem = page.getByText('The files cannot be read like this');
     await waitFor(async () => (await page.reload()) && (await problem.count()) > 0, {
       what: 'the end of the conversion',

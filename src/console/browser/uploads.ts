@@ -26,7 +26,7 @@ function changed(): void {
   for (const listener of listeners) listener();
 }
 
-/** How often a busy service is asked before the person is told. */
+/** How often a busy service is asked before the person is told; at once where the service names a longer pause. */
 const BUSY_TRIES = 5;
 const LONGEST_PAUSE_S = 10;
 
@@ -77,9 +77,10 @@ async function request(url: string, method: string, headers: Record<string, stri
     fetch(url, { method, headers, signal: AbortSignal.timeout(30_000), ...(body === undefined ? {} : { body }) });
   let answer = await send();
   for (let tries = 1; tries < BUSY_TRIES && (answer.status === 429 || answer.status === 503); tries++) {
-    await answer.text();
     const seconds = Number(answer.headers.get('Retry-After')) || 1;
-    await new Promise((resolve) => setTimeout(resolve, Math.min(seconds, LONGEST_PAUSE_S) * 1000));
+    if (seconds > LONGEST_PAUSE_S) break;
+    await answer.text();
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
     answer = await send();
   }
   // Removed by somebody else meanwhile.
