@@ -30,7 +30,9 @@ const APART = [
   ...['test/packages/', 'test/upgrade/'],
 ];
 /** The slowest tests, the slowest first, so that no long test starts at the end. */
-const LONG = ['crash/', 'queue/', 'browser/', 'pipeline/', 'cli/', 'bench/', 'db/', 'start/', 'openapi/', 'mail/'];
+const LONG = [
+  ...['console/', 'crash/', 'queue/', 'browser/', 'pipeline/', 'cli/', 'bench/', 'db/', 'start/', 'openapi/', 'mail/'],
+];
 /** Groups of Redis servers, for `npm run test:stores`. */
 const GROUPS = 'test/queue/servers/';
 /**
