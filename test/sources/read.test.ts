@@ -43,6 +43,9 @@ test('a web page, a database and a dump are refused, and not taken for CSV', asy
     ['PK\u0003\u0004xl/', /This is a zip archive or a spreadsheet/],
     ['-- MySQL dump\n/*!40101 SET x */;\n\nDROP TABLE IF EXISTS `users`;', /This is an SQL dump/],
     ['SET statement_timeout = 0;\n', /This is an SQL dump/],
+    ['%PDF-1.7\n%âãÏÓ', /This is a PDF, not an export/],
+    ['\u0089PNG\r\n\u001a\n\0\0\0\rIHDR', /This is not text/],
+    ['i\0\0d\0\0,\0\0', /This is not text/],
     ['insert into users values (1);', /This is an SQL dump/],
   ];
   for (const [text, told] of others) {
@@ -122,6 +125,7 @@ test('the delimiter is the most frequent one in the first line, outside quotes',
   assert.equal(delimiterOf('a;b;c\n1,2;3;4'), ';');
   assert.equal(delimiterOf('a\tb'), '\t');
   assert.equal(delimiterOf('mail'), ',');
+  assert.equal(delimiterOf('sep=|\r\na,b,c|d'), '|');
 });
 
 test('LDIF: folded lines, base64, options, comments; changes and external values are broken records', async () => {

@@ -8,6 +8,7 @@ import { openExport, STDIN } from '../../sources/read/file.ts';
 import { asFileOf, type FileOfSource, type Guess, guessSources } from '../../sources/recognize.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format, Source } from '../../sources/source.ts';
+import { whyUnrecognized } from '../../sources/unrecognized.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 
@@ -68,7 +69,7 @@ async function guessed(files: readonly ExportFile[]): Promise<Source> {
   const guesses: Guess[][] = [];
   for (const file of files) {
     const found = await guessSources(file);
-    if (found.length === 0) throw unknown(file);
+    if (found.length === 0) throw await unknown(file);
     guesses.push(found);
   }
   const common = (guesses[0] ?? []).filter(({ source }) =>
@@ -83,7 +84,9 @@ async function guessed(files: readonly ExportFile[]): Promise<Source> {
   });
 }
 
-function unknown(file: ExportFile): Failure {
+async function unknown(file: ExportFile): Promise<Failure> {
+  const reason = await whyUnrecognized(file);
+  if (reason !== undefined) return new Failure(reason, { exitCode: EXIT.usage });
   return new Failure(`The system that ${file.name} (${FORMAT_NAMES[file.format]}) comes from is not recognized.`, {
     exitCode: EXIT.usage,
     advice: `Specify it with --from (${names(SOURCES)}). For any other CSV or NDJSON, use --from csv or --from ndjson and --map.`,

@@ -1,6 +1,6 @@
 /**
  * Reads the rows of a CSV file (RFC 4180) as records by column name. The delimiter is the most frequent one in the
- * first line.
+ * first line, or the one that Excel's line `sep=;` names. Lines may end with CR alone, as in old programs for the Mac.
  *
  * A row with text beyond the last column is a broken record; an unclosed quote ends the file with an error.
  */
@@ -12,6 +12,11 @@ import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './re
 const DELIMITERS = [',', ';', '\t', '|'];
 const HASH = 0x23;
 const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+/** The line before the header that tells Excel the delimiter. */
+const SEP = /^\uFEFF?sep=([,;\t|])\r?\n/i;
+/** A byte order mark in UTF-8, and the line `sep=;`. */
+const SEP_BYTES = 12;
 
 export interface CsvLayout {
   delimiter: string;
@@ -23,7 +28,9 @@ export interface CsvLayout {
 
 /** @param head the beginning of the file */
 export function delimiterOf(head: string): string {
-  const line = head.split('\n').find((text) => text.trim() !== '' && !text.startsWith('#')) ?? '';
+  const named = SEP.exec(head)?.[1];
+  if (named !== undefined) return named;
+  const line = head.split(/\r\n|\n|\r/).find((text) => text.trim() !== '' && !text.startsWith('#')) ?? '';
   const unquoted = line.replace(/"[^"]*"/g, '');
   const counted = DELIMITERS.map((delimiter) => ({ delimiter, count: unquoted.split(delimiter).length - 1 }));
   return counted.reduce((best, next) => (next.count > best.count ? next : best)).delimiter;
@@ -74,16 +81,32 @@ function breaksIn(cells: readonly string[]): number {
   return cells.reduce((sum, cell) => (cell.includes('\n') ? sum + cell.split('\n').length - 1 : sum), 0);
 }
 
-/** Comment lines (`#`) before the header become empty lines, which keeps line numbers right; later on, `#` is data. */
+/**
+ * Comment lines (`#`) and `sep=;` before the header become empty lines, which keeps line numbers right; later on, `#` is
+ * data. Where lines end with CR alone, each becomes LF.
+ */
 async function* withoutComments(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let isHead = true;
-  for await (const chunk of chunks) {
-    let from = 0;
+  let endsWithReturn = false;
+  for await (const given of chunks) {
+    if (isHead) endsWithReturn = isReturnOnly(given);
+    const chunk = endsWithReturn ? linesOf(given) : given;
+    let from = isHead && SEP.test(chunk.toString('utf8', 0, SEP_BYTES)) ? chunk.indexOf(NEWLINE) + 1 : 0;
     while (isHead && chunk[from] === HASH && chunk.includes(NEWLINE, from)) from = chunk.indexOf(NEWLINE, from) + 1;
     if (from > 0) yield Buffer.from('\n'.repeat(chunk.subarray(0, from).toString('latin1').split('\n').length - 1));
     yield chunk.subarray(from);
     isHead = false;
   }
+}
+
+function linesOf(chunk: Buffer): Buffer {
+  return Buffer.from(chunk.map((byte) => (byte === RETURN ? NEWLINE : byte)));
+}
+
+/** A CR at the very end may belong to a LF that has not been read yet. */
+function isReturnOnly(chunk: Buffer): boolean {
+  const first = chunk.indexOf(RETURN);
+  return first >= 0 && first < chunk.length - 1 && !chunk.includes(NEWLINE);
 }
 
 /** The library's messages may quote cells, so none of them is shown. */

@@ -10,6 +10,10 @@ const COMMENTS = /^(?:\s|--[^\n]*(?:\n|$)|#[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/;?)+/;
 const STATEMENT =
   /^(?:create (?:table|database|schema|extension|type|sequence)\b|drop (?:table|database)\b|insert into\b|set [@\w.]+ ?=|lock tables\b|start transaction\b|begin(?: transaction)?;|pragma \w+|use `)/i;
 
+const PDF = '%PDF-';
+/** More control characters than that among the first ones: text has next to none. */
+const MOST_CONTROLS = 0.05;
+
 /** A sentence for a file that is certainly no export. @param head the beginning of the file */
 export function notAnExport(head: string): string | undefined {
   if (MARKUP.test(head))
@@ -18,7 +22,20 @@ export function notAnExport(head: string): string | undefined {
     return "This is an SQLite database. Export its table of users: sqlite3 -json FILE 'select * from users' > users.json";
   if (head.startsWith(ZIP))
     return 'This is a zip archive or a spreadsheet. Unpack it, or save the sheet as CSV (UTF-8).';
+  if (head.startsWith(PDF)) return 'This is a PDF, not an export. Export the users as CSV or JSON.';
+  if (isBinary(head))
+    return 'This is not text: it may be a spreadsheet, an image, or in an unknown encoding. Save it as CSV or JSON in UTF-8.';
   if (STATEMENT.test(head.replace(COMMENTS, '')))
     return 'This is an SQL dump. Load it into a database, and use muster pull sql, or export the table of users as CSV or JSON.';
   return undefined;
+}
+
+/** Whether it has many control characters other than tab and the ends of lines and pages. */
+function isBinary(head: string): boolean {
+  let controls = 0;
+  for (let i = 0; i < head.length; i++) {
+    const code = head.charCodeAt(i);
+    if (code < 0x09 || (code > 0x0d && code < 0x20)) controls++;
+  }
+  return controls > head.length * MOST_CONTROLS;
 }
