@@ -2,6 +2,8 @@
  * Limits how many requests of one kind are under way in this process: for each caller, for the organization that the
  * caller belongs to, and in all.
  *
+ * Guarantee: the last quarter of all slots goes only to organizations that hold none, one slot each. So a few
+ * organizations whose requests take long cannot keep out the others. Reserving ends no request of anybody.
  * On crash: the counts start at 0.
  */
 import { ApiError } from '../errors.ts';
@@ -31,9 +33,12 @@ export interface Slots {
 }
 
 const RETRY_AFTER_S = 1;
+/** The part of all slots that is kept for organizations that hold none. */
+const RESERVED = 1 / 4;
 
 export function openSlots({ perCaller, perOrg, total, id, what }: SlotOptions): Slots {
   const [callers, orgs] = [countByKey(), countByKey()];
+  const reserved = Math.floor(total * RESERVED);
   let all = 0;
 
   return {
@@ -41,6 +46,9 @@ export function openSlots({ perCaller, perOrg, total, id, what }: SlotOptions): 
       if (callers.of(userId) >= perCaller) throw refuse(`You have ${perCaller} ${what} under way.`);
       if (orgId && orgs.of(orgId) >= perOrg) throw refuse(`Your organization has ${perOrg} ${what} under way.`);
       if (all >= total) throw refuse(`This server has ${total} ${what} under way.`);
+      const held = orgId ? orgs.of(orgId) : callers.of(userId);
+      if (held > 0 && total - all <= reserved)
+        throw refuse(`This server keeps its last ${reserved} places for organizations without ${what} under way.`);
       const add = (change: 1 | -1) => {
         all += change;
         callers.add(userId, change);
