@@ -1,6 +1,7 @@
 /**
  * The role `convert`: converts the files of drafts to entries, and begins their checks. See src/imports/draft/convert/.
  * Any number of processes may run it; each works on two drafts at a time, so that a large one does not hold up a small one.
+ * A third place is only for organizations that no worker works for: large drafts of one do not hold up those of another.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -12,7 +13,9 @@ import { convertRound } from '../src/imports/draft/convert/round.ts';
 import { type Look, openLook } from './look.ts';
 import { startLoop } from './loop.ts';
 
-const AT_ONCE = 2;
+const AT_ONCE = 3;
+/** The place that is reserved. */
+const RESERVED = 2;
 
 export type ConverterDeps = Omit<ImportDeps, 'queues'> & { logger: Logger; condition?: Condition; look?: Look };
 
@@ -21,7 +24,8 @@ export function startConverter(deps: ConverterDeps): { stop(): Promise<unknown> 
   const stopping = new AbortController();
   const loops = Array.from({ length: AT_ONCE }, (_, n) => {
     const holder = `${hostname()}:${process.pid}:${randomUUID()}`;
-    const round = async () => ((await convertRound(deps, holder, stopping.signal)) ? 0 : look.until('convert'));
+    const round = async () =>
+      (await convertRound(deps, holder, stopping.signal, n === RESERVED)) ? 0 : look.until('convert');
     return startLoop(`converter ${n + 1}`, logger, round, { condition });
   });
   return {

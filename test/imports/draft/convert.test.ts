@@ -237,3 +237,25 @@ test('no sample shows what may be a hash or a secret', () => {
   assert.deepEqual(samples['profile.mail'], [{ text: 'fay@acme.example' }]);
   for (const name of ['odd', 'password', 'apiToken', 'profile.list']) assert.ok(samples[name]?.[0]?.hidden, name);
 });
+
+test('a draft of another organization goes before the second draft of one, and has a place of its own', async () => {
+  const { pool } = api.deps;
+  const owner = async () => api.machine((await api.setupOrg()).orgId, ['ORG_OWNER']);
+  const [ann, eve] = [await owner(), await owner()];
+  const request = async (options: { token: string }) => {
+    const id = await newDraft(api, {}, options);
+    await uploadFile(api, id, GERMAN, {}, options);
+    await api.call('POST', `/admin/v1/imports/${id}/_convert`, {}, options);
+    return id;
+  };
+  const [first, second, third] = [await request(ann), await request(ann), await request(eve)];
+  const jobs = [await claimJob(pool, 'one'), await claimJob(pool, 'two')];
+  assert.deepEqual(
+    jobs.map((job) => job?.importId),
+    [first, third],
+  );
+  assert.equal(await claimJob(pool, 'three', true), undefined, 'both organizations have a job at work');
+  const last = await claimJob(pool, 'three');
+  assert.equal(last?.importId, second);
+  for (const job of [...jobs, last]) assert.ok(job && (await endJob(pool, job, { state: 'uploading' })));
+});

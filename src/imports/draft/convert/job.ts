@@ -6,7 +6,7 @@
  * as each statement that counts names the run and the holder.
  * On crash: another worker begins again when the lease has expired.
  */
-import type { Db } from '../../../db/pool.ts';
+import { type Db, type Pool, transaction } from '../../../db/pool.ts';
 
 export const LEASE_MS = 15_000;
 export const RENEW_MS = 2000;
@@ -20,20 +20,31 @@ export interface Job {
   attempts: number;
 }
 
-/** The job that waits longest; undefined when there is none. */
-export async function claimJob(db: Db, holder: string): Promise<Job | undefined> {
-  const { rows } = await db.query<Omit<Job, 'holder'>>(
-    `update import_drafts set holder = $1, held_until = clock_timestamp() + $2 * interval '1 millisecond',
-       attempts = attempts + 1
-     where import_id = (
-       select import_id from import_drafts
-       where (state = 'converting' or state = 'checking' and check_id is null) and expires_at > clock_timestamp()
-         and (held_until is null or held_until < clock_timestamp())
-       order by requested_at limit 1 for update skip locked)
-     returning import_id as "importId", state, run, attempts`,
-    [holder, LEASE_MS],
-  );
-  return rows[0] && { ...rows[0], holder };
+/**
+ * A job of the organization with the fewest jobs at work, and of these the one that waits longest.
+ * @param onlyIdle takes only a job of an organization that no worker works for
+ * @returns undefined when there is none
+ */
+export async function claimJob(pool: Pool, holder: string, onlyIdle = false): Promise<Job | undefined> {
+  return transaction(pool, async (db) => {
+    // One claim at a time, or two of them would not count each other's job.
+    await db.query("select pg_advisory_xact_lock(hashtextextended('draft jobs', 0))");
+    const { rows } = await db.query<Omit<Job, 'holder'>>(
+      `update import_drafts set holder = $1, held_until = clock_timestamp() + $2 * interval '1 millisecond',
+         attempts = attempts + 1
+       where import_id = (
+         select d.import_id from import_drafts d join imports i on i.id = d.import_id, lateral (
+           select count(*) from import_drafts held join imports h on h.id = held.import_id
+           where held.held_until > clock_timestamp() and h.resource_owner = i.resource_owner) at_work (jobs)
+         where (d.state = 'converting' or d.state = 'checking' and d.check_id is null)
+           and d.expires_at > clock_timestamp() and (d.held_until is null or d.held_until < clock_timestamp())
+           and (at_work.jobs = 0 or not $3)
+         order by at_work.jobs, d.requested_at limit 1 for update of d skip locked)
+       returning import_id as "importId", state, run, attempts`,
+      [holder, LEASE_MS, onlyIdle],
+    );
+    return rows[0] && { ...rows[0], holder };
+  });
 }
 
 const IS_OURS = 'import_id = $1 and state = $2 and run = $3 and holder = $4';

@@ -17,6 +17,7 @@ class Lost extends Error {}
 
 /**
  * @param stopping ends the work; another worker then begins it again
+ * @param onlyIdle takes only a job of an organization that no worker works for
  * @returns whether there was a job
  * @throws errors of the database; the job is tried again
  */
@@ -24,8 +25,9 @@ export async function convertRound(
   deps: ConvertDeps & { logger: Logger },
   holder: string,
   stopping: AbortSignal,
+  onlyIdle = false,
 ): Promise<boolean> {
-  const job = await claimJob(deps.pool, holder);
+  const job = await claimJob(deps.pool, holder, onlyIdle);
   if (!job) return false;
   try {
     await doJob(deps, job, stopping);
