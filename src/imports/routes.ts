@@ -16,6 +16,7 @@ import { readRoutes } from './http/read-routes.ts';
 import { reportRoutes } from './http/report-routes.ts';
 import { singles } from './http/request-limits.ts';
 import { keyedRequest } from './intake/idempotency.ts';
+import { readPepper } from './intake/pepper.ts';
 import { importOne } from './single/single.ts';
 import type { ImportSignal } from './status/signal.ts';
 
@@ -28,11 +29,13 @@ export function importRoutes(
     const caller = callerOf(res);
     const orgId = selectedOrg(req, caller);
     requirePermission(caller, 'importHumanUser', orgId);
-    const keyed = keyedRequest(req, deps.secrets, caller.userId, '/management/v1/users/human/_import', orgId);
+    const pepper = readPepper(req);
+    const rest = pepper === undefined ? orgId : JSON.stringify([orgId, pepper]);
+    const keyed = keyedRequest(req, deps.secrets, caller.userId, '/management/v1/users/human/_import', rest);
     const body = await readJson(req, res, LARGE_BODY);
     if (Buffer.isBuffer(req.body)) keyed?.hash.update(req.body); // the bytes of the body
     const release = singles.take(caller);
-    res.json(await importOne(deps, caller, orgId, body, keyed).finally(release));
+    res.json(await importOne(deps, caller, orgId, body, { keyed, pepper }).finally(release));
   });
   return router
     .use(bulkRoutes(deps))

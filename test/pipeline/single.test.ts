@@ -45,6 +45,39 @@ onEachBackend('a single import', async (t, backend) => {
     assert.equal(status, 200);
   });
 
+  await t.test('takes a pepper, stores it encrypted, and never repeats it', async () => {
+    // By libxcrypt, of `correct horse` and then the pepper.
+    const value = '$2b$04$abcdefghijklmnopqrstuu.kQv/P7qe9hj9n4VXXGiB6LKdwQKpP.';
+    const pepper = Buffer.from('a pepper of the shöp').toString('base64');
+    const { user } = entry('peppered', { hashedPassword: { value } });
+    const headers = { 'password-pepper': pepper, 'idempotency-key': 'with-a-pepper' };
+    const answer = await send(user, { headers });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.equal((await send(user, { headers })).status, 200, 'repeated');
+    const other = { ...headers, 'password-pepper': Buffer.from('another').toString('base64') };
+    assert.equal((await send(user, { headers: other })).status, 409);
+    const { rows } = await service.pool.query(
+      `select p.sealed from import_peppers p join users u on split_part(u.password_hash, '$', 3) = p.import_id::text
+       where u.id = $1`,
+      [answer.body.userId],
+    );
+    assert.equal(rows.length, 1);
+    assert.ok(!rows[0].sealed.includes(pepper));
+    assert.equal((await service.login('peppered', 'correct horsE')).status, 400);
+    assert.equal((await service.login('peppered', 'correct horse')).status, 201);
+
+    const plain = await send(
+      { ...user, userName: 'unpeppered', userId: undefined, hashedPassword: undefined },
+      { headers: { 'password-pepper': pepper } },
+    );
+    assert.equal(plain.status, 200, JSON.stringify(plain.body));
+    assert.equal((await service.pool.query('select from import_peppers')).rowCount, 1, 'none without a hash');
+
+    const bad = await send(user, { headers: { 'password-pepper': 'topsecret!' } });
+    assert.deepEqual([bad.status, badFieldsOf(bad)], [400, ['Password-Pepper']]);
+    assert.doesNotMatch(JSON.stringify(bad.body), /topsecret/);
+  });
+
   await t.test('survives the loss of its job by the queue', async () => {
     worker?.kill('SIGTERM');
     await worker?.exited;

@@ -50,6 +50,15 @@ export async function keepPepper(db: Db, secrets: Secrets, importId: string, pep
   ]);
 }
 
+/** Gives the one stored item of an import its pepper. */
+export async function addPepper(db: Db, secrets: Secrets, importId: string, pepper: Pepper): Promise<void> {
+  await keepPepper(db, secrets, importId, pepper);
+  await db.query('update import_items set password_hash = $2 || password_hash where import_id = $1', [
+    importId,
+    pepperedHash(importId, ''),
+  ]);
+}
+
 /** Before the draft gets another one. */
 export async function dropPepper(db: Db, importId: string): Promise<void> {
   await db.query('delete from import_peppers where import_id = $1', [importId]);

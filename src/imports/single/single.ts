@@ -13,11 +13,13 @@ import type { Details } from '../../db/events.ts';
 import { type Db, transaction } from '../../db/pool.ts';
 import { ApiError, type ErrorBody, type FieldViolation, invalidArgument } from '../../errors.ts';
 import { sourceOf } from '../../passwords/at-source.ts';
+import type { Pepper } from '../../passwords/pepper.ts';
 import { inSpan, traceContext } from '../../spans.ts';
 import { rememberSlowHash } from '../../users/slow-hashes.ts';
 import type { ImportDeps } from '../deps.ts';
 import { requireSources } from '../intake/body-sources.ts';
 import { AlreadyAccepted, claimKey, type KeyedRequest, keepAnswer, requestHashes } from '../intake/idempotency.ts';
+import { addPepper } from '../intake/pepper.ts';
 import { ITEM_COLUMNS, itemValues } from '../items.ts';
 import { pointerJob, resetCursor } from '../run/dispatch.ts';
 import type { ImportSignal } from '../status/signal.ts';
@@ -30,6 +32,9 @@ export interface SingleAnswer {
   details: Details;
   warnings?: { path: string; count: number; message: string }[];
 }
+
+/** Stores the import, and returns its id. */
+type Create = (db: Db) => Promise<string>;
 
 const CREATE = `
 with imported as (
@@ -55,6 +60,7 @@ select id from imported`;
 
 /**
  * @param body the single-import body, anything JSON can hold
+ * @param pepper what the old system added to the password before it hashed it
  * @param keyed the idempotency key with the hash of the whole body, if the caller sent a key
  * @throws ApiError 400 naming every invalid field, 404 when the organization does not exist, 409 for a conflict or for
  *   a key that was used for a different request, 504 at the timeout
@@ -64,7 +70,7 @@ export async function importOne(
   caller: Caller,
   orgId: string,
   body: unknown,
-  keyed?: KeyedRequest,
+  { keyed, pepper }: { keyed?: KeyedRequest | undefined; pepper?: Pepper | undefined } = {},
 ): Promise<SingleAnswer> {
   const warnings = createWarningCounter();
   const unknown = (path: string) => warnings.unknown(inBody(path));
@@ -78,10 +84,12 @@ export async function importOne(
     ...[caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, traceContext() ?? null, ...itemValues(item)],
     ...auditValues(audit),
   ];
+  const isPeppered = item.passwordHash !== null && sourceId === undefined;
+  const create = (db: Db) => createSingle(db, values, deps.secrets, isPeppered ? pepper : undefined);
   const found = warnings.list();
   const withWarnings = found.length > 0 ? { warnings: found } : {};
-  if (keyed) return importKeyed(deps, values, keyed, withWarnings);
-  const importId = await create(deps.pool, values);
+  if (keyed) return importKeyed(deps, create, keyed, withWarnings);
+  const importId = pepper ? await transaction(deps.pool, create) : await create(deps.pool);
   void enqueue(deps, importId);
   return { ...(await waitForUser(deps, importId)), ...withWarnings };
 }
@@ -89,11 +97,11 @@ export async function importOne(
 /** The same with an idempotency key: if an equal request came first, waits for it and returns its answer. */
 async function importKeyed(
   deps: ImportDeps & { signal: ImportSignal },
-  values: unknown[],
+  create: Create,
   keyed: KeyedRequest,
   withWarnings: Pick<SingleAnswer, 'warnings'>,
 ): Promise<SingleAnswer> {
-  const accepted = await createKeyed(deps, values, keyed);
+  const accepted = await createKeyed(deps, create, keyed);
   if (accepted.answer) return accepted.answer;
   const answer = { ...(await waitForUser(deps, accepted.importId)), ...withWarnings };
   await keepAnswer(deps.pool, keyed, accepted.importId, answer);
@@ -102,13 +110,13 @@ async function importKeyed(
 
 async function createKeyed(
   deps: ImportDeps,
-  values: unknown[],
+  create: Create,
   keyed: KeyedRequest,
 ): Promise<{ importId: string; answer: SingleAnswer | null }> {
   const hashes = requestHashes(keyed);
   try {
     const importId = await transaction(deps.pool, async (db) => {
-      const created = await create(db, values);
+      const created = await create(db);
       await claimKey(db, keyed, hashes, created);
       return created;
     });
@@ -121,9 +129,16 @@ async function createKeyed(
   }
 }
 
-async function create(db: Db, values: unknown[]): Promise<string> {
+/** @param db a transaction where there is a pepper, so that no worker sees the hash without its mark */
+async function createSingle(
+  db: Db,
+  values: unknown[],
+  secrets: ImportDeps['secrets'],
+  pepper: Pepper | undefined,
+): Promise<string> {
   const { rows } = await db.query<{ id: string }>({ name: 'create-single', text: CREATE, values });
   if (!rows[0]) throw new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', 'The organization does not exist.');
+  if (pepper) await addPepper(db, secrets, rows[0].id, pepper);
   return rows[0].id;
 }
 

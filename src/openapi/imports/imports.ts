@@ -37,6 +37,7 @@ import {
   item,
   itemState,
   keyHeaders,
+  pepperHeaders,
   progress,
   rates,
   result,
@@ -82,7 +83,7 @@ export const importOperations: Operations = {
       'Responds when the user is written, or when the time limit of the service is over. Sends an email if the address ' +
       'is not marked as verified or no password is set, and not otherwise.',
     onOrg: true,
-    headers: keyHeaders,
+    headers: keyHeaders.extend(pepperHeaders.shape),
     body: { schema: shownUser, examples: { 'with a hash': exampleUser } },
     answers: {
       200: {
@@ -92,6 +93,7 @@ export const importOperations: Operations = {
       },
     },
     errors: {
+      400: 'IMPORT-USER-INVALID: the user has invalid fields. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid.',
       404: 'ORG-NOT-FOUND: the organization does not exist.',
       409: `USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name. ${KEY_REUSED}`,
       504: 'IMPORT-TIMEOUT: the user was not imported in time, and will not be imported later.',
