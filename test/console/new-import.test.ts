@@ -337,6 +337,36 @@ describe('a new import', () => {
     assert(refused > 2);
   });
 
+  it('takes what is dropped while other files are added, and keeps those that were taken when one is refused', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, '/console/imports/new');
+    const csv = 'id,email\n1,one@example.com\n';
+    const message = 'No more files.';
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let added = 0;
+    await page.route('**/files', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      const nth = ++added;
+      if (nth === 1) await held;
+      if (nth === 3) return route.fulfill({ status: 400, json: { message } });
+      await route.continue();
+    });
+    await drop(page, { 'first.csv': csv });
+    await waitFor(() => added === 1, { what: 'the first file' });
+    await drop(page, { 'second.csv': csv, 'third.csv': csv });
+    release();
+    await step(page, 'files');
+    await page.getByText(message).waitFor();
+    await page.locator('.upload.done').nth(1).waitFor();
+    const names = await page.locator('.upload strong').allTextContents();
+    assert.deepEqual(names.sort(), ['first.csv', 'second.csv']);
+    await page.locator('main a.button').filter({ hasText: 'Next:' }).waitFor();
+    assert.deepEqual(await findingsOf(page, 'new-import-one-refused'), []);
+  });
+
   it('reads, refuses and discards a draft without JavaScript, and shows it to nobody else', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await world.enter(t, '/console/imports/new', undefined, { javaScriptEnabled: false });

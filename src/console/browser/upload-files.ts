@@ -19,11 +19,17 @@ import {
   uploadOf,
 } from './uploads.ts';
 
+/** What could not be taken, for the page that follows. */
+let refusal = '';
+
 class UploadFiles extends HTMLElement {
   #texts!: Texts;
   #rows = new Map<string, Row>();
   #ended: (() => void) | undefined;
-  #isBusy = false;
+  /** Files are taken one after the other, in the order in which they were dropped. */
+  #taking: Promise<void> = Promise.resolve();
+  /** The draft that this page created for its first file. */
+  #created = '';
 
   connectedCallback(): void {
     this.#texts = JSON.parse(this.getAttribute('texts') ?? '{}');
@@ -34,12 +40,14 @@ class UploadFiles extends HTMLElement {
     this.#ended ??= onChange(() => this.#draw());
     this.querySelector<HTMLInputElement>('input[type=file]')?.addEventListener('change', ({ target }) => {
       const input = target as HTMLInputElement;
-      void this.#take([...(input.files ?? [])]);
+      this.#take([...(input.files ?? [])]);
       input.value = '';
     });
     const zone = this.querySelector<HTMLElement>('.drop');
     if (zone) this.#listen(zone);
     this.#draw();
+    if (refusal) this.#say(refusal);
+    refusal = '';
   }
 
   #listen(zone: HTMLElement): void {
@@ -47,7 +55,7 @@ class UploadFiles extends HTMLElement {
       this.addEventListener(type, (event) => over(event as DragEvent, zone, true));
     for (const type of ['dragleave', 'drop'])
       this.addEventListener(type, (event) => over(event as DragEvent, zone, false));
-    this.addEventListener('drop', ({ dataTransfer }) => void this.#take([...(dataTransfer?.files ?? [])]));
+    this.addEventListener('drop', ({ dataTransfer }) => this.#take([...(dataTransfer?.files ?? [])]));
   }
 
   disconnectedCallback(): void {
@@ -60,13 +68,15 @@ class UploadFiles extends HTMLElement {
   }
 
   get #import(): string {
-    return this.getAttribute('import') as string;
+    return this.getAttribute('import') || this.#created;
   }
 
-  /** Files that were interrupted continue; others are new. */
-  async #take(files: File[]): Promise<void> {
-    if (this.#isBusy || files.length === 0) return;
-    this.#isBusy = true;
+  /** Files that were interrupted continue; others are new. Those that come while others are added wait for them. */
+  #take(files: File[]): void {
+    if (files.length > 0) this.#taking = this.#taking.then(() => this.#takeNow(files));
+  }
+
+  async #takeNow(files: File[]): Promise<void> {
     this.#say('');
     try {
       const fresh = files.filter((file) => !this.#continues(file));
@@ -74,9 +84,7 @@ class UploadFiles extends HTMLElement {
       if (empty) return this.#say(put(this.#texts.empty, { name: empty.name }));
       if (fresh.length > 0) await this.#add(fresh);
     } catch (error) {
-      this.#say((error instanceof Refused && error.message) || (this.#texts.refused as string));
-    } finally {
-      this.#isBusy = false;
+      this.#say(this.#reason(error));
     }
   }
 
@@ -88,18 +96,27 @@ class UploadFiles extends HTMLElement {
   }
 
   async #add(files: File[]): Promise<void> {
-    const importId = this.#import || (await createDraft(this.#api));
-    for (const file of files) {
-      const kind = kindOf(file);
-      const fileId = await addFile(this.#api, importId, file, kind);
-      if (this.#import) this.#show({ fileId, name: file.name, kind, size: file.size, offset: 0 });
+    this.#created = this.#import || (await createDraft(this.#api));
+    try {
+      for (const file of files) {
+        const kind = kindOf(file);
+        const fileId = await addFile(this.#api, this.#import, file, kind);
+        this.#show({ fileId, name: file.name, kind, size: file.size, offset: 0 });
+      }
+    } catch (error) {
+      refusal = this.#reason(error);
     }
-    this.#reload(importId);
+    this.#reload();
   }
 
-  /** The other parts of the page depend on the files. */
-  #reload(importId: string): void {
-    visit(this.#import ? location.href : `${this.getAttribute('pages')}/${importId}/files`);
+  #reason(error: unknown): string {
+    return (error instanceof Refused && error.message) || (this.#texts.refused as string);
+  }
+
+  /** The other parts of the page depend on the files. A step that the person went to meanwhile stays. */
+  #reload(): void {
+    const path = `${this.getAttribute('pages')}/${this.#import}/`;
+    visit(location.pathname.startsWith(path) ? location.href : `${path}files`);
   }
 
   #show(file: UploadedFile): void {
@@ -132,9 +149,9 @@ class UploadFiles extends HTMLElement {
       await removeFile(this.#api, this.#import, fileId);
       this.#rows.get(fileId)?.element.remove();
       this.#rows.delete(fileId);
-      this.#reload(this.#import);
+      this.#reload();
     } catch (error) {
-      this.#say((error instanceof Refused && error.message) || (this.#texts.refused as string));
+      this.#say(this.#reason(error));
     }
   }
 
@@ -144,7 +161,7 @@ class UploadFiles extends HTMLElement {
     if (!file) return;
     await addFile(this.#api, this.#import, file, kind)
       .then(() => this.#remove(fileId))
-      .catch((error) => this.#say((error instanceof Refused && error.message) || (this.#texts.refused as string)));
+      .catch((error) => this.#say(this.#reason(error)));
   }
 
   #draw(): void {

@@ -19,7 +19,7 @@ export interface RemedyView {
 export function remedyPage(at: At, { importId, cause, remedy, domain, preview, problem }: RemedyView): Html {
   const path = at(`/imports/${importId}/fix/${cause.cause}/${remedy}`);
   return html`<p class="crumb"><a href="${at(`/imports/${importId}/fix`)}">${FIX.heading}</a></p>
-<section class="message"><h1>${REMEDIES[remedy] ?? remedy}</h1><p>${nameOf(cause)}: ${count(cause.count)}</p>
+<section class="message"><h1>${REMEDIES[remedy] ?? remedy}</h1><p>${nameOf(cause)}</p><p class="soft">${FIX.concerns(count(cause.count))}</p>
 ${problem && html`<p class="notice bad" role="alert">${problem}</p>`}
 ${remedy === 'user-name-as-email' ? domainForm(path, domain, problem) : undefined}
 ${

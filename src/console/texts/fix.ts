@@ -36,6 +36,7 @@ export const FIX = {
   domainHint: 'The part after the @, such as example.com.',
   preview: 'Show what it would do',
   apply: (count: string) => `Apply to ${count}`,
+  concerns: (count: string) => `Users with this problem: ${count}`,
   changed: (count: string) => `${count} will be corrected or left out.`,
   unchanged: (count: string) => `${count} cannot be helped by it and stay as they are.`,
   before: 'Before',
