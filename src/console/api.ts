@@ -8,11 +8,18 @@ import type { Request } from 'express';
 import { ApiError, type FieldViolation, STATUS, type StatusName } from '../errors.ts';
 import type { Channel } from './channel.ts';
 
+interface SendOptions {
+  method?: string;
+  orgId?: string;
+  /** What must not be in a body, such as a pepper. */
+  headers?: Readonly<Record<string, string>>;
+}
+
 export interface Api {
   /** @throws ApiError as the API answered it */
   get<T>(path: string, options?: { orgId?: string }): Promise<T>;
   /** @param method default: `POST`. @throws ApiError as the API answered it */
-  send<T>(path: string, body?: unknown, options?: { method?: string; orgId?: string }): Promise<T>;
+  send<T>(path: string, body?: unknown, options?: SendOptions): Promise<T>;
 }
 
 /** @param req the browser's request: audit events name its address and its id */
@@ -33,10 +40,10 @@ export function openApi(channel: Channel, accessToken: string, req: Request, req
 
   return {
     get: (path, { orgId } = {}) => call(path, { headers: onOrg(orgId) }),
-    send: (path, body = {}, { method = 'POST', orgId } = {}) =>
+    send: (path, body = {}, { method = 'POST', orgId, headers } = {}) =>
       call(path, {
         method,
-        headers: { 'content-type': 'application/json', ...onOrg(orgId) },
+        headers: { 'content-type': 'application/json', ...onOrg(orgId), ...headers },
         body: JSON.stringify(body),
       }),
   };

@@ -44,8 +44,8 @@ test('the command line quotes names of files and columns, and takes none for an 
   ];
   const plan = planOf({ 'map.email': '$(Mail)', existing: 'skip', timeout: '30m', passwords: 'src' }, DRAFT);
   assert.equal(
-    commandFor(files, 'csv', plan),
+    commandFor({ ...DRAFT, files, source: 'csv', pepper: 'prefix' }, plan),
     `muster import './-Ann'\\''s users.csv' --hashes hashes.csv --hash-config config.txt --from csv --map 'email=$(Mail)'` +
-      ' --on-existing skip --password-source src --mails none --timeout 30m',
+      ' --on-existing skip --password-source src --pepper-mode prefix --mails none --timeout 30m',
   );
 });

@@ -104,6 +104,7 @@ describe('a new import', () => {
     await page.getByText('The check is done.').waitFor();
     await next(page, 'decide');
     await page.getByRole('button', { name: 'Start import of 216 users' }).waitFor();
+    await page.getByText('The old system added a pepper to passwords').click();
     found.push(...(await findingsOf(page, 'new-import-decide')));
     assert.deepEqual(found, []);
     const fact = async (name: string) =>
@@ -437,6 +438,45 @@ describe('a new import', () => {
     assert(decide.includes('1 without a password: Old shop verifies it at the first sign-in'), decide);
     assert(decide.includes(`--password-source ${own}`));
     assert(!decide.includes('to choose a password'));
+  });
+
+  it('takes the pepper of an old system where it says which passwords keep working, and never shows it', async () => {
+    const { api, org } = world;
+    const pepper = 'ground & pépper';
+    const headers = { token: (await api.machine(org.orgId, ['ORG_OWNER'])).token };
+    const { importId } = (await api.call('POST', '/admin/v1/imports', { orgId: org.orgId }, headers)).body;
+    await uploadFile(api, importId, `id,email,hash\n1,peppered@example.com,${HASH}\n`, {});
+    const who = await visitor(api, headers.token);
+    const at = (name: string) => `/console/imports/new/${importId}/${name}`;
+    const answers: string[] = [];
+    const read = async () => {
+      const { body } = await api.call('GET', `/admin/v1/imports/${importId}`);
+      answers.push(JSON.stringify(body));
+      return body;
+    };
+    const check = async (state: string, form?: Record<string, string>) => {
+      const answer = await who.post(at('check'), form);
+      assert.equal(answer.status, 303, answer.text);
+      assert(!String(answer.headers.get('location')).includes('pepper'));
+      await waitFor(async () => (await read()).state === `IMPORT_STATE_${state}`, { what: state });
+    };
+    await who.post(at('source'), { source: 'csv' });
+    await check('DRAFT');
+    await check('CHECKED');
+    const before = (await who.get(at('decide'))).text;
+    assert(before.includes('The old system added a pepper to passwords'), before);
+    assert(!before.includes('--pepper-mode'));
+    const tooLong = await who.post(at('check'), { pepper: 'x'.repeat(57), pepperMode: 'prefix' });
+    assert(tooLong.status === 400 && tooLong.text.includes('1 to 56 bytes'), tooLong.text);
+    await check('DRAFT', { pepper, pepperMode: 'prefix' });
+    assert.equal((await read()).draft.pepper, 'prefix');
+    await check('CHECKED');
+    const { text } = await who.get(at('decide'));
+    assert(text.includes('The pepper that you gave is added to passwords: the pepper, then the password'), text);
+    assert(text.includes('--pepper-mode prefix'), text);
+    const encoded = Buffer.from(pepper).toString('base64');
+    for (const answer of [...answers, before, text, tooLong.text])
+      assert(!answer.includes('ground &amp; p') && !answer.includes(pepper) && !answer.includes(encoded));
   });
 
   it('says why the service takes no draft', async (t) => {

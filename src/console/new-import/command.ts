@@ -1,11 +1,11 @@
 /** The import of a draft as a command line, for people who repeat it. */
 import type { Plan } from './plan.ts';
-import type { DraftFile } from './shapes.ts';
+import type { ShownDraft } from './shapes.ts';
 
 const OPTION_OF_KIND = { users: undefined, hashes: '--hashes', hash_parameters: '--hash-config' } as const;
 
-/** @param source as it was converted @param orgId of the draft; empty if the files name it */
-export function commandFor(files: readonly DraftFile[], source: string, plan: Plan): string {
+/** Never with a pepper: for it, the command asks in the terminal. */
+export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): string {
   const { orgId, mapping, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
   const words = [
     ...['muster', 'import'],
@@ -17,6 +17,7 @@ export function commandFor(files: readonly DraftFile[], source: string, plan: Pl
     ...(onExisting === 'fail' ? [] : ['--on-existing', onExisting]),
     ...(withoutEmail ? ['--without-email'] : []),
     ...(passwordSource ? ['--password-source', passwordSource] : []),
+    ...(pepper ? ['--pepper-mode', pepper] : []),
     ...['--mails', mails, '--timeout', timeout],
   ];
   return words.map((word) => quoted(String(word))).join(' ');

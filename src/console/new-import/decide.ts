@@ -10,6 +10,7 @@ import { FIX, REMEDIES } from '../texts/fix.ts';
 import { DECIDE } from '../texts/new-import.ts';
 import { buttons, type Frame, hrefOf } from './frame.ts';
 import { choices } from './options.ts';
+import { pepperForm } from './pepper.ts';
 import type { Plan } from './plan.ts';
 import type { Group, ShownDraft } from './shapes.ts';
 
@@ -41,7 +42,7 @@ export function decideStep(frame: Frame, view: DecideView): Html {
   const files = draft.files.filter(({ kind }) => kind === 'users').map(({ name }) => name);
   return html`${notice(problem, 'bad')}<section class="card" aria-labelledby="result"><h2 id="result">${files.length > 0 ? DECIDE.title(files.join(', ')) : DECIDE.titleOfUsers}</h2>
 ${bar('all', check.counts, 'tall')}${numbers(view)}${corrected(frame, view)}</section>
-<div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view))}</section>
+<div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view))}${pepperForm(frame, draft)}</section>
 <section class="card"><h2>${DECIDE.login}</h2>${login(view)}</section></div>
 ${failures(frame, view)}${notes(draft)}
 ${draft.files.length > 0 ? commandBox(command) : undefined}

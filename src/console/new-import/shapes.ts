@@ -1,4 +1,5 @@
 /** What the API answers about drafts, as far as the steps show it. */
+import type { PepperMode } from '../../passwords/pepper-modes.ts';
 import type { Counts, Result } from '../imports/shapes.ts';
 
 export interface DraftFile {
@@ -56,6 +57,8 @@ export interface ShownDraft {
   files: DraftFile[];
   source: string;
   conversion?: Conversion;
+  /** How the old system added a pepper; absent: the draft has none. */
+  pepper?: PepperMode;
   settings?: Settings;
   progress?: { bytes: number; totalBytes: number; users: number };
   summary?: Summary;

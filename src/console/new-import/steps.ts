@@ -15,6 +15,7 @@ import { type DryRun, decideStep } from './decide.ts';
 import { draftState } from './draft-state.ts';
 import { buttons, hrefOf, type StepName, stepPath } from './frame.ts';
 import { optionsStep } from './options.ts';
+import { pepperHeaders } from './pepper.ts';
 import { conversionOf, isChecked, isConverted, type Plan, queryOfPlan } from './plan.ts';
 import { isReadable } from './shapes.ts';
 import { sourceStep } from './source.ts';
@@ -86,7 +87,7 @@ export const VIEWS: Record<StepName, View> = {
       passwordSource: await sourceName(on),
       names: items.map(({ userName }) => userName),
       mailRate: limits.length > 0 ? Math.min(...limits) : 0,
-      command: commandFor(draft.files, draft.source, plan),
+      command: commandFor(draft, plan),
     });
   },
 };
@@ -123,7 +124,9 @@ export const ACTS: Record<StepName, Act> = {
     if (!isReadable(result)) return to(on, 'check', plan);
     if (result.state === 'IMPORT_STATE_CONVERTING' || result.state === 'IMPORT_STATE_CHECKING')
       return to(on, 'check', plan);
-    if (!isReady || !isConverted(plan, draft)) await api.send(`${draftPath(req)}/_convert`, conversionOf(plan));
+    const headers = pepperHeaders(req.body);
+    if (!isReady || !isConverted(plan, draft) || headers)
+      await api.send(`${draftPath(req)}/_convert`, conversionOf(plan), { headers: headers ?? {} });
     else {
       const { onExisting, mails, timeout } = plan;
       await api.send(`${draftPath(req)}/_check`, { onExisting, mails, timeout });

@@ -174,6 +174,21 @@ export const CHECK = {
   noWorker: 'No worker with the role convert is running. Start one: npm run worker.',
 };
 
+export const PEPPER = {
+  ask: 'The old system added a pepper to passwords',
+  given: (mode: string) => `The pepper that you gave is added to passwords: ${mode}`,
+  hint: 'A pepper is a secret of the old system that is not in the export, such as config.pepper of Devise. Nobody can sign in without it. The check cannot tell whether it is right.',
+  label: 'Pepper',
+  mode: 'What the old system hashed',
+  modes: {
+    suffix: 'the password, then the pepper',
+    prefix: 'the pepper, then the password',
+    'hmac-sha256-hex': 'HMAC-SHA-256 of the password, in hexadecimal',
+    'hmac-sha256-base64': 'HMAC-SHA-256 of the password, in base64',
+  },
+  use: 'Read the files with this pepper',
+};
+
 export const DECIDE = {
   title: (files: string) => `Check of ${files}`,
   titleOfUsers: 'Check of the users of this draft',
