@@ -93,7 +93,7 @@ export const LAYERS: Record<string, readonly string[]> = {
     // The sources that an import can use.
     'src/password-sources/store.ts',
     // An example of a user is made by the converter that reads the whole file.
-    ...['src/pages', 'src/sources'],
+    ...['src/pages', 'src/passwords/pepper-modes.ts', 'src/sources'],
   ],
   'src/app.ts': [
     ...[
