@@ -1,6 +1,6 @@
 /** Progress of work with a known total, shown once it has taken a second: small files need no bar. */
 
-import { number } from '../imports/progress.ts';
+import { rateOf } from '../terminal/amounts.ts';
 import { openDisplay, type Step } from '../terminal/display.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -13,8 +13,8 @@ export interface Gauge {
 const SHOW_AFTER_MS = 1000;
 const SHOW_EVERY_MS = 100;
 
-/** @param what is counted, and what is done with it: `users sent` */
-export function openGauge(out: Output, total: number, what: string): Gauge {
+/** @param what is counted, and what is done with it: `users sent`; for bytes, what is done with them: `read` */
+export function openGauge(out: Output, total: number, what: string, { isBytes = false } = {}): Gauge {
   const display = openDisplay(out);
   const startedAt = Date.now();
   let isShown = false;
@@ -23,8 +23,8 @@ export function openGauge(out: Output, total: number, what: string): Gauge {
   return {
     update(done) {
       const now = Date.now();
-      const rate = number(Math.round((done * 1000) / Math.max(1, now - startedAt)));
-      last = { done: Math.min(done, total), total, text: `${what}  ${rate}/s` };
+      const rate = rateOf((done * 1000) / Math.max(1, now - startedAt), isBytes);
+      last = { done: Math.min(done, total), total, isBytes, text: `${what}  ${rate}` };
       if (now - shownAt < SHOW_EVERY_MS) return;
       shownAt = now;
       isShown = true;

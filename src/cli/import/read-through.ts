@@ -39,7 +39,7 @@ export async function readThrough(
   given: { atSource?: boolean } = {},
 ): Promise<Summary> {
   const counter = openCounter(given);
-  const gauge = openGauge(out, reading.size, 'bytes read');
+  const gauge = openGauge(out, reading.size, 'read', { isBytes: true });
   reading.onRead(() => gauge.update(reading.read()));
   try {
     for await (const outcomes of conversion.outcomes()) {

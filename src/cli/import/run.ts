@@ -91,7 +91,7 @@ async function sendOnce(session: Session, options: RunOptions, opened: Sendable,
   const { out } = session;
   const { chosen, conversion, reading, headers } = opened;
   const places = openPlaces();
-  const gauge = openGauge(out, reading.size, 'bytes read and sent');
+  const gauge = openGauge(out, reading.size, 'read and sent', { isBytes: true });
   reading.onRead(() => gauge.update(reading.read()));
   const shown: { summary?: Summary } = {};
   const pass = () =>

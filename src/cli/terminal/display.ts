@@ -2,11 +2,14 @@
  * Progress for people: a live bar on a terminal, elsewhere at most one plain line a second.
  */
 import { SingleBar } from 'cli-progress';
+import { amountOf } from './amounts.ts';
 import type { Output } from './output.ts';
 
 export interface Step {
   done: number;
   total: number;
+  /** Whether these are bytes; else they are counted. */
+  isBytes?: boolean;
   /** Shown after the numbers: `users  3,100/s  12 s left`. */
   text: string;
 }
@@ -25,7 +28,7 @@ const LINE_EVERY_MS = 1000;
 const USUAL_COLUMNS = 80;
 const [SMALLEST_BAR, LARGEST_BAR] = [8, 40];
 /** Percentage, numbers and text take about so many columns; on a narrower terminal the text is left out. */
-const TEXT_FROM = 66;
+const TEXT_FROM = 70;
 
 export function openDisplay(out: Output): Display {
   if (out.json) return { update: () => {}, note: () => {}, stop: () => {} };
@@ -36,7 +39,7 @@ function bar(out: Output): Display {
   const columns = out.screen.columns || USUAL_COLUMNS;
   const isNarrow = columns < TEXT_FROM;
   const single = new SingleBar({
-    format: `  {bar} {percentage}%  {value}/{total}${isNarrow ? '' : ' {text}'}`,
+    format: `  {bar} {percentage}%  {amount}${isNarrow ? '' : ' {text}'}`,
     barsize: Math.max(SMALLEST_BAR, Math.min(LARGEST_BAR, columns - TEXT_FROM)),
     barCompleteChar: '█',
     barIncompleteChar: '░',
@@ -49,11 +52,13 @@ function bar(out: Output): Display {
     isShown = false;
   };
   return {
-    update({ done, total, text }) {
-      if (!isShown) single.start(total, done, { text });
+    update(step) {
+      const { done, total, text } = step;
+      const shown = { text, amount: amountOf(step) };
+      if (!isShown) single.start(total, done, shown);
       isShown = true;
       single.setTotal(total);
-      single.update(done, { text });
+      single.update(done, shown);
     },
     note(text) {
       stop();
@@ -66,10 +71,10 @@ function bar(out: Output): Display {
 function lines(out: Output): Display {
   let printedAt = 0;
   let waiting: Step | undefined;
-  const print = ({ done, total, text }: Step) => {
+  const print = (step: Step) => {
     printedAt = Date.now();
     waiting = undefined;
-    out.note(`  ${done}/${total} ${text}`.trimEnd());
+    out.note(`  ${amountOf(step)} ${step.text}`.trimEnd());
   };
   const flush = () => {
     if (waiting) print(waiting);

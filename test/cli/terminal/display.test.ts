@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import test from 'node:test';
 import { openGauge } from '../../../src/cli/import/gauge.ts';
+import { amountOf, rateOf } from '../../../src/cli/terminal/amounts.ts';
 import { openDisplay } from '../../../src/cli/terminal/display.ts';
 import type { Output } from '../../../src/cli/terminal/output.ts';
 
@@ -32,11 +33,28 @@ for (const columns of [40, 60, 80, 120, 200]) {
     const display = openDisplay(out);
     display.update({ done: 100_000, total: 100_000, text: 'users sent  12,345/s' });
     display.stop();
-    assert.match(text(), /█ 100% {2}100000\/100000/);
+    assert.match(text(), /█ 100% {2}100,000\/100,000/);
     assert.ok(widest(text()) <= columns, String(widest(text())));
-    assert.equal(text().includes('users sent'), columns >= 66);
+    assert.equal(text().includes('users sent'), columns >= 70);
   });
 }
+
+test('bytes are shown in the unit of the total, also on the narrowest terminal', () => {
+  const { out, text } = terminal(40);
+  const display = openDisplay(out);
+  display.update({ done: 28_311_552, total: 1_038_588_890, isBytes: true, text: '' });
+  display.stop();
+  assert.match(text(), /░ 2% {2}0\.03\/1\.04 GB/);
+  assert.ok(widest(text()) <= 40);
+  assert.deepEqual(
+    [
+      amountOf({ done: 0, total: 0, isBytes: true }),
+      amountOf({ done: 999, total: 1000, isBytes: true }),
+      rateOf(12.5e6, true),
+    ],
+    ['0/0 B', '1.0/1.0 kB', '12.5 MB/s'],
+  );
+});
 
 test('a bar ends with the last state, also if that came right after another one', (t) => {
   t.mock.timers.enable({ apis: ['Date', 'setInterval', 'setTimeout'] });
