@@ -91,6 +91,7 @@ export interface Guess {
     isGzip: boolean;
     delimiter: string;
     columns: Column[];
+    problem?: string;
   }[];
   mapping: Record<string, string>;
 }

@@ -37,6 +37,7 @@ function recognized(guess: Guess | undefined, problem: string | undefined, sourc
       : SOURCE.unknown;
   return html`<section class="card"><h2>${problem ? SOURCE.title : sentence}</h2>
 ${problem && notice(`${SOURCE.unreadable} ${problem}`, 'bad')}
+${guess?.files.map(({ problem }) => notice(problem, 'bad'))}
 ${guess && files(guess)}
 <details${isCertain && chosen === guess.source ? undefined : html` open`}><summary>${SOURCE.choose}</summary>
 <div class="field"><label for="source">${SOURCE.source}</label><select id="source" name="source">

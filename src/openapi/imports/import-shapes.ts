@@ -307,6 +307,9 @@ export const guess = z
             becomes: text().meta({ description: 'The field that the column becomes; empty when it is not taken.' }),
           }),
         ),
+        problem: text()
+          .optional()
+          .meta({ description: 'Why no source recognizes the file, if the file itself is the reason.' }),
       }),
     ),
     mapping: z.record(z.string(), z.string()),

@@ -177,6 +177,17 @@ test('a pepper stays for later conversions, is never shown, and verifies after t
   assert.deepEqual([await login('wrong horse'), await login('correct horse')], [400, 201]);
 });
 
+test('a guess says what is wrong with a file that no source recognizes', async () => {
+  const id = await newDraft(api, { orgId });
+  await uploadFile(api, id, '{"error":"unauthorized","error_description":"expired"}', { name: 'users.json' });
+  const { candidates, files } = (await call('GET', id, '/guess')).body;
+  assert.deepEqual(candidates, []);
+  assert.match(files[0].problem, /^users\.json is the answer of an API that failed, not an export\./);
+  const other = await newDraft(api, { orgId });
+  await uploadFile(api, other, 'id,email\n1,one@example.com\n', { name: 'users.csv' });
+  assert.equal((await call('GET', other, '/guess')).body.files[0].problem, undefined);
+});
+
 test('a guess is made from the first piece, while the upload continues', async () => {
   const id = await newDraft(api, { orgId });
   const path = String((await createFile(api, id, { size: 10 ** 9 })).headers.get('location'));

@@ -12,6 +12,7 @@ import type { FileOfSource, Guess } from '../../../sources/recognize.ts';
 import type { Fields, Source } from '../../../sources/source.ts';
 import { givenMapping, mappingFor } from '../../../sources/systems/mapping.ts';
 import { isSecretName } from '../../../sources/systems/users-table.ts';
+import { whyUnrecognized } from '../../../sources/unrecognized.ts';
 import { isFields } from '../../../sources/values.ts';
 import type { Draft } from '../draft.ts';
 import type { FileKind } from '../upload/kinds.ts';
@@ -52,6 +53,8 @@ export interface GuessedFile {
   /** Of CSV; else empty. */
   delimiter: string;
   columns: Column[];
+  /** Why no source recognizes it, where the file itself is the reason. */
+  problem?: string;
 }
 
 export interface DraftGuess {
@@ -74,7 +77,10 @@ export async function guessDraft(deps: ExportDeps, draft: Draft): Promise<DraftG
   const files = shown ? await filesOf(shown, exports) : [];
   const mapping = mappingOf(source, files);
   const described: GuessedFile[] = [];
-  for (const [i, one] of exports.entries()) described.push(await describe(one, files[i], mapping));
+  for (const [i, one] of exports.entries()) {
+    const problem = shown ? undefined : await whyUnrecognized(one.file);
+    described.push({ ...(await describe(one, files[i], mapping)), ...(problem === undefined ? {} : { problem }) });
+  }
   return { source: source?.name ?? '', candidates: guesses.map(candidate), files: described, mapping };
 }
 
