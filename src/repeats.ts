@@ -15,6 +15,9 @@ export interface RepeatOptions {
 }
 
 const OTHERS = 'others';
+/** Characters of an error that tell it from others; a store may quote whole values. */
+const MOST_SAID = 2000;
+const ID = /[\da-f-]+/gi;
 
 /** A hook of one logger; its child loggers share the counts. */
 export function limitRepeats({
@@ -62,6 +65,6 @@ function faultOf([first]: unknown[]): Fault | undefined {
 /** The text of the line, and its error without ids and numbers. */
 function keyOf({ err, reason, loop }: Fault, text: unknown): string {
   const { name, code, message } = (err ?? {}) as { name?: unknown; code?: unknown; message?: unknown };
-  const said = `${reason}|${message}`.replace(/[\da-f-]*\d[\da-f-]*/gi, '#');
+  const said = `${reason}|${message}`.slice(0, MOST_SAID).replace(ID, (word) => (/\d/.test(word) ? '#' : word));
   return [text, loop, name, code, said].join('|');
 }

@@ -73,3 +73,12 @@ test('lines at level error, and warnings without an error, are all written', (t)
   }
   assert.equal(written().length, 300);
 });
+
+test('an error that quotes a long value is told from others by its beginning', (t) => {
+  const { logger, written } = opened(t);
+  // Without a digit: a search for ids that begins at each character would take hours.
+  const long = 'a'.repeat(1_000_000);
+  for (const end of ['x', 'y']) logger.warn({ err: new Error(`${long}${end}`) }, 'store');
+  logger.warn({ err: new Error(`other ${long}`) }, 'store');
+  assert.equal(written().length, 2);
+});

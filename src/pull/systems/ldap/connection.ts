@@ -15,6 +15,8 @@ import { PullError, type PullSettings, type Trouble } from '../../system.ts';
 
 const CONNECT_MS = 20_000;
 const OPERATION_MS = 120_000;
+/** Characters of a server's message that are shown. */
+const MOST_SAID = 2000;
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /** @throws UsageError */
@@ -109,5 +111,13 @@ export function asPullError(error: Error & { code?: number | string }): Error {
   }
   const isDenied = code === STRONGER_AUTH || code === INVALID_CREDENTIALS || code === INSUFFICIENT_ACCESS;
   const trouble: Trouble = isDenied ? 'denied' : typeof code === 'number' ? 'failed' : 'unreachable';
-  return new PullError(trouble, `LDAP: ${error.message.replace(/\s+Code: 0x\w+$/, '').replace(/\.$/, '')}.`);
+  return new PullError(trouble, `LDAP: ${said(error.message)}.`);
+}
+
+/** Without the code that ldapts adds; a server's text may be long. */
+function said(message: string): string {
+  return message
+    .slice(0, MOST_SAID)
+    .replace(/\s+Code: 0x\w+$/, '')
+    .replace(/\.$/, '');
 }

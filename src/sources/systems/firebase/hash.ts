@@ -33,8 +33,8 @@ const NOT_SCRYPT: Note = {
     "The password was imported into Firebase and never used there; its hash is not Firebase's own and cannot be verified.",
 };
 
-// `name: value`, as the console shows it, and as JSON.
-const SETTING = /"?([A-Za-z0-9_]+)"?\s*[:=]\s*"?([A-Za-z0-9+/_=-]+)"?/g;
+// `name: value`, as the console shows it, and as JSON. A name begins where a word does, so that a long word is read once.
+const SETTING = /"?(?<!\w)([A-Za-z0-9_]+)"?\s*[:=]\s*"?([A-Za-z0-9+/_=-]+)"?/g;
 /** The limits of `firebase auth:import`. */
 const MOST_ROUNDS = 8;
 const MOST_MEM_COST = 14;

@@ -71,8 +71,8 @@ function hashOf(record: Fields): HashText {
 /** WP-CLI separates roles by commas. */
 function listedRoles(record: Fields): string[] | undefined {
   const { roles } = record;
-  const names = Array.isArray(roles) ? roles.map(String) : (textAt(record, 'roles') ?? '').split(/\s*,\s*/);
-  const filled = names.filter((name) => name !== '');
+  const names = Array.isArray(roles) ? roles.map(String) : (textAt(record, 'roles') ?? '').split(',');
+  const filled = names.map((name) => name.trim()).filter((name) => name !== '');
   return filled.length > 0 ? filled : undefined;
 }
 

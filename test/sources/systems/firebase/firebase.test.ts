@@ -5,6 +5,7 @@ import { hashProblem, verifyHash } from '../../../../src/passwords/registry.ts';
 import type { Person } from '../../../../src/sources/person.ts';
 import { type Fields, UsageError } from '../../../../src/sources/source.ts';
 import { firebase } from '../../../../src/sources/systems/firebase/firebase.ts';
+import { hashConfigOf } from '../../../../src/sources/systems/firebase/hash.ts';
 import { FIREBASE_COLUMNS } from '../../../../src/sources/systems/firebase/providers.ts';
 
 /** The published example: https://github.com/firebase/scrypt#password-hashing. */
@@ -271,4 +272,8 @@ describe('Firebase: a user', () => {
     assert.equal(firebase.recognizes(other, 'csv'), 0);
     assert.equal(firebase.recognizes({ uid: 'ann', mail: 'ann@example.com' }, 'json'), 0);
   });
+});
+
+it('hash parameters of one long word are refused at once', () => {
+  assert.throws(() => hashConfigOf('a'.repeat(1_000_000)), /lacks base64_signer_key/);
 });
