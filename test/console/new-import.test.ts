@@ -379,9 +379,12 @@ describe('a new import', () => {
     const one = `${world.api.url}/console/imports/new/${importId}`;
     await page.goto(one);
     for (const name of ['source', 'columns', 'options', 'check']) await next(page, name);
-    // A reload during the form's own navigation would abort.
+    const read = page.getByRole('button', { name: 'Read the files' });
+    await read.waitFor();
+    await page.waitForLoadState('load');
+    // A reload during the form's own navigation would abort. The page with the form has been loaded, so the next load is its answer.
     const loaded = page.waitForEvent('load');
-    await page.getByRole('button', { name: 'Read the files' }).click();
+    await read.click();
     await loaded;
     const problem = page.getByText('The files cannot be read like this');
     await waitFor(async () => (await page.reload()) && (await problem.count()) > 0, {
