@@ -36,6 +36,7 @@ const SLOW_MS = 1000;
 
 /** What the server knows of the other end of a connection, by the port from which it comes. */
 export interface Senders {
+  /** Empty when the connection is broken. */
   nameOf(port: number): string;
   /** Breaks the connection. */
   drop(port: number): void;
@@ -62,7 +63,8 @@ export async function openSmtp(senders: Senders): Promise<ChaosSmtp> {
         copies.push(copy);
         if (now === 'drop') return senders.drop(session.remotePort);
         if (now === 'slow') await sleep(SLOW_MS);
-        copy.replied = true;
+        // A connection that was reset at the end of the data is unknown by now, and gets no reply.
+        copy.replied = senders.nameOf(session.remotePort) !== '';
         done();
       });
     },
