@@ -23,6 +23,7 @@ import { passwords } from './benches/passwords.ts';
 import { single } from './benches/single.ts';
 import { status } from './benches/status.ts';
 import { workers } from './benches/workers.ts';
+import { wrongPasswords } from './benches/wrong-passwords.ts';
 import { runCommand } from './command.ts';
 import { hosts } from './hosts/hosts.ts';
 import { latency } from './latency.ts';
@@ -52,6 +53,7 @@ const BENCHES: Record<string, Bench> = {
   mail: { unit: 'mails/s', run: mail },
   passwords: { unit: 'hashes/s', run: passwords },
   logins: { unit: 'logins/s', run: logins },
+  'wrong-passwords': { unit: 'ms', onlyNamed: true, run: wrongPasswords },
   workers: { unit: 'users/s', run: workers },
   latency: { unit: 'users/s', onlyNamed: true, run: latency },
   hosts: { unit: 'users/s', onlyNamed: true, run: hosts },

@@ -1,6 +1,6 @@
 /**
  * Answers what Node's HTTP server would refuse with an empty response: requests that are not HTTP, too large headers,
- * contradicting lengths, a missing `Host`, an unknown `Expect`, `CONNECT`, and a head that does not arrive in time.
+ * contradicting lengths, a missing `Host`, an unknown `Expect`, `CONNECT`, and a head or body that does not arrive in time.
  *
  * Guarantee: such a response has the error body and an `x-request-id`, like every other. Nothing is written into a
  * response that has begun: then the connection is closed.

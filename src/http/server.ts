@@ -1,14 +1,15 @@
 /**
  * The listening socket and its timeouts.
  *
- * Guarantee: a client that goes silent in the middle of a request or a response is disconnected; a client that waits
- * for the service is not. `stop` lets requests in progress finish within its grace period, then closes connections.
+ * Guarantee: a client that goes silent in the middle of a request or a response is disconnected, as is one whose body
+ * hardly arrives (limits/body-rate.ts); a client that waits for the service is not. `stop` lets requests in progress finish within its grace period, then closes connections.
  * On crash: clients see a closed connection, and so know that there is no response.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { type BodyRate, requireBodyRate } from './limits/body-rate.ts';
 import { answerProtocolErrors, requireHost } from './protocol-errors.ts';
 import { headersOfAll } from './response-headers.ts';
 
@@ -30,6 +31,8 @@ export interface ListenOptions {
   /** 0 takes a free port. */
   port: number;
   silenceMs?: number;
+  /** How fast bodies must arrive; absent: BODY_RATE. */
+  bodyRate?: BodyRate;
   /** Time to send the head of a request. */
   headersMs?: number;
   /** Logs requests that never reach the handler. */
@@ -64,6 +67,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   // An import may upload for hours if it makes progress; bodies of other requests have their own limit.
   server.requestTimeout = 0;
   cutSilence(server, options.silenceMs ?? SILENCE_MS);
+  requireBodyRate(server, options.bodyRate);
   server.listen({ port: options.port, host: options.host, backlog: BACKLOG });
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

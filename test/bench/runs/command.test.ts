@@ -35,6 +35,15 @@ test('passwords compares hashes with bcryptjs alone, and reports the delay of th
   for (const delay of [api, worker]) assert.ok(delay && delay.max >= delay.p99 && delay.p99 >= 0);
 });
 
+test('wrong passwords compares the times of their answers between kinds of users', async (t) => {
+  const lines = await runJson(t, ['--only', 'wrong-passwords', '--users', '1'], { LOGIN_DELAY_MS: '1' });
+  const { unit, value, p50 } = lines.get('wrong-passwords') as Line & { p50: Record<string, number> };
+  assert.deepEqual(Object.keys(p50), ['unknown', 'bcrypt 10', 'bcrypt 12', 'SHA-256', 'no password']);
+  const times = Object.values(p50);
+  assert.ok(times.every((ms) => ms > 0));
+  assert.ok(Math.abs(value - (Math.max(...times) - Math.min(...times))) < 0.1, `${value} ${unit}`);
+});
+
 test('logins compares them with bcryptjs alone, and the calls of programs during an import with those before it', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const lines = await runJson(t, ['--only', 'logins', '--users', '600'], { WORKER_CONCURRENCY: '1' });
