@@ -12,6 +12,7 @@
  */
 import { runCommand } from '../bench/command.ts';
 import type { Scope } from '../bench/scope.ts';
+import { useOwnBundles } from '../test/support/runner/bundle.ts';
 import { FAULTS, faultsFor } from './faults/registry.ts';
 import { keepEvidence, leaveFolder, makeFolder } from './folder.ts';
 import { type Options, readOptions } from './options.ts';
@@ -93,6 +94,8 @@ async function runAll(scope: Scope, options: Options): Promise<boolean> {
         );
     return true;
   }
+  // Faults start so many processes that most of a round's processor time would be the loading of sources.
+  await scope.start(useOwnBundles, (remove) => remove());
   let isRight = true;
   for (const backend of options.backends) isRight = (await runBackend(scope, options, backend)) && isRight;
   return isRight;
