@@ -15,6 +15,7 @@ import { cost } from './benches/cost.ts';
 import { drain } from './benches/drain.ts';
 import { fair } from './benches/fair.ts';
 import { hashes } from './benches/hashes.ts';
+import { largeDatabase } from './benches/large-database.ts';
 import { logins } from './benches/logins.ts';
 import { mail } from './benches/mail.ts';
 import { memory } from './benches/memory.ts';
@@ -57,6 +58,7 @@ const BENCHES: Record<string, Bench> = {
   workers: { unit: 'users/s', run: workers },
   latency: { unit: 'users/s', onlyNamed: true, run: latency },
   hosts: { unit: 'users/s', onlyNamed: true, run: hosts },
+  'large-database': { unit: 'ms', onlyNamed: true, run: largeDatabase },
   servers: { unit: 'users/s', run: servers },
   hashes: { unit: 'µs', onlyNamed: true, run: hashes },
 };

@@ -13,7 +13,7 @@ export interface Options {
 /** Wrong arguments; the message is one sentence. */
 export class UsageError extends Error {}
 
-const MAX_USERS = 10_000_000;
+const MAX_USERS = 100_000_000;
 const MAX_WORKERS = 64;
 
 /**

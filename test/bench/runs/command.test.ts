@@ -53,6 +53,15 @@ test('logins compares them with bcryptjs alone, and the calls of programs during
   for (const name of ['token', 'introspection', 'userinfo']) assertMeasured(lines.get(name), 'calls/s');
 });
 
+test('large-database times each kind of search, and imports beside the users that it planted', async (t) => {
+  const lines = await runJson(t, ['--only', 'large-database', '--users', '3000']);
+  assert.deepEqual([...lines.keys()], ['large-search', 'large-import']);
+  assertMeasured(lines.get('large-search'), 'ms');
+  assertMeasured(lines.get('large-import'), 'users/s');
+  const kinds = lines.get('large-search')?.kinds as { kind: string; p50: number; p99: number }[];
+  assert.ok(kinds.length > 10 && kinds.every(({ p50, p99 }) => p50 > 0 && p99 >= p50));
+});
+
 test('a bench that needs a missing program is reported as skipped', async (t) => {
   const { status, out } = await run(t, ['--only', 'drain-redis'], { PATH: '/nowhere' });
   assert.equal(status, 0);
