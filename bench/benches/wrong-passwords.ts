@@ -1,6 +1,6 @@
 /**
  * `wrong-passwords`: how far the answers to wrong passwords of different users are apart, from sending the request to
- * the response. Whoever could tell them apart would know which users exist, and who was imported with which hash.
+ * the response. A caller who could tell them apart would know which users exist, and who was imported with which hash.
  *
  * Kinds take turns, on an otherwise idle service, each person once. The value is the largest difference between the
  * medians of two kinds; the ceiling is the median of unknown users, so the ratio is the share that differs.

@@ -155,7 +155,7 @@ export function openCounter({ atSource = false }: { atSource?: boolean } = {}): 
   };
 }
 
-/** Whoever gets a link to set the first password verifies the address by it. */
+/** A person who sets the first password by a mailed link verifies the address by it. */
 function needsUserName({ user: { userName, email } }: Entry): boolean {
   return !email.isEmailVerified && userName !== undefined && userName.toLowerCase() !== email.email?.toLowerCase();
 }

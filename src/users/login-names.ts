@@ -7,7 +7,7 @@
  * gives an organization its domain, and so all names that end with it. Nobody is told whether a name exists elsewhere.
  *
  * To sign in, a verified address counts as well, where no other user of the organization has verified the same one. It
- * belongs to whoever had the text first, as a bare name or as a verified address; names that are older than this rule
+ * belongs to the user who had the text first, as a bare name or as a verified address; names that are older than this rule
  * come before addresses. So no organization can take a name or an address that signs somebody in elsewhere.
  *
  * "First" is the time at which the transaction began that created the user or gave them this name, then the id of the

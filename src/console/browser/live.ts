@@ -113,7 +113,7 @@ function swap(): void {
 function keepFocus(part: Element, next: Element): void {
   const { activeElement } = document;
   const href = activeElement?.getAttribute('href');
-  // Whoever is typing is not interrupted.
+  // A person who types is not interrupted.
   if (activeElement instanceof HTMLInputElement || activeElement instanceof HTMLSelectElement) return;
   part.replaceWith(document.adoptNode(next));
   if (href) document.querySelector<HTMLElement>(`[href="${CSS.escape(href)}"]`)?.focus();

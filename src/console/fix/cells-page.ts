@@ -35,7 +35,7 @@ export function cellsPage(at: At, view: CellsView): Html {
   const path = `/imports/${importId}/fix`;
   const name = field.replace(/^user\./, '');
   return html`<p class="crumb"><a href="${at(path)}">${FIX.heading}</a></p>
-<div class="headline"><h1>${nameOf(cause)}</h1><span class="soft">${count(cause.count)}</span>${sendAgain(at, importId, corrected, isDraft)}</div>
+<div class="headline"><h1>${nameOf(cause)}</h1><span class="soft">${FIX.count(cause.count, count(cause.count))}</span>${sendAgain(at, importId, corrected, isDraft)}</div>
 ${
   cells.length === 0
     ? html`<p class="card">${FIX.gone}</p>`

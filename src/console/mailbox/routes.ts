@@ -42,7 +42,7 @@ export function mailboxScreens(deps: ScreenDeps): Router {
 
   /** @throws ApiError 403 */
   function requireMailbox(res: Response): void {
-    // Whoever reads mails can become any user: the same as giving roles on the instance.
+    // A person who reads mails can become any user: the same as giving roles on the instance.
     requirePermission(visitOf(res).caller, 'addInstanceMember');
     if (!hasMailbox(deps)) throw new ApiError('PERMISSION_DENIED', 'CONSOLE-MAILBOX-OFF', MAILBOX.off);
   }

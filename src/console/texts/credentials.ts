@@ -16,7 +16,7 @@ export const TOKENS = {
   title: 'Tokens',
   none: 'This machine user has no token.',
   add: 'New token',
-  effects: (name: string) => [`Whoever has the token can do everything that ${name} may do.`],
+  effects: (name: string) => [`Anyone with the token can do everything that ${name} may do.`],
   id: 'Token id',
   secret: 'Token',
   removeTitle: 'Remove token',
@@ -30,7 +30,7 @@ export const KEYS: typeof TOKENS = {
   none: 'This machine user has no key.',
   add: 'New key',
   effects: (name: string) => [
-    `Whoever has the private key can do everything that ${name} may do.`,
+    `Anyone with the private key can do everything that ${name} may do.`,
     'Programs sign a JWT with it and exchange that for an access token. The service keeps the public key only.',
   ],
   id: 'Key id',

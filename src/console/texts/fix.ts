@@ -16,6 +16,7 @@ export const FIX = {
   more: (count: string) => `There are ${count} further causes.`,
   cause: 'Cause',
   users: 'Users',
+  count: (n: number, text: string) => (n === 1 ? '1 user' : `${text} users`),
   rows: 'For example in row',
   remedies: 'For all of them',
   edit: 'Edit one by one',

@@ -64,7 +64,7 @@ export async function renewJob(db: Db, job: Job, progress?: unknown): Promise<bo
   return rowCount === 1;
 }
 
-/** Whoever wants it may have it, at once. */
+/** Any worker may take it, at once. */
 export async function releaseJob(db: Db, { importId, holder }: Job): Promise<void> {
   await db.query('update import_drafts set holder = null, held_until = null where import_id = $1 and holder = $2', [
     importId,
