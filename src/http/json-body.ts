@@ -1,14 +1,15 @@
 /**
  * Reads the JSON body of one request.
  *
- * Guarantee: the result is JSON from valid UTF-8 of bounded size and with a bounded number of values; everything else
- * is an API error (../errors.ts). Both are checked in the bytes, before JSON.parse, which blocks the process for all.
+ * Guarantee: the result is JSON from valid UTF-8 of bounded size, with a bounded number of values and bounded nesting;
+ * everything else is an API error (../errors.ts). All three are checked in the bytes, before JSON.parse, which blocks the
+ * process for all.
  * Nothing is read before a handler asks for it. So authentication and roles are checked first, and a route can read its
  * stream itself. Only imports may be compressed (imports/parse/body.ts).
  */
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { ApiError, invalidArgument } from '../errors.ts';
-import { holdsMoreValues } from '../streaming/nesting.ts';
+import { holdsMoreValues, textNestsDeeper } from '../streaming/nesting.ts';
 import { wrongMediaType } from './body-error.ts';
 import { openSlots } from './slots.ts';
 
@@ -22,6 +23,8 @@ export interface BodyLimits {
 export const SMALL_BODY: BodyLimits = { bytes: 256 * 2 ** 10, values: 2_000 };
 /** For lists of 10,000 elements and metadata values of 500,000 characters; only where callers need a role. */
 export const LARGE_BODY: BodyLimits = { bytes: 16 * 2 ** 20, values: 80_000 };
+/** Arrays and objects inside each other, as in imports. What walks a body calls itself for each of them. */
+export const MOST_NESTED = 64;
 /** Time limit for sending a body: 16 MiB at half a megabit per second. */
 const MAX_MS = 300_000;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
@@ -33,7 +36,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * The parsed body; an absent one is read as `{}`.
- * @throws ApiError 400 (not JSON, not UTF-8, too many values), 413 (too large), 415 (not `application/json`, or
+ * @throws ApiError 400 (not JSON, not UTF-8, too many values, nested too deep), 413 (too large), 415 (not `application/json`, or
  *   compressed), 429 (too many large bodies at the same time)
  */
 export async function readJson(req: Request, res: Response, limits: BodyLimits = SMALL_BODY): Promise<unknown> {
@@ -53,6 +56,9 @@ async function readParsed(req: Request, res: Response, limits: BodyLimits): Prom
   if (!JSON_TYPE.test(req.get('content-type') ?? '')) throw wrongMediaType();
   if (holdsMoreValues(bytes, limits.values)) {
     throw invalidArgument('REQUEST-VALUES', `The body must not hold more than ${limits.values} values.`);
+  }
+  if (textNestsDeeper(bytes, MOST_NESTED)) {
+    throw invalidArgument('REQUEST-DEPTH', `The body must not nest more than ${MOST_NESTED} arrays and objects.`);
   }
   return parse(decode(bytes));
 }

@@ -103,6 +103,13 @@ export function holdsMoreValues(bytes: Uint8Array, most: number): boolean {
   return count > most;
 }
 
+/** Whether a JSON document nests more than `most` arrays and objects. */
+export function textNestsDeeper(bytes: Uint8Array, most: number): boolean {
+  const scan = startScan(0);
+  advance(scan, bytes, most);
+  return scan.tooDeep;
+}
+
 /** Whether a parsed value nests more than `room` containers, itself included. For a repeated key, the last counts. */
 export function nestsDeeper(value: unknown, room: number): boolean {
   if (typeof value !== 'object' || value === null) return false;

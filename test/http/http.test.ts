@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import test, { after, before } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { LARGE_BODY, SMALL_BODY } from '../../src/http/json-body.ts';
+import { LARGE_BODY, MOST_NESTED, SMALL_BODY } from '../../src/http/json-body.ts';
 import { type Answer, errorId, startApi, type TestApi } from '../support/api.ts';
 
 let api: TestApi;
@@ -86,6 +86,14 @@ test('a body with too many values is 400, before it is parsed', async () => {
   assertError(await api.call('POST', SETUP, empties(100)), 400, 3, 'REQUEST-JSON');
   const most = { x: Array(SMALL_BODY.values - 2).fill('a,[{\\"') };
   assertError(await api.call('POST', SETUP, most), 400, 3, 'ORG-SETUP');
+});
+
+test('a body that nests too deep is 400, before it is parsed', async () => {
+  const nested = (levels: number) => `{"x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+  assertError(await api.call('POST', SETUP, nested(MOST_NESTED)), 400, 3, 'ORG-SETUP');
+  assertError(await api.call('POST', SETUP, nested(MOST_NESTED + 1)), 400, 3, 'REQUEST-DEPTH');
+  // It ends too early, which the parser would report.
+  assertError(await api.call('POST', HUMANS, `{"x":${'['.repeat(50_000)}`), 400, 3, 'REQUEST-DEPTH');
 });
 
 test('a compressed body is 415, as it may be a thousand times larger than what was sent', async () => {

@@ -1,7 +1,7 @@
 /** Counts the values of JSON in its bytes, compared with JSON.parse. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { holdsMoreValues } from '../../src/streaming/nesting.ts';
+import { holdsMoreValues, nestsDeeper, textNestsDeeper } from '../../src/streaming/nesting.ts';
 import fc from '../support/fast-check.ts';
 
 interface Counts {
@@ -32,4 +32,13 @@ test('a document holds more values than fewer, and not more than it has; an empt
 test('brackets, commas and escaped quotes in strings are no values; a string without an end has none after it', () => {
   assert.equal(holdsMoreValues(Buffer.from(JSON.stringify(['a,[{"\\",', '\\\\', '"'])), 4), false);
   assert.equal(holdsMoreValues(Buffer.from('["[[[[[[[[[[\\"'), 2), false);
+});
+
+test('the nesting of a document is that of its value; brackets in strings do not count', () => {
+  const property = fc.property(fc.jsonValue(), fc.nat(6), (value, most) => {
+    assert.equal(textNestsDeeper(Buffer.from(JSON.stringify(value)), most), nestsDeeper(value, most));
+  });
+  fc.assert(property, { numRuns: 1000 });
+  assert.equal(textNestsDeeper(Buffer.from('["[[[[", {"[[": 1}]'), 2), false);
+  assert.equal(textNestsDeeper(Buffer.from('[['), 1), true);
 });

@@ -31,7 +31,7 @@ export async function createDraft(
     await requireOrg(pool, orgId);
   }
   return transaction(pool, async (db) => {
-    await requireFewDrafts(db, caller);
+    await takeDraft(db, caller);
     const importId = await createReceiving(db, caller);
     const { sequence } = await appendEvent(db, {
       aggregateType: 'import',
@@ -68,6 +68,15 @@ export async function insertDraft(db: Db, { importId, orgId, orgs, sequence, ttl
       ...[result ? 'draft' : 'uploading', result ? JSON.stringify(result) : null],
     ],
   );
+}
+
+/**
+ * Until the transaction ends, no other draft of the organization is created: parallel calls would not see each other's.
+ * @throws ApiError 429 IMPORT-DRAFTS
+ */
+export async function takeDraft(db: Db, caller: Caller): Promise<void> {
+  await db.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`drafts ${caller.orgId}`]);
+  await requireFewDrafts(db, caller);
 }
 
 /** @throws ApiError 429 IMPORT-DRAFTS */

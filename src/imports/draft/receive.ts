@@ -10,14 +10,14 @@ import { appendEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
 import { touchReceiving } from '../intake/accept.ts';
 import type { KeepDraft, Received } from '../intake/body-intake.ts';
-import { insertDraft, requireFewDrafts } from './create.ts';
+import { insertDraft, takeDraft } from './create.ts';
 import type { ConversionResult } from './draft.ts';
 
 /** @param ttlMs DRAFT_TTL. The intake calls the result in the transaction that ends the body. */
 export function keepAsDraft(caller: Caller, ttlMs: number): KeepDraft {
   return async (db: Db, received: Received) => {
     const { importId, total } = received;
-    await requireFewDrafts(db, caller);
+    await takeDraft(db, caller);
     await touchReceiving(db, importId); // locks the row against a concurrent sweep
     const { sequence } = await appendEvent(db, {
       aggregateType: 'import',

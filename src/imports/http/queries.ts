@@ -7,6 +7,9 @@ import { FORMATS } from '../report/report.ts';
 
 export const resumeBody = z.object({ timeout: z.string('must be a string').optional() });
 
+/** The largest value of PostgreSQL's type of an item's index. */
+const MOST_INDEX = 2 ** 31 - 1;
+
 /** The body of `_fix`. */
 export const fixBody = z.strictObject({
   cause: z
@@ -24,6 +27,7 @@ export const fixBody = z.strictObject({
   from: z
     .int('must be a whole number')
     .min(0, 'must be 0 or more')
+    .max(MOST_INDEX, 'must be the index of an item')
     .optional()
     .meta({ description: 'Where to continue: `next` of the previous answer.' }),
 });

@@ -193,6 +193,14 @@ test('a caller may have twenty drafts', async () => {
   assert.deepEqual([refused.status, errorId(refused)], [429, 'IMPORT-DRAFTS']);
 });
 
+test('a caller may have twenty drafts, also when they are created at once', async () => {
+  const { orgId } = await api.setupOrg();
+  const who = await api.machine(orgId, ['ORG_OWNER']);
+  for (let n = 0; n < 17; n++) await newDraft(api, {}, who);
+  const answers = await Promise.all(Array.from({ length: 10 }, () => api.call('POST', '/admin/v1/imports', {}, who)));
+  assert.equal(answers.filter(({ status }) => status === 201).length, 3);
+});
+
 test('discarded and expired drafts are erased; others are kept', async () => {
   const { pool } = api.deps;
   const [kept, gone, late] = [await newDraft(api), await newDraft(api), await newDraft(api)];

@@ -241,6 +241,10 @@ describe('the failed users of an import', () => {
     assert.deepEqual(await ids(fix(id, { cause, remedy: 'trim-email' })), [400, 'IMPORT-REMEDY']);
     assert.deepEqual(await ids(fix(id, { cause, remedy: 'user-name-as-email' })), [400, 'IMPORT-FIX']);
     assert.deepEqual(await ids(fix(id, { cause: 'x', remedy: 'y' })), [400, 'IMPORT-FIX']);
+    for (const from of [2 ** 31, Number.MAX_SAFE_INTEGER])
+      assert.deepEqual(await ids(fix(id, { cause, remedy: 'leave-out', from })), [400, 'IMPORT-FIX']);
+    const deep = `{"user":{"userName":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_002)}`;
+    assert.deepEqual(await ids(call('PATCH', `${id}/items/1`, deep)), [400, 'REQUEST-DEPTH']);
     assert.deepEqual(await ids(patch(id, 0, { userName: 'x' })), [400, 'IMPORT-ITEM-STATE']);
     assert.deepEqual(await ids(patch(id, 99, { userName: 'x' })), [404, 'IMPORT-ITEM-NOT-FOUND']);
     assert.deepEqual(await ids(call('GET', `${id}/items/x`)), [404, 'IMPORT-ITEM-NOT-FOUND']);
