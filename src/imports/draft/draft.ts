@@ -136,12 +136,18 @@ export async function readDraft(db: Db, importId: string): Promise<Draft | undef
   return rows[0] && toDraft(rows[0]);
 }
 
-/** The draft with its row locked, for a change of its state. @throws ApiError 404 */
+/** The draft with its row locked, for a change of its state. @throws ApiError 400 when it has started meanwhile; 404 */
 export async function lockDraft(db: Db, importId: string): Promise<Draft> {
-  await db.query('select from import_drafts where import_id = $1 for update', [importId]);
+  const text = 'select state from import_drafts where import_id = $1 for update';
+  const { rows } = await db.query<{ state: string }>(text, [importId]);
+  if (rows[0]?.state === 'started') throw startedMeanwhile();
   const draft = await readDraft(db, importId);
   if (!draft) throw draftNotFound();
   return draft;
+}
+
+function startedMeanwhile(): ApiError {
+  return new ApiError('FAILED_PRECONDITION', 'IMPORT-STATE', 'The import has started meanwhile.');
 }
 
 export interface DraftList {

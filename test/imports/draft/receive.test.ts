@@ -90,6 +90,24 @@ test('a dataOrgs body needs no timeout; what a start is asked for is refused, by
   assert.equal(discarded.body.state, 'IMPORT_STATE_DISCARDED');
 });
 
+test('of requests that start the same draft at once, one starts it, and the others say that it has started', async () => {
+  const id = (await send('', lines(entry('rd-once')))).body.importId;
+  // All have found the draft before the first one commits.
+  const holder = await api.deps.pool.connect();
+  await holder.query('begin');
+  await holder.query('select from import_drafts where import_id = $1 for update', [id]);
+  const starting = Array.from({ length: 3 }, () => call('POST', `${id}/_start`, { timeout: '10m' }));
+  const waiting = `select count(*)::int as n from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like '%import_drafts%'`;
+  await waitFor(async () => (await api.deps.pool.query(waiting)).rows[0].n === 3, { what: 'the starts' });
+  await holder.query('commit');
+  holder.release();
+  const answers = await Promise.all(starting);
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 400, 400]);
+  const refused = answers.filter(({ status }) => status === 400).map(errorId);
+  assert.deepEqual(refused, ['IMPORT-STATE', 'IMPORT-STATE']);
+});
+
 test('a body that is refused leaves no draft; a caller with 20 drafts is refused before the body is read', async () => {
   const { token } = await api.machine(orgId, ['ORG_OWNER']);
   const count = async () =>
