@@ -32,6 +32,8 @@ const FRAME_KEYS: Partial<Record<Kind, Record<string, string>>> = {
  * users of the organization would be missing without anybody noticing.
  */
 const MISTYPED = new Set(['users', 'user', 'humanusers', 'humanuser', 'humans', 'people']);
+const LINES =
+  'The body is more than one JSON object. Send lines of users with Content-Type: application/x-ndjson and ?timeout=30m.';
 const PATH: Partial<Record<Kind, string>> = { root: '', dataOrgs: 'dataOrgs.', org: 'orgs[].' };
 /** The container each key of the frame must hold. `timeout` and `orgId` are validated by the reader of their step. */
 const CONTAINERS: Record<string, { kind: Kind | 'users'; mark: string; text: string }> = {
@@ -93,9 +95,14 @@ export class DataOrgsParser implements BodyParser {
   private readPart(): boolean {
     const part = this.structure.next(this.window);
     if (part === undefined) return false;
-    if (this.ended) throw this.window.invalid('syntax');
+    if (this.ended) throw this.afterEnd();
     if (part === 'key') return this.key();
     return part === 'value' ? this.value() : this.close();
+  }
+
+  private afterEnd(): ParseError {
+    const isLines = !this.rootKeys.has('dataOrgs') && this.window.bracket() === '{';
+    return isLines ? new ParseError('IMPORT-FORMAT', LINES) : this.window.invalid('syntax');
   }
 
   private finish(): void {

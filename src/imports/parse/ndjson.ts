@@ -8,6 +8,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Lines } from '../../streaming/lines.ts';
 import { advance, startScan } from '../../streaming/nesting.ts';
+import { noOrg } from './no-org.ts';
 import { IMPORT_DEPTH_MESSAGE, MAX_DEPTH, ParseError } from './parse-error.ts';
 import { type BodyParser, MAX_ENTRY_BYTES, type Step } from './step.ts';
 
@@ -76,7 +77,7 @@ export class NdjsonParser implements BodyParser {
     if (orgId !== undefined && org_id !== undefined) {
       throw new ParseError('IMPORT-DUPLICATE-KEY', `Line ${this.line}: "orgId" must be given only once.`, 'orgId');
     }
-    this.add(this.org(orgId ?? org_id), entry, !text.includes('\\'));
+    this.add(this.org(orgId ?? org_id, entry), entry, !text.includes('\\'));
   }
 
   private text(bytes: Buffer): string {
@@ -100,11 +101,8 @@ export class NdjsonParser implements BodyParser {
   }
 
   /** The number of the organization; adds a step for each new one. */
-  private org(id: unknown): number {
-    if (typeof id !== 'string') {
-      const problem = id === undefined || id === null ? 'is required' : 'must be a string';
-      throw new ParseError('IMPORT-BODY', `Line ${this.line}: orgId ${problem}.`, 'orgId');
-    }
+  private org(id: unknown, entry: object): number {
+    if (typeof id !== 'string') throw new ParseError('IMPORT-BODY', `Line ${this.line}: ${noOrg(id, entry)}`, 'orgId');
     const known = this.orgs.get(id);
     if (known !== undefined) return known;
     const org = this.orgs.size;

@@ -130,7 +130,7 @@ export const importOperations: Operations = {
       },
     },
     errors: {
-      400: 'The first fatal error in body order: REQUEST-JSON (not valid JSON in UTF-8), REQUEST-BODY (not valid gzip), IMPORT-BODY, IMPORT-DEPTH, IMPORT-ENTRY-SIZE, IMPORT-DUPLICATE-KEY, IMPORT-TIMEOUT. IMPORT-QUERY: the query is invalid. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret.',
+      400: 'The first fatal error in body order: REQUEST-JSON (not valid JSON in UTF-8), REQUEST-BODY (not valid gzip), IMPORT-FORMAT (another format, named in the message), IMPORT-BODY, IMPORT-DEPTH, IMPORT-ENTRY-SIZE, IMPORT-DUPLICATE-KEY, IMPORT-TIMEOUT. IMPORT-QUERY: the query is invalid. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret.',
       404: 'ORG-NOT-FOUND: an organization of the body does not exist.',
       409: `IMPORT-ABORTED: the upload stalled for too long; nothing was imported. ${KEY_REUSED}`,
       413: 'REQUEST-TOO-LARGE: the body is too large, before or after decompression.',

@@ -113,6 +113,21 @@ describe('an NDJSON body', () => {
         id: 'IMPORT-BODY',
         message: /^Line 51: orgId is required/,
       },
+      'an error of another program': {
+        body: '{"error":"not logged in","code":16,"state":"x"}\n',
+        id: 'IMPORT-BODY',
+        message: /^Line 1: orgId is required; not known: "error", "code"\.$/,
+      },
+      'a body with dataOrgs': {
+        body: JSON.stringify({ dataOrgs: { orgs: [{ orgId: 'mine', humanUsers: users }] }, timeout: '1h' }),
+        id: 'IMPORT-BODY',
+        message: /^Line 1: the line is a whole body with dataOrgs\. .*application\/json\.$/,
+      },
+      'an orgId that is a number': {
+        body: lines([{ orgId: 7 }]),
+        id: 'IMPORT-BODY',
+        message: /^Line 1: orgId must be a string\.$/,
+      },
       'an empty orgId': {
         body: lines([...mine, { orgId: '' }]),
         id: 'IMPORT-BODY',

@@ -63,6 +63,11 @@ const REFUSALS: Record<string, Refusal> = {
     field: 'dataOrgs',
     words: /is required; not known: "error", "code"/,
   },
+  'lines of users': {
+    body: '{"orgId":"mine","user":{}}\n{"orgId":"mine","user":{}}\n',
+    id: 'IMPORT-FORMAT',
+    words: /more than one JSON object.*application\/x-ndjson/,
+  },
   'gzip without its header': { body: gzipSync(body(org('mine'))), id: 'IMPORT-FORMAT', words: /gzip/ },
   'a ZIP archive': { body: 'PK\x03\x04 and so on', id: 'IMPORT-FORMAT', words: /ZIP/ },
   'UTF-16': { body: Buffer.from(body(org('mine')), 'utf16le'), id: 'IMPORT-FORMAT', words: /UTF-16/ },
