@@ -46,7 +46,8 @@ export function openConsole(deps: ConsoleDeps): Console {
 
   async function requireVisit(req: Request, res: Response, next: () => void): Promise<void> {
     const visit = await findVisit({ ...deps, cookies }, req, res);
-    if (!visit && req.method === 'GET' && wantsPage(req)) {
+    // Scripts open screens, never the entry, so that the entry can lead every caller to the page.
+    if (!visit && req.method === 'GET' && (req.path === '/' || wantsPage(req))) {
       return res.redirect(303, `${baseUrl}/console/sign-in?to=${encodeURIComponent(req.originalUrl)}`);
     }
     if (!visit) throw sessionEnded();

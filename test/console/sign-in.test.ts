@@ -22,6 +22,9 @@ describe('the console', () => {
     assert.equal(answer.status, 303);
     const to = new URL(answer.headers.get('location') as string);
     assert.deepEqual([to.pathname, to.searchParams.get('to')], ['/console/sign-in', '/console/imports?state=failed']);
+    const entry = await get('/console', { accept: '*/*' });
+    assert.equal(entry.status, 303);
+    assert.match(entry.headers.get('location') ?? '', /\/console\/sign-in\?to=%2Fconsole$/);
     assert.equal((await get('/console/imports', { accept: '*/*' })).status, 401);
     assert.equal((await get('/console/api/admin/v1/imports', { accept: '*/*' })).status, 401);
   });
