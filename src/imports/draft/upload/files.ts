@@ -6,11 +6,13 @@
  * processes, never both write the same bytes.
  * On crash: the pieces that were committed are there, and the client continues after them.
  */
+
 import { type Db, type Pool, transaction } from '../../../db/pool.ts';
 import { ApiError, invalidArgument } from '../../../errors.ts';
 import type { Secrets } from '../../../secrets.ts';
 import { lockDraft, requireDraftState } from '../draft.ts';
-import { type FileKey, newFileKey, openFileKey } from './file-key.ts';
+import { queryBytes } from './bytes-query.ts';
+import { type FileKey, newFileKey, openFileKey, type Sealer } from './file-key.ts';
 import type { FileKind } from './kinds.ts';
 
 /** The most files of one draft. */
@@ -107,19 +109,22 @@ export async function openFile(
   return { ...file, size: Number(size), received: Number(received), key: openFileKey(secrets, sealed, fileId) };
 }
 
-/** Stores the next piece. @throws ApiError 409 when the file ends elsewhere or the draft takes no bytes any more */
-export async function addPiece(pool: Pool, file: OpenFile, position: number, piece: Buffer): Promise<void> {
-  const { rowCount } = await pool.query({
-    name: 'add-piece',
+/**
+ * Stores the next piece, which must not change before this settles.
+ * @throws ApiError 409 when the file ends elsewhere or the draft takes no bytes any more
+ */
+export async function addPiece(pool: Pool, file: OpenFile, piece: Sealer): Promise<void> {
+  const written = await queryBytes(pool, {
     text: `with moved as (
         update import_files f set received = received + $4
         where import_id = $1 and file_id = $2 and received = $3 and received + $4 <= size
           and exists (select from import_drafts d where d.import_id = $1 and d.state = 'uploading')
         returning file_id)
       insert into import_chunks (import_id, file_id, position, bytes) select $1, file_id, $3, $5 from moved`,
-    values: [file.importId, file.fileId, position, piece.length, file.key.seal(piece, position)],
+    values: [file.importId, file.fileId, piece.position, piece.length],
+    bytes: piece.end(),
   });
-  if (rowCount !== 1) throw otherOffset();
+  if (written !== 1) throw otherOffset();
 }
 
 /** Removes a file and what has arrived of it. @throws ApiError 400, 404 */

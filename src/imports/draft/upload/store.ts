@@ -10,8 +10,10 @@ import { DataStore, Upload } from '@tus/server';
 import type { Pool } from '../../../db/pool.ts';
 import { invalidArgument } from '../../../errors.ts';
 import { textProblem } from '../../../fields/fields.ts';
+import { SEAL_BYTES } from './file-key.ts';
 import { addFile, addPiece, type FileDeps, fileNotFound, type OpenFile, openFile, removeFile } from './files.ts';
 import { FILE_KINDS, type FileKind } from './kinds.ts';
+import { release } from './release.ts';
 
 const PIECE_BYTES = 2 ** 20;
 
@@ -85,38 +87,38 @@ function badMetadata(field: string, problem: string) {
   return invalidArgument('UPLOAD-METADATA', `${where} ${problem}.`, [{ field: where, description: problem }]);
 }
 
-/** Collects bytes, and stores a piece while the next one arrives. */
+/** Encrypts bytes as they arrive, and stores a piece while the next one arrives. */
 function openPieces(pool: Pool, file: OpenFile, offset: number) {
-  let piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
-  let filled = 0;
-  let position = offset;
+  const room = () => Buffer.allocUnsafeSlow(PIECE_BYTES + SEAL_BYTES);
+  /** The memory of the next piece, and of the piece that is being stored. */
+  let [next, stored] = [room(), room()];
+  let piece = file.key.sealer(next, offset);
   let storing: Promise<void> = Promise.resolve();
 
   async function store(): Promise<void> {
     await storing;
-    if (filled === 0) return;
-    // Encrypted before the buffer is filled again.
-    storing = addPiece(pool, file, position, piece.subarray(0, filled));
+    const { position, length } = piece;
+    storing = addPiece(pool, file, piece);
     storing.catch(() => {}); // the next piece or the end reports it
-    position += filled;
-    filled = 0;
+    [next, stored] = [stored, next];
+    piece = file.key.sealer(next, position + length);
   }
 
   return {
     async add(chunk: Buffer): Promise<void> {
       for (let from = 0; from < chunk.length; ) {
-        const n = chunk.copy(piece, filled, from);
-        from += n;
-        filled += n;
-        if (filled === piece.length) await store();
+        from += piece.add(chunk.subarray(from));
+        if (piece.length === PIECE_BYTES) await store();
       }
+      release(chunk);
     },
     /** Stores the rest. Returns where the file ends now. */
     async end(): Promise<number> {
-      await store();
+      if (piece.length > 0) await store();
       await storing;
-      piece = Buffer.alloc(0);
-      return position;
+      release(next);
+      release(stored);
+      return piece.position;
     },
   };
 }
