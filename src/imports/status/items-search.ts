@@ -11,10 +11,12 @@ import type { Pool } from '../../db/pool.ts';
 import { nameKey } from '../../fields/fields.ts';
 import type { ItemFilter, ItemRow } from './item-row.ts';
 
-/** After this time no further stretch is read, so a page takes some tens of milliseconds more at most. */
+/** After this time no further stretch is read, so a page takes about STRETCH_MS more at most. */
 const MOST_MS = 120;
+/** A stretch is as long as this time allows at the speed of the one before. */
+const STRETCH_MS = 40;
 const FIRST_STRETCH = 5000;
-const LONGEST_STRETCH = 40_000;
+const LONGEST_STRETCH = 80_000;
 /** Users that may match; if there are more, each item's user is looked up instead, as matches are then frequent. */
 const MOST_USERS = 2000;
 /** The highest character, so that a range holds all texts that begin with its start. */
@@ -36,15 +38,22 @@ export async function searchItems(
   const users = await matchingUsers(pool, of.orgIds, filter.text);
   const rows: ItemRow[] = [];
   let stretch = FIRST_STRETCH;
-  for (let from = filter.from; from < of.total; stretch = Math.min(2 * stretch, LONGEST_STRETCH)) {
+  for (let from = filter.from; from < of.total; ) {
     const to = Math.min(from + stretch, of.total);
+    const began = performance.now();
     rows.push(...(await readStretch(pool, of.importId, { from, to, limit: limit - rows.length }, filter, users)));
     const last = rows.at(-1);
     if (rows.length === limit && last) return { rows, next: last.ordinal + 1 };
+    stretch = nextStretch(stretch, performance.now() - began);
     from = to;
     if (performance.now() > until && from < of.total) return { rows, next: from };
   }
   return { rows, next: undefined };
+}
+
+/** At most twice as long as the one before, so that one fast stretch does not make the next one last long. */
+function nextStretch(length: number, ms: number): number {
+  return Math.round(Math.min(LONGEST_STRETCH, 2 * length, Math.max(FIRST_STRETCH, (length * STRETCH_MS) / ms)));
 }
 
 /** The ids of users whose address begins with the text; undefined when there are too many. */

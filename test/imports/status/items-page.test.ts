@@ -4,6 +4,7 @@ import type { Pool } from '../../../src/db/pool.ts';
 import { ITEM_STATES } from '../../../src/imports/item-states.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { type ItemsQuery, readItems } from '../../../src/imports/status/items-page.ts';
+import { searchItems } from '../../../src/imports/status/items-search.ts';
 import { readProgress } from '../../../src/imports/status/progress.ts';
 import { readResult } from '../../../src/imports/status/result.ts';
 import { readWithMore } from '../../../src/imports/status/result-extras.ts';
@@ -69,6 +70,34 @@ describe('the items of an import', () => {
     );
     assert.deepEqual(await indices({ query: 'a@example' }), [0, 3]);
     await db.pool.query(`delete from users where id like 'many%'`);
+  });
+
+  it('are searched in stretches that take as long on a slow server as on a fast one', async (t) => {
+    let clock = 0;
+    t.mock.method(performance, 'now', () => clock);
+    /** Reads a page from a server that takes this long for a thousand items; returns how many items each stretch has. */
+    async function stretches(msPerThousand: number): Promise<number[]> {
+      const lengths: number[] = [];
+      const server = {
+        async query({ name, values }: { name: string; values: number[] }) {
+          if (name !== 'search-items') return { rows: [] };
+          const length = (values[2] as number) - (values[1] as number);
+          lengths.push(length);
+          clock += (length * msPerThousand) / 1000;
+          return { rows: [] };
+        },
+      } as unknown as Pool;
+      const of = { importId: '1', total: 1_000_000, orgIds: [] };
+      const { next } = await searchItems(server, of, 50, { from: 0, text: 'nobody' });
+      assert.equal(
+        next,
+        lengths.reduce((sum, n) => sum + n, 0),
+      );
+      return lengths;
+    }
+    assert.deepEqual(await stretches(0.4), [5000, 10_000, 20_000, 40_000, 80_000, 80_000, 80_000]);
+    assert.deepEqual(await stretches(2), [5000, 10_000, 20_000, 20_000, 20_000]);
+    assert.deepEqual(await stretches(10), [5000, 5000, 5000]);
   });
 
   it('are listed in body order, each with its ids and its error', async () => {
