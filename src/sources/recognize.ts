@@ -113,13 +113,25 @@ async function firstRecords(file: ExportFile, layout: Layout): Promise<Fields[]>
   return (await firstValues(file, layout)).filter(isFields);
 }
 
-async function firstValues(file: ExportFile, { paths, columns }: Layout): Promise<unknown[]> {
+/** Many sources look at the same places of a file. */
+const READ = new WeakMap<ExportFile, Map<string, Promise<unknown[]>>>();
+
+function firstValues(file: ExportFile, layout: Layout): Promise<unknown[]> {
+  const known = READ.get(file) ?? new Map<string, Promise<unknown[]>>();
+  READ.set(file, known);
+  const key = JSON.stringify([layout.paths, layout.columns]);
+  const values = known.get(key) ?? readFirstValues(file, layout);
+  known.set(key, values);
+  return values;
+}
+
+async function readFirstValues(file: ExportFile, { paths, columns }: Layout): Promise<unknown[]> {
   const read = readerOf(file.format, paths, { delimiter: file.delimiter, columns, isSample: true });
   // Rows of other tables may precede those of the users.
   const most = paths[0] === ROWS ? Number.POSITIVE_INFINITY : SAMPLE_RECORDS;
   const values: unknown[] = [];
   try {
-    for await (const group of read(once(file.head))) {
+    for await (const group of read(inParts(file.head))) {
       for (const { value } of group) if (value !== undefined) values.push(value);
       if (values.length >= most) break;
     }
@@ -130,7 +142,7 @@ async function firstValues(file: ExportFile, { paths, columns }: Layout): Promis
   return values.slice(0, most);
 }
 
-/** In small parts, as the first records are in the first of them, and each source reads them again. */
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+/** The beginning of a file in small parts, as its first records are in the first of them. */
+export async function* inParts(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += PART_BYTES) yield bytes.subarray(at, at + PART_BYTES);
 }

@@ -10,6 +10,7 @@ import test, { type TestContext } from 'node:test';
 import { openConversion } from '../../src/sources/convert.ts';
 import { openExport } from '../../src/sources/read/file.ts';
 import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
+import { SOURCES } from '../../src/sources/registry.ts';
 import type { Source } from '../../src/sources/source.ts';
 
 interface Found {
@@ -116,4 +117,26 @@ test('a list of such a name inside a user belongs to that user', async (t) => {
   const own = { mail: 'ann@example.com', users: [{ name: 'x' }] };
   assert.deepEqual((await found(t, own)).users, ['ann@example.com']);
   assert.deepEqual((await found(t, [own])).users, ['ann@example.com']);
+});
+
+test('the records at one place are read once for all sources', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-test-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'users.csv');
+  await writeFile(path, `id,email\n${'1,ann@example.com\n'.repeat(5)}`);
+  const file = await openExport(path);
+  t.after(() => file.close());
+  const { head } = file;
+  let times = 0;
+  const watched = Object.defineProperty({ ...file }, 'head', {
+    get() {
+      times++;
+      return head;
+    },
+  });
+  const looking = SOURCES.filter(({ formats }) => formats.includes('csv'));
+  const asking = looking.filter(({ csvColumns }) => csvColumns).length;
+  assert.equal((await guessSources(watched))[0]?.source.name, 'csv');
+  // Those with columns of their own look at the first line, too.
+  assert.ok(times < looking.length && times < 2 * asking + 4, `${times} times for ${looking.length} sources`);
 });

@@ -8,7 +8,7 @@
 import { hashAt, isOfPassword } from '../../../sources/hash-like.ts';
 import { readerOf } from '../../../sources/read/export-file.ts';
 import { FileError } from '../../../sources/read/records.ts';
-import type { FileOfSource, Guess } from '../../../sources/recognize.ts';
+import { type FileOfSource, type Guess, inParts } from '../../../sources/recognize.ts';
 import type { Fields, Source } from '../../../sources/source.ts';
 import { givenMapping, mappingFor } from '../../../sources/systems/mapping.ts';
 import { isSecretName } from '../../../sources/systems/users-table.ts';
@@ -103,7 +103,7 @@ async function describe(
   const { name, format, encoding, isGzip, delimiter } = file;
   const layout = read?.layout ?? { paths: [[], ['*']], columns: undefined };
   const records = await firstRecords(
-    readerOf(format, layout.paths, { delimiter, columns: layout.columns, isSample: true })(once(file.head)),
+    readerOf(format, layout.paths, { delimiter, columns: layout.columns, isSample: true })(inParts(file.head)),
   );
   const becomes = new Map(Object.entries(mapping).map(([field, column]) => [column, field]));
   return {
@@ -125,10 +125,6 @@ async function firstRecords(groups: AsyncIterable<{ value: unknown }[]>): Promis
     if (!(error instanceof FileError)) throw error; // the beginning may end in the middle of a record
   }
   return found.slice(0, RECORDS);
-}
-
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
 }
 
 /** The first columns, each with different examples. */
