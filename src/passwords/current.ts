@@ -4,7 +4,7 @@
  * Everything here computes for tens of milliseconds or more, so it runs in the threads.
  */
 import { randomBytes } from 'node:crypto';
-import bcrypt from 'bcryptjs';
+import { bcryptLibrary, makeBcrypt } from './bcrypt-library.ts';
 import { schemeOf, seesAll, verifyHash } from './registry.ts';
 import { argon2Cost, makeArgon2id } from './schemes/argon2.ts';
 import { bcryptCost, bcryptSeesAll } from './schemes/bcrypt.ts';
@@ -16,7 +16,7 @@ const NO_ONES_SALT = 'MusterNoSuchUserHere.u';
 
 /** A new hash of the password with a random salt. */
 export function makeHash(password: string, cost: number): string {
-  return bcryptSeesAll(password) ? bcrypt.hashSync(password, cost) : makeArgon2id(password, randomBytes(16), ARGON2ID);
+  return bcryptSeesAll(password) ? makeBcrypt(password, cost) : makeArgon2id(password, randomBytes(16), ARGON2ID);
 }
 
 /**
@@ -34,7 +34,7 @@ export function isCurrent(encoded: string, password: string, cost: number): bool
 
 /** Takes as long as a bcrypt verification of this cost, and discards the result. */
 export function computeNothing(password: string, cost: number): void {
-  bcrypt.hashSync(password, `$2b$${String(cost).padStart(2, '0')}$${NO_ONES_SALT}`);
+  bcryptLibrary().hash(password, cost, NO_ONES_SALT);
 }
 
 /**

@@ -7,8 +7,10 @@
  *
  * On crash: nothing is stored, so a crash during a hash loses only its result. A thread that dies rejects its own task.
  */
+import type { Logger } from 'pino';
 import { Piscina } from 'piscina';
 import { inSpan } from '../spans.ts';
+import { warnWithoutBinary } from './bcrypt-library.ts';
 import { openLane } from './lane.ts';
 import { workOf } from './registry.ts';
 import { openSlowness } from './slowness.ts';
@@ -49,11 +51,13 @@ export interface HasherOptions {
   idleMs?: number;
   /** How long a task may wait for a thread; default: no limit, for callers that submit few tasks at a time. */
   longestWaitMs?: number;
+  /** Gets a warning if bcrypt has no binary for this platform. */
+  logger?: Pick<Logger, 'warn'>;
 }
 
-/** About what bcrypt with cost 16 takes. */
+/** About what bcrypt with cost 16 takes in JavaScript. */
 const MS_OF_WORK = 5000;
-/** A hash of ours, and what a wrong password takes at least. */
+/** A hash of ours, in JavaScript. */
 const USUAL_MS = 80;
 /** What takes longer goes to the thread for expensive hashes: bcrypt from cost 14; few systems have such users. */
 const EXPENSIVE_MS = 1000;
@@ -68,6 +72,7 @@ export function checkMs(encoded?: string): number {
 /** Starts no thread yet: the first task does. */
 export function openHasher(options: HasherOptions): Hasher {
   const { threads, bcryptCost = 10, idleMs = 30_000, longestWaitMs = Number.POSITIVE_INFINITY } = options;
+  if (options.logger) warnWithoutBinary(options.logger);
   const common = openThreads(threads, idleMs, longestWaitMs);
   const expensive = openThreads(1, idleMs, EXPENSIVE_WAITS * longestWaitMs);
   const slowness = openSlowness();

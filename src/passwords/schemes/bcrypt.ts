@@ -4,13 +4,12 @@
  * `$2a$`, `$2b$` and `$2y$` name the same algorithm, after fixes at different times in different programs. Only the
  * first 72 bytes of a password count, as in every bcrypt.
  */
-import bcrypt from 'bcryptjs';
+import { bcryptBytes, bcryptLibrary } from '../bcrypt-library.ts';
 import { defineScheme, numberProblem, sameBytes } from '../scheme.ts';
 import { bcryptWork } from '../work.ts';
 
 const LENGTH = 60;
 const HASH_AT = 29;
-const HASH_BYTES = 23;
 const SALT_AT = 7;
 
 /** 1 for each character code of bcrypt's base64. */
@@ -61,8 +60,7 @@ export const bcryptScheme = defineScheme({
   verify({ encoded }, password) {
     // Some old programs set the unused last bits of the salt. Comparing bytes instead of texts accepts their hashes
     // too.
-    const made = bcrypt.hashSync(password, encoded.slice(0, HASH_AT));
-    const [a, b] = [made, encoded].map((text) => bcrypt.decodeBase64(text.slice(HASH_AT), HASH_BYTES));
-    return sameBytes(Uint8Array.from(a ?? []), Uint8Array.from(b ?? []));
+    const made = bcryptLibrary().hash(password, bcryptCost(encoded), encoded.slice(SALT_AT, HASH_AT));
+    return sameBytes(bcryptBytes(made), bcryptBytes(encoded));
   },
 });
