@@ -38,6 +38,8 @@ export interface Backend {
   disconnect(connection: unknown): Promise<void>;
   /** Options that are added to each job. */
   jobOptions: JobsOptions;
+  /** The entries that BullMQ's event stream keeps. The database tracks the state of jobs, so nobody listens. */
+  mostEvents: number;
 }
 
 export interface BackendSettings {
@@ -101,6 +103,7 @@ function redisBackend(
     otherShards: probe.otherShards,
     close: probe.close,
     jobOptions: {},
+    mostEvents: 0,
   };
 }
 
@@ -123,6 +126,8 @@ function postgresBackend(settings: BackendSettings, batching: Batching): Backend
     close: () => {},
     // With these options on the job, this backend deletes the row in the statement that completes it.
     jobOptions: { removeOnComplete: true, removeOnFail: true },
+    // This backend reads 0 as no limit.
+    mostEvents: 100,
     async disconnect(connection) {
       const pool = connection as pg.Pool;
       if (!pool.ending) await pool.end();

@@ -100,8 +100,7 @@ export function openQueues(settings: QueueSettings): Queues {
       {
         connection,
         prefix,
-        // The database tracks the state of jobs; only BullMQ itself uses the event stream.
-        streams: { events: { maxLen: 100 } },
+        streams: { events: { maxLen: backend.mostEvents } },
       },
       backend.factory,
     );

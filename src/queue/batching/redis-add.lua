@@ -2,7 +2,8 @@
 --
 -- It does the simple case only: new jobs with ids of their own, without parent, repetition or deduplication, at the end of
 -- a queue that is neither paused nor limited. It checks this before the first write. Where a condition does not hold it
--- returns nil and has written nothing; the caller then calls BullMQ's script for each job.
+-- returns nil and has written nothing; the caller then calls BullMQ's script for each job. A queue whose event stream may
+-- have no entry (`maxLen` 0) gets none: BullMQ's script adds each and removes it at the next call.
 --
 -- On failure: Redis keeps what a script wrote before an error. No worker sees a job before its id is in the waiting list,
 -- which is the last write; an error before it removes the jobs again, so that BullMQ's script can add each of them.
@@ -13,6 +14,7 @@ local function batch(KEYS, shared, own)
   local events, n = KEYS[8], #own
   local meta = call('HMGET', KEYS[3], 'paused', 'concurrency', 'opts.maxLenEvents')
   if meta[1] or meta[2] or not meta[3] then return nil end
+  local hasEvents = tonumber(meta[3]) ~= 0
   local jobs, ids, keys, seen = {}, {}, {}, {}
   for i = 1, n do
     local args, opts = cmsgpack.unpack(own[i][1]), cmsgpack.unpack(own[i][3])
@@ -29,8 +31,10 @@ local function batch(KEYS, shared, own)
       local name, timestamp, opts, encoded = unpack(jobs[i])
       call('HSET', keys[i], 'name', name, 'data', own[i][2], 'opts', encoded,
         'timestamp', timestamp, 'delay', opts.delay or '0', 'priority', opts.priority or '0')
-      call('XADD', events, '*', 'event', 'added', 'jobId', ids[i], 'name', name)
-      call('XADD', events, 'MAXLEN', '~', meta[3], '*', 'event', 'waiting', 'jobId', ids[i])
+      if hasEvents then
+        call('XADD', events, '*', 'event', 'added', 'jobId', ids[i], 'name', name)
+        call('XADD', events, 'MAXLEN', '~', meta[3], '*', 'event', 'waiting', 'jobId', ids[i])
+      end
     end
     call('ZADD', KEYS[9], 0, '0')
     call('LPUSH', KEYS[1], unpack(ids))

@@ -23,6 +23,7 @@ local function batch(KEYS, shared, own)
   if meta[1] or meta[2] or meta[3] or not meta[4] or call('ZCARD', KEYS[3]) + call('ZCARD', KEYS[7]) > 0 then
     return nil
   end
+  local hasEvents = tonumber(meta[4]) ~= 0
   local ids, ended, locks, related, options, lockMs = {}, {}, {}, {}, {}, {}
   for i = 1, n do
     local id, opts = own[i][1], cmsgpack.unpack(own[i][3])
@@ -55,7 +56,7 @@ local function batch(KEYS, shared, own)
   local removed, isInBoth = 0, false
   local function start(i)
     local opts, fields, key = options[i], results[i][1], prefix .. next[i]
-    call('XADD', events, '*', 'event', 'active', 'jobId', next[i], 'prev', 'waiting')
+    if hasEvents then call('XADD', events, '*', 'event', 'active', 'jobId', next[i], 'prev', 'waiting') end
     call('SET', key .. ':lock', opts.token, 'PX', lockMs[i])
     local values = {processedOn = now, ats = 1, pb = opts.name}
     for f = 1, #fields, 2 do
@@ -82,11 +83,13 @@ local function batch(KEYS, shared, own)
     if handed < n then call('DEL', KEYS[10]) end
     call('XTRIM', events, 'MAXLEN', '~', meta[4])
     for i = 1, n do
-      call('XADD', events, '*', 'event', 'completed', 'jobId', ids[i], shared[3], own[i][2], 'prev', 'active')
+      if hasEvents then
+        call('XADD', events, '*', 'event', 'completed', 'jobId', ids[i], shared[3], own[i][2], 'prev', 'active')
+      end
       if i <= handed then start(i) end
     end
     if handed > 0 then call('ZADD', KEYS[14], 0, '0') end
-    if call('EXISTS', wait, active) == 0 then call('XADD', events, '*', 'event', 'drained') end
+    if hasEvents and call('EXISTS', wait, active) == 0 then call('XADD', events, '*', 'event', 'drained') end
     call('SREM', stalled, unpack(ids))
     for i = 1, n do ended[n + i] = locks[i] end
     call('DEL', unpack(ended))

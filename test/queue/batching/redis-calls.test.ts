@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import { isKnownScript } from '../../../src/queue/batching/bullmq-scripts.ts';
 import { batchedScript, type Kind, kindOf } from '../../../src/queue/batching/redis-calls.ts';
 import { batchCalls } from '../../../src/queue/batching/redis-connection.ts';
+import { openQueues } from '../../../src/queue/queues.ts';
 import { redisUrl } from '../../support/stores/redis.ts';
 
 const PREFIX = `common-${process.pid}`;
@@ -151,6 +152,30 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     await queue.waitUntilReady();
     await add(queue, ids(0, 1000));
     assert.ok((await redis.xlen(`${PREFIX}:short:events`)) <= 300);
+  });
+
+  it('write no events where the queue keeps none', async () => {
+    const connection = connect('in common or refused');
+    const options = { connection, prefix: PREFIX, streams: { events: { maxLen: 0 } } };
+    const queue = new Queue('silent', options, createRedisBackend) as Queue;
+    open.push(queue);
+    await queue.waitUntilReady();
+    await add(queue, ids(0, 20));
+    assert.equal(await redis.exists(`${PREFIX}:silent:events`), 0);
+    await end(await take(workerOf('silent', 'in common or refused'), 5));
+    assert.equal(await redis.xlen(`${PREFIX}:silent:events`), 0);
+    assert.equal(await redis.llen(`${PREFIX}:silent:active`), 5);
+  });
+
+  it('of our queues leave no events', async () => {
+    const queues = openQueues({ DATABASE_URL: 'postgres://unused', REDIS_URL: url, QUEUE_PREFIX: `${PREFIX}-own` });
+    const jobs = ids(0, 20).map((id) => ({ id, data: {} }));
+    for (const name of ['imports', 'mails'] as const) {
+      await queues.add(name, jobs);
+      assert.equal(await redis.xlen(`${PREFIX}-own:${PREFIX}-own-${name}:events`), 0);
+      await queues.drop(name);
+    }
+    await queues.close();
   });
 
   const beforeAnEnd: Record<string, (name: string, queue: Queue) => Promise<unknown>> = {
