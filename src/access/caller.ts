@@ -18,6 +18,8 @@ export interface Caller {
   orgRoles: ReadonlyMap<string, readonly string[]>;
   /** When the person signed in, in seconds since 1970. Undefined for programs and personal access tokens. */
   signedInAt?: number | undefined;
+  /** Where the person is logged in with this token, by the ids of their logins; undefined for other tokens. */
+  login?: { application: string; browser: string | undefined } | undefined;
 }
 
 /** The caller that the authentication middleware stored. */

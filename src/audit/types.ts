@@ -7,7 +7,8 @@ export const AUDIT_TYPES = {
   'user.signout': 'a user signed out of the browser',
   'user.session.added': 'a program created a session after a sign-in',
   'user.session.removed': 'a session was ended',
-  'user.login.ended': 'a login of a user was ended, or all of them; `payload.login` says which kind',
+  'user.login.ended':
+    'a login of a user was ended, all of them, or all but that of the call; `payload.login` says which',
   'oauth.token.issued': 'a client got tokens; `payload.grantType` names the grant',
   'oauth.token.refreshed': 'a client got new tokens for a refresh token',
   'oauth.token.revoked': 'a client revoked a token, and with it the other tokens of its grant',

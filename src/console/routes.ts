@@ -9,6 +9,7 @@ import { ApiError } from '../errors.ts';
 import { requireOurs, sameOrigin } from '../http/same-origin.ts';
 import { findOrg } from '../orgs/store.ts';
 import { readForm } from '../pages/fields.ts';
+import { accountScreens } from './account/routes.ts';
 import type { ConsoleDeps } from './deps.ts';
 import { noRole } from './no-role.ts';
 import { openAssets } from './page/assets.ts';
@@ -52,9 +53,14 @@ export function openConsole(deps: ConsoleDeps): Console {
     }
     if (!visit) throw sessionEnded();
     res.locals.visit = { ...visit, kept: keptForms.take(req, res) };
+    next();
+  }
+
+  async function requireRole(req: Request, res: Response, next: () => void): Promise<void> {
     if (screensFor(res).length > 0) return next();
+    const visit = visitOf(res);
     const organization = (await findOrg(deps.pool, visit.caller.orgId))?.name ?? '';
-    show(req, res, noRole(visit, organization));
+    show(req, res, noRole(at, visit, organization));
   }
 
   const router = Router();
@@ -64,6 +70,8 @@ export function openConsole(deps: ConsoleDeps): Console {
   router.use(assets.routes);
   router.use(signInRoutes({ ...deps, cookies, show }));
   router.use('/console', readForm, requireVisit);
+  router.use(accountScreens({ ...deps, at, show }));
+  router.use('/console', requireRole);
   router.get('/console', (_req, res) => res.redirect(303, at(screensFor(res)[0]?.path ?? '')));
   for (const screen of SCREENS) router.use(screen.routes({ ...deps, at, show }));
   router.use('/console', noSuchPage);

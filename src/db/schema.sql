@@ -392,6 +392,9 @@ create table oauth_models (
   consumed_at timestamp with time zone,
   expires_at timestamp with time zone not null,
   user_code_hash bytea,
+  address text,
+  user_agent text,
+  used_at timestamp with time zone,
   FOREIGN KEY (grant_hash) REFERENCES oauth_models(id_hash) ON DELETE CASCADE,
   FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (id_hash)
@@ -507,6 +510,8 @@ create table sessions (
   created_at timestamp with time zone not null default now(),
   changed_at timestamp with time zone not null default now(),
   totp_verified_at timestamp with time zone,
+  address text,
+  opened_by text collate "C",
   FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (id),
   UNIQUE (token_hash)

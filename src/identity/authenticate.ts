@@ -70,14 +70,16 @@ async function callerFromHeader(db: Db, req: Request): Promise<Caller> {
 // keeps that plan when they become many.
 const CALLER = {
   name: 'caller_of_token',
-  text: `select u.id, u.org_id, t.for_api, t.client_id, t.signed_in_at, coalesce(i.roles, '{}') as instance_roles,
+  text: `select u.id, u.org_id, t.for_api, t.client_id, t.signed_in_at, t.grant_id, t.session_uid,
+      coalesce(i.roles, '{}') as instance_roles,
       coalesce((select jsonb_object_agg(m.org_id, m.roles) from org_members m where m.user_id = u.id), '{}') as org_roles
     from (
-      select user_id, true as for_api, null as client_id, null::float8 as signed_in_at from personal_access_tokens
+      select user_id, true as for_api, null as client_id, null::float8 as signed_in_at,
+        null as grant_id, null as session_uid from personal_access_tokens
       where token_hash = $1 and (expires_at is null or expires_at > now())
       union all
       select user_id, coalesce($3 = any(string_to_array(scope, ' ')), false), client_id,
-        (payload -> 'extra' ->> 'auth_time')::float8
+        (payload -> 'extra' ->> 'auth_time')::float8, encode(grant_hash, 'hex'), session_uid
       from oauth_models m
       where id_hash = $2 and kind = 'AccessToken' and expires_at > now()
         and (session_uid is null or exists (select from oauth_models s
@@ -96,6 +98,8 @@ interface CallerRow {
   instance_roles: string[];
   org_roles: Record<string, string[]>;
   signed_in_at: number | null;
+  grant_id: string | null;
+  session_uid: string | null;
 }
 
 /**
@@ -115,6 +119,7 @@ export async function callerOfToken(db: Db, token: string): Promise<Caller | und
       isIamOwner: row.instance_roles.includes('IAM_OWNER'),
       orgRoles: new Map(Object.entries(row.org_roles)),
       signedInAt: row.signed_in_at ?? undefined,
+      login: row.grant_id === null ? undefined : { application: row.grant_id, browser: row.session_uid ?? undefined },
     }
   );
 }

@@ -91,6 +91,8 @@ ${entries.map(
   (entry) =>
     html`<a href="${at(entry.path)}"${isHere(entry.path) ? html` aria-current="page"` : undefined}>${entry.name}</a>\n`,
 )}</nav>
-<form class="who" method="post" action="${at('/sign-out')}"><span class="name">${name}</span>
+<form class="who" method="post" action="${at('/sign-out')}"><a class="name" href="${at('/account')}"${
+    isHere('/account') ? html` aria-current="page"` : undefined
+  }><span class="sr">${FRAME.account} </span>${name}</a>
 <button type="submit" class="quiet small">${FRAME.signOut}</button></form>`;
 }

@@ -20,8 +20,11 @@ export interface Started {
 }
 
 export interface Authorization {
-  /** Begins a sign-in: the address to send the browser to. */
-  begin(): Promise<{ started: Started; url: string }>;
+  /**
+   * Begins a sign-in: the address to send the browser to.
+   * @param maxAgeS how old the login in the browser may be
+   */
+  begin(maxAgeS?: number): Promise<{ started: Started; url: string }>;
   /**
    * Exchanges the code.
    * @param query of the callback, with `?`
@@ -58,7 +61,7 @@ export function openAuthorization({ oauth, secrets, config: { baseUrl } }: Autho
     call(ROUTES.token, { method, headers: Object.fromEntries(new Headers(headers)), body: String(body) });
 
   return {
-    async begin() {
+    async begin(maxAgeS) {
       const started = {
         state: oidc.randomState(),
         nonce: oidc.randomNonce(),
@@ -71,6 +74,7 @@ export function openAuthorization({ oauth, secrets, config: { baseUrl } }: Autho
         code_challenge_method: 'S256',
         state: started.state,
         nonce: started.nonce,
+        ...(maxAgeS === undefined ? {} : { max_age: String(maxAgeS) }),
       });
       return { started, url: url.href };
     },

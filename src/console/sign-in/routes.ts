@@ -19,6 +19,8 @@ import { addSession, findSession, removeSession } from './session-store.ts';
 
 const PURPOSE = 'console-login';
 const LOGIN_S = 3600;
+/** How old a sign-in may be where one is asked for again: most of the time in which it counts as recent is left. */
+const FRESH_S = 60;
 /** A path of the console, with a query; nothing that a browser reads as another host, and no way out by `..`. */
 const OWN_PATH = /^(?!.*(?:\.|%2e){2})\/console(?:[/?][\w\-./?=&%~:+,@]*)?$/;
 
@@ -48,7 +50,7 @@ async function signIn(
   res: Response,
 ): Promise<void> {
   const asked = text(req.query, 'to');
-  const { started, url } = await authorization.begin();
+  const { started, url } = await authorization.begin(text(req.query, 'again') === '' ? undefined : FRESH_S);
   const login: Login = { ...started, to: OWN_PATH.test(asked) ? asked : '/console' };
   cookies.set(res, 'console_login', secrets.seal(JSON.stringify(login), PURPOSE), LOGIN_S);
   res.redirect(303, url);

@@ -3,6 +3,8 @@ export const FRAME = {
   skip: 'Skip to content',
   navigation: 'Main',
   signOut: 'Sign out',
+  /** Before the name of the person, for screen readers. */
+  account: 'Your sign-ins:',
   imports: 'Imports',
   users: 'Users',
   organizations: 'Organizations',

@@ -11,6 +11,7 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { type Pool, prepared } from '../../db/pool.ts';
 import { sqlState } from '../../db/sqlstates.ts';
+import { requestContext } from '../../request-context.ts';
 import { columnsOf, OF_GRANT, storable } from './columns.ts';
 import { findPatToken } from './machine/pat-token.ts';
 import { modelKey, rowHandle, userCodeHash } from './token-key.ts';
@@ -39,11 +40,13 @@ const FIND = `select m.id_hash as key, m.payload,
  */
 const UPSERT = `with owner as materialized (select from users where id = $4 and state = 'active' for share)
   insert into oauth_models (id_hash, kind, grant_hash, user_id, client_id, session_uid, scope, user_code_hash, payload,
-    expires_at)
-  select $1, $2, $3, $4, $5, $6, $7, $8, $9, now() + $10 * interval '1 second'
+    expires_at, address, user_agent, used_at)
+  select $1, $2, $3, $4, $5, $6, $7, $8, $9, now() + $10 * interval '1 second', $11::text, $12::text, case when $13::boolean then now() end
   where $4::text is null or exists (select from owner)
   on conflict (id_hash) do update set grant_hash = excluded.grant_hash, user_id = excluded.user_id,
-    session_uid = excluded.session_uid, payload = excluded.payload, expires_at = excluded.expires_at`;
+    session_uid = excluded.session_uid, payload = excluded.payload, expires_at = excluded.expires_at,
+    address = coalesce(excluded.address, oauth_models.address), used_at = excluded.used_at,
+    user_agent = coalesce(excluded.user_agent, oauth_models.user_agent)`;
 
 const END_GRANT = `delete from oauth_models g using oauth_models m where m.id_hash = $1 and g.id_hash = m.grant_hash`;
 
@@ -88,12 +91,18 @@ async function upsert(
   const { grantHash, userId, clientId, sessionUid, scope, userCodeHash } = columnsOf(kind, payload);
   const values = [modelKey(kind, id), kind, grantHash, userId, clientId, sessionUid, scope, userCodeHash];
   try {
-    const all = [...values, JSON.stringify(storable(payload)), expiresIn];
+    const all = [...values, JSON.stringify(storable(payload)), expiresIn, ...placeOf(kind)];
     const { rowCount } = await pool.query(prepared(UPSERT, all));
     if (rowCount === 0) throw gone(kind, 'the user is not active');
   } catch (error) {
     throw sqlState(error) === '23503' ? gone(kind, 'the grant has ended') : error;
   }
+}
+
+/** A browser and an application, when a person uses them: from where, and with which program. */
+function placeOf(kind: string): [address: string | null, userAgent: string | null, isUsed: boolean] {
+  const { address, userAgent } = requestContext() ?? {};
+  return kind === 'Session' || kind === 'Grant' ? [address ?? null, userAgent ?? null, true] : [null, null, false];
 }
 
 async function consume(pool: Pool, key: Buffer): Promise<undefined> {

@@ -55,7 +55,7 @@ async function create(deps: LoginDeps, req: Request, res: Response): Promise<voi
     throw passwordExpired();
   }
   const token = randomToken();
-  const session = await addSession(deps.pool, login, token, caller.userId);
+  const session = await addSession(deps.pool, login, token, caller.userId, userAgent?.ip);
   if (!session) throw wrongCredentials();
   publish('signIn', 'succeeded');
   res.status(201).json({

@@ -31,28 +31,31 @@ export interface Session {
 const ADD = `with allowed as materialized (
     select from users where id = $1 and state = 'active' and password_changed_at is not distinct from $2::timestamptz
     for share),
-  ${eventWhere('allowed', 6)},
-  signed_in as (${auditWhere('added', 25)}),
+  ${eventWhere('allowed', 8)},
+  signed_in as (${auditWhere('added', 27)}),
   opened as (
-    insert into sessions (id, user_id, token_hash, sequence, totp_verified_at)
-    select $3, $1, $4::bytea, sequence, case when $5::boolean then created_at end from added)
+    insert into sessions (id, user_id, token_hash, sequence, totp_verified_at, address, opened_by)
+    select $3, $1, $4::bytea, sequence, case when $5::boolean then created_at end, $6::text, $7::text from added)
   select sequence, created_at as "createdAt" from added`;
 
 /**
  * Adds a session, and records that the user signed in; undefined if the user was deleted, is no longer active, or has
  * changed the password since the check. Its lock makes concurrent changes of the user wait and then see the session, so
  * `revokeSessions` misses none.
+ * @param editor the program that opens it @param address of the person, if the program named it
  */
 export async function addSession(
   db: Db,
   user: { id: string; orgId: string; amr: readonly string[]; passwordSetAt: string | null },
   token: string,
   editor: string,
+  address?: string,
 ): Promise<(AppendedEvent & { id: string }) | undefined> {
   const id = newId();
   const event = eventValues(sessionEvent({ id, userId: user.id, orgId: user.orgId }, 'added', editor));
   const signIn = auditValues(signInEvent(user, user.amr));
-  const values = [user.id, user.passwordSetAt, id, tokenHash(token), user.amr.includes('otp'), ...event, ...signIn];
+  const own = [user.id, user.passwordSetAt, id, tokenHash(token), user.amr.includes('otp'), address ?? null, editor];
+  const values = [...own, ...event, ...signIn];
   const { rows } = await db.query<AppendedEvent>(prepared(ADD, values));
   return rows[0] && { ...rows[0], id };
 }
