@@ -79,7 +79,7 @@ async function attempt(deps: DeliverDeps, mail: LoadedMail, loadedAt: number): P
   let send: Send;
   let isGone = false;
   try {
-    send = await prepare(deps, mail, code);
+    send = prepare(deps, mail, code);
   } catch (error) {
     return { sent: false, permanent: true, reason: `cannot be composed: ${(error as Error).message}` };
   }
@@ -106,12 +106,12 @@ async function isStillOurs({ pool, freezes }: DeliverDeps, mail: LoadedMail, loa
 }
 
 /** Composes first, to tell a mail that cannot be composed from one that cannot be sent. */
-async function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Promise<Send> {
+function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Send {
   if (mail.kind === 'verify_phone') {
     const message = textMessage(mail, code);
     return () => deps.texts.send(message);
   }
-  const composed = await compose(deps.config, mail, contentOf(deps.config, mail, mail.kind, code));
+  const composed = compose(deps.config, mail, contentOf(deps.config, mail, mail.kind, code));
   return (mayBegin) => deps.transport.send(composed, mayBegin);
 }
 
@@ -134,7 +134,7 @@ function contentOf(
   return renderMail({ kind, displayName: nameFor(mail), orgName, userName, link, expiresAt: expiryOf(mail) });
 }
 
-function compose(config: DeliverDeps['config'], mail: LoadedMail, content: MailContent): Promise<ComposedMail> {
+function compose(config: DeliverDeps['config'], mail: LoadedMail, content: MailContent): ComposedMail {
   if (mail.address === null) throw new Error('The user has no email address.');
   const address = { id: mail.id, createdAt: mail.created_at, from: config.MAIL_FROM };
   return composeMail({ ...address, toName: nameFor(mail), toAddress: mail.address }, content);

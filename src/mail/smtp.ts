@@ -6,7 +6,9 @@
  *
  * On crash: between the server's acknowledgement and our record of it, the mail is sent again, byte for byte the same.
  */
-import { createTransport } from 'nodemailer';
+import { Readable } from 'node:stream';
+import SMTPPool from 'nodemailer/lib/smtp-pool';
+import type { ComposedMail } from './compose.ts';
 import type { SendResult, Transport } from './transport.ts';
 
 /** Connections of one process; further deliveries wait for a free one. */
@@ -31,25 +33,54 @@ const LIMITS = {
 
 /** @param url `smtp://user:password@host:port` or `smtps://…`; connects with the first mail */
 export function openSmtp(url: string): Transport {
-  const transporter = createTransport({ url, ...LIMITS });
+  const pool = new SMTPPool({ url, ...LIMITS });
   // The pool has its own queue, but does not say when a mail leaves it.
   const inSlot = openSlots(SMTP_CONNECTIONS);
   return {
     send: (mail, mayBegin = always) =>
       inSlot(async (): Promise<SendResult> => {
         if (!(await mayBegin())) return { sent: false, permanent: false, reason: 'withdrawn' };
-        const envelope = { from: mail.from, to: [mail.to] };
-        try {
-          await transporter.sendMail({ envelope, raw: mail.raw, signal: AbortSignal.timeout(SEND_MS) });
-          return { sent: true };
-        } catch (error) {
-          return refusal(error as SmtpError);
-        }
+        return sendBy(pool, mail);
       }),
     close() {
-      transporter.close();
+      pool.close();
     },
   };
+}
+
+/** A message as a transport of nodemailer takes it. */
+type PoolMail = Parameters<SMTPPool['send']>[0];
+
+/**
+ * Hands the message to the pool without nodemailer's mailer around it, which would parse the envelope and the message, and
+ * pass the bytes through more streams. They are complete.
+ */
+function sendBy(pool: SMTPPool, mail: ComposedMail): Promise<SendResult> {
+  return new Promise((resolve) => {
+    const tooLong = new AbortController();
+    const timer = setTimeout(() => tooLong.abort(), SEND_MS);
+    const message = {
+      getEnvelope: () => ({ from: mail.from, to: [mail.to] }),
+      messageId: () => mail.id,
+      getHeader: () => mail.id,
+      // Called once for each connection that the pool tries.
+      createReadStream: () => streamOf(mail.raw),
+    };
+    pool.send({ data: { signal: tooLong.signal }, message } as unknown as PoolMail, (error) => {
+      clearTimeout(timer);
+      resolve(error ? refusal(error as SmtpError) : { sent: true });
+    });
+  });
+}
+
+/** Cheaper than `Readable.from`, which iterates asynchronously. */
+function streamOf(raw: Buffer): Readable {
+  return new Readable({
+    read() {
+      this.push(raw);
+      this.push(null);
+    },
+  });
 }
 
 async function always(): Promise<boolean> {

@@ -237,7 +237,7 @@ describe('managing in the console', () => {
     await headed(page, 'No mails yet');
     assert.deepEqual(await findingsOf(page, 'mailbox-empty'), []);
     const link = `${world.api.url}/ui/verify?code=abc`;
-    const mail = await composeMail(
+    const mail = composeMail(
       { id: '7', createdAt: new Date(), from: 'Muster <a@b.example>', toName: MARKUP, toAddress: 'fay@acme.example' },
       {
         subject: `Confirm ${MARKUP}`,
