@@ -34,11 +34,12 @@ export interface Addressing {
  * @throws Error when the addresses give no valid envelope
  */
 export function composeMail(address: Addressing, content: MailContent): ComposedMail {
-  const messageId = messageIdOf(address);
+  const sender = addressparser(address.from, { flatten: true });
+  const messageId = messageIdOf(address, sender[0]?.address ?? '');
   const baseBoundary = createHash('sha256').update(messageId).digest('hex').slice(0, 16);
   const message = new MimeNode('multipart/alternative', { baseBoundary });
   message.addHeader({ 'Auto-Submitted': 'auto-generated', 'Content-Language': 'en' });
-  message.setHeader('from', address.from);
+  message.setHeader('from', sender);
   message.setHeader('to', { name: harmless(address.toName), address: address.toAddress });
   message.setHeader('subject', content.subject);
   message.setHeader('message-id', messageId);
@@ -54,8 +55,7 @@ export function composeMail(address: Addressing, content: MailContent): Composed
 }
 
 /** Contains the time, as outbox ids restart in a new database and providers drop a Message-ID that they have seen. */
-function messageIdOf({ id, createdAt, from }: Addressing): string {
-  const sender = addressparser(from, { flatten: true })[0]?.address ?? '';
+function messageIdOf({ id, createdAt }: Addressing, sender: string): string {
   const domain = sender.slice(sender.lastIndexOf('@') + 1) || 'localhost';
   return `<mail.${id}.${createdAt.getTime().toString(36)}@${domain}>`;
 }
