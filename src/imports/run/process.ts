@@ -3,7 +3,8 @@
  * and then writes the item.
  *
  * Guarantee: when this resolves, the item is settled or the import does not run. A password that cannot be hashed fails
- * its item after a few attempts. On crash: the job is processed again.
+ * its item after a few attempts. A password that was hashed while a job waited for its turn is not hashed again. On crash:
+ * the job is processed again.
  */
 
 import type { Pool } from '../../db/pool.ts';
@@ -52,10 +53,11 @@ export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, 
     mode === 'update' || mode === 'dry'
       ? hashUnlessSame({ pool, hasher }, importId, ordinal, plain)
       : hasher.hash(plain);
-  const hash = (plain: string) =>
-    inImport(importId, 'import.hash', {}, () => slots.run(importId, () => makeHash(plain)));
+  // Read when its turn has come: it may have been hashed, settled or encrypted again while it waited.
+  const hash = () => hashItem({ pool, secrets, hash: makeHash }, importId, ordinal);
   for (let left = HASH_TRIES; ; left--) {
-    const fault = await hashItem({ pool, secrets, hash }, importId, ordinal).then(() => undefined, faultOfHashing);
+    const turn = inImport(importId, 'import.hash', {}, () => slots.run(importId, hash));
+    const fault = await turn.then(() => undefined, faultOfHashing);
     if (!fault) break;
     onFault?.(fault);
     if (fault.kind === 'retry') throw fault.cause;

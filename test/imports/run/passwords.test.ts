@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/db/pool.ts';
 import { createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
-import { createFairSlots } from '../../../src/imports/run/fair-slots.ts';
+import { createFairSlots, type FairSlots } from '../../../src/imports/run/fair-slots.ts';
 import { batchStore, processItem } from '../../../src/imports/run/process.ts';
 import { PASSWORD_SEAL } from '../../../src/imports/seals.ts';
 import { type Hasher, openHasher } from '../../../src/passwords/hasher.ts';
@@ -44,7 +44,7 @@ describe('a plain password', () => {
     await db.drop();
   });
 
-  function startWorker(change: { hasher?: Hasher; secrets?: Secrets } = {}) {
+  function startWorker(change: { hasher?: Hasher; secrets?: Secrets; slots?: FairSlots } = {}) {
     const limits = {
       maxBatch: 100,
       maxFlushes: 2,
@@ -56,6 +56,16 @@ describe('a plain password', () => {
     const deps = { writerPool, secrets: SECRETS, hasher, slots: createFairSlots(1), writer, ...change };
     return (importId: string, count: number) =>
       Promise.all(Array.from({ length: count }, (_, o) => processItem(deps, { i: importId, o })));
+  }
+  /** One slot, and how many have asked for it. */
+  function countedSlots() {
+    const slots = createFairSlots(1);
+    const counted = { ...slots, asked: 0 };
+    counted.run = (importId, work) => {
+      counted.asked++;
+      return slots.run(importId, work);
+    };
+    return counted;
   }
   async function hashOf(userId: string): Promise<string> {
     const { rows } = await db.pool.query('select password_hash from users where id = $1', [userId]);
@@ -109,9 +119,10 @@ describe('a plain password', () => {
       ),
     ];
     const hashed: string[] = [];
-    let opened = 0;
+    const slots = countedSlots();
     const gate = Promise.withResolvers<void>();
     const work = startWorker({
+      slots,
       hasher: {
         ...hasher,
         hash(plain) {
@@ -119,18 +130,11 @@ describe('a plain password', () => {
           return gate.promise.then(() => hasher.hash(plain));
         },
       },
-      secrets: {
-        ...SECRETS,
-        unseal(...given) {
-          opened++;
-          return SECRETS.unseal(...given);
-        },
-      },
     });
     const all = [work(big, 30)];
-    await waitFor(() => opened === 30, { what: 'the large import to wait in line' });
+    await waitFor(() => slots.asked === 30, { what: 'the large import to wait in line' });
     all.push(work(small, 3));
-    await waitFor(() => opened === 33, { what: 'the small import to wait in line' });
+    await waitFor(() => slots.asked === 33, { what: 'the small import to wait in line' });
     gate.resolve();
     await Promise.all(all);
     assert.deepEqual(hashed.slice(0, 7), ['big', 'big', 'small', 'big', 'small', 'big', 'small']);
@@ -157,6 +161,35 @@ describe('a plain password', () => {
     assert.ok(verifyHash(await hashOf('id-a'), 'secret'));
     assert.deepEqual(await tableCounts(db.pool), { users: 1, events: 1, metadata: 0, links: 0, codes: 0, mails: 0 });
     assert.equal((await importRow(db.pool, importId)).succeeded, 1);
+  });
+
+  it('is hashed once when it was dispatched again or encrypted again while it waited for its turn', async () => {
+    const importId = await acceptImport(db.pool, [withPassword('a', 'secret'), withPassword('b', 'secret')]);
+    const slots = countedSlots();
+    const gate = Promise.withResolvers<void>();
+    let hashes = 0;
+    const work = startWorker({
+      slots,
+      hasher: {
+        ...hasher,
+        async hash(plain) {
+          hashes++;
+          await gate.promise;
+          return hasher.hash(plain);
+        },
+      },
+    });
+    const all = [work(importId, 2), work(importId, 2)];
+    await waitFor(() => slots.asked === 4 && hashes === 1, { what: 'all jobs to wait in line' });
+    const again = SECRETS.seal('secret', PASSWORD_SEAL);
+    await db.pool.query('update import_items set password_sealed = $2 where import_id = $1 and ordinal = 1', [
+      importId,
+      again,
+    ]);
+    gate.resolve();
+    await Promise.all(all);
+    assert.equal(hashes, 2);
+    assert.equal((await importRow(db.pool, importId)).succeeded, 2);
   });
 
   it('that is encrypted again with another key while it is hashed is hashed all the same', async () => {
