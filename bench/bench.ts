@@ -6,6 +6,8 @@ export interface Context {
   scope: Scope;
   /** `--users`; absent: the bench's own number. */
   users?: number;
+  /** `--size`, in megabytes; absent: the bench's own size. */
+  size?: number;
   /** Number of the service's worker processes, for benches that use any. */
   workers: number;
   /** Prints a progress line. */

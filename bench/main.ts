@@ -2,7 +2,7 @@
  * `npm run bench`: how fast the main job is, compared with the same work without Muster on the same machine in the same
  * run.
  *
- *   npm run bench -- [--json] [--only NAME,NAME] [--users N] [--workers N]
+ *   npm run bench -- [--json] [--only NAME,NAME] [--users N] [--size MB] [--workers N]
  *
  * Only results go to stdout.
  * Guarantee: everything that a run starts ends with it, also on Ctrl-C and when a bench fails.
@@ -26,6 +26,11 @@ import { status } from './benches/status.ts';
 import { workers } from './benches/workers.ts';
 import { wrongPasswords } from './benches/wrong-passwords.ts';
 import { runCommand } from './command.ts';
+import { consoleLoad } from './console/load.ts';
+import { consolePages } from './console/pages.ts';
+import { consoleRunning } from './console/running.ts';
+import { consoleTab } from './console/tab.ts';
+import { consoleUpload } from './console/upload.ts';
 import { hosts } from './hosts/hosts.ts';
 import { latency } from './latency.ts';
 import { describeRun } from './machine.ts';
@@ -61,7 +66,14 @@ const BENCHES: Record<string, Bench> = {
   'large-database': { unit: 'ms', onlyNamed: true, run: largeDatabase },
   servers: { unit: 'users/s', run: servers },
   hashes: { unit: 'µs', onlyNamed: true, run: hashes },
+  'console-load': { unit: 'KB', onlyNamed: true, run: consoleLoad },
+  'console-upload': { unit: 'MB/s', onlyNamed: true, run: consoleUpload },
+  'console-tab': { unit: 'MB', onlyNamed: true, run: consoleTab },
+  'console-running': { unit: 'ms', onlyNamed: true, run: consoleRunning },
+  'console-pages': { unit: '%', onlyNamed: true, run: consolePages },
 };
+/** Names of `--only` that stand for several benches. */
+const GROUPS = { console: Object.keys(BENCHES).filter((name) => name.startsWith('console-')) };
 
 async function runAll(scope: Scope, options: Options, isEnding: () => boolean): Promise<boolean> {
   const head = await describeRun();
@@ -80,13 +92,13 @@ async function runAll(scope: Scope, options: Options, isEnding: () => boolean): 
 async function runOne(
   scope: Scope,
   name: string,
-  { users, workers }: Options,
+  { users, size, workers }: Options,
   isEnding: () => boolean,
 ): Promise<Row[]> {
   const { unit, run } = BENCHES[name] as Bench;
   const say = (line: string) => console.error(line);
   try {
-    return await scope.within((inner) => run({ scope: inner, users, workers, say }));
+    return await scope.within((inner) => run({ scope: inner, users, size, workers, say }));
   } catch (error) {
     if (isEnding()) return [];
     const failed = !(error instanceof Skipped);
@@ -99,5 +111,5 @@ async function runOne(
 await runCommand((scope, isEnding) => {
   const known = Object.keys(BENCHES);
   const usual = known.filter((name) => !BENCHES[name]?.onlyNamed);
-  return runAll(scope, readOptions(process.argv.slice(2), known, usual), isEnding);
+  return runAll(scope, readOptions(process.argv.slice(2), known, usual, GROUPS), isEnding);
 });

@@ -6,6 +6,8 @@ export interface Options {
   names: string[];
   /** Absent: each bench's own number. */
   users?: number;
+  /** Of an uploaded file, in megabytes. Absent: the bench's own size. */
+  size?: number;
   workers: number;
   json: boolean;
 }
@@ -14,21 +16,34 @@ export interface Options {
 export class UsageError extends Error {}
 
 const MAX_USERS = 100_000_000;
+/** MAX_IMPORT_BYTES. */
+const MAX_SIZE = 2000;
 const MAX_WORKERS = 64;
 
 /**
  * @param known names of all benches
  * @param usual the benches that run when none is named
+ * @param groups names that stand for several benches
  * @throws UsageError
  */
-export function readOptions(args: string[], known: string[], usual: string[] = known): Options {
-  const { json, only, users, workers } = parsed(args);
-  const names = only === undefined ? usual : only.split(',').map((name) => name.trim());
+export function readOptions(
+  args: string[],
+  known: string[],
+  usual: string[] = known,
+  groups: Record<string, string[]> = {},
+): Options {
+  const { json, only, users, size, workers } = parsed(args);
+  const named = only === undefined ? usual : only.split(',').map((name) => name.trim());
+  const names = named.flatMap((name) => groups[name] ?? name);
   const unknown = names.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw new UsageError(`There is no bench "${unknown}": --only takes ${known.join(', ')}.`);
+  if (unknown !== undefined)
+    throw new UsageError(
+      `There is no bench "${unknown}": --only takes ${[...known, ...Object.keys(groups)].join(', ')}.`,
+    );
   return {
     names: [...new Set(names)],
     ...(users === undefined ? {} : { users: wholeNumber('--users', users, MAX_USERS) }),
+    ...(size === undefined ? {} : { size: wholeNumber('--size', size, MAX_SIZE) }),
     workers: wholeNumber('--workers', workers, MAX_WORKERS),
     json,
   };
@@ -39,6 +54,7 @@ function parsed(args: string[]) {
     json: { type: 'boolean', default: false },
     only: { type: 'string' },
     users: { type: 'string' },
+    size: { type: 'string' },
     workers: { type: 'string', default: '1' },
   } as const;
   try {

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ExportFile, SLICE } from './export-file.ts';
+import type { ExportFile } from './export-file.ts';
 
 const PAUSE_MS = 100;
 const TUS = { 'tus-resumable': '1.0.0' };
@@ -78,6 +78,3 @@ async function offsetOf(ask: () => Promise<IncomingMessage>): Promise<number> {
 function requireStatus({ statusCode }: IncomingMessage, status: number): void {
   if (statusCode !== status) throw new Error(`The service answered ${statusCode} to an upload, not ${status}.`);
 }
-
-/** Of one slice. */
-export const MOST_TWICE = SLICE;
