@@ -11,7 +11,7 @@ import { ApiError } from '../../errors.ts';
 import { textProblem } from '../../fields/fields.ts';
 import { type CheckedLogin, checkAfterPassword, checkLogin, type PasswordProof } from '../../identity/login/check.ts';
 import { originOfForm } from '../../identity/login/origin.ts';
-import { settleLogin } from '../../identity/login/store.ts';
+import { settleLogin } from '../../identity/login/settle.ts';
 import { repetitionProblem, text } from '../../pages/fields.ts';
 import {
   type ChangeReason,

@@ -17,7 +17,7 @@ import { type Attempt, type Counted, countedAttempt } from './counted.ts';
 import type { LoginDeps } from './deps.ts';
 import type { Origin } from './origin.ts';
 import { checkPassword, renewHash } from './password.ts';
-import { type Login, settleLogin } from './store.ts';
+import type { Login } from './store.ts';
 
 export type { Attempt } from './counted.ts';
 export type { LoginDeps } from './deps.ts';
@@ -58,7 +58,8 @@ export async function checkLogin(
   { password, totp }: LoginSecrets,
   proven?: (by: PasswordProof) => void,
 ): Promise<CheckedLogin> {
-  return countedAttempt(deps, attempt, async ({ login, alone, failed }) => {
+  return countedAttempt(deps, attempt, async (counted) => {
+    const { login, alone, failed } = counted;
     const checked = await alone(() => checkPassword(deps, login, password, attempt.gone));
     const { ok, rehash, mustChange, waitedMs } = checked;
     if (!login || !ok) {
@@ -68,7 +69,7 @@ export async function checkLogin(
     proven?.(login);
     requireActive(login.state);
     if (rehash) await renewHash(deps, login, { password, mustChange });
-    return settle(deps, mustChange ? { ...login, changeRequired: true } : login, totp, failed);
+    return settle(deps, mustChange ? { ...login, changeRequired: true } : login, totp, counted);
   });
 }
 
@@ -83,10 +84,11 @@ export async function checkAfterPassword(
   origin: Origin,
   totp?: string,
 ): Promise<CheckedLogin> {
-  return countedAttempt(deps, { ...origin, user: { userId: by.id } }, async ({ login, failed }) => {
+  return countedAttempt(deps, { ...origin, user: { userId: by.id } }, async (counted) => {
+    const { login } = counted;
     if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
     requireActive(login.state);
-    return settle(deps, login, totp, failed);
+    return settle(deps, login, totp, counted);
   });
 }
 
@@ -94,11 +96,11 @@ async function settle(
   deps: LoginDeps,
   login: Login,
   totp: string | undefined,
-  failed: Counted['failed'],
+  { failed, passed }: Counted,
 ): Promise<CheckedLogin> {
   const hasCode = totp !== undefined && totp !== '';
   if (hasCode) await checkSecondFactor(deps, login, totp, failed);
-  const state = await settleLogin(deps.pool, login, hasCode);
+  const state = await passed(login, hasCode);
   if (state === 'code_missing') throw codeRequired();
   requireActive(state);
   return { ...outcome(login), amr: hasCode ? ['pwd', 'otp', 'mfa'] : ['pwd'] };
@@ -115,9 +117,9 @@ export async function verifyOwnPassword(
   password: string,
   origin: Origin,
 ): Promise<boolean> {
-  return countedAttempt(deps, { ...origin, user: { userId } }, async ({ login, alone, failed }) => {
+  return countedAttempt(deps, { ...origin, user: { userId } }, async ({ login, alone, failed, passed }) => {
     const { ok, waitedMs } = await alone(() => checkPassword(deps, login, password, origin.gone));
-    const isRight = login !== undefined && ok && (await settleLogin(deps.pool, login)) === 'active';
+    const isRight = login !== undefined && ok && (await passed(login)) === 'active';
     if (!isRight) await failed('password', waitedMs);
     return isRight;
   });

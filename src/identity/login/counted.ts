@@ -12,10 +12,11 @@ import { slowestMs } from '../../users/slow-hashes.ts';
 import { answerAfterMs } from './answer-time.ts';
 import { recordFailed, recordLocked, recordRefused, type WrongPart } from './audit.ts';
 import { CLOCK } from './clock.ts';
-import { forgive, isLocking, LONGEST_DELAY_MS, type Place, takeBack, takePlace } from './delays.ts';
+import { isLocking, LONGEST_DELAY_MS, type Place, takeBack, takePlace } from './delays.ts';
 import type { LoginDeps } from './deps.ts';
 import { type AttemptKeys, attemptKeys, type UserKeys, userKeys } from './keys.ts';
 import type { Origin } from './origin.ts';
+import { settleLogin } from './settle.ts';
 import { findLogin, type Login, type LoginUser } from './store.ts';
 import { inTurn } from './turns.ts';
 
@@ -33,11 +34,13 @@ export interface Counted {
    * @param waitedMs how long the check of a password waited for a thread; absent for a code, whose time tells nothing
    */
   failed(wrong: WrongPart, waitedMs?: number): Promise<void>;
+  /** All secrets of the user were right: the result of `settleLogin`. If it is `active`, failures before are forgotten. */
+  passed(login: Login, hasCode?: boolean): ReturnType<typeof settleLogin>;
 }
 
 /**
- * The result of `check`, which calls `failed` for a wrong password or code. If it throws without that, the attempt does
- * not count; if it returns, the failures before it are forgotten.
+ * The result of `check`, which calls `failed` for a wrong password or code, or `passed`. If it throws without `failed`,
+ * the attempt does not count.
  * @throws ApiError 429 SESSION-FAILURES, SESSION-ATTEMPTS; what `check` throws
  */
 export async function countedAttempt<T>(
@@ -51,7 +54,8 @@ export async function countedAttempt<T>(
     const { login } = begun;
     const key = login ? `check ${login.id}` : `check unknown ${keys.everywhere}`;
     const alone: Counted['alone'] = (work) => inTurn(key, work, attempt.gone);
-    return settle(deps, attempt, begun, (failed) => check({ login, alone, failed }));
+    const passed: Counted['passed'] = (found, hasCode) => settleLogin(deps.pool, found, hasCode, begun);
+    return settle(deps, attempt, begun, (failed) => check({ login, alone, failed, passed }));
   };
   return inTurn(`attempt ${keys.here}`, run, attempt.gone);
 }
@@ -89,14 +93,14 @@ async function begin(
 async function settle<T>(
   deps: LoginDeps,
   attempt: Attempt,
-  { keys, login, user, place, began }: Begun,
+  { keys, login, place, began }: Begun,
   check: (failed: Counted['failed']) => Promise<T>,
 ): Promise<T> {
   const { pool, config, logger } = deps;
   const tried = { user: attempt.user, login };
   let hasFailed = false;
   try {
-    const result = await check(async (wrong, waitedMs) => {
+    return await check(async (wrong, waitedMs) => {
       hasFailed = true;
       const locks = isLocking(place, config);
       // One line in some seconds, with the number of locks since (src/repeats.ts).
@@ -104,9 +108,6 @@ async function settle<T>(
       const recorded = recordFailed(pool, tried, wrong, locks);
       await Promise.all([recorded, waitedMs === undefined ? undefined : untilAnswer(deps, began + waitedMs)]);
     });
-    if (hasFailed) return result;
-    await forgive(pool, keys, place, user);
-    return result;
   } catch (error) {
     if (!hasFailed) await takeBack(pool, keys, place);
     if (!hasFailed) await recordRefused(pool, tried, error);

@@ -13,7 +13,7 @@ import type { Config } from '../../config.ts';
 import { type Db, prepared } from '../../db/pool.ts';
 import { sweepRows } from '../../db/sweep.ts';
 import { type AttemptKeys, EVERYWHERE, type UserKeys } from './keys.ts';
-import { IS_RECENT, rememberWith } from './networks.ts';
+import { IS_RECENT } from './networks.ts';
 
 /** After this many failures the next attempt is checked at once: people mistype. */
 const FREE_FAILURES = 3;
@@ -95,34 +95,38 @@ export function isLocking({ here, everywhere }: Place, { LOCK_AFTER_FAILURES: li
  * that was counted meanwhile keeps its delay.
  */
 export async function takeBack(db: Db, keys: AttemptKeys, place: Place): Promise<void> {
-  await db.query(prepared(LESS, [keys.here, place.here, keys.everywhere, place.everywhere, null]));
+  await db.query(prepared(LESS, [...countsOf(keys, place), null]));
+}
+
+/** The first four parameters of `lessWith`. */
+export function countsOf(keys: AttemptKeys, place: Place): (number | null)[] {
+  return [keys.here, place.here, keys.everywhere, place.everywhere];
 }
 
 /**
- * The attempt was right: failures from its network are forgotten, if all were those of this user. Otherwise an attacker
- * could log in as a user of the same name in another organization after every few guesses. Those from all networks are
- * not forgotten, or each login of the user would give attackers new attempts. The network is remembered as one of the
- * user's.
+ * SQL, steps of a `with`: takes the attempt back from the counts. $5 is the key of the user whose attempt was right, else
+ * null: then failures from its network are forgotten, if all were those of this user. Otherwise an attacker could log in
+ * as a user of the same name in another organization after every few guesses. Those from all networks are not forgotten,
+ * or each login of the user would give attackers new attempts.
+ *
+ * Locks in the order of `takePlace`, so two attempts cannot deadlock. A count that is null was not added.
+ * @param when a further condition
  */
-export async function forgive(db: Db, keys: AttemptKeys, place: Place, user: UserKeys): Promise<void> {
-  const counted = [keys.here, place.here, keys.everywhere, place.everywhere];
-  await db.query(prepared(FORGIVE, [...counted, user.user, user.id ?? null, user.network]));
-}
-
-// Locks in the order of `takePlace`, so two attempts cannot deadlock. A count that is null was not added.
-const LESS_WITH = `own as materialized (
+export function lessWith(when = 'true'): string {
+  return `own as materialized (
     select d.bucket, k.counted, d.failures, k.bucket = $1 and d.user_key = $5::bigint as forgotten
     from login_delays d join (values ($1::int, $2::int), ($3, $4::int)) as k (bucket, counted) using (bucket)
-    where d.bucket in ($1, $3) and (k.counted is not null or k.bucket = $1 and d.user_key = $5)
+    where d.bucket in ($1, $3) and (k.counted is not null or k.bucket = $1 and d.user_key = $5) and ${when}
     order by d.bucket for update of d),
   none_left as (
     delete from login_delays d using own
-    where d.bucket = own.bucket and (own.forgotten is true or own.failures <= 1))`;
-const LESS_LEFT = `
-  update login_delays d set failures = d.failures - 1, open_at = case when d.failures > own.counted then d.open_at else now() end
-  from own where d.bucket = own.bucket and own.forgotten is not true and own.failures > 1`;
-const LESS = `with ${LESS_WITH} ${LESS_LEFT}`;
-const FORGIVE = `with ${LESS_WITH}, ${rememberWith(6)} ${LESS_LEFT}`;
+    where d.bucket = own.bucket and (own.forgotten is true or own.failures <= 1)),
+  some_left as (
+    update login_delays d set failures = d.failures - 1, open_at = case when d.failures > own.counted then d.open_at else now() end
+    from own where d.bucket = own.bucket and own.forgotten is not true and own.failures > 1)`;
+}
+
+const LESS = `with ${lessWith()} select`;
 
 /** Removes one batch of counts that would restart anyway; returns how many. */
 export async function sweepDelays(db: Db): Promise<number> {

@@ -15,16 +15,16 @@ export const IS_RECENT = `n.last_login_at > now() - ${LATELY}`;
 /**
  * SQL, two steps of a `with`: the user has logged in there. Writes at most once a day for each network; the tenth-latest
  * one makes room.
- * @param user number of the parameter that holds the user's id, or null for nobody; the next one holds the network's key
+ * @param from SQL of a row with the user's id, or none; the row of the user must be locked
+ * @param user number of the parameter that holds the user's id; the next one holds the network's key
  */
-export function rememberWith(user: number): string {
+export function rememberWith(from: string, user: number): string {
   const [id, network] = [`$${user}::text`, `$${user + 1}::bigint`];
   return `remembered as (
     insert into login_networks as n (user_id, network)
-    select u.id, ${network} from users u where u.id = ${id} and not exists (
+    select u.id, ${network} from ${from} u where not exists (
       select from login_networks n
       where n.user_id = ${id} and n.network = ${network} and n.last_login_at > now() - interval '1 day')
-    for key share
     on conflict (user_id, network) do update set last_login_at = now()
     returning n.network),
   made_room as (

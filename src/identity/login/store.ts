@@ -43,32 +43,6 @@ export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefi
 }
 
 /**
- * The user's state after the check; `code_missing` if the user has a second factor and entered no code. For an active user it records the login: at most once an hour, so that few logins
- * write a new row version, and without a change of the user's sequence. Undefined if the user was deleted or has
- * changed the password since. It locks the row, so it waits for a transaction that removes the user.
- */
-export async function settleLogin(
-  db: Db,
-  login: Pick<Login, 'id' | 'passwordSetAt'>,
-  hasCode = true,
-): Promise<UserState | 'code_missing' | undefined> {
-  const text = `with now as (
-      select id, case when not $3::boolean
-          and exists (select from user_totp t where t.user_id = u.id and t.confirmed_at is not null)
-        then 'code_missing' else state::text end as state
-      from users u where id = $1 and password_changed_at is not distinct from $2::timestamptz
-      for no key update),
-    seen as (
-      update users u set last_login_at = now() from now
-      where u.id = now.id and now.state = 'active'
-        and coalesce(u.last_login_at < now() - interval '1 hour', true))
-    select state from now`;
-  const values = [login.id, login.passwordSetAt, hasCode];
-  const { rows } = await db.query<{ state: UserState | 'code_missing' }>(prepared(text, values));
-  return rows[0]?.state;
-}
-
-/**
  * Compare and set: keeps a password that was changed since. It is not a change of the user, so there is no event.
  * `rehashed_from` lets an import that brings the old hash again recognise it as the same password.
  */

@@ -4,15 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import type pg from 'pg';
 import { transaction } from '../../../src/db/pool.ts';
-import {
-  forgive,
-  isLocking,
-  type Place,
-  sweepDelays,
-  takeBack,
-  takePlace,
-} from '../../../src/identity/login/delays.ts';
-import { attemptKeys, userKeys } from '../../../src/identity/login/keys.ts';
+import { isLocking, type Place, sweepDelays, takeBack, takePlace } from '../../../src/identity/login/delays.ts';
+import { type AttemptKeys, attemptKeys, type UserKeys, userKeys } from '../../../src/identity/login/keys.ts';
+import { settleLogin } from '../../../src/identity/login/settle.ts';
 import { openSecrets } from '../../../src/secrets.ts';
 import { unique } from '../../support/answers.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
@@ -31,6 +25,12 @@ const of = (id: string | undefined, network = 'home') => userKeys(secrets, id, {
 const keysOf = (loginName: string, network = 'home') => attemptKeys(secrets, { loginName }, { network });
 const take = (on: pg.ClientBase | pg.Pool, loginName: string, network?: string, config = CONFIG) =>
   takePlace(on, config, keysOf(loginName, network), of(undefined, network));
+
+/** The attempt was right; `id` is that of an active user. */
+async function forgive(on: pg.ClientBase | pg.Pool, keys: AttemptKeys, place: Place, user: UserKeys, id = user.id) {
+  assert(id !== undefined);
+  assert.equal(await settleLogin(on, { id, passwordSetAt: null }, true, { keys, place, user }), 'active');
+}
 
 /** Lets this much time pass for all counts. */
 const pass = (on: pg.ClientBase | pg.Pool, interval: string) =>
@@ -111,7 +111,7 @@ test('success forgets the failures from its network, and takes only itself back 
     const name = unique('ann');
     await failing(on, name, 3);
     await failing(on, name, 2, 'work');
-    await forgive(on, keysOf(name), await take(on, name), of(undefined));
+    await forgive(on, keysOf(name), await take(on, name), of(undefined), await addUser());
     const { here, everywhere } = await take(on, name);
     assert.deepEqual([here, everywhere], [1, 6]);
     assert.equal((await take(on, name, 'work')).here, 3);

@@ -1,8 +1,8 @@
 /** The networks from which a user has logged in lately. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { forgive } from '../../../src/identity/login/delays.ts';
 import { networkOf } from '../../../src/identity/login/origin.ts';
+import { settleLogin } from '../../../src/identity/login/settle.ts';
 import { deleteUser } from '../../../src/users/store.ts';
 import { unique } from '../../support/answers.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
@@ -16,7 +16,8 @@ after(() => db.drop());
 /** A login that was not counted before. */
 async function rememberNetwork(id: string, network: string): Promise<void> {
   const place = { waitMs: 0, here: null, everywhere: null };
-  await forgive(db.pool, { here: 1, everywhere: 2 }, place, { id, user: '1', network });
+  const counted = { keys: { here: 1, everywhere: 2 }, place, user: { id, user: '1', network } };
+  await settleLogin(db.pool, { id, passwordSetAt: null }, true, counted);
 }
 
 async function addUser(): Promise<string> {
