@@ -4,10 +4,10 @@
  * large import runs.
  *
  * Ceiling of `logins`: bcryptjs alone in as many threads (ceilings/bcrypt-bare.ts), half of the hashes before and half
- * after, as in `passwords`. Each person logs in once, as most do on one day.
+ * after, as in `passwords`; and the library of the service likewise. Each person logs in once, as most do on one day.
  */
 import { type Context, type Result, rounded } from '../bench.ts';
-import { type BareHashes, bareHashes } from '../ceilings/bcrypt-bare.ts';
+import { type Bare, type BareOrders, bareExtras, bareFigures, bareHashes, bareNotes } from '../ceilings/bcrypt-bare.ts';
 import { shares } from '../format.ts';
 import { type CpuTime, cpuPerUnit, cpuTime, hasProc, sumOf } from '../machine/cpu.ts';
 import { type Calls, callAll } from '../measure/callers.ts';
@@ -44,13 +44,12 @@ const SETTINGS = {
 export async function logins(context: Context): Promise<Result[]> {
   const { scope, say, users = DEFAULT_USERS } = context;
   const count = Math.min(LOGINS, Math.ceil(users / USERS_PER_LOGIN));
-  const half = Math.ceil(count / 2);
-  const measureBare = () => scope.within((inner) => bareHashes(inner, half, COST, THREADS));
-  const bare = [await measureBare()];
+  const orders = { hashes: Math.ceil(count / 2), cost: COST, threads: THREADS };
+  const bare = [await bareHashes(scope, orders)];
   const { passed, alone } = await scope.within((inner) => idleService(inner, count, callsFor(users)));
-  bare.push(await measureBare());
+  bare.push(await bareHashes(scope, orders));
   say(`logins: ${passed.calls.perSecond}/s`);
-  const result = loginResult(passed, count, half, bare);
+  const result = loginResult(passed, count, orders, bare);
   if (!redisVersion()) {
     say('logins: tokens are not measured during an import, because redis-server is not on this machine');
     return [result];
@@ -113,23 +112,22 @@ async function programCalls(scope: Scope, service: Service, count: number): Prom
 
 type Kind = (typeof KINDS)[number];
 
-function loginResult({ calls, cpu }: Passed, count: number, half: number, bare: BareHashes[]): Result {
-  const total = (figure: keyof BareHashes) => bare.reduce((sum, one) => sum + one[figure], 0);
-  const rate = (hashes: number, ms: number) => rounded((hashes / ms) * 1000, 1);
-  const ceiling = rate(2 * half, total('ms'));
-  const bareCpu = (1000 * total('cpuMs')) / (2 * half);
+function loginResult({ calls, cpu }: Passed, count: number, orders: BareOrders, bare: Bare[]): Result {
+  const figures = bareFigures(bare, orders);
+  const { ceiling, ownCpu } = figures;
   const value = calls.perSecond;
   const notes = [
     `${count} logins with bcrypt of cost ${COST}, ${LOGIN_CALLERS} callers, ${THREADS} threads: p50 ${calls.p50} ms, p99 ${calls.p99} ms`,
     `ceiling: bcryptjs alone in ${THREADS} threads, before and after; target: a ratio of at least ${TARGET_RATIO}`,
-    ...(cpu ? [`CPU µs per login: ${shares(cpu)}; per bare hash: ${Math.round(bareCpu)}`] : []),
+    ...bareNotes(value, figures, orders),
+    ...(cpu ? [`CPU µs per login: ${shares(cpu)}`] : []),
   ];
   const extras = {
     logins: count,
     threads: THREADS,
     ...calls,
-    bare: bare.map(({ ms }) => rate(half, ms)),
-    ...(cpu ? { cpu, bareCpu: rounded(bareCpu, 1), cpuRatio: rounded(bareCpu / sumOf(cpu), 3) } : {}),
+    ...bareExtras(value, figures),
+    ...(cpu ? { cpu, cpuRatio: rounded(ownCpu / sumOf(cpu), 3) } : {}),
   };
   return { name: 'logins', value, unit: 'logins/s', ceiling, ratio: rounded(value / ceiling, 3), notes, extras };
 }

@@ -3,12 +3,13 @@
  * user can be read, with one worker process that has a hashing thread for each core.
  *
  * Ceiling: bcryptjs alone in as many threads (ceilings/bcrypt-bare.ts), half of the hashes before the service starts
- * and half after it has stopped, so that a machine that slows down meanwhile affects both. In addition to the rate: how
- * late the event loops of API and worker were, as hashing must not block them.
+ * and half after it has stopped, so that a machine that slows down meanwhile affects both. In addition to the rate: its
+ * ratio to the library that the service uses, and how late the event loops of API and worker were, as hashing must not
+ * block them.
  */
 import { availableParallelism } from 'node:os';
 import { type Context, type Result, rounded } from '../bench.ts';
-import { type BareHashes, bareHashes } from '../ceilings/bcrypt-bare.ts';
+import { type Bare, type BareOrders, bareExtras, bareFigures, bareHashes, bareNotes } from '../ceilings/bcrypt-bare.ts';
 import { shares } from '../format.ts';
 import { type CpuTime, cpuPerUnit, hasProc, sumOf } from '../machine/cpu.ts';
 import { formatUse, readUse, type Use, useBetween } from '../machine/machine-use.ts';
@@ -38,14 +39,12 @@ interface Hashed {
 
 export async function passwords({ scope, say, users = DEFAULT_USERS }: Context): Promise<Result[]> {
   const threads = availableParallelism();
-  const half = Math.ceil(users / 2);
-  const measureBare = () => scope.within((inner) => bareHashes(inner, half, COST, threads));
-  const bare = [await measureBare()];
+  const orders = { hashes: Math.ceil(users / 2), cost: COST, threads };
+  const bare = [await bareHashes(scope, orders)];
   const hashed = await scope.within((inner) => importPasswords(inner, users, threads));
   say(`passwords: ${rateOf(users, hashed.ms)} hashes/s`);
-  bare.push(await measureBare());
-  say(`passwords: ${bare.map(({ ms }) => rateOf(half, ms)).join(' and ')} hashes/s by bcryptjs alone`);
-  return [resultOf(hashed, { users, threads, half, bare })];
+  bare.push(await bareHashes(scope, orders));
+  return [resultOf(hashed, users, orders, bare)];
 }
 
 async function importPasswords(scope: Scope, users: number, threads: number): Promise<Hashed> {
@@ -76,34 +75,27 @@ function bodyOf(users: number, orgId: string): Buffer {
   return Buffer.from(JSON.stringify({ timeout: '10h0m0s', dataOrgs: { orgs: [{ orgId, humanUsers }] } }));
 }
 
-interface Run {
-  users: number;
-  threads: number;
-  /** Hashes of each bare measurement. */
-  half: number;
-  bare: BareHashes[];
-}
-
-function resultOf({ ms, delays, cpu, use }: Hashed, { users, threads, half, bare }: Run): Result {
+function resultOf({ ms, delays, cpu, use }: Hashed, users: number, orders: BareOrders, bare: Bare[]): Result {
   const value = rateOf(users, ms);
-  const total = (figure: keyof BareHashes) => bare.reduce((sum, one) => sum + one[figure], 0);
-  const ceiling = rateOf(2 * half, total('ms'));
-  const bareCpu = (1000 * total('cpuMs')) / (2 * half);
+  const { threads } = orders;
+  const figures = bareFigures(bare, orders);
+  const { ceiling, ownCpu } = figures;
   const delay = ({ p99, max }: LoopDelay) => `p99 ${p99} ms, most ${max} ms`;
   const notes = [
     `${users} users with a plain password, bcrypt of cost ${COST}, 1 worker with ${threads} threads`,
     `ceiling: bcryptjs alone in ${threads} threads, before and after; target: a ratio of at least ${TARGET.ratio}`,
     `event loop late by: API ${delay(delays.api)}; worker ${delay(delays.worker)}; target: below ${TARGET.delayMs} ms`,
-    ...(cpu ? [`CPU µs per user: ${shares(cpu)}; per bare hash: ${Math.round(bareCpu)}`] : []),
+    ...bareNotes(value, figures, orders),
+    ...(cpu ? [`CPU µs per user: ${shares(cpu)}`] : []),
     ...(use ? [`of ${use.cores} cores: ${formatUse(use)}`] : []),
   ];
   const extras = {
     users,
     threads,
     cost: COST,
-    bare: bare.map((one) => rateOf(half, one.ms)),
+    ...bareExtras(value, figures),
     eventLoopDelayMs: delays,
-    ...(cpu ? { cpu, bareCpu: rounded(bareCpu, 1), cpuRatio: rounded(bareCpu / sumOf(cpu), 3) } : {}),
+    ...(cpu ? { cpu, cpuRatio: rounded(ownCpu / sumOf(cpu), 3) } : {}),
     ...(use ? { use } : {}),
   };
   return { name: 'passwords', value, unit: 'hashes/s', ceiling, ratio: rounded(value / ceiling, 3), notes, extras };

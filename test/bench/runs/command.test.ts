@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import test from 'node:test';
+import { bcryptLibrary } from '../../../src/passwords/bcrypt-library.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 import { waitFor } from '../../support/wait.ts';
 import { assertMeasured, type Line, run, runJson, start } from './command.ts';
@@ -27,10 +28,18 @@ test('mail sends each user one mail, with and without a rate limit', async (t) =
   }
 });
 
-test('passwords compares hashes with bcryptjs alone, and reports the delay of the event loops', async (t) => {
+/** The ratio to bcryptjs is that of each line; that to the library of the service is beside it. */
+function assertOwnRatio(line: Line): void {
+  const { value, own, ownRatio, library } = line as Line & { own: number; ownRatio: number };
+  assert.equal(library, bcryptLibrary().name);
+  assert.ok(own > 0 && Math.abs(ownRatio - value / own) < 0.001, `${value} of ${own}: ${ownRatio}`);
+}
+
+test('passwords compares hashes with bcryptjs and the library of the service alone, and reports the delay of the event loops', async (t) => {
   const lines = await runJson(t, ['--only', 'passwords', '--users', '6']);
   const line = lines.get('passwords');
   assertMeasured(line, 'hashes/s');
+  assertOwnRatio(line as Line);
   const { api, worker } = line.eventLoopDelayMs as Record<string, { p99: number; max: number }>;
   for (const delay of [api, worker]) assert.ok(delay && delay.max >= delay.p99 && delay.p99 >= 0);
 });
@@ -44,12 +53,13 @@ test('wrong passwords compares the times of their answers between kinds of users
   assert.ok(Math.abs(value - (Math.max(...times) - Math.min(...times))) < 0.1, `${value} ${unit}`);
 });
 
-test('logins compares them with bcryptjs alone, and the calls of programs during an import with those before it', async (t) => {
+test('logins compares them with bcryptjs and the library of the service alone, and the calls of programs during an import with those before it', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const lines = await runJson(t, ['--only', 'logins', '--users', '600'], { WORKER_CONCURRENCY: '1' });
   assert.deepEqual([...lines.keys()], ['logins', 'token', 'introspection', 'userinfo']);
   assertMeasured(lines.get('logins'), 'logins/s');
   assert.equal(lines.get('logins')?.logins, 6);
+  assertOwnRatio(lines.get('logins') as Line);
   for (const name of ['token', 'introspection', 'userinfo']) assertMeasured(lines.get(name), 'calls/s');
 });
 
