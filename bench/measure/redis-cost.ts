@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { Redis } from 'ioredis';
-import { batchedScript, kindOf } from '../../src/queue/batching/redis-calls.ts';
+import { SCRIPTS as BATCHED } from '../../src/queue/batching/redis-scripts.ts';
 import { percentile, rounded } from '../bench.ts';
 import type { Scope } from '../scope.ts';
 
@@ -75,11 +75,8 @@ function scriptNames(): Map<string, Omit<ScriptRun, 'microseconds'>> {
   > = require('../../node_modules/bullmq/dist/cjs/scripts');
   const sha1 = (text: string) => createHash('sha1').update(text).digest('hex');
   const names = new Map<string, Omit<ScriptRun, 'microseconds'>>();
-  for (const { name, content } of Object.values(scripts)) {
-    names.set(sha1(content), { script: name, isBatched: false });
-    const kind = kindOf(name);
-    if (kind) names.set(sha1(batchedScript(content, kind)), { script: name, isBatched: true });
-  }
+  for (const { name, content } of Object.values(scripts)) names.set(sha1(content), { script: name, isBatched: false });
+  for (const [script, { lua }] of Object.entries(BATCHED)) names.set(sha1(lua), { script, isBatched: true });
   return names;
 }
 

@@ -11,7 +11,7 @@ import type pg from 'pg';
 import { openPool } from '../db/pool.ts';
 import { parseRedisUrls } from '../redis-urls.ts';
 import { batchCompletions } from './batching/postgres-pool.ts';
-import { batchCalls } from './batching/redis-connection.ts';
+import { batchedRedisBackend } from './batching/redis-backend.ts';
 import { connectRedis } from './redis-connect.ts';
 import { openProbe } from './shard-probe.ts';
 import { onlyShard, type Shard, shardsOn } from './shards.ts';
@@ -89,12 +89,11 @@ function redisBackend(
   const shards = shardsOn(servers, QUEUE_SHARDS ?? servers.length, prefix);
   const probe = openProbe(servers, prefix, shards);
   const connect = (server: number, maxRetriesPerRequest: number | null) => {
-    const redis = connectRedis(servers[server] as (typeof servers)[number], maxRetriesPerRequest);
-    return batching ? batchCalls(redis, batching.warn) : redis;
+    return connectRedis(servers[server] as (typeof servers)[number], maxRetriesPerRequest);
   };
   return {
     kind: 'redis',
-    factory: createRedisBackend as Backend['factory'],
+    factory: batching ? batchedRedisBackend(batching.warn) : (createRedisBackend as Backend['factory']),
     producer: (server) => connect(server, 2),
     worker: (server) => connect(server, null),
     check: (redis, shard) => (redis as Redis).set(`${shard.prefix}:check`, '', 'PX', WRITTEN_MS),

@@ -2,11 +2,19 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import test, { after, afterEach, before, describe, it } from 'node:test';
-import { createRedisBackend, Job, type JobsOptions, Queue, Worker } from 'bullmq';
+import {
+  type BackendFactory,
+  createRedisBackend,
+  type IQueueBackend,
+  Job,
+  type JobsOptions,
+  Queue,
+  Worker,
+} from 'bullmq';
 import { Redis } from 'ioredis';
 import { isKnownScript } from '../../../src/queue/batching/bullmq-scripts.ts';
-import { batchedScript, type Kind, kindOf } from '../../../src/queue/batching/redis-calls.ts';
-import { batchCalls } from '../../../src/queue/batching/redis-connection.ts';
+import { batchedRedisBackend } from '../../../src/queue/batching/redis-backend.ts';
+import { loadedScripts, SCRIPTS } from '../../../src/queue/batching/redis-scripts.ts';
 import { openQueues } from '../../../src/queue/queues.ts';
 import { redisUrl } from '../../support/stores/redis.ts';
 
@@ -50,38 +58,37 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     redis.disconnect();
   });
 
-  /** Refused: BullMQ's text, which is called for each where nothing was done in common, is an error. */
+  /** Refused: BullMQ's script, which is called for each where nothing was done in common, is an error. */
   function connect(way: Way): Redis {
     const connection = new Redis(url, { maxRetriesPerRequest: null });
     connections.push(connection);
-    if (way === 'as BullMQ') return connection;
-    if (way !== 'in common') {
-      const define = connection.defineCommand.bind(connection);
-      const texts = new Map<string, string>();
-      connection.defineCommand = (name, script) => {
-        texts.set(name, (script as { lua: string }).lua);
-        if (!name.endsWith(':batched')) return define(name, script);
-        const kind = kindOf(name) as Kind;
-        const theirs = texts.get(name.replace(':batched', '')) as string;
-        const lua =
-          way === 'in common or refused'
-            ? batchedScript(REFUSE, kind)
-            : batchedScript(theirs, { ...kind, batch: failing(kind.batch, way.failingAtWrite) });
-        define(name, { ...script, lua });
-      };
-    }
-    return batchCalls(connection, (reason) => warnings.push(reason));
+    if (way === 'as BullMQ' || way === 'in common') return connection;
+    const define = connection.defineCommand.bind(connection);
+    connection.defineCommand = (name, script) => {
+      const isOurs = name.endsWith(':batched');
+      let { lua } = script as { lua: string };
+      if (way !== 'in common or refused') lua = isOurs ? failing(lua, way.failingAtWrite) : lua;
+      else if (!isOurs && Object.hasOwn(SCRIPTS, name.split(':')[0] as string)) lua = REFUSE;
+      define(name, { ...script, lua } as typeof script);
+    };
+    return connection;
   }
-  function queueOf(name: string, way: Way): Queue {
-    const queue = new Queue(name, { connection: connect(way), prefix: PREFIX }, createRedisBackend);
-    open.push(queue as Queue);
-    return queue as Queue;
+  const backendOf = (way: Way): BackendFactory<IQueueBackend, unknown> =>
+    way === 'as BullMQ'
+      ? (createRedisBackend as BackendFactory<IQueueBackend, unknown>)
+      : batchedRedisBackend((reason) => warnings.push(reason));
+  function queueOf(name: string, way: Way, maxLen?: number): Queue {
+    const settings = { connection: connect(way), prefix: PREFIX };
+    const streams = maxLen === undefined ? {} : { streams: { events: { maxLen } } };
+    const queue = new Queue(name, { ...settings, ...streams }, backendOf(way)) as unknown as Queue;
+    open.push(queue);
+    return queue;
   }
   function workerOf(name: string, way: Way, options: object = {}): Worker {
     const settings = { connection: connect(way), prefix: PREFIX, autorun: false, removeOnComplete: { count: 0 } };
-    const worker = new Worker(name, undefined, { ...settings, ...options }, createRedisBackend);
-    open.push(worker as Worker);
-    return worker as Worker;
+    const worker = new Worker(name, undefined, { ...settings, ...options }, backendOf(way)) as unknown as Worker;
+    open.push(worker);
+    return worker;
   }
   const add = (queue: Queue, ids: string[], options: JobsOptions = {}) =>
     queue.addBulk(ids.map((id) => ({ name: 'j', data: { id, text: 'é"' }, opts: { ...options, jobId: id } })));
@@ -92,8 +99,8 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     return jobs;
   }
   /** At one moment; answers what BullMQ hands out next, or its refusal. */
-  async function end(jobs: Job[]): Promise<unknown[]> {
-    const ends = jobs.map((job, n) => job.moveToCompleted(n % 2 ? undefined : { n, text: 'é"' }, `token:${n}`, true));
+  async function end(jobs: Job[], result: unknown = { text: 'é"' }): Promise<unknown[]> {
+    const ends = jobs.map((job, n) => job.moveToCompleted(result, job.token ?? `token:${n}`, true));
     const answers = await Promise.allSettled(ends);
     return answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : String(answer.reason)));
   }
@@ -112,10 +119,15 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     if (type === 'zset') return redis.zrange(key, '0', '-1', 'WITHSCORES');
     if (type === 'stream') return (await redis.xrange(key, '-', '+')).map(([, fields]) => fields);
     if (type === 'string') return [await redis.get(key), (await redis.pttl(key)) > 0];
-    const { timestamp, processedOn, ...rest } = await redis.hgetall(key);
-    return { ...rest, timestamp: Boolean(timestamp), processedOn: Boolean(processedOn) };
+    const { timestamp, processedOn, opts = '{}', ...rest } = await redis.hgetall(key);
+    const { jobId, ...ownOptions } = JSON.parse(opts);
+    return { ...rest, opts: ownOptions, timestamp: Boolean(timestamp), processedOn: Boolean(processedOn) };
   }
-  const comparable = (answers: unknown) => JSON.parse(JSON.stringify(answers).replaceAll(/\d{13}/g, '5'));
+  /** Without times, and without the id among the options, where jobs that are added in common do not have it. */
+  const comparable = (answers: unknown) =>
+    JSON.parse(JSON.stringify(answers).replaceAll(/\d{13}/g, '5'), (key, value) =>
+      key === 'jobId' ? undefined : value,
+    );
 
   it('leave the keys that BullMQ leaves, and hand out the same jobs', async () => {
     const seen: unknown[][] = [];
@@ -124,17 +136,20 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
       const queue = queueOf(name, way);
       await queue.waitUntilReady();
       await add(queue, ids(0, 60));
-      await add(queue, ids(60, 70), { attempts: 3, priority: 0 });
+      await add(queue, ids(60, 66), { attempts: 3 });
+      await add(queue, ids(66, 70), { lifo: true });
       const steps: unknown[] = [await kept(name)];
       const worker = workerOf(name, way, { name: 'worker' });
       let jobs = await take(worker, 12);
-      // Started once before, as after a stall.
-      await redis.hset(`${PREFIX}:${name}:j14`, { ats: 4, pb: 'another', processedOn: 5 } as never);
+      // Started once before, as after a stall; the first of a call and another one.
+      for (const id of ['j14', 'j20']) {
+        await redis.hset(`${PREFIX}:${name}:${id}`, { processedOn: 5, pb: 'another', ats: 4, stc: 1 } as never);
+      }
       await redis.sadd(`${PREFIX}:${name}:stalled`, 'j1', 'j2', 'other');
       // In the fifth round less wait than end, in the last nothing does.
       for (let round = 0; round < 6; round++) {
         if (round === 1) await redis.set(`${PREFIX}:${name}:pc`, 1);
-        const answers = await end(jobs);
+        const answers = await end(jobs, round === 2 ? undefined : { text: 'é"' });
         steps.push(comparable(answers), await kept(name));
         const next = await redis.lrange(`${PREFIX}:${name}:active`, 0, -1);
         jobs = await Promise.all(next.reverse().map(async (id) => (await Job.fromId(worker as never, id)) as Job));
@@ -144,21 +159,28 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     assert.deepEqual(seen[1], seen[0]);
   });
 
+  it('hand out a job whose fields Redis keeps in another order', async () => {
+    const long = 'x'.repeat(200);
+    const given: unknown[] = [];
+    for (const way of ['as BullMQ', 'in common or refused'] as const) {
+      const name = `long-${way.slice(0, 2)}`;
+      const queue = queueOf(name, way);
+      await queue.waitUntilReady();
+      await queue.addBulk(ids(0, 20).map((id) => ({ name: 'j', data: { id, long }, opts: { jobId: id } })));
+      given.push(comparable(await end(await take(workerOf(name, way), 5))));
+    }
+    assert.deepEqual(given[1], given[0]);
+  });
+
   it('keep the event stream short', async () => {
-    const streams = { events: { maxLen: 100 } };
-    const connection = connect('in common or refused');
-    const queue = new Queue('short', { connection, prefix: PREFIX, streams }, createRedisBackend) as Queue;
-    open.push(queue);
+    const queue = queueOf('short', 'in common or refused', 100);
     await queue.waitUntilReady();
     await add(queue, ids(0, 1000));
     assert.ok((await redis.xlen(`${PREFIX}:short:events`)) <= 300);
   });
 
   it('write no events where the queue keeps none', async () => {
-    const connection = connect('in common or refused');
-    const options = { connection, prefix: PREFIX, streams: { events: { maxLen: 0 } } };
-    const queue = new Queue('silent', options, createRedisBackend) as Queue;
-    open.push(queue);
+    const queue = queueOf('silent', 'in common or refused', 0);
     await queue.waitUntilReady();
     await add(queue, ids(0, 20));
     assert.equal(await redis.exists(`${PREFIX}:silent:events`), 0);
@@ -223,7 +245,7 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     'a job that exists': [(name) => redis.hset(`${PREFIX}:${name}:j3`, { name: 'j' })],
     'a paused queue': [(_, queue) => queue.pause()],
     'a limit on jobs at once': [(_, queue) => queue.setGlobalConcurrency(100)],
-    'a job that goes first': [async () => {}, { lifo: true }],
+    'another option': [async () => {}, { removeOnComplete: true }],
     deduplication: [async () => {}, { deduplication: { id: 'd' } }],
   };
   for (const [what, [put, options]] of Object.entries(beforeAnAdd)) {
@@ -245,29 +267,35 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     assert.deepEqual(await redis.lrange(`${PREFIX}:twice:wait`, 0, -1), ['j1', 'j0']);
   });
 
-  it('lose no job and complete each one when a batched completion fails at any of its writes', async () => {
-    for (let write = 1; ; write++) {
-      const name = `fails-at-${write}`;
-      const queue = queueOf(name, 'in common');
-      await add(queue, ids(0, 12));
-      const worker = workerOf(name, { failingAtWrite: write });
-      const jobs = await take(worker, 5);
-      warnings.length = 0;
-      const answers = await end(jobs);
-      if (warnings.length === 0) {
-        assert.ok(write > 20, `only ${write} writes`);
-        return;
+  // The oldest are the last of the active list, which are removed by one command.
+  for (const [which, older] of [
+    ['the oldest', 0],
+    ['the latest', 3],
+  ] as const) {
+    it(`lose no job and complete each of ${which} when a batched completion fails at any of its writes`, async () => {
+      const [ended, left] = [ids(older, older + 5), [...ids(0, older), ...ids(older + 5, 12)]];
+      for (let write = 1; ; write++) {
+        const name = `fails-at-${write}-${older}`;
+        const queue = queueOf(name, 'in common');
+        await add(queue, ids(0, 12));
+        const jobs = await take(workerOf(name, { failingAtWrite: write }), older + 5);
+        warnings.length = 0;
+        const answers = await end(jobs.slice(older));
+        if (warnings.length === 0) {
+          assert.ok(write > 20, `only ${write} writes`);
+          break;
+        }
+        assert.match(warnings.join(), /INJECTED/);
+        for (const answer of answers) assert.ok(typeof answer !== 'string', `write ${write}: ${answer}`);
+        const all = await kept(name);
+        const [waiting, active] = [all.wait, all.active].map((list) => (list ?? []) as string[]);
+        assert.deepEqual([...(waiting ?? []), ...(active ?? [])].sort(), left.sort(), `write ${write}`);
+        for (const id of left) assert.ok(all[id], `write ${write}: ${id} has no data`);
+        for (const id of ended)
+          assert.deepEqual([all[id], all[`${id}:lock`]], [undefined, undefined], `write ${write}`);
       }
-      assert.match(warnings.join(), /INJECTED/);
-      for (const answer of answers) assert.ok(typeof answer !== 'string', `write ${write}: ${answer}`);
-      const all = await kept(name);
-      const [waiting, active] = [all.wait, all.active].map((list) => (list ?? []) as string[]);
-      assert.deepEqual([...(waiting ?? []), ...(active ?? [])].sort(), ids(5, 12).sort(), `write ${write}`);
-      for (const id of ids(5, 12)) assert.ok(all[id], `write ${write}: ${id} has no data`);
-      for (const id of ids(0, 5))
-        assert.deepEqual([all[id], all[`${id}:lock`]], [undefined, undefined], `write ${write}`);
-    }
-  });
+    });
+  }
 
   it('add every job once when a batched addition fails at any of its writes', async () => {
     const whole = async (way: Way, name: string) => {
@@ -293,15 +321,13 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
     const connection = new Redis(url, { maxRetriesPerRequest: null });
     connections.push(connection);
     warnings.length = 0;
-    batchCalls(connection, (reason) => warnings.push(reason));
+    loadedScripts(connection, (reason) => warnings.push(reason));
     const define = connection.defineCommand.bind(connection);
-    const names: string[] = [];
     connection.defineCommand = (name, script) => {
-      names.push(name);
       const { lua } = script as { lua: string };
       define(name, { ...script, lua: name.startsWith('addStandardJob') ? `${lua}\n-- changed` : lua } as typeof script);
     };
-    const queue = new Queue('other', { connection, prefix: PREFIX }, createRedisBackend) as Queue;
+    const queue = new Queue('other', { connection, prefix: PREFIX }, backendOf('in common')) as unknown as Queue;
     open.push(queue);
     await add(queue, ids(0, 20));
     assert.equal(await redis.llen(`${PREFIX}:other:wait`), 20);
@@ -311,15 +337,15 @@ describe('jobs added and ended in common', { skip: redisUrl() ? false : 'there i
 });
 
 test('the scripts of BullMQ that are batched are those of the digests', () => {
-  const scripts: Record<string, { name: string; content: string; keys: number }> = createRequire(import.meta.url)(
+  const scripts: Record<string, { name: string; content: string }> = createRequire(import.meta.url)(
     '../../../node_modules/bullmq/dist/cjs/scripts',
   );
-  const batched = Object.values(scripts).filter(({ name }) => kindOf(name));
+  const batched = Object.values(scripts).filter(({ name }) => Object.hasOwn(SCRIPTS, name));
   assert.deepEqual(
-    batched.map(({ name, content, keys }) => [name, isKnownScript(name, content), keys === kindOf(name)?.keys]),
+    batched.map(({ name, content }) => [name, isKnownScript(name, content)]),
     [
-      ['addStandardJob', true, true],
-      ['moveToFinished', true, true],
+      ['addStandardJob', true],
+      ['moveToFinished', true],
     ],
   );
   assert.equal(isKnownScript('moveToFinished', 'return 1'), false);
