@@ -7,7 +7,8 @@ import { openDuty } from './duty.ts';
 import { type Look, openLook } from './look.ts';
 import { startLoop } from './loop.ts';
 
-const BATCH = 500;
+/** Larger batches are hardly cheaper, and lock the import and its users for longer. */
+export const BATCH = 1000;
 
 export interface UndoerDeps {
   pool: Pool;

@@ -8,7 +8,7 @@
  */
 import type { Db } from '../db/pool.ts';
 
-/** Revokes sessions, grants and their tokens of one or many users. Deleting a user does this too, by cascade. */
+/** Revokes sessions, grants and their tokens of one or many users. Deleting a user does this too, by a trigger. */
 export async function revokeLogins(db: Db, userId: string | string[]): Promise<void> {
   await revokeSessions(db, userId);
   await revokeGrants(db, 'user_id', [userId].flat());

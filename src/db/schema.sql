@@ -61,7 +61,6 @@ create table codes (
   tries integer not null default 0,
   used_at timestamp with time zone,
   address text,
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (id)
 );
 
@@ -282,7 +281,6 @@ create table instance_members (
   sequence bigint not null,
   created_at timestamp with time zone not null default now(),
   changed_at timestamp with time zone not null default now(),
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (user_id)
 );
 
@@ -306,7 +304,6 @@ create table login_networks (
   user_id text collate "C" not null,
   network bigint not null,
   last_login_at timestamp with time zone not null default now(),
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (user_id, network)
 );
 
@@ -317,7 +314,6 @@ create table machine_keys (
   expires_at timestamp with time zone,
   sequence bigint not null,
   created_at timestamp with time zone not null default now(),
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (id)
 );
 
@@ -327,7 +323,6 @@ create table mail_counts (
   mails integer not null,
   since timestamp with time zone not null default now(),
   CHECK ((requester = ANY (ARRAY['user'::text, 'anybody'::text]))),
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (user_id, requester)
 );
 
@@ -345,7 +340,6 @@ create table mail_outbox (
   created_at timestamp with time zone not null default now(),
   settled_at timestamp with time zone,
   address text,
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (id)
 );
 
@@ -396,7 +390,6 @@ create table oauth_models (
   user_agent text,
   used_at timestamp with time zone,
   FOREIGN KEY (grant_hash) REFERENCES oauth_models(id_hash) ON DELETE CASCADE,
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (id_hash)
 );
 
@@ -408,7 +401,6 @@ create table org_members (
   created_at timestamp with time zone not null default now(),
   changed_at timestamp with time zone not null default now(),
   FOREIGN KEY (org_id) REFERENCES organizations(id),
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (org_id, user_id)
 );
 
@@ -491,7 +483,6 @@ create table personal_access_tokens (
   expires_at timestamp with time zone,
   sequence bigint not null,
   created_at timestamp with time zone not null default now(),
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (id),
   UNIQUE (token_hash)
 );
@@ -512,7 +503,6 @@ create table sessions (
   totp_verified_at timestamp with time zone,
   address text,
   opened_by text collate "C",
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (id),
   UNIQUE (token_hash)
 );
@@ -536,7 +526,6 @@ create table user_idp_links (
   idp_id text collate "C" not null,
   external_user_id text collate "C" not null,
   display_name text not null,
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (user_id, idp_id, external_user_id)
 );
 
@@ -544,7 +533,6 @@ create table user_metadata (
   user_id text collate "C" not null,
   key text collate "C" not null,
   value bytea not null,
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (user_id, key)
 );
 
@@ -556,7 +544,6 @@ create table user_totp (
   tries integer not null default 0,
   last_try_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
-  FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE,
   PRIMARY KEY (user_id)
 );
 
@@ -752,6 +739,33 @@ end
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.delete_rows_of_users()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  ids text[] := array(select id from removed order by id);
+begin
+  delete from codes where user_id = any (ids);
+  delete from instance_members where user_id = any (ids);
+  delete from login_networks where user_id = any (ids);
+  delete from machine_keys where user_id = any (ids);
+  delete from mail_counts where user_id = any (ids);
+  delete from mail_outbox where user_id = any (ids);
+  delete from oauth_models where user_id = any (ids);
+  delete from org_members where user_id = any (ids);
+  delete from personal_access_tokens where user_id = any (ids);
+  delete from sessions where user_id = any (ids);
+  delete from user_idp_links where user_id = any (ids);
+  delete from user_metadata where user_id = any (ids);
+  delete from user_totp where user_id = any (ids);
+  return null;
+end
+$function$
+;
+
 CREATE OR REPLACE FUNCTION public.existing_human(p_org text, p_id text, p_name_key text)
  RETURNS text
  LANGUAGE sql
@@ -809,6 +823,42 @@ begin
   if exists (select from added a where (select r.org_id from removed_user_ids r where r.id = a.id) <> a.org_id) then
     raise unique_violation using
       message = 'the id belonged to a deleted user of another organization', constraint = 'users_pkey';
+  end if;
+  return null;
+end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.require_user()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  perform from users where id = new.user_id for key share;
+  if not found then
+    raise foreign_key_violation using
+      message = format('a row of %s has a user who does not exist', tg_table_name),
+      table = tg_table_name, constraint = tg_table_name || '_user_id_fkey';
+  end if;
+  return null;
+end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.require_users()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  ids text[] := array(select distinct user_id from added where user_id is not null order by user_id);
+begin
+  if cardinality(ids) > cardinality(array(select id from users where id = any (ids) order by id for key share)) then
+    raise foreign_key_violation using
+      message = format('a row of %s has a user who does not exist', tg_table_name),
+      table = tg_table_name, constraint = tg_table_name || '_user_id_fkey';
   end if;
   return null;
 end
@@ -917,9 +967,61 @@ AS $function$
 $function$
 ;
 
+CREATE TRIGGER codes_need_user AFTER UPDATE OF user_id ON public.codes FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER codes_need_users AFTER INSERT ON public.codes REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
 CREATE TRIGGER idempotency_keys_hashed BEFORE INSERT ON public.idempotency_keys FOR EACH ROW EXECUTE FUNCTION hash_idempotency_key();
 
 CREATE TRIGGER imports_end AFTER UPDATE OF state ON public.imports FOR EACH ROW WHEN (((new.webhook_url IS NOT NULL) AND (new.state IS DISTINCT FROM old.state) AND (new.state = ANY (ARRAY['succeeded'::import_state, 'completed_with_errors'::import_state, 'timed_out'::import_state, 'cancelled'::import_state, 'undone'::import_state])))) EXECUTE FUNCTION announce_end();
+
+CREATE TRIGGER instance_members_need_user AFTER UPDATE OF user_id ON public.instance_members FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER instance_members_need_users AFTER INSERT ON public.instance_members REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER login_networks_need_user AFTER UPDATE OF user_id ON public.login_networks FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER login_networks_need_users AFTER INSERT ON public.login_networks REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER machine_keys_need_user AFTER UPDATE OF user_id ON public.machine_keys FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER machine_keys_need_users AFTER INSERT ON public.machine_keys REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER mail_counts_need_user AFTER UPDATE OF user_id ON public.mail_counts FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER mail_counts_need_users AFTER INSERT ON public.mail_counts REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER mail_outbox_need_user AFTER UPDATE OF user_id ON public.mail_outbox FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER mail_outbox_need_users AFTER INSERT ON public.mail_outbox REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER oauth_models_need_user AFTER UPDATE OF user_id ON public.oauth_models FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER oauth_models_need_users AFTER INSERT ON public.oauth_models REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER org_members_need_user AFTER UPDATE OF user_id ON public.org_members FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER org_members_need_users AFTER INSERT ON public.org_members REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER personal_access_tokens_need_user AFTER UPDATE OF user_id ON public.personal_access_tokens FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER personal_access_tokens_need_users AFTER INSERT ON public.personal_access_tokens REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER sessions_need_user AFTER UPDATE OF user_id ON public.sessions FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER sessions_need_users AFTER INSERT ON public.sessions REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER user_idp_links_need_user AFTER UPDATE OF user_id ON public.user_idp_links FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER user_idp_links_need_users AFTER INSERT ON public.user_idp_links REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER user_metadata_need_user AFTER UPDATE OF user_id ON public.user_metadata FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER user_metadata_need_users AFTER INSERT ON public.user_metadata REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER user_totp_need_user AFTER UPDATE OF user_id ON public.user_totp FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER user_totp_need_users AFTER INSERT ON public.user_totp REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
 
 CREATE TRIGGER users_added AFTER INSERT ON public.users REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION refuse_removed_user_ids();
 
@@ -928,3 +1030,5 @@ CREATE TRIGGER users_addressed BEFORE UPDATE OF email_key, email_verified ON pub
 CREATE TRIGGER users_named BEFORE UPDATE OF user_name_key ON public.users FOR EACH ROW WHEN ((old.user_name_key <> new.user_name_key)) EXECUTE FUNCTION set_named_at();
 
 CREATE TRIGGER users_removed AFTER DELETE ON public.users REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION keep_removed_user_ids();
+
+CREATE TRIGGER users_rows_removed AFTER DELETE ON public.users REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION delete_rows_of_users();

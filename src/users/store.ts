@@ -130,7 +130,7 @@ export function nameClash(error: unknown): unknown {
 
 /**
  * Deletes a user, whose row is locked, with their tokens, sessions, codes and unsent mails. Events remain. To avoid
- * deadlocks, it locks imports before the table of members, which each delete locks by its cascade.
+ * deadlocks, it locks imports before the table of members, from which each deletion of a user deletes.
  * @throws ApiError 400 MEMBER-LAST-OWNER
  */
 export async function deleteUser(db: Db, user: { id: string; orgId: string }, editor: string): Promise<AppendedEvent> {

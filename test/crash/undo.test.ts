@@ -1,12 +1,15 @@
 /** An undo whose worker is killed in the middle: the next one continues after the last commit. */
 import assert from 'node:assert/strict';
 import type { Pool } from '../../src/db/pool.ts';
+import { BATCH } from '../../workers/undoer.ts';
 import { bulk, unverified } from '../support/imports/bodies.ts';
 import { assertSums, usersOf } from '../support/imports/outcome.ts';
 import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
-const USERS = 1100;
+const USERS = 2 * BATCH + 100;
+/** A user in the second batch. */
+const HELD = BATCH + 200;
 
 onEachBackend('a worker that undoes', async (t, backend) => {
   const service = await startService(t, { ownProcesses: true, backend, workers: 0 });
@@ -21,9 +24,9 @@ onEachBackend('a worker that undoes', async (t, backend) => {
       const { importId } = await service.imported(bulk(orgId, unverified(signal, USERS)));
       const victim = await service.startWorker({ WORKER_ROLES: 'rescue' });
       // A user of the second batch is locked, so that the signal comes in the middle of the batch.
-      const release = await holdUser(service.pool, `id-${signal}700`);
+      const release = await holdUser(service.pool, `id-${signal}${HELD}`);
       await undo(importId);
-      await waitFor(async () => (await undoneSoFar(importId)) === 500, { what: 'the first batch' });
+      await waitFor(async () => (await undoneSoFar(importId)) === BATCH, { what: 'the first batch' });
       await waitFor(() => waitsForUser(service.pool), { what: 'the second batch' });
       const frozen = await holder(service.pool);
       victim.kill(signal);
