@@ -18,11 +18,17 @@ export interface Undoing {
   total: number;
 }
 
+/**
+ * Lets a transaction look rows up by key: the planner may have no statistics for them yet, and would read whole tables for
+ * a few of them.
+ */
+export const BY_KEY =
+  'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off';
+
 /** Undoes the items up to `to`, exclusive; with the last items the import becomes `undone`. */
 export async function undoBatch(pool: Pool, { id, undo_next: from, total }: Undoing, to: number): Promise<void> {
   const batch = await transaction(pool, async (db) => {
-    // The planner may have no statistics for the rows yet, and would read whole tables for a few of them.
-    await db.query('set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off');
+    await db.query(BY_KEY);
     await lockUsers(db, id, from, to);
     const import_ = await lockImport(db, id, from);
     if (!import_) return undefined; // another process did this batch
@@ -62,19 +68,29 @@ async function lockImport(db: Db, importId: string, from: number): Promise<Locke
   return rows[0];
 }
 
+/** SQL over `users u`: the last event that changed the user is not that of an import that created them. */
+const IS_CHANGED = `(select e.type from events e where e.sequence = u.sequence) is distinct from 'user.human.imported'`;
+const IS_MEMBER = `(select true from org_members m where m.user_id = u.id limit 1)
+    or (select true from instance_members m where m.user_id = u.id limit 1)`;
+
 /**
  * SQL over `import_items i`, `users u`: why the user is kept; null when the user is removed. The import is `$1`.
  * Scalar subqueries, as PostgreSQL may answer `exists` by reading the whole table once for each statement: with a million
  * events, that took longer than everything else.
+ * @param isChanged SQL that gives the same answer as the rule of the undo, and so does `isMember`
  */
-export const KEPT_BECAUSE = `case
+export function keptBecause(isChanged = IS_CHANGED, isMember = IS_MEMBER): string {
+  return `case
   when u.id is null then 'deleted'
   when u.import_id is distinct from $1 then 'not_created'
   when u.last_login_at is not null then 'signed_in'
-  when (select e.type from events e where e.sequence = u.sequence) is distinct from 'user.human.imported' then 'changed'
-  when (select true from org_members m where m.user_id = u.id limit 1)
-    or (select true from instance_members m where m.user_id = u.id limit 1) then 'member'
+  when ${isChanged} then 'changed'
+  when ${isMember} then 'member'
   end::kept_reason`;
+}
+
+/** Most users were never changed: only for those who were is the event read. Each change of a user sets `changed_at`. */
+export const IS_CHANGED_QUICKLY = `u.changed_at <> u.created_at and ${IS_CHANGED}`;
 
 /** The values of `kept_reason`. */
 const REASONS = ['deleted', 'not_created', 'signed_in', 'changed', 'member'];
@@ -89,10 +105,10 @@ function keptOf(ordinal: string): string {
   return `case when ${isRemoved(ordinal)} then null ${REASONS.map(is).join(' ')} end`;
 }
 
-// Unsent mails are deleted explicitly, as the import counts them; all other rows of a user are deleted by cascade.
+// Unsent mails are deleted explicitly, as the import counts them; the trigger of users deletes all other rows.
 const BATCH = `
 with judged as materialized (
-  select i.ordinal, i.user_id, ${KEPT_BECAUSE} as kept
+  select i.ordinal, i.user_id, ${keptBecause()} as kept
   from import_items i left join users u on u.id = i.user_id
   where i.import_id = $1 and i.ordinal >= $2 and i.ordinal < $3 and i.state = 'succeeded'
 ),

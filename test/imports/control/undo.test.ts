@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
+import { openPool, type Pool } from '../../../src/db/pool.ts';
+import type { UndoPreview } from '../../../src/imports/answers.ts';
 import { isAnyUndoing, undoRound } from '../../../src/imports/control/undo.ts';
-import { KEPT_BECAUSE } from '../../../src/imports/control/undo-batch.ts';
+import { keptBecause } from '../../../src/imports/control/undo-batch.ts';
 import { previewUndo } from '../../../src/imports/control/undo-preview.ts';
+import { specialStores } from '../../../src/imports/run/existing/stores.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { type Answer, startApi, type TestApi } from '../../support/api.ts';
 import { bulk, OLD_PASSWORD, people, unverified } from '../../support/imports/bodies.ts';
 import { entry, openWriterPool, setImport } from '../../support/imports/imports.ts';
 import { assertSums } from '../../support/imports/outcome.ts';
+import { reportRead, rowsRead } from '../../support/stores/rows-read.ts';
 import { waitFor } from '../../support/wait.ts';
 
 describe('an undo', () => {
@@ -101,7 +104,7 @@ describe('an undo', () => {
 
   it('judges each user by key: reads no table as a whole, however many users are judged', async () => {
     const { rows } = await pool.query(
-      `explain select ${KEPT_BECAUSE.replaceAll('$1', '1')} from users u cross join generate_series(1, 100000) as i`,
+      `explain select ${keptBecause().replaceAll('$1', '1')} from users u cross join generate_series(1, 100000) as i`,
     );
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
     assert.match(plan, /events_pkey/);
@@ -157,6 +160,40 @@ describe('an undo', () => {
       [wrong, ids[6], ids[7]].map((userId) => [userId, undefined]),
     );
     assert.deepEqual(await Promise.all(ids.map(statusOf)), [200, 404, 200, 200, 200, 404, 404, 404]);
+  });
+
+  it('judges every kind of change as its preview does, which reads the events of changed users only', async () => {
+    const users = people(prefix(), 30);
+    const ids = users.map((u) => u.userId as string);
+    const id = await imported(users);
+    const change = async (method: string, path: string, body: object = {}) =>
+      assert.ok((await api.call(method, path, body)).status < 300, path);
+    const v2 = `/v2beta/users`;
+    await change('PUT', `${v2}/human/${ids[0]}`, { username: prefix() });
+    await change('POST', `${v2}/${ids[1]}/lock`);
+    await change('POST', `${v2}/${ids[2]}/deactivate`);
+    await change('POST', `${v2}/${ids[3]}/email`, { email: `${prefix()}@example.com` });
+    await change('POST', `${v2}/${ids[4]}/password`, { newPassword: { password: 'a new password' } });
+    const body = bulk(orgId, [
+      { ...users[5], user: { ...users[5]?.user, profile: { firstName: 'Bea', lastName: 'Brook' } } },
+    ]);
+    const { importId } = (await api.call('POST', '/admin/v1/import?onExisting=update', body)).body;
+    await specialStores(writer, { codeTtlMs: 100_000 }).update.write(importId, [0]);
+    assert.equal((await result(importId)).counts.succeeded, 1);
+
+    const observed = openPool(api.deps.config.DATABASE_URL, { max: 1 });
+    const of = await result(id);
+    let preview: UndoPreview | undefined;
+    await reportRead(observed, pool);
+    const read = await rowsRead(observed, pool, async () => {
+      preview = await previewUndo(observed, of);
+    }).finally(() => observed.end());
+    assert.deepEqual(preview, { removed: 24, kept: 6, reasons: [{ reason: 'CHANGED', users: 6 }] });
+    // A row and its entry in the index, for each changed user.
+    assert.ok((read.events ?? 0) <= 2 * 6, JSON.stringify(read));
+    assert.ok((read.org_members ?? 0) + (read.instance_members ?? 0) < users.length, JSON.stringify(read));
+    const { counts } = await undone(id);
+    assert.deepEqual([counts.undone, counts.succeeded], [24, 6]);
   });
 
   it('recognises a sign-in after its session has ended and after the password was re-hashed', async () => {
