@@ -23,6 +23,7 @@ import { million } from './benches/million.ts';
 import { passwords } from './benches/passwords.ts';
 import { single } from './benches/single.ts';
 import { status } from './benches/status.ts';
+import { undo } from './benches/undo.ts';
 import { workers } from './benches/workers.ts';
 import { wrongPasswords } from './benches/wrong-passwords.ts';
 import { runCommand } from './command.ts';
@@ -60,6 +61,7 @@ const BENCHES: Record<string, Bench> = {
   passwords: { unit: 'hashes/s', run: passwords },
   logins: { unit: 'logins/s', run: logins },
   'wrong-passwords': { unit: 'ms', onlyNamed: true, run: wrongPasswords },
+  undo: { unit: 'users/s', run: undo },
   workers: { unit: 'users/s', run: workers },
   latency: { unit: 'users/s', onlyNamed: true, run: latency },
   hosts: { unit: 'users/s', onlyNamed: true, run: hosts },

@@ -2,13 +2,10 @@
 import type { Logger } from 'pino';
 import type { Condition } from '../src/condition.ts';
 import type { Pool } from '../src/db/pool.ts';
-import { isAnyUndoing, undoRound } from '../src/imports/control/undo.ts';
+import { isAnyUndoing, UNDO_BATCH, undoRound } from '../src/imports/control/undo.ts';
 import { openDuty } from './duty.ts';
 import { type Look, openLook } from './look.ts';
 import { startLoop } from './loop.ts';
-
-/** Larger batches are hardly cheaper, and lock the import and its users for longer. */
-export const BATCH = 1000;
 
 export interface UndoerDeps {
   pool: Pool;
@@ -21,7 +18,7 @@ export function startUndoer({ pool, logger, condition, look = openLook(pool) }: 
   const duty = openDuty('undoer', { pool, logger, condition });
 
   async function round(): Promise<number> {
-    await undoRound(pool, BATCH);
+    await undoRound(pool, UNDO_BATCH);
     return 0;
   }
   const loop = startLoop('undoer', logger, async () =>

@@ -1,15 +1,15 @@
 /** An undo whose worker is killed in the middle: the next one continues after the last commit. */
 import assert from 'node:assert/strict';
 import type { Pool } from '../../src/db/pool.ts';
-import { BATCH } from '../../workers/undoer.ts';
+import { UNDO_BATCH } from '../../src/imports/control/undo.ts';
 import { bulk, unverified } from '../support/imports/bodies.ts';
 import { assertSums, usersOf } from '../support/imports/outcome.ts';
 import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
-const USERS = 2 * BATCH + 100;
+const USERS = 2 * UNDO_BATCH + 100;
 /** A user in the second batch. */
-const HELD = BATCH + 200;
+const HELD = UNDO_BATCH + 200;
 
 onEachBackend('a worker that undoes', async (t, backend) => {
   const service = await startService(t, { ownProcesses: true, backend, workers: 0 });
@@ -26,7 +26,7 @@ onEachBackend('a worker that undoes', async (t, backend) => {
       // A user of the second batch is locked, so that the signal comes in the middle of the batch.
       const release = await holdUser(service.pool, `id-${signal}${HELD}`);
       await undo(importId);
-      await waitFor(async () => (await undoneSoFar(importId)) === BATCH, { what: 'the first batch' });
+      await waitFor(async () => (await undoneSoFar(importId)) === UNDO_BATCH, { what: 'the first batch' });
       await waitFor(() => waitsForUser(service.pool), { what: 'the second batch' });
       const frozen = await holder(service.pool);
       victim.kill(signal);

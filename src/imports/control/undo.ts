@@ -16,6 +16,9 @@ import { nothingToUndo } from './undo-preview.ts';
 /** Why an undo kept a user, as the items show it. */
 export const KEPT = ['SIGNED_IN', 'CHANGED', 'MEMBER', 'DELETED', 'NOT_CREATED'] as const;
 
+/** Users of a batch. Larger batches are hardly cheaper, and lock the import and its users for longer. */
+export const UNDO_BATCH = 1000;
+
 const ALLOWED_STATES = ['paused', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled'];
 
 /**

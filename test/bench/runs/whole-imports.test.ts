@@ -29,6 +29,18 @@ test('million prints its time and how the last tenth compares with the first', a
   assert.deepEqual(Object.keys(round?.cpu ?? {}).sort(), ['api', 'postgres', 'redis', 'worker']);
 });
 
+test('undo prints its rate, and how long the preview takes', async (t) => {
+  const lines = await runJson(t, ['--only', 'undo', '--users', '120']);
+  assert.deepEqual([...lines.keys()], ['undo', 'undo-preview']);
+  const line = lines.get('undo');
+  assertMeasured(line, 'users/s');
+  assertMeasured(lines.get('undo-preview'), 'ms');
+  const [round, ...further] = line.rounds as { bareUsersPerSecond: number; cpu: Record<string, number> }[];
+  assert.deepEqual(further, [], 'fewer users than usual take one round');
+  assert.equal(round?.bareUsersPerSecond, line.ceiling);
+  assert.ok(round?.cpu.postgres !== undefined && round.cpu.worker !== undefined, JSON.stringify(round));
+});
+
 test('workers prints a row for each number of workers, with the use of the machine', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const lines = await runJson(t, ['--only', 'workers', '--users', '40']);
