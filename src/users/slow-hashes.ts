@@ -1,10 +1,11 @@
 /**
  * Which times the checks of password hashes take that are in use in this instance: the answer to a wrong password takes
- * as long as the slowest of them, for every user and for unknown ones.
+ * as long as the slowest of them, for every user and for unknown ones. More than two seconds do not count: otherwise one
+ * organization could delay the answers of all others by the most expensive hash that is accepted.
  *
  * Guarantee: a time is known to all processes from the import of its first user, and at the latest from the first
  * attempt to log in as one. It is forgotten when no such hash was imported or tried for 90 days. The table has at most
- * 50 rows. Of a password source, the time of its slowest refusal counts for an hour, up to two seconds.
+ * 50 rows. Of a password source, the time of its slowest refusal counts for an hour.
  */
 import type { Db } from '../db/pool.ts';
 import { checkMs } from '../passwords/hasher.ts';
@@ -14,7 +15,8 @@ const STEP_MS = 100;
 const REMEMBERED = `interval '90 days'`;
 /** Sources are slow for other reasons than hashes: an outage must not slow down all sign-ins for long. */
 const SOURCE_REMEMBERED = `interval '1 hour'`;
-const MOST_OF_SOURCE_MS = 2000;
+/** What bcrypt of cost 14 takes, and more than any usual hash. */
+const MOST_MS = 2000;
 
 /** How much longer than for an unknown user the check of this hash takes, in milliseconds, as stored: 0 if hardly. */
 export function slowMs(hash: string): number {
@@ -43,7 +45,7 @@ export async function rememberSlow(db: Db, ms: number): Promise<void> {
 
 /** Records how long a password source took to refuse a password; see src/password-sources/. */
 export async function rememberSlowSource(db: Db, sourceId: string, ms: number): Promise<void> {
-  const slow = Math.min(inSteps(ms - checkMs()), MOST_OF_SOURCE_MS);
+  const slow = Math.min(inSteps(ms - checkMs()), MOST_MS);
   await db.query(
     `update password_sources set slow_ms = $2, slow_at = now()
      where id = $1 and (slow_ms < $2 or slow_at is null or slow_at < now() - ${SOURCE_REMEMBERED})`,
@@ -51,12 +53,13 @@ export async function rememberSlowSource(db: Db, sourceId: string, ms: number): 
   );
 }
 
-/** The longest of these times; 0 if there is none. */
+/** The longest of these times, up to MOST_MS; 0 if there is none. */
 export async function slowestMs(db: Db): Promise<number> {
   const { rows } = await db.query<{ ms: number }>(
-    `select greatest(
+    `select least($1, greatest(
        (select coalesce(max(ms), 0) from slow_hashes where seen_at > now() - ${REMEMBERED}),
-       (select coalesce(max(slow_ms), 0) from password_sources where slow_at > now() - ${SOURCE_REMEMBERED})) as ms`,
+       (select coalesce(max(slow_ms), 0) from password_sources where slow_at > now() - ${SOURCE_REMEMBERED})))::int as ms`,
+    [MOST_MS],
   );
   return (rows[0] as { ms: number }).ms;
 }

@@ -220,6 +220,11 @@ describe('the answer to a wrong password', () => {
     await rememberSlow(api.deps.pool, 1200);
     assert.equal(await timeOf({ loginName: unique('nobody') }), 3 * STEP_MS);
   });
+
+  it('is not as long as the most expensive hash, which one organization imports for all others', async () => {
+    await rememberSlow(api.deps.pool, 4900);
+    assert.equal(await timeOf({ loginName: unique('nobody') }), 5 * STEP_MS);
+  });
 });
 
 test('a check that takes longer than expected is answered after a multiple of the time', () => {
