@@ -48,7 +48,10 @@ export function batchAdditions(backend: IQueueBackend, { scripts, keys, warn }: 
 function isSimpleEntry({ job, jobId, parentKeyOpts }: Entry): boolean {
   if (!jobId || job.parentKey || job.repeatJobKey || job.deduplicationId) return false;
   if (parentKeyOpts?.parentDependenciesKey || parentKeyOpts?.addToWaitingChildren) return false;
-  for (const [option, value] of Object.entries(job.opts)) if (value !== undefined && !OPTIONS.has(option)) return false;
+  const options = job.opts as Record<string, unknown>;
+  for (const option of Object.keys(options)) {
+    if (options[option] !== undefined && !OPTIONS.has(option)) return false;
+  }
   return true;
 }
 
