@@ -36,8 +36,8 @@ ${Object.entries(ITEM_STATES).map(
 <div><label for="query">${ONE.search}</label><input id="query" name="query" type="search" value="${filter.query}" autocomplete="off"></div>
 ${of.orgs.length > 1 ? orgFilter(of, filter) : undefined}
 <button class="quiet">Filter</button></form>
-${items.length === 0 ? html`<p class="soft">${ONE.noItems}</p>` : table(items, of.orgs.length > 1)}
-${next || filter.from ? html`<p class="pages">${filter.from && link({ from: '' }, ONE.firstItems)}${next && link({ from: next }, ONE.nextItems)}</p>` : undefined}
+${items.length === 0 ? html`<p class="soft">${next ? ONE.noItemsYet(count(Number(next))) : ONE.noItems}</p>` : table(items, of.orgs.length > 1)}
+${next || filter.from ? html`<p class="pages">${filter.from && link({ from: '' }, ONE.firstItems)}${next && link({ from: next }, items.length === 0 ? ONE.searchOn : ONE.nextItems)}</p>` : undefined}
 </section>`;
 }
 

@@ -25,6 +25,8 @@ export const ONE = {
   users: 'Users',
   items: 'Users of this import',
   noItems: 'No user matches the filter.',
+  noItemsYet: (rows: string) => `No user in the first ${rows} rows matches the filter.`,
+  searchOn: 'Search the next rows',
   row: 'Row',
   user: 'User',
   outcome: 'Outcome',

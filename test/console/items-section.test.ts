@@ -1,0 +1,18 @@
+/** The users on the page of an import: what it says when a search of a large import has not come to its end. */
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { itemsSection } from '../../src/console/imports/items.ts';
+import type { Progress } from '../../src/console/imports/shapes.ts';
+
+const OF = { importId: '7', orgs: [] } as unknown as Progress;
+const at = (path: string) => `/console${path}`;
+const filter = { state: '', orgId: '', query: 'zoe@', from: '' };
+
+test('a search that has found nothing yet says how far it is, and leads on', () => {
+  const { markup: shown } = itemsSection(at, OF, { items: [], next: '123456', filter });
+  assert.match(shown, /No user in the first 123,456 rows matches the filter\./);
+  assert.match(shown, /<a href="\/console\/imports\/7\?query=zoe%40&amp;from=123456#items">Search the next rows<\/a>/);
+  const { markup: ended } = itemsSection(at, OF, { items: [], next: '', filter: { ...filter, from: '123456' } });
+  assert.match(ended, /No user matches the filter\./);
+  assert.match(ended, />First users<\/a>/);
+});
