@@ -17,8 +17,8 @@ const USERS = `with u as (
   select $1 || n, 'org', 'machine', 'active', $1 || n, $1 || n, 1 from generate_series(1, $2::int) n returning id)`;
 const NUMBERS = 'generate_series(1, $2::int) n';
 
-const EMPTY =
-  'truncate users, login_delays, attempt_counts, oauth_models, console_sessions, idempotency_keys, audit_events cascade';
+const EMPTY = `truncate users, codes, mail_outbox, login_networks, mail_counts, sessions, personal_access_tokens, machine_keys,
+  login_delays, attempt_counts, oauth_models, console_sessions, idempotency_keys, audit_events`;
 
 interface Case {
   sweep: string;
