@@ -202,6 +202,8 @@ const schema = z.object({
   LOCK_AFTER_FAILURES: int(0, 10_000).default(10),
   /** Wait of the login after the fourth failed one in a row; it doubles each time, up to 2 seconds. 0: none. */
   LOGIN_DELAY_MS: int(0, 2000).default(100),
+  /** Steps of 30 seconds before and after the current one whose one-time passwords are accepted too. */
+  TOTP_WINDOW: int(0, 1).default(1),
   /** Requests per second from one IP address to each API process; 0: no limit. */
   RATE_LIMIT_REQUESTS: int(0, 1_000_000).default(1000),
   /** Password and code attempts per minute from one IP address to each API process; 0: no limit. */

@@ -27,7 +27,8 @@ beforeEach(async () => {
   await removeTotp(db.pool, 'ann');
 });
 
-const check = (code: string, now: number) => checkTotp({ pool: db.pool, secrets: SECRETS }, 'ann', code, now);
+const check = (code: string, now: number, TOTP_WINDOW = 1) =>
+  checkTotp({ pool: db.pool, secrets: SECRETS, config: { TOTP_WINDOW } }, 'ann', code, now);
 
 /** As an import creates it: no code was used yet. */
 async function activate(): Promise<void> {
@@ -116,4 +117,11 @@ test('a factor that was replaced since is not confirmed by a code of the old one
 test('a user without a factor has no valid code', async () => {
   assert.equal(await check(codeAt(SECRET, NOW), NOW), false);
   assert.equal(await removeTotp(db.pool, 'ann'), false);
+});
+
+test('with TOTP_WINDOW=0 a code is valid for its 30 seconds only', async () => {
+  await activate();
+  const code = codeAt(SECRET, NOW);
+  for (const now of [NOW - 1, NOW + STEP]) assert.equal(await check(code, now, 0), false, String(now - NOW));
+  assert.equal(await check(code, NOW + STEP - 1, 0), true);
 });

@@ -30,7 +30,7 @@ export async function factorKey(
 
 /** @throws ApiError 400 TOTP-CODE, TOTP-ACTIVE, SESSION-CREDENTIALS when the user or the password has changed since */
 export async function setUpFactor(
-  { pool, secrets }: LoginDeps,
+  { pool, secrets, config }: LoginDeps,
   proof: LoginProof,
   secret: string,
   code: string,
@@ -40,6 +40,6 @@ export async function setUpFactor(
     const login = await findLogin(db, { userId: proof.id });
     if (user?.state !== 'active' || login?.passwordSetAt !== proof.passwordSetAt) throw wrongCredentials();
     await addTotp({ db, secrets }, user, user.id, secret);
-    await verifyTotp({ db, secrets }, user, code, user.id);
+    await verifyTotp({ db, secrets, config }, user, code, user.id);
   });
 }

@@ -8,6 +8,7 @@
  *
  * On crash: after a code was used and before the login was answered, the user needs the next code, 30 seconds later.
  */
+import type { Config } from '../../config.ts';
 import type { Db } from '../../db/pool.ts';
 import type { Secrets } from '../../secrets.ts';
 import { stepOfCode, TOTP_SEAL } from './secret.ts';
@@ -19,13 +20,13 @@ import { spendTry, useStep } from './store.ts';
  * @param now milliseconds since 1970
  */
 export async function checkTotp(
-  { pool, secrets }: { pool: Db; secrets: Secrets },
+  { pool, secrets, config }: { pool: Db; secrets: Secrets; config: Pick<Config, 'TOTP_WINDOW'> },
   userId: string,
   code: string,
   now: number = Date.now(),
 ): Promise<boolean> {
   const sealed = await spendTry(pool, userId);
   if (sealed === undefined) return false;
-  const step = stepOfCode(secrets.unseal(sealed, TOTP_SEAL), code, now);
+  const step = stepOfCode(secrets.unseal(sealed, TOTP_SEAL), code, now, config.TOTP_WINDOW);
   return step !== undefined && useStep(pool, userId, sealed, step);
 }

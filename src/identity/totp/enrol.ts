@@ -7,6 +7,7 @@
  *
  * On crash: the factor is pending, and adding another replaces it.
  */
+import type { Config } from '../../config.ts';
 import { type AppendedEvent, appendEvent } from '../../db/events.ts';
 import type { Db } from '../../db/pool.ts';
 import { ApiError, invalidArgument } from '../../errors.ts';
@@ -43,7 +44,7 @@ export async function addTotp(
  * @throws ApiError 404 TOTP-NOT-FOUND, 400 TOTP-ACTIVE, TOTP-CODE
  */
 export async function verifyTotp(
-  { db, secrets }: { db: Db; secrets: Secrets },
+  { db, secrets, config }: { db: Db; secrets: Secrets; config: Pick<Config, 'TOTP_WINDOW'> },
   user: TotpOwner,
   code: string,
   editor: string,
@@ -51,7 +52,7 @@ export async function verifyTotp(
   const totp = await findTotp(db, user.id);
   if (!totp) throw notFound();
   if (totp.active) throw alreadyActive();
-  const step = stepOfCode(secrets.unseal(totp.secret, TOTP_SEAL), code, Date.now());
+  const step = stepOfCode(secrets.unseal(totp.secret, TOTP_SEAL), code, Date.now(), config.TOTP_WINDOW);
   if (step === undefined || !(await confirm(db, user.id, totp.secret, step))) throw wrongCode();
   return totpEvent(db, user, 'verified', editor);
 }

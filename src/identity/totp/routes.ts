@@ -47,14 +47,14 @@ async function add(deps: LoginDeps, req: Request, res: Response): Promise<void> 
   res.json({ details: totpDetails(user, event), uri: totpAddress(secret, { issuer, account }), secret });
 }
 
-async function verify({ pool, secrets }: LoginDeps, req: Request, res: Response): Promise<void> {
+async function verify({ pool, secrets, config }: LoginDeps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
   const userId = pathId(req, 'userId');
   await reachable(pool, caller, 'verifyTotp', userId);
   const { code, endSessions } = parseBody(verifyTotpBody, await readJson(req, res), 'TOTP-VERIFY');
   const { user, event } = await transaction(pool, async (db) => {
     const user = await reachable(db, caller, 'verifyTotp', userId, 'for update');
-    const event = await verifyTotp({ db, secrets }, user, code, caller.userId);
+    const event = await verifyTotp({ db, secrets, config }, user, code, caller.userId);
     if (endSessions) await revokeLogins(db, userId);
     return { user, event };
   });

@@ -21,8 +21,6 @@ export const LONGEST_TEXT = 500;
 const ALGORITHM = 'SHA1';
 const DIGITS = 6;
 const PERIOD_S = 30;
-/** Steps before and after the current one that are also accepted, for inaccurate clocks and the time to type a code. */
-const WINDOW = 1;
 
 const BASE32 = /^[A-Za-z2-7]+$/;
 const CODE = /^[0-9]{6}$/;
@@ -81,11 +79,13 @@ export function totpAddress(secret: string, { issuer, account }: { issuer: strin
  * @param secret canonical base32
  * @param code as the user typed it, including spaces
  * @param now milliseconds since 1970
+ * @param window steps before and after the current one that are also accepted, for inaccurate clocks and the time to
+ *   type a code
  */
-export function stepOfCode(secret: string, code: string, now: number): number | undefined {
+export function stepOfCode(secret: string, code: string, now: number, window: number): number | undefined {
   const token = code.replace(/\s/g, '');
   if (!CODE.test(token)) return undefined;
   const totp = new TOTP({ secret, algorithm: ALGORITHM, digits: DIGITS, period: PERIOD_S });
-  const delta = totp.validate({ token, timestamp: now, window: WINDOW });
+  const delta = totp.validate({ token, timestamp: now, window });
   return delta === null ? undefined : totp.counter({ timestamp: now }) + delta;
 }
