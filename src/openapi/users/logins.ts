@@ -66,7 +66,7 @@ export const loginOperations: Operations = {
     description:
       "Ends the login of this call too, if it is the user's own, unless `keepCurrent` is true. " +
       `${OWNER_PROOF} ${NOT_OURS}`,
-    body: { schema: endLoginsBody, examples: { 'all but this one': { keepCurrent: true } } },
+    body: { ...proofBody, schema: endLoginsBody },
     answers: { 200: changed },
     errors: { 400: `LOGIN-INVALID: invalid fields. ${WRONG_PASSWORD}`, 401: SIGN_IN_AGAIN },
   },
