@@ -2,8 +2,8 @@
  * Devise, the login library of most Rails applications: the table of its model as JSON, NDJSON or CSV.
  * https://github.com/heartcombo/devise (lib/generators/active_record/devise_generator.rb has the columns)
  *
- * Hashes are bcrypt. With `config.pepper` they are bcrypt of password and pepper together, which no scheme here
- * expresses.
+ * Hashes are bcrypt. With `config.pepper` they are bcrypt of password and pepper together: the pepper comes with the
+ * import, as the hashes do not show it.
  */
 import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hash-text.ts';
 import type { Note, Person, Skipped } from '../person.ts';
@@ -45,8 +45,8 @@ export const devise: Source = {
   title: 'Rails Devise',
   formats: ['json', 'ndjson', 'csv'],
   hashConfig:
-    'If config/initializers/devise.rb sets config.pepper, no password can verify here. A file with the line ' +
-    '`pepper: …` makes these users fail; without it they are imported, and cannot log in.',
+    'If config/initializers/devise.rb sets config.pepper, the import needs it (--pepper-env), or no password verifies. ' +
+    'A file with the line `pepper: …` makes these users fail instead.',
   recognizes,
   converter(options) {
     const isPeppered = hasPepper(options.hashConfig);

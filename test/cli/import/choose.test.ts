@@ -3,6 +3,7 @@ import test from 'node:test';
 import { describeFiles } from '../../../src/cli/import/choose.ts';
 import { SOURCES } from '../../../src/sources/registry.ts';
 import { auth0 } from '../../../src/sources/systems/auth0/auth0.ts';
+import { devise } from '../../../src/sources/systems/devise.ts';
 
 const none = { files: [], isGuess: false, close: async () => {} };
 
@@ -16,4 +17,11 @@ test('an import names the hash parameters that a system may need, until they are
     assert.deepEqual(describeFiles({ ...none, source }, { hashConfig: 'given' }), []);
   }
   assert.deepEqual(describeFiles({ ...none, source: auth0 }, {}), []);
+});
+
+test('an import of Devise says how to give the pepper', () => {
+  assert.match(
+    describeFiles({ ...none, source: devise }, {}).join(),
+    /config\.pepper, the import needs it \(--pepper-env\)/,
+  );
 });
