@@ -2,7 +2,11 @@
 import { errorBody } from '../../errors.ts';
 
 export const ERRORS = {
-  idTaken: errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'A user with this userId already exists.'),
+  idTaken: errorBody(
+    'ALREADY_EXISTS',
+    'USER-ID-TAKEN',
+    'A user with this userId already exists, or existed in another organization.',
+  ),
   nameTaken: errorBody(
     'ALREADY_EXISTS',
     'USER-NAME-TAKEN',

@@ -73,6 +73,7 @@ describe('the id of a deleted user', () => {
       const importId = await accept(other, [unique('one'), userId, unique('two')], options);
       assert.deepEqual(await store.write(importId, [0, 1, 2]), []);
       assert.deepEqual(await outcomes(importId), [created, 'USER-ID-TAKEN', created], options?.onExisting);
+      assert.match((await itemRows(pool, importId))[1]?.error?.message ?? '', /or existed in another organization\.$/);
       const again = await accept(own, [userId], options);
       await store.write(again, [0]);
       assert.deepEqual(await outcomes(again), [created], options?.onExisting);
