@@ -42,7 +42,8 @@ test('data that is sent while other data waits gets the same delay, and no more'
   // Timers of one process fire in the order of their times, however late: b is due 400 ms after this moment.
   setTimeout(() => order.push('550 ms'), 550);
   await ended;
-  assert.deepEqual(order, ['a', 'b']);
+  // A process that was late for both passes them on together.
+  assert.equal(order.join(''), 'ab');
 });
 
 test('a reader that reads nothing makes the writer wait', async () => {

@@ -59,6 +59,8 @@ function collectComplaints(page: Page, complaints: string[]): void {
     if (request.resourceType() === 'eventsource') return;
     // An upload is interrupted on purpose, and continues.
     if (request.method() === 'PATCH' || request.method() === 'HEAD') return;
+    // A page that is left for the next one aborts what it still loads, such as its own reload.
+    if (request.isNavigationRequest() && request.failure()?.errorText === 'net::ERR_ABORTED') return;
     complaints.push(`${request.url()} ${request.failure()?.errorText}`);
   });
 }
