@@ -242,8 +242,10 @@ test('no sample shows what may be a hash or a secret', () => {
     password: 'correct horse',
     apiToken: 'abc',
     profile: { mail: 'fay@acme.example', list: [1] },
+    '@context': { realm: 'acme' },
   };
   const samples = Object.fromEntries(columnsOf([record]));
+  assert(!Object.keys(samples).some((name) => name.includes('realm')), 'what stands around the records is no column');
   assert.deepEqual(samples.id, [{ text: record.id }]);
   assert.deepEqual(samples['profile.mail'], [{ text: 'fay@acme.example' }]);
   for (const name of ['odd', 'password', 'apiToken', 'profile.list']) assert.ok(samples[name]?.[0]?.hidden, name);

@@ -7,6 +7,7 @@
  */
 import { hashAt, isOfPassword } from '../../../sources/hash-like.ts';
 import { readerOf } from '../../../sources/read/export-file.ts';
+import { CONTEXT } from '../../../sources/read/json.ts';
 import { FileError } from '../../../sources/read/records.ts';
 import { type FileOfSource, type Guess, inParts } from '../../../sources/recognize.ts';
 import type { Fields, Source } from '../../../sources/source.ts';
@@ -136,6 +137,8 @@ export function columnsOf(records: readonly Fields[]): [name: string, samples: S
 
 function collect(record: Fields, above: string[], found: Map<string, Map<string, Sample>>): void {
   for (const [name, value] of Object.entries(record)) {
+    // What stands around the records in the file is no field of a user.
+    if (name === CONTEXT) continue;
     const path = [...above, name];
     if (isFields(value) && path.length < DEPTH) {
       collect(value, path, found);
