@@ -72,7 +72,7 @@ ${chip('', IMPORTS.all, all, counts?.isCapped ? '+' : '')}${Object.entries(IMPOR
 function table(at: At, { imports, names }: ListView): Html {
   return html`<div class="card flush"><table class="stack"><caption class="sr">${IMPORTS.caption}</caption>
 <thead><tr><th scope="col">${IMPORTS.import}</th><th scope="col">${IMPORTS.source}</th><th scope="col">${IMPORTS.state}</th><th scope="col">${IMPORTS.progress}</th>
-<th scope="col" class="number">${IMPORTS.rate}</th><th scope="col" class="number">${IMPORTS.failed}</th><th scope="col">${IMPORTS.started}</th></tr></thead>
+<th scope="col" class="number">${IMPORTS.rate}</th><th scope="col" class="number">${IMPORTS.failed}</th><th scope="col">${IMPORTS.created}</th></tr></thead>
 <tbody>
 ${imports.map((one) => row(at, one, names))}</tbody></table></div>`;
 }
@@ -90,13 +90,13 @@ function row(at: At, one: Progress, names: ReadonlyMap<string, string>): Html {
 <td data-label="${IMPORTS.progress}"><div class="grow">${one.draft ? undefined : bar(id, counts)}<div class="small soft" data-text="${id}.done">${text.done}</div></div></td>
 <td data-label="${IMPORTS.rate}" class="number"><div><span data-text="${id}.rate">${text.rate}</span><div class="small soft" data-text="${id}.left">${text.left}</div></div></td>
 <td data-label="${IMPORTS.failed}" class="number" data-text="${id}.failed">${text.failed}</td>
-<td data-label="${IMPORTS.started}" class="soft small">${time(details.creationDate)}</td></tr>\n`;
+<td data-label="${IMPORTS.created}" class="soft small">${time(details.creationDate)}</td></tr>\n`;
 }
 
 function textOf(one: Progress): Record<'done' | 'rate' | 'left' | 'failed', string> {
   const { counts, usersPerSecond, eta, draft } = one;
-  if (draft)
-    return { done: filesOf(draft.files), rate: '', left: '', failed: counts.total > 0 ? count(counts.failed) : '' };
+  // Nobody has failed yet: its check, which is a row of its own, says who will.
+  if (draft) return { done: filesOf(draft.files), rate: '', left: '', failed: '' };
   const done = settled(counts);
   return {
     done: `${IMPORTS.of(count(done), count(counts.total))} · ${percent(done, counts.total)}`,

@@ -12,7 +12,7 @@ import { chart, draw } from './chart.ts';
 import type { ItemsView } from './items.ts';
 import { itemsSection } from './items.ts';
 import { open, type Progress, type RatePoint, type Result, settled, stateOf } from './shapes.ts';
-import { downloads, events, type ImportEvent, organizations, warnings } from './side.ts';
+import { downloads, events, type ImportEvent, organizations, organizationsState, warnings } from './side.ts';
 
 export interface OneView {
   result: Result;
@@ -59,9 +59,9 @@ function facts(result: Result): Html {
     html`<div><dt>${ONE[name]}</dt><dd data-text="${name}">${text[name]}</dd></div>\n`;
   const isUndo = ['UNDOING', 'UNDONE'].includes(stateOf(result));
   return html`<dl class="facts">${FACTS.filter((name) => name !== (isUndo ? 'open' : 'undone')).map(fact)}</dl>
-<h2>${ONE.mails}</h2><dl class="facts minor">${MAILS.map(fact)}
-<div><dt>${ONE.started}</dt><dd>${time(result.details.creationDate)}</dd></div>
-<div><dt>${ONE.deadline}</dt><dd data-text="deadline">${text.deadline}</dd></div></dl>`;
+<dl class="facts minor wide"><div><dt>${ONE.created}</dt><dd>${time(result.details.creationDate)}</dd></div>
+<div><dt>${ONE.deadline}</dt><dd data-text="deadline">${text.deadline}</dd></div></dl>
+<h2>${ONE.mails}</h2><dl class="facts minor">${MAILS.map(fact)}</dl>`;
 }
 
 type Texts = Record<(typeof FACTS)[number] | (typeof MAILS)[number] | 'deadline', string>;
@@ -90,16 +90,18 @@ function textOf(progress: Progress): Texts {
 export function oneState(progress: Progress, points: readonly RatePoint[]): LiveState {
   const { line, area, max } = draw(points);
   const end = points.at(-1)?.at.slice(11, 19);
+  const orgs = organizationsState(progress);
   return {
     // The actions, and whether there is a chart.
     shape: `${stateOf(progress)} ${points.length > 0} ${progress.counts.failed > 0} ${actionsFor(progress).map(({ name }) => name)}`,
     text: {
       ...textOf(progress),
+      ...orgs.text,
       'chart.max': count(max),
       'chart.half': count(max / 2),
       ...(end ? { 'chart.end': `${end} UTC` } : {}),
     },
-    bars: { all: widths(progress.counts) },
+    bars: { all: widths(progress.counts), ...orgs.bars },
     points: { 'chart.line': line, 'chart.area': area },
   };
 }

@@ -3,8 +3,8 @@ import { type Html, html } from '../../html.ts';
 import type { At } from '../page/at.ts';
 import { count, percent, time } from '../page/format.ts';
 import { EVENTS, ONE } from '../texts/import.ts';
-import { bar } from './bar.ts';
-import { type Result, settled } from './shapes.ts';
+import { bar, widths } from './bar.ts';
+import { type Counts, type Progress, type Result, settled } from './shapes.ts';
 
 export interface ImportEvent {
   type: string;
@@ -13,14 +13,38 @@ export interface ImportEvent {
   object?: { type: string; id: string };
 }
 
+/** Organizations that are shown. */
+const MOST = 50;
+
 export function organizations({ orgs }: Result, names: ReadonlyMap<string, string>): Html {
   return html`<section class="card"><h2>${ORGANIZATIONS(orgs.length)}</h2><ul class="plain">
 ${orgs
-  .slice(0, 50)
+  .slice(0, MOST)
   .map(
     ({ orgId, counts }) =>
-      html`<li><div>${names.get(orgId) ?? orgId} <span class="soft small">${percent(settled(counts), counts.total)} of ${count(counts.total)}</span></div>${bar(`org.${orgId}`, counts)}</li>\n`,
+      html`<li><div>${names.get(orgId) ?? orgId} <span class="soft small" data-text="${keyOf(orgId)}">${progressOf(counts)}</span></div>${bar(keyOf(orgId), counts)}</li>\n`,
   )}</ul></section>`;
+}
+
+/** What changes of the organizations while the import runs. */
+export function organizationsState({ orgs }: Progress): {
+  text: Record<string, string>;
+  bars: Record<string, number[]>;
+} {
+  const shown = orgs.slice(0, MOST);
+  return {
+    text: Object.fromEntries(shown.map(({ orgId, counts }) => [keyOf(orgId), progressOf(counts)])),
+    bars: Object.fromEntries(shown.map(({ orgId, counts }) => [keyOf(orgId), widths(counts)])),
+  };
+}
+
+/** The name of an organization's text and bar in live updates. */
+function keyOf(orgId: string): string {
+  return `org.${orgId}`;
+}
+
+function progressOf(counts: Counts): string {
+  return `${percent(settled(counts), counts.total)} of ${count(counts.total)}`;
 }
 
 const ORGANIZATIONS = (number: number) => (number === 1 ? 'Organization' : `Organizations (${count(number)})`);

@@ -9,7 +9,7 @@ export const ONE = {
   failed: 'Failed',
   undone: 'Undone',
   open: 'Open',
-  started: 'Started',
+  created: 'Created',
   deadline: 'Deadline',
   mails: 'Mails',
   mailsSent: 'Sent',

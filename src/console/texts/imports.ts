@@ -13,7 +13,7 @@ export const IMPORTS = {
   progress: 'Progress',
   rate: 'Speed',
   failed: 'Failed',
-  started: 'Started',
+  created: 'Created',
   caption: 'Imports, newest first',
   next: 'Older imports',
   first: 'Newest imports',
