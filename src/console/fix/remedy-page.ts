@@ -16,19 +16,31 @@ export interface RemedyView {
   problem: string | undefined;
 }
 
-export function remedyPage(at: At, { importId, cause, remedy, domain, preview, problem }: RemedyView): Html {
-  const path = at(`/imports/${importId}/fix/${cause.cause}/${remedy}`);
-  return html`<p class="crumb"><a href="${at(`/imports/${importId}/fix`)}">${FIX.heading}</a></p>
+/** Remedies that import fewer users. */
+const LEAVES_OUT: ReadonlySet<string> = new Set(['keep-first', 'leave-out']);
+
+export function remedyPage(at: At, view: RemedyView): Html {
+  const { importId, cause, remedy, domain, preview, problem } = view;
+  const causes = at(`/imports/${importId}/fix`);
+  const path = `${causes}/${cause.cause}/${remedy}`;
+  return html`<p class="crumb"><a href="${causes}">${FIX.heading}</a></p>
 <section class="message"><h1>${REMEDIES[remedy] ?? remedy}</h1><p>${nameOf(cause)}</p><p class="soft">${FIX.concerns(count(cause.count))}</p>
 ${problem && html`<p class="notice bad" role="alert">${problem}</p>`}
 ${remedy === 'user-name-as-email' ? domainForm(path, domain, problem) : undefined}
-${
-  preview &&
-  html`<ul class="does"><li>${FIX.changed(count(preview.changed))}</li>
-${preview.unchanged > 0 ? html`<li>${FIX.unchanged(count(preview.unchanged))}</li>` : undefined}</ul>
+${preview && (preview.changed === 0 && preview.next === null ? helpsNobody(causes) : effects(path, view, preview))}</section>`;
+}
+
+function helpsNobody(causes: string): Html {
+  return html`<p>${FIX.helpsNobody}</p><p><a class="button quiet" href="${causes}">${FIX.back}</a></p>`;
+}
+
+function effects(path: string, { remedy, domain }: RemedyView, preview: FixAnswer): Html {
+  const { changed, unchanged } = preview;
+  const does = LEAVES_OUT.has(remedy) ? FIX.omitted : FIX.changed;
+  return html`<ul class="does"><li>${does(count(changed))}</li>
+${unchanged > 0 ? html`<li>${FIX.unchanged(count(unchanged))}</li>` : undefined}</ul>
 ${examples(preview)}<form method="post" action="${path}"><input type="hidden" name="domain" value="${domain}">
-<div class="buttons"><button>${FIX.apply(count(preview.changed))}</button></div></form>`
-}</section>`;
+<div class="buttons"><button>${FIX.apply(count(changed))}</button></div></form>`;
 }
 
 function domainForm(path: string, domain: string, problem: string | undefined): Html {

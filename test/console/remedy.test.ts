@@ -1,0 +1,25 @@
+/** What the page of a remedy says and offers, for the users that it would help. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { remedyPage } from '../../src/console/fix/remedy-page.ts';
+import type { CountedCause, FixAnswer } from '../../src/imports/answers.ts';
+
+const at = (path: string) => `/console${path}`;
+
+function pageOf(remedy: string, preview: FixAnswer): string {
+  const cause = { cause: 'c', field: 'user.email.email', message: 'is wrong', count: 3 } as CountedCause;
+  return remedyPage(at, { importId: '7', cause, remedy, domain: '', preview, problem: undefined }).markup;
+}
+
+test('a remedy that helps nobody cannot be applied', () => {
+  const none = pageOf('trim-email', { changed: 0, unchanged: 3, next: null });
+  assert.match(none, /It helps none of these users\..*href="\/console\/imports\/7\/fix">Back to the causes/s);
+  assert.doesNotMatch(none, /<form|Apply/);
+  assert.match(pageOf('trim-email', { changed: 0, unchanged: 3, next: 9 }), /<form/);
+});
+
+test('a remedy says whether users are corrected or left out', () => {
+  const some = { changed: 2, unchanged: 1, next: null };
+  assert.match(pageOf('trim-email', some), /2 will be corrected\..*1 cannot be helped.*Apply to 2/s);
+  assert.match(pageOf('keep-first', some), /2 will be left out\./);
+});
