@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { itemsSection } from '../../src/console/imports/items.ts';
-import type { Progress } from '../../src/console/imports/shapes.ts';
+import type { Item, Progress } from '../../src/console/imports/shapes.ts';
 
 const OF = { importId: '7', orgs: [] } as unknown as Progress;
 const at = (path: string) => `/console${path}`;
@@ -15,4 +15,14 @@ test('a search that has found nothing yet says how far it is, and leads on', () 
   const { markup: ended } = itemsSection(at, OF, { items: [], next: '', filter: { ...filter, from: '123456' } });
   assert.match(ended, /No user matches the filter\./);
   assert.match(ended, />First users<\/a>/);
+});
+
+test('a user who was imported leads to their page', () => {
+  const item = (index: number, state: string) =>
+    ({ index, state: `ITEM_STATE_${state}`, userId: `a|${index}`, userName: `zoe${index}`, orgId: 'acme' }) as Item;
+  const items = [item(0, 'SUCCEEDED'), item(1, 'FAILED')];
+  const shown = (of: Partial<Progress>) => itemsSection(at, { ...OF, ...of }, { items, next: '', filter }).markup;
+  assert.match(shown({}), /<a href="\/console\/users\/a%7C0">zoe0<\/a>/);
+  assert.match(shown({}), /<div>zoe1<div/);
+  assert.match(shown({ dryRun: true }), /<div>zoe0<div/);
 });

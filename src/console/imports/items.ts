@@ -5,6 +5,7 @@ import type { At } from '../page/at.ts';
 import { count } from '../page/format.ts';
 import { ONE } from '../texts/import.ts';
 import { ITEM_STATES, KEPT } from '../texts/imports.ts';
+import { userPath } from '../users/shapes.ts';
 import { badge } from './bar.ts';
 import { type Item, type Progress, stateOf } from './shapes.ts';
 
@@ -36,7 +37,7 @@ ${Object.entries(ITEM_STATES).map(
 <div><label for="query">${ONE.search}</label><input id="query" name="query" type="search" value="${filter.query}" autocomplete="off"></div>
 ${of.orgs.length > 1 ? orgFilter(of, filter) : undefined}
 <button class="quiet">Filter</button></form>
-${items.length === 0 ? html`<p class="soft">${next ? ONE.noItemsYet(count(Number(next))) : ONE.noItems}</p>` : table(items, of.orgs.length > 1)}
+${items.length === 0 ? html`<p class="soft">${next ? ONE.noItemsYet(count(Number(next))) : ONE.noItems}</p>` : table(at, of, items)}
 ${next || filter.from ? html`<p class="pages">${filter.from && link({ from: '' }, ONE.firstItems)}${next && link({ from: next }, items.length === 0 ? ONE.searchOn : ONE.nextItems)}</p>` : undefined}
 </section>`;
 }
@@ -51,17 +52,23 @@ export function itemsPath(path: string, filter: ItemsFilter): string {
   return `${path}${query.size > 0 ? `?${query}` : ''}#items`;
 }
 
-function table(items: readonly Item[], hasOrgs: boolean): Html {
+function table(at: At, of: Progress, items: readonly Item[]): Html {
   return html`<table class="stack items"><caption class="sr">${ONE.items}</caption>
 <thead><tr><th scope="col" class="number">${ONE.row}</th><th scope="col">${ONE.user}</th><th scope="col">${ONE.outcome}</th></tr></thead><tbody>
-${items.map((item) => row(item, hasOrgs))}</tbody></table>`;
+${items.map((item) => row(at, of, item))}</tbody></table>`;
 }
 
-function row(item: Item, hasOrgs: boolean): Html {
-  const where = hasOrgs ? ` · ${item.orgId}` : '';
+function row(at: At, of: Progress, item: Item): Html {
+  const where = of.orgs.length > 1 ? ` · ${item.orgId}` : '';
   return html`<tr><td class="number soft" data-label="${ONE.row}">${count(item.index + 1)}</td>
-<td data-label="${ONE.user}"><div>${item.userName || '–'}<div class="soft small mono">${item.userId}${where}</div></div></td>
+<td data-label="${ONE.user}"><div>${name(at, of, item)}<div class="soft small mono">${item.userId}${where}</div></div></td>
 <td data-label="${ONE.outcome}"><div>${badge(item, ITEM_STATES)}${reasons(item).map((text) => html`<div class="small">${text}</div>`)}</div></td></tr>\n`;
+}
+
+/** The user name; of a user who was written, it leads to the page of the user. */
+function name(at: At, { dryRun }: Progress, { userName, userId, state }: Item): Html {
+  if (dryRun || stateOf({ state }) !== 'SUCCEEDED') return html`${userName || '–'}`;
+  return html`<a href="${at(userPath(userId))}">${userName || userId}</a>`;
 }
 
 /** Why the user failed, was kept, or what was changed. */
