@@ -1,6 +1,7 @@
 /** What was chosen in the steps of a new import, in addresses and as a command line. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { likelyOrg } from '../../src/console/new-import/choices.ts';
 import { commandFor } from '../../src/console/new-import/command.ts';
 import { conversionOf, isConverted, planOf, queryOfPlan } from '../../src/console/new-import/plan.ts';
 import type { ShownDraft } from '../../src/console/new-import/shapes.ts';
@@ -48,4 +49,14 @@ test('the command line quotes names of files and columns, and takes none for an 
     `muster import './-Ann'\\''s users.csv' --hashes hashes.csv --hash-config config.txt --from csv --map 'email=$(Mail)'` +
       ' --on-existing skip --password-source src --pepper-mode prefix --mails none --timeout 30m',
   );
+});
+
+test('only the organization of a person who has one is chosen for them, never that of the service itself', () => {
+  const [own, other] = [
+    { id: 'own', name: 'Own' },
+    { id: 'other', name: 'Other' },
+  ];
+  assert.equal(likelyOrg([own], false), 'own');
+  assert.equal(likelyOrg([own, other], false), '');
+  assert.equal(likelyOrg([own], true), '');
 });

@@ -20,6 +20,12 @@ export async function organizationsOf({ api, caller, pool }: Visiting): Promise<
   return (await api.send<{ result: Organization[] }>('/admin/v1/orgs/_search', body)).result;
 }
 
+/** The organization that is chosen at first; the only one of a person who may create others is that of the service itself. */
+export function likelyOrg(organizations: readonly Organization[], mayCreate: boolean): string {
+  const [only, ...others] = organizations;
+  return only && others.length === 0 && !mayCreate ? only.id : '';
+}
+
 /** Users that came in a request have their source, or none, already. */
 export async function sourcesOf(
   { caller, draft, pool }: Visiting,

@@ -8,7 +8,7 @@ import { text } from '../../pages/fields.ts';
 import type { Item } from '../imports/shapes.ts';
 import { CHECK, OPTIONS, STEPS } from '../texts/new-import.ts';
 import { checkStep } from './check.ts';
-import { organizationsOf, requireSourceOf, sourceName, sourcesOf } from './choices.ts';
+import { likelyOrg, organizationsOf, requireSourceOf, sourceName, sourcesOf } from './choices.ts';
 import { chosenFields, columnsStep, isMapped, mappingOf, typedFields } from './columns.ts';
 import { commandFor } from './command.ts';
 import { type DryRun, decideStep } from './decide.ts';
@@ -55,12 +55,15 @@ export const VIEWS: Record<StepName, View> = {
     const wrong = (field: string) => problem?.violations.find((one) => one.field === field)?.description;
     const timeout = wrong('timeout') && OPTIONS.timeoutWrong(wrong('timeout') as string);
     const organizations = await organizationsOf(on);
-    const [only] = organizations.length === 1 ? organizations : [];
+    const mayCreate = may(on.caller, 'createOrg');
     return optionsStep(on.frame, {
-      plan: Object.keys(typed).length > 0 ? typedPlan(plan, typed) : { ...plan, orgId: plan.orgId || (only?.id ?? '') },
+      plan:
+        Object.keys(typed).length > 0
+          ? typedPlan(plan, typed)
+          : { ...plan, orgId: plan.orgId || likelyOrg(organizations, mayCreate) },
       organizations,
       sources: await sourcesOf(on, organizations),
-      mayCreate: may(on.caller, 'createOrg'),
+      mayCreate,
       newOrganization: typed.newOrg ?? '',
       problem: problem && problem.violations.length === 0 ? problem.message : undefined,
       wrong: { timeout, organization: wrong('name'), passwords: wrong('passwordSource') },
