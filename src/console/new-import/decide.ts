@@ -105,7 +105,7 @@ function failures({ at, importId }: Frame, { causes }: DecideView): Html | undef
   const failing = count(failingOf(causes));
   if (causes.failed === 0) return html`<p class="notice">${DECIDE.noFailures}</p>`;
   const head = [DECIDE.users, DECIDE.cause, DECIDE.examples, DECIDE.remedies];
-  return html`<section class="card"><h2>${DECIDE.causes(failing)}</h2><table class="stack"><caption class="sr">${DECIDE.causes(failing)}</caption>
+  return html`<section class="card"><h2>${DECIDE.causes(failing)}</h2><table class="stack causes-table"><caption class="sr">${DECIDE.causes(failing)}</caption>
 <thead><tr>${head.map((name, i) => html`<th scope="col"${i === 0 ? html` class="number"` : undefined}>${name}</th>`)}</tr></thead>
 <tbody>${causes.causes.map(
     (

@@ -44,7 +44,7 @@ export const ACTIONS = {
     does: (failed: number, open: number) => [
       `${users(failed)} that failed ${are(failed)} tried again.`,
       ...(open > 0 ? [`${users(open)} that ${are(open)} still open ${are(open)} processed too.`] : []),
-      'Users that are invalid fail again with the same reason.',
+      'Users that are invalid and were not corrected fail again with the same reason.',
     ],
     done: 'The failed users are tried again.',
   },

@@ -13,7 +13,7 @@ export const STEPS = {
   back: 'Back',
   next: (step: string) => `Next: ${step.toLowerCase()}`,
   nothing: 'Nothing is imported until you press Start.',
-  expires: 'Files and users of this draft are erased',
+  expires: 'Files and users of this draft are erased on',
   discarded: 'This draft was discarded. Its files and users are erased.',
   again: 'New import',
 };
@@ -28,7 +28,7 @@ export const UPLOAD = {
     'Uploading a file needs JavaScript. Without it, use the command line: muster import users.json --org <organization>.',
   files: 'Files',
   kind: 'Content of {name}',
-  kinds: { users: 'Users, or recognized', hashes: 'Password hashes', hash_parameters: 'Parameters of hashes' },
+  kinds: { users: 'As recognized', hashes: 'Password hashes', hash_parameters: 'Parameters of hashes' },
   pause: 'Pause',
   resume: 'Resume',
   remove: 'Remove',
@@ -74,7 +74,8 @@ export const SOURCE = {
 
 export const COLUMNS = {
   title: 'Columns',
-  known: (title: string) => `The fields of ${title} are known: there is nothing to map. These are examples.`,
+  known: (title: string) =>
+    `The fields of ${title} are known: there is nothing to map. These are examples; lists, hashes and secrets are not shown.`,
   map: 'Say what each column becomes. Columns without a field are left out.',
   waiting: 'The columns appear as soon as the beginning of the file has arrived.',
   column: 'Column in the file',
@@ -227,7 +228,7 @@ export const DECIDE = {
   users: 'Users',
   examples: 'Examples',
   remedies: 'Remedies',
-  line: (row: string) => `user ${row}`,
+  line: (row: string) => `row ${row}`,
   more: (count: number) => `${count} more causes`,
   fixLater: 'Correct them now, or after the start: users that fail do not stop the others.',
   noFailures: 'No user will fail.',
