@@ -120,13 +120,6 @@ describe('the login policy', () => {
     assert.equal(result(await signIn(without)), 'SESSION-MFA-SETUP-REQUIRED', 'a pending factor is none');
   });
 
-  it('tells locked users that they are locked, and not to set up a factor', async () => {
-    await call('POST', OF_ORG, { forceMfa: true });
-    const userId = await addHuman(api, orgId, PASSWORD);
-    assert.equal((await call('POST', `/v2beta/users/${userId}/lock`)).status, 200);
-    assert.equal(result(await signIn(userId)), 'SESSION-USER-LOCKED');
-  });
-
   it('concerns no machine users, and no user who proves their own change with the password', async () => {
     const userId = await addHuman(api, orgId, PASSWORD);
     await call('POST', OF_ORG, { forceMfa: true });

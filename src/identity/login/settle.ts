@@ -26,7 +26,7 @@ function settleWith({ id, setAt, hasCode }: { id: number; setAt: number; hasCode
       select id, case when not $${hasCode}::boolean
           and exists (select from user_totp t where t.user_id = u.id and t.confirmed_at is not null)
         then 'code_missing'
-        when not $${hasCode}::boolean and u.kind = 'human' and u.state = 'active' and ${FORCES_MFA} then 'factor_missing'
+        when not $${hasCode}::boolean and u.kind = 'human' and ${FORCES_MFA} then 'factor_missing'
         else state::text end as state
       from users u where id = $${id}::text and password_changed_at is not distinct from $${setAt}::timestamptz
       for no key update),
