@@ -33,5 +33,3 @@ export const newSession = z.object({
   }),
   userAgent: userAgent.optional(),
 });
-
-export type Checks = z.infer<typeof newSession>['checks'];
