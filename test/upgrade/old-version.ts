@@ -29,11 +29,23 @@ export function checkOut(t: TestContext): OldVersion {
 function commit(): string {
   const given = process.env.UPGRADE_FROM;
   if (given) return given;
-  const added = git('log', '-1', '--format=%H', '--diff-filter=A', '--', MIGRATIONS);
+  // By its files: the history may also have migrations that were taken back.
+  const added = git(
+    'log',
+    '-1',
+    '--format=%H',
+    '--diff-filter=A',
+    '--',
+    ...migrationFiles().map((f) => `${MIGRATIONS}/${f}`),
+  );
   if (added && git('rev-parse', '--is-shallow-repository') === 'false') return `${added}^`;
   throw new Error('The history of the project is needed: clone it without --depth, or set UPGRADE_FROM.');
 }
 
 export function countMigrations(folder = MIGRATIONS): number {
-  return readdirSync(folder).filter((file) => file.endsWith('.sql')).length;
+  return migrationFiles(folder).length;
+}
+
+function migrationFiles(folder = MIGRATIONS): string[] {
+  return readdirSync(folder).filter((file) => file.endsWith('.sql'));
 }
