@@ -60,8 +60,8 @@ export function idProblem(s: string): string | undefined {
   return textProblem(s, 200);
 }
 
-/** `idProblem` for the OpenAPI document. */
-const PRINTABLE = { pattern: '^[^\\x00-\\x1f\\x7f]+$', not: { enum: ['.', '..'] } };
+/** `idProblem` for the OpenAPI document. Swagger UI shows the type "never" if `not` has no type. */
+const PRINTABLE = { pattern: '^[^\\x00-\\x1f\\x7f]+$', not: { type: 'string', enum: ['.', '..'] } } as const;
 
 /** A caller-chosen id. */
 export function id() {
