@@ -84,6 +84,13 @@ const TABLE = {
   resetPasswordComplexityPolicy: OWNER,
   getInstancePasswordComplexityPolicy: IAM_OWNER_ONLY,
   updateDefaultPasswordComplexityPolicy: IAM_OWNER_ONLY,
+  getLoginPolicy: ANY_ROLE,
+  getDefaultLoginPolicy: ANY_ROLE,
+  addLoginPolicy: OWNER,
+  updateLoginPolicy: OWNER,
+  resetLoginPolicy: OWNER,
+  getInstanceLoginPolicy: IAM_OWNER_ONLY,
+  updateDefaultLoginPolicy: IAM_OWNER_ONLY,
 
   importHumanUser: OWNER,
   /** Required on every organization of the body. */

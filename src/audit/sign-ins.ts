@@ -40,6 +40,7 @@ export const SIGN_IN_FAILURES = [
   'wrong_password',
   'wrong_code',
   'password_expired',
+  'factor_missing',
   'user_locked',
   'user_inactive',
   'user_initial',

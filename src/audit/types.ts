@@ -54,6 +54,9 @@ export const AUDIT_TYPES = {
   'organization.policy.password.complexity.changed': 'the password-complexity policy of an organization was changed',
   'organization.policy.password.complexity.reset':
     'an organization went back to the password-complexity policy of the instance',
+  'organization.policy.login.added': 'an organization got a login policy of its own',
+  'organization.policy.login.changed': 'the login policy of an organization was changed',
+  'organization.policy.login.reset': 'an organization went back to the login policy of the instance',
   'organization.allowed_urls.set': 'the URLs that links in emails may lead to were set',
   'organization.sign_in_names.set': 'the names that users sign in with were set',
   'organization.webhook_secret.set': 'the secret of the webhooks was created',
@@ -65,6 +68,7 @@ export const AUDIT_TYPES = {
   'instance.member.removed': 'a user is no longer an IAM_OWNER',
   'instance.policy.password.age.changed': 'the password-age policy of the instance was changed',
   'instance.policy.password.complexity.changed': 'the password-complexity policy of the instance was changed',
+  'instance.policy.login.changed': 'the login policy of the instance was changed',
   'client.added': 'an OAuth client was registered',
   'client.removed': 'an OAuth client was removed',
   'import.draft.created': 'a draft of an import was created',

@@ -307,6 +307,16 @@ create table login_networks (
   PRIMARY KEY (user_id, network)
 );
 
+create table login_policies (
+  org_id text collate "C",
+  force_mfa boolean not null,
+  sequence bigint not null,
+  created_at timestamp with time zone not null default now(),
+  changed_at timestamp with time zone not null default now(),
+  FOREIGN KEY (org_id) REFERENCES organizations(id),
+  UNIQUE NULLS NOT DISTINCT (org_id)
+);
+
 create table machine_keys (
   id text collate "C" not null,
   user_id text collate "C" not null,

@@ -1,6 +1,6 @@
-/** Password policies in the OpenAPI document. */
+/** Policies in the OpenAPI document. */
 import { z } from 'zod';
-import { AGE, COMPLEXITY, type PolicyKind } from '../policies/kinds.ts';
+import { AGE, COMPLEXITY, LOGIN, type PolicyKind } from '../policies/kinds.ts';
 import type { Body, Operation, Operations } from './operation.ts';
 import { created, createdDetails, exampleCreated } from './shapes.ts';
 
@@ -40,15 +40,24 @@ const complexity = operationsOf(COMPLEXITY, {
   example: { minLength: 12, maxLength: 200 },
 });
 
-export const policyOperations: Operations = { ...age, ...complexity };
+const login = operationsOf(LOGIN, {
+  id: 'LoginPolicy',
+  fields: { forceMfa: z.boolean().meta({ description: 'Whether users must have a second factor.' }) },
+  about:
+    'With `forceMfa`, users without a second factor set one up on the log-in pages, after their password, before they ' +
+    'are signed in. `POST /v2beta/sessions` refuses them with SESSION-MFA-SETUP-REQUIRED.',
+  examples: { 'a second factor for everybody': { forceMfa: true } },
+  example: { forceMfa: true },
+});
+
+export const policyOperations: Operations = { ...age, ...complexity, ...login };
 
 function operationsOf<P>(kind: PolicyKind<P>, documented: Documented): Operations {
-  const { area, name, operations } = kind;
-  const policy = `password-${name} policy`;
+  const { area, path, title: policy, operations } = kind;
   const body = { schema: kind.body, examples: documented.examples };
   const answers = { 200: answerOf(documented) };
-  const ofOrg = `/management/v1/policies/password/${name}` as const;
-  const ofInstance = `/admin/v1/policies/password/${name}` as const;
+  const ofOrg = `/management/v1/policies/${path}` as const;
+  const ofInstance = `/admin/v1/policies/${path}` as const;
   const changed: Pick<Operation, 'answers'> = { answers: { 200: created } };
   return {
     [`GET ${ofOrg}`]: {
@@ -82,7 +91,7 @@ function operationsOf<P>(kind: PolicyKind<P>, documented: Documented): Operation
       ...changed,
       errors: { 404: NO_ORG },
     },
-    [`GET /management/v1/policies/default/password/${name}`]: {
+    [`GET /management/v1/policies/default/${path}`]: {
       id: operations.getDefault,
       summary: `Get the default ${policy} of organizations`,
       description: 'The policy of the instance, which applies to organizations without their own.',

@@ -87,7 +87,8 @@ export const sessionOperations: Operations = {
       400:
         'SESSION-INVALID: invalid fields. SESSION-CREDENTIALS: the user or the password is wrong. Only after a correct ' +
         'password: SESSION-USER-LOCKED, SESSION-USER-INACTIVE, SESSION-USER-INITIAL, SESSION-TOTP-REQUIRED (the code is ' +
-        'missing), SESSION-TOTP (the code is wrong), SESSION-PASSWORD-EXPIRED.',
+        'missing), SESSION-TOTP (the code is wrong), SESSION-MFA-SETUP-REQUIRED (the login policy requires a second ' +
+        'factor, and the user has none: let them sign in on the log-in pages once), SESSION-PASSWORD-EXPIRED.',
       429:
         'SESSION-FAILURES: too many failed attempts to log in as this user; nothing is checked, so a right password gets ' +
         'this error too. SESSION-ATTEMPTS: too many attempts to log in as this user are being checked. RATE-LIMIT: too ' +

@@ -4,8 +4,8 @@ import { type Html, html } from '../html.ts';
 import type { Page } from './layout.ts';
 import { alert, field, hidden, newPasswordFields, type Problem, problemPage, titled } from './parts.ts';
 
-/** The step that is still required: the code of the second factor, or a new password and the reason for it. */
-export type ProofStep = 'code' | 'required' | 'expired' | 'expiring';
+/** The step that is still required: the code of the second factor, to set one up, or a new password and the reason for it. */
+export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring';
 
 /** What all pages of one login share. */
 export interface LoginFrame {
@@ -57,7 +57,7 @@ ${back(frame)}`;
 }
 
 /** Why a new password is required or offered. */
-export type ChangeReason = Exclude<ProofStep, 'code'>;
+export type ChangeReason = Exclude<ProofStep, 'code' | 'setup'>;
 
 const REASONS: Record<ChangeReason, { title: string; why: string }> = {
   required: {

@@ -77,6 +77,10 @@ a:focus-visible { border-radius: 4px }
 .small { font-size: .875rem }
 .shown { padding: 14px 16px; border-radius: 10px; background: var(--tint); text-align: center }
 .shown code { font-size: 1.75rem; letter-spacing: .12em }
+.shown code.key { font-size: 1.125rem; letter-spacing: .06em }
+.steps { margin: 0 0 24px; padding: 0 0 0 24px }
+.steps li { margin: 0 0 12px }
+.steps p { margin: 12px 0 }
 code { font: .875em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; color: var(--text) }
 [hidden] { display: none }
 @media (prefers-reduced-motion: no-preference) { button { transition: background-color .12s } }

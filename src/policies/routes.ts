@@ -1,5 +1,5 @@
 /**
- * Routes for the password policies of an organization and of the instance: the same operations for each kind.
+ * Routes for the policies of an organization and of the instance: the same operations for each kind.
  *
  * For the reset, the document specifies only that it returns `details`: it does so even if there was nothing to reset.
  */
@@ -11,16 +11,16 @@ import { type Pool, transaction } from '../db/pool.ts';
 import { readJson } from '../http/json-body.ts';
 import { parseBody } from '../http/parse-body.ts';
 import { requireOrg } from '../orgs/store.ts';
-import { AGE, COMPLEXITY, type PolicyKind } from './kinds.ts';
+import { AGE, COMPLEXITY, LOGIN, type PolicyKind } from './kinds.ts';
 import { addPolicy, type PolicyRow, policyOf, policyOwnerId, resetPolicy, updatePolicy } from './store.ts';
 
 export function policyRoutes({ pool }: { pool: Pool }): Router {
-  return Router().use(routesOf(pool, AGE)).use(routesOf(pool, COMPLEXITY));
+  return Router().use(routesOf(pool, AGE)).use(routesOf(pool, COMPLEXITY)).use(routesOf(pool, LOGIN));
 }
 
 function routesOf<P extends object>(pool: Pool, kind: PolicyKind<P>): Router {
-  const { name, operations } = kind;
-  const path = `/management/v1/policies/password/${name}`;
+  const { operations } = kind;
+  const path = `/management/v1/policies/${kind.path}`;
   const router = Router();
   router.get(path, async (req, res) => {
     const orgId = await permittedOrg(pool, operations.get, req, res);
@@ -43,7 +43,7 @@ function routesOf<P extends object>(pool: Pool, kind: PolicyKind<P>): Router {
     const event = await transaction(pool, (db) => resetPolicy(db, kind, orgId, callerOf(res).userId));
     res.json({ details: eventDetails(orgId, event) });
   });
-  router.get(`/management/v1/policies/default/password/${name}`, async (req, res) => {
+  router.get(`/management/v1/policies/default/${kind.path}`, async (req, res) => {
     await permittedOrg(pool, operations.getDefault, req, res);
     res.json({ policy: policyView(await policyOf(pool, kind, null)) });
   });
@@ -51,7 +51,7 @@ function routesOf<P extends object>(pool: Pool, kind: PolicyKind<P>): Router {
 }
 
 function instanceRoutes<P extends object>(pool: Pool, kind: PolicyKind<P>): Router {
-  const path = `/admin/v1/policies/password/${kind.name}`;
+  const path = `/admin/v1/policies/${kind.path}`;
   const router = Router();
   router.get(path, async (_req, res) => {
     requirePermission(callerOf(res), kind.operations.getOfInstance);

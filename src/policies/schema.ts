@@ -1,4 +1,4 @@
-/** Request bodies of the password policies. */
+/** Request bodies of the policies. */
 import { z } from 'zod';
 import { PASSWORD_LENGTH } from './password-rules.ts';
 
@@ -45,3 +45,12 @@ export const complexityPolicyBody = z
     hasSymbol: noCharacterRule,
   })
   .transform(({ minLength, maxLength }) => ({ minLength, maxLength }));
+
+export interface LoginPolicy {
+  /** Users must have a second factor: without one they set it up before they are signed in. */
+  forceMfa: boolean;
+}
+
+export const loginPolicyBody: z.ZodType<LoginPolicy> = z.object({
+  forceMfa: z.boolean('must be true or false'),
+});

@@ -1,5 +1,5 @@
 /**
- * Stores password policies: of each kind one of the instance, and one of each organization that has set its own.
+ * Stores policies: of each kind one of the instance, and one of each organization that has set its own.
  * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
  */
 
@@ -23,6 +23,11 @@ export interface PolicyRow {
 export const JOIN_AGE_POLICY = `cross join lateral (
     select q.max_age_days, q.expire_warn_days from password_age_policies q
     where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1) p`;
+
+/** SQL: whether the policy of the organization of `users u` requires a second factor. */
+export const FORCES_MFA = `(
+    select q.force_mfa from login_policies q
+    where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1)`;
 
 /** The effective policy of the organization: its own, else the instance's. For the instance, the instance's. */
 export async function policyOf<P>(db: Db, kind: PolicyKind<P>, owner: PolicyOwner): Promise<P & PolicyRow> {
@@ -53,7 +58,7 @@ export async function addPolicy<P>(
     [orgId, event.sequence, event.createdAt, ...values],
   );
   if (rowCount) return event;
-  const message = `The organization already has a password-${kind.name} policy.`;
+  const message = `The organization already has a ${kind.title}.`;
   throw new ApiError('ALREADY_EXISTS', `${kind.area}-EXISTS`, message);
 }
 
@@ -81,8 +86,8 @@ export async function updatePolicy<P>(
   return rows[0] as P & PolicyRow;
 }
 
-function noOwnPolicy<P>({ area, name }: PolicyKind<P>): ApiError {
-  const message = `The organization has no password-${name} policy of its own.`;
+function noOwnPolicy<P>({ area, title }: PolicyKind<P>): ApiError {
+  const message = `The organization has no ${title} of its own.`;
   return new ApiError('NOT_FOUND', `${area}-NOT-FOUND`, message);
 }
 
@@ -130,7 +135,7 @@ function policyEvent<P>(
 ): Promise<AppendedEvent> {
   const aggregateType = owner === null ? 'instance' : 'organization';
   const id = policyOwnerId(owner);
-  const type = `${aggregateType}.policy.password.${kind.name}.${change}`;
+  const type = `${aggregateType}.policy.${kind.path.replaceAll('/', '.')}.${change}`;
   return appendEvent(db, {
     aggregateType,
     aggregateId: id,

@@ -15,6 +15,7 @@ import {
   deviceStoppedPage,
 } from '../../src/pages/device.ts';
 import { PAGES as ERROR_PAGES } from '../../src/pages/errors.ts';
+import { factorForm } from '../../src/pages/factor-form.ts';
 import {
   expiredPage,
   forgotDonePage,
@@ -34,6 +35,7 @@ const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 const LONG = 'Vereinigte Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft & Co';
 const frame = { uid: 'x', token: 't', clientName: LONG, nameLabel: 'Login name or email' };
 const proven = { proof: 'p', loginName: `${'ann.'.repeat(20)}arbor@example.com` };
+const key = { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', address: 'otpauth://totp/Acme:ann?secret=JBSWY3DPEHPK3PXP' };
 const link = { userId: 'u', code: 'c' };
 const device = { action: 'x', xsrf: 's' };
 const rules = passwordRules({ minLength: 8, maxLength: 200 });
@@ -46,6 +48,8 @@ const pages: Record<string, Page | undefined> = {
   continue: continuePage(frame, proven.loginName),
   code: codeForm(frame, proven),
   'code-problem': codeForm(frame, proven, problem),
+  factor: factorForm(frame, proven, key),
+  'factor-problem': factorForm(frame, proven, key, { ...problem, fields: ['code'] }),
   required: changeForm(frame, proven, { reason: 'required', rules }),
   'expired-problem': changeForm(frame, proven, { reason: 'expired', rules }, problem),
   expiring: expiringPage(frame, proven, 5),

@@ -89,6 +89,7 @@ async function fillRest(world: World, ids: Stock['ids']): Promise<void> {
   keep('importId', (await make(world, 'importUsers')).importId);
   await make(world, 'addPasswordAgePolicy');
   await make(world, 'addPasswordComplexityPolicy');
+  await make(world, 'addLoginPolicy');
 }
 
 /** Basic authentication of a machine user with a secret. */

@@ -122,6 +122,13 @@ export const STORY: Step[] = [
   { id: 'getInstancePasswordComplexityPolicy' },
   { id: 'updateDefaultPasswordComplexityPolicy' },
   { id: 'resetPasswordComplexityPolicy' },
+  { id: 'addLoginPolicy' },
+  { id: 'getLoginPolicy' },
+  { id: 'updateLoginPolicy' },
+  { id: 'getDefaultLoginPolicy' },
+  { id: 'getInstanceLoginPolicy' },
+  { id: 'resetLoginPolicy' },
+  { id: 'updateDefaultLoginPolicy' },
 
   { id: 'addClient' },
   { id: 'listClients' },

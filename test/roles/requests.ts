@@ -159,6 +159,13 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'GET /management/v1/policies/default/password/complexity': onOrg(),
   'GET /admin/v1/policies/password/complexity': plain(),
   'PUT /admin/v1/policies/password/complexity': plain(() => ({ minLength: 'many' })),
+  'GET /management/v1/policies/login': onOrg(),
+  'POST /management/v1/policies/login': onOrg(() => ({ forceMfa: 'yes' })),
+  'PUT /management/v1/policies/login': onOrg(() => ({ forceMfa: 'yes' })),
+  'DELETE /management/v1/policies/login': onOrg(),
+  'GET /management/v1/policies/default/login': onOrg(),
+  'GET /admin/v1/policies/login': plain(),
+  'PUT /admin/v1/policies/login': plain(() => ({ forceMfa: 'yes' })),
 
   // Without a worker, a valid one would wait to be written.
   'POST /management/v1/users/human/_import': (_world, { target, orgId }) => ({

@@ -14,6 +14,8 @@ export interface LoginProof extends PasswordProof {
   /** Authentication methods so far (RFC 8176). */
   amr: string[];
   loginName: string;
+  /** Of a second factor that the user sets up now, in base32; it is stored once a code has proved it. */
+  secret?: string;
 }
 
 const GOOD_FOR_MS = 15 * 60_000;

@@ -1,5 +1,5 @@
 /**
- * The steps of a login: check the password and the code of the second factor, set a new password, continue.
+ * The steps of a login: check the password and the code of the second factor, set one up, set a new password, continue.
  *
  * Guarantee: an unknown user and a wrong password get the same page. No step succeeds without the proof from the step
  * before it, and a user whose state or password has changed since is not logged in.
@@ -7,11 +7,19 @@
  * On crash: the step can be sent again.
  */
 import { recordSignIn } from '../../audit/sign-ins.ts';
-import { ApiError } from '../../errors.ts';
 import { textProblem } from '../../fields/fields.ts';
-import { type CheckedLogin, checkAfterPassword, checkLogin, type PasswordProof } from '../../identity/login/check.ts';
+import {
+  type CheckedLogin,
+  checkAfterPassword,
+  checkLogin,
+  checkWithNewFactor,
+  MFA_SETUP_REQUIRED,
+  type PasswordProof,
+} from '../../identity/login/check.ts';
 import { originOfForm } from '../../identity/login/origin.ts';
 import { settleLogin } from '../../identity/login/settle.ts';
+import { newTotpSecret } from '../../identity/totp/secret.ts';
+import { factorForm } from '../../pages/factor-form.ts';
 import { repetitionProblem, text } from '../../pages/fields.ts';
 import {
   type ChangeReason,
@@ -20,29 +28,26 @@ import {
   expiringPage,
   loginForm,
   type ProofStep,
-  pausedPage,
-  stopPage,
 } from '../../pages/login-forms.ts';
 import type { Problem } from '../../pages/parts.ts';
 import { nameCaller } from '../../request-context.ts';
 import type { LoginProof } from './login-proof.ts';
+import { AGAIN, isRefusal, refuse, startAgain, wrong } from './login-refusals.ts';
 import { proofOf, prove, show, type Turn } from './login-visit.ts';
+import { factorKey, setUpFactor } from './own-factor.ts';
 import { isSamePassword, ownPasswordProblem, ownPasswordRules, replaceOwnPassword } from './own-password.ts';
 
-const WRONG: Problem = { message: 'The login name or the password is wrong.', fields: ['loginName', 'password'] };
-const LATER: Problem = {
-  message: 'We cannot check your password right now. Please try again in a few minutes.',
-  fields: [],
-};
-const AGAIN: Problem = {
-  message: 'That took too long, or your account has changed. Please sign in again.',
-  fields: [],
+const NOT_THIS_CODE: Problem = {
+  message:
+    'The code is wrong. Please enter the one that the app shows now, and check that the clock of your phone is right.',
+  fields: ['code'],
 };
 const CHANGES: readonly ProofStep[] = ['required', 'expired', 'expiring'];
 
 export const LOGIN_STEPS: ReadonlyMap<string, (turn: Turn) => Promise<void>> = new Map([
   ['password', checkPassword],
   ['code', checkCode],
+  ['setup', checkSetUp],
   ['choose', choosePassword],
   ['change', changePassword],
   ['later', continueUnchanged],
@@ -63,8 +68,40 @@ async function checkPassword(turn: Turn): Promise<void> {
     });
     await proceed(turn, login, seen.user as PasswordProof);
   } catch (error) {
-    if (!seen.user || !isRefusal(error, 'SESSION-TOTP-REQUIRED')) return refuse(turn, error, loginName);
-    show(turn, 200, codeForm(turn.visit.frame, prove(turn, { ...pick(seen.user), step: 'code', amr: [], loginName })));
+    if (!seen.user) return refuse(turn, error, loginName);
+    const proof = { ...pick(seen.user), amr: [], loginName };
+    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return askForCode(turn, proof);
+    if (isRefusal(error, MFA_SETUP_REQUIRED)) return showSetUp(turn, { ...proof, step: 'setup' });
+    refuse(turn, error, loginName);
+  }
+}
+
+function askForCode(turn: Turn, proof: Omit<LoginProof, 'step'>): void {
+  show(turn, 200, codeForm(turn.visit.frame, prove(turn, { ...proof, step: 'code' })));
+}
+
+/** The form to set up a second factor, with its secret: a new one, or that of the proof. */
+async function showSetUp(turn: Turn, proof: LoginProof, problem?: Problem): Promise<void> {
+  const { secret = newTotpSecret() } = proof;
+  const key = await factorKey(turn.deps, proof, secret);
+  const proven = prove(turn, { ...proof, secret });
+  show(turn, problem ? 400 : 200, factorForm(turn.visit.frame, proven, key, problem));
+}
+
+async function checkSetUp(turn: Turn): Promise<void> {
+  const { deps, req, res } = turn;
+  const proof = proofOf(turn, text(req.body, 'proof'), ['setup']);
+  if (proof?.secret === undefined) return startAgain(turn);
+  const { secret, ...rest } = proof;
+  const code = text(req.body, 'code');
+  try {
+    const enrol = () => setUpFactor(deps, proof, secret, code);
+    await proceed(turn, await checkWithNewFactor(deps, proof, originOfForm(req, res), enrol), proof);
+  } catch (error) {
+    if (isRefusal(error, 'TOTP-CODE')) return showSetUp(turn, proof, NOT_THIS_CODE);
+    // Another tab was faster.
+    if (isRefusal(error, 'TOTP-ACTIVE')) return askForCode(turn, rest);
+    refuse(turn, error, proof.loginName, AGAIN);
   }
 }
 
@@ -158,40 +195,6 @@ async function finish({ deps, req, res }: Turn, accountId: string, amr: string[]
   // Signing in also is the choice that `prompt=select_account` asks for.
   const result = { login: { accountId, amr }, select_account: {} };
   await deps.oauth.current().interactionFinished(req, res, result, { mergeWithLastSubmission: false });
-}
-
-function refuse(turn: Turn, error: unknown, loginName: string, problem: Problem = WRONG): void {
-  const { id, retryAfterS } = error instanceof ApiError ? error : { id: undefined };
-  const { frame } = turn.visit;
-  const stop = stopPage(frame, id);
-  if (stop) show(turn, 400, stop);
-  else if (id === 'SESSION-CREDENTIALS') show(turn, 400, loginForm(frame, loginName, problem));
-  else if (id === 'SESSION-FAILURES') pause(turn, retryAfterS);
-  else if (id === 'PASSWORD-SOURCE-UNAVAILABLE') tryLater(turn, loginName, retryAfterS);
-  else throw error;
-}
-
-function pause(turn: Turn, retryAfterS = 0): void {
-  turn.res.set('Retry-After', String(retryAfterS));
-  show(turn, 429, pausedPage(turn.visit.frame, Math.ceil(retryAfterS / 60)));
-}
-
-/** Nothing is known about the password, so the page says nothing about it. */
-function tryLater(turn: Turn, loginName: string, retryAfterS = 0): void {
-  turn.res.set('Retry-After', String(retryAfterS));
-  show(turn, 503, loginForm(turn.visit.frame, loginName, LATER));
-}
-
-function wrong(turn: Turn, loginName: string): void {
-  show(turn, 400, loginForm(turn.visit.frame, loginName, WRONG));
-}
-
-function startAgain(turn: Turn): void {
-  show(turn, 400, loginForm(turn.visit.frame, turn.visit.loginName, AGAIN));
-}
-
-function isRefusal(error: unknown, id: string): boolean {
-  return error instanceof ApiError && error.id === id;
 }
 
 function pick({ id, passwordSetAt }: PasswordProof): PasswordProof {

@@ -49,7 +49,7 @@ export interface LoginSecrets {
 /**
  * @param proven called with the proof of the right password, before anything else is checked
  * @throws ApiError 400 SESSION-CREDENTIALS; after the right password SESSION-USER-LOCKED, -INACTIVE, -INITIAL,
- *   SESSION-TOTP-REQUIRED, SESSION-TOTP; 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503 PASSWORDS-BUSY,
+ *   SESSION-TOTP-REQUIRED, SESSION-TOTP, SESSION-MFA-SETUP-REQUIRED; 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503 PASSWORDS-BUSY,
  *   PASSWORD-SOURCE-UNAVAILABLE
  */
 export async function checkLogin(
@@ -92,6 +92,25 @@ export async function checkAfterPassword(
   });
 }
 
+/**
+ * The rest of a login in which the user adds the second factor that the policy requires.
+ * @param enrol adds the factor, after a code has proved that the user's app has its secret
+ * @throws ApiError as `checkAfterPassword` and `enrol`
+ */
+export async function checkWithNewFactor(
+  deps: LoginDeps,
+  by: PasswordProof,
+  origin: Origin,
+  enrol: () => Promise<void>,
+): Promise<CheckedLogin> {
+  return countedAttempt(deps, { ...origin, user: { userId: by.id } }, async ({ login, passed }) => {
+    if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
+    requireActive(login.state);
+    await enrol();
+    return conclude(login, true, passed);
+  });
+}
+
 async function settle(
   deps: LoginDeps,
   login: Login,
@@ -100,8 +119,13 @@ async function settle(
 ): Promise<CheckedLogin> {
   const hasCode = totp !== undefined && totp !== '';
   if (hasCode) await checkSecondFactor(deps, login, totp, failed);
+  return conclude(login, hasCode, passed);
+}
+
+async function conclude(login: Login, hasCode: boolean, passed: Counted['passed']): Promise<CheckedLogin> {
   const state = await passed(login, hasCode);
   if (state === 'code_missing') throw codeRequired();
+  if (state === 'factor_missing') throw setUpRequired();
   requireActive(state);
   return { ...outcome(login), amr: hasCode ? ['pwd', 'otp', 'mfa'] : ['pwd'] };
 }
@@ -139,6 +163,15 @@ async function checkSecondFactor(
 function codeRequired(): ApiError {
   const message = 'The code of the second factor is required too.';
   return new ApiError('FAILED_PRECONDITION', 'SESSION-TOTP-REQUIRED', message);
+}
+
+/** The id of the error for a user who must set up a second factor before they are signed in. */
+export const MFA_SETUP_REQUIRED = 'SESSION-MFA-SETUP-REQUIRED';
+
+function setUpRequired(): ApiError {
+  const message =
+    'The organization requires a second factor, and the user has none. Let the user set one up on the log-in pages.';
+  return new ApiError('FAILED_PRECONDITION', MFA_SETUP_REQUIRED, message);
 }
 
 function outcome(login: Login): Omit<CheckedLogin, 'amr'> {

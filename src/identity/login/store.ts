@@ -1,7 +1,7 @@
 /** Reads and updates the data of users that a login needs. */
 import { type Db, prepared } from '../../db/pool.ts';
 import { bareHash } from '../../passwords/pepper.ts';
-import { JOIN_AGE_POLICY } from '../../policies/store.ts';
+import { FORCES_MFA, JOIN_AGE_POLICY } from '../../policies/store.ts';
 import { LOGIN_NAME, type LoginScope, signsInWith } from '../../users/login-names.ts';
 import type { UserState } from '../../users/store.ts';
 
@@ -40,6 +40,14 @@ export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefi
      where ${is} ${within}`;
   const { rows } = await db.query<Login>(prepared(text, values));
   return rows[0];
+}
+
+/** Whether the policy of the user's organization requires a second factor. */
+export async function mustHaveFactor(db: Db, userId: string): Promise<boolean> {
+  const { rows } = await db.query<{ forced: boolean }>(
+    prepared(`select ${FORCES_MFA} as forced from users u where u.id = $1`, [userId]),
+  );
+  return rows[0]?.forced === true;
 }
 
 /**

@@ -85,7 +85,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
       revocation_endpoint_auth_methods_supported: [...CLIENT_AUTH_METHODS],
     },
     findAccount: (_ctx, userId) => findAccount(pool, userId),
-    interactions: { policy: loginOnly(), url: (_ctx, { uid }) => `${config.baseUrl}/ui/login/${uid}` },
+    interactions: { policy: loginOnly(pool), url: (_ctx, { uid }) => `${config.baseUrl}/ui/login/${uid}` },
     loadExistingGrant: grantWhatIsAsked,
     // Also without `offline_access`: such a token ends with the browser session.
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),

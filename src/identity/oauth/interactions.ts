@@ -6,7 +6,9 @@
  * in: any program can claim its scheme or listen on its loopback port (RFC 8252 section 8.6).
  */
 import { type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Db } from '../../db/pool.ts';
 import { isClaimable } from '../clients/redirect-uri.ts';
+import { mustHaveFactor } from '../login/store.ts';
 import { GRANT } from './lifetimes.ts';
 import { requireKnownScope } from './scopes.ts';
 
@@ -16,7 +18,7 @@ const { base, Check, Prompt } = interactionPolicy;
  * The library's policy without its consent checks; `prompt=consent` is accepted and counts as satisfied. With
  * `prompt=select_account` users sign in again, with any account. A request without a known scope never gets there.
  */
-export function loginOnly() {
+export function loginOnly(pool: Db) {
   const policy = base();
   policy.get('consent')?.checks.clear();
   policy.get('consent')?.checks.add(NATIVE);
@@ -37,7 +39,17 @@ export function loginOnly() {
         ({ oidc }) => oidc.session?.accountId !== undefined && oidc.account === undefined,
       ),
     );
+  policy.get('login')?.checks.add(withoutFactor(pool));
   return policy;
+}
+
+/** For users who signed in before their organization required a second factor, or before they had it. */
+function withoutFactor(pool: Db): interactionPolicy.Check {
+  const check = async ({ oidc: { session } }: KoaContextWithOIDC) => {
+    const userId = session?.amr?.includes('mfa') ? undefined : session?.accountId;
+    return userId !== undefined && (await mustHaveFactor(pool, userId));
+  };
+  return new Check('mfa_missing', 'the organization requires a second factor', 'login_required', check);
 }
 
 /** A login is an action, and so is the confirmation of a device code. */

@@ -12,10 +12,17 @@ import { ApiError } from '../../errors.ts';
 import { readJson } from '../../http/json-body.ts';
 import { parseBody } from '../../http/parse-body.ts';
 import { publish } from '../../observations.ts';
-import { checkLogin, wrongCredentials } from '../login/check.ts';
+import {
+  type Attempt,
+  type CheckedLogin,
+  checkLogin,
+  MFA_SETUP_REQUIRED,
+  type PasswordProof,
+  wrongCredentials,
+} from '../login/check.ts';
 import type { LoginDeps } from '../login/deps.ts';
 import { originOfCall } from '../login/origin.ts';
-import { newSession } from './schema.ts';
+import { type Checks, newSession } from './schema.ts';
 import { addSession, findSession, removeSession, type Session } from './store.ts';
 
 export type SessionDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS'> };
@@ -49,7 +56,7 @@ async function create(deps: LoginDeps, req: Request, res: Response): Promise<voi
   const orgIds = orgsFor(caller, 'createSession');
   const { checks, userAgent } = parseBody(newSession, await readJson(req, res), 'SESSION-INVALID');
   const attempt = { user: { ...checks.user, orgIds, orgId: namedOrg(req) }, ...originOfCall(req, res, userAgent?.ip) };
-  const login = await checkLogin(deps, attempt, { password: checks.password.password, totp: checks.totp?.code });
+  const login = await checked(deps, attempt, checks);
   if (login.mustChange === 'expired') {
     await recordFailedSignIn(deps.pool, 'password_expired', login, checks.user);
     throw passwordExpired();
@@ -64,6 +71,20 @@ async function create(deps: LoginDeps, req: Request, res: Response): Promise<voi
     sessionToken: token,
     ...(login.mustChange ? { passwordChangeRequired: true } : {}),
   });
+}
+
+/** The right password of a user who still has to set up a second factor is recorded: a program can only refuse them. */
+async function checked(deps: LoginDeps, attempt: Attempt, { user, password, totp }: Checks): Promise<CheckedLogin> {
+  let right: PasswordProof | undefined;
+  try {
+    return await checkLogin(deps, attempt, { password: password.password, totp: totp?.code }, (proof) => {
+      right = proof;
+    });
+  } catch (error) {
+    const isWithoutFactor = error instanceof ApiError && error.id === MFA_SETUP_REQUIRED;
+    if (isWithoutFactor) await recordFailedSignIn(deps.pool, 'factor_missing', right, user);
+    throw error;
+  }
 }
 
 async function reachableSession(

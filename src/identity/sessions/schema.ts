@@ -33,3 +33,5 @@ export const newSession = z.object({
   }),
   userAgent: userAgent.optional(),
 });
+
+export type Checks = z.infer<typeof newSession>['checks'];

@@ -24,6 +24,7 @@ export interface TotpOwner {
 
 /**
  * Gives the user a new pending factor, which replaces one that is pending already.
+ * @param secret in base32; absent: a new one
  * @returns the secret in base32, shown only this once
  * @throws ApiError 400 TOTP-NOT-HUMAN, TOTP-ACTIVE
  */
@@ -31,9 +32,9 @@ export async function addTotp(
   { db, secrets }: { db: Db; secrets: Secrets },
   user: TotpOwner,
   editor: string,
+  secret: string = newTotpSecret(),
 ): Promise<{ event: AppendedEvent; secret: string }> {
   if (user.kind !== 'human') throw notHuman();
-  const secret = newTotpSecret();
   if (!(await putPending(db, user.id, secrets.seal(secret, TOTP_SEAL)))) throw alreadyActive();
   return { event: await totpEvent(db, user, 'added', editor), secret };
 }

@@ -45,7 +45,9 @@ export function visitor(api: TestApi): Visitor {
     const [pair = '', ...attributes] = line.split('; ');
     const path = attributes.find((a) => a.toLowerCase().startsWith('path='))?.slice(5) ?? '/';
     const at = pair.indexOf('=');
-    cookies.push({ name: pair.slice(0, at), value: pair.slice(at + 1), path });
+    const cookie = { name: pair.slice(0, at), value: pair.slice(at + 1), path };
+    const old = cookies.findIndex((c) => c.name === cookie.name && c.path === path);
+    cookies.splice(old < 0 ? cookies.length : old, old < 0 ? 0 : 1, cookie);
   }
 
   return {
