@@ -90,8 +90,7 @@ export async function importOne(
   const withWarnings = found.length > 0 ? { warnings: found } : {};
   if (keyed) return importKeyed(deps, create, keyed, withWarnings);
   const importId = pepper ? await transaction(deps.pool, create) : await create(deps.pool);
-  void enqueue(deps, importId);
-  return { ...(await waitForUser(deps, importId)), ...withWarnings };
+  return { ...(await enqueueAndWait(deps, importId)), ...withWarnings };
 }
 
 /** The same with an idempotency key: if an equal request came first, waits for it and returns its answer. */
@@ -101,10 +100,10 @@ async function importKeyed(
   keyed: KeyedRequest,
   withWarnings: Pick<SingleAnswer, 'warnings'>,
 ): Promise<SingleAnswer> {
-  const accepted = await createKeyed(deps, create, keyed);
-  if (accepted.answer) return accepted.answer;
-  const answer = { ...(await waitForUser(deps, accepted.importId)), ...withWarnings };
-  await keepAnswer(deps.pool, keyed, accepted.importId, answer);
+  const { importId, isNew, answer: given } = await createKeyed(deps, create, keyed);
+  if (given) return given;
+  const answer = { ...(await (isNew ? enqueueAndWait : waitForUser)(deps, importId)), ...withWarnings };
+  await keepAnswer(deps.pool, keyed, importId, answer);
   return answer;
 }
 
@@ -112,7 +111,7 @@ async function createKeyed(
   deps: ImportDeps,
   create: Create,
   keyed: KeyedRequest,
-): Promise<{ importId: string; answer: SingleAnswer | null }> {
+): Promise<{ importId: string; isNew: boolean; answer: SingleAnswer | null }> {
   const hashes = requestHashes(keyed);
   try {
     const importId = await transaction(deps.pool, async (db) => {
@@ -120,12 +119,11 @@ async function createKeyed(
       await claimKey(db, keyed, hashes, created);
       return created;
     });
-    void enqueue(deps, importId);
-    return { importId, answer: null };
+    return { importId, isNew: true, answer: null };
   } catch (error) {
     if (!(error instanceof AlreadyAccepted)) throw error;
     const { importId, answer } = error.recorded;
-    return { importId, answer: answer as SingleAnswer | null };
+    return { importId, isNew: false, answer: answer as SingleAnswer | null };
   }
 }
 
@@ -140,6 +138,15 @@ async function createSingle(
   if (!rows[0]) throw new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', 'The organization does not exist.');
   if (pepper) await addPepper(db, secrets, rows[0].id, pepper);
   return rows[0].id;
+}
+
+/** Adds the job to the queue, and returns the outcome as soon as PostgreSQL notifies this process of it. */
+async function enqueueAndWait(deps: ImportDeps & { signal: ImportSignal }, importId: string) {
+  // A look before that would cost a statement and find the user unwritten.
+  const woken = deps.signal.next(importId, deps.config.SINGLE_IMPORT_TIMEOUT_MS);
+  void enqueue(deps, importId);
+  await woken;
+  return waitForUser(deps, importId);
 }
 
 /** Adds the job to the queue. Callers do not await it, as a silent queue must not delay the answer. Never throws. */
