@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { childEnv, readConfig } from '../../src/config.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
+import { MIGRATION_MS } from '../../src/db/limits.ts';
 import { openPool, type Pool } from '../../src/db/pool.ts';
 import { openLogger } from '../../src/logger.ts';
 import { type Muster, startMuster } from '../../src/start/muster.ts';
@@ -50,7 +51,8 @@ export async function startStores(scope: Scope, wanted: WantedStores): Promise<S
   const postgres = other ?? (await startEmbedded(scope, dir, wanted));
   const redis = wanted.redis ? await startRedis(scope, join(dir, 'redis')) : undefined;
   const pool = await scope.start(
-    async () => openPool(postgres.url, { max: 2, name: 'bench' }),
+    // Building an index of 20 million users takes minutes.
+    async () => openPool(postgres.url, { max: 2, name: 'bench', statementMs: MIGRATION_MS }),
     (opened) => opened.end(),
   );
   return {
