@@ -6,6 +6,7 @@
  * of its own (benches, alerts, generated clients, chart, packages, upgrade, groups of Redis servers) does not run.
  * `npm run test:stores` runs the pipeline's tests with both queues, on the stores of the machine's distribution and with
  * its settings: PostgreSQL and, where it is packaged, Valkey.
+ * `npm run test:story` runs a whole move in the console with 50,000 users instead of 3,000, and with both queues.
  * `npm run test:unbatched` runs those of the pipeline's tests that run with each queue, with `QUEUE_BATCHING=off`: the
  * setting changes only how jobs are added, taken and completed.
  *

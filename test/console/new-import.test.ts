@@ -9,10 +9,12 @@ import { pieces } from '../../src/imports/draft/limits.ts';
 import { startConverter } from '../../workers/converter.ts';
 import { startDispatcher } from '../../workers/dispatcher.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
+import { auth0Export } from '../support/imports/auth0-export.ts';
 import { uploadFile } from '../support/imports/drafts.ts';
 import { HASH } from '../support/imports/imports.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
+import { dropFiles } from './story/page.ts';
 import { visitor } from './visitor.ts';
 import { findingsOf, makeIamOwner, openWorld, type World } from './world.ts';
 
@@ -20,40 +22,20 @@ import { findingsOf, makeIamOwner, openWorld, type World } from './world.ts';
 const MOST_PIECES = 8;
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
-/** Users and hashes as Auth0 exports them: `count` good ones, and some with planted faults. */
-function auth0(count: number): { users: string; hashes: string } {
-  const users: unknown[] = [];
-  const hashes: unknown[] = [];
-  const add = (n: number, user: Record<string, unknown> = {}, passwordHash: string | undefined = HASH) => {
-    const oid = n.toString(16).padStart(24, '0');
-    const email = `u${n}@example.com`;
-    users.push({
-      ...{ user_id: `auth0|${oid}`, email, email_verified: true, given_name: `Given ${n}`, family_name: 'Family' },
-      identities: [{ user_id: oid, provider: 'auth0', connection: 'Db', isSocial: false }],
-      ...user,
-    });
-    if (passwordHash) hashes.push({ _id: { $oid: oid }, email, passwordHash, connection: 'Db', _tmp_is_unique: true });
-  };
-  for (let n = 0; n < count; n++) add(n);
-  for (let n = 0; n < 5; n++) add(1000 + n, { email: 'not an address' });
-  for (let n = 0; n < 4; n++) add(2000 + n, {}, `$2x$04$${HASH.slice(7)}`);
-  for (let n = 0; n < 3; n++) add(3000 + n, {}, '');
-  for (let n = 0; n < 2; n++) add(4000 + n, { email_verified: false });
-  add(0);
-  add(5000, { given_name: HOSTILE, name: HOSTILE, nickname: HOSTILE });
-  const lines = (all: unknown[]) => all.map((one) => `${JSON.stringify(one)}\n`).join('');
-  return { users: lines(users), hashes: lines(hashes) };
-}
-
-/** Drops files as a person does. */
-async function drop(page: Page, files: Record<string, string>): Promise<void> {
-  const transfer = await page.evaluateHandle(`(() => {
-    const transfer = new DataTransfer();
-    for (const [name, text] of Object.entries(${JSON.stringify(files)})) transfer.items.add(new File([text], name));
-    return transfer;
-  })()`);
-  await page.locator('upload-files .drop').dispatchEvent('drop', { dataTransfer: transfer });
-}
+const FILES = auth0Export({
+  seed: 1,
+  counts: {
+    ...{ good: 200, bracketed: 5, variant: 4, repeated: 1, noAddress: 0, longName: 0, taken: 0 },
+    ...{ noPassword: 3, unverified: 2 },
+  },
+  takenNames: [],
+});
+/** A user whose names are markup. */
+const HOSTILE_USER = {
+  ...{ user_id: 'auth0|5000', email: 'u5000@example.com', email_verified: true, family_name: 'Family' },
+  ...{ given_name: HOSTILE, name: HOSTILE, nickname: HOSTILE },
+};
+const HOSTILE_HASH = { _id: { $oid: '5000' }, email: HOSTILE_USER.email, passwordHash: HASH };
 
 describe('a new import', () => {
   let world: World;
@@ -89,8 +71,11 @@ describe('a new import', () => {
     const shown: string[] = [];
     page.on('response', async (response) => shown.push(await response.text().catch(() => '')));
     await page.getByText('Nothing imported yet').waitFor();
-    const { users, hashes } = auth0(200);
-    await drop(page, { 'users.ndjson': users, 'passwords.ndjson': hashes });
+    const hashes = `${FILES.hashes}${JSON.stringify(HOSTILE_HASH)}\n`;
+    await dropFiles(page, {
+      'users.ndjson': `${FILES.users}${JSON.stringify(HOSTILE_USER)}\n`,
+      'passwords.ndjson': hashes,
+    });
     await step(page, 'files');
     await page.locator('.upload.done').nth(1).waitFor();
     const found = await findingsOf(page, 'new-import-files');
@@ -120,7 +105,7 @@ describe('a new import', () => {
         '2 to confirm an address',
         '3 to choose a password',
       ],
-      ...['u0@example.com', 'This userId appears earlier', 'Keep the first of them', 'variant $2x$'],
+      ...[FILES.personAt(0).email, 'This userId appears earlier', 'Keep the first of them', 'variant $2x$'],
       `muster import users.ndjson passwords.ndjson --from auth0 --org ${world.org.orgId} --mails none --timeout 1h`,
     ]) {
       assert(text.includes(expected), expected);
@@ -149,16 +134,14 @@ describe('a new import', () => {
     await page.getByText('Completed with errors').waitFor();
     assert.equal(await page.locator('[data-text="succeeded"]').textContent(), '211');
     assert.equal(await page.locator('[data-text="mailsHeld"]').textContent(), '9');
-    await page.goto(`${page.url()}?query=auth0%7C${(5000).toString(16).padStart(24, '0')}`);
+    await page.goto(`${page.url()}?query=auth0%7C5000`);
     await page.getByText('u5000@example.com').waitFor();
     assert.equal(await page.locator('main img').count(), 0);
     await page.goto(`${world.api.url}/console/imports`);
     await page.getByRole('cell', { name: 'Auth0', exact: true }).nth(2).waitFor(); // two checks and the import
     await page.getByRole('link', { name: 'Completed with errors 3' }).waitFor();
-    assert(
-      !shown.some((text) => text.includes(HASH.slice(7)) || text.includes('$2x$04')),
-      'no hash is in any response',
-    );
+    const secrets = [...hashes.matchAll(/\$2[bx]\$04\$([^"]+)/g)].map(([, secret]) => String(secret));
+    assert(!shown.some((text) => secrets.some((secret) => text.includes(secret))), 'no hash is in any response');
   });
 
   it('maps a CSV with German headings by hand, also when the session ends, into an organization created here', async (t) => {
@@ -355,9 +338,9 @@ describe('a new import', () => {
       if (nth === 3) return route.fulfill({ status: 400, json: { message } });
       await route.continue();
     });
-    await drop(page, { 'first.csv': csv });
+    await dropFiles(page, { 'first.csv': csv });
     await waitFor(() => added === 1, { what: 'the first file' });
-    await drop(page, { 'second.csv': csv, 'third.csv': csv });
+    await dropFiles(page, { 'second.csv': csv, 'third.csv': csv });
     release();
     await step(page, 'files');
     await page.getByText(message).waitFor();
@@ -488,9 +471,9 @@ describe('a new import', () => {
     const api = `${world.api.url}/console/api/admin/v1/imports`;
     const create = () => page.request.post(api, { headers: { origin: world.api.url }, data: {} });
     while ((await create()).ok());
-    await drop(page, { 'users.csv': 'id,email\n' });
+    await dropFiles(page, { 'users.csv': 'id,email\n' });
     await page.getByRole('alert').getByText('You have 20 drafts of imports.').waitFor();
-    await drop(page, { 'empty.csv': '' });
+    await dropFiles(page, { 'empty.csv': '' });
     await page.getByRole('alert').getByText('empty.csv is empty.').waitFor();
     assert.equal((await page.request.get(`${world.api.url}/console/imports/new/1/nowhere`)).status(), 404);
   });
