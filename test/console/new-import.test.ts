@@ -4,7 +4,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { pieces } from '../../src/imports/draft/limits.ts';
 import { startConverter } from '../../workers/converter.ts';
 import { startDispatcher } from '../../workers/dispatcher.ts';
@@ -331,8 +331,18 @@ describe('a new import', () => {
       release = resolve;
     });
     let added = 0;
+    // The page that follows the first file arrives after the one that follows the others.
+    const isRefused = Promise.withResolvers<void>();
+    const isOver = Promise.withResolvers<void>();
+    let late: Request | undefined;
+    page.on('requestfinished', (request) => request === late && isOver.resolve());
     await page.route('**/files', async (route) => {
-      if (route.request().method() !== 'POST') return route.continue();
+      if (route.request().method() !== 'POST') {
+        if (late) return route.continue();
+        late = route.request();
+        await isRefused.promise;
+        return route.continue();
+      }
       const nth = ++added;
       if (nth === 1) await held;
       if (nth === 3) return route.fulfill({ status: 400, json: { message } });
@@ -344,6 +354,10 @@ describe('a new import', () => {
     release();
     await step(page, 'files');
     await page.getByText(message).waitFor();
+    isRefused.resolve();
+    await isOver.promise;
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve))');
+    assert(await page.getByText(message).isVisible(), 'the message stays');
     await page.locator('.upload.done').nth(1).waitFor();
     const names = await page.locator('.upload strong').allTextContents();
     assert.deepEqual(names.sort(), ['first.csv', 'second.csv']);

@@ -8,14 +8,23 @@ const STEPS = '[data-steps]';
 const AGAIN_MS = 1000;
 let here = location.pathname + location.search;
 
+interface VisitOptions {
+  form?: URLSearchParams;
+  isBack?: boolean;
+  /** Once it is aborted, the page is not shown. */
+  signal?: AbortSignal;
+}
+
 /** Shows another page of the console in this document. It is loaded as a document, which runs nothing. */
-export function visit(url: string, { form, isBack = false }: { form?: URLSearchParams; isBack?: boolean } = {}): void {
+export function visit(url: string, options: VisitOptions = {}): void {
+  const { form, isBack = false, signal } = options;
   const request = new XMLHttpRequest();
   request.open(form ? 'POST' : 'GET', url);
   request.setRequestHeader('Accept', 'text/html');
   request.responseType = 'document';
-  const again = () => setTimeout(() => visit(url, { ...(form ? { form } : {}), isBack }), AGAIN_MS);
+  const again = () => setTimeout(() => signal?.aborted || visit(url, options), AGAIN_MS);
   request.addEventListener('load', () => {
+    if (signal?.aborted) return;
     // The service is busy or starts again. Leaving this document would end the upload.
     if (request.status === 429 || request.status >= 500) return again();
     const next = request.responseXML?.querySelector('main');

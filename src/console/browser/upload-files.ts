@@ -21,6 +21,8 @@ import {
 
 /** What could not be taken, for the page that follows. */
 let refusal = '';
+/** Of the page that was asked for last: an earlier one that arrives later would show fewer files, and no refusal. */
+let reloading = new AbortController();
 
 class UploadFiles extends HTMLElement {
   #texts!: Texts;
@@ -116,7 +118,9 @@ class UploadFiles extends HTMLElement {
   /** The other parts of the page depend on the files. A step that the person went to meanwhile stays. */
   #reload(): void {
     const path = `${this.getAttribute('pages')}/${this.#import}/`;
-    visit(location.pathname.startsWith(path) ? location.href : `${path}files`);
+    reloading.abort();
+    reloading = new AbortController();
+    visit(location.pathname.startsWith(path) ? location.href : `${path}files`, { signal: reloading.signal });
   }
 
   #show(file: UploadedFile): void {
