@@ -201,7 +201,12 @@ settled as (
     extras = case when c.id is null then i.extras end
   from picked p left join created c on c.sequence = p.sequence
   where i.import_id = $1 and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])] and i.ordinal = p.ordinal and i.state = 'pending'
-  returning i.org_index, i.state
+  returning i.org_index, i.state, i.ordinal, i.error
+),
+failures_counted as (
+  insert into import_failures (import_id, error, users, first)
+  select $1, error, cardinality(ordinals), array(select o from unnest(ordinals) as o order by o limit 5)
+  from (select error, array_agg(ordinal) as ordinals from settled where state = 'failed' group by error) alike
 ),
 per_org as (
   select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,
@@ -329,7 +334,12 @@ settled as (
   from picked p left join created c on c.sequence = p.sequence
     join conflicted x on x.sequence = p.sequence and (p.password_sealed is null or x.existing is not null)
   where i.import_id = $1 and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])] and i.ordinal = p.ordinal and i.state = 'pending'
-  returning i.org_index, i.state
+  returning i.org_index, i.state, i.ordinal, i.error
+),
+failures_counted as (
+  insert into import_failures (import_id, error, users, first)
+  select $1, error, cardinality(ordinals), array(select o from unnest(ordinals) as o order by o limit 5)
+  from (select error, array_agg(ordinal) as ordinals from settled where state = 'failed' group by error) alike
 ),
 per_org as (
   select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,

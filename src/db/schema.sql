@@ -154,6 +154,13 @@ create table import_dry_runs (
   PRIMARY KEY (import_id)
 );
 
+create table import_failures (
+  import_id bigint not null,
+  error jsonb not null,
+  users integer not null,
+  first integer[] not null
+);
+
 create table import_files (
   import_id bigint not null,
   file_id text collate "C" not null,
@@ -661,6 +668,8 @@ CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (create
 CREATE INDEX import_drafts_due ON public.import_drafts USING btree (requested_at) WHERE ((state = 'converting'::draft_state) OR ((state = 'checking'::draft_state) AND (check_id IS NULL)));
 
 CREATE INDEX import_drafts_expires ON public.import_drafts USING btree (expires_at);
+
+CREATE INDEX import_failures_import ON public.import_failures USING btree (import_id);
 
 CREATE INDEX import_items_failed ON public.import_items USING btree (import_id, ordinal) WHERE (error IS NOT NULL);
 

@@ -155,6 +155,7 @@ export const STAGES: Record<string, readonly string[]> = {
       'seals.ts',
       'job.ts',
       'batch-items.ts',
+      'failures.ts',
     ],
     ...['validate', 'options.ts', 'parse', 'run', 'deps.ts', 'intake', 'maintenance', 'status', 'single', 'control'],
     ...['draft', 'report', 'fix', 'http', 'routes.ts'],

@@ -9,6 +9,7 @@
 import type { Caller } from '../../access/caller.ts';
 import { allowLong } from '../../db/limits.ts';
 import type { Db, Pool } from '../../db/pool.ts';
+import { forgetFailures } from '../failures.ts';
 import { resetCursor } from '../run/dispatch.ts';
 import {
   act,
@@ -58,5 +59,6 @@ async function reopenFailed(db: Db, importId: string): Promise<number> {
      update imports i set failed = i.failed - c.n, reopened = i.reopened + c.n from counted c where i.id = $1 returning c.n`,
     [importId],
   );
+  await forgetFailures(db, importId);
   return rows[0]?.n ?? 0;
 }

@@ -1,27 +1,22 @@
 /**
  * Why users of an import failed: each cause with its count, its first entries and the remedies that apply.
  *
- * Reads only failed items (the partial index `import_items_failed`), in pages that grow while errors are alike, and remembers the answer until the
- * import has changed. Above FEW failures, an answer that is a few seconds old is shown while the next one is counted,
- * so that nobody waits for it; `asOf` says how old it is.
+ * Remembers the answer until the import has changed. Above FEW failures, an answer that is a few seconds old is shown
+ * while the next one is counted, so that nobody waits for it; `asOf` says how old it is.
  *
  * Guarantee: no answer is older than the last action on the import, such as a correction.
  * On crash: counted again at the next request.
  */
 import type { Pool } from '../../db/pool.ts';
-import type { ErrorBody } from '../../errors.ts';
 import type { Cause, Causes, CountedCause, ImportResult } from '../answers.ts';
+import { FIRST } from '../failures.ts';
 import { orgsOf } from '../status/items-page.ts';
 import { causesOf, errorIdOf, FIXED_ID } from './cause.ts';
+import { errorGroups } from './error-groups.ts';
 
 const MAX_CAUSES = 100;
 /** Of distinct causes while counting; a body may have a million different unknown fields. */
 const MAX_KEPT = 2000;
-const FIRST = 5;
-/** Different errors of a page, which bound its memory: an error may name a hundred fields. */
-const MOST_ERRORS = 2500;
-/** Failed items of a page: more while their errors are alike. */
-const PAGE = { first: MOST_ERRORS, growth: 8, most: 160_000 };
 /** Up to here counting takes some tens of milliseconds, so the answer is always current. */
 const FEW = 10_000;
 /** A count that took long is followed by a pause of this many times its duration. */
@@ -81,18 +76,12 @@ export function openCausesReader(pool: Pool): CausesReader {
   };
 }
 
-interface Group {
-  error: ErrorBody;
-  n: number;
-  first: number[];
-}
-
 /** Equal errors are counted by the database. */
 async function countCauses(pool: Pool, of: ImportResult): Promise<Causes> {
   const asOf = new Date().toISOString();
   const found = new Map<string, { cause: Cause; count: number; first: number[] }>();
   let [failed, corrected] = [0, 0];
-  for await (const { error, n, first } of groupsOf(pool, of.importId)) {
+  for await (const { error, n, first } of errorGroups(pool, of.importId)) {
     failed += n;
     if (errorIdOf(error) === FIXED_ID) corrected += n;
     else for (const cause of causesOf(error)) take(found, cause, n, first);
@@ -115,45 +104,6 @@ function take(
     known.first = [...known.first, ...first].sort((a, b) => a - b).slice(0, FIRST);
   } else if (found.size < MAX_KEPT) found.set(cause.cause, { cause, count: n, first });
 }
-
-/** The errors of all failed items, equal ones of a page together. */
-async function* groupsOf(pool: Pool, importId: string): AsyncGenerator<Group> {
-  let page = PAGE.first;
-  for (let after = -1; ; ) {
-    const { rows } = await pool.query<Page>({
-      name: 'errors-page',
-      text: PAGE_OF_ERRORS,
-      values: [importId, after, page],
-    });
-    if (rows[0]) yield* rows;
-    else if (page === PAGE.first) return;
-    const size = rows[0] ?? { read: page, last: after };
-    if (size.read < page) return;
-    after = size.last;
-    // Without rows, there were too many different errors.
-    if (!rows[0]) page = PAGE.first;
-    else if (rows.length * PAGE.growth <= MOST_ERRORS) page = Math.min(page * PAGE.growth, PAGE.most);
-  }
-}
-
-type Page = Group & { read: number; last: number };
-
-// Hashes are compared, as comparing errors takes longer than everything else. The laterals leave the planner no other plan than
-// to look up one row a group, while the table has no statistics yet.
-const PAGE_OF_ERRORS = `
-with alike as materialized (
-  select array_agg(ordinal) as ordinals, max(ordinal) as last
-  from (
-    select ordinal, error from import_items
-    where import_id = $1 and ordinal > $2 and error is not null and state = 'failed'
-    order by ordinal limit $3) item
-  group by jsonb_hash_extended(error, 0)),
-size as (select count(*) as errors, sum(cardinality(ordinals))::int as read, max(last) as last from alike)
-select one.error, cardinality(ordinals) as n, first, size.read, size.last
-from size cross join alike
-  cross join lateral (select array(select o from unnest(ordinals) as o order by o limit ${FIRST}) as first) firsts
-  cross join lateral (select error from import_items where import_id = $1 and ordinal = first[1] limit 1) one
-where size.errors <= ${MOST_ERRORS}`;
 
 interface UserRow {
   ordinal: number;

@@ -14,6 +14,7 @@ import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
 import type { ImportResult } from '../answers.ts';
 import { type ConversionResult, type Draft, lockDraft, requireDraftState } from '../draft/draft.ts';
+import { forgetFailures } from '../failures.ts';
 import { needsPepper } from '../intake/pepper.ts';
 import { PAYLOAD } from '../items.ts';
 import { ENTRY_BYTES } from '../report/payload-pages.ts';
@@ -140,6 +141,7 @@ async function writeEntries(
       JSON.stringify(FIXED),
     ],
   );
+  await forgetFailures(db, checkId);
   return rows.map(({ ordinal }) => ordinal);
 }
 

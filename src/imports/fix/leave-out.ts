@@ -6,6 +6,7 @@
  */
 import type { Db } from '../../db/pool.ts';
 import type { Ran } from '../../observations.ts';
+import { forgetFailures } from '../failures.ts';
 import { PAYLOAD } from '../items.ts';
 
 export interface LeftOut {
@@ -35,6 +36,7 @@ export async function leaveOut(db: Db, importId: string, ordinals: readonly numb
        extract(epoch from finished_at - accepted_at - stood)::float8 as seconds`,
     [importId, ordinals],
   );
+  await forgetFailures(db, importId);
   const { n, state, ...ran } = rows[0] as Ran & { n: number; state: string };
   return { n, ended: n > 0 && state === 'succeeded' ? ran : undefined };
 }

@@ -9,6 +9,7 @@ import type { Db, Pool } from '../../db/pool.ts';
 import { type ErrorBody, errorBody } from '../../errors.ts';
 import { TOTP_SEAL } from '../../identity/totp/secret.ts';
 import type { Secrets } from '../../secrets.ts';
+import { forgetFailures } from '../failures.ts';
 import { bodySources } from '../intake/body-sources.ts';
 import { takePepper } from '../intake/pepper.ts';
 import { ITEM_COLUMNS, type Item, itemValues, PAYLOAD } from '../items.ts';
@@ -126,6 +127,7 @@ export async function writeChanged(db: Db, importId: string, changed: readonly C
       changed.map(({ row }) => row.version),
     ],
   );
+  await forgetFailures(db, importId);
   return rows.map((r) => r.ordinal);
 }
 

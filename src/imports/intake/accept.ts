@@ -8,6 +8,7 @@ import { type Db, type Pool, transaction } from '../../db/pool.ts';
 import { ApiError } from '../../errors.ts';
 import { traceContext } from '../../spans.ts';
 import { RAN, type SettledBatch } from '../ended.ts';
+import { countFirstFailures } from '../failures.ts';
 import { type DuplicateRule, settleDuplicates } from './settle-duplicates.ts';
 
 export interface OrgTally {
@@ -121,6 +122,7 @@ export async function activate(db: Db, acceptance: Acceptance): Promise<SettledB
     `insert into import_dispatch (import_id, settled_before) select id, failed + skipped from imports where id = $1`,
     [importId],
   );
+  if (rows[0]?.failed) await countFirstFailures(db, importId);
   return rows[0] as SettledBatch; // its row is locked
 }
 

@@ -8,6 +8,7 @@
  */
 import { appendEvent } from '../../db/events.ts';
 import { type Db, type Pool, transaction } from '../../db/pool.ts';
+import { forgetFailures } from '../failures.ts';
 import { IS_OVER } from './retention.ts';
 
 const BATCH = 2000;
@@ -75,6 +76,7 @@ async function removeBatch(db: Db): Promise<boolean> {
 }
 
 async function removeLast(db: Db, importId: string): Promise<void> {
+  await forgetFailures(db, importId);
   await db.query('delete from import_rates where import_id = $1', [importId]);
   await db.query('delete from imports where id = $1', [importId]);
 }

@@ -3,6 +3,7 @@
  * with `onExisting` fail, skip or update. An import with `fail` pays no cost for the other two. The rendered statements
  * are in `src/db/batch-statements.sql`.
  */
+import { failuresCounted } from '../failures.ts';
 import { PAYLOAD } from '../items.ts';
 import type { ExistingRule } from '../options.ts';
 
@@ -23,6 +24,9 @@ export interface ConflictRule {
   counts: string;
   /** The sums of these counts. */
   sums: string;
+  /** What is returned of the items and done with it, if items can fail. */
+  returned: string;
+  failures: string;
   /** How many items are settled. */
   settled: string;
   /** The call that counts them and checks that the import still runs. */
@@ -44,8 +48,17 @@ const CREATED = 'join created c on c.sequence = p.sequence';
 const DONE = `state = 'succeeded', error = null,
     ${PAYLOAD.map((column) => `${column} = null`).join(', ')}`;
 
+const WITHOUT_FAILURES = { returned: '', failures: '' };
+
+const WITH_FAILURES = {
+  returned: ', i.ordinal, i.error',
+  failures: `${failuresCounted('settled')},
+`,
+};
+
 /** Success erases the payload; a conflict keeps it for a retry. */
 const fail: ConflictRule = {
+  ...WITH_FAILURES,
   picked: 'i.password_sealed is null',
   creatable: `where ${FREE_ID} on conflict do nothing`,
   created: CREATED,
@@ -74,6 +87,7 @@ const WITH_SKIPPED = {
 
 /** An existing user needs no hash. An item that was sent without an id gets the id of the user with its name. */
 const skip: ConflictRule = {
+  ...WITH_FAILURES,
   ...WITH_SKIPPED,
   picked: `(i.password_sealed is null or existing_human(o.org_id, i.user_id, i.user_name_key) is not null)`,
   creatable: `where password_sealed is null and ${FREE_ID} on conflict do nothing`,
@@ -99,6 +113,7 @@ const skip: ConflictRule = {
 /** Existing users are left to existing/update-batch.ts. */
 const update: ConflictRule = {
   ...WITH_SKIPPED,
+  ...WITHOUT_FAILURES,
   picked: fail.picked,
   creatable: `where ${FREE_ID} on conflict do nothing`,
   created: CREATED,
@@ -114,6 +129,7 @@ const update: ConflictRule = {
  */
 const optimistic: ConflictRule = {
   ...fail,
+  ...WITHOUT_FAILURES,
   creatable: '',
   created: '',
   outcome: DONE,

@@ -16,6 +16,7 @@ import { MissingKey, type Secrets } from '../../secrets.ts';
 import { inImport } from '../../spans.ts';
 import { itemsOfBatch } from '../batch-items.ts';
 import { JOIN_RAN, publishBatch, type SettledBatch } from '../ended.ts';
+import { failuresCounted } from '../failures.ts';
 import type { ItemPointer, Special } from '../job.ts';
 import { BatchFault, type BatchStore, type BatchWriter } from './batch-writer.ts';
 import type { BatchRule } from './conflict-rules.ts';
@@ -141,8 +142,9 @@ async function failItem(pool: Pool, importId: string, ordinal: number, error: st
   const { rows } = await pool.query<Omit<SettledBatch, 'succeeded' | 'skipped' | 'failed'>>(
     `with failed as (
        update import_items set state = 'failed', error = $3
-       where import_id = $1 and ordinal = $2 and state = 'pending' returning org_index
-     )
+       where import_id = $1 and ordinal = $2 and state = 'pending' returning org_index, ordinal, state, error
+     ),
+     ${failuresCounted('failed')}
      select settle_batch($1, 0, 1, 0, 0, array[org_index], '{0}', '{1}') as state, ran.*
      from failed ${JOIN_RAN}`,
     [importId, ordinal, error],

@@ -107,9 +107,9 @@ ${rule.conflicted}settled as (
     ${rule.outcome}
   from picked p ${rule.joined}
   where ${RANGE} and i.ordinal = p.ordinal and i.state = 'pending'
-  returning i.org_index, i.state
+  returning i.org_index, i.state${rule.returned}
 ),
-per_org as (
+${rule.failures}per_org as (
   select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,
     count(*) filter (where state = 'failed')::int as failed${rule.counts}
   from settled group by org_index

@@ -3,6 +3,7 @@ import type { Db } from '../../../db/pool.ts';
 import type { ErrorBody } from '../../../errors.ts';
 import { withinBatch } from '../../batch-items.ts';
 import { JOIN_RAN, type SettledBatch } from '../../ended.ts';
+import { failuresCounted } from '../../failures.ts';
 import { PAYLOAD } from '../../items.ts';
 
 export interface Settled {
@@ -40,8 +41,9 @@ with settled as (
     ${PAYLOAD.map((column) => `${column} = case when v.state = 'failed' and not $4 then i.${column} end`).join(', ')}
   from jsonb_to_recordset($2) as v (ordinal int, state item_state, user_id text, error jsonb, changed jsonb)
   where ${withinBatch('$5')} and i.ordinal = v.ordinal and i.state = 'pending'
-  returning i.org_index, i.state
+  returning i.org_index, i.state, i.ordinal, i.error
 ),
+${failuresCounted('settled')},
 per_org as (
   select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,
     count(*) filter (where state = 'skipped')::int as skipped, count(*) filter (where state = 'failed')::int as failed
