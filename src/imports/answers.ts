@@ -23,6 +23,8 @@ export interface ImportResult {
   /** The system that the users come from, if it is known. */
   source?: string;
   timeout: string;
+  /** RFC 3339; absent before the start of a draft. */
+  startDate?: string;
   /** RFC 3339. While the import is paused, it moves forward with the clock. */
   deadline: string;
   counts: Counts;

@@ -35,6 +35,7 @@ interface ImportRow extends Tallies {
   mails_failed: number;
   sequence: string;
   created_at: Date;
+  accepted_at: Date | null;
   changed_at: Date;
   resource_owner: string;
   failed_before: number;
@@ -46,7 +47,7 @@ const COLUMNS = `
   i.id, i.state, i.state = 'running' and i.deadline <= clock_timestamp() as overdue, i.timeout,
     i.deadline + coalesce(clock_timestamp() - i.paused_at, '0') as deadline,
     i.total, i.succeeded, i.skipped, i.failed, i.undone, i.dry_run, i.source, i.mails, i.mails_due, i.mails_sent, i.mails_failed,
-    i.sequence, i.created_at, i.changed_at, i.resource_owner,
+    i.sequence, i.created_at, i.accepted_at, i.changed_at, i.resource_owner,
     extract(epoch from coalesce(i.finished_at, i.paused_at, clock_timestamp()) - i.accepted_at - i.stood)::float8 * 1000
       as elapsed_ms,
     (select coalesce(jsonb_agg(o order by o.org_index), '[]') from (
@@ -143,6 +144,7 @@ function toResult(row: ImportRow): ImportResult {
     dryRun: row.dry_run,
     ...(row.source === null ? {} : { source: row.source }),
     timeout: row.timeout,
+    ...(row.accepted_at ? { startDate: row.accepted_at.toISOString() } : {}),
     deadline: row.deadline.toISOString(),
     counts: counts(row, row.state),
     mails: {

@@ -189,6 +189,7 @@ const progressShape = {
   dryRun: z.boolean(),
   source: text().optional().meta({ description: 'The system that the users come from, if it is known.' }),
   timeout: z.string(),
+  startDate: timestamp().optional().meta({ description: 'Absent before a draft starts.' }),
   mails: z.object({
     pending: count,
     held: count.meta({ description: 'Mails of an import with `mails=none` that wait for `_send_mails`.' }),

@@ -72,6 +72,14 @@ describe('the result of an import', () => {
     return acceptBody(db.pool, { dataOrgs: { orgs }, timeout: '10m' });
   }
 
+  it('has the time of its start, which for a draft is later than its creation', async () => {
+    const importId = await acceptMixed();
+    const { startDate, details } = await read(importId);
+    assert(startDate !== undefined && startDate >= String(details.creationDate), `${startDate}`);
+    await db.pool.query('update imports set accepted_at = null where id = $1', [importId]);
+    assert.equal((await read(importId)).startDate, undefined);
+  });
+
   it('reports the progress, in total and for each organization', async () => {
     const importId = await acceptMixed();
     await settle(importId, [0, 3, 5]);
