@@ -15,6 +15,7 @@ import { noRole } from './no-role.ts';
 import { openAssets } from './page/assets.ts';
 import { openAt } from './page/at.ts';
 import { consoleErrors, wantsPage } from './page/errors.ts';
+import { sayOnce } from './page/said.ts';
 import { openShow } from './page/show.ts';
 import { SCREENS, type Screen } from './screens.ts';
 import { openCookies } from './sign-in/cookies.ts';
@@ -69,7 +70,7 @@ export function openConsole(deps: ConsoleDeps): Console {
   router.use('/console', sameOrigin(baseUrl));
   router.use(assets.routes);
   router.use(signInRoutes({ ...deps, cookies, show }));
-  router.use('/console', readForm, requireVisit);
+  router.use('/console', readForm, requireVisit, sayOnce(cookies, at));
   router.use(accountScreens({ ...deps, at, show }));
   router.use('/console', requireRole);
   router.get('/console', (_req, res) => res.redirect(303, at(screensFor(res)[0]?.path ?? '')));

@@ -123,7 +123,10 @@ describe('the sign-ins of a person', () => {
       password: PASSWORD,
     });
     await headed(page, 'Your sign-ins');
+    await page.getByText('You have signed in again.').waitFor();
     assert.deepEqual(await findingsOf(page, 'account'), []);
+    await page.getByRole('link', { name: 'Change your password' }).click();
+    await page.waitForURL(`${world.api.url}/ui/forgot`);
   });
 });
 

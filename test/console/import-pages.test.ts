@@ -1,6 +1,8 @@
 /** What the pages of imports show, and update by themselves. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fieldName, nameOf } from '../../src/console/fix/shapes.ts';
+import { importBadge } from '../../src/console/imports/bar.ts';
 import { listState } from '../../src/console/imports/list.ts';
 import { oneState } from '../../src/console/imports/one.ts';
 import type { Progress, Result } from '../../src/console/imports/shapes.ts';
@@ -31,4 +33,27 @@ test('the list shows no failed users of a draft, as nobody has been imported', (
   assert.equal(listState([RUNNING]).text['7.failed'], '1');
   const draft = { ...RUNNING, draft: { files: [] } };
   assert.equal(listState([draft]).text['7.failed'], '');
+});
+
+test('an import that waits for a worker has no time left', () => {
+  const running = { ...RUNNING, eta: new Date(Date.now() + 60_000).toISOString() };
+  assert.match(String(oneState(running, []).text.left), /^\d/);
+  const waiting = { ...running, missingRoles: ['import', 'dispatch'] };
+  assert.equal(oneState(waiting, []).text.left, 'No worker is running');
+  assert.notEqual(oneState(waiting, []).shape, oneState(running, []).shape, 'the warning is loaded');
+});
+
+test('a dry run is a check that found a number of problems, in a calm colour', () => {
+  const check = { ...RUNNING, dryRun: true, state: 'IMPORT_STATE_COMPLETED_WITH_ERRORS' };
+  assert.equal(importBadge(check).markup, '<span class="state still">Checked: 1 user would fail</span>');
+  assert.match(importBadge({ ...check, dryRun: false }).markup, /"state bad">Completed with errors/);
+  assert.match(importBadge({ ...check, state: 'IMPORT_STATE_SUCCEEDED' }).markup, /"state good">Checked: nobody/);
+  assert.match(importBadge({ ...check, state: 'IMPORT_STATE_CANCELLED' }).markup, />Cancelled</);
+});
+
+test('fields have the names that people know', () => {
+  assert.equal(nameOf({ field: 'user.email.email', message: 'is required' }), 'Address is required');
+  assert.equal(nameOf({ field: 'user.metadata[].key', message: 'is required' }), 'Key of metadata is required');
+  assert.equal(fieldName('user.metadata[7].value'), 'Value of metadata');
+  assert.equal(fieldName('user.rare.field'), 'rare.field');
 });

@@ -96,7 +96,7 @@ function screens(backend: Queue): void {
   it('show failures and names as text, filtered and page by page', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await world.enter(t, `/console/imports/${importId}?state=FAILED`);
-    await page.getByText('email.email must be an email address').waitFor();
+    await page.getByText('Address must be an email address').waitFor();
     assert.equal(await page.locator('#items tbody tr').count(), 2);
     assert.doesNotMatch(await page.content(), new RegExp(HASH.slice(-20).replaceAll('$', '\\$')));
     assert.deepEqual(await findingsOf(page, 'import-failed'), []);
@@ -124,7 +124,7 @@ function screens(backend: Queue): void {
     await headed(page, 'Why users failed');
     const found = await findingsOf(page, 'fix-causes');
     await page.getByRole('link', { name: 'Edit one by one' }).click();
-    const cell = page.getByLabel('New value of email.email');
+    const cell = page.getByLabel('New value of Address');
     assert.equal(await cell.inputValue(), 'not an address');
     await cell.fill('still wrong');
     await cell.press('Tab');
@@ -142,7 +142,7 @@ function screens(backend: Queue): void {
     assert(!(await page.content()).includes('nothing'), 'no hash is shown');
     await page.getByRole('button', { name: 'Apply to 1' }).click();
     await page.getByRole('link', { name: 'Send 2 again' }).click();
-    await page.getByText('2 users that failed are tried again.').waitFor();
+    await page.getByText('2 users that failed are sent again.').waitFor();
     assert.deepEqual(found, []);
   });
 
@@ -150,15 +150,19 @@ function screens(backend: Queue): void {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await world.enter(t, '/console', undefined, { javaScriptEnabled: false });
     await open(page, `/console/imports/${importId}/retry`);
-    await page.getByText('2 users that failed are tried again.').waitFor();
+    await page.getByText('2 users that failed are sent again.').waitFor();
     await page.getByLabel('Time limit from now').fill('soon');
-    await page.getByRole('button', { name: 'Try failed again' }).click();
+    await page.getByRole('button', { name: 'Send failed users again' }).click();
     await page.getByRole('alert').getByText('timeout').waitFor();
     assert.equal(await page.getByLabel('Time limit from now').inputValue(), 'soon');
     await open(page, `/console/imports/${importId}/send_mails`);
     await page.getByText('3 mails are sent').waitFor();
     await page.getByRole('button', { name: 'Send mails' }).click();
     await page.getByText('The mails are on their way.').waitFor();
+    assert.equal(new URL(page.url()).search, '');
+    await page.reload();
+    await headed(page, `Import ${importId}`);
+    assert.equal(await page.getByText('The mails are on their way.').count(), 0, 'it is said once');
     await page.getByText('You sent the held mails').waitFor();
   });
 

@@ -24,12 +24,16 @@ export interface Login {
 const MOST_LISTED = 100;
 
 /** @param said what has just happened */
-export function accountBody(at: At, logins: readonly Login[], said: string | undefined): Html {
+export function accountBody(
+  { at, baseUrl }: { at: At; baseUrl: string },
+  logins: readonly Login[],
+  said: string | undefined,
+): Html {
   const isApplication = ({ type }: Login) => type === 'LOGIN_TYPE_APPLICATION';
   const [places, applications] = [logins.filter((login) => !isApplication(login)), logins.filter(isApplication)];
   return html`${headline(ACCOUNT.title)}
 ${notice(said)}
-<p class="soft">${ACCOUNT.intro}</p>
+<p class="soft">${ACCOUNT.intro} <a href="${baseUrl}/ui/forgot">${ACCOUNT.password}</a></p>
 ${section(at, ACCOUNT.browsers, places, ACCOUNT.noBrowsers)}
 ${section(at, ACCOUNT.applications, applications, ACCOUNT.noApplications, ACCOUNT.applicationsHint)}
 ${logins.some(({ isCurrent }) => !isCurrent) ? endOthers(at, logins.length === MOST_LISTED) : undefined}`;

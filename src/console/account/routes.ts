@@ -9,7 +9,7 @@ import { type Request, type Response, Router } from 'express';
 import { ApiError } from '../../errors.ts';
 import { text } from '../../pages/fields.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { parameter } from '../page/blocks.ts';
+import { saidOnce } from '../page/said.ts';
 import { ACCOUNT } from '../texts/account.ts';
 import { visitOf } from '../visit.ts';
 import { accountBody, type Login } from './body.ts';
@@ -21,11 +21,14 @@ const SAID: Readonly<Record<string, string>> = {
 };
 
 /** Mount it behind the session, but before roles are required. */
-export function accountScreens({ show, at }: ScreenDeps): Router {
+export function accountScreens({ show, at, config }: ScreenDeps): Router {
   const router = Router();
   router.get('/console/account', async (req, res) => {
     const { result } = await visitOf(res).api.get<{ result: Login[] }>(loginsOf(res));
-    show(req, res, { title: ACCOUNT.title, body: accountBody(at, result, SAID[parameter(req, 'done')]) });
+    show(req, res, {
+      title: ACCOUNT.title,
+      body: accountBody({ at, baseUrl: config.baseUrl }, result, SAID[saidOnce(res)]),
+    });
   });
   router.post('/console/account/end', async (req, res) => {
     const path = `${loginsOf(res)}/${encodeURIComponent(loginId(req))}`;

@@ -4,8 +4,9 @@ import { requirePermission } from '../../access/caller.ts';
 import { html } from '../../html.ts';
 import { text } from '../../pages/fields.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { notice, parameter } from '../page/blocks.ts';
+import { notice } from '../page/blocks.ts';
 import { type Refusal, refusalOf } from '../page/refusal.ts';
+import { saidOnce } from '../page/said.ts';
 import { ADMINISTRATORS } from '../texts/administrators.ts';
 import { userNames } from '../users/names.ts';
 import type { Page } from '../users/shapes.ts';
@@ -40,7 +41,7 @@ async function list({ at, show }: ScreenDeps, req: Request, res: Response, refus
     },
     refusal,
   );
-  const done = ADMINISTRATORS.done[parameter(req, 'done') as keyof typeof ADMINISTRATORS.done];
+  const done = ADMINISTRATORS.done[saidOnce(res) as keyof typeof ADMINISTRATORS.done];
   show(req, res, {
     title: ADMINISTRATORS.title,
     status: refusal?.status ?? 200,

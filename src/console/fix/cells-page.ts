@@ -5,7 +5,7 @@ import type { At } from '../page/at.ts';
 import { count } from '../page/format.ts';
 import { FIX } from '../texts/fix.ts';
 import { sendAgain } from './causes-page.ts';
-import { nameOf } from './shapes.ts';
+import { fieldName, nameOf } from './shapes.ts';
 
 /** A user of the cause. */
 export interface Cell {
@@ -33,7 +33,7 @@ export interface CellsView {
 export function cellsPage(at: At, view: CellsView): Html {
   const { importId, cause, field, cells, next, corrected, isDraft } = view;
   const path = `/imports/${importId}/fix`;
-  const name = field.replace(/^user\./, '');
+  const name = fieldName(field);
   return html`<p class="crumb"><a href="${at(path)}">${FIX.heading}</a></p>
 <div class="headline"><h1>${nameOf(cause)}</h1><span class="soft">${FIX.count(cause.count, count(cause.count))}</span>${sendAgain(at, importId, corrected, isDraft)}</div>
 ${

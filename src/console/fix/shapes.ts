@@ -1,9 +1,15 @@
 /** Causes in words, and the fields of entries. */
 import type { Cause } from '../../imports/answers.ts';
+import { ENTRY_FIELDS } from '../texts/fix.ts';
+
+/** What people call a field; a rare one keeps its path in the API. */
+export function fieldName(path: string): string {
+  return ENTRY_FIELDS[path.replace(/\[\d+\]/g, '[]')] ?? path.replace(/^user\./, '');
+}
 
 /** The cause in words: the field and what is wrong with it. */
 export function nameOf({ field, scheme, message }: Pick<Cause, 'field' | 'scheme' | 'message'>): string {
-  return `${field ? `${field.replace(/^user\./, '')} ` : ''}${scheme && !message.includes(scheme) ? `(${scheme}) ` : ''}${message}`;
+  return `${field ? `${fieldName(field)} ` : ''}${scheme && !message.includes(scheme) ? `(${scheme}) ` : ''}${message}`;
 }
 
 /** The field of a cause that can be typed in; hashes, secrets and lists cannot. */

@@ -1,6 +1,7 @@
 /** The users of an import, with filters, page by page. */
 import { type Html, html } from '../../html.ts';
 import { violationsOf } from '../../imports/fix/cause.ts';
+import { fieldName } from '../fix/shapes.ts';
 import type { At } from '../page/at.ts';
 import { count } from '../page/format.ts';
 import { ONE } from '../texts/import.ts';
@@ -75,9 +76,11 @@ function name(at: At, { dryRun }: Progress, { userName, userId, state }: Item): 
 function reasons({ error, kept, changed, state }: Item): string[] {
   const violations = violationsOf(error ?? null);
   return [
-    ...violations.map(({ field, description }) => `${field.replace(/^user\./, '')} ${description}`),
+    ...violations.map(({ field, description }) => `${fieldName(field)} ${description}`),
     ...(error && violations.length === 0 ? [error.message] : []),
     ...(kept ? [ONE.kept(KEPT[kept] ?? kept)] : []),
-    ...(changed && stateOf({ state }) === 'SUCCEEDED' ? [ONE.changed(changed.join(', '))] : []),
+    ...(changed && stateOf({ state }) === 'SUCCEEDED'
+      ? [ONE.changed(changed.map((field) => fieldName(`user.${field}`)).join(', '))]
+      : []),
   ];
 }

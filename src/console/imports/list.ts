@@ -6,7 +6,7 @@ import type { At } from '../page/at.ts';
 import { count, duration, percent, time } from '../page/format.ts';
 import { type LiveState, liveMark } from '../page/live.ts';
 import { IMPORT_STATES, IMPORTS } from '../texts/imports.ts';
-import { badge, bar, widths } from './bar.ts';
+import { bar, importBadge, widths } from './bar.ts';
 import { type Progress, type StateCounts, settled } from './shapes.ts';
 
 export interface ListView {
@@ -72,25 +72,29 @@ ${chip('', IMPORTS.all, all, counts?.isCapped ? '+' : '')}${Object.entries(IMPOR
 function table(at: At, { imports, names }: ListView): Html {
   return html`<div class="card flush"><table class="stack"><caption class="sr">${IMPORTS.caption}</caption>
 <thead><tr><th scope="col">${IMPORTS.import}</th><th scope="col">${IMPORTS.source}</th><th scope="col">${IMPORTS.state}</th><th scope="col">${IMPORTS.progress}</th>
-<th scope="col" class="number">${IMPORTS.rate}</th><th scope="col" class="number">${IMPORTS.failed}</th><th scope="col">${IMPORTS.created}</th></tr></thead>
+<th scope="col" class="number">${IMPORTS.rate}</th><th scope="col" class="number">${IMPORTS.failed}</th><th scope="col">${IMPORTS.started}</th></tr></thead>
 <tbody>
 ${imports.map((one) => row(at, one, names))}</tbody></table></div>`;
 }
 
 function row(at: At, one: Progress, names: ReadonlyMap<string, string>): Html {
-  const { importId: id, counts, orgs, details } = one;
+  const { importId: id, counts, orgs } = one;
   const first = orgs.slice(0, 2).map(({ orgId }) => names.get(orgId) ?? orgId);
   const more = orgs.length > 2 ? ` + ${orgs.length - 2}` : '';
   const text = textOf(one);
   return html`<tr>
 <th scope="row"><a href="${at(one.draft ? `/imports/new/${id}` : `/imports/${id}`)}">${id}</a></th>
 <td data-label="${IMPORTS.source}">${one.source ? titleOf(one.source) : '–'}</td>
-<td data-label="${IMPORTS.state}"><div>${badge(one)}${one.dryRun ? html` <span class="soft small">${IMPORTS.dryRun}</span>` : undefined}
+<td data-label="${IMPORTS.state}"><div>${importBadge(one)}${one.dryRun ? html` <span class="soft small">${IMPORTS.dryRun}</span>` : undefined}
 <div class="soft small">${first.join(', ')}${more}</div></div></td>
 <td data-label="${IMPORTS.progress}"><div class="grow">${one.draft ? undefined : bar(id, counts)}<div class="small soft" data-text="${id}.done">${text.done}</div></div></td>
 <td data-label="${IMPORTS.rate}" class="number"><div><span data-text="${id}.rate">${text.rate}</span><div class="small soft" data-text="${id}.left">${text.left}</div></div></td>
 <td data-label="${IMPORTS.failed}" class="number" data-text="${id}.failed">${text.failed}</td>
-<td data-label="${IMPORTS.created}" class="soft small">${time(details.creationDate)}</td></tr>\n`;
+<td data-label="${IMPORTS.started}" class="soft small">${startOf(one)}</td></tr>\n`;
+}
+
+function startOf({ startDate, details }: Progress): Html | undefined {
+  return startDate ? time(startDate) : html`${IMPORTS.notStarted} ${time(details.creationDate)}`;
 }
 
 function textOf(one: Progress): Record<'done' | 'rate' | 'left' | 'failed', string> {

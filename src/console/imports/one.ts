@@ -7,7 +7,7 @@ import { FIX } from '../texts/fix.ts';
 import { ONE } from '../texts/import.ts';
 import { IMPORTS } from '../texts/imports.ts';
 import { actionsFor } from './actions.ts';
-import { badge, bar, widths } from './bar.ts';
+import { bar, importBadge, widths } from './bar.ts';
 import { chart, draw } from './chart.ts';
 import type { ItemsView } from './items.ts';
 import { itemsSection } from './items.ts';
@@ -30,7 +30,7 @@ export function onePage(at: At, view: OneView): Html {
   const { result, points, notice } = view;
   const id = result.importId;
   return html`<p class="crumb"><a href="${at('/imports')}">${IMPORTS.title}</a></p>
-<div class="headline"><h1>${ONE.title(id)}</h1><div id="badge" data-swap>${badge(result)}</div>
+<div class="headline"><h1>${ONE.title(id)}</h1><div id="badge" data-swap>${importBadge(result)}</div>
 ${liveMark(at(`/imports/${id}/live`), oneState(result, points).shape)}
 <div class="buttons" id="actions" data-swap>${
     result.counts.failed > 0 && !result.dryRun
@@ -59,7 +59,7 @@ function facts(result: Result): Html {
     html`<div><dt>${ONE[name]}</dt><dd data-text="${name}">${text[name]}</dd></div>\n`;
   const isUndo = ['UNDOING', 'UNDONE'].includes(stateOf(result));
   return html`<dl class="facts">${FACTS.filter((name) => name !== (isUndo ? 'open' : 'undone')).map(fact)}</dl>
-<dl class="facts minor wide"><div><dt>${ONE.created}</dt><dd>${time(result.details.creationDate)}</dd></div>
+<dl class="facts minor wide"><div><dt>${ONE.started}</dt><dd>${time(result.startDate)}</dd></div>
 <div><dt>${ONE.deadline}</dt><dd data-text="deadline">${text.deadline}</dd></div></dl>
 <h2>${ONE.mails}</h2><dl class="facts minor">${MAILS.map(fact)}</dl>`;
 }
@@ -67,11 +67,11 @@ function facts(result: Result): Html {
 type Texts = Record<(typeof FACTS)[number] | (typeof MAILS)[number] | 'deadline', string>;
 
 function textOf(progress: Progress): Texts {
-  const { counts, mails, eta, usersPerSecond, deadline } = progress;
+  const { counts, mails, usersPerSecond, deadline } = progress;
   const done = settled(counts);
   return {
     done: `${percent(done, counts.total)} of ${count(counts.total)}`,
-    left: eta ? duration(Date.parse(eta) - Date.now()) : '–',
+    left: leftOf(progress),
     speed: IMPORTS.perSecond(count(Math.round(usersPerSecond))),
     succeeded: count(counts.succeeded),
     skipped: count(counts.skipped),
@@ -86,6 +86,12 @@ function textOf(progress: Progress): Texts {
   };
 }
 
+/** Its rate says nothing about the future while nobody works on it. */
+function leftOf({ eta, missingRoles = [] }: Progress): string {
+  if (missingRoles.some((role) => role === 'import' || role === 'dispatch')) return ONE.noWorker;
+  return eta ? duration(Date.parse(eta) - Date.now()) : '–';
+}
+
 /** What changes on the page while the import runs. */
 export function oneState(progress: Progress, points: readonly RatePoint[]): LiveState {
   const { line, area, max } = draw(points);
@@ -93,7 +99,7 @@ export function oneState(progress: Progress, points: readonly RatePoint[]): Live
   const orgs = organizationsState(progress);
   return {
     // The actions, and whether there is a chart.
-    shape: `${stateOf(progress)} ${points.length > 0} ${progress.counts.failed > 0} ${actionsFor(progress).map(({ name }) => name)}`,
+    shape: `${stateOf(progress)} ${progress.missingRoles} ${points.length > 0} ${progress.counts.failed > 0} ${actionsFor(progress).map(({ name }) => name)}`,
     text: {
       ...textOf(progress),
       ...orgs.text,

@@ -6,6 +6,7 @@ import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { UPLOAD_SCRIPTS } from '../new-import/upload.ts';
 import { openLive } from '../page/live.ts';
+import { saidOnce } from '../page/said.ts';
 import { ONE } from '../texts/import.ts';
 import { ACTIONS } from '../texts/import-actions.ts';
 import { IMPORTS } from '../texts/imports.ts';
@@ -122,7 +123,7 @@ async function one({ at, show, pool }: ScreenDeps, req: Request, res: Response):
     readRates(api, path),
     api.get<{ items: Item[]; nextPageToken: string }>(`${path}/items?${query}`),
   ]);
-  const done = text(req.query, 'done');
+  const done = saidOnce(res);
   const body = onePage(at, {
     result,
     points,

@@ -6,11 +6,12 @@ export type { Counts, ItemView as Item, RatePoint, StateCounts, UndoPreview } fr
 export interface Progress extends ImportResult {
   /** Before it starts. */
   draft?: { files: { name: string; size: number; offset: number }[] };
+  /** Roles of workers that it waits for; not in the list. */
+  missingRoles?: string[];
 }
 
 export interface Result extends Progress {
   warnings: { path?: string; field?: string; count?: number; message?: string }[];
-  missingRoles?: string[];
   webhook?: { state: string; attempts: number; lastError?: string };
 }
 

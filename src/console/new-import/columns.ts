@@ -5,7 +5,7 @@ import { liveMark } from '../page/live.ts';
 import { COLUMNS, FIELDS } from '../texts/new-import.ts';
 import { exampleUser, statesOf } from './example-user.ts';
 import { buttons, type Frame, stepForm } from './frame.ts';
-import { MOST_MAPPED } from './plan.ts';
+import { isMapped, MOST_MAPPED } from './plan.ts';
 import type { Column, Guess, Sample } from './shapes.ts';
 import { titleOf } from './source.ts';
 
@@ -20,11 +20,6 @@ export interface ColumnsView {
   chosen: ReadonlyMap<string, string>;
   problem: string | undefined;
   live: { href: string; shape: string };
-}
-
-/** Sources of which a person says what the columns are. */
-export function isMapped(source: string): boolean {
-  return source === 'csv' || source === 'ndjson';
 }
 
 /** The columns of the file of users. */

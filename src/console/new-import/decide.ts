@@ -98,7 +98,7 @@ function without(users: string, passwordSource: string | undefined): string {
 function login({ names, draft }: DecideView): Html {
   const typed = draft.summary?.typeUserName ?? 0;
   return html`${names.length > 0 ? html`<p>${DECIDE.byThis}</p>${list(names)}` : undefined}
-<p class="soft small">${typed > 0 ? DECIDE.typeUserName(count(typed)) : DECIDE.sameAsToday}</p>`;
+<p class="soft small">${typed > 0 ? DECIDE.typeUserName(typed, count(typed)) : DECIDE.sameAsToday}</p>`;
 }
 
 function failures({ at, importId }: Frame, { causes }: DecideView): Html | undefined {
@@ -137,25 +137,37 @@ function notes({ summary }: ShownDraft): Html | undefined {
   )}</tbody></table></details>`;
 }
 
-function startForm(frame: Frame, { plan, check, draft, mailRate }: DecideView): Html {
+function startForm(frame: Frame, view: DecideView): Html {
+  const { plan, check, draft, mailRate } = view;
   const { verification = 0, initialisation = 0 } = check.mailKinds ?? {};
   const due = verification + initialisation;
   const broken = (draft.summary?.broken ?? []).reduce((sum, group) => sum + group.count, 0);
   const mails = html`<section class="card"><h2>${DECIDE.mails}</h2>${
     due === 0
       ? html`<p>${DECIDE.noMails}</p><input type="hidden" name="mails" value="${plan.mails}">`
-      : html`${list([DECIDE.verification(count(verification)), DECIDE.initialisation(count(initialisation))])}
+      : html`${list([
+          ...(verification > 0 ? [DECIDE.verification(count(verification))] : []),
+          ...(initialisation > 0 ? [DECIDE.initialisation(count(initialisation))] : []),
+        ])}
 <p class="soft small">${mailRate > 0 ? DECIDE.takes(duration((due / mailRate) * 1000), count(mailRate)) : DECIDE.unlimited}</p>
 ${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, plan.mails)}`
   }</section>`;
   const leave = html`<div class="field"><label><input type="checkbox" name="skipBroken" value="1" required>${DECIDE.broken(count(broken))}</label></div>`;
   return html`<form method="post" action="${hrefOf(frame, 'decide')}">${mails}${broken > 0 ? leave : undefined}
-<p class="soft">${DECIDE.atMost(plan.timeout)} <a href="${hrefOf(frame, 'options')}">${DECIDE.limit}</a></p>
+${check.counts.succeeded + view.causes.corrected === 0 ? notice(DECIDE.nobody, 'warn') : undefined}<p class="soft">${DECIDE.atMost(plan.timeout)} <a href="${hrefOf(frame, 'options')}">${DECIDE.limit}</a></p>
 ${buttons(
   frame,
-  html`<button>${DECIDE.start(count(check.counts.total))}</button>
+  html`${startButtons(frame, view)}
 <a class="button danger" href="${frame.at(`/imports/new/${frame.importId}/discard`)}">${DECIDE.discard}</a>`,
 )}</form>`;
+}
+
+/** Says how many will be imported: those who passed the check, and those who were corrected since. */
+function startButtons({ at, importId }: Frame, { check: { counts }, causes }: DecideView): Html {
+  const users = counts.succeeded + causes.corrected;
+  if (users > 0) return html`<button>${DECIDE.start(users, count(users), count(counts.total))}</button>`;
+  const fix = html`<a class="button" href="${at(`/imports/${importId}/fix`)}">${DECIDE.correctFirst}</a>`;
+  return html`${counts.failed > 0 ? fix : undefined}<button class="quiet">${DECIDE.startAnyway}</button>`;
 }
 
 export function discardPage(at: Frame['at'], importId: string): Html {

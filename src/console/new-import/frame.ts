@@ -21,6 +21,8 @@ export interface Frame {
   /** What was chosen and is not kept yet, with a question mark. */
   query: string;
   expiresAt?: string | undefined;
+  /** Steps with nothing to do: the way back passes them, and they can be visited. */
+  skips?: readonly StepName[];
 }
 
 export function stepPath(importId: string, step: StepName, query = ''): string {
@@ -56,7 +58,7 @@ export function stepForm(frame: Frame, fields: Html, next: StepName): Html {
 }
 
 export function buttons(frame: Frame, more: Html | undefined): Html {
-  const before = STEP_NAMES[STEP_NAMES.indexOf(frame.step) - 1];
+  const before = STEP_NAMES.slice(0, STEP_NAMES.indexOf(frame.step)).findLast((step) => !frame.skips?.includes(step));
   return html`<div class="buttons act">${before && html`<a class="button quiet" href="${hrefOf(frame, before)}">${STEPS.back}</a>`}
 ${more}</div>`;
 }

@@ -117,3 +117,8 @@ export function isConverted(plan: Plan, draft: ShownDraft): boolean {
 export function isChecked(plan: Plan, { state, draft }: Draft): boolean {
   return state === 'IMPORT_STATE_CHECKED' && isConverted(plan, draft) && draft.settings?.onExisting === plan.onExisting;
 }
+
+/** Sources of which a person says what the columns are. */
+export function isMapped(source: string): boolean {
+  return source === 'csv' || source === 'ndjson';
+}

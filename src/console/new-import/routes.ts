@@ -10,7 +10,7 @@ import { visitOf } from '../visit.ts';
 import { discardPage } from './decide.ts';
 import { draftState } from './draft-state.ts';
 import { type Frame, STEP_NAMES, type StepName, stepPage, stepPath } from './frame.ts';
-import { planOf, queryOfPlan } from './plan.ts';
+import { isMapped, planOf, queryOfPlan } from './plan.ts';
 import type { Draft } from './shapes.ts';
 import { ACTS, VIEWS } from './steps.ts';
 import { UPLOAD_SCRIPTS } from './upload.ts';
@@ -75,7 +75,8 @@ async function open({ at, ...deps }: ScreenDeps, req: Request, res: Response): P
   const query = plan ? queryOfPlan(plan, draft) : '';
   const files = draft?.files ?? [];
   const isOpen = files.length > 0 || result.state !== 'IMPORT_STATE_UPLOADING';
-  const frame = { at, importId, step, files, isOpen, query, expiresAt: draft?.expiresAt };
+  const skips: StepName[] = plan?.source && !isMapped(plan.source) ? ['columns'] : [];
+  const frame = { at, importId, step, files, isOpen, query, expiresAt: draft?.expiresAt, skips };
   return {
     ...{ at, ...deps, req, res, api, caller, result, draft, frame },
     plan: plan as Visiting['plan'],

@@ -5,6 +5,7 @@ import { notice } from '../page/blocks.ts';
 import { liveMark } from '../page/live.ts';
 import { SOURCE } from '../texts/new-import.ts';
 import { buttons, type Frame, hrefOf, stepForm } from './frame.ts';
+import { isMapped } from './plan.ts';
 import type { Guess } from './shapes.ts';
 
 export interface SourceView {
@@ -21,14 +22,14 @@ export function sourceStep(frame: Frame, { guess, problem, source, live }: Sourc
   if (frame.files.length === 0) {
     return html`<section class="card"><p>${SOURCE.none}</p><p><a class="button" href="${hrefOf(frame, 'files')}">${SOURCE.add}</a></p></section>`;
   }
+  const chosen = source || guess?.source || guess?.candidates[0]?.source || '';
   const isWaiting = !guess && !problem;
   const waits = html`<section class="card"><h2>${SOURCE.title}</h2><p>${SOURCE.waiting}</p>${liveMark(live.href, live.shape)}</section>${buttons(frame, undefined)}`;
-  return html`<div id="guess" data-swap>${isWaiting ? waits : stepForm(frame, recognized(guess, problem, source), 'columns')}</div>`;
+  return html`<div id="guess" data-swap>${isWaiting ? waits : stepForm(frame, recognized(guess, problem, chosen), isMapped(chosen) || chosen === '' ? 'columns' : 'options')}</div>`;
 }
 
-function recognized(guess: Guess | undefined, problem: string | undefined, source: string): Html {
+function recognized(guess: Guess | undefined, problem: string | undefined, chosen: string): Html {
   const candidates = guess?.candidates ?? [];
-  const chosen = source || guess?.source || candidates[0]?.source || '';
   const isCertain = guess !== undefined && guess.source !== '';
   const sentence = isCertain
     ? SOURCE.certain(titleOf(guess.source))

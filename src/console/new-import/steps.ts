@@ -9,14 +9,14 @@ import type { Item } from '../imports/shapes.ts';
 import { CHECK, OPTIONS, STEPS } from '../texts/new-import.ts';
 import { checkStep } from './check.ts';
 import { likelyOrg, organizationsOf, requireSourceOf, sourceName, sourcesOf } from './choices.ts';
-import { chosenFields, columnsStep, isMapped, mappingOf, typedFields } from './columns.ts';
+import { chosenFields, columnsStep, mappingOf, typedFields } from './columns.ts';
 import { commandFor } from './command.ts';
 import { type DryRun, decideStep } from './decide.ts';
 import { draftState } from './draft-state.ts';
 import { buttons, hrefOf, type StepName, stepPath } from './frame.ts';
 import { optionsStep } from './options.ts';
 import { pepperHeaders } from './pepper.ts';
-import { conversionOf, isChecked, isConverted, type Plan, queryOfPlan } from './plan.ts';
+import { conversionOf, isChecked, isConverted, isMapped, type Plan, queryOfPlan } from './plan.ts';
 import { isReadable } from './shapes.ts';
 import { sourceStep } from './source.ts';
 import { countUpdates } from './updates.ts';
@@ -99,7 +99,12 @@ export const ACTS: Record<StepName, Act> = {
   files: async (on) => to(on, 'source', on.plan),
   async source(on) {
     const source = text(on.req.body, 'source');
-    return to(on, 'columns', { ...on.plan, source, mapping: source === on.plan.source ? on.plan.mapping : {} });
+    // There is nothing to map for a known system; the step can still be visited.
+    return to(on, isMapped(source) ? 'columns' : 'options', {
+      ...on.plan,
+      source,
+      mapping: source === on.plan.source ? on.plan.mapping : {},
+    });
   },
   async columns(on) {
     const guess = await readGuess(on);

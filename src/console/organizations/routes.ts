@@ -7,6 +7,7 @@ import { text } from '../../pages/fields.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { notice, parameter } from '../page/blocks.ts';
 import { type Refusal, refusalOf } from '../page/refusal.ts';
+import { saidOnce } from '../page/said.ts';
 import { MEMBERS, ORGS } from '../texts/organizations.ts';
 import { userNames } from '../users/names.ts';
 import { type Page, userPath } from '../users/shapes.ts';
@@ -110,7 +111,7 @@ async function one({ at, show }: ScreenDeps, req: Request, res: Response, refusa
   const values = valuesOf(req, res, ['userId', 'role']);
   const total = Number(found.details.totalResult);
   const body = oneBody(at, { org, members: found.result, total, nameOf: names, values, refusal });
-  const done = ORGS.done[parameter(req, 'done') as keyof typeof ORGS.done];
+  const done = ORGS.done[saidOnce(res) as keyof typeof ORGS.done];
   show(req, res, { title: org.name, status: refusal?.status ?? 200, body: html`${notice(done)}${body}` });
 }
 

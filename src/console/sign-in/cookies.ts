@@ -14,8 +14,8 @@ export interface Cookies {
   clear(res: Response, name: CookieName): void;
 }
 
-/** The session, a sign-in in progress, and the input of a form that came after the session had ended. */
-export type CookieName = 'console' | 'console_login' | 'console_form';
+/** The session, a sign-in in progress, the input of a form that came after the session had ended, and what was just done. */
+export type CookieName = 'console' | 'console_login' | 'console_form' | 'console_done';
 
 /** @param baseUrl the public address */
 export function openCookies(baseUrl: string): Cookies {

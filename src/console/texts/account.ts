@@ -1,6 +1,7 @@
 export const ACCOUNT = {
   title: 'Your sign-ins',
   intro: 'End a sign-in that you do not recognize, and then change your password.',
+  password: 'Change your password by a link in a mail',
   browsers: 'Where you are signed in',
   noBrowsers: 'You are signed in nowhere else.',
   applications: 'Applications with access to your account',

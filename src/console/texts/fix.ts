@@ -8,6 +8,38 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   'leave-out': 'Leave out',
 };
 
+/** What people call the fields of an entry, by their paths in the API. */
+export const ENTRY_FIELDS: Readonly<Record<string, string>> = {
+  userId: 'User id',
+  state: 'State',
+  user: 'User',
+  'user.userName': 'User name',
+  'user.profile': 'Name',
+  'user.profile.firstName': 'First name',
+  'user.profile.lastName': 'Last name',
+  'user.profile.nickName': 'Nickname',
+  'user.profile.displayName': 'Display name',
+  'user.profile.preferredLanguage': 'Language',
+  'user.profile.gender': 'Gender',
+  'user.email': 'Address',
+  'user.email.email': 'Address',
+  'user.email.isEmailVerified': 'Address is verified',
+  'user.phone': 'Phone',
+  'user.phone.phone': 'Phone',
+  'user.phone.isPhoneVerified': 'Phone is verified',
+  'user.password': 'Password',
+  'user.hashedPassword': 'Password hash',
+  'user.hashedPassword.value': 'Password hash',
+  'user.passwordSource': 'Password source',
+  'user.passwordChangeRequired': 'Must change the password',
+  'user.metadata': 'Metadata',
+  'user.metadata[].key': 'Key of metadata',
+  'user.metadata[].value': 'Value of metadata',
+  'user.idps': 'Links to other providers',
+  'user.otpCode': 'Second factor',
+  'user.requestPasswordlessRegistration': 'Passkey',
+};
+
 export const FIX = {
   title: (id: string) => `Fix import ${id}`,
   button: 'Fix failed users',

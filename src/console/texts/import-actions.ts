@@ -39,14 +39,14 @@ export const ACTIONS = {
     done: 'The import runs again.',
   },
   retry: {
-    button: 'Try failed again',
-    title: 'Try the failed users again?',
+    button: 'Send failed users again',
+    title: 'Send the failed users again?',
     does: (failed: number, open: number) => [
-      `${users(failed)} that failed ${are(failed)} tried again.`,
+      `${users(failed)} that failed ${are(failed)} sent again.`,
       ...(open > 0 ? [`${users(open)} that ${are(open)} still open ${are(open)} processed too.`] : []),
       'Users that are invalid and were not corrected fail again with the same reason.',
     ],
-    done: 'The failed users are tried again.',
+    done: 'The failed users are sent again.',
   },
   send_mails: {
     button: 'Send mails',

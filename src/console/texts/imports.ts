@@ -13,7 +13,8 @@ export const IMPORTS = {
   progress: 'Progress',
   rate: 'Speed',
   failed: 'Failed',
-  created: 'Created',
+  started: 'Started',
+  notStarted: 'not started, created',
   caption: 'Imports, newest first',
   next: 'Older imports',
   first: 'Newest imports',
@@ -44,6 +45,18 @@ export const IMPORT_STATES: Readonly<Record<string, { name: string; look: string
   TIMED_OUT: { name: 'Timed out', look: 'bad' },
   CANCELLED: { name: 'Cancelled', look: 'still' },
   UNDONE: { name: 'Undone', look: 'still' },
+};
+
+/** Of a dry run, which checks users and writes none. */
+export const CHECK_STATES: Readonly<
+  Record<string, (problems: number, text: string) => { name: string; look: string }>
+> = {
+  RUNNING: () => ({ name: 'Checking', look: '' }),
+  SUCCEEDED: () => ({ name: 'Checked: nobody would fail', look: 'good' }),
+  COMPLETED_WITH_ERRORS: (users, text) => ({
+    name: `Checked: ${users === 1 ? '1 user' : `${text} users`} would fail`,
+    look: 'still',
+  }),
 };
 
 /** Of an import that is being prepared. */

@@ -220,8 +220,8 @@ export const DECIDE = {
   whenDue: 'What happens with them',
   login: 'Signing in',
   byThis: 'They sign in as, for example:',
-  typeUserName: (count: string) =>
-    `${count} sign in with their user name, not with their address, until the address is confirmed.`,
+  typeUserName: (users: number, count: string) =>
+    `${users === 1 ? '1 user signs' : `${count} users sign`} in with ${users === 1 ? 'the' : 'their'} user name, not with ${users === 1 ? 'the' : 'their'} address, until the address is confirmed.`,
   sameAsToday: 'Nobody has to type something else than the address or user name in the files.',
   causes: (count: string) => `What will fail (${count})`,
   cause: 'Cause',
@@ -241,7 +241,11 @@ export const DECIDE = {
   command: 'The same on the command line',
   copy: 'Copy',
   copied: 'Copied',
-  start: (count: string) => `Start import of ${count} users`,
+  start: (users: number, count: string, total: string) =>
+    `Start import of ${users === 1 && count === total ? '1 user' : count === total ? `${count} users` : `${count} of ${total} users`}`,
+  nobody: 'Nobody would be imported: every user fails or is skipped.',
+  startAnyway: 'Start it all the same',
+  correctFirst: 'Correct the users',
   atMost: (timeout: string) => `It takes at most ${timeout}; then users that are left wait for you.`,
   limit: 'Change the options',
   discard: 'Discard',

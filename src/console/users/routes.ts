@@ -8,6 +8,7 @@ import { text } from '../../pages/fields.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { notice, parameter, queryOf } from '../page/blocks.ts';
 import { orgNames } from '../page/org-names.ts';
+import { saidOnce } from '../page/said.ts';
 import { USER_ACTIONS } from '../texts/user.ts';
 import { USER_STATES, USERS } from '../texts/users.ts';
 import { visitOf } from '../visit.ts';
@@ -39,7 +40,7 @@ async function list({ at, show, pool }: ScreenDeps, req: Request, res: Response)
   const found = await findUsers(api, filter);
   const shownOrgs = found.page.result.map(({ details }) => details.resourceOwner);
   const orgName = await orgNames(pool, [...shownOrgs, ...(orgIds ?? [])]);
-  const done = parameter(req, 'done') === 'delete' ? USER_ACTIONS.delete.done : undefined;
+  const done = saidOnce(res) === 'delete' ? USER_ACTIONS.delete.done : undefined;
   const body = html`${notice(done)}${listBody(at, { filter, ...found, orgIds, orgName })}`;
   show(req, res, { title: USERS.title, body });
 }
@@ -88,7 +89,7 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
       ? html`<a href="${at(`/users${queryOf({ org: details.resourceOwner })}`)}">${orgName(details.resourceOwner)}</a>`
       : html`${orgName(details.resourceOwner)}`,
   });
-  const done = USER_ACTIONS[parameter(req, 'done') as ActionName]?.done;
+  const done = USER_ACTIONS[saidOnce(res) as ActionName]?.done;
   show(req, res, { title: nameOf(user), body: html`${notice(done)}${body}` });
 }
 

@@ -1,0 +1,53 @@
+/** What the step Decide says about who will be imported, and what it offers. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type DecideView, decideStep } from '../../src/console/new-import/decide.ts';
+
+const FRAME = {
+  at: (path: string) => `/console${path}`,
+  ...{ importId: '7', step: 'decide' as const, files: [], isOpen: true, query: '' },
+};
+
+function pageOf(
+  counts: { total: number; succeeded: number; failed: number },
+  more: Record<string, unknown> = {},
+): string {
+  const view = {
+    draft: { files: [], summary: { typeUserName: 1, broken: [], skipped: [], notes: [] } },
+    plan: { timeout: '1h', mails: 'none' },
+    check: { importId: '8', counts: { skipped: 0, undone: 0, pending: 0, ...counts } },
+    causes: { failed: counts.failed, corrected: 0, causes: [], moreCauses: 0 },
+    ...{ updates: 0, names: [], mailRate: 0, command: '', problem: undefined, passwordSource: undefined },
+    ...more,
+  } as unknown as DecideView;
+  return decideStep(FRAME, view).markup;
+}
+
+test('the button says how many users will be imported', () => {
+  assert.match(
+    pageOf({ total: 50_000, succeeded: 50_000, failed: 0 }),
+    /<button>Start import of 50,000 users<\/button>/,
+  );
+  assert.match(pageOf({ total: 50_000, succeeded: 49_907, failed: 93 }), />Start import of 49,907 of 50,000 users</);
+  assert.match(pageOf({ total: 1, succeeded: 1, failed: 0 }), />Start import of 1 user</);
+  const corrected = { causes: { failed: 3, corrected: 2, causes: [], moreCauses: 0 } };
+  assert.match(pageOf({ total: 3, succeeded: 0, failed: 3 }, corrected), />Start import of 2 of 3 users</);
+});
+
+test('where nobody would be imported, it says so and offers first to correct them', () => {
+  const page = pageOf({ total: 3, succeeded: 0, failed: 3 });
+  assert.match(page, /Nobody would be imported/);
+  assert.match(
+    page,
+    /class="button" href="\/console\/imports\/7\/fix">Correct the users<.*class="quiet">Start it all/s,
+  );
+  assert.doesNotMatch(page, /Start import of/);
+  assert.doesNotMatch(pageOf({ total: 3, succeeded: 0, failed: 0 }), /Correct the users/);
+});
+
+test('one user signs in with the user name, several with theirs', () => {
+  assert.match(
+    pageOf({ total: 1, succeeded: 1, failed: 0 }),
+    /1 user signs in with the user name, not with the address/,
+  );
+});
