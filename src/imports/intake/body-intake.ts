@@ -18,6 +18,7 @@ import { parseDuration, timeoutProblem } from '../duration.ts';
 import { publishBatch, type SettledBatch } from '../ended.ts';
 import { copyLine, type Item } from '../items.ts';
 import { auditOf, type ImportOptions, keepOptions } from '../options.ts';
+import { marksAt, parseAt } from '../parse/entry-shapes.ts';
 import type { BodyParser, Step } from '../parse/step.ts';
 import type { HashCount } from '../validate/hash-counts.ts';
 import { type EntryRules, toItem } from '../validate/validate.ts';
@@ -31,6 +32,7 @@ import { createDuplicateFilter, type DuplicateFilter, ID, NAME } from './duplica
 import { claimKey, type KeyedRequest, requestHashes } from './idempotency.ts';
 import { openDraftNotes, openNotes } from './notes.ts';
 import { keepPepper, takePepper } from './pepper.ts';
+import { ShapedLines } from './shaped-lines.ts';
 
 export interface IntakeOptions {
   parser: BodyParser;
@@ -96,6 +98,7 @@ export class BodyIntake {
   private touchedAt = Date.now();
   /** The rows that have not been sent. */
   private readonly rows = new CopyRows();
+  private readonly lines = new ShapedLines(this.rows);
   private ordinal = 0;
   private duplicates = 0;
   /** What the slowest hash of the body takes; see `slowMs`. */
@@ -114,6 +117,8 @@ export class BodyIntake {
     this.entryWarnings = { unknown: (path: string) => this.warnings.unknown(`${entryPath}${path}`) };
     this.rules = { strict: options.strict, withoutEmail: options.special?.withoutEmail ?? false };
     this.notes = options.keepDraft ? openDraftNotes() : options.special && openNotes(options.special);
+    const needsEntries = this.notes || options.pepper || options.special?.passwordSource;
+    if (!needsEntries) options.parser.findShaped?.();
     this.copy = openCopyWriter(deps.uploadPool ?? deps.pool, () => this.touch(), deps.config.DATABASE_TIMEOUT_MS);
   }
 
@@ -125,6 +130,8 @@ export class BodyIntake {
         return this.orgs.take(step);
       case 'users':
         return this.takeUsers(step);
+      case 'shaped':
+        return this.takeShaped(step);
       case 'orgEnd':
         if (!step.hasId) throw badField(`dataOrgs.orgs[${step.org}].orgId`, 'is required');
         return;
@@ -171,6 +178,24 @@ export class BodyIntake {
     }
   }
 
+  /** The same as `takeUsers`, without an object for each user, unless a user is not a common one after all. */
+  private async takeShaped({ org, shaped }: Extract<Step, { type: 'shaped' }>): Promise<void> {
+    const tally = this.orgs.tally(org);
+    if (this.importId === '') await this.touch();
+    const { lines } = this;
+    for (let at = 0; at < shaped.marks.length; at += marksAt(shaped, at)) {
+      if (!lines.add(shaped, at, this.ordinal, org)) {
+        await this.takeUsers({ type: 'users', org, entries: [parseAt(shaped, at)], plain: true });
+        continue;
+      }
+      this.ordinal++;
+      tally.total++;
+      if (lines.hash !== undefined) this.examine(lines.hash);
+      this.filter ??= createDuplicateFilter();
+      if (lines.markDuplicate(this.filter)) this.duplicates++;
+    }
+  }
+
   private examine(hash: string): void {
     if (this.ordinal < ALL_EXAMINED || this.ordinal % EXAMINED_EACH === 0)
       this.slowestMs = Math.max(this.slowestMs, slowMs(hash));
@@ -210,8 +235,10 @@ export class BodyIntake {
    * Creates the import's row before its first item; later records from time to time that the upload is still active.
    */
   private async touch(): Promise<void> {
-    if (this.importId === '') this.importId = await createReceiving(this.deps.pool, this.caller, this.options.source);
-    else if (Date.now() - this.touchedAt > Math.min(TOUCH_MS, this.deps.config.ABANDONED_AFTER_MS / 4))
+    if (this.importId === '') {
+      this.importId = await createReceiving(this.deps.pool, this.caller, this.options.source);
+      this.lines.begin(this.importId);
+    } else if (Date.now() - this.touchedAt > Math.min(TOUCH_MS, this.deps.config.ABANDONED_AFTER_MS / 4))
       await touchReceiving(this.deps.pool, this.importId);
     else return;
     this.touchedAt = Date.now();

@@ -8,9 +8,11 @@
 const START_BYTES = 96 * 1024;
 /** The most bytes of one UTF-16 code unit in UTF-8. */
 const MOST_BYTES = 3;
+const [ZERO, UPPER_A, UPPER_Z, TO_LOWER, FIRST_BEYOND_ASCII] = [0x30, 0x41, 0x5a, 0x20, 0x80];
 
 export class CopyRows {
-  private bytes = Buffer.allocUnsafeSlow(START_BYTES);
+  /** Those before `length` are taken. */
+  bytes = Buffer.allocUnsafeSlow(START_BYTES);
   private at = 0;
 
   /** Bytes of the lines so far. */
@@ -19,9 +21,49 @@ export class CopyRows {
   }
 
   add(line: string): void {
-    const most = this.at + line.length * MOST_BYTES;
-    if (most > this.bytes.length) this.grow(most);
+    this.reserve(line.length * MOST_BYTES);
     this.at += this.bytes.write(line, this.at);
+  }
+
+  // A line can be written in parts, too: reserve room for all of them first.
+
+  reserve(bytes: number): void {
+    const most = this.at + bytes;
+    if (most > this.bytes.length) this.grow(most);
+  }
+
+  /** Forgets what was written after `length`. */
+  cut(length: number): void {
+    this.at = length;
+  }
+
+  addByte(byte: number): void {
+    this.bytes[this.at++] = byte;
+  }
+
+  addNumber(n: number): void {
+    if (n >= 10) this.addNumber(Math.floor(n / 10));
+    this.addByte(ZERO + (n % 10));
+  }
+
+  addBytes(from: Uint8Array, start: number, end: number): void {
+    const { bytes } = this;
+    let { at } = this;
+    for (let i = start; i < end; i++) bytes[at++] = from[i] as number;
+    this.at = at;
+  }
+
+  /** The same in lower case. Returns false, and adds nothing, unless all are ASCII. */
+  addLowerCase(from: Uint8Array, start: number, end: number): boolean {
+    const { bytes } = this;
+    let { at } = this;
+    for (let i = start; i < end; i++) {
+      const c = from[i] as number;
+      if (c >= FIRST_BEYOND_ASCII) return false;
+      bytes[at++] = c >= UPPER_A && c <= UPPER_Z ? c + TO_LOWER : c;
+    }
+    this.at = at;
+    return true;
   }
 
   /** The lines so far. Call `clear` before you add the next one. */

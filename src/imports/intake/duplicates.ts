@@ -20,6 +20,11 @@ const BLOCK_WORDS = 16;
 const BLOCKS = BITS / 32 / BLOCK_WORDS;
 const BITS_OF_BLOCK = 9;
 
+/** Keys are encoded here; a longer one gets a buffer of its size. */
+const LONG_KEY_BYTES = 1024;
+/** The most bytes of one UTF-16 code unit in UTF-8. */
+const MOST_BYTES = 3;
+
 /** The kinds of keys. */
 export const ID = 1;
 export const NAME = 2;
@@ -30,32 +35,46 @@ export interface DuplicateFilter {
    * @param kind separates keys of different kinds, such as an id and a name with the same text
    */
   add(key: string, kind: number): boolean;
+  /** The same with the key's UTF-8 from `start` to `end`. */
+  addBytes(bytes: Buffer, start: number, end: number, kind: number): boolean;
 }
 
 export function createDuplicateFilter(): DuplicateFilter {
   const few = new Map<string, [key: string, kind: number]>();
-  let bloom: DuplicateFilter | undefined;
+  let bloom: AddBytes | undefined;
+  let encoded = Buffer.alloc(LONG_KEY_BYTES);
 
-  function useBloom(): DuplicateFilter {
-    const filter = createBloomFilter();
-    for (const one of few.values()) filter.add(...one);
+  /** The length of the key in `encoded`. */
+  function encode(key: string): number {
+    if (key.length * MOST_BYTES > encoded.length) encoded = Buffer.alloc(key.length * MOST_BYTES);
+    return encoded.write(key);
+  }
+
+  function useBloom(): AddBytes {
+    const add = createBloomFilter();
+    for (const [key, kind] of few.values()) add(encoded, 0, encode(key), kind);
     few.clear();
-    return filter;
+    return add;
+  }
+
+  function addToFew(key: string, kind: number): boolean {
+    const name = `${kind} ${key}`;
+    if (few.has(name)) return true;
+    few.set(name, [key, kind]);
+    if (few.size > FEW) bloom = useBloom();
+    return false;
   }
 
   return {
-    add(key, kind) {
-      if (bloom) return bloom.add(key, kind);
-      const name = `${kind} ${key}`;
-      if (few.has(name)) return true;
-      few.set(name, [key, kind]);
-      if (few.size > FEW) bloom = useBloom();
-      return false;
-    },
+    add: (key, kind) => (bloom ? bloom(encoded, 0, encode(key), kind) : addToFew(key, kind)),
+    addBytes: (bytes, start, end, kind) =>
+      bloom ? bloom(bytes, start, end, kind) : addToFew(bytes.toString('utf8', start, end), kind),
   };
 }
 
-function createBloomFilter(): DuplicateFilter {
+type AddBytes = DuplicateFilter['addBytes'];
+
+function createBloomFilter(): AddBytes {
   const words = new Uint32Array(BITS / 32);
 
   /** Sets the bit that the lowest nine bits of `n` select; returns 1 if it was already set. */
@@ -68,31 +87,25 @@ function createBloomFilter(): DuplicateFilter {
     return 0;
   }
 
-  return {
-    add(key, kind) {
-      const { low, high } = hash(key, kind);
-      const block = (low & (BLOCKS - 1)) * BLOCK_WORDS;
-      const first = mark(block, high);
-      const second = mark(block, high >>> BITS_OF_BLOCK);
-      const third = mark(block, high >>> (2 * BITS_OF_BLOCK));
-      const fourth = mark(block, low >>> (32 - BITS_OF_BLOCK));
-      return (first & second & third & fourth) === 1;
-    },
+  return (bytes, start, end, kind) => {
+    const { low, high } = hash(bytes, start, end, kind);
+    const block = (low & (BLOCKS - 1)) * BLOCK_WORDS;
+    const first = mark(block, high);
+    const second = mark(block, high >>> BITS_OF_BLOCK);
+    const third = mark(block, high >>> (2 * BITS_OF_BLOCK));
+    const fourth = mark(block, low >>> (32 - BITS_OF_BLOCK));
+    return (first & second & third & fourth) === 1;
   };
 }
 
 const result = { low: 0, high: 0 };
 
-// V8 has many kinds of strings, and would look up the method for every character again.
-const { charCodeAt } = String.prototype;
-
 /** Two independent 32-bit hashes (FNV-1a and a multiplicative one, each with the finaliser of MurmurHash3). */
-function hash(key: string, kind: number): { low: number; high: number } {
+function hash(bytes: Buffer, start: number, end: number, kind: number): { low: number; high: number } {
   let a = 0x811c9dc5 ^ kind;
   let b = 0x9747b28c + kind;
-  const { length } = key;
-  for (let i = 0; i < length; i++) {
-    const c = charCodeAt.call(key, i);
+  for (let i = start; i < end; i++) {
+    const c = bytes[i] as number;
     a = Math.imul(a ^ c, 0x01000193);
     b = Math.imul(b, 31) + c;
   }

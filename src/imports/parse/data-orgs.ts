@@ -9,6 +9,7 @@ import { JsonStructure } from '../../streaming/json-structure.ts';
 import { CLOSE_ARRAY } from '../../streaming/json-window.ts';
 import { advance, nestsDeeper, type Scan, shift, startScan } from '../../streaming/nesting.ts';
 import { BodyWindow } from './body-window.ts';
+import { EntryShapes } from './entry-shapes.ts';
 import { LastComma } from './last-comma.ts';
 import { IMPORT_DEPTH_MESSAGE, MAX_DEPTH, ParseError } from './parse-error.ts';
 import { type BodyParser, MAX_ENTRY_BYTES, type Step } from './step.ts';
@@ -54,8 +55,13 @@ export class DataOrgsParser implements BodyParser {
   private hasOrgs = false;
   private users: { scan: Scan; start: number; afterComma: boolean } | undefined;
   private readonly lastComma = new LastComma();
+  private shapes: EntryShapes | undefined;
   private steps: Step[] = [];
   private failed = false;
+
+  findShaped(): void {
+    this.shapes = new EntryShapes();
+  }
 
   push(chunk: Buffer): Step[] {
     const moved = this.window.append(chunk);
@@ -122,7 +128,7 @@ export class DataOrgsParser implements BodyParser {
   private readUsers(): boolean {
     const users = this.users as NonNullable<typeof this.users>;
     const { window } = this;
-    if (this.emitGuessed(users.start)) {
+    if (this.emitShaped(users.start) || this.emitGuessed(users.start)) {
       users.start = window.position;
       users.scan = startScan(users.start);
       users.afterComma = true;
@@ -172,7 +178,17 @@ export class DataOrgsParser implements BodyParser {
       return false;
     }
     this.steps.push({ type: 'users', org: this.org, entries, plain: !text.includes('\\') });
+    this.shapes?.learn(window.buffer, from, comma);
     window.position = comma + 1;
+    return true;
+  }
+
+  /** Emits entries of known shape; false if the next one is not. */
+  private emitShaped(from: number): boolean {
+    const shaped = this.shapes?.read(this.window.buffer, from);
+    if (!shaped) return false;
+    this.steps.push({ type: 'shaped', org: this.org, shaped });
+    this.window.position = shaped.next;
     return true;
   }
 
@@ -181,8 +197,10 @@ export class DataOrgsParser implements BodyParser {
     const { window } = this;
     const text = window.text(from, to);
     const entries = window.parse(`[${text}]`, from) as unknown[];
-    if (entries.length > 0) this.steps.push({ type: 'users', org: this.org, entries, plain: !text.includes('\\') });
-    else if (mustHold) throw window.notJson(to, 'an entry of humanUsers is missing before or after a comma');
+    if (entries.length > 0) {
+      this.steps.push({ type: 'users', org: this.org, entries, plain: !text.includes('\\') });
+      this.shapes?.learn(window.buffer, from, to);
+    } else if (mustHold) throw window.notJson(to, 'an entry of humanUsers is missing before or after a comma');
   }
 
   private key(): boolean {

@@ -1,4 +1,5 @@
 /** The output of the body parsers, the same for every format: a sequence of steps. */
+import type { ShapedEntries } from './entry-shapes.ts';
 import type { ParseError } from './parse-error.ts';
 
 /** One step of the parse, in body order. `org` numbers the organizations of the body from 0. */
@@ -8,6 +9,8 @@ export type Step =
   | { type: 'orgId'; org: number; value: unknown; line?: number }
   /** `plain`: no string of these entries was written with an escape, so none holds a control character. */
   | { type: 'users'; org: number; entries: unknown[]; plain: boolean }
+  /** Users whose entries are found but not parsed; only after `findShaped`. */
+  | { type: 'shaped'; org: number; shaped: ShapedEntries }
   | { type: 'orgEnd'; org: number; hasId: boolean }
   | { type: 'unknown'; path: string }
   | { type: 'error'; error: ParseError }
@@ -17,6 +20,8 @@ export type Step =
 export interface BodyParser {
   /** The prefix of an entry's fields in the paths of warnings. */
   readonly entryPath: string;
+  /** From now on, common entries may come unparsed, as steps of type `shaped`. Absent: they never do. */
+  findShaped?(): void;
   /** Takes the next bytes; returns the steps that they complete. After an `error` step there are no more. */
   push(chunk: Buffer): Step[];
   /** Ends the body; the last step is `end` or `error`. */

@@ -23,7 +23,7 @@ const MAX_LANGUAGE = 10;
 type Fields = Record<string, unknown>;
 /** Users without an address are the schema's. */
 type WithEmail = PendingItem & { email: string };
-const STATE: Record<string, PendingItem['userState']> = {
+export const STATES: Record<string, PendingItem['userState']> = {
   USER_STATE_ACTIVE: 'active',
   USER_STATE_INACTIVE: 'inactive',
   USER_STATE_LOCKED: 'locked',
@@ -42,7 +42,7 @@ export function fastPathItem(entry: unknown, plain: boolean): PendingItem | unde
   const count = fieldsOf(entry);
   if (count > 2) {
     const { state } = entry;
-    const known = typeof state === 'string' && Object.hasOwn(STATE, state) ? STATE[state] : undefined;
+    const known = typeof state === 'string' && Object.hasOwn(STATES, state) ? STATES[state] : undefined;
     if (!known || count > 3) return undefined;
     item.userState = known;
   }

@@ -1,0 +1,60 @@
+/**
+ * The rules of fields.ts for text that is still bytes of valid UTF-8: each function says yes only if the rule for the
+ * same text as a string does. A no means that the string has to be examined.
+ */
+
+/** No limit of fields.ts refuses as many bytes, as each code point has at least one. */
+export const SHORT_BYTES = 200;
+const MOST_LANGUAGE_BYTES = 10;
+const MOST_SUBTAG = 8;
+const [DOT, AT, HYPHEN, SPACE, DELETE, FIRST_BEYOND_ASCII] = [0x2e, 0x40, 0x2d, 0x20, 0x7f, 0x80];
+
+/** 1 for each byte of an atom of an address; those beyond ASCII are parts of its letters. */
+const ATOM = table(/[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]/, 1);
+const LETTER = table(/[A-Za-z]/, 0);
+const DIGIT = table(/[0-9]/, 0);
+
+function table(one: RegExp, beyondAscii: number): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, c) =>
+    c >= FIRST_BEYOND_ASCII ? beyondAscii : Number(one.test(String.fromCharCode(c))),
+  );
+}
+
+/** Whether it is an id by `idProblem`. */
+export function isShortId(bytes: Uint8Array, from: number, to: number): boolean {
+  if (to <= from || to - from > SHORT_BYTES || bytes[from] === DOT) return false;
+  for (let i = from; i < to; i++) if ((bytes[i] as number) < SPACE || bytes[i] === DELETE) return false;
+  return true;
+}
+
+/** Whether it is an address by `isEmailAddress`: atoms with dots between them, on both sides of the `@`. */
+export function isShortEmail(bytes: Uint8Array, from: number, to: number): boolean {
+  if (to - from > SHORT_BYTES) return false;
+  let atoms = 0;
+  let isDomain = false;
+  for (let i = from; i < to; i++) {
+    const c = bytes[i] as number;
+    if (ATOM[c] === 1) atoms++;
+    else if (atoms > 0 && (c === DOT || (c === AT && !isDomain))) {
+      isDomain ||= c === AT;
+      atoms = 0;
+    } else return false;
+  }
+  return isDomain && atoms > 0;
+}
+
+/** Whether it is a language tag by `isLanguageTag` of at most ten characters. */
+export function isShortLanguage(bytes: Uint8Array, from: number, to: number): boolean {
+  if (to - from > MOST_LANGUAGE_BYTES) return false;
+  let length = 0;
+  let isFirst = true;
+  for (let i = from; i < to; i++) {
+    const c = bytes[i] as number;
+    if (c === HYPHEN && length > 0) {
+      isFirst = false;
+      length = 0;
+    } else if (LETTER[c] !== 1 && (isFirst || DIGIT[c] !== 1)) return false;
+    else if (++length > MOST_SUBTAG) return false;
+  }
+  return length > 0;
+}
