@@ -1,7 +1,8 @@
 /**
  * Detects user ids and user names that may appear twice in one body, in memory that does not grow with the body.
  *
- * The first keys are kept as they are; once there are more, a Bloom filter of 2^28 bits replaces them. Before the import starts, SQL checks each suspected duplicate exactly
+ * The first keys are kept as they are; once there are more, a Bloom filter replaces them. It has 2^26 bits, as each page
+ * of memory that is touched costs time; when it has half a million keys, the others go to a filter of 2^28 bits. Before the import starts, SQL checks each suspected duplicate exactly
  * (settle-duplicates.ts), so that the first occurrence wins, whatever order the workers run in. At a million users
  * about one in a million is a false positive. All bits of a key are in one cache line, because a Bloom filter spends
  * its time waiting for memory (Putze, Sanders, Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007). The
@@ -14,14 +15,16 @@
  */
 const FEW = 1000;
 
+const FIRST_BITS = 2 ** 26;
+/** The keys of the first filter. */
+const FIRST_KEYS = 500_000;
 const BITS = 2 ** 28;
 /** Size of a cache line in 32-bit words. */
 const BLOCK_WORDS = 16;
-const BLOCKS = BITS / 32 / BLOCK_WORDS;
 const BITS_OF_BLOCK = 9;
 
-/** Keys are encoded here; a longer one gets a buffer of its size. */
-const LONG_KEY_BYTES = 1024;
+/** Keys up to this size are encoded into one buffer. */
+const USUAL_KEY_BYTES = 1024;
 /** The most bytes of one UTF-16 code unit in UTF-8. */
 const MOST_BYTES = 3;
 
@@ -42,17 +45,17 @@ export interface DuplicateFilter {
 export function createDuplicateFilter(): DuplicateFilter {
   const few = new Map<string, [key: string, kind: number]>();
   let bloom: AddBytes | undefined;
-  let encoded = Buffer.alloc(LONG_KEY_BYTES);
+  const encoded = Buffer.alloc(USUAL_KEY_BYTES);
 
-  /** The length of the key in `encoded`. */
-  function encode(key: string): number {
-    if (key.length * MOST_BYTES > encoded.length) encoded = Buffer.alloc(key.length * MOST_BYTES);
-    return encoded.write(key);
+  function addText(add: AddBytes, key: string, kind: number): boolean {
+    if (key.length * MOST_BYTES <= encoded.length) return add(encoded, 0, encoded.write(key), kind);
+    const bytes = Buffer.from(key);
+    return add(bytes, 0, bytes.length, kind);
   }
 
   function useBloom(): AddBytes {
-    const add = createBloomFilter();
-    for (const [key, kind] of few.values()) add(encoded, 0, encode(key), kind);
+    const add = createFilters();
+    for (const [key, kind] of few.values()) addText(add, key, kind);
     few.clear();
     return add;
   }
@@ -66,7 +69,7 @@ export function createDuplicateFilter(): DuplicateFilter {
   }
 
   return {
-    add: (key, kind) => (bloom ? bloom(encoded, 0, encode(key), kind) : addToFew(key, kind)),
+    add: (key, kind) => (bloom ? addText(bloom, key, kind) : addToFew(key, kind)),
     addBytes: (bytes, start, end, kind) =>
       bloom ? bloom(bytes, start, end, kind) : addToFew(bytes.toString('utf8', start, end), kind),
   };
@@ -74,27 +77,52 @@ export function createDuplicateFilter(): DuplicateFilter {
 
 type AddBytes = DuplicateFilter['addBytes'];
 
-function createBloomFilter(): AddBytes {
-  const words = new Uint32Array(BITS / 32);
+/** The small filter, and after it the large one. */
+function createFilters(): AddBytes {
+  const first = createBloomFilter(FIRST_BITS);
+  let second: BloomFilter | undefined;
+  let keys = 0;
+  return (bytes, start, end, kind) => {
+    const { low, high } = hash(bytes, start, end, kind);
+    if (second) return first.has(low, high) || second.add(low, high);
+    if (first.add(low, high)) return true;
+    if (++keys >= FIRST_KEYS) second = createBloomFilter(BITS);
+    return false;
+  };
+}
 
-  /** Sets the bit that the lowest nine bits of `n` select; returns 1 if it was already set. */
-  function mark(block: number, n: number): number {
+interface BloomFilter {
+  has(low: number, high: number): boolean;
+  /** Returns whether it may have been there before. */
+  add(low: number, high: number): boolean;
+}
+
+function createBloomFilter(bits: number): BloomFilter {
+  const words = new Uint32Array(bits / 32);
+  const lastBlock = bits / 32 / BLOCK_WORDS - 1;
+
+  /** Reads the bit that the lowest nine bits of `n` select, and sets it if asked to. */
+  function visit(block: number, n: number, set: boolean): number {
     const at = block + ((n >>> 5) & (BLOCK_WORDS - 1));
     const mask = 1 << (n & 31);
     const old = words[at] as number;
     if (old & mask) return 1;
-    words[at] = old | mask;
+    if (set) words[at] = old | mask;
     return 0;
   }
 
-  return (bytes, start, end, kind) => {
-    const { low, high } = hash(bytes, start, end, kind);
-    const block = (low & (BLOCKS - 1)) * BLOCK_WORDS;
-    const first = mark(block, high);
-    const second = mark(block, high >>> BITS_OF_BLOCK);
-    const third = mark(block, high >>> (2 * BITS_OF_BLOCK));
-    const fourth = mark(block, low >>> (32 - BITS_OF_BLOCK));
+  function visitAll(low: number, high: number, set: boolean): boolean {
+    const block = (low & lastBlock) * BLOCK_WORDS;
+    const first = visit(block, high, set);
+    const second = visit(block, high >>> BITS_OF_BLOCK, set);
+    const third = visit(block, high >>> (2 * BITS_OF_BLOCK), set);
+    const fourth = visit(block, low >>> (32 - BITS_OF_BLOCK), set);
     return (first & second & third & fourth) === 1;
+  }
+
+  return {
+    has: (low, high) => visitAll(low, high, false),
+    add: (low, high) => visitAll(low, high, true),
   };
 }
 

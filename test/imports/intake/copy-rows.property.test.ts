@@ -1,6 +1,7 @@
 /** Any JSON value becomes a row, and PostgreSQL reads back exactly what was written. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { nameKey } from '../../../src/fields/fields.ts';
 import { openCopyWriter } from '../../../src/imports/intake/copy.ts';
 import { CopyRows } from '../../../src/imports/intake/copy-rows.ts';
 import { COLUMNS, copyLine, type Item, itemValues } from '../../../src/imports/items.ts';
@@ -169,3 +170,13 @@ for (const strict of [false, true]) {
     );
   });
 }
+
+it('lower case written from bytes is that of `nameKey`, for each character up to U+00FF; others are refused', () => {
+  for (let code = 0; code <= 0x2100; code++) {
+    const text = `aZ${String.fromCharCode(code)}É\u0097b`;
+    const rows = new CopyRows();
+    const bytes = Buffer.from(text);
+    assert.equal(rows.addLowerCase(bytes, 0, bytes.length), code <= 0xff, `U+${code.toString(16)}`);
+    assert.equal(rows.lines.toString(), code <= 0xff ? nameKey(text) : '', `U+${code.toString(16)}`);
+  }
+});

@@ -162,6 +162,30 @@ describe('the duplicate filter', () => {
     assert.ok(keys.every((key, i) => filter.add(key, i & 1)));
   });
 
+  it('knows the keys of its first filter when it has begun the second', () => {
+    const filter = createDuplicateFilter();
+    const most = 600_000;
+    let suspected = 0;
+    for (let i = 0; i < most; i++) if (filter.add(`user-${i}`, 1)) suspected++;
+    assert.ok(suspected <= 10, `${suspected} of ${most}`);
+    for (const i of [0, 999, 1000, 1001, 300_000, 499_990, 500_010, most - 1])
+      assert.ok(filter.add(`user-${i}`, 1), `${i}`);
+  });
+
+  it('takes a key as text or as bytes, of any length', () => {
+    for (const others of [0, 2000]) {
+      const filter = createDuplicateFilter();
+      for (let i = 0; i < others; i++) filter.add(`other-${i}`, 1);
+      const keys = ['Žižek😀', 'x'.repeat(3000)];
+      for (const key of keys) assert.ok(!filter.add(key, 1));
+      for (const key of keys) {
+        const bytes = Buffer.from(`"${key}"`);
+        assert.ok(filter.addBytes(bytes, 1, bytes.length - 1, 1));
+        assert.ok(!filter.addBytes(bytes, 0, bytes.length, 1));
+      }
+    }
+  });
+
   it('suspects no new key of a small import, and tells the kinds apart', () => {
     const filter = createDuplicateFilter();
     const keys = Array.from({ length: 400 }, (_, i) => `user-${i}@exämple.com`);
