@@ -7,28 +7,11 @@
 import { isShortEmail, isShortId, isShortLanguage, SHORT_BYTES } from '../../fields/bytes.ts';
 import { GENDERS, nameKey } from '../../fields/fields.ts';
 import { hashProblem } from '../../passwords/registry.ts';
-import { FIELDS, type Layout } from '../parse/entry-layout.ts';
-import { MARKS_BEFORE_VALUES, type ShapedEntries } from '../parse/entry-shapes.ts';
+import { EntryCursor, FIELD } from '../parse/entry-cursor.ts';
+import type { ShapedEntries } from '../parse/entry-shapes.ts';
 import { STATES } from '../validate/fast-path.ts';
 import type { CopyRows } from './copy-rows.ts';
 import { type DuplicateFilter, ID, NAME } from './duplicates.ts';
-
-const place = (path: (typeof FIELDS)[number]) => FIELDS.indexOf(path);
-const USER_ID = place('userId');
-const STATE = place('state');
-const USER_NAME = place('user.userName');
-const FIRST_NAME = place('user.profile.firstName');
-const LAST_NAME = place('user.profile.lastName');
-const NICK_NAME = place('user.profile.nickName');
-const DISPLAY_NAME = place('user.profile.displayName');
-const LANGUAGE = place('user.profile.preferredLanguage');
-const GENDER = place('user.profile.gender');
-const EMAIL = place('user.email.email');
-const EMAIL_VERIFIED = place('user.email.isEmailVerified');
-const PHONE = place('user.phone.phone');
-const PHONE_VERIFIED = place('user.phone.isPhoneVerified');
-const HASH = place('user.hashedPassword.value');
-const CHANGE_REQUIRED = place('user.passwordChangeRequired');
 
 /** The most bytes of a line: each text has at most SHORT_BYTES, the hash a thousand, and a key thrice its text's. */
 const MOST_LINE_BYTES = 20 * SHORT_BYTES + 1000;
@@ -40,10 +23,7 @@ const NO_ERROR = Buffer.from('\t\\N\t');
 
 export class ShapedLines {
   private readonly rows: CopyRows;
-  private bytes: Buffer = Buffer.alloc(0);
-  private places: readonly number[] = [];
-  private marks: readonly number[] = [];
-  private first = 0;
+  private readonly entry = new EntryCursor();
   private head = Buffer.alloc(0);
 
   // Of the latest line, where in the bytes of the rows:
@@ -67,10 +47,7 @@ export class ShapedLines {
   /** Writes the line of the entry whose marks begin at `at`; false, and no line, if it is not a common one. */
   add(shaped: ShapedEntries, at: number, ordinal: number, org: number): boolean {
     const { rows } = this;
-    this.bytes = shaped.bytes;
-    this.marks = shaped.marks;
-    this.places = (shaped.layouts[shaped.marks[at] as number] as Layout).places;
-    this.first = at + MARKS_BEFORE_VALUES;
+    this.entry.moveTo(shaped, at);
     rows.reserve(MOST_LINE_BYTES);
     const start = rows.length;
     rows.addBytes(this.head, 0, this.head.length);
@@ -96,14 +73,14 @@ export class ShapedLines {
 
   /** From the state to the user's state. */
   private addIdentity(): boolean {
-    const { rows, bytes } = this;
-    const [from, to] = [this.from(USER_ID), this.to(USER_ID)];
-    if (!isShortId(bytes, from, to)) return false;
+    const { rows, entry } = this;
+    const [from, to] = [entry.from(FIELD.userId), entry.to(FIELD.userId)];
+    if (!isShortId(entry.bytes, from, to)) return false;
     rows.addBytes(PENDING, 0, PENDING.length);
     this.idStart = rows.length;
-    rows.addBytes(bytes, from, to);
+    rows.addBytes(entry.bytes, from, to);
     this.idEnd = rows.length;
-    const name = this.has(USER_NAME) ? USER_NAME : EMAIL;
+    const name = entry.has(FIELD.userName) ? FIELD.userName : FIELD.email;
     if (!this.addText(name, 1)) return false;
     rows.addBytes(NO_ERROR, 0, NO_ERROR.length);
     this.keyStart = rows.length;
@@ -115,11 +92,11 @@ export class ShapedLines {
 
   private addState(): boolean {
     const { rows } = this;
-    if (!this.has(STATE)) {
+    if (!this.entry.has(FIELD.state)) {
       rows.addBytes(ACTIVE, 0, ACTIVE.length);
       return true;
     }
-    const state = this.text(STATE);
+    const state = this.entry.text(FIELD.state);
     const stored = Object.hasOwn(STATES, state) ? STATES[state] : undefined;
     if (stored === undefined) return false;
     rows.add(stored);
@@ -128,14 +105,14 @@ export class ShapedLines {
 
   /** From the given name to the gender. */
   private addProfile(): boolean {
-    const { rows } = this;
-    if (!this.addText(FIRST_NAME, 1) || !this.addText(LAST_NAME, 1) || !this.addText(NICK_NAME)) return false;
-    if (!this.addDisplayName()) return false;
-    const [from, to] = [this.from(LANGUAGE), this.to(LANGUAGE)];
-    if (to > from && !isShortLanguage(this.bytes, from, to)) return false;
+    const { rows, entry } = this;
+    if (!this.addText(FIELD.firstName, 1) || !this.addText(FIELD.lastName, 1)) return false;
+    if (!this.addText(FIELD.nickName) || !this.addDisplayName()) return false;
+    const [from, to] = [entry.from(FIELD.language), entry.to(FIELD.language)];
+    if (to > from && !isShortLanguage(entry.bytes, from, to)) return false;
     rows.addByte(TAB);
-    rows.addBytes(this.bytes, from, to);
-    const gender = this.has(GENDER) ? (GENDERS as readonly string[]).indexOf(this.text(GENDER)) : 0;
+    rows.addBytes(entry.bytes, from, to);
+    const gender = entry.has(FIELD.gender) ? (GENDERS as readonly string[]).indexOf(entry.text(FIELD.gender)) : 0;
     if (gender < 0) return false;
     rows.addByte(TAB);
     rows.addNumber(gender);
@@ -143,44 +120,44 @@ export class ShapedLines {
   }
 
   private addDisplayName(): boolean {
-    if (this.to(DISPLAY_NAME) > this.from(DISPLAY_NAME)) return this.addText(DISPLAY_NAME);
-    const { rows, bytes } = this;
+    const { rows, entry } = this;
+    if (entry.to(FIELD.displayName) > entry.from(FIELD.displayName)) return this.addText(FIELD.displayName);
     const start = rows.length;
     rows.addByte(TAB);
-    rows.addBytes(bytes, this.from(FIRST_NAME), this.to(FIRST_NAME));
+    rows.addBytes(entry.bytes, entry.from(FIELD.firstName), entry.to(FIELD.firstName));
     rows.addByte(SPACE);
-    rows.addBytes(bytes, this.from(LAST_NAME), this.to(LAST_NAME));
+    rows.addBytes(entry.bytes, entry.from(FIELD.lastName), entry.to(FIELD.lastName));
     return rows.length - start <= SHORT_BYTES;
   }
 
   /** From the address to the phone. */
   private addContact(): boolean {
-    const { rows, bytes } = this;
-    const [from, to] = [this.from(EMAIL), this.to(EMAIL)];
-    if (!isShortEmail(bytes, from, to)) return false;
-    this.addText(EMAIL);
+    const { rows, entry } = this;
+    const [from, to] = [entry.from(FIELD.email), entry.to(FIELD.email)];
+    if (!isShortEmail(entry.bytes, from, to)) return false;
+    this.addText(FIELD.email);
     rows.addByte(TAB);
-    this.addKey(EMAIL);
-    this.addFlag(EMAIL_VERIFIED);
-    if (!this.has(PHONE)) rows.addBytes(NULL, 0, NULL.length);
-    else if (!this.addText(PHONE, 1)) return false;
-    this.addFlag(PHONE_VERIFIED);
+    this.addKey(FIELD.email);
+    this.addFlag(FIELD.emailVerified);
+    if (!entry.has(FIELD.phone)) rows.addBytes(NULL, 0, NULL.length);
+    else if (!this.addText(FIELD.phone, 1)) return false;
+    this.addFlag(FIELD.phoneVerified);
     return true;
   }
 
   /** From the hash to the end of the line. */
   private addPassword(): boolean {
-    const { rows, bytes } = this;
+    const { rows, entry } = this;
     this.hash = undefined;
-    if (this.has(HASH)) {
-      this.hash = this.text(HASH);
+    if (entry.has(FIELD.hash)) {
+      this.hash = entry.text(FIELD.hash);
       if (hashProblem(this.hash) !== undefined) return false;
       rows.addByte(TAB);
-      rows.addBytes(bytes, this.from(HASH), this.to(HASH));
+      rows.addBytes(entry.bytes, entry.from(FIELD.hash), entry.to(FIELD.hash));
     } else rows.addBytes(NULL, 0, NULL.length);
     rows.addBytes(NULL, 0, NULL.length);
     rows.addBytes(NULL, 0, NULL.length);
-    this.addFlag(CHANGE_REQUIRED);
+    this.addFlag(FIELD.changeRequired);
     rows.addBytes(NULL, 0, NULL.length);
     rows.addBytes(NULL, 0, NULL.length);
     rows.addByte(NEWLINE);
@@ -189,39 +166,21 @@ export class ShapedLines {
 
   /** Adds a text, which may be absent, and the tab before it; false if it is too short or perhaps too long. */
   private addText(field: number, least = 0): boolean {
-    const [from, to] = [this.from(field), this.to(field)];
+    const [from, to] = [this.entry.from(field), this.entry.to(field)];
     if (to - from < least || to - from > SHORT_BYTES) return false;
     this.rows.addByte(TAB);
-    this.rows.addBytes(this.bytes, from, to);
+    this.rows.addBytes(this.entry.bytes, from, to);
     return true;
   }
 
   private addKey(field: number): void {
-    const { rows, bytes } = this;
-    if (rows.addLowerCase(bytes, this.from(field), this.to(field))) return;
-    rows.add(nameKey(this.text(field)));
+    const { rows, entry } = this;
+    if (rows.addLowerCase(entry.bytes, entry.from(field), entry.to(field))) return;
+    rows.add(nameKey(entry.text(field)));
   }
 
   private addFlag(field: number): void {
     this.rows.addByte(TAB);
-    this.rows.addByte(this.has(field) && this.bytes[this.from(field)] === T ? T : F);
-  }
-
-  private has(field: number): boolean {
-    return (this.places[field] as number) >= 0;
-  }
-
-  private from(field: number): number {
-    const at = this.places[field] as number;
-    return at < 0 ? 0 : (this.marks[this.first + 2 * at] as number);
-  }
-
-  private to(field: number): number {
-    const at = this.places[field] as number;
-    return at < 0 ? 0 : (this.marks[this.first + 2 * at + 1] as number);
-  }
-
-  private text(field: number): string {
-    return this.bytes.toString('utf8', this.from(field), this.to(field));
+    this.rows.addByte(this.entry.has(field) && this.entry.bytes[this.entry.from(field)] === T ? T : F);
   }
 }

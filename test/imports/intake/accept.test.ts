@@ -6,6 +6,7 @@ import {
   acceptBody,
   acceptImport,
   addOrgs,
+  entries,
   entry,
   importRow,
   itemRows,
@@ -29,6 +30,31 @@ describe('acceptance', () => {
     );
     return rows;
   }
+
+  it('stores the same users, however the body is split', async () => {
+    const users = Array.from({ length: 300 }, (_, i) =>
+      entry(`Ünïque${i}`, i % 3 === 0 ? { phone: { phone: `${i}` } } : {}),
+    );
+    const odd = [
+      entry('name', { email: { email: 'no address' } }),
+      entry('unique7'),
+      { ...entry('x'), userId: 'id-Ünïque8' },
+      entry('y', { userName: 'üNÏQUE9' }),
+      entry('z', { hashedPassword: { value: 'no hash' } }),
+    ];
+    const all = [...users, ...odd, ...entries(20)];
+    const stored = await Promise.all(
+      [400, 4096, 2 ** 20].map(async (chunk) => {
+        const importId = await acceptImport(db.pool, all, { chunk });
+        const { total, failed, warnings } = await importRow(db.pool, importId);
+        const rows = await itemRows(db.pool, importId);
+        return { total, failed, warnings, rows: rows.map(({ import_id: _, entry_sealed: __, ...row }) => row) };
+      }),
+    );
+    assert.deepEqual([stored[0]?.total, stored[0]?.failed], [325, 4]);
+    assert.deepEqual(stored[0], stored[2]);
+    assert.deepEqual(stored[1], stored[2]);
+  });
 
   it('counts users and invalid users for each organization of the body, in its order', async () => {
     const orgs = [
