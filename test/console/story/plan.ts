@@ -34,13 +34,13 @@ export function planFor(total: number): Plan {
 
 /** What the console says about each planted fault, and the remedy that helps. None: each user is corrected by hand. */
 export const CAUSES: Record<Fault, { name: string; remedy?: string }> = {
-  bracketed: { name: 'email.email must be an email address such as ann@example.com', remedy: 'Trim the email address' },
-  noAddress: { name: 'email.email is required', remedy: 'Make an address from the user name' },
+  bracketed: { name: 'Address must be an email address such as ann@example.com', remedy: 'Trim the email address' },
+  noAddress: { name: 'Address is required', remedy: 'Make an address from the user name' },
   variant: {
-    name: 'hashedPassword.value bcrypt: the variant $2x$ is not supported ($2a$, $2b$ and $2y$ are)',
+    name: 'Password hash bcrypt: the variant $2x$ is not supported ($2a$, $2b$ and $2y$ are)',
     remedy: 'No password: mail a link to choose one',
   },
-  longName: { name: 'profile.firstName must have at most 200 characters' },
+  longName: { name: 'First name must have at most 200 characters' },
   repeated: { name: 'This userId appears earlier in this import.', remedy: 'Keep the first of them' },
   taken: {
     name: 'A user with this user name already exists in the organization.',

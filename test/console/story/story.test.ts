@@ -59,10 +59,10 @@ function story(backend: Queue): void {
     await page.locator('.upload.done').nth(1).waitFor();
     await next(page, 'source');
     await headed(page, 'This looks like Auth0');
-    for (const step of ['columns', 'options', 'check']) await next(page, step);
+    for (const step of ['options', 'check']) await next(page, step);
     await page.getByText('The check is done.').waitFor();
     await next(page, 'decide');
-    const start = page.getByRole('button', { name: `Start import of ${n(total)} users` });
+    const start = page.getByRole('button', { name: `Start import of ${n(total - failing)} of ${n(total)} users` });
     await start.waitFor();
     const [Read, Create, Fail] = [n(total), n(total - failing), n(failing)];
     assert.deepEqual(await factsOf(page), { Read, Create, Update: '0', Skip: '0', Fail });
@@ -89,7 +89,7 @@ function story(backend: Queue): void {
     await headed(page, 'Why users failed');
     assert.deepEqual(sorted(await causesShown(page, 'table')), sorted(causesOf(PLAN)));
     await follow(page, CAUSES.longName.name, 'Edit one by one');
-    const cells = page.getByLabel('New value of profile.firstName');
+    const cells = page.getByLabel('New value of First name');
     assert.equal(await cells.count(), counts.longName);
     for (const [i, cell] of (await cells.all()).entries()) {
       await cell.fill(`Ann ${i}`);
@@ -111,8 +111,8 @@ function story(backend: Queue): void {
     }
     await page.getByText('No user failed for a reason that can be corrected here.').waitFor();
     await page.getByRole('link', { name: `Send ${n(corrected)} again`, exact: true }).click();
-    await page.getByText(`${n(corrected)} users that failed are tried again.`).waitFor();
-    await page.getByRole('button', { name: 'Try failed again' }).click();
+    await page.getByText(`${n(corrected)} users that failed are sent again.`).waitFor();
+    await page.getByRole('button', { name: 'Send failed users again' }).click();
     await badge(page, 'Succeeded');
     await page.reload();
     const { succeeded, skipped, failed, open } = await progressOf(page);
