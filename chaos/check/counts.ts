@@ -1,4 +1,4 @@
-/** Wrong counts: those of the import, of its organizations and of its mails, and the state that follows from them. */
+/** Wrong counts: those of the import, its organizations, mails and causes, and the state that follows from them. */
 import type { Db } from '../../src/db/pool.ts';
 import { type Problem, problem, type SentImport } from '../client/sent.ts';
 import type { ItemRow, Rows } from './rows.ts';
@@ -12,6 +12,7 @@ export async function findWrongCounts(db: Db, sent: SentImport, rows: Rows): Pro
     wrong('counts of the import', differences(rows.import, tally(rows.items))),
     wrong('counts of organizations', await ofOrgs(db, rows)),
     wrong('counts of mails', await ofMails(db, sent, rows)),
+    wrong('counts of causes', await ofCauses(db, rows)),
     wrong('the state', stateFits(rows) ? [] : [rows.import.state]),
   ];
 }
@@ -67,6 +68,19 @@ async function ofMails(db: Db, sent: SentImport, { import: found, items }: Rows)
   return pairs.flatMap(([name, has, wanted]) =>
     has === wanted || (isUndone && has > wanted) ? [] : [`mails ${name}: ${has}, not ${wanted}`],
   );
+}
+
+/** Counts of causes may be missing, as readers then count the users, but never too high (src/imports/failures.ts). */
+async function ofCauses(db: Db, { import: { id } }: Rows): Promise<string[]> {
+  const { rows } = await db.query<{ error: unknown; counted: number; failed: number }>(
+    `select error, counted, (select count(*)::int from import_items i
+       where i.import_id = $1 and i.state = 'failed' and i.error = c.error) as failed
+     from (select error, sum(users)::int as counted from import_failures where import_id = $1 group by error) c`,
+    [id],
+  );
+  return rows
+    .filter(({ counted, failed }) => counted > failed)
+    .map(({ error, counted, failed }) => `${JSON.stringify(error)}: ${counted}, not ${failed}`);
 }
 
 function stateFits({ import: { state }, items }: Rows): boolean {
