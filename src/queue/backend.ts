@@ -126,7 +126,7 @@ function postgresBackend(settings: BackendSettings, batching: Batching): Backend
     // With these options on the job, this backend deletes the row in the statement that completes it.
     jobOptions: { removeOnComplete: true, removeOnFail: true },
     // This backend reads 0 as no limit.
-    mostEvents: 100,
+    mostEvents: 1,
     async disconnect(connection) {
       const pool = connection as pg.Pool;
       if (!pool.ending) await pool.end();

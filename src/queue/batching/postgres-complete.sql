@@ -48,22 +48,25 @@ claimed as (
   from next n where j.queue = $1 and j.id = n.id
   returning j.*, n.ord
 ),
+kept as materialized (
+  select coalesce((select value::integer from meta where queue = $1 and field = 'opts.maxLenEvents'), 10000) as most
+),
+-- Not the events that BullMQ would remove before long.
+newest as (
+  select 2 * e.ord as place, 'completed' as event,
+    jsonb_build_object('jobId', e.id, 'returnvalue', e.result::jsonb::text, 'prev', 'active') as data
+  from ending e where (select holds from enough)
+  union all
+  select 2 * ord + 1, 'active', jsonb_build_object('jobId', id, 'prev', 'waiting') from next
+  order by place desc limit (select case when most > 0 then most end from kept)
+),
 published as (
   insert into event (queue, event, data, created_at_ms)
-  select $1, event, data, (extract(epoch from clock_timestamp()) * 1000)::bigint
-  from (
-    select e.ord * 2 as place, 'completed' as event,
-      jsonb_build_object('jobId', e.id, 'returnvalue', e.result::jsonb::text, 'prev', 'active') as data
-    from ending e where (select holds from enough)
-    union all
-    select ord * 2 + 1, 'active', jsonb_build_object('jobId', id, 'prev', 'waiting') from next
-  ) both_ends order by place
+  select $1, event, data, (extract(epoch from clock_timestamp()) * 1000)::bigint from newest order by place
   returning id
 ),
 span as materialized (
-  select max(id) as last, bool_or(id % 256 = 0) as is_full,
-    coalesce((select value::integer from meta where queue = $1 and field = 'opts.maxLenEvents'), 10000) as most
-  from published
+  select max(id) as last, bool_or(id % 256 = 0) as is_full, (select most from kept) as most from published
 ),
 trimmed as (
   delete from event where queue = $1 and id <= (select last - most from span where is_full and most > 0 and last > most)

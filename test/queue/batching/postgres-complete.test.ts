@@ -110,6 +110,18 @@ describe('completing jobs in a batch', () => {
     assert.ok(rows[0].span < 100 + 256 + 100, `a span of ${rows[0].span}`);
   });
 
+  it('adds only as many events as the stream keeps, the newest ones', async () => {
+    for (const [queue, most] of [['all', 100] as const, ['few', 3] as const]) {
+      await queueOf(queue, 40, most);
+      await take(queue, 12);
+      await pool.query('delete from event where queue = $1', [queue]);
+      assert.equal((await complete(queue, await running(queue))).length, 12);
+    }
+    const { events } = await kept('all');
+    assert.equal(events.length, 24);
+    assert.deepEqual((await kept('few')).events, events.slice(-3));
+  });
+
   const obstacles: Record<string, (queue: Queue, name: string) => Promise<unknown>> = {
     'a lost lock': (_, name) =>
       pool.query(`update job set lock_token = 'other' where queue = $1 and id = 'j1'`, [name]),
