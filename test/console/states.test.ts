@@ -100,6 +100,21 @@ describe('a page of the console', () => {
     }
   });
 
+  it('leads from a cause that nobody fails for any more to the list of causes', async () => {
+    const body = bulk(org.orgId, [entry('corrected', { email: { email: 'wrong' } })]);
+    const { importId } = (await api.call('POST', '/admin/v1/import', body)).body;
+    const { causes } = (await api.call('GET', `/admin/v1/imports/${importId}/causes`)).body;
+    const list = `/console/imports/${importId}/fix`;
+    const page = `${list}/${causes[0].cause}`;
+    assert.equal((await owner.get(page)).status, 200);
+    const corrected = await owner.post(page, { v0: 'right@example.com' });
+    assert.equal(corrected.status, 200);
+    for (const path of [page, `${page}/leave-out`]) {
+      const { status, headers } = await owner.get(path);
+      assert.deepEqual([status, headers.get('location')], [303, list], path);
+    }
+  });
+
   it('keeps the input of each form whose session has ended', async () => {
     const { orgId } = org;
     const users = [

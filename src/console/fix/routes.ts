@@ -52,11 +52,13 @@ async function readOutcomes(api: Api, req: Request): Promise<{ isDraft: boolean;
   };
 }
 
-/** @throws ApiError 404 when nobody fails for it any more, too */
-function causeOf({ causes }: Causes, req: Request): CountedCause {
-  const found = causes.find(({ cause }) => cause === req.params.cause);
-  if (!found) throw new ApiError('NOT_FOUND', 'CONSOLE-CAUSE', 'The import has no such cause.');
-  return found;
+/** Undefined when nobody fails for it any more: then the list of causes is shown instead. */
+function causeOf({ causes }: Causes, req: Request): CountedCause | undefined {
+  return causes.find(({ cause }) => cause === req.params.cause);
+}
+
+function listPath(req: Request): string {
+  return `/imports/${String(req.params.importId)}/fix`;
 }
 
 /** Saves what was typed, if the request is a form, and shows the users. Those that were just corrected stay in view. */
@@ -64,6 +66,7 @@ async function cells({ at, show }: ScreenDeps, req: Request, res: Response): Pro
   const { api, kept } = visitOf(res);
   const before = await readCauses(api, req);
   const cause = causeOf(before, req);
+  if (!cause) return res.redirect(303, at(listPath(req)));
   const field = editableField(cause);
   if (!field) throw new ApiError('FAILED_PRECONDITION', 'CONSOLE-FIX', FIX.noEdit);
   const from = Number(/^\d{1,9}$/.exec(text(req.query, 'from'))?.[0] ?? 0);
@@ -132,6 +135,7 @@ async function itemsOf(
 async function remedy({ at, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
   const { api, kept } = visitOf(res);
   const cause = causeOf(await readCauses(api, req), req);
+  if (!cause) return res.redirect(303, at(listPath(req)));
   const remedy = String(req.params.remedy);
   const domain = text(req.query, 'domain') || (kept.domain ?? '');
   const isReady = remedy !== 'user-name-as-email' || domain !== '';
@@ -161,5 +165,5 @@ async function apply({ at }: ScreenDeps, req: Request, res: Response): Promise<v
     });
     next = done.next;
   }
-  res.redirect(303, at(`/imports/${String(req.params.importId)}/fix`));
+  res.redirect(303, at(listPath(req)));
 }
