@@ -2,8 +2,10 @@
 import { type Auth0Export, auth0Export, FAULTS, type Fault, type Kind } from '../../support/imports/auth0-export.ts';
 
 const SEED = 15;
+/** Users in the files. */
+export const USERS = Number(process.env.TEST_STORY_USERS ?? 3000);
 /** Only a step that never ends takes so long. */
-export const PATIENCE_MS = 10 * 60_000;
+export const PATIENCE_MS = 60_000 + 5 * USERS;
 /** Corrected by hand, one by one. */
 const BY_HAND = 3;
 /** Names that users of the organization have already. */

@@ -17,10 +17,10 @@ import { requireOrSkip } from '../../support/runner/programs.ts';
 import { abandonLocks } from '../../support/stores/locks.ts';
 import { openWorld, QUEUES, type Queue, queueOn, type World } from '../world.ts';
 import { badge, causesShown, dropFiles, factsOf, next, progressOf } from './page.ts';
-import { CAUSES, causesOf, n, PATIENCE_MS, planFor, TAKEN } from './plan.ts';
+import { CAUSES, causesOf, n, PATIENCE_MS, planFor, TAKEN, USERS } from './plan.ts';
 import { watchRun } from './watch.ts';
 
-const PLAN = planFor(Number(process.env.TEST_STORY_USERS ?? 3000));
+const PLAN = planFor(USERS);
 const { counts, total, failing, corrected } = PLAN;
 /** Of the addresses that are made from user names. */
 const DOMAIN = 'made.example';
