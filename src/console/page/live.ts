@@ -55,6 +55,19 @@ export interface Live {
 
 export function openLive(): Live {
   const feeds = new Map<string, Feed>();
+  /** First readings in progress. */
+  const opening = new Map<string, Promise<string>>();
+
+  /** Pages that connect at the same time, as after a restart of the server, share one reading. */
+  function firstOf(key: string, read: () => Promise<LiveState>): Promise<string> {
+    const inProgress = opening.get(key);
+    if (inProgress) return inProgress;
+    const first = read()
+      .then(messageOf)
+      .finally(() => opening.delete(key));
+    opening.set(key, first);
+    return first;
+  }
 
   async function run(key: string, feed: Feed, visit: Visit, read: (visit: Visit) => Promise<LiveState>): Promise<void> {
     let unchanged = 0;
@@ -79,7 +92,8 @@ export function openLive(): Live {
   return {
     async stream(res, name, read) {
       const visit = visitOf(res);
-      const first = messageOf(await read(visit));
+      const key = `${visit.tokens.accessToken} ${name}`;
+      const first = await firstOf(key, () => read(visit));
       if (res.closed) return;
       const release = slots.take(visit.caller);
       res.writeHead(200, {
@@ -87,7 +101,6 @@ export function openLive(): Live {
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
       });
-      const key = `${visit.tokens.accessToken} ${name}`;
       const known = feeds.get(key);
       const feed = known ?? { watchers: new Set(), last: '' };
       feed.watchers.add(res);
