@@ -6,6 +6,7 @@ import pg from 'pg';
 import { hasKnownFunctions } from '../../../src/queue/batching/bullmq-scripts.ts';
 import { completeBatch } from '../../../src/queue/batching/postgres-complete.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const NOW = 1_800_000_000_000;
 const LOCK_MS = 30_000;
@@ -37,6 +38,9 @@ describe('completing jobs in a batch', () => {
     const queue = new Queue(name, { connection: pool, streams } as never, createPostgresBackend as never);
     open.push(queue);
     await queue.waitUntilReady();
+    // The queue writes its options without waiting for it.
+    const stored = `select from meta where queue = $1 and field = 'opts.maxLenEvents' and value = $2`;
+    await waitFor(async () => (await pool.query(stored, [name, `${maxLen}`])).rowCount === 1, { what: 'its options' });
     const ids = Array.from({ length: jobs }, (_, n) => n);
     await queue.addBulk(ids.map((n) => ({ name: 'j', data: { n }, opts: { ...GONE, jobId: `j${n}` } })));
     return queue;
