@@ -63,7 +63,7 @@ export class EntryShapes {
     if (layout && matches(layout)) this.layouts.push(layout);
   }
 
-  /** Reads entries as long as they have a known layout and a comma behind; undefined when there is none. */
+  /** Reads entries up to the first without a known layout or a comma behind it. Undefined if that is the first of all. */
   read(bytes: Buffer, from: number): ShapedEntries | undefined {
     const { layouts } = this;
     if (layouts.length === 0) return undefined;

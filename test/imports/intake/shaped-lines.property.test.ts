@@ -15,7 +15,7 @@ import { commonEntries, shapedSteps } from '../../support/imports/shaped.ts';
 const nothing = { unknown() {} };
 const strict = { ...USUAL_RULES, strict: true };
 
-it('a line from bytes is the line of the item that the schema returns, or there is none', () => {
+it('a line from bytes is the line of the item that the schema returns, or no line', () => {
   let [written, left] = [0, 0];
   fc.assert(
     fc.property(commonEntries, fc.array(fc.nat(30_000), { maxLength: 6 }), (entries, at) => {
