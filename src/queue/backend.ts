@@ -10,7 +10,8 @@ import type { Cluster, Redis } from 'ioredis';
 import type pg from 'pg';
 import { openPool } from '../db/pool.ts';
 import { parseRedisUrls } from '../redis-urls.ts';
-import { batchCompletions } from './batching/postgres-pool.ts';
+import { addsInCommon } from './batching/postgres-add.ts';
+import { batchCalls } from './batching/postgres-pool.ts';
 import { batchedRedisBackend } from './batching/redis-backend.ts';
 import { connectRedis } from './redis-connect.ts';
 import { openProbe } from './shard-probe.ts';
@@ -40,6 +41,8 @@ export interface Backend {
   jobOptions: JobsOptions;
   /** The entries that BullMQ's event stream keeps. The database tracks the state of jobs, so nobody listens. */
   mostEvents: number;
+  /** Jobs that a worker fetches at once: without batching, each fetch takes a connection. */
+  mostFetches: number;
 }
 
 export interface BackendSettings {
@@ -103,6 +106,7 @@ function redisBackend(
     close: probe.close,
     jobOptions: {},
     mostEvents: 0,
+    mostFetches: 100,
   };
 }
 
@@ -113,11 +117,12 @@ function postgresBackend(settings: BackendSettings, batching: Batching): Backend
     const session = { synchronous_commit: 'off', search_path: 'bullmq' };
     return openPool(url, { max, name: 'muster-queue', settings: session, ...(statementMs ? { statementMs } : {}) });
   };
+  const factory = checkedByDatabaseClock(createPostgresBackend as Backend['factory']);
   return {
     kind: 'postgres',
-    factory: checkedByDatabaseClock(createPostgresBackend as Backend['factory']),
+    factory: batching ? addsInCommon(factory, batching.warn) : factory,
     producer: () => connect(3),
-    worker: () => (batching ? batchCompletions(connect(9), batching.warn) : connect(9)),
+    worker: () => (batching ? batchCalls(connect(9), batching.warn) : connect(9)),
     // A full disk is a part of its own in `/readyz` (src/http/disk.ts).
     check: (pool) => (pool as pg.Pool).query('select from job limit 1'),
     shards: [onlyShard(settings.QUEUE_PREFIX)],
@@ -127,6 +132,7 @@ function postgresBackend(settings: BackendSettings, batching: Batching): Backend
     jobOptions: { removeOnComplete: true, removeOnFail: true },
     // This backend reads 0 as no limit.
     mostEvents: 1,
+    mostFetches: batching ? 100 : 4,
     async disconnect(connection) {
       const pool = connection as pg.Pool;
       if (!pool.ending) await pool.end();

@@ -91,7 +91,7 @@ export function startWork<T>(
       guarded(backend.factory, watch, stopping),
     );
     // One connection to Redis carries all fetches at once. They keep Redis busy for a millisecond or two.
-    if (backend.kind === 'redis') worker.mostFetches = 100;
+    worker.mostFetches = backend.mostFetches;
     worker.on('error', (error) => (isStoreFault(error) && !stopping.aborted ? watch.failing(error) : onError(error)));
     worker.on('failed', (_job, error) => onError(error));
     return { part: worker, disconnect: () => backend.disconnect(connection) };

@@ -2,50 +2,53 @@
 -- each of them.
 --
 -- It does the simple case only: jobs that are removed when they end, without parent, children or deduplication, of a queue
--- that is neither paused nor limited and has no delayed jobs, while enough jobs wait. Where a condition does not hold it
--- changes nothing and returns no row; the caller then calls BullMQ's function for each job. A job whose lock was lost, or
--- that another transaction holds, is such a condition.
+-- that is neither paused nor limited and has no delayed jobs. Where a condition does not hold it changes nothing and returns
+-- one row whose `holds` is false; the caller then calls BullMQ's function for each job. A job whose lock was lost is such a
+-- condition. Otherwise it returns a row for each job that it hands out, with the number of the ended job whose place it
+-- takes, or one row without a job if none waits.
 --
--- On failure: all or nothing, as any statement.
+-- On failure: all or nothing, as any statement. It fails when another transaction holds one of the ended jobs.
 --
 -- BullMQ's check for stalled jobs locks many rows in an order of its own. A statement that holds several rows must not wait
 -- for one of them, so rows are locked at once or not at all. The advisory locks are BullMQ's own, taken in its order.
+--
+-- The table is nearly empty at rest, so plans are made for few rows and then used for thousands. Jobs are therefore found in
+-- ways that leave no choice: by key for each row of a lateral join, and by their place (`ctid`) once they are locked. A plain
+-- join read all jobs of the queue for each call.
 --
 -- $1 queue, $2 ids, $3 lock tokens, $4 results as JSON, $5 now in ms, $6 duration of a lock in ms, $7 name of the worker
 with ending as materialized (
   select * from unnest($2::text[], $3::text[], $4::text[]) with ordinality as e (id, token, result, ord)
 ),
 held as materialized (
-  select j.id, j.state, j.lock_token, j.parent_id, j.dedup_id from job j
-  where j.queue = $1 and j.id = any($2::text[])
-    and (select pg_advisory_xact_lock_shared(hashtext('bullmq:finalization'), hashtext($1))) is not null
-  for update nowait
+  select j.is_simple from ending e, lateral (
+    select state = 'active' and lock_token = e.token and parent_id is null and dedup_id is null as is_simple
+    from job where queue = $1 and id = e.id for update nowait) j
+  where (select pg_advisory_xact_lock_shared(hashtext('bullmq:finalization'), hashtext($1))) is not null
 ),
 simple as materialized (
-  select (select count(*) from held h join ending e using (id)
-      where h.state = 'active' and h.lock_token = e.token and h.parent_id is null and h.dedup_id is null)
-    = cardinality($2::text[])
+  select (select count(*) from held where is_simple) = cardinality($2::text[])
     and not exists (select from meta where queue = $1 and field in ('paused', 'concurrency', 'max'))
     and not exists (select from job where queue = $1 and state = 'delayed')
     and not exists (select from job_dependency where parent_queue = $1 and parent_id = any($2::text[])) as holds
 ),
 waiting as materialized (
-  select id, seq, priority from job where queue = $1 and state = 'waiting' order by priority, seq
+  select ctid as place, id, seq, priority from job where queue = $1 and state = 'waiting' order by priority, seq
   limit (select case when holds then cardinality($2::text[]) else 0 end from simple)
   for update skip locked
 ),
-enough as materialized (select count(*) = cardinality($2::text[]) as holds from waiting),
 next as materialized (
-  select w.id, e.token, w.ord from (select id, row_number() over (order by priority, seq) as ord from waiting) w
-  join ending e using (ord) where (select holds from enough)
+  select place, id, ($3::text[])[ord] as token, ord
+  from (select *, row_number() over (order by priority, seq) as ord from waiting) w
 ),
 removed as (
-  delete from job where queue = $1 and id = any($2::text[]) and (select holds from enough) returning 1
+  delete from job where queue = $1 and id = any($2::text[]) and (select holds from simple) returning 1
 ),
+-- A job that another transaction changed since this statement began is not found: it keeps waiting.
 claimed as (
   update job j set state = 'active', lock_token = n.token, locked_until_ms = $5::bigint + $6::bigint,
     processed_at_ms = $5::bigint, processed_by = $7, attempts_started = attempts_started + 1
-  from next n where j.queue = $1 and j.id = n.id
+  from next n where j.ctid = n.place
   returning j.*, n.ord
 ),
 kept as materialized (
@@ -55,9 +58,9 @@ kept as materialized (
 newest as (
   select 2 * e.ord as place, 'completed' as event,
     jsonb_build_object('jobId', e.id, 'returnvalue', e.result::jsonb::text, 'prev', 'active') as data
-  from ending e where (select holds from enough)
+  from ending e where (select holds from simple)
   union all
-  select 2 * ord + 1, 'active', jsonb_build_object('jobId', id, 'prev', 'waiting') from next
+  select 2 * ord + 1, 'active', jsonb_build_object('jobId', id, 'prev', 'waiting') from claimed
   order by place desc limit (select case when most > 0 then most end from kept)
 ),
 published as (
@@ -75,6 +78,6 @@ trimmed as (
 ),
 told as materialized (
   select case when pg_try_advisory_xact_lock(hashtext('bullmq:evnotify:' || $1))
-    then pg_notify('bullmq_events', $1) end from enough where holds
+    then pg_notify('bullmq_events', $1) end from simple where holds
 )
-select claimed.* from claimed, (select count(*) from told) t order by ord
+select s.holds, c.* from simple s cross join (select count(*) from told) t left join claimed c on true order by c.ord

@@ -46,7 +46,14 @@ test('an import with its queue in a Redis Cluster', async (t) => {
   });
 
   await t.test('is reported with every server, without addresses', async () => {
-    const { queue } = (await must(service.call('GET', '/admin/v1/diagnostics'))).body;
+    // A busy queue may not report its workers in time.
+    const queue = await waitFor(
+      async () => {
+        const { body } = await must(service.call('GET', '/admin/v1/diagnostics'));
+        return body.queue.workers && body.queue;
+      },
+      { what: 'diagnostics with the workers' },
+    );
     const roles = queue.redisNodes.map(({ role }: { role: string }) => role).sort();
     assert.deepEqual(roles, ['master', 'master', 'master', 'replica', 'replica', 'replica']);
     assert.ok(queue.redisNodes.every((node: { facts?: object; answers: boolean }) => node.answers && node.facts));
