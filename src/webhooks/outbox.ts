@@ -40,6 +40,15 @@ export async function keepBody(db: Db, id: string, body: string): Promise<void> 
   await db.query('update webhook_deliveries set body = $2 where id = $1', [id, body]);
 }
 
+/** Whether the same import has ended again since this message became due. */
+export async function isOutdated(db: Db, { id, importId }: Pick<DueWebhook, 'id' | 'importId'>): Promise<boolean> {
+  const later = await db.query('select from webhook_deliveries where import_id = $1 and id > $2 limit 1', [
+    importId,
+    id,
+  ]);
+  return later.rowCount !== 0;
+}
+
 /** Releases a claim whose attempt did not complete. */
 export async function releaseWebhook(db: Db, { id, attempts }: Pick<DueWebhook, 'id' | 'attempts'>): Promise<void> {
   await db.query(

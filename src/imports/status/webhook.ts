@@ -2,7 +2,7 @@
  * The webhook of an import: the organization that signs it, and the message it sends when the import ends.
  *
  * Guarantee: the message is signed with the secret of an organization into which the caller may import, so no caller
- * can sign for another organization. If the import runs again before the message is sent, the message is dropped: the
+ * can sign for another organization. If the import runs again before the message is composed, the message is dropped: the
  * next end of the import has its own.
  */
 import type { Request } from 'express';
@@ -12,7 +12,7 @@ import type { Pool } from '../../db/pool.ts';
 import { ApiError, invalidArgument } from '../../errors.ts';
 import { requireOrg } from '../../orgs/store.ts';
 import type { Secrets } from '../../secrets.ts';
-import type { DueWebhook } from '../../webhooks/outbox.ts';
+import { type DueWebhook, isOutdated } from '../../webhooks/outbox.ts';
 import { webhookSecretOf } from '../../webhooks/secret.ts';
 import { targetProblem } from '../../webhooks/target.ts';
 import { isEnded, readProgress } from './progress.ts';
@@ -46,9 +46,14 @@ export async function signedWebhook(
   return { url, orgId };
 }
 
-/** The message sent when the import ends: its progress. Undefined when the import is gone or runs again. */
-export async function composeEnd(pool: Pool, { importId, createdAt }: DueWebhook): Promise<string | undefined> {
-  const progress = await readProgress(pool, importId);
+/**
+ * The message sent when the import ends: its progress. Undefined when the import is gone, runs again, or has ended again:
+ * its last end has a message of its own.
+ */
+export async function composeEnd(pool: Pool, due: DueWebhook): Promise<string | undefined> {
+  const progress = await readProgress(pool, due.importId);
   if (!progress || !isEnded(progress)) return undefined;
-  return JSON.stringify({ type: 'import.ended', timestamp: createdAt.toISOString(), ...progress });
+  // Asked after the progress was read, so that a later end cannot be in it unnoticed.
+  if (await isOutdated(pool, due)) return undefined;
+  return JSON.stringify({ type: 'import.ended', timestamp: due.createdAt.toISOString(), ...progress });
 }
