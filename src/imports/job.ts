@@ -6,6 +6,8 @@ export interface ItemPointer {
   o: number;
   /** The writer to use; absent for a default import. */
   m?: Special;
+  /** The item is the only one of its import: nothing else will come that it could share a statement with. */
+  only?: true;
 }
 
 /** Imports that have their own batch writer: `onExisting=skip`, `onExisting=update`, and dry runs. */

@@ -57,7 +57,8 @@ export interface BatchWriterSettings {
 }
 
 export interface BatchWriter {
-  add(importId: string, ordinal: number): Promise<Outcome>;
+  /** @param only no other item of this import will come */
+  add(importId: string, ordinal: number, only?: boolean): Promise<Outcome>;
   /** Stops retrying: an item that cannot be written now is rejected, and another worker processes its job again. */
   stop(): void;
 }
@@ -185,13 +186,14 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
   }
 
   return {
-    add(importId, ordinal) {
+    add(importId, ordinal, only = false) {
       return new Promise((resolve, reject) => {
         let lane = lanes.get(importId);
         if (!lane) {
           lane = { waiting: [], flushes: 0, filling: undefined, filled: false };
           lanes.set(importId, lane);
         }
+        if (only) lane.filled = true;
         lane.waiting.push({ ordinal, resolve, reject });
         schedule();
       });

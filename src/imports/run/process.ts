@@ -45,9 +45,12 @@ const HASH_TRIES = 3;
  * @throws Error when the writer was stopped before the item was written, or the connection was lost during hashing, or
  *   the key of the password is missing: the rescuer dispatches the item again
  */
-export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, m: mode }: ItemPointer): Promise<void> {
+export async function processItem(
+  deps: ProcessDeps,
+  { i: importId, o: ordinal, m: mode, only }: ItemPointer,
+): Promise<void> {
   const writer = writerFor(deps, mode);
-  const outcome = await writer.add(importId, ordinal);
+  const outcome = await writer.add(importId, ordinal, only);
   if (outcome === 'done') return;
   const { writerPool: pool, secrets, hasher, slots, onFault } = deps;
   const makeHash = (plain: string) =>
@@ -64,7 +67,7 @@ export async function processItem(deps: ProcessDeps, { i: importId, o: ordinal, 
     if (fault.kind === 'retry') throw fault.cause;
     if (left === 1) return failItem(pool, importId, ordinal, BROKEN);
   }
-  await writer.add(importId, ordinal);
+  await writer.add(importId, ordinal, only);
 }
 
 /** Classes of SQLSTATE that refuse the connection itself, as during a failover. They say nothing about the users. */

@@ -152,10 +152,15 @@ async function enqueueAndWait(deps: ImportDeps & { signal: ImportSignal }, impor
 /** Adds the job to the queue. Callers do not await it, as a silent queue must not delay the answer. Never throws. */
 async function enqueue({ queues, pool }: ImportDeps, importId: string): Promise<void> {
   const added = inSpan('import.dispatch', { 'muster.import.id': importId, 'muster.users': 1 }, () =>
-    queues.add('imports', [{ ...pointerJob(importId, 0), urgent: true }]),
+    queues.add('imports', [onlyJob(importId)]),
   );
   // If the queue is unavailable, the dispatcher adds the job; if the database is unavailable too, the rescuer does.
   await added.catch(() => resetCursor(pool, importId, false)).catch(() => {});
+}
+
+function onlyJob(importId: string) {
+  const { id, data, lane } = pointerJob(importId, 0);
+  return { id, data: { ...data, only: true as const }, lane, urgent: true };
 }
 
 /** Converts the path of a field in an entry, `user.email.email`, to its path in this body, `email.email`. */

@@ -67,6 +67,21 @@ describe('batch writer', () => {
     await job;
   });
 
+  it('does not let the only item of an import wait for more', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const store = fakeStore();
+    const writer = createBatchWriter(store, { ...SETTINGS, fill: { items: 3, ms: 5 } });
+    await Promise.all([writer.add('a', 1), writer.add('a', 2)]);
+    await turns(2);
+    const only = writer.add('b', 0, true);
+    await turns(3);
+    assert.deepEqual(
+      store.calls.map((c) => c.ordinals),
+      [[1, 2], [0]],
+    );
+    await only;
+  });
+
   it('lets the next batch fill for a moment only right after a batch of several', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     let now = 1000;
