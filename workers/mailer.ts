@@ -23,6 +23,7 @@ import { SMTP_CONNECTIONS } from '../src/mail/smtp.ts';
 import type { Transport } from '../src/mail/transport.ts';
 import type { Queues } from '../src/queue/queues.ts';
 import type { Secrets } from '../src/secrets.ts';
+import { openDoubts } from './doubts.ts';
 import { LOOK_MS, type Look, openLook } from './look.ts';
 import { type Pause, startLoop } from './loop.ts';
 
@@ -68,7 +69,8 @@ export function startMailer(deps: MailerDeps): Mailer {
   const committer = openBatchCommitter((group) => retryWhileUnavailable(() => settleMails(pool, group), patience));
   const freezes = watchFreezes();
   const loader = openBatchLoader(pool);
-  const delivery = { ...deps, transport, texts: openTextTransport(config), settler: committer, loader, freezes };
+  const doubts = openDoubts(freezes);
+  const delivery = { ...deps, transport, texts: openTextTransport(config), settler: committer, loader, doubts };
   const rateLimiter = config.MAIL_RATE > 0 ? openRateLimiter(pool, config.MAIL_RATE) : undefined;
   async function deliver(pointer: MailPointer): Promise<void> {
     const may = !rateLimiter || (await retryWhileUnavailable(() => rateLimiter.turn(), patience));
@@ -81,6 +83,7 @@ export function startMailer(deps: MailerDeps): Mailer {
     concurrency: concurrencyOf(config),
     lockMs: config.JOB_LOCK_MS,
     onError: (error) => logger.warn({ reason: error.message }, 'mail queue'),
+    onStoreFault: doubts.storeFailed,
   });
   const relayed = relayRound(pool, queues, deps.look ?? openLook(pool), {
     window: windowOf(config),

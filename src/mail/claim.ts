@@ -39,13 +39,13 @@ export async function claimDue(db: Db, limit: number, settings: ClaimSettings): 
 }
 
 async function claim(db: Db, name: string, text: string, values: unknown[]): Promise<ClaimedMail[]> {
-  const { rows } = await db.query<{ id: string; attempts: number; alone: boolean; released: boolean }>({
+  const { rows } = await db.query<{ id: string; attempts: number; until: string; alone: boolean; released: boolean }>({
     name,
     text,
     values,
   });
   return rows.map((row) => ({
-    pointer: { id: row.id, attempt: row.attempts },
+    pointer: { id: row.id, attempt: row.attempts, until: row.until },
     isAlone: row.alone,
     isReleased: row.released && row.attempts === 0,
   }));
@@ -53,7 +53,7 @@ async function claim(db: Db, name: string, text: string, values: unknown[]): Pro
 
 // The array makes the planner look up each id; without it, a planner that expects few mails reads the whole index.
 const HAND_OVER = `update mail_outbox m set next_attempt_at = now() + $2 * interval '1 millisecond'
-  from due where m.id = any(array(select id from due)) and m.id = due.id returning m.id, m.attempts, due.import_id is null as alone, due.released`;
+  from due where m.id = any(array(select id from due)) and m.id = due.id returning m.id, m.attempts, m.next_attempt_at::text as until, due.import_id is null as alone, due.released`;
 
 const ALONE = `
 with due as (

@@ -2,15 +2,15 @@
  * The mail job: load, compose, send, settle. A text message is a mail here too: its kind decides the transport.
  *
  * Guarantee: a mail settles as sent or failed once, however often it is delivered, and each delivery is byte-identical. A
- * process that froze sends only mails that nobody else has claimed meanwhile. It may send one again only if it froze
- * between that check and the end of the data, and the mail server kept the connection.
+ * process that froze sends only mails that nobody else has claimed meanwhile, and a job that the queue handed out twice
+ * sends its mail once (workers/doubts.ts). A mail may be sent again only if its process froze between that check and the end of
+ * the data, and the mail server kept the connection.
  *
  * On crash: between send and settle, the row is handed over again and the same bytes are sent again.
  */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Pool } from '../db/pool.ts';
-import type { FreezeWatch } from '../freeze.ts';
 import { publish } from '../observations.ts';
 import type { Secrets } from '../secrets.ts';
 import { inImport } from '../spans.ts';
@@ -38,6 +38,14 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   6 * HOUR,
 ];
 
+/** Times are those of `performance.now()`. */
+export interface Doubts {
+  /** Whether a mail that was loaded then may be in other hands. */
+  about(loadedAt: number): boolean;
+  /** Whether a new doubt has arisen since then. */
+  since(then: number): boolean;
+}
+
 export interface DeliverDeps {
   pool: Pool;
   secrets: Secrets;
@@ -47,7 +55,7 @@ export interface DeliverDeps {
   settler: BatchCommitter;
   loader: MailLoader;
   logger: Logger;
-  freezes: Pick<FreezeWatch, 'since'>;
+  doubts: Doubts;
   retryDelaysMs?: readonly number[];
 }
 
@@ -60,11 +68,18 @@ export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Prom
   const mail = await deps.loader.load(pointer.id);
   if (!mail || mail.attempts !== pointer.attempt) return 'gone';
   const about = { 'muster.attempt': mail.attempts + 1 };
-  return inImport(mail.import_id, 'mail.send', about, () => deliver(deps, mail, loadedAt));
+  const held = { loadedAt, until: pointer.until ?? mail.claimed_until };
+  return inImport(mail.import_id, 'mail.send', about, () => deliver(deps, mail, held));
 }
 
-async function deliver(deps: DeliverDeps, mail: LoadedMail, loadedAt: number): Promise<Delivery> {
-  const result = await attempt(deps, mail, loadedAt);
+/** The claim under which a mail was loaded, and when, by `performance.now()`. */
+interface Held {
+  loadedAt: number;
+  until: string;
+}
+
+async function deliver(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise<Delivery> {
+  const result = await attempt(deps, mail, held);
   if (result === 'gone') return result;
   const outcome = outcomeOf(result, mail, deps.retryDelaysMs ?? RETRY_DELAYS_MS);
   if (outcome.error) logRefusal(deps.logger, mail, outcome.state, result);
@@ -74,7 +89,7 @@ async function deliver(deps: DeliverDeps, mail: LoadedMail, loadedAt: number): P
   return delivery;
 }
 
-async function attempt(deps: DeliverDeps, mail: LoadedMail, loadedAt: number): Promise<SendResult | 'gone'> {
+async function attempt(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise<SendResult | 'gone'> {
   const code = mail.code_id === null ? '' : deps.secrets.code(mail.code_id, mail.generation ?? 0);
   let send: Send;
   let isGone = false;
@@ -84,7 +99,7 @@ async function attempt(deps: DeliverDeps, mail: LoadedMail, loadedAt: number): P
     return { sent: false, permanent: true, reason: `cannot be composed: ${(error as Error).message}` };
   }
   const result = await send(async () => {
-    isGone = !(await isStillOurs(deps, mail, loadedAt));
+    isGone = !(await isStillOurs(deps, mail, held));
     return !isGone;
   });
   if (isGone) return 'gone';
@@ -93,23 +108,26 @@ async function attempt(deps: DeliverDeps, mail: LoadedMail, loadedAt: number): P
 
 type Send = (mayBegin: () => Promise<boolean>) => Promise<SendResult>;
 
-/** Asks the database only after a freeze, and again after a freeze during the question. */
-async function isStillOurs({ pool, freezes }: DeliverDeps, mail: LoadedMail, loadedAt: number): Promise<boolean> {
-  let [since, until] = [loadedAt, mail.claimed_until];
-  while (freezes.since(since)) {
-    since = performance.now();
+/** Asks the database only in doubt, and again if a doubt arises during the question. */
+async function isStillOurs({ pool, doubts }: DeliverDeps, mail: LoadedMail, held: Held): Promise<boolean> {
+  let { until } = held;
+  for (let inDoubt = doubts.about(held.loadedAt); inDoubt; ) {
+    const asked = performance.now();
     const renewed = await renewClaim(pool, { ...mail, claimed_until: until });
     if (renewed === undefined) return false;
     until = renewed;
+    inDoubt = doubts.since(asked);
   }
   return true;
 }
+
+const WITHDRAWN: SendResult = { sent: false, permanent: false, reason: 'withdrawn' };
 
 /** Composes first, to tell a mail that cannot be composed from one that cannot be sent. */
 function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Send {
   if (mail.kind === 'verify_phone') {
     const message = textMessage(mail, code);
-    return () => deps.texts.send(message);
+    return async (mayBegin) => ((await mayBegin()) ? deps.texts.send(message) : WITHDRAWN);
   }
   const composed = compose(deps.config, mail, contentOf(deps.config, mail, mail.kind, code));
   return (mayBegin) => deps.transport.send(composed, mayBegin);

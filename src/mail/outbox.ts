@@ -68,6 +68,8 @@ export interface MailPointer {
   id: string;
   /** Attempts made before this one. */
   attempt: number;
+  /** When the claim of the relay ends, in the database's text form; absent in jobs of earlier releases. */
+  until?: string;
 }
 
 /** Makes claimed rows due at once, after they could not be handed to the queue. */
@@ -78,7 +80,8 @@ export async function releaseClaim(db: Db, ids: string[]): Promise<void> {
 }
 
 /**
- * Claims a mail again that was loaded under an earlier claim, for as long as the claim of a relay lasts.
+ * Claims a mail again that is held under an earlier claim, for as long as the claim of a relay lasts. Of all who hold it
+ * under the same claim, one succeeds.
  * @returns the new `claimed_until`; undefined when the mail was settled, or claimed by another process meanwhile
  */
 export async function renewClaim(
@@ -86,7 +89,8 @@ export async function renewClaim(
   { id, attempts, claimed_until: until }: Pick<LoadedMail, 'id' | 'attempts' | 'claimed_until'>,
 ): Promise<string | undefined> {
   const { rows } = await db.query<{ until: string }>(
-    `update mail_outbox m set next_attempt_at = greatest(m.next_attempt_at, now() + $4 * interval '1 millisecond')
+    `update mail_outbox m set next_attempt_at =
+       greatest(m.next_attempt_at + interval '1 microsecond', now() + $4 * interval '1 millisecond')
      where m.id = $1 and m.attempts = $2 and m.next_attempt_at = $3::timestamptz and ${IS_UNSENT}
      returning m.next_attempt_at::text as until`,
     [id, attempts, until, CLAIM_MS],

@@ -34,6 +34,8 @@ export interface WorkerSettings {
   /** How long a job stays with an unresponsive worker, in milliseconds. */
   lockMs?: number;
   onError?: (error: Error) => void;
+  /** Called when the store fails. A store that restarts may hand out jobs again that are still in progress. */
+  onStoreFault?: () => void;
 }
 
 export interface Queues {
@@ -124,12 +126,13 @@ export function openQueues(settings: QueueSettings): Queues {
     name: QueueName,
     processor: (job: JobPointer<T>) => Promise<unknown>,
     shard: Shard,
-    { concurrency, lockMs = 20_000, onError: report = onError }: WorkerSettings,
+    { concurrency, lockMs = 20_000, onError: report = onError, onStoreFault }: WorkerSettings,
   ): RunningWorker {
     const part = shard.number === 0 ? `${name} queue` : `${name} queue ${shard.number}`;
     const watch = {
       working: () => settings.condition?.working(part),
       failing(error: Error) {
+        onStoreFault?.();
         settings.condition?.failing(part);
         report(error);
       },

@@ -6,13 +6,15 @@ import pino from 'pino';
 import type { Db } from '../../src/db/pool.ts';
 import { openBatchCommitter } from '../../src/mail/batch-committer.ts';
 import { openBatchLoader } from '../../src/mail/batch-loader.ts';
+import { claimDue } from '../../src/mail/claim.ts';
 import { type DeliverDeps, deliverMail, RETRY_DELAYS_MS } from '../../src/mail/deliver.ts';
-import { enqueueNotice } from '../../src/mail/outbox.ts';
+import { enqueueNotice, type MailPointer } from '../../src/mail/outbox.ts';
 import { settleMails } from '../../src/mail/settle.ts';
 import { openSmsGateway } from '../../src/mail/sms-gateway.ts';
 import { openSmtp } from '../../src/mail/smtp.ts';
 import type { Transport } from '../../src/mail/transport.ts';
 import { openSecrets } from '../../src/secrets.ts';
+import { type MailDoubts, openDoubts } from '../../workers/doubts.ts';
 import { type SmtpCatcher, startSmtp, urlsIn } from '../support/smtp.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { addImport, addMail, addOrg, addPerson, outboxRow } from './rows.ts';
@@ -45,8 +47,8 @@ describe('delivery over SMTP', () => {
   const settler = () => openBatchCommitter((group) => settleMails(db.pool, group));
   const texts = openSmsGateway('http://127.0.0.1:1');
   const logger = pino({ level: 'silent' });
-  const freezes = { since: () => false };
-  const services = { secrets, config, texts, logger, freezes };
+  const doubts = openDoubts({ since: () => false });
+  const services = { secrets, config, texts, logger, doubts };
   const deps = () => ({ pool: db.pool, transport, settler: settler(), loader: openBatchLoader(db.pool), ...services });
   function deliver(id: string, attempt = 0, changes: Partial<DeliverDeps> = {}) {
     return deliverMail({ ...deps(), ...changes }, { id, attempt });
@@ -264,7 +266,7 @@ describe('delivery over SMTP', () => {
               return (await may) ?? true;
             }),
         };
-        assert.equal(await deliver(outboxId, 0, { transport: frozen, freezes: { since } }), 'gone');
+        assert.equal(await deliver(outboxId, 0, { transport: frozen, doubts: openDoubts({ since }) }), 'gone');
         assert.equal(smtp.mails.length, outboxId === settled.outboxId ? before + 1 : before);
       }
     });
@@ -281,8 +283,63 @@ describe('delivery over SMTP', () => {
           return result;
         },
       };
-      assert.equal(await deliver(outboxId, 0, { transport: watched, freezes: freezing(2) }), 'sent');
+      assert.equal(await deliver(outboxId, 0, { transport: watched, doubts: openDoubts(freezing(2)) }), 'sent');
       assert.ok((claims[0] as number) > 50, 'the mail is claimed for a minute');
+      assert.equal(smtp.mails.length, 1);
+    });
+  });
+
+  describe('of a job that the queue handed out twice, as its store had lost that it was taken', () => {
+    /** Both runs start before either sends. */
+    async function sendTwice(change: (doubts: MailDoubts) => void) {
+      await addPerson(db.pool, { id: 'u1' });
+      const { outboxId } = await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
+      const [claimed] = await claimDue(db.pool, 1, { handOverMs: 60_000 });
+      const pointer = claimed?.pointer as MailPointer;
+      assert.equal(pointer.id, outboxId);
+      const both = Promise.withResolvers<void>();
+      let begun = 0;
+      const together: Transport = {
+        ...transport,
+        async send(mail, mayBegin) {
+          if (++begun === 2) both.resolve();
+          await both.promise;
+          return transport.send(mail, mayBegin);
+        },
+      };
+      const run = (known: MailDoubts) => deliverMail({ ...deps(), transport: together, doubts: known }, pointer);
+      const [first, second] = [openDoubts({ since: () => false }), openDoubts({ since: () => false })];
+      const running = run(first);
+      for (const one of [first, second]) change(one);
+      return (await Promise.all([running, run(second)])).sort();
+    }
+
+    it('happens once', async () => {
+      assert.deepEqual(await sendTwice((doubts) => doubts.storeFailed()), ['gone', 'sent']);
+      assert.equal(smtp.mails.length, 1);
+    });
+
+    it('would happen twice without a doubt', async () => {
+      assert.deepEqual(await sendTwice(() => {}), ['sent', 'sent']);
+    });
+
+    it('happens once when the second run loads the mail after the first has claimed it again', async () => {
+      await addPerson(db.pool, { id: 'u1' });
+      await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
+      const [claimed] = await claimDue(db.pool, 1, { handOverMs: 60_000 });
+      const pointer = claimed?.pointer as MailPointer;
+      const inDoubt = openDoubts({ since: () => false });
+      inDoubt.storeFailed();
+      const held: Transport = {
+        ...transport,
+        send: (mail, mayBegin) =>
+          transport.send(mail, async () => {
+            const may = (await mayBegin?.()) ?? true;
+            assert.equal(await deliverMail({ ...deps(), doubts: inDoubt }, pointer), 'gone');
+            return may;
+          }),
+      };
+      assert.equal(await deliverMail({ ...deps(), transport: held, doubts: inDoubt }, pointer), 'sent');
       assert.equal(smtp.mails.length, 1);
     });
   });

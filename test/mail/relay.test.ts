@@ -85,7 +85,11 @@ describe('the relay', () => {
     assert.equal(await relayOnce({ pool: db.pool, queue }, settings), 0);
     await db.pool.query(`update mail_outbox set next_attempt_at = next_attempt_at - interval '60 seconds'`);
     assert.equal(await relayOnce({ pool: db.pool, queue }, settings), 1);
-    assert.deepEqual([...jobs], [[`mail-${id}-0`, { id, attempt: 0 }]]);
+    const [job] = jobs;
+    const { until, ...data } = job?.[1] ?? assert.fail();
+    assert.deepEqual([job?.[0], data], [`mail-${id}-0`, { id, attempt: 0 }]);
+    const now = await db.pool.query('select next_attempt_at = $1::timestamptz as same from mail_outbox', [until]);
+    assert.equal(now.rows[0].same, true);
   });
 
   it('leaves mails due if the queue did not accept them', async () => {

@@ -64,7 +64,7 @@ describe('text messages', () => {
       transport,
       texts: openSmsGateway(gateway.url),
       logger,
-      freezes: { since: () => false },
+      doubts: { about: () => false, since: () => false },
       loader: openBatchLoader(db.pool),
     };
     return deliverMail({ ...deps, settler: settler(), ...changes }, { id, attempt });
