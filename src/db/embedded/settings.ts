@@ -39,7 +39,7 @@ const SETTINGS: Record<string, string> = {
 };
 
 const MB = 2 ** 20;
-const [LEAST_BUFFERS, MOST_BUFFERS] = [128, 1024];
+const [LEAST_BUFFERS, MOST_BUFFERS] = [128, 4096];
 
 /**
  * The settings for a machine or container with `memory` bytes. Tables and indexes of a running import should stay in
