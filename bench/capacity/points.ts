@@ -15,8 +15,8 @@ export function readPoints(): Points {
   return JSON.parse(readFileSync(POINTS_FILE, 'utf8'));
 }
 
-/** Microseconds a user by the bench `cost`: worker 51 to 60, Redis 43 and 44, PostgreSQL 35 and 36, API 10 to 16. */
-const FULL_SPEED = { worker: 54, redis: 44, postgres: 35, api: 12 };
+/** Microseconds a user by the bench `cost` (docs/performance.md, "Where a user's time goes"). */
+const FULL_SPEED = { worker: 26, redis: 19, postgres: 39, api: 11 };
 
 /** In the bench `cost` the dispatcher is a part of the worker; its share is that of the fastest point. */
 export function costsOf(points: readonly Measured[]): Costs {

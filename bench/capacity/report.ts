@@ -18,10 +18,10 @@ export const SCENARIO: Scenario = {
   seed: 1,
   users: 100_000_000,
   orgs: 2000,
-  sentWithin: 600,
+  sentWithin: 300,
   size: { worker: 64, shards: 8, postgres: 32, api: 8 },
   churn: { meanLife: 3600, startS: 20 },
-  failover: { at: 300, downS: 10, lostS: 1 },
+  failover: { at: 200, downS: 10, lostS: 1 },
 };
 
 const COLUMNS = [

@@ -13,6 +13,7 @@ import { Meter } from './meter.ts';
 const PEOPLE = 200;
 /** The number of different passwords (load.ts). */
 const PASSWORDS = 6;
+/** On average. It varies: callers that stay in step for minutes, or drift apart, would change the times of all of them. */
 const PAUSE_MS = 1000;
 /** Callers of each kind. */
 const CALLERS = { login: 5, 'failed login': 2, poll: 20, token: 2, reset: 2 };
@@ -62,11 +63,11 @@ function callsOfPeople({ service: { client }, imports }: Callers): Record<Exclud
 
 type Call = () => Promise<unknown>;
 
-/** Starts the callers: each calls once a second, or as soon as its call is answered, so that they never pile up. */
+/** Starts the callers: each calls about once a second, or as soon as its call is answered, so that they never pile up. */
 function pace(name: CallName, call: Call, ending: AbortSignal): Meter {
   const meter = new Meter(name);
   const loop = async () => {
-    while (!ending.aborted) await Promise.all([meter.run(ending, call), sleep(PAUSE_MS)]);
+    while (!ending.aborted) await Promise.all([meter.run(ending, call), sleep(PAUSE_MS * (0.5 + Math.random()))]);
   };
   for (let n = 0; n < CALLERS[name]; n++) void loop();
   return meter;

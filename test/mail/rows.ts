@@ -82,3 +82,8 @@ export async function outboxRow(pool: Pool, id: string): Promise<OutboxRow> {
   );
   return rows[0] as OutboxRow;
 }
+
+export async function importCounts(pool: Pool, id: string): Promise<{ mails_sent: number; mails_failed: number }> {
+  const { rows } = await pool.query('select mails_sent, mails_failed from imports where id = $1', [id]);
+  return rows[0];
+}

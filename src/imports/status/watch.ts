@@ -2,8 +2,10 @@
  * Tells requests of changes of imports. All imports that are watched in this process are read together, so the load on
  * PostgreSQL depends on the number of imports, not on the number of watchers.
  *
- * Guarantee: while PostgreSQL is unavailable nothing is reported, and the watchers continue when it is back.
+ * Guarantee: while PostgreSQL is unavailable nothing is reported, and the watchers continue when it is back. Thousands of
+ * watchers of one import are told in parts, and other requests are answered between two parts.
  */
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Pool } from '../../db/pool.ts';
 import { loggable } from '../../logger.ts';
@@ -14,6 +16,8 @@ import { readAllProgress } from './progress.ts';
 const INTERVAL_MS = 250;
 /** A reading that takes long is followed by a pause of this many times its duration. */
 const REST = 3;
+/** Watchers that are told in one turn of the event loop. */
+const TOLD_AT_ONCE = 50;
 
 /** An import as JSON, made once for all watchers. */
 export interface Seen {
@@ -57,17 +61,21 @@ export function openProgressWatch(pool: Pool, logger: Logger): ProgressWatch {
   async function readOnce(): Promise<void> {
     const ids = [...watched.keys()];
     const found = new Map((await readAllProgress(pool, ids)).map((progress) => [progress.importId, progress]));
-    for (const id of ids) report(id, found.get(id));
+    for (const id of ids) await report(id, found.get(id));
   }
 
-  function report(id: string, progress: ImportResult | undefined): void {
+  async function report(id: string, progress: ImportResult | undefined): Promise<void> {
     const one = watched.get(id);
     if (!one) return;
     const seen = progress && see(progress);
     if (seen?.fingerprint === one.last.fingerprint) return;
     if (seen) one.last = seen;
     else watched.delete(id);
-    for (const watcher of [...one.watchers]) watcher(seen);
+    const told = [...one.watchers];
+    for (let from = 0; from < told.length; from += TOLD_AT_ONCE) {
+      if (from > 0) await setImmediate();
+      for (const watcher of told.slice(from, from + TOLD_AT_ONCE)) if (one.watchers.has(watcher)) watcher(seen);
+    }
   }
 
   return {

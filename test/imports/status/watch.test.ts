@@ -76,6 +76,31 @@ test('each change is reported once, the current state at once, and a removed imp
   );
 });
 
+test('many watchers are told of a change in parts, with other work in between, and none that has left', async (t) => {
+  const id = await acceptImport(db.pool, entries(3));
+  const watch = watchOf();
+  const now = await current(id);
+  const told = new Set<number>();
+  const toldByTurn: number[] = [];
+  const stops = Array.from({ length: 400 }, (_, i) =>
+    watch.watch(now, (one) => {
+      if (one?.progress.counts.succeeded !== 1) return;
+      if (told.size === 0) {
+        stops.at(-1)?.();
+        setImmediate(() => toldByTurn.push(told.size));
+      }
+      told.add(i);
+    }),
+  );
+  t.after(() => {
+    for (const stop of stops) stop();
+  });
+  await setImport(db.pool, id, { succeeded: '1' });
+  await waitFor(() => told.size >= 399, { what: 'the others to see the change' });
+  assert.ok((toldByTurn[0] as number) < 399, `${toldByTurn} in the first turn`);
+  assert.deepEqual([told.size, told.has(399)], [399, false]);
+});
+
 test('watching continues after an outage', async () => {
   const id = await acceptImport(db.pool, entries(3));
   const watch = watchOf();
