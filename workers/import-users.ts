@@ -56,7 +56,8 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
   const settings: BatchWriterSettings = {
     maxBatch: 1000,
     maxFlushes: MAX_FLUSHES,
-    maxFlushesPerImport: 1,
+    // While one waits for PostgreSQL's disk or for the row of its import, the other runs.
+    maxFlushesPerImport: 2,
     fill: { items: config.WORKER_CONCURRENCY / 4, ms: FILL_MS },
     retryMs: { first: 50, last: 2000 },
     onFault: reportAs('a batch was not written'),
