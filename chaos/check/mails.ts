@@ -2,8 +2,8 @@
  * Mails: one for each user who is due one, none for anybody else.
  *
  * A mail may arrive twice only if its sender could not record the first delivery: the connection broke before the
- * reply, or its process or PostgreSQL failed between the end of the data and the record. Then both are the same, byte
- * for byte.
+ * reply, or its process or PostgreSQL failed between the end of the data and the record. Then both have the same
+ * Message-ID and, unless an update renamed the user in between, the same bytes.
  */
 import type { Db } from '../../src/db/pool.ts';
 import { type Problem, problem, type SentImport, type SentUser } from '../client/sent.ts';
@@ -57,7 +57,7 @@ export async function findWrongMails(
       sent,
       'mailsDoubled',
       'users with two mails',
-      names((user) => !isExcused(copiesOf(user), arrived.troubles)),
+      names((user) => !isExcused(copiesOf(user), arrived.troubles, isRenamed(user))),
     ),
     problem(sent, 'mailsDoubled', 'users with two mails in the outbox', await twiceInOutbox(db, rows)),
   ];
@@ -65,14 +65,24 @@ export async function findWrongMails(
 
 /** How many mails arrived again and may do so. */
 export function countRepeated(sent: SentImport, { copies, troubles }: Arrived): number {
-  const all = sent.users.filter(({ fate }) => fate === 'created').map(({ email }) => copies.get(email) ?? []);
-  return all.filter((same) => isExcused(same, troubles)).reduce((sum, same) => sum + Math.max(0, same.length - 1), 0);
+  const excused = sent.users
+    .filter(({ fate }) => fate === 'created')
+    .flatMap((user) => {
+      const same = copies.get(user.email) ?? [];
+      return isExcused(same, troubles, isRenamed(user)) ? [same] : [];
+    });
+  return excused.reduce((sum, same) => sum + Math.max(0, same.length - 1), 0);
 }
 
-/** Whether each of these mails to one address may have arrived. */
-export function isExcused(copies: Copy[], troubles: Arrived['troubles']): boolean {
-  const isSame = new Set(copies.map(({ digest, messageId }) => `${messageId} ${digest}`)).size <= 1;
-  return isSame && copies.slice(0, -1).every((copy) => couldNotRecord(copy, troubles));
+/** Whether an update of the round gives the user, whom some mails name, another name. */
+function isRenamed({ familyNames }: SentUser): boolean {
+  return familyNames.length > 1;
+}
+
+/** Whether each of these mails to one address may have arrived. @param mayDiffer but for the Message-ID */
+export function isExcused(copies: Copy[], troubles: Arrived['troubles'], mayDiffer = false): boolean {
+  const keys = copies.map(({ digest, messageId }) => (mayDiffer ? messageId : `${messageId} ${digest}`));
+  return new Set(keys).size <= 1 && copies.slice(0, -1).every((copy) => couldNotRecord(copy, troubles));
 }
 
 function couldNotRecord({ replied, sender, at }: Copy, troubles: Arrived['troubles']): boolean {

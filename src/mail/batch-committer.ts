@@ -4,7 +4,7 @@
  * Guarantee: `settle` returns once its outcome is durable. A group is never larger than the number of deliveries in
  * progress, so it needs no limit.
  *
- * On crash: the mail is delivered again, byte for byte the same.
+ * On crash: the mail is delivered again with the same Message-ID.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MailOutcome } from './settle.ts';

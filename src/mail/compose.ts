@@ -1,8 +1,8 @@
 /**
  * Turns the content of an email into the bytes of a message (RFC 5322, MIME).
  *
- * Guarantee: the same outbox row gives the same bytes, including headers and boundaries, so that providers recognise a
- * second delivery as a duplicate.
+ * Guarantee: the same input gives the same bytes, including headers and boundaries, and an outbox row always has the same
+ * Message-ID, so that providers recognise a second delivery as a duplicate.
  */
 import { createHash } from 'node:crypto';
 import addressparser from 'nodemailer/lib/addressparser';

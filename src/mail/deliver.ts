@@ -1,12 +1,13 @@
 /**
  * The mail job: load, compose, send, settle. A text message is a mail here too: its kind decides the transport.
  *
- * Guarantee: a mail settles as sent or failed once, however often it is delivered, and each delivery is byte-identical. A
- * process that froze sends only mails that nobody else has claimed meanwhile, and a job that the queue handed out twice
- * sends its mail once (workers/doubts.ts). A mail may be sent again only if its process froze between that check and the end of
- * the data, and the mail server kept the connection.
+ * Guarantee: a mail settles as sent or failed once, however often it is delivered. Each delivery has the same Message-ID
+ * and the same bytes, unless the user or the organization was renamed in between. A process that froze sends only mails
+ * that nobody else has claimed meanwhile, and a job that the queue handed out twice sends its mail once
+ * (workers/doubts.ts). A mail may be sent again only if its process froze between that check and the end of the data, and
+ * the mail server kept the connection.
  *
- * On crash: between send and settle, the row is handed over again and the same bytes are sent again.
+ * On crash: between send and settle, the row is handed over again and the mail is sent again.
  */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';

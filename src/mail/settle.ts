@@ -3,7 +3,7 @@
  *
  * Guarantee: a row settles once, and its import counts it in the same transaction.
  *
- * On crash: the outcome is unknown and the mail is delivered again, byte for byte the same.
+ * On crash: the outcome is unknown and the mail is delivered again with the same Message-ID.
  */
 import { type Db, type Pool, transaction } from '../db/pool.ts';
 import { IS_UNSENT } from './outbox.ts';

@@ -4,7 +4,7 @@
  * Guarantee: a mail that the server acknowledged is reported as sent, and no send takes longer than SEND_MS after its wait
  * for a connection.
  *
- * On crash: between the server's acknowledgement and our record of it, the mail is sent again, byte for byte the same.
+ * On crash: between the server's acknowledgement and our record of it, the mail is sent again with the same Message-ID.
  */
 import { Readable } from 'node:stream';
 import SMTPPool from 'nodemailer/lib/smtp-pool';
