@@ -1,4 +1,4 @@
-/** Jobs of the queue `imports` that a worker has taken and not completed, as BullMQ stores them. */
+/** Jobs of the queue `imports` that workers have taken and not completed, on all shards, as BullMQ stores them. */
 import { Redis } from 'ioredis';
 import type { Service } from '../processes/service.ts';
 
@@ -8,9 +8,16 @@ export async function jobsInProgress({ redisUrl, queuePrefix, pool }: Service): 
     const text = `select count(*)::int as n from bullmq.job where queue = $1 and state = 'active'`;
     return (await pool.query<{ n: number }>(text, [queue])).rows[0]?.n as number;
   }
-  const redis = new Redis(redisUrl);
+  const counts = await Promise.all(redisUrl.split(' ').map((url) => activeOn(url, `*${queuePrefix}*:${queue}:active`)));
+  return counts.reduce((sum, n) => sum + n, 0);
+}
+
+/** A shard has a prefix of its own (src/queue/shards.ts). */
+async function activeOn(url: string, keys: string): Promise<number> {
+  const redis = new Redis(url);
   try {
-    return await redis.llen(`${queuePrefix}:${queue}:active`);
+    const counts = await Promise.all((await redis.keys(keys)).map((key) => redis.llen(key)));
+    return counts.reduce((sum, n) => sum + n, 0);
   } finally {
     redis.disconnect();
   }

@@ -9,11 +9,13 @@ import type { TestContext } from 'node:test';
 import { must, type Service } from '../processes/service.ts';
 import { waitFor } from '../wait.ts';
 import { bulk, people } from './bodies.ts';
-import { beginHeld, waitingBatches } from './hold.ts';
+import { beginHeld, holdImport, waitingBatches } from './hold.ts';
+import { jobsInProgress } from './in-progress.ts';
 import { usersOf } from './outcome.ts';
 
+const PLACES = 4;
 /** Settings with which every job of the big import fits into the queue, and waits there before all later jobs. */
-export const TURNS = { WORKER_CONCURRENCY: '4', DISPATCH_WINDOW: '4000' };
+export const TURNS = { WORKER_CONCURRENCY: `${PLACES}`, DISPATCH_WINDOW: '4000' };
 const BIG = 2000;
 const BEGUN = 200;
 
@@ -23,15 +25,21 @@ export async function smallImportsEndFirst(t: TestContext, service: Service): Pr
   const { pool } = service;
   const { importId: big, gates } = await beginHeld(service, bulk(one.orgId, people('big', BIG)), [BEGUN]);
   await waitingBatches(pool, 1);
-  // Another batch of the big one may still be written.
-  const queued = async () => (await service.depth()) - (BIG - (await usersOf(pool, big)));
-  await waitFor(async () => (await queued()) === 0, { what: 'the jobs of the big one' });
+  const left = async () => BIG - (await usersOf(pool, big));
+  const isQueued = async () => (await service.depth()) === (await left());
+  await waitFor(isQueued, { what: 'the jobs of the big one' });
+  // None of its batches can be written now, also none without an item at the gate. A free place would go to a small one.
+  const release = await holdImport(pool, big);
+  const isFull = async () => (await isQueued()) && (await jobsInProgress(service)) === PLACES;
+  await waitFor(isFull, { what: 'jobs of the big one in all places' });
 
   const small = (await must(service.importBody(bulk(other.orgId, people('small', 10))))).body.importId;
   const [{ user } = assert.fail()] = people('single', 1);
   const single = service.call('POST', '/management/v1/users/human/_import', user, { orgId: other.orgId });
-  await waitFor(async () => (await queued()) === 11, { what: 'the jobs of the small ones' });
+  const all = (await left()) + 11;
+  await waitFor(async () => (await service.depth()) === all, { what: 'the jobs of the small ones' });
   for (const gate of gates) await gate.commit();
+  await release();
   const result = await service.waitForEnd(big);
   assert.equal((await single).status, 200);
   assert.equal((await service.waitForEnd(small)).state, 'IMPORT_STATE_SUCCEEDED');
