@@ -1,6 +1,7 @@
 /** Judges the Redis servers behind the queue: one, several, a Cluster, or a master with its replicas and Sentinels. */
 import type { QueueFacts } from '../diagnostics/queue.ts';
 import { type Finding, many, ok, problem, size, warning } from './finding.ts';
+import { adviceForSilent } from './silent.ts';
 
 type RedisFacts = NonNullable<QueueFacts['redis']>;
 type Role = NonNullable<QueueFacts['redisNodes']>[number]['role'];
@@ -40,7 +41,7 @@ export function judgeNodes(nodes: JudgedNode[]): Finding[] {
 
 function silent(label: string, role: Role, reason?: string): Finding {
   const message = `${label} does not answer${reason ? ` (${reason})` : ''}`;
-  const advice = 'Check that it is running and that REDIS_URL is right.';
+  const advice = adviceForSilent('REDIS_URL', reason);
   if (role === 'master') return problem('redis', message, advice);
   return warning('redis', message, `${advice} Without it, a failover may not be possible.`);
 }

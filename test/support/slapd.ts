@@ -9,6 +9,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeCertificate } from './certificate.ts';
 import { freePort } from './free-port.ts';
 import { findProgram } from './runner/programs.ts';
 import { waitFor } from './wait.ts';
@@ -61,13 +62,6 @@ export async function startSlapd(people: readonly Entry[]): Promise<Slapd> {
       await rm(dir, { recursive: true, force: true });
     },
   };
-}
-
-function makeCertificate(dir: string): void {
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', join(dir, 'tls.key')];
-  const command = ['req', '-x509', ...key, '-out', join(dir, 'tls.crt'), '-days', '2', ...subject];
-  execFileSync('openssl', command, { stdio: 'pipe' });
 }
 
 function settings(dir: string, base: string, admin: { adminDn: string; adminPassword: string }): string {

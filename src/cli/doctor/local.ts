@@ -6,6 +6,7 @@ import { judgeNodes, judgeRedis } from '../../findings/redis.ts';
 import { judgeReplica } from '../../findings/replica.ts';
 import { judgeConnections } from '../../findings/server.ts';
 import { encryptionKeyFinding, judgeSmtp, keptAsFiles } from '../../findings/service.ts';
+import { adviceForSilent } from '../../findings/silent.ts';
 import { judgePostgres } from '../../findings/stores.ts';
 import type { Shell } from '../terminal/shell.ts';
 
@@ -47,11 +48,7 @@ function postgresFindings({ postgres }: LocalFacts): Finding[] {
   if (postgres === 'embedded, not running') return [ok('postgresql', 'embedded; it runs while `npm start` does')];
   if ('facts' in postgres) return judgePostgres(postgres.facts);
   return [
-    problem(
-      'postgresql',
-      `it does not answer (${postgres.reason})`,
-      'Check that it is running and that DATABASE_URL is right.',
-    ),
+    problem('postgresql', `it does not answer (${postgres.reason})`, adviceForSilent('DATABASE_URL', postgres.reason)),
   ];
 }
 

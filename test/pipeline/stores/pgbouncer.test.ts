@@ -1,12 +1,12 @@
 /** The service behind PgBouncer in transaction mode, where no setting, name or lock of a session lasts. */
 import assert from 'node:assert/strict';
 import pg from 'pg';
-import { bulk, OLD_PASSWORD, people } from '../support/imports/bodies.ts';
-import { onEachBackend, startService } from '../support/processes/service.ts';
-import { requireOrSkip } from '../support/runner/programs.ts';
-import { startPgBouncer } from '../support/stores/pgbouncer.ts';
-import { testDatabase } from '../support/stores/postgres.ts';
-import { waitFor } from '../support/wait.ts';
+import { bulk, OLD_PASSWORD, people } from '../../support/imports/bodies.ts';
+import { onEachBackend, startService } from '../../support/processes/service.ts';
+import { requireOrSkip } from '../../support/runner/programs.ts';
+import { startPgBouncer } from '../../support/stores/pgbouncer.ts';
+import { testDatabase } from '../../support/stores/postgres.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const USERS = 400;
 

@@ -1,12 +1,12 @@
 /** With remote stores an import is exact and makes steady progress, and no job loses its lock. */
 import assert from 'node:assert/strict';
-import { openScope } from '../../bench/scope.ts';
-import { startProxy } from '../../bench/testbed/proxy.ts';
-import { bulk, people } from '../support/imports/bodies.ts';
-import { assertEachOnce } from '../support/imports/outcome.ts';
-import { must, onEachBackend, startService } from '../support/processes/service.ts';
-import { testDatabase } from '../support/stores/postgres.ts';
-import { redisUrl } from '../support/stores/redis.ts';
+import { openScope } from '../../../bench/scope.ts';
+import { startProxy } from '../../../bench/testbed/proxy.ts';
+import { bulk, people } from '../../support/imports/bodies.ts';
+import { assertEachOnce } from '../../support/imports/outcome.ts';
+import { must, onEachBackend, startService } from '../../support/processes/service.ts';
+import { testDatabase } from '../../support/stores/postgres.ts';
+import { redisUrl } from '../../support/stores/redis.ts';
 
 const USERS = 500;
 const DELAY_MS = 40;
