@@ -135,6 +135,22 @@ export async function checkContents(t: TestContext): Promise<void> {
     assert.match(rendered, new RegExp(`image: muster:${version}`));
   });
 
+  await t.test('a pod gets the time that its process may take to drain', async () => {
+    const settings = ['settings.STOP_AFTER_MS=60000', 'workers.import.settings.STOP_AFTER_MS=120000'];
+    const all = await resources('ha', ...settings.flatMap((one) => ['--set-string', one]));
+    const granted = (of: Resource[], name: string) =>
+      named(of, 'Deployment', name).spec.template.spec.terminationGracePeriodSeconds;
+    assert.deepEqual([granted(all, 'test-api'), granted(all, 'test-worker-import')], [5 + 60 + 15, 120 + 15]);
+    assert.equal(granted(await resources('ha'), 'test-api'), 5 + 15 + 15);
+  });
+
+  await t.test('each installation is a job of its own, which the rules expect', async () => {
+    const { spec } = named(await resources('ha', '--namespace', 'shop'), 'ServiceMonitor', 'test');
+    assert.deepEqual(spec.endpoints[0].relabelings, [{ targetLabel: 'job', replacement: 'muster/shop/test' }]);
+    const [, pattern] = /up\{job=~"(.+)"\}/.exec(read('deploy/prometheus/alerts.yml')) as RegExpExecArray;
+    assert.match('muster/shop/test', new RegExp(`^${pattern}$`));
+  });
+
   await t.test('the backlog of KEDA is that of /metrics', async (t) => {
     const { pool, drop } = await testDatabase();
     t.after(drop);

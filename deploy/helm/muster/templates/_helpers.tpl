@@ -72,6 +72,12 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
+{{/* Seconds that a process may take to drain, STOP_AFTER_MS, and some more. Takes (list . own) as muster.env does. */}}
+{{- define "muster.drainSeconds" -}}
+{{- $settings := mergeOverwrite (dict) (index . 0).Values.settings (index . 1) -}}
+{{- add 15 (div (get $settings "STOP_AFTER_MS" | default "15000" | int) 1000) -}}
+{{- end }}
+
 {{/* The part of a pod that all processes share. */}}
 {{- define "muster.pod" -}}
 automountServiceAccountToken: false
