@@ -9,6 +9,7 @@
  * `npm run test:story` runs a whole move in the console with 50,000 users instead of 3,000, and with both queues.
  * `npm run test:unbatched` runs those of the pipeline's tests that run with each queue, with `QUEUE_BATCHING=off`: the
  * setting changes only how jobs are added, taken and completed.
+ * `npm run test:pooled` runs the pipeline's tests with a PgBouncer in transaction mode before each database.
  *
  * Guarantee: missing programs are named, and fail the run if TEST_REQUIRE names them.
  *
@@ -49,14 +50,15 @@ const AT_ONCE = Math.max(4, 2 * availableParallelism());
 /** The number of services for which PostgreSQL's default of 100 connections is enough. */
 const AT_ONCE_ON_DISTRIBUTION = 2;
 
-const [DISTRIBUTION, UNBATCHED] = ['--distribution', '--unbatched'];
+const [DISTRIBUTION, UNBATCHED, POOLED] = ['--distribution', '--unbatched', '--pooled'];
 const args = process.argv.slice(2);
 const onDistribution = args.includes(DISTRIBUTION);
 const isUnbatched = args.includes(UNBATCHED);
-const options = args.filter((arg) => arg.startsWith('-') && arg !== DISTRIBUTION && arg !== UNBATCHED);
+const isPooled = args.includes(POOLED);
+const options = args.filter((arg) => arg.startsWith('-') && ![DISTRIBUTION, UNBATCHED, POOLED].includes(arg));
 const paths = args.filter((arg) => !arg.startsWith('-'));
 /** No path is given. */
-const isWhole = paths.length === 0 && !isUnbatched;
+const isWhole = paths.length === 0 && !isUnbatched && !isPooled;
 const files = isUnbatched ? filesOf(['test/pipeline']).filter(isOnEachQueue) : filesOf(chosenPaths());
 const needs = needsOf(files);
 
@@ -71,6 +73,7 @@ if (demanded.length > 0) {
 }
 
 function chosenPaths(): string[] {
+  if (isPooled && paths.length === 0) return ['test/pipeline'];
   if (!isWhole) return paths;
   return onDistribution ? PIPELINE : ['test'];
 }
@@ -148,7 +151,8 @@ async function runAll(): Promise<number> {
   }
   const env = await (onDistribution ? startDistribution() : startStores());
   if (isUnbatched) env.QUEUE_BATCHING = 'off';
-  if (isWhole || isUnbatched) env.TEST_BUNDLES = await bundlePrograms();
+  if (isPooled) env.TEST_POOLED = 'yes';
+  if (isWhole || isUnbatched || isPooled) env.TEST_BUNDLES = await bundlePrograms();
   if (interrupted) return 130;
   runner = startRunner({ files, options, atOnce: onDistribution ? AT_ONCE_ON_DISTRIBUTION : AT_ONCE, env });
   return runner.ended;

@@ -11,6 +11,7 @@ import type { Answer } from '../answers.ts';
 import { type Calls, must, openCalls, type ServiceCall } from '../calls.ts';
 import { type SmtpCatcher, startSmtp } from '../smtp.ts';
 import { abandonLocks } from '../stores/locks.ts';
+import { startPgBouncer } from '../stores/pgbouncer.ts';
 import { testDatabase } from '../stores/postgres.ts';
 import { redisUrl, requireOrSkip } from '../stores/redis.ts';
 import { addSigningKey } from '../stores/signing-key.ts';
@@ -26,6 +27,8 @@ const CHOSEN = BACKENDS.filter((name) => (process.env.TEST_BACKENDS ?? name).spl
 
 /** `npm run test:unbatched` sends BullMQ's calls one by one. */
 const BATCHING: 'on' | 'off' = process.env.QUEUE_BATCHING === 'off' ? 'off' : 'on';
+/** `npm run test:pooled` puts PgBouncer before each database, which shares sessions between transactions. */
+const POOLED = process.env.TEST_POOLED !== undefined;
 /** When the run is on other stores than the usual ones. */
 const STORES = process.env.TEST_STORES_NAME ? `; ${process.env.TEST_STORES_NAME}` : '';
 
@@ -104,13 +107,15 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
   const own = options.database ? undefined : await testDatabase();
   const { url: databaseUrl, pool } = (options.database ?? own) as { url: string; pool: Pool };
   const smtp = await startSmtp();
-  const settings = settingsOf(options, databaseUrl, smtp);
+  const bouncer = own && POOLED ? await startPgBouncer(own.url) : undefined;
+  const settings = settingsOf(options, databaseUrl, smtp, bouncer?.url);
   const fleet = openFleet({ env: settings, ownProcesses: options.ownProcesses ?? false });
   const { QUEUE_SHARDS } = settings;
   const queues = openQueues({ ...settings, QUEUE_SHARDS: QUEUE_SHARDS ? Number(QUEUE_SHARDS) : undefined });
   t.after(async () => {
     abandonLocks(pool);
     await Promise.all([fleet.stop(), queues.close()])
+      .finally(() => bouncer?.stop())
       .finally(() => Promise.all([smtp.stop(), own?.drop()]))
       .finally(options.onStopped);
   });
@@ -142,13 +147,14 @@ export async function startService(t: TestContext, options: ServiceOptions): Pro
   };
 }
 
-function settingsOf(options: ServiceOptions, databaseUrl: string, smtp: SmtpCatcher) {
+function settingsOf(options: ServiceOptions, databaseUrl: string, smtp: SmtpCatcher, pooledUrl?: string) {
   const redis: { REDIS_URL?: string; QUEUE_SHARDS?: string } =
     options.backend === 'redis' ? { REDIS_URL: options.redisUrl ?? (redisUrl() as string) } : {};
   return {
     ...TIMINGS,
     ...redis,
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: pooledUrl ?? databaseUrl,
+    ...(pooledUrl ? { DATABASE_DIRECT_URL: databaseUrl } : {}),
     SMTP_URL: smtp.url,
     QUEUE_PREFIX: `s${randomBytes(6).toString('hex')}`,
     BOOTSTRAP_TOKEN: randomBytes(24).toString('base64url'),
