@@ -23,6 +23,7 @@ import { million } from './benches/million.ts';
 import { passwords } from './benches/passwords.ts';
 import { single } from './benches/single.ts';
 import { status } from './benches/status.ts';
+import { tracing } from './benches/tracing.ts';
 import { undo } from './benches/undo.ts';
 import { workers } from './benches/workers.ts';
 import { wrongPasswords } from './benches/wrong-passwords.ts';
@@ -67,6 +68,7 @@ const BENCHES: Record<string, Bench> = {
   hosts: { unit: 'users/s', onlyNamed: true, run: hosts },
   'large-database': { unit: 'ms', onlyNamed: true, run: largeDatabase },
   servers: { unit: 'users/s', run: servers },
+  tracing: { unit: 'µs', onlyNamed: true, run: tracing },
   hashes: { unit: 'µs', onlyNamed: true, run: hashes },
   'console-load': { unit: 'KB', onlyNamed: true, run: consoleLoad },
   'console-upload': { unit: 'MB/s', onlyNamed: true, run: consoleUpload },

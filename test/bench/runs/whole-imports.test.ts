@@ -79,3 +79,17 @@ test('drain-redis does the same on Redis, with two workers on request', async (t
   assert.equal(workers, 2);
   assert.deepEqual(Object.keys(cpu as object).sort(), ['api', 'postgres', 'redis', 'worker']);
 });
+
+test('tracing compares an import that is traced with one that is not', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const lines = await runJson(t, ['--only', 'tracing', '--users', '40']);
+  assertMeasured(lines.get('tracing'), 'µs');
+  const { pairs, ratio, value, ceiling } = lines.get('tracing') as Line & {
+    pairs: Record<'on' | 'off', { cpu: number; kilobytes: number }>[];
+  };
+  assert.equal(pairs.length, 1);
+  const [{ on, off }] = pairs as [(typeof pairs)[number]];
+  assert.ok(on.kilobytes > 0 && off.kilobytes === 0);
+  assert.deepEqual([value, ceiling], [on.cpu, off.cpu]);
+  assert.ok(Math.abs(Number(ratio) - on.cpu / off.cpu) < 0.001);
+});
