@@ -23,7 +23,7 @@ async function kubeconform(t: TestContext, manifests: string[], version: string)
 const MISSPELLED = {
   automountServiceAccountToken: 'automountServiceToken',
   minReplicaCount: 'minReplicas',
-  jobLabel: 'job',
+  relabelings: 'relabeling',
 };
 
 export async function checkValidity(t: TestContext): Promise<void> {
