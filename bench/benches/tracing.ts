@@ -21,7 +21,8 @@ import { startService, startStores } from '../testbed/testbed.ts';
 
 const COLLECTOR = new URL('../testbed/otlp-process.ts', import.meta.url);
 const DEFAULT_USERS = 100_000;
-const PAIRS = 6;
+/** Odd, so that one pair is in the middle. */
+const PAIRS = 9;
 const TARGET = 1.05;
 const POLL_MS = 100;
 /** Processes send their spans every five seconds. */

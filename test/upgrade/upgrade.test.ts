@@ -13,6 +13,7 @@ import { baseEnv } from '../support/processes/base-env.ts';
 import { startChild, type TestProcess } from '../support/processes/child.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
+import { redisUrl } from '../support/stores/redis.ts';
 import { startLoad } from './load.ts';
 import { checkOut, countMigrations } from './old-version.ts';
 
@@ -55,8 +56,16 @@ function startAll(t: TestContext, env: Record<string, string>) {
   };
 }
 
-test('an upgrade under load', async (t) => {
-  if (!requireOrSkip(t, 'git')) return;
+// Old and new processes share the queue too, whose batched scripts are the programs' own.
+for (const queue of ['Redis', 'PostgreSQL']) {
+  test(`an upgrade under load, queue on ${queue}`, async (t) => {
+    if (!requireOrSkip(t, 'git') || (queue === 'Redis' && !requireOrSkip(t, 'redis'))) return;
+    const redis = { REDIS_URL: redisUrl() as string, QUEUE_PREFIX: `u${randomBytes(6).toString('hex')}` };
+    await upgrade(t, queue === 'Redis' ? redis : {});
+  });
+}
+
+async function upgrade(t: TestContext, queue: Record<string, string>): Promise<void> {
   const { url, pool, drop } = await testDatabase(t);
   t.after(drop);
   await empty(pool);
@@ -73,6 +82,7 @@ test('an upgrade under load', async (t) => {
     HASH_THREADS: '1',
     STOP_AFTER_MS: '300000',
     LOG_LEVEL: 'warn',
+    ...queue,
   };
   const start = startAll(t, env);
   const oldApis = [await start(old.fileUrl('src/api.ts')), await start(old.fileUrl('src/api.ts'))];
@@ -107,4 +117,4 @@ test('an upgrade under load', async (t) => {
   assert.equal(rows[0].n, users);
   const { rows: open } = await pool.query(`select id, state from imports where state <> 'succeeded'`);
   assert.deepEqual(open, []);
-});
+}
