@@ -14,6 +14,7 @@ const CALLS = 150;
 const USERS_PER_CALL = 2000;
 const WARM_UP = 2;
 const CEILING_MS = { 50: 60, 99: 300 };
+const TARGET_P99_MS = 50;
 
 export async function singleLoaded(context: Context): Promise<Result[]> {
   const { users = DEFAULT_USERS, say } = context;
@@ -32,7 +33,8 @@ export async function singleLoaded(context: Context): Promise<Result[]> {
       ceiling,
       ratio: rounded(value / ceiling, 3),
       notes: [
-        `${calls} calls while ${users} users are imported at ${loadPerSecond} users/s; target: at most ${ceiling} ms`,
+        `${calls} calls while ${users} users are imported at ${loadPerSecond} users/s; less is better`,
+        ...(p === 99 ? [`target: at most ${TARGET_P99_MS} ms`] : []),
       ],
       extras: { calls, users, loadPerSecond },
     };
