@@ -11,6 +11,7 @@ import { writeBatch } from '../../src/imports/run/write-batch.ts';
 import { allSettings, findSource, type Source } from '../../src/password-sources/store.ts';
 import { rememberSlowSource, slowestMs } from '../../src/users/slow-hashes.ts';
 import { addClient, hiddenOf, visitor } from '../identity/pages/visitor.ts';
+import { sample, scrape } from '../metrics/served.ts';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 import { bulk } from '../support/imports/bodies.ts';
 import { SETTINGS } from '../support/imports/existing.ts';
@@ -394,6 +395,23 @@ describe('password sources', () => {
     const { result, reason } = (await test(PASSWORD)).body;
     old.isDown = false;
     assert.deepEqual([result, reason], ['UNAVAILABLE', 'answered 503']);
+  });
+
+  it('are counted by their answers', async () => {
+    const counts = async () => {
+      const text = await scrape(api.deps.metrics);
+      const series = (answer: string) => `muster_password_source_checks_total{answer="${answer}"}`;
+      return ['yes', 'no', 'unavailable'].map((answer) => sample(text, series(answer)) as number);
+    };
+    const [yes = 0, no = 0, unavailable = 0] = await counts();
+    const { name } = await userAt();
+    old.isDown = true;
+    await session(name);
+    old.isDown = false;
+    await session(name, 'wrong');
+    await session(name);
+    await session(name); // is verified here
+    assert.deepEqual(await counts(), [yes + 1, no + 1, unavailable + 1]);
   });
 
   it('keep to their rate', async () => {

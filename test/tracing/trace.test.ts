@@ -44,6 +44,7 @@ onEachBackend('a trace', async (t, backend) => {
     });
     return spans();
   }
+  const linesOfLogs = () => service.processes.flatMap((one) => one.output().split('\n'));
   const named = (spans: ReceivedSpan[], name: string) => spans.find((span) => span.name === name) as ReceivedSpan;
 
   await t.test(
@@ -88,16 +89,20 @@ onEachBackend('a trace', async (t, backend) => {
     const caller = newCaller();
     await must(service.call('GET', '/admin/v1/imports', undefined, caller));
     const [request] = await traced(caller.traceId, 'GET /admin/v1/imports');
-    const logs = () => service.processes.map((one) => one.output()).join('\n');
-    const line = await waitFor(
-      () =>
-        logs()
-          .split('\n')
-          .find((one) => one.includes(caller.traceId)),
-      { what: 'the line' },
-    );
+    const line = await waitFor(() => linesOfLogs().find((one) => one.includes(caller.traceId)), { what: 'the line' });
     const { msg, trace_id: traceId, span_id: spanId } = JSON.parse(line);
     assert.deepEqual([msg, traceId, spanId], ['request', caller.traceId, request?.spanId]);
+  });
+
+  await t.test('of an import is named in the log of its worker', async () => {
+    const caller = newCaller();
+    receiver.answer(500);
+    await must(service.importBody(bulk(org.orgId, [entry('logged')]), { token, query, ...caller }));
+    const isRefused = (line: string) => line.includes('webhook delivery failed');
+    const line = await waitFor(() => linesOfLogs().find(isRefused), { what: 'the line' });
+    const { trace_id: traceId, span_id: spanId } = JSON.parse(line);
+    const spans = await traced(caller.traceId, 'webhook.send');
+    assert.deepEqual([traceId, spanId], [caller.traceId, named(spans, 'webhook.send').spanId]);
   });
 
   await t.test('has a single import, its dispatch and its batch', async () => {

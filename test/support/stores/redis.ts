@@ -5,7 +5,10 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { freePort } from '../free-port.ts';
 import { findProgram } from '../runner/programs.ts';
 import { waitFor } from '../wait.ts';
@@ -40,12 +43,14 @@ export function startSentinel(program: string, file: string): Promise<TestRedis>
   return start([program, file], ['--sentinel']);
 }
 
+/** In a folder of its own: a replica keeps a copy there, which another version of the server may not be able to load. */
 async function start(command: string[], options: string[]): Promise<TestRedis> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-redis-'));
   const port = await freePort();
   const all = [...command, '--port', `${port}`, '--bind', '127.0.0.1', ...options];
   const keeper = spawn('/bin/sh', ['-c', KEEPER, 'sh', ...all], {
     detached: true,
-    cwd: '/tmp',
+    cwd: folder,
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const exited = once(keeper, 'exit');
@@ -60,6 +65,7 @@ async function start(command: string[], options: string[]): Promise<TestRedis> {
     async stop() {
       keeper.stdin.end();
       await exited;
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
