@@ -2,6 +2,7 @@
 import type { Measured } from './measure.ts';
 import { type Costs, type Fit, rate } from './model.ts';
 
+const TITLE = 'Users a second, each worker and each Redis with a slice of a core';
 const [WIDTH, HEIGHT] = [720, 420];
 const BOX = { left: 70, right: 700, top: 50, bottom: 360 };
 const COLORS = ['#3b82c4', '#2f9e62', '#c2703d', '#8d5bb5'];
@@ -10,7 +11,7 @@ const STYLE = `text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title {
 @media (prefers-color-scheme: dark) { .page { fill: #0d1117 } text { fill: #e6edf3 } .grid { stroke: #30363d } }`;
 
 /** Users a second by workers, a curve and points for each number of shards. */
-export function chartOf(points: readonly Measured[], costs: Costs, { p, factor }: Fit, title: string): string {
+export function chartOf(points: readonly Measured[], costs: Costs, { p, factor }: Fit): string {
   const most = Math.max(...points.map(({ workers }) => workers));
   const highest =
     1.1 * Math.max(...points.map((point) => Math.max(point.usersPerSecond, rate(point.size, costs, p) / factor)));
@@ -30,9 +31,9 @@ export function chartOf(points: readonly Measured[], costs: Costs, { p, factor }
     const label = `<text x="${BOX.left + 12}" y="${BOX.top + 18 + 18 * i}" style="fill:${color}">${shards} ${shards === 1 ? 'shard' : 'shards'}</text>`;
     return `<polyline class="curve" stroke="${color}" points="${curve}"/>${dots.join('')}${label}`;
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${TITLE}">
 <style>${STYLE}</style><rect class="page" width="${WIDTH}" height="${HEIGHT}"/>
-<text class="title" x="${BOX.left}" y="26">${title}</text>
+<text class="title" x="${BOX.left}" y="26">${TITLE}</text>
 ${axes(most, highest, x, y)}
 ${series.join('\n')}
 </svg>

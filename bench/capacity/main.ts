@@ -19,7 +19,6 @@ import { outcomeTable, pointsTable, SCENARIO, sizingTable } from './report.ts';
 import { simulate } from './simulation/simulate.ts';
 
 const CHART = new URL('../../docs/scaling-workers.svg', import.meta.url);
-const TITLE = 'Users a second, each worker and each Redis with a slice of a core';
 
 function print({ run, points }: Points): void {
   const costs = costsOf(points);
@@ -51,7 +50,7 @@ await runCommand(async (scope) => {
     const points = await measurePoints(scope, (line) => console.error(line));
     writeFileSync(POINTS_FILE, `${JSON.stringify({ run: await describeRun(), points }, null, 2)}\n`);
     const costs = costsOf(points);
-    writeFileSync(CHART, chartOf(points, costs, fit(points, costs), TITLE));
+    writeFileSync(CHART, chartOf(points, costs, fit(points, costs)));
   }
   print(readPoints());
   return true;

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
+import { chartOf } from '../../bench/capacity/chart.ts';
 import { type Costs, firstLimit, fit, limits, rate, type Size } from '../../bench/capacity/model.ts';
 import { costsOf, readPoints } from '../../bench/capacity/points.ts';
-import { pointsTable, sizingTable } from '../../bench/capacity/report.ts';
+import { outcomeTable, pointsTable, SCENARIO as SIMULATED, sizingTable } from '../../bench/capacity/report.ts';
 import { simulate } from '../../bench/capacity/simulation/simulate.ts';
 import type { Scenario } from '../../bench/capacity/simulation/state.ts';
 
@@ -57,13 +58,15 @@ test('without faults it is faster, and rescues nothing', () => {
   assert.deepEqual([quiet.deaths, quiet.lostJobs, quiet.rescues, quiet.repeated], [0, 0, 0, 0]);
 });
 
-test('docs/scaling.md shows the tables of the measured points', () => {
+test('docs/scaling.md shows what follows from the measured points', () => {
   const { points } = readPoints();
   const costs = costsOf(points);
   const fitted = fit(points, costs);
-  const rows = [...sizingTable(costs, fitted.p), ...pointsTable(points, costs, fitted)];
-  const text = readFileSync(new URL('../../docs/scaling.md', import.meta.url), 'utf8');
+  const outcome = outcomeTable(simulate(SIMULATED, costs, fitted.p));
+  const rows = [...sizingTable(costs, fitted.p), ...pointsTable(points, costs, fitted), ...outcome];
+  const page = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
   for (const row of rows) {
-    assert.ok(text.includes(row), `docs/scaling.md lacks: ${row}`);
+    assert.ok(page('scaling.md').includes(row), `docs/scaling.md lacks: ${row}`);
   }
+  assert.equal(page('scaling-workers.svg'), chartOf(points, costs, fitted));
 });
