@@ -1,6 +1,6 @@
 /**
  * Prometheus scrapes an API and a worker during an import: its numbers are those of the result, every query of the
- * dashboard works, and each alert fires on its fault and ends with it.
+ * dashboard works, and each alert fires on its fault; most are also seen to end with it.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
