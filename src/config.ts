@@ -206,7 +206,7 @@ const schema = z.object({
   TOTP_WINDOW: int(0, 1).default(1),
   /** Requests per second from one IP address to each API process; 0: no limit. */
   RATE_LIMIT_REQUESTS: int(0, 1_000_000).default(1000),
-  /** Password and code attempts per minute from one IP address to each API process; 0: no limit. */
+  /** Password and code attempts per minute from one IP address to all API processes together; 0: no limit. */
   RATE_LIMIT_LOGINS: int(0, 1_000_000).default(600),
   /** Emails and text messages that a user gets in 24 hours without a manager; 0: no limit. */
   RATE_LIMIT_MAILS: int(0, 1_000_000).default(10),
