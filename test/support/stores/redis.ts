@@ -56,18 +56,18 @@ async function start(command: string[], options: string[]): Promise<TestRedis> {
   const exited = once(keeper, 'exit');
   const [first] = await once(keeper.stdout, 'data');
   keeper.stdout.resume();
-  await waitFor(() => answersPing(port), {
-    what: `redis-server on port ${port}`,
-  });
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    pid: Number(String(first).split('\n')[0]),
-    async stop() {
-      keeper.stdin.end();
-      await exited;
-      await rm(folder, { recursive: true, force: true });
-    },
+  const stop = async () => {
+    keeper.stdin.end();
+    await exited;
+    await rm(folder, { recursive: true, force: true });
   };
+  try {
+    await waitFor(() => answersPing(port), { what: `redis-server on port ${port}` });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url: `redis://127.0.0.1:${port}`, pid: Number(String(first).split('\n')[0]), stop };
 }
 
 function answersPing(port: number): Promise<boolean> {
