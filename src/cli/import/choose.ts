@@ -11,6 +11,7 @@ import type { ConvertOptions, Format, Source } from '../../sources/source.ts';
 import { whyUnrecognized } from '../../sources/unrecognized.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
+import type { RunOptions } from './run-options.ts';
 
 export interface FileChoice {
   shell: Pick<Shell, 'stdin'>;
@@ -95,9 +96,12 @@ async function unknown(file: ExportFile): Promise<Failure> {
 
 /**
  * Lines for each file: what it is recognized as, and how its fields are used if the source explains that. Then what
- * `--hash-config` may add, as most hashes do not tell that a parameter is missing.
+ * `--hash-config` or a pepper may add, as most hashes do not tell that a parameter is missing.
  */
-export function describeFiles({ source, files, isGuess }: Chosen, options: ConvertOptions): string[] {
+export function describeFiles(
+  { source, files, isGuess }: Chosen,
+  options: ConvertOptions & Pick<RunOptions, 'pepperEnv' | 'pepperMode'>,
+): string[] {
   const lines = files.flatMap(({ file, isHashes, first }) => {
     const what = `${source.title}${isHashes ? ', password hashes' : ''}`;
     const how = [FORMAT_NAMES[file.format], file.encoding.toUpperCase(), ...(file.isGzip ? ['gzip'] : [])].join(', ');
@@ -105,6 +109,7 @@ export function describeFiles({ source, files, isGuess }: Chosen, options: Conve
     const guess = isGuess ? `, a guess; --from ${source.name} confirms it` : '';
     return [`${name}: ${what} (${how})${guess}`, ...((first && source.explain?.(first, options)) ?? [])];
   });
-  const isAsked = source.hashConfig !== undefined && options.hashConfig === undefined;
+  const isGiven = [options.hashConfig, options.pepperEnv, options.pepperMode].some((one) => one !== undefined);
+  const isAsked = source.hashConfig !== undefined && !isGiven;
   return isAsked ? [...lines, `Without --hash-config FILE. ${source.hashConfig}`] : lines;
 }

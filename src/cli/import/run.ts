@@ -60,7 +60,8 @@ async function open(session: Session, options: RunOptions): Promise<Opened> {
   const chosen = await chooseFiles(options);
   try {
     const given = await convertOptions(options);
-    for (const line of describeFiles(chosen, given)) session.out.note(line);
+    const { pepperEnv, pepperMode } = options;
+    for (const line of describeFiles(chosen, { ...given, pepperEnv, pepperMode })) session.out.note(line);
     await confirmSource(session.out, chosen, options);
     const job = { source: chosen.source, files: chosen.files, orgId, idPrefix: options.idPrefix, options: given };
     const reading = openReading(chosen);

@@ -7,6 +7,7 @@
 
 import type { Patience } from '../service/outage.ts';
 import type { Session } from '../service/session.ts';
+import { rateOf } from '../terminal/amounts.ts';
 import { openDisplay, type Step } from '../terminal/display.ts';
 import { Interrupted, untilInterrupted } from '../terminal/interrupt.ts';
 import { follow } from './follow.ts';
@@ -61,7 +62,7 @@ function step(progress: ImportProgress): Step {
     return { done: counts.undone, total: counts.undone + counts.succeeded, text: 'users undone' };
   }
   const done = counts.total - counts.pending;
-  const rate = `${Math.round(usersPerSecond)}/s`;
+  const rate = rateOf(usersPerSecond);
   const rest = progress.state === 'IMPORT_STATE_PAUSED' ? stateText(progress) : remainingText(progress);
   return { done, total: counts.total, text: `users  ${rate}  ${rest}` };
 }

@@ -60,7 +60,7 @@ export const ACTIONS = {
     button: 'Undo',
     title: 'Undo this import?',
     does: (removed: number, kept: number) => [
-      `${users(removed)} ${are(removed)} deleted. Their ids are not given to anybody else.`,
+      `${users(removed)} ${are(removed)} deleted. Their ids are free in their organization only.`,
       kept > 0 ? `${users(kept)} ${are(kept)} kept:` : 'No user is kept.',
     ],
     done: 'The undo runs. You see here which users are removed and which are kept.',

@@ -91,7 +91,7 @@ export const USER_ACTIONS = {
     effects: () => [
       STOPPED,
       'The user is removed with their password, roles, links and metadata. This cannot be taken back.',
-      'The user id and the user name become free for others.',
+      'The user name becomes free for others, the user id in this organization only.',
     ],
     done: 'The user is deleted.',
   },

@@ -75,7 +75,7 @@ function pointsOf(samples: Sample[]): RatePoint[] {
       failed: sample.failed - last.failed,
     };
     const users = counts.succeeded + counts.skipped + counts.failed;
-    const seconds = Math.max(0, sample.ran_ms - last.ran_ms) / 1000;
+    const seconds = Math.round(Math.max(0, sample.ran_ms - last.ran_ms)) / 1000;
     last = sample;
     if (users === 0 && points.length === 0) continue;
     points.push({ at: sample.at.toISOString(), seconds, ...counts, usersPerSecond: rateOf(users, seconds) });

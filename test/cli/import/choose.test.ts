@@ -15,6 +15,7 @@ test('an import names the hash parameters that a system may need, until they are
     assert.deepEqual(others, []);
     assert.match(line as string, /^Without --hash-config FILE\. [A-Z].{20,}\.$/);
     assert.deepEqual(describeFiles({ ...none, source }, { hashConfig: 'given' }), []);
+    assert.deepEqual(describeFiles({ ...none, source }, { pepperEnv: 'PEPPER' }), []);
   }
   assert.deepEqual(describeFiles({ ...none, source: auth0 }, {}), []);
 });
