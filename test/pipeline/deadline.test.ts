@@ -1,7 +1,7 @@
 /** The timeout of an import: nothing is written after it, whichever process is alive, and `_resume` does the rest. */
 import assert from 'node:assert/strict';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
-import { beginHeld, holdImport, moreUsers, waitingBatches } from '../support/imports/hold.ts';
+import { beginHeld, holdImport, holdWriting, moreUsers, waitingBatches } from '../support/imports/hold.ts';
 import { setImport } from '../support/imports/imports.ts';
 import { assertEachOnce, assertSums, rowCounts, usersOf } from '../support/imports/outcome.ts';
 import { must, onEachBackend, startService } from '../support/processes/service.ts';
@@ -58,10 +58,12 @@ onEachBackend('a deadline with no worker alive', async (t, backend) => {
     for (const bad of [{}, { timeout: '0s' }, { timeout: 'soon' }, { timeout: '25h' }, { timeout: 5 }]) {
       assert.equal((await resume(bad)).status, 400);
     }
+    const writing = await holdWriting(service.pool);
     const { status, body } = await resume({ timeout: '5m' });
     assert.deepEqual([status, body.state, body.timeout], [200, 'IMPORT_STATE_RUNNING', '5m']);
     assert.equal(body.counts.timedOut, 0);
     assert.equal((await resume({ timeout: '5m' })).status, 200);
+    await writing.commit();
     assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
     await assertEachOnce(service, importId, { users: 100, mails: 100 });
     assert.equal((await resume({ timeout: '5m' })).body.code, 9);
