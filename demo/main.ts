@@ -17,6 +17,11 @@ import { report } from './report.ts';
 import { writeDemoFile } from './users.ts';
 
 const DATA_DIR = '.muster-demo';
+/** Settings of a service that the environment may describe: the demo has stores and keys of its own. */
+const OTHERS = [
+  ...['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URL', 'REDIS_URL', 'SMTP_URL', 'SMS_URL'],
+  ...['ENCRYPTION_KEY', 'DECRYPTION_KEYS'],
+];
 
 const { values } = parseArgs({
   options: { exit: { type: 'boolean', default: false }, users: { type: 'string', default: '10000' } },
@@ -27,6 +32,7 @@ if (!Number.isInteger(count) || count < 20) {
   process.exit(2);
 }
 
+for (const name of OTHERS) delete process.env[name]; // the processes inherit the environment
 const dataDir = resolve(process.env.DATA_DIR ?? DATA_DIR);
 await mkdir(dataDir, { recursive: true });
 const token = await keptToken(join(dataDir, 'demo-token'));

@@ -14,7 +14,7 @@ import { enqueueNotice } from '../mail/outbox.ts';
 import type { Secrets } from '../secrets.ts';
 import type { User } from '../users/store.ts';
 import type { EmailInput } from './contact-schema.ts';
-import { type Changed, changeUser } from './credentials.ts';
+import { type Changed, changeUser, recordRequest } from './credentials.ts';
 import { mailRequested } from './mail-limit.ts';
 
 export interface EmailDeps {
@@ -83,7 +83,7 @@ export async function resendEmailCode(
     throw new ApiError('FAILED_PRECONDITION', 'EMAIL-VERIFIED', 'The email address is already verified.');
   }
   requireAddress(address ?? user.email);
-  const event = await changeUser(deps.db, user, { type: 'user.human.email.code.added', editor });
+  const event = await recordRequest(deps.db, user, { type: 'user.human.email.code.added', editor });
   return { event, verificationCode: await makeEmailCode(deps, user, choice, { editor, address }) };
 }
 

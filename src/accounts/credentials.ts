@@ -11,6 +11,7 @@ import type { Db } from '../db/pool.ts';
 import { ApiError } from '../errors.ts';
 import type { Standing } from '../users/reach.ts';
 import type { User } from '../users/store.ts';
+import { ANYBODY } from './mail-limit.ts';
 
 export interface Delivery {
   isVerified?: unknown;
@@ -60,6 +61,19 @@ export async function changeUser(
   const text = `update users set sequence = $2, changed_at = $3${assignments ? `, ${assignments}` : ''} where id = $1`;
   await db.query(text, [user.id, appended.sequence, appended.createdAt, ...values]);
   return appended;
+}
+
+/**
+ * Records that a code for the user was asked for. A request of anybody is no change of the user: an import whose users
+ * strangers have asked codes for can still be undone.
+ */
+export function recordRequest(
+  db: Db,
+  user: User,
+  { type, editor }: { type: string; editor: string },
+): Promise<AppendedEvent> {
+  if (editor !== ANYBODY) return changeUser(db, user, { type, editor });
+  return appendEvent(db, { aggregateType: 'user', aggregateId: user.id, resourceOwner: user.orgId, type, editor });
 }
 
 /** The result of a change of a user. */

@@ -20,7 +20,7 @@ import type { LinkKind } from '../mail/links.ts';
 import type { Secrets } from '../secrets.ts';
 import { findUser, type User } from '../users/store.ts';
 import { requireAddress, resendEmailCode } from './change-email.ts';
-import { type Changed, changeUser } from './credentials.ts';
+import { type Changed, recordRequest } from './credentials.ts';
 import { ANYBODY, MAIL_LIMIT, mailRequested } from './mail-limit.ts';
 import type { PasswordResetInput } from './password-schema.ts';
 
@@ -44,7 +44,7 @@ export async function resetPassword(
   const kind = mailFor(user);
   if (!returnCode) requireAddress(user.email);
   if (!returnCode && kind === 'verify_email') return resendEmailCode(deps, user, {}, editor);
-  const event = await changeUser(db, user, { type: 'user.human.password.code.added', editor });
+  const event = await recordRequest(db, user, { type: 'user.human.password.code.added', editor });
   const code = { userId: user.id, codeTtlMs: config.RESET_CODE_TTL_MS };
   if (returnCode)
     return { event, verificationCode: await issueCode(db, secrets, { ...code, purpose: 'reset_password' }) };

@@ -3,8 +3,8 @@
  * `nameKey`.
  *
  * Several organizations may have a user with the same bare name. It belongs to the user who had it first; the others
- * use it where the organization is known, and their full name elsewhere. A full name always wins: the instance's owner
- * gives an organization its domain, and so all names that end with it. Nobody is told whether a name exists elsewhere.
+ * use it where the organization is known, and their full name elsewhere. A full name wins among the users whom the caller
+ * may see: the instance's owner gives an organization its domain, and so all names that end with it. Nobody is told whether a name exists elsewhere.
  *
  * To sign in, a verified address counts as well, where no other user of the organization has verified the same one. It
  * belongs to the user who had the text first, as a bare name or as a verified address; names that are older than this rule
@@ -42,7 +42,7 @@ export function hasLoginName(loginName: string, parameter: Parameter, { orgIds, 
   const bare = parameter(key);
   const within = orgIds ? `and h.org_id = any(${parameter(orgIds)})` : '';
   const named = orgId === undefined ? [] : [bareName(bare, `${within} and h.org_id = ${parameter(orgId)}`)];
-  const candidates = [...named, ...fullName(key, parameter), bareName(bare, within)];
+  const candidates = [...named, ...fullName(key, parameter, { orgIds }), bareName(bare, within)];
   return `u.id = coalesce(${candidates.join(', ')})`;
 }
 
@@ -55,7 +55,7 @@ export function signsInWith(text: string, parameter: Parameter, { orgIds, orgId 
   const bare = parameter(key);
   const within = orgIds ? `and h.org_id = any(${parameter(orgIds)})` : '';
   const ofName = `${within} and ${allows('h', 'userName')}`;
-  const full = fullName(key, parameter, `and ${allows('f', 'loginName')}`);
+  const full = fullName(key, parameter, { orgIds, allowed: `and ${allows('f', 'loginName')}` });
   const isAddress = key.includes('@');
   const org = orgId === undefined ? '' : parameter(orgId);
   const named = orgId === undefined ? [] : [bareName(bare, `${ofName} and h.org_id = ${org}`)];
@@ -106,11 +106,16 @@ function bareName(key: string, within: string): string {
 }
 
 /** The id of the user with this full name. A domain contains no `@`, so the last one separates the parts. */
-function fullName(key: string, parameter: Parameter, allowed = ''): string[] {
+function fullName(
+  key: string,
+  parameter: Parameter,
+  { orgIds, allowed = '' }: Pick<LoginScope, 'orgIds'> & { allowed?: string },
+): string[] {
   const at = key.lastIndexOf('@');
   if (at === -1) return [];
+  const within = orgIds ? `and f.org_id = any(${parameter(orgIds)})` : '';
   return [
-    `(select f.id from users f where f.user_name_key = ${parameter(key.slice(0, at))} ${allowed}
+    `(select f.id from users f where f.user_name_key = ${parameter(key.slice(0, at))} ${within} ${allowed}
       and f.org_id = (select q.id from organizations q where q.primary_domain = ${parameter(key.slice(at + 1))}))`,
   ];
 }

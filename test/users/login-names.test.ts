@@ -84,6 +84,20 @@ describe('a bare user name', () => {
     assert.deepEqual([await found(), await found(token)], [[first.userId], [second.userId]]);
   });
 
+  it('is not that of a user whom the caller may not see', async () => {
+    const domain = `${unique('acme')}.example`;
+    const own = await twin(`ann@${domain}`);
+    const { token } = await api.machine(own.orgId, ['ORG_OWNER_VIEWER']);
+    await twin('ann', { org: { domain } });
+    assert.equal(await logIn(`ann@${domain}`, own, { token }), 201);
+    const body = { queries: [{ loginNameQuery: { loginName: `ann@${domain}` } }] };
+    const { result } = (await api.call('POST', '/v2beta/users', body, { token })).body;
+    assert.deepEqual(
+      result.map((user: { userId: string }) => user.userId),
+      [own.userId],
+    );
+  });
+
   it('that is also a full name is the full name, except where the organization of the bare one is named', async () => {
     const domain = `${unique('acme')}.example`;
     const bare = await twin(`ann@${domain}`);

@@ -5,8 +5,8 @@
  */
 import { ApiError } from '../../errors.ts';
 
-/** More than the applications of one person make while one is checked. */
-const MOST_WAITING = 31;
+/** More than the applications of one person make while one is checked, and than one address makes in a minute. */
+const MOST_WAITING = 127;
 const RETRY_AFTER_S = 1;
 
 interface Line {

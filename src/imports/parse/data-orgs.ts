@@ -33,6 +33,8 @@ const FRAME_KEYS: Partial<Record<Kind, Record<string, string>>> = {
  * users of the organization would be missing without anybody noticing.
  */
 const MISTYPED = new Set(['users', 'user', 'humanusers', 'humanuser', 'humans', 'people']);
+/** Unknown keys of the body that a later one is compared with, and their characters. */
+const MOST_REMEMBERED = 1000;
 const LINES =
   'The body is more than one JSON object. Send lines of users with Content-Type: application/x-ndjson and ?timeout=30m.';
 const PATH: Partial<Record<Kind, string>> = { root: '', dataOrgs: 'dataOrgs.', org: 'orgs[].' };
@@ -211,14 +213,19 @@ export class DataOrgsParser implements BodyParser {
     const known = FRAME_KEYS[frame.kind];
     frame.key = known && Object.hasOwn(known, name) ? (known[name] as string) : '';
     if (!known) return true;
-    if (frame.key === '') this.unknown(frame.kind, name);
+    if (frame.key === '') this.unknown(frame, name);
     else if (frame.seen.has(frame.key)) {
       throw new ParseError('IMPORT-DUPLICATE-KEY', `"${frame.key}" must be given only once.`, frame.key);
     } else frame.seen.add(frame.key);
     return true;
   }
 
-  private unknown(kind: Kind, name: string): void {
+  private unknown({ kind, seen }: Frame, name: string): void {
+    const key = `unknown ${name}`;
+    if (kind === 'root' && seen.has(key)) {
+      throw new ParseError('IMPORT-DUPLICATE-KEY', `"${name}" must be given only once.`, name);
+    }
+    if (kind === 'root' && seen.size < MOST_REMEMBERED && name.length < MOST_REMEMBERED) seen.add(key);
     if (kind === 'org' && name.length < 20 && MISTYPED.has(name.replaceAll('_', '').toLowerCase())) {
       const message = `The users of an organization must be in "humanUsers", not in "${name}".`;
       throw new ParseError('IMPORT-BODY', message, `dataOrgs.orgs[${this.org}].${name}`);

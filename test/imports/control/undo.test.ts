@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { openPool, type Pool } from '../../../src/db/pool.ts';
+import { ANYBODY } from '../../../src/accounts/mail-limit.ts';
+import { resetPassword } from '../../../src/accounts/password-reset.ts';
+import { openPool, type Pool, transaction } from '../../../src/db/pool.ts';
 import type { UndoPreview } from '../../../src/imports/answers.ts';
 import { isAnyUndoing, undoRound } from '../../../src/imports/control/undo.ts';
 import { keptBecause } from '../../../src/imports/control/undo-batch.ts';
 import { previewUndo } from '../../../src/imports/control/undo-preview.ts';
 import { specialStores } from '../../../src/imports/run/existing/stores.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import { findUser, type User } from '../../../src/users/store.ts';
 import { type Answer, startApi, type TestApi } from '../../support/api.ts';
 import { bulk, OLD_PASSWORD, people, unverified } from '../../support/imports/bodies.ts';
 import { entry, openWriterPool, setImport } from '../../support/imports/imports.ts';
@@ -194,6 +197,22 @@ describe('an undo', () => {
     assert.ok((read.org_members ?? 0) + (read.instance_members ?? 0) < users.length, JSON.stringify(read));
     const { counts } = await undone(id);
     assert.deepEqual([counts.undone, counts.succeeded], [24, 6]);
+  });
+
+  it('removes users for whom somebody has asked for a new password or another code, which changes nothing', async () => {
+    const users = [entry(prefix()), entry(prefix(), { email: { email: 'open@example.com' } })];
+    const id = await imported(users);
+    for (const { userId } of users) {
+      await transaction(pool, async (db) => {
+        const user = (await findUser(db, userId as string, 'for update')) as User;
+        await resetPassword({ db, secrets: api.deps.secrets, config: api.deps.config }, user, {}, ANYBODY);
+      });
+    }
+    assert.deepEqual(await events('user', users[0]?.userId as string), [
+      'user.human.imported',
+      'user.human.password.code.added',
+    ]);
+    assert.equal((await undone(id)).counts.undone, 2);
   });
 
   it('recognises a sign-in after its session has ended and after the password was re-hashed', async () => {

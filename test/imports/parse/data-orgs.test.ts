@@ -119,9 +119,10 @@ describe('the shape of the frame', () => {
     });
   }
 
-  it('must not contain a known key twice, in any spelling', () => {
+  it('must not contain a key of the body twice, nor a known one elsewhere, in any spelling', () => {
     for (const body of [
       '{"timeout":"1h","timeout":"1h"}',
+      '{"x":1,"dataOrgs":{},"x":2}',
       '{"dataOrgs":{},"dataOrgs":{}}',
       '{"dataOrgs":{},"data_orgs":{}}',
       '{"dataOrgs":{},"data\\u004frgs":{}}',
@@ -131,7 +132,7 @@ describe('the shape of the frame', () => {
     ]) {
       assert.equal(refusedAs(body), 'IMPORT-DUPLICATE-KEY', body);
     }
-    assert.equal(refusedAs('{"x":1,"x":2,"dataOrgs":{"orgs":[{"orgId":"a"},{"orgId":"a"}]}}'), undefined);
+    assert.equal(refusedAs('{"x":1,"dataOrgs":{"y":1,"y":2,"orgs":[{"orgId":"a"},{"orgId":"a"}]}}'), undefined);
   });
 
   it('is recognised only where it belongs: the same names inside unknown fields have no meaning', () => {
