@@ -68,7 +68,7 @@ export const humanChange = z.object({
   username: requiredText(200).optional(),
   profile: profileChange.optional(),
   email: emailInput.optional(),
-  phone: phoneInput.optional(),
+  phone: phoneIfAny(phoneInput),
   password: passwordChange.optional(),
   /** For a change of the caller's own address or number. */
   currentPassword: currentPassword(),

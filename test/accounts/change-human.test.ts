@@ -104,7 +104,10 @@ test('unchanged values return the current details and cause no event and no mail
     const { status, body: answer } = await put(userId, body);
     assert.deepEqual([status, answer], [200, { details }], JSON.stringify(body));
   }
-  const unverified = await human({ email: { email: 'bob@example.com' } });
+  const unverified = await human({ email: { email: 'bob@example.com' }, phone: undefined });
+  for (const phone of ['', null]) {
+    assert.equal((await put(unverified.userId, { phone: { phone, isVerified: false } })).status, 200);
+  }
   const before = await mailsOf(unverified.userId);
   for (const email of [{}, { isVerified: false }]) {
     await put(unverified.userId, { email: { email: 'bob@example.com', ...email } });
