@@ -234,7 +234,7 @@ test('every invalid field is named', async () => {
     username: '',
     profile: { givenName: '', familyName: long, nickName: 1, displayName: long, preferredLanguage: '??', gender: 'X' },
     email: { email: 'Bob <b@c.d>', returnCode: {}, sendCode: { urlTemplate: 'javascript:alert(1)' } },
-    phone: { isVerified: 'yes' },
+    phone: { phone: '0791234567', isVerified: 'yes' },
     password: {
       password: { password: '' },
       hashedPassword: { hash: '$99$x' },
