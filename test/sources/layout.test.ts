@@ -22,11 +22,15 @@ interface Found {
 }
 
 /** Converts a document without naming its source. */
-async function found(t: TestContext, document: unknown): Promise<Found> {
+function found(t: TestContext, document: unknown): Promise<Found> {
+  return foundIn(t, JSON.stringify(document, null, 1));
+}
+
+async function foundIn(t: TestContext, text: string): Promise<Found> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-test-'));
   t.after(() => rm(folder, { recursive: true }));
   const path = join(folder, 'users.json');
-  await writeFile(path, JSON.stringify(document, null, 1));
+  await writeFile(path, text);
   const file = await openExport(path);
   t.after(() => file.close());
   const source = (await guessSources(file))[0]?.source;
@@ -97,6 +101,28 @@ test('API pages in a list are read one after the other', async (t) => {
   });
   const result = await found(t, [page('ann'), page('bob')]);
   assert.deepEqual([result.guess, result.users], ['cognito', ['ann', 'bob']]);
+});
+
+test('API pages one a line, as a loop of curl writes them, are read one after the other', async (t) => {
+  const inLines = (...pages: unknown[]) => foundIn(t, pages.map((page) => `${JSON.stringify(page)}\n`).join(''));
+  const graph = (...names: string[]) => ({
+    '@odata.context': 'https://graph.microsoft.com/v1.0/$metadata#users',
+    '@odata.nextLink': 'https://graph.microsoft.com/v1.0/users?$skiptoken=x',
+    value: names.map((name) => {
+      const address = `${name}@example.com`;
+      return { id: name, givenName: name, userPrincipalName: address, mail: address };
+    }),
+  });
+  const entra = await inLines(graph('ann', 'bob'), graph('cid'));
+  assert.deepEqual([entra.guess, entra.users], ['entra', ['ann@example.com', 'bob@example.com', 'cid@example.com']]);
+  const listed = await inLines({ total: 2, users: [LARAVEL] }, { total: 2, users: [{ ...LARAVEL, id: 2 }] });
+  assert.deepEqual(listed.users, ['ann@example.com', 'ann@example.com']);
+  // Users who have such a list.
+  const own = { email: 'ann@example.com', items: [{ sku: 1 }] };
+  assert.deepEqual((await inLines(own, { ...own, email: 'bob@example.com' })).users, [
+    'ann@example.com',
+    'bob@example.com',
+  ]);
 });
 
 test('a list under a common name contains users', async (t) => {

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import test, { type TestContext } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { openHashIndex } from '../../src/sources/join.ts';
-import { csvRecords, delimiterOf } from '../../src/sources/read/csv.ts';
+import { type CsvLayout, csvRecords, delimiterOf } from '../../src/sources/read/csv.ts';
 import { encodingOf } from '../../src/sources/read/encoding.ts';
 import type { FileOptions } from '../../src/sources/read/export-file.ts';
 import { openExport, STDIN } from '../../src/sources/read/file.ts';
@@ -89,9 +89,19 @@ test('CSV: comments before the header, quotes, line breaks in cells, short and l
   ]);
 });
 
+test('text with tabs may be without quotes, as `mysql --batch` writes it, or have them', async () => {
+  assert.deepEqual(await rows('id\tparams\n1\t{"a":"b"}\n2\tAnn "A" B\n', { delimiter: '\t' }), [
+    '1|{"a":"b"}',
+    '2|Ann "A" B',
+  ]);
+  assert.deepEqual(await rows('id\tname\n1\t"A ""B""\nC"\n', { delimiter: '\t' }), ['1|A "B"\nC']);
+  const open = rows('id\tname\n1\t"ann\n2\tbob\n3\t"cid"\n', { delimiter: '\t' });
+  await assert.rejects(open, /a quote is opened and never closed/);
+});
+
 /** The cells of valid rows, and the problems of the others. */
-async function rows(text: string, columns?: string[]): Promise<unknown[]> {
-  const records = await all(csvRecords(pieces(text, 1000), { delimiter: ',', columns }));
+async function rows(text: string, { columns, delimiter = ',' }: Partial<CsvLayout> = {}): Promise<unknown[]> {
+  const records = await all(csvRecords(pieces(text, 1000), { delimiter, columns }));
   return records.map(({ value, problem, isUneven }) => {
     return problem ?? Object.values(value as object).join('|') + (isUneven ? ' uneven' : '');
   });
@@ -109,9 +119,9 @@ test('CSV: the first row decides whether rows end with a delimiter; a row of ano
 });
 
 test('CSV without a header may lack the last columns', async () => {
-  assert.deepEqual(await rows('1,2\n3,4\n5\n', ['a', 'b', 'c']), ['1|2|', '3|4|', '5|| uneven']);
-  assert.deepEqual(await rows('1,2,\n3,4,\n', ['a', 'b']), ['1|2', '3|4']);
-  assert.deepEqual(await rows('1,2,x\n', ['a', 'b']), ['has 3 cells where this export has 2']);
+  assert.deepEqual(await rows('1,2\n3,4\n5\n', { columns: ['a', 'b', 'c'] }), ['1|2|', '3|4|', '5|| uneven']);
+  assert.deepEqual(await rows('1,2,\n3,4,\n', { columns: ['a', 'b'] }), ['1|2', '3|4']);
+  assert.deepEqual(await rows('1,2,x\n', { columns: ['a', 'b'] }), ['has 3 cells where this export has 2']);
 });
 
 test('CSV without a header uses the given names; rows before an error are returned', async () => {

@@ -81,7 +81,7 @@ export async function importRound(job: PullJob, state: PullState, since: string 
   if (isFirst) for (const line of summaryLines(summary, options)) out.note(line);
   out.result({ read: run.read, imports: run.imports, counts, summary, failures });
   out.line(
-    `${counted(run.read, 'user')} read from ${system.title}; ${counts.total === 0 ? 'none of them has changed' : `imported ${countsText(counts)}`}.`,
+    `${counted(run.read, 'user')} read from ${system.title}; ${counts.total === 0 ? 'none of them has changed' : `${options.dryRun ? 'checked' : 'imported'} ${countsText(counts)}`}.`,
   );
   for (const line of groupLines('Failed, by reason', failures)) out.line(line);
   if (counts.failed > 0) options.shell.exitCode = EXIT.usersFailed;

@@ -18,6 +18,9 @@ const SEP = /^\uFEFF?sep=([,;\t|])\r?\n/i;
 /** A byte order mark in UTF-8, and the line `sep=;`. */
 const SEP_BYTES = 12;
 
+const UNCLOSED = 'a quote is opened and never closed';
+class UnclosedQuote extends Error {}
+
 export interface CsvLayout {
   delimiter: string;
   /** Names of the columns where the file has no header. */
@@ -40,6 +43,7 @@ export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayo
   const { columns: given, isSample = false } = layout;
   const readerOf = (columns: readonly string[]) =>
     isSample ? looseRowReader(columns) : rowReader(columns, given === undefined);
+  const isTabbed = layout.delimiter === '\t';
   let read = given && readerOf(given);
   let group: FileRecord[] = [];
   let ended = 0;
@@ -47,11 +51,15 @@ export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayo
     delimiter: layout.delimiter,
     bom: true,
     relax_column_count: true,
+    // Programs that separate by tabs, such as `mysql --batch`, do not quote: a cell of JSON is as it is.
+    relax_quotes: isTabbed,
     skip_empty_lines: true,
     max_record_size: MAX_RECORD_BYTES,
     record_delimiter: ['\r\n', '\n'],
     // Collected here and not from the stream, which would drop the rows before an error.
     on_record(cells: string[], { lines }: { lines: number }) {
+      // In text without quotes, a cell that begins with one would take the rows after it.
+      if (isTabbed && cells.some((cell) => cell.includes('\t') && cell.includes('\n'))) throw new UnclosedQuote();
       const line = lines - breaksIn(cells);
       ended = lines;
       if (!read) read = readerOf(cells.map((name) => name.trim()));
@@ -72,6 +80,7 @@ export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayo
   }
   if (!broken) await new Promise<void>((resolve) => finished(parser.end(), () => resolve()));
   if (group.length > 0) yield group;
+  if (broken instanceof UnclosedQuote) throw new FileError(`The file is not valid CSV: ${UNCLOSED}.`, ended + 1);
   if (broken instanceof CsvError) throw new FileError(`The file is not valid CSV: ${withoutData(broken)}.`, ended + 1);
   if (broken) throw broken;
 }
@@ -111,7 +120,7 @@ function isReturnOnly(chunk: Buffer): boolean {
 
 /** The library's messages may quote cells, so none of them is shown. */
 function withoutData(error: CsvError): string {
-  if (error.code === 'CSV_QUOTE_NOT_CLOSED') return 'a quote is opened and never closed';
+  if (error.code === 'CSV_QUOTE_NOT_CLOSED') return UNCLOSED;
   if (error.code === 'CSV_MAX_RECORD_SIZE') return `a row is longer than ${MAX_RECORD_BYTES} bytes`;
   return 'a quote is in a place where none is allowed';
 }

@@ -65,13 +65,18 @@ export function moreUsers(pool: Pool, importId: string, count = 0): Promise<bool
   return waitFor(async () => (await usersOf(pool, importId)) > count, { what: `more than ${count} users` });
 }
 
-/** Waits until `count` batches wait for a lock; returns the ids of their server processes. */
+/**
+ * Waits until `count` batches wait for a lock of the test, not only of each other; returns the ids of their server
+ * processes.
+ */
 export function waitingBatches(pool: Pool, count: number): Promise<number[]> {
   return waitFor(
     async () => {
       const { rows } = await pool.query<{ pid: number }>(
-        `select pid from pg_stat_activity
-         where datname = current_database() and application_name = 'muster-writer' and wait_event_type = 'Lock'`,
+        `select w.pid from pg_stat_activity w
+         where w.datname = current_database() and w.application_name = 'muster-writer' and w.wait_event_type = 'Lock'
+           and exists (select from pg_stat_activity h
+             where h.pid = any(pg_blocking_pids(w.pid)) and h.application_name <> 'muster-writer')`,
       );
       return rows.length >= count ? rows.map((r) => r.pid) : undefined;
     },
