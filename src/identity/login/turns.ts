@@ -5,7 +5,7 @@
  */
 import { ApiError } from '../../errors.ts';
 
-/** More than the applications of one person make while one is checked, and than one address makes in a minute. */
+/** More than the applications of one person make while one is checked; a hundred attempts at once have a place. */
 const MOST_WAITING = 127;
 const RETRY_AFTER_S = 1;
 
