@@ -4,7 +4,8 @@
  *
  * Several organizations may have a user with the same bare name. It belongs to the user who had it first; the others
  * use it where the organization is known, and their full name elsewhere. A full name wins among the users whom the caller
- * may see: the instance's owner gives an organization its domain, and so all names that end with it. Nobody is told whether a name exists elsewhere.
+ * may see: the instance's owner gives an organization its domain, and so all names that end with it. Nobody is told
+ * whether a name exists elsewhere.
  *
  * To sign in, a verified address counts as well, where no other user of the organization has verified the same one. It
  * belongs to the user who had the text first, as a bare name or as a verified address; names that are older than this rule
