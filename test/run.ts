@@ -64,11 +64,11 @@ const needs = needsOf(files);
 
 const names = Object.keys(PROGRAMS) as ProgramName[];
 const lacking = names.filter((name) => !findProgram(name));
-const demanded = required().filter(
+const demanded = [...required(), ...(isPooled ? ['pgbouncer'] : [])].filter(
   (name) => !names.includes(name as ProgramName) || lacking.includes(name as ProgramName),
 );
 if (demanded.length > 0) {
-  console.error(`TEST_REQUIRE names ${demanded.join(', ')}, not found on this machine.`);
+  console.error(`This run needs ${demanded.join(', ')}, not found on this machine.`);
   process.exit(1);
 }
 

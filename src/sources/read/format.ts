@@ -29,7 +29,7 @@ const LISTS = ['users', 'Users', 'data', 'result', 'results', 'items', 'value', 
 /** What a user has, who may have a list of such a name too. */
 const OF_USER = /^(?:_?id|user_?id|uid|sub|e?mail|user_?name|login|name)$/i;
 
-/** Whether the record has a list of users, and is none itself. */
+/** Whether the record has a list of users and is not a user. */
 function isPage(record: Fields): boolean {
   if (Object.entries(record).some(([name, value]) => OF_USER.test(name) && value)) return false;
   const { _embedded: embedded } = record;
