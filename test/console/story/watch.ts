@@ -26,7 +26,7 @@ export async function watchRun(page: Page, pool: Pool, plan: Plan, start: () => 
   const second = await heldAt(page, pool, importId, atTwoThirds, first.succeeded);
   await atTwoThirds.commit();
   await badge(page, 'Completed with errors');
-  const last = await shown(page, 'no open user', ({ open }) => open === 0);
+  const last = await shown(page, 'no open user', ({ open }) => assert.equal(open, 0));
   for (const progress of [first, second, last]) assertDrawn(progress, total);
   assert(first.succeeded <= third && second.succeeded <= 2 * third, 'the gates hold the import');
   assert(Number(first.widths[0]) < Number(second.widths[0]), 'the bar moves');
@@ -36,17 +36,26 @@ export async function watchRun(page: Page, pool: Pool, plan: Plan, start: () => 
   return importId;
 }
 
-/** What the page shows while a batch waits for the gate and more than `before` users are written. */
+/**
+ * What the page shows while a batch waits for the gate and more than `before` users are written. Batches of users before
+ * the gate may still be in progress, so page and table are read again until they agree.
+ */
 async function heldAt(page: Page, pool: Pool, importId: string, gate: Held, before: number): Promise<Progress> {
   const pid = (await gate.db.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
   const sql = `select succeeded from imports where id = $1 and succeeded > $2 and exists (
       select from pg_stat_activity a where application_name = 'muster-writer' and $3 = any(pg_blocking_pids(a.pid)))`;
-  const held = async () => (await pool.query<{ succeeded: number }>(sql, [importId, before, pid])).rows[0];
-  const { succeeded } = await waitFor(held, { what: 'a batch at the gate', timeoutMs: PATIENCE_MS });
-  return shown(page, `${succeeded} users`, (seen) => seen.succeeded === succeeded && seen.line !== '');
+  return shown(page, 'the users before the gate', async ({ succeeded, line }) => {
+    const { rows } = await pool.query<{ succeeded: number }>(sql, [importId, before, pid]);
+    assert.deepEqual([succeeded, line !== ''], [rows[0]?.succeeded, true]);
+  });
 }
 
-async function shown(page: Page, what: string, isShown: (progress: Progress) => boolean): Promise<Progress> {
-  const look = async () => [await progressOf(page)].find(isShown);
+/** @param check throws while the page does not show it */
+async function shown(page: Page, what: string, check: (progress: Progress) => void | Promise<void>): Promise<Progress> {
+  const look = async () => {
+    const progress = await progressOf(page);
+    await check(progress);
+    return progress;
+  };
   return waitFor(look, { what: `a page that shows ${what}`, timeoutMs: PATIENCE_MS });
 }
