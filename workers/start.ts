@@ -2,11 +2,11 @@
 import type { Logger } from 'pino';
 import { openCondition } from '../src/condition.ts';
 import { openPool } from '../src/db/pool.ts';
+import { registerKeys, requireKeys } from '../src/identity/known-keys.ts';
 import type { Running, StoresConfig } from '../src/lifecycle.ts';
 import { openHasher } from '../src/passwords/hasher.ts';
 import { openQueues } from '../src/queue/queues.ts';
 import { openSecrets } from '../src/secrets.ts';
-import { registerKeys, requireKeys } from '../src/start/known-keys.ts';
 import { waitForSchema } from '../src/start/schema.ts';
 import { openTracing } from '../src/tracing/open.ts';
 import { startConverter } from './converter.ts';

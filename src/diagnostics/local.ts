@@ -9,6 +9,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import { embeddedState } from '../db/embedded/running.ts';
 import { openPool, type Pool } from '../db/pool.ts';
+import { missingKeyIds } from '../identity/known-keys.ts';
 import { canOpenKeys } from '../identity/oauth/signing-keys.ts';
 import { type SmtpAnswer, verifySmtp } from '../mail/verify-smtp.ts';
 import { type RedisNode, readRedisNodes } from '../queue/redis-nodes.ts';
@@ -24,8 +25,8 @@ export interface LocalFacts {
   postgres: 'embedded, not made yet' | 'embedded, not running' | Look<PostgresFacts>;
   /** Absent without DATABASE_REPLICA_URL, or if the database does not answer. */
   replica?: Look<ReplicaFacts>;
-  /** Whether the encryption key matches the database. Absent without a key, or if the schema has another version. */
-  keyFits?: boolean;
+  /** Whether the encryption keys match the database. Absent without a key, or if the schema has another version. */
+  encryptionKey?: { opensSigningKeys: boolean; missingIds: string[] };
   /** Absent if the queue is in PostgreSQL. */
   redis?: RedisNode[];
   /** Absent if mails are kept as files. */
@@ -55,7 +56,7 @@ async function look<T>(facts: Promise<T>): Promise<Look<T>> {
 
 const PATIENCE_MS = 5000;
 
-async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgres' | 'replica' | 'keyFits'>> {
+async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgres' | 'replica' | 'encryptionKey'>> {
   const embedded = config.DATABASE_URL ? undefined : await embeddedState(config.DATA_DIR);
   if (embedded && embedded.state !== 'running') {
     return { postgres: embedded.state === 'absent' ? 'embedded, not made yet' : 'embedded, not running' };
@@ -75,7 +76,7 @@ async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgre
       DATABASE_REPLICA_URL === undefined
         ? {}
         : { replica: await lookAtReplica(pool, open(DATABASE_REPLICA_URL, false)) };
-    return { postgres, ...replica, ...(isMigrated(postgres.facts) ? await tryKey(pool, config) : {}) };
+    return { postgres, ...replica, ...(isMigrated(postgres.facts) ? await tryKeys(pool, config) : {}) };
   } finally {
     await Promise.all([pool.end(), direct?.end()]);
   }
@@ -93,10 +94,16 @@ function isMigrated({ migrations: { applied, known } }: PostgresFacts): boolean 
   return applied === known;
 }
 
-async function tryKey(pool: Pool, config: Config): Promise<{ keyFits?: boolean }> {
+async function tryKeys(pool: Pool, config: Config): Promise<Pick<LocalFacts, 'encryptionKey'>> {
   const kept = config.DATABASE_URL ? undefined : await keptKey(config.DATA_DIR);
   const key = config.ENCRYPTION_KEY ?? kept;
-  return key ? { keyFits: await canOpenKeys({ pool, secrets: openSecrets(key, config.DECRYPTION_KEYS) }) } : {};
+  if (!key) return {};
+  const secrets = openSecrets(key, config.DECRYPTION_KEYS);
+  const [opensSigningKeys, missingIds] = await Promise.all([
+    canOpenKeys({ pool, secrets }),
+    missingKeyIds(pool, secrets),
+  ]);
+  return { encryptionKey: { opensSigningKeys, missingIds } };
 }
 
 /** The key that `npm start` keeps next to the embedded database. */

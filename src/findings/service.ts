@@ -13,13 +13,21 @@ export function judgeVersions({ version: ofService, node }: Diagnostics, version
 }
 
 export function judgeKey({ encryptionKey }: Diagnostics): Finding {
-  return encryptionKeyFinding(encryptionKey.opensSigningKeys);
+  return encryptionKeyFinding(encryptionKey);
 }
 
-export function encryptionKeyFinding(fits: boolean): Finding {
-  if (fits) return ok('encryption key', 'decrypts the signing keys');
-  const message = 'ENCRYPTION_KEY does not decrypt the signing keys in the database';
-  return problem('encryption key', message, 'Restore the key that this database was set up with.');
+/** @param missingIds of keys that the database needs and that are not set, where this is known */
+export function encryptionKeyFinding(key: { opensSigningKeys: boolean; missingIds?: string[] }): Finding {
+  const { opensSigningKeys, missingIds = [] } = key;
+  if (!opensSigningKeys) {
+    const message = 'ENCRYPTION_KEY does not decrypt the signing keys in the database';
+    return problem('encryption key', message, 'Restore the key that this database was set up with.');
+  }
+  if (missingIds.length > 0) {
+    const message = `the database needs the key with the id ${missingIds.join(', ')}, which is not set`;
+    return problem('encryption key', message, 'Set it as ENCRYPTION_KEY, or add it to DECRYPTION_KEYS.');
+  }
+  return ok('encryption key', 'decrypts the signing keys');
 }
 
 const WHY_FAILED = "Ask the database why: select user_id, last_error from mail_outbox where state = 'failed'";

@@ -9,9 +9,12 @@ import { schemeOf, schemeSeen } from '../passwords/registry.ts';
 const SHORTEST = 13;
 const LONGEST = 1024;
 
-/** Texts that begin with the name of a scheme, which only hashes do: crypt(3) and PHC, LDAP, Django and werkzeug. */
+/**
+ * Texts that begin with the name of a scheme, which only hashes do: crypt(3) and PHC, LDAP, Django and werkzeug. One that
+ * ends with `$` has no digest: Discourse keeps the parameters of a hash so.
+ */
 const NAMED = [
-  /^\$(?:[a-z0-9][a-z0-9,=._-]{0,23}|[A-Z]|[A-Z0-9-]*(?:PBKDF2|SHA|BCRYPT|SCRYPT|ARGON2)[A-Z0-9-]*)\$[^\s]{8,}$/,
+  /^\$(?:[a-z0-9][a-z0-9,=._-]{0,23}|[A-Z]|[A-Z0-9-]*(?:PBKDF2|SHA|BCRYPT|SCRYPT|ARGON2)[A-Z0-9-]*)\$[^\s]{7,}[^\s$]$/,
   /^\{[a-z0-9._-]*(?:sha|md5|crypt|pbkdf2|argon2|scram)[a-z0-9._/-]*\}[^\s]{10,}$/i,
   /^(?:unsalted_|hmac_)?(?:pbkdf2|scrypt|bcrypt|argon2|s?sha\d*|s?md5)(?:[_-][a-z0-9]+){0,3}[:$][^\s]{16,}$/i,
   // Spring Security, Atlassian; better-auth, Lucia; Magento 2.

@@ -12,6 +12,7 @@ import type { Metrics } from '../http/metrics/metrics.ts';
 import { listenForMetrics } from '../http/metrics/port.ts';
 import { headersOfAll } from '../http/response-headers.ts';
 import { type Listening, listen } from '../http/server.ts';
+import { registerKeys } from '../identity/known-keys.ts';
 import { openProvider } from '../identity/oauth/provider.ts';
 import { openImportSignal } from '../imports/status/signal.ts';
 import { directUrl, type Running, type StoresConfig } from '../lifecycle.ts';
@@ -22,7 +23,6 @@ import { openSecrets } from '../secrets.ts';
 import { openTracing } from '../tracing/open.ts';
 import { listenError } from './address.ts';
 import { prepareInstance } from './database.ts';
-import { registerKeys } from './known-keys.ts';
 
 /** Event streams and slow uploads do not end in time on their own; clients can start both again on another process. */
 const CUT_AFTER_MS = 5000;

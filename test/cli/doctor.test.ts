@@ -281,6 +281,14 @@ test('--local checks from the server’s machine, with its settings', async (t) 
   await t.test('a key that does not belong to this database', async () => {
     await database.pool.query(`insert into signing_keys (id, sealed_jwk, signs_from) values ('k', 'AAAA', now())`);
     assert.deepEqual(problems(await local(good)), ['encryption key']);
+    await database.pool.query('delete from signing_keys');
+  });
+  await t.test('a key of this database that is not set', async () => {
+    await database.pool.query(`insert into encryption_keys (id) values ('0badcafe')`);
+    const told = await local(good);
+    assert.deepEqual(problems(told), ['encryption key']);
+    assert.match(told.of('encryption key')?.message as string, /with the id 0badcafe, which is not set/);
+    await database.pool.query('delete from encryption_keys');
   });
   await t.test('a database that was never migrated', async () => {
     const { rows } = await database.pool.query('select current_database() as name');

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import test from 'node:test';
 import { readConfig } from '../../src/config.ts';
+import { registerKeys, requireKeys } from '../../src/identity/known-keys.ts';
 import { keyIdOf, openSecrets } from '../../src/secrets.ts';
-import { registerKeys, requireKeys } from '../../src/start/known-keys.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 
 const [A, B] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];

@@ -43,6 +43,7 @@ test('other texts are not hashes', () => {
     ...['', '$', '$5$ off your next order', '{"a":"$2b$"}', 'correct horse battery staple', 'https://example.com/$a$b'],
     ...['{3F2504E0-4F89-11D3-9A0C-0305E82C3301}', '6ba7b810-9dad-11d1-80b4-00c04fd430c8', MD5, SHA256],
     ...['sha256', 'md5', '$HOME$/bin/some/thing/long', '{SASL}ann@EXAMPLE.COM', '{CRYPT}x', 'pbkdf2_sha256_django'],
+    ...['$pbkdf2-sha256$i=600000,l=32$'],
   ]) {
     assert.equal(namedHash(text), undefined, text);
   }

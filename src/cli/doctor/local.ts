@@ -28,7 +28,7 @@ export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> 
   yield* postgresFindings(facts);
   yield* replicaFindings(facts);
   yield* connectionFindings(facts, config);
-  if (facts.keyFits !== undefined) yield encryptionKeyFinding(facts.keyFits);
+  if (facts.encryptionKey) yield encryptionKeyFinding(facts.encryptionKey);
   yield* redisFindings(facts);
   yield facts.smtp ? judgeSmtp(facts.smtp) : keptAsFiles();
   yield* folderFindings(facts);

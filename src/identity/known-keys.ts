@@ -4,6 +4,7 @@
  * Guarantee: a process with a wrong or missing key ends with one sentence, before it serves or works.
  * On crash: a registered key without values does no harm; `muster keys rotate` removes it.
  */
+
 import type { Db } from '../db/pool.ts';
 import type { Secrets } from '../secrets.ts';
 import { StartError } from '../start-error.ts';
@@ -15,16 +16,19 @@ export async function registerKeys(db: Db, secrets: Pick<Secrets, 'keyIds'>): Pr
 }
 
 /** @throws StartError as above: a process that runs since an earlier step of a replacement lacks the new key */
-export async function requireKeys(db: Db, { keyIds }: Pick<Secrets, 'keyIds'>): Promise<void> {
+export async function requireKeys(db: Db, secrets: Pick<Secrets, 'keyIds'>): Promise<void> {
+  const ids = await missingKeyIds(db, secrets);
+  if (ids.length === 0) return;
+  throw new StartError(
+    `The database needs the encryption key with the id ${ids.join(', ')}: set it as ENCRYPTION_KEY, or add it to DECRYPTION_KEYS.`,
+  );
+}
+
+/** The ids of keys that values in the database may need and that are not known here, oldest first. */
+export async function missingKeyIds(db: Db, { keyIds }: Pick<Secrets, 'keyIds'>): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
     'select id from encryption_keys where id <> all($1::text[]) order by registered_at',
     [keyIds],
   );
-  if (rows.length > 0) throw missing(rows.map(({ id }) => id));
-}
-
-function missing(ids: string[]): StartError {
-  return new StartError(
-    `The database needs the encryption key with the id ${ids.join(', ')}: set it as ENCRYPTION_KEY, or add it to DECRYPTION_KEYS.`,
-  );
+  return rows.map(({ id }) => id);
 }
