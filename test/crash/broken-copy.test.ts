@@ -10,7 +10,7 @@ import { bulk, people } from '../support/imports/bodies.ts';
 import { rowCounts } from '../support/imports/outcome.ts';
 import { startUpload } from '../support/imports/upload.ts';
 import { must, type Service, startService } from '../support/processes/service.ts';
-import { hold } from '../support/stores/locks.ts';
+import { abandonLocks, hold } from '../support/stores/locks.ts';
 import { startSilentProxy } from '../support/stores/silent-proxy.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -34,6 +34,7 @@ test('an upload whose PostgreSQL connection breaks', async (t) => {
   await service.startWorker({ WORKER_ROLES: 'rescue' });
   const proxy = await startSilentProxy(service.databaseUrl);
   t.after(() => proxy.stop());
+  t.afterEach(() => abandonLocks(service.pool));
   const { orgId } = await service.newOrg();
   await service.pool.query(TRIGGERS);
   await service.startApi({ DATABASE_URL: proxy.url });

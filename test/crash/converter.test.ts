@@ -1,6 +1,7 @@
 /** A worker that is killed while it converts the files of a draft: another one begins again, and each user comes once. */
 import assert from 'node:assert/strict';
 import { must, onEachBackend, startService } from '../support/processes/service.ts';
+import { hold, waiters } from '../support/stores/locks.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 3000;
@@ -21,25 +22,14 @@ onEachBackend('a converter', async (t, backend) => {
   const state = async () => (await must(service.call('GET', path))).body.state;
 
   await t.test('that is killed in the middle leaves its work to the next one', async () => {
-    const gate = await pool.connect();
-    await gate.query('begin');
-    await gate.query('lock table import_items in share mode'); // what it writes waits
+    const gate = await hold(pool, 'lock table import_items in share mode'); // what it writes waits
     await must(service.call('POST', `${path}/_convert`, { source: 'csv' }));
     const worker = await service.startWorker({ WORKER_ROLES: 'convert' });
-    await waitFor(
-      async () =>
-        (
-          await pool.query(
-            `select from pg_stat_activity where query like '%import_items%' and wait_event_type = 'Lock'`,
-          )
-        ).rowCount,
-      { what: 'a statement that waits' },
-    );
+    await waiters(pool, 1, 'muster-worker');
     worker.kill('SIGKILL');
     await worker.exited;
     assert.equal(await state(), 'IMPORT_STATE_CONVERTING');
-    await gate.query('commit');
-    gate.release();
+    await gate.commit();
     // As if the time of its lease had passed.
     await pool.query('update import_drafts set held_until = now() where import_id = $1', [importId]);
     await service.startWorker();

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { bulk, people } from '../support/imports/bodies.ts';
-import { holdImport, waitingBatches } from '../support/imports/hold.ts';
+import { holdImport, holdWriting, waitingBatches } from '../support/imports/hold.ts';
 import { entry } from '../support/imports/imports.ts';
 import { assertEachOnce, usersOf } from '../support/imports/outcome.ts';
 import { must, startService } from '../support/processes/service.ts';
@@ -54,8 +54,10 @@ test('a Redis that is frozen', { timeout: 240_000 }, async (t) => {
   });
 
   await t.test('in mid-drain loses no user and duplicates none', async () => {
+    const writing = await holdWriting(service.pool);
     const { importId } = (await must(service.importBody(bulk(orgId, people('m', USERS))))).body;
     const release = await holdImport(service.pool, importId);
+    await writing.commit();
     await waitingBatches(service.pool, 1);
     freeze();
     await release();

@@ -11,7 +11,7 @@ import test from 'node:test';
 import { Redis } from 'ioredis';
 import { freePort } from '../support/free-port.ts';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
-import { holdImport, waitingBatches } from '../support/imports/hold.ts';
+import { holdImport, holdWriting, waitingBatches } from '../support/imports/hold.ts';
 import { assertEachOnce, usersOf } from '../support/imports/outcome.ts';
 import { warnings } from '../support/processes/launch.ts';
 import { must, type Service, startService } from '../support/processes/service.ts';
@@ -77,8 +77,10 @@ test('a Redis that refuses writes', async (t) => {
     await t.test(`${what} delays imports, and nothing else`, async () => {
       const single = (name: string) =>
         service.call('POST', '/management/v1/users/human/_import', people(`${name}${i}`, 1)[0]?.user, { orgId });
+      const writing = await holdWriting(service.pool);
       const running = await submit(`running${i}-`);
       const release = await holdImport(service.pool, running);
+      await writing.commit();
       await waitingBatches(service.pool, 1);
       await strike(redis, dir);
 

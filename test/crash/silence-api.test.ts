@@ -16,7 +16,7 @@ test('an API whose PostgreSQL falls silent', { timeout: 180_000 }, async (t) => 
   t.after(() => proxy.stop());
   const { orgId } = await service.newOrg();
   const before = await rowCounts(service.pool);
-  await service.startApi({ DATABASE_URL: proxy.url, DATABASE_TIMEOUT_MS: '1000' });
+  await service.startApi({ DATABASE_URL: proxy.url, DATABASE_TIMEOUT_MS: '5000' });
   const list = () => service.call('GET', '/admin/v1/imports');
   const text = JSON.stringify(bulk(orgId, USERS));
   const cut = text.indexOf('"id-up900"');

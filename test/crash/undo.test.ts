@@ -5,6 +5,7 @@ import { UNDO_BATCH } from '../../src/imports/control/undo.ts';
 import { bulk, unverified } from '../support/imports/bodies.ts';
 import { assertSums, usersOf } from '../support/imports/outcome.ts';
 import { must, onEachBackend, startService } from '../support/processes/service.ts';
+import { hold } from '../support/stores/locks.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 2 * UNDO_BATCH + 100;
@@ -62,14 +63,8 @@ onEachBackend('a worker that undoes', async (t, backend) => {
 });
 
 async function holdUser(pool: Pool, userId: string): Promise<() => Promise<void>> {
-  const client = await pool.connect();
-  await client.query('begin');
-  const { rowCount } = await client.query('select from users where id = $1 for key share', [userId]);
-  assert.equal(rowCount, 1);
-  return async () => {
-    await client.query('commit');
-    client.release();
-  };
+  const { commit } = await hold(pool, 'select from users where id = $1 for key share', [userId]);
+  return commit;
 }
 
 async function holder(pool: Pool): Promise<string | undefined> {

@@ -6,6 +6,7 @@ import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
 import { assertEachOnce, rowCounts } from '../support/imports/outcome.ts';
 import { startUpload } from '../support/imports/upload.ts';
 import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
+import { hold, waiters } from '../support/stores/locks.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = people('up', 1000, { metadata: [{ key: 'padding', value: 'A'.repeat(2000) }] });
@@ -66,24 +67,12 @@ onEachBackend('an upload', async (t, backend) => {
 
   await t.test('whose API is killed during the acceptance is complete or absent', async () => {
     const api = service.apis.at(-1);
-    const client = await service.pool.connect();
-    await client.query('begin');
-    await client.query('lock table import_dispatch in exclusive mode');
+    const held = await hold(service.pool, 'lock table import_dispatch in exclusive mode');
     const answer = service.importBody(text).catch((error) => error);
-    await waitFor(
-      async () => {
-        const { rowCount } = await service.pool.query(
-          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-             and application_name = 'muster-api'`,
-        );
-        return rowCount;
-      },
-      { what: 'the acceptance to wait' },
-    );
+    await waiters(service.pool, 1, 'muster-api');
     api?.kill('SIGKILL');
     assert.ok((await answer) instanceof Error);
-    await client.query('rollback');
-    client.release();
+    await held.commit();
     await service.startApi();
     const importId = await received(service);
     await assertUnseen(service, importId);

@@ -9,7 +9,7 @@ import { isUnavailable } from '../../src/http/unavailable.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { type SilentProxy, startSilentProxy } from '../support/stores/silent-proxy.ts';
 
-const MS = 1500;
+const MS = 3000;
 /** A wait without end takes longer than any limit. */
 const BOUNDED = { timeout: 60_000 };
 
@@ -106,7 +106,7 @@ describe('a pool with limits', () => {
     const own = await transaction(pool, async (client) => {
       await allowLong(client);
       // Longer than the client usually waits.
-      const { rows } = await client.query('select pg_backend_pid() as pid, pg_sleep(2.5)');
+      const { rows } = await client.query('select pg_backend_pid() as pid, pg_sleep(5)');
       return rows[0].pid;
     });
     assert.equal(await pid(), own);

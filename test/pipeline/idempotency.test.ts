@@ -8,7 +8,7 @@ import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
 import { assertEachOnce, rowCounts } from '../support/imports/outcome.ts';
 import { startUpload } from '../support/imports/upload.ts';
 import { must, onOneBackend, type Service, type ServiceCall, startService } from '../support/processes/service.ts';
-import { waitFor } from '../support/wait.ts';
+import { hold, waiters } from '../support/stores/locks.ts';
 
 const SINGLE = '/management/v1/users/human/_import';
 const key = (value: string) => ({ 'idempotency-key': value });
@@ -39,6 +39,7 @@ onOneBackend('a bulk import with a key', async (t, backend) => {
     await service.startApi();
     const second = await send(gzipSync(text), 'zip', { headers: { 'content-encoding': 'gzip' } });
     assert.deepEqual([second.status, second.body.importId], [202, first.body.importId]);
+    await service.waitForEnd(first.body.importId);
   });
 
   await t.test('is refused with another body, another query or another format, and leaves nothing', async () => {
@@ -237,24 +238,6 @@ onOneBackend('a single import with a key', async (t, backend) => {
 
 /** Blocks every import in the transaction that accepts it. */
 async function holdDispatch(service: Service) {
-  const client = await service.pool.connect();
-  await client.query('begin');
-  await client.query('lock table import_dispatch in exclusive mode');
-  const whenWaiting = waitFor(
-    async () => {
-      const { rowCount } = await service.pool.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-           and application_name = 'muster-api'`,
-      );
-      return rowCount;
-    },
-    { what: 'the acceptance to wait' },
-  );
-  return {
-    whenWaiting,
-    async now() {
-      await client.query('commit');
-      client.release();
-    },
-  };
+  const held = await hold(service.pool, 'lock table import_dispatch in exclusive mode');
+  return { whenWaiting: waiters(service.pool, 1, 'muster-api'), now: held.commit };
 }

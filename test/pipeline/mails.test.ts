@@ -7,6 +7,7 @@ import { entry, HASH } from '../support/imports/imports.ts';
 import { assertEachOnce, mailsByAddress } from '../support/imports/outcome.ts';
 import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
 import { urlsIn } from '../support/smtp.ts';
+import { waitFor } from '../support/wait.ts';
 
 const PLAIN = 'plain enough';
 const CREDENTIALS = { none: {}, hash: { hashedPassword: { value: HASH } }, plain: { password: PLAIN } } as const;
@@ -68,7 +69,7 @@ onEachBackend('the mails of an import', async (t, backend) => {
     await assertEachOnce(service, importId, { users: CASES.length, mails: due.length });
     const expected = new Map(due.map(({ name }) => [`${name}@example.com`, 1]));
     assert.deepEqual(new Map([...mailsByAddress(service)].sort()), new Map([...expected].sort()));
-    assert.equal(await service.depth('mails'), 0);
+    await waitFor(async () => (await service.depth('mails')) === 0, { what: 'the jobs of the mails to end' });
   });
 
   await t.test('leave each user in the state that the rule requires', async () => {

@@ -8,7 +8,7 @@ import { setImport } from '../support/imports/imports.ts';
 import { lines, NDJSON, ofOrg } from '../support/imports/ndjson.ts';
 import { assertEachOnce, rowCounts } from '../support/imports/outcome.ts';
 import { startUpload } from '../support/imports/upload.ts';
-import { must, onOneBackend, startService } from '../support/processes/service.ts';
+import { must, onOneBackend, type Service, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MB = 1_000_000;
@@ -111,6 +111,7 @@ onOneBackend('an upload with limits', async (t, backend) => {
       JSON.stringify(bulk(a.orgId, people('third', 800))).replace('"id-third799"', '"id-third799'),
       JSON.stringify(bulk(b.orgId, people('fourth', 800))),
     ];
+    await noneReceiving(service);
     const rows = await rowCounts(service.pool);
     const uploads = bodies.map(() => startUpload(service));
     const size = 30_000;
@@ -139,10 +140,17 @@ onOneBackend('an upload with limits', async (t, backend) => {
       );
       await assertEachOnce(service, result.importId, { users });
     }
+    await noneReceiving(service);
     const after = await rowCounts(service.pool);
     assert.deepEqual([after.imports, after.import_items], [(rows.imports ?? 0) + 2, (rows.import_items ?? 0) + 1600]);
   });
 });
+
+/** Waits until nothing is left of uploads that were cut. */
+async function noneReceiving({ pool }: Service): Promise<void> {
+  const sql = `select from imports where state = 'receiving'`;
+  await waitFor(async () => (await pool.query(sql)).rowCount === 0, { what: 'the end of the cut uploads' });
+}
 
 onOneBackend('an import while the backlog is over its limit', async (t, backend) => {
   const env = { MAX_BACKLOG: '100', SINGLE_IMPORT_TIMEOUT_MS: '300' };

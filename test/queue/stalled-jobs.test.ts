@@ -19,6 +19,7 @@ interface Stage {
 
 test('a job that a dead worker locked two hours ahead is taken over after the duration of a lock', async (t) => {
   const { db, queues, ended } = await setUp(t);
+  await queues.check(); // connects
   await lockedUntil(db, Date.now() + TWO_HOURS_MS);
   await queues.add('imports', [{ id: 'waits', data: {} }]);
   await waitFor(async () => ended.length === 2, { what: 'both jobs' });

@@ -14,8 +14,8 @@ import { type Answer, startApi, type TestApi } from '../../support/api.ts';
 import { bulk, OLD_PASSWORD, people, unverified } from '../../support/imports/bodies.ts';
 import { entry, openWriterPool, setImport } from '../../support/imports/imports.ts';
 import { assertSums } from '../../support/imports/outcome.ts';
+import { hold, waiters } from '../../support/stores/locks.ts';
 import { reportRead, rowsRead } from '../../support/stores/rows-read.ts';
-import { waitFor } from '../../support/wait.ts';
 
 describe('an undo', () => {
   let api: TestApi;
@@ -317,21 +317,10 @@ describe('an undo', () => {
     const [user] = people(prefix(), 1);
     const id = await imported([user]);
     await act(id, '_undo');
-    const client = await pool.connect();
-    await client.query('begin');
-    await client.query('update users set last_login_at = now() where id = $1', [user?.userId]);
+    const change = await hold(pool, 'update users set last_login_at = now() where id = $1', [user?.userId]);
     const round = undoRound(pool, 10);
-    await waitFor(
-      async () =>
-        (
-          await pool.query(
-            `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-          )
-        ).rowCount,
-      { what: 'the undo to wait' },
-    );
-    await client.query('commit');
-    client.release();
+    await waiters(pool, 1);
+    await change.commit();
     await round;
     assert.deepEqual((await items(id))[0].kept, 'SIGNED_IN');
   });

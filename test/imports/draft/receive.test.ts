@@ -8,6 +8,7 @@ import { errorId, startApi, type TestApi } from '../../support/api.ts';
 import { bulk } from '../../support/imports/bodies.ts';
 import { newDraft } from '../../support/imports/drafts.ts';
 import { entry } from '../../support/imports/imports.ts';
+import { hold } from '../../support/stores/locks.ts';
 import { waitFor } from '../../support/wait.ts';
 
 let api: TestApi;
@@ -93,15 +94,12 @@ test('a dataOrgs body needs no timeout; what a start is asked for is refused, by
 test('of requests that start the same draft at once, one starts it, and the others say that it has started', async () => {
   const id = (await send('', lines(entry('rd-once')))).body.importId;
   // All have found the draft before the first one commits.
-  const holder = await api.deps.pool.connect();
-  await holder.query('begin');
-  await holder.query('select from import_drafts where import_id = $1 for update', [id]);
+  const held = await hold(api.deps.pool, 'select from import_drafts where import_id = $1 for update', [id]);
   const starting = Array.from({ length: 3 }, () => call('POST', `${id}/_start`, { timeout: '10m' }));
   const waiting = `select count(*)::int as n from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock' and query like '%import_drafts%'`;
   await waitFor(async () => (await api.deps.pool.query(waiting)).rows[0].n === 3, { what: 'the starts' });
-  await holder.query('commit');
-  holder.release();
+  await held.commit();
   const answers = await Promise.all(starting);
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 400, 400]);
   const refused = answers.filter(({ status }) => status === 400).map(errorId);

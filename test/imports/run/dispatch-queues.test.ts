@@ -79,11 +79,12 @@ for (const kind of ['postgres', 'redis'] as const) {
         },
         { concurrency: 5 },
       );
+      let most = 0;
       try {
         await waitFor(
           async () => {
             await round(to);
-            assert.ok((await to.depth('imports')) <= WINDOW + 5, 'the window, and the jobs about to leave');
+            most = Math.max(most, await to.depth('imports'));
             return (await importRow(db.pool, importId)).state === 'succeeded';
           },
           { what: 'the import' },
@@ -91,6 +92,7 @@ for (const kind of ['postgres', 'redis'] as const) {
       } finally {
         await worker.stop();
       }
+      assert.ok(most > 0 && most <= WINDOW + 5, `${most} jobs: the window, and the jobs about to leave`);
       assert.equal(seen.size, COUNT);
       assert.equal((await tableCounts(db.pool)).users, COUNT);
     });

@@ -10,7 +10,7 @@ import { openPool } from '../../../src/db/pool.ts';
 import { dashboardQueries } from '../../deploy/dashboard.ts';
 import { freePort } from '../../support/free-port.ts';
 import { bulk, people, unverified } from '../../support/imports/bodies.ts';
-import { holdImport } from '../../support/imports/hold.ts';
+import { holdImport, holdWriting } from '../../support/imports/hold.ts';
 import { must, startService } from '../../support/processes/service.ts';
 import { startPrometheus } from '../../support/prometheus.ts';
 import { findProgram, requireOrSkip } from '../../support/runner/programs.ts';
@@ -94,12 +94,10 @@ test('Prometheus sees an import and its faults', async (t) => {
   });
 
   await t.test('MusterImportStalled: an import is held by a lock', async () => {
-    const writing = await pool.connect();
-    await writing.query('begin; lock table users in share mode');
+    const writing = await holdWriting(pool);
     const importId = await submit(people('s', 5));
     const release = await holdImport(pool, importId);
-    await writing.query('commit');
-    writing.release();
+    await writing.commit();
     await fires('MusterImportStalled');
     await waitFor(async () => ((await prometheus.value('sum(muster_import_rescues_total)')) ?? 0) > 0, {
       what: 'a rescue',

@@ -5,6 +5,7 @@ import { createPostgresBackend, type JobsOptions, Queue } from 'bullmq';
 import pg from 'pg';
 import { hasKnownFunctions } from '../../../src/queue/batching/bullmq-scripts.ts';
 import { completeBatch } from '../../../src/queue/batching/postgres-complete.ts';
+import { abandonLocks, hold } from '../../support/stores/locks.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -29,6 +30,7 @@ describe('completing jobs in a batch', () => {
   });
   after(async () => {
     await Promise.all(open.map((one) => one.close()));
+    abandonLocks(pool);
     await pool.end();
     await database.drop();
   });
@@ -145,16 +147,13 @@ describe('completing jobs in a batch', () => {
   it('leaves a waiting job to a transaction that holds it', async () => {
     await queueOf('taken', 10);
     await take('taken', 3);
-    const other = await pool.connect();
-    await other.query('begin');
-    await other.query(`select from job where queue = 'taken' and id = 'j3' for update`);
+    const other = await hold(pool, `select from job where queue = 'taken' and id = 'j3' for update`);
     const next = await complete('taken', await running('taken'));
     assert.deepEqual(
       next?.map(({ id }) => id),
       ['j4', 'j5', 'j6'],
     );
-    await other.query('rollback');
-    other.release();
+    await other.commit();
   });
 
   it('finds its jobs by key when its plan was made for an empty table', async () => {
@@ -213,12 +212,9 @@ describe('completing jobs in a batch', () => {
   it('does not wait for rows that others have locked', async () => {
     await queueOf('held', 20);
     await take('held', 5);
-    const other = await pool.connect();
-    await other.query('begin');
-    await other.query(`select from job where queue = 'held' and id = 'j2' for update`);
+    const other = await hold(pool, `select from job where queue = 'held' and id = 'j2' for update`);
     await assert.rejects(async () => complete('held', await running('held')), { code: '55P03' });
-    await other.query('rollback');
-    other.release();
+    await other.commit();
     // PostgreSQL sends the error before it has released the locks of the statement that failed.
     const next = await waitFor(async () => complete('held', await running('held')), { what: 'released locks' });
     assert.equal(next.length, 5);

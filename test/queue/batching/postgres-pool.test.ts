@@ -3,6 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { createPostgresBackend, type Job, type JobsOptions, Queue, Worker } from 'bullmq';
 import pg from 'pg';
 import { batchCalls } from '../../../src/queue/batching/postgres-pool.ts';
+import { hold } from '../../support/stores/locks.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -131,13 +132,10 @@ describe('completions of BullMQ on PostgreSQL', () => {
       await held;
     });
     await waitFor(() => running === 20, { what: 'all jobs to run' });
-    const other = await database.pool.connect();
-    await other.query('begin');
-    await other.query(`select from bullmq.job where queue = 'held' and id = 'j5' for update`);
+    const other = await hold(database.pool, `select from bullmq.job where queue = 'held' and id = 'j5' for update`);
     release();
     await waitFor(async () => (await queue.getJobCountByTypes('waiting', 'active')) === 1, { what: 'the others' });
-    await other.query('commit');
-    other.release();
+    await other.commit();
     await waitFor(async () => (await queue.getJobCountByTypes('waiting', 'active')) === 0, { what: 'the last one' });
   });
 

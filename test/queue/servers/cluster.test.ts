@@ -35,11 +35,9 @@ test('an import with its queue in a Redis Cluster', async (t) => {
       const keyslot = await cluster.ask(portOf(masters[0] as never), 'CLUSTER', 'KEYSLOT', `${prefix}:any`);
       assert.equal(slots[i], keyslot, 'as Redis computes it');
     }
-    const sizes = await Promise.all(masters.map((master) => cluster.ask(portOf(master), 'DBSIZE')));
-    assert.ok(
-      sizes.every((size) => Number(size) > 50),
-      `${sizes} keys`,
-    );
+    const sizes = () => Promise.all(masters.map((master) => cluster.ask(portOf(master), 'DBSIZE')));
+    const isOnAll = async () => (await sizes()).every((size) => Number(size) > 50);
+    await waitFor(isOnAll, { what: 'keys on every master' });
     for (const gate of gates) await gate.commit();
     assert.equal((await service.waitForEnd(importId)).state, 'IMPORT_STATE_SUCCEEDED');
     await assertEachOnce(service, importId, { users: USERS });

@@ -14,8 +14,11 @@ import { jobsInProgress } from './in-progress.ts';
 import { usersOf } from './outcome.ts';
 
 const PLACES = 4;
-/** Settings with which every job of the big import fits into the queue, and waits there before all later jobs. */
-export const TURNS = { WORKER_CONCURRENCY: `${PLACES}`, DISPATCH_WINDOW: '4000' };
+/**
+ * Settings with which every job of the big import fits into the queue, and waits there before all later jobs. The
+ * rescuer would take the held import for a stuck one, and add its jobs again.
+ */
+export const TURNS = { WORKER_CONCURRENCY: `${PLACES}`, DISPATCH_WINDOW: '4000', RESCUE_AFTER_MS: '600000' };
 const BIG = 2000;
 const BEGUN = 200;
 
