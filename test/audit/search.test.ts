@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before, beforeEach } from 'node:test';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi } from '../support/api.ts';
+import { waitFor } from '../support/wait.ts';
 
 let api: TestApi;
 let org: SetUp;
@@ -133,10 +134,9 @@ test('a caller has a few searches under way, and the next one is told to wait', 
   try {
     await client.query('begin; lock table audit_events in access exclusive mode');
     const waiting = Array.from({ length: 4 }, () => api.call('POST', SEARCH, {}));
-    for (;;) {
-      const { rows } = await client.query(`select count(*)::int as n from pg_locks where not granted`);
-      if (rows[0].n === 4) break;
-    }
+    const sql = `select from pg_locks
+      where not granted and database = (select oid from pg_database where datname = current_database())`;
+    await waitFor(async () => (await client.query(sql)).rowCount === 4, { what: 'four searches that wait' });
     const refused = await api.call('POST', SEARCH, {});
     assert.deepEqual(
       [refused.status, errorId(refused), refused.headers.get('retry-after')],

@@ -44,7 +44,7 @@ describe('a login in a browser', () => {
     const page = await stage.browser.openPage(t);
     await page.goto(stage.app.start());
     const focused = () => page.evaluate('document.activeElement.id || document.activeElement.textContent');
-    assert.equal(await focused(), 'loginName');
+    await page.locator('#loginName:focus').waitFor();
     await page.keyboard.type(loginName);
     await page.keyboard.press('Tab');
     assert.equal(await focused(), 'password');
@@ -59,7 +59,7 @@ describe('a login in a browser', () => {
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Space');
     await page.getByRole('alert').waitFor();
-    assert.equal(await focused(), 'password');
+    await page.locator('#password:focus').waitFor();
     await page.keyboard.type(PASSWORD);
     await page.keyboard.press('Enter');
     await welcomed(page);
@@ -74,7 +74,7 @@ describe('a login in a browser', () => {
     assert.equal(await page.locator(':focus').getAttribute('id'), 'password');
     const shown = new Set<string | null>();
     for (const name of [loginName, 'nobody at all']) {
-      await logIn(page, name, 'wrong');
+      await Promise.all([page.waitForNavigation(), logIn(page, name, 'wrong')]);
       await page.getByRole('alert').waitFor();
       assert.equal(await page.title(), 'Problem: Sign in');
       assert.equal(await page.getByLabel('Login name').inputValue(), name);

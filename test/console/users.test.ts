@@ -100,7 +100,7 @@ describe('users in the console', () => {
       const next = page.getByRole('link', { name: 'Next users' });
       if ((await next.count()) === 0) break;
       assert(pages < 4);
-      await next.click();
+      await Promise.all([page.waitForNavigation(), next.click()]);
       await page.getByRole('link', { name: 'First users' }).waitFor();
     }
     assert.deepEqual(

@@ -51,7 +51,7 @@ test('a client that goes silent during a request is disconnected, one that waits
       await silent.promise;
       res.end('at last');
     },
-    { ...here, silenceMs: 50 },
+    { ...here, silenceMs: 500 },
   );
   t.after(() => server.stop(1000));
   const waiting = raw(server.port, 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');

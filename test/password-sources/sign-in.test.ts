@@ -424,6 +424,7 @@ describe('password sources', () => {
   it('delay the answer to every wrong password as long as they take to refuse one, for an hour', async () => {
     const { pool } = api.deps;
     const sourceId = await addSource();
+    await pool.query('update password_sources set slow_ms = 0, slow_at = null'); // of other tests
     await rememberSlowSource(pool, sourceId, 60_000);
     assert.equal(await slowestMs(pool), 2000, 'an outage must not delay all sign-ins');
     await pool.query(`update password_sources set slow_at = slow_at - interval '1 hour' where id = $1`, [sourceId]);

@@ -59,8 +59,9 @@ function collectComplaints(page: Page, complaints: string[]): void {
     if (request.resourceType() === 'eventsource') return;
     // An upload is interrupted on purpose, and continues.
     if (request.method() === 'PATCH' || request.method() === 'HEAD') return;
-    // A page that is left for the next one aborts what it still loads, such as its own reload.
-    if (request.isNavigationRequest() && request.failure()?.errorText === 'net::ERR_ABORTED') return;
+    // A page that is left for the next one aborts what it still loads, such as its own reload or its live parts.
+    const isLoad = request.method() === 'GET';
+    if (isLoad && request.failure()?.errorText === 'net::ERR_ABORTED') return;
     complaints.push(`${request.url()} ${request.failure()?.errorText}`);
   });
 }

@@ -13,6 +13,10 @@ class FixCells extends HTMLElement {
     this.addEventListener('change', ({ target }) => {
       if (target instanceof HTMLInputElement && target.dataset.index) void this.#save(target);
     });
+    for (const input of this.querySelectorAll<HTMLInputElement>('input[data-index]')) {
+      // It was left before this script had loaded.
+      if (input.value !== input.defaultValue && input !== document.activeElement) void this.#save(input);
+    }
   }
 
   async #save(input: HTMLInputElement): Promise<void> {

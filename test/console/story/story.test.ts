@@ -90,6 +90,7 @@ function story(backend: Queue): void {
     assert.deepEqual(sorted(await causesShown(page, 'table')), sorted(causesOf(PLAN)));
     await follow(page, CAUSES.longName.name, 'Edit one by one');
     const cells = page.getByLabel('New value of First name');
+    await cells.nth(counts.longName - 1).waitFor();
     assert.equal(await cells.count(), counts.longName);
     for (const [i, cell] of (await cells.all()).entries()) {
       await cell.fill(`Ann ${i}`);
