@@ -49,7 +49,7 @@ export function openConsole(deps: ConsoleDeps): Console {
   async function requireVisit(req: Request, res: Response, next: () => void): Promise<void> {
     const visit = await findVisit({ ...deps, cookies }, req, res);
     // Scripts open screens, never the entry, so that the entry can lead every caller to the page.
-    if (!visit && req.method === 'GET' && (req.path === '/' || wantsPage(req))) {
+    if (!visit && ['GET', 'HEAD'].includes(req.method) && (req.path === '/' || wantsPage(req))) {
       return res.redirect(303, `${baseUrl}/console/sign-in?to=${encodeURIComponent(req.originalUrl)}`);
     }
     if (!visit) throw sessionEnded();

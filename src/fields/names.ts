@@ -8,7 +8,11 @@ export function fieldPath(path: readonly PropertyKey[]): string {
   return out;
 }
 
-/** `user_name` becomes `userName`; leading underscores stay. */
+/** Characters of a key in a body; names of fields are shorter. */
+export const LONGEST_KEY = 200;
+
+/** `user_name` becomes `userName`; leading underscores stay, and so does a key that is too long for a name. */
 export function camelCase(key: string): string {
+  if (key.length > LONGEST_KEY) return key;
   return key.replace(/(?<=[A-Za-z0-9])_+([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

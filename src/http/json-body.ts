@@ -27,7 +27,7 @@ export const LARGE_BODY: BodyLimits = { bytes: 16 * 2 ** 20, values: 80_000 };
 export const MOST_NESTED = 64;
 /** Time limit for sending a body: 16 MiB at half a megabit per second. */
 const MAX_MS = 300_000;
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 
 /** A large body takes up to three times its size in memory while it is read. */
 const largeBodies = openSlots({ perCaller: 2, perOrg: 4, total: 8, id: 'REQUEST-BODIES', what: 'large bodies' });

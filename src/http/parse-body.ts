@@ -1,18 +1,25 @@
 /**
  * Converts parsed JSON to the value of a schema.
  *
- * Guarantee: the error names every invalid field by its camelCase path. Keys can also be in snake_case. A null member
- * is treated as absent. A string with NUL or a lone surrogate is refused, also in an unknown field.
+ * Guarantee: the error names every invalid field by its camelCase path, in at most MOST_CHARACTERS, so that the answer is
+ * bounded whatever the body holds. Keys can also be in snake_case. A null member is treated as absent. A string with NUL or a lone
+ * surrogate is refused, also in an unknown field, and so is a key of more than LONGEST_KEY characters.
  */
 
 import type { z } from 'zod';
 import { type ApiError, type FieldViolation, invalidArgument } from '../errors.ts';
-import { camelCase, fieldPath } from '../fields/names.ts';
+import { camelCase, fieldPath, LONGEST_KEY } from '../fields/names.ts';
 
 const MAX_DEPTH = 64;
+const MOST_CHARACTERS = 2 ** 20;
+/** Characters of a path that are shown. */
+const LONGEST_PATH = 1000;
 
-/** By field and description, as two checks may find the same error. */
-type Violations = Map<string, FieldViolation>;
+interface Violations {
+  /** By field and description, as two checks may find the same error. */
+  found: Map<string, FieldViolation>;
+  characters: number;
+}
 
 interface Normalizing {
   violations: Violations;
@@ -26,12 +33,12 @@ export function parseBody<S extends z.ZodType>(schema: S, body: unknown, id: str
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalidArgument(id, 'The body must be a JSON object.');
   }
-  const violations: Violations = new Map();
+  const violations: Violations = { found: new Map(), characters: 0 };
   const value = normalize(body, '', 0, { violations });
   const parsed = schema.safeParse(value, { error: (issue) => defaultMessage(issue.code, issue.input, issue.expected) });
-  if (parsed.success && violations.size === 0) return parsed.data;
+  if (parsed.success && violations.found.size === 0) return parsed.data;
   for (const issue of parsed.error?.issues ?? []) add(violations, fieldPath(issue.path), issue.message);
-  throw badFields(id, [...violations.values()]);
+  throw badFields(id, [...violations.found.values()]);
 }
 
 /** 400 that names every invalid field; the message names the first ten. */
@@ -60,13 +67,22 @@ function normalizeObject(value: object, path: string, depth: number, state: Norm
   const members = new Map<string, unknown>();
   for (const [key, member] of Object.entries(value)) {
     if (member === null) continue;
+    if (key.length > LONGEST_KEY) {
+      const name = key.slice(0, LONGEST_KEY).toWellFormed();
+      add(state.violations, pathTo(path, name), `must have a name of at most ${LONGEST_KEY} characters`);
+      continue;
+    }
     const name = camelCase(key);
     // If both spellings are present, camelCase wins, whatever their order.
     if (name !== key && Object.hasOwn(value, name)) continue;
-    members.set(name, normalize(member, path === '' ? name : `${path}.${name}`, depth + 1, state));
+    members.set(name, normalize(member, pathTo(path, name), depth + 1, state));
   }
   // fromEntries defines own properties, so a key `__proto__` stays an ordinary key.
   return Object.fromEntries(members);
+}
+
+function pathTo(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
 }
 
 function stringProblem(value: string): string | undefined {
@@ -75,8 +91,11 @@ function stringProblem(value: string): string | undefined {
   return undefined;
 }
 
-function add(violations: Violations, field: string, description: string): void {
-  violations.set(`${field}\0${description}`, { field, description });
+function add(violations: Violations, path: string, description: string): void {
+  if (violations.characters >= MOST_CHARACTERS) return;
+  const field = path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH).toWellFormed()}…` : path;
+  violations.found.set(`${field}\0${description}`, { field, description });
+  violations.characters += field.length + description.length;
 }
 
 /** For schemas without their own message. */

@@ -12,11 +12,13 @@ import { draftRoutes } from './draft/routes.ts';
 import { actionRoutes } from './http/action-routes.ts';
 import { bulkRoutes } from './http/bulk-routes.ts';
 import { fixRoutes } from './http/fix-routes.ts';
+import { noQuery } from './http/queries.ts';
 import { readRoutes } from './http/read-routes.ts';
 import { reportRoutes } from './http/report-routes.ts';
 import { singles } from './http/request-limits.ts';
 import { keyedRequest } from './intake/idempotency.ts';
 import { readPepper } from './intake/pepper.ts';
+import { queryOf } from './query.ts';
 import { importOne } from './single/single.ts';
 import type { ImportSignal } from './status/signal.ts';
 
@@ -29,6 +31,8 @@ export function importRoutes(
     const caller = callerOf(res);
     const orgId = selectedOrg(req, caller);
     requirePermission(caller, 'importHumanUser', orgId);
+    // What a bulk import takes, such as `dryRun`, must not be ignored here.
+    queryOf(noQuery, req);
     const pepper = readPepper(req);
     const rest = pepper === undefined ? orgId : JSON.stringify([orgId, pepper]);
     const keyed = keyedRequest(req, deps.secrets, caller.userId, '/management/v1/users/human/_import', rest);

@@ -66,7 +66,7 @@ export function signsInWith(text: string, parameter: Parameter, { orgIds, orgId 
 }
 
 /** Users of the instance who may have verified the same address; one with more signs nobody in. */
-const MOST_SHARED = 100;
+export const MOST_SHARED = 100;
 /** Since when addresses sign in: the migration of `addressed_at`. */
 const RULE_SINCE = `(select applied_at from migrations where id = 65)`;
 

@@ -25,6 +25,7 @@ describe('the console', () => {
     const entry = await get('/console', { accept: '*/*' });
     assert.equal(entry.status, 303);
     assert.match(entry.headers.get('location') ?? '', /\/console\/sign-in\?to=%2Fconsole$/);
+    assert.equal((await fetch(`${world.api.url}/console`, { method: 'HEAD', redirect: 'manual' })).status, 303);
     assert.equal((await get('/console/imports', { accept: '*/*' })).status, 401);
     assert.equal((await get('/console/api/admin/v1/imports', { accept: '*/*' })).status, 401);
   });

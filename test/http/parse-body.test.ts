@@ -95,3 +95,14 @@ test('spellings of keys and paths', () => {
   assert.equal(fieldPath(['queries', 0, 'inUserIdsQuery', 'userIds', 12]), 'queries[0].inUserIdsQuery.userIds[12]');
   assert.equal(fieldPath([]), '');
 });
+
+test('a key that is too long for a name is refused, and neither it nor many errors make a long answer', () => {
+  const long = 'b'.repeat(5_000_000);
+  const shown = `${'b'.repeat(200)}: must have a name of at most 200 characters`;
+  assert.deepEqual(violationsOf({ ...good, [long]: Array(2000).fill('\0') }), [shown]);
+  assert.equal(camelCase('a_'.repeat(5_000_000)).length, 10_000_000);
+  let nested: unknown = Array(5000).fill('\0');
+  for (let depth = 0; depth < 4; depth++) nested = { [`${'n'.repeat(190)}${depth}`]: nested };
+  const violations = violationsOf({ ...good, nested });
+  assert.ok(violations.length > 900 && violations.join('').length < 1.2 * 2 ** 20, `${violations.length} errors`);
+});

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { Pool } from '../../src/db/pool.ts';
+import { checkLogin } from '../../src/identity/login/check.ts';
 import { attemptKeys } from '../../src/identity/login/keys.ts';
 import { specialStores } from '../../src/imports/run/existing/stores.ts';
 import { writeBatch } from '../../src/imports/run/write-batch.ts';
@@ -412,6 +413,34 @@ describe('password sources', () => {
     await session(name);
     await session(name); // is verified here
     assert.deepEqual(await counts(), [yes + 1, no + 1, unavailable + 1]);
+  });
+
+  it('get no password that may be that of a user of another organization', async () => {
+    const other = await api.setupOrg();
+    const named = await userAt();
+    const full = await userAt();
+    const shared = `${unique('sam')}@shared.example`;
+    const sam = entry(unique('sam'), { userName: shared, hashedPassword: undefined });
+    await imported([sam], `passwordSource=${await addSource()}`);
+    // The other organization has users of the same names, and one who has verified the third as their address.
+    const people = [named.name, full.name].map((userName) => entry(unique('other'), { userName }));
+    people.push(entry(unique('other'), { email: { email: shared, isEmailVerified: true } }));
+    const answer = await importInto(people, '', other.orgId);
+    await writeBatch(writer, answer.body.importId, [0, 1, 2], SETTINGS);
+
+    const signIn = (loginName: string, scope: { orgId?: string; orgIds?: string[] } = {}) =>
+      checkLogin(api.deps, { user: { loginName, ...scope }, network: unique('n') }, { password: PASSWORD });
+    for (const loginName of [named.name, shared]) {
+      old.asked.length = 0;
+      await assert.rejects(signIn(loginName), { id: 'SESSION-CREDENTIALS' });
+      await assert.rejects(signIn(loginName, { orgIds: [org.orgId, other.orgId] }), { id: 'SESSION-CREDENTIALS' });
+      assert.deepEqual(old.asked, [], 'not where only the name says who is meant');
+    }
+    await signIn(named.name, { orgId: org.orgId });
+    await signIn(shared, { orgIds: [org.orgId] });
+    const domains = await api.deps.pool.query('select primary_domain from organizations where id = $1', [org.orgId]);
+    await signIn(`${full.name}@${domains.rows[0].primary_domain}`);
+    assert.deepEqual(old.asked, [named.name, shared, full.name], 'but where the organization is known');
   });
 
   it('keep to their rate', async () => {

@@ -1,6 +1,7 @@
 /** The forms of a body: spellings, key order, encodings, invalid entries, duplicate users. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
+import { errorId } from '../support/answers.ts';
 import { bulk, fixture, OLD_PASSWORD, people } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
 import { assertEachOnce } from '../support/imports/outcome.ts';
@@ -216,6 +217,11 @@ onOneBackend('the body of a bulk import', async (t, backend) => {
     const send = (body: unknown) => service.call('POST', '/management/v1/users/human/_import', body, { orgId });
     const refused = await send({ ...user, otpCode });
     assert.equal(refused.status, 400);
+    for (const query of ['dryRun=true', 'strict=true', 'onExisting=skip', 'mails=none', 'colour=blue']) {
+      const path = `/management/v1/users/human/_import?${query}`;
+      const other = await service.call('POST', path, user, { orgId });
+      assert.deepEqual([other.status, errorId(other)], [400, 'IMPORT-QUERY'], query);
+    }
     assert.deepEqual(
       refused.body.details[1].fieldViolations.map((v: { field: string }) => v.field),
       ['otpCode'],

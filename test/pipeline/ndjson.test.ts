@@ -103,6 +103,14 @@ onOneBackend('an NDJSON bulk import', async (t, backend) => {
       [whole, '?timeout=5m', 415, 'REQUEST-ENCODING', /gzip/, { 'content-encoding': 'deflate' }],
       [whole, '?timeout=5m', 415, 'REQUEST-ENCODING', /gzip/, { 'content-encoding': 'gzip, gzip' }],
       [whole, '?timeout=5m', 415, 'REQUEST-MEDIA-TYPE', /ndjson/, { 'content-type': 'text/plain' }],
+      [
+        whole,
+        '?timeout=5m',
+        415,
+        'REQUEST-MEDIA-TYPE',
+        /UTF-8/,
+        { 'content-type': 'application/x-ndjson; charset=latin1' },
+      ],
       [whole, '?timeout=5m', 400, 'REQUEST-BODY', /gzip/, { 'content-encoding': 'gzip' }],
       [gzipSync(whole).subarray(0, -5), '?timeout=5m', 400, 'REQUEST-BODY', /gzip/, { 'content-encoding': 'gzip' }],
       [

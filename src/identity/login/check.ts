@@ -60,7 +60,7 @@ export async function checkLogin(
 ): Promise<CheckedLogin> {
   return countedAttempt(deps, attempt, async (counted) => {
     const { login, alone, failed } = counted;
-    const checked = await alone(() => checkPassword(deps, login, password, attempt.gone));
+    const checked = await alone(() => checkPassword(deps, login, password, attempt));
     const { ok, rehash, mustChange, waitedMs } = checked;
     if (!login || !ok) {
       await failed('password', waitedMs);
@@ -141,8 +141,9 @@ export async function verifyOwnPassword(
   password: string,
   origin: Origin,
 ): Promise<boolean> {
-  return countedAttempt(deps, { ...origin, user: { userId } }, async ({ login, alone, failed, passed }) => {
-    const { ok, waitedMs } = await alone(() => checkPassword(deps, login, password, origin.gone));
+  const attempt: Attempt = { ...origin, user: { userId } };
+  return countedAttempt(deps, attempt, async ({ login, alone, failed, passed }) => {
+    const { ok, waitedMs } = await alone(() => checkPassword(deps, login, password, attempt));
     const isRight = login !== undefined && ok && (await passed(login)) === 'active';
     if (!isRight) await failed('password', waitedMs);
     return isRight;

@@ -9,9 +9,10 @@ import { sourceOf } from '../../passwords/at-source.ts';
 import { bareHash, pepperedOf } from '../../passwords/pepper.ts';
 import { rememberSlowHash } from '../../users/slow-hashes.ts';
 import { CLOCK } from './clock.ts';
+import type { Attempt } from './counted.ts';
 import type { LoginDeps } from './deps.ts';
 import { checkPeppered } from './peppered.ts';
-import { type Login, replaceHash } from './store.ts';
+import { type Login, mayMeanAnother, replaceHash } from './store.ts';
 
 export interface CheckedPassword {
   ok: boolean;
@@ -22,12 +23,18 @@ export interface CheckedPassword {
   waitedMs: number;
 }
 
-/** Does the work of one password check, whether or not there is a hash to compare with. */
+/**
+ * Does the work of one password check, whether or not there is a hash to compare with.
+ *
+ * Guarantee: a password source gets no password that may be that of a user of another organization, as a hash would keep
+ * it secret.
+ * @param tried who somebody tries to log in as
+ */
 export async function checkPassword(
   deps: LoginDeps,
   login: Login | undefined,
   password: string,
-  gone?: AbortSignal,
+  { user: tried, gone }: Pick<Attempt, 'user' | 'gone'>,
 ): Promise<CheckedPassword> {
   const { hasher, pool, clock = CLOCK } = deps;
   const asked = clock.now();
@@ -36,7 +43,7 @@ export async function checkPassword(
     waitedMs = clock.now() - asked;
   };
   const sourceId = sourceOf(login?.passwordHash);
-  if (login?.state === 'active' && sourceId !== undefined) {
+  if (login?.state === 'active' && sourceId !== undefined && !(await mayMeanAnother(pool, tried, login))) {
     const verified = await verifyAtSource(deps, { userId: login.id, sourceId, password }, gone, started);
     if (verified) return { ...verified, rehash: verified.ok, waitedMs };
   }

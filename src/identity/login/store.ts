@@ -1,8 +1,9 @@
 /** Reads and updates the data of users that a login needs. */
 import { type Db, prepared } from '../../db/pool.ts';
+import { nameKey } from '../../fields/fields.ts';
 import { bareHash } from '../../passwords/pepper.ts';
 import { FORCES_MFA, JOIN_AGE_POLICY } from '../../policies/store.ts';
-import { LOGIN_NAME, type LoginScope, signsInWith } from '../../users/login-names.ts';
+import { LOGIN_NAME, type LoginScope, MOST_SHARED, signsInWith } from '../../users/login-names.ts';
 import type { UserState } from '../../users/store.ts';
 
 /** The user that somebody tries to log in as. */
@@ -40,6 +41,27 @@ export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefi
      where ${is} ${within}`;
   const { rows } = await db.query<Login>(prepared(text, values));
   return rows[0];
+}
+
+/**
+ * Whether another organization, of those in the scope, has a user with this text as name or as verified address, and
+ * nothing but "who had it first" says that the user found is meant: not the application, and not the full login name.
+ */
+export async function mayMeanAnother(db: Db, tried: LoginUser, { orgId, loginName }: Login): Promise<boolean> {
+  if ('userId' in tried || tried.orgId === orgId) return false;
+  const key = nameKey(tried.loginName);
+  if (key === nameKey(loginName)) return false;
+  const isElsewhere = 'org_id <> $2 and ($3::text[] is null or org_id = any($3))';
+  const { rows } = await db.query<{ is: boolean }>(
+    prepared(
+      `select exists (select from users where user_name_key = $1 and ${isElsewhere})
+         or exists (select from (
+           select org_id from users where email_key = $1 and email_verified limit ${MOST_SHARED + 1}) shared
+           where ${isElsewhere}) as is`,
+      [key, orgId, tried.orgIds ?? null],
+    ),
+  );
+  return rows[0]?.is === true;
 }
 
 /** Whether the policy of the user's organization requires a second factor. */

@@ -53,8 +53,10 @@ export function patchOf(remedy: Remedy, entry: unknown, domain: string | undefin
   const { userName } = user;
   const { email } = inside(user, 'email');
   switch (remedy) {
-    case 'trim-email':
-      return isText(email) ? change({ email: { email: trimmed(email) } }) : undefined;
+    case 'trim-email': {
+      const address = isText(email) ? trimmed(email) : undefined;
+      return address === undefined ? undefined : change({ email: { email: address } });
+    }
     case 'drop-hash':
       return change({ hashedPassword: null });
     case 'email-as-user-name':
@@ -70,9 +72,18 @@ function change(user: Fields): Fields {
   return { user };
 }
 
-/** Without spaces of any kind around it, a `mailto:` or angle brackets, in lower case. */
-function trimmed(email: string): string {
-  const text = email.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, '');
+/** An entry is kept as it was sent, so its address may have any length. */
+const LONGEST_TRIMMED = 1000;
+const SPACES_BEFORE = /^[\s\p{Cf}]+/u;
+const SPACES_AFTER = /[\s\p{Cf}]+$/u;
+
+/**
+ * Without spaces of any kind around it, a `mailto:` or angle brackets, in lower case; undefined for a text that is too
+ * long for an address with spaces around it, as the patterns may take time with the square of its length.
+ */
+function trimmed(email: string): string | undefined {
+  if (email.length > LONGEST_TRIMMED) return undefined;
+  const text = email.replace(SPACES_BEFORE, '').replace(SPACES_AFTER, '');
   const address = /^(?:mailto:)?<?(.*?)>?$/isu.exec(text)?.[1] ?? text;
   return address.trim().toLowerCase();
 }

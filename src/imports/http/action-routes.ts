@@ -5,13 +5,15 @@ import type { OperationId } from '../../access/permissions.ts';
 import type { Pool } from '../../db/pool.ts';
 import { invalidArgument } from '../../errors.ts';
 import { readJson } from '../../http/json-body.ts';
+import { parseBody } from '../../http/parse-body.ts';
 import type { NewTimeout } from '../control/action.ts';
 import { cancelImport, pauseImport, resumeImport } from '../control/cancel-pause-resume.ts';
 import { releaseMails } from '../control/release-mails.ts';
 import { retryImport } from '../control/retry.ts';
 import { undoImport } from '../control/undo.ts';
 import type { ImportDeps } from '../deps.ts';
-import { resumeBody } from './queries.ts';
+import { queryOf } from '../query.ts';
+import { noBody, noQuery, resumeBody } from './queries.ts';
 import { currentResult, visibleImport } from './visible.ts';
 
 type Action = (pool: Pool, caller: Caller, importId: string) => Promise<void>;
@@ -24,6 +26,9 @@ export function actionRoutes({ pool, config }: ImportDeps): Router {
   function plain(name: string, operation: OperationId, action: Action): void {
     router.post(`/admin/v1/imports/:importId/${name}`, async (req, res) => {
       const { importId } = await visibleImport(pool, operation, req, res);
+      queryOf(noQuery, req);
+      // Somebody who asks for a dry run of an undo must not get the undo.
+      parseBody(noBody, await readJson(req, res), 'IMPORT-ACTION');
       await action(pool, callerOf(res), importId);
       res.json(await currentResult(pool, importId));
     });
@@ -32,6 +37,7 @@ export function actionRoutes({ pool, config }: ImportDeps): Router {
   function timed(name: string, operation: OperationId, action: TimedAction): void {
     router.post(`/admin/v1/imports/:importId/${name}`, async (req, res) => {
       const { importId } = await visibleImport(pool, operation, req, res);
+      queryOf(noQuery, req);
       await action(pool, callerOf(res), importId, { timeout: await readTimeout(req, res), max });
       res.json(await currentResult(pool, importId));
     });

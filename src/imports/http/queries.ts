@@ -5,6 +5,10 @@ import { REMEDIES } from '../answers.ts';
 import { IMPORT_STATES, ITEM_STATES } from '../item-states.ts';
 import { FORMATS } from '../report/report.ts';
 
+/** Of operations without parameters. */
+export const noQuery = z.strictObject({});
+/** Of actions without parameters. */
+export const noBody = z.record(z.string(), z.never('is not supported here'));
 export const resumeBody = z.object({ timeout: z.string('must be a string').optional() });
 
 /** The largest value of PostgreSQL's type of an item's index. */

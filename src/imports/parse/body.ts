@@ -12,11 +12,14 @@ import type { BodyParser } from './step.ts';
 
 export type BodyFormat = 'json' | 'ndjson';
 
-/** @throws ApiError 415 for a media type other than JSON and NDJSON */
+const OTHER_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8"?\s*(?:;|$))/i;
+
+/** @throws ApiError 415 for a media type other than JSON and NDJSON in UTF-8 */
 export function formatOf(req: Request): BodyFormat {
-  if (req.is('application/json')) return 'json';
-  if (req.is('application/x-ndjson')) return 'ndjson';
-  const message = 'Content-Type must be application/json or application/x-ndjson.';
+  const isUtf8 = !OTHER_CHARSET.test(req.get('content-type') ?? '');
+  if (isUtf8 && req.is('application/json')) return 'json';
+  if (isUtf8 && req.is('application/x-ndjson')) return 'ndjson';
+  const message = 'Content-Type must be application/json or application/x-ndjson, in UTF-8.';
   throw new ApiError('INVALID_ARGUMENT', 'REQUEST-MEDIA-TYPE', message, { http: 415 });
 }
 

@@ -60,7 +60,10 @@ const importLines = {
 };
 const KEY_REUSED = 'IMPORT-KEY-REUSED: the `Idempotency-Key` was used for a different request.';
 const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this action.';
-const RUN_AGAIN = `IMPORT-TIMEOUT: the timeout is invalid or missing. IMPORT-ERASED: the data of the remaining users has been erased. ${STATE_DOES_NOT_FIT}`;
+/** Of actions without parameters. */
+const NO_PARAMETERS = 'IMPORT-QUERY, IMPORT-ACTION: the query or the body has a field, and none is supported.';
+const emptyBody = { schema: z.strictObject({}), examples: { nothing: {} } };
+const RUN_AGAIN = `IMPORT-QUERY: the query has a field, and none is supported. IMPORT-TIMEOUT: the timeout is invalid or missing. IMPORT-ERASED: the data of the remaining users has been erased. ${STATE_DOES_NOT_FIT}`;
 const RATE_LIMITED = 'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';
 const IDEMPOTENT = 'Idempotent: repeating the call has no further effect.';
 const newTimeout = {
@@ -93,7 +96,7 @@ export const importOperations: Operations = {
       },
     },
     errors: {
-      400: 'IMPORT-USER-INVALID: the user has invalid fields. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid.',
+      400: 'IMPORT-USER-INVALID: the user has invalid fields. IMPORT-QUERY: the query has a field, and none is supported. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid.',
       404: 'ORG-NOT-FOUND: the organization does not exist.',
       409: `USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name. ${KEY_REUSED}`,
       504: 'IMPORT-TIMEOUT: the user was not imported in time, and will not be imported later.',
@@ -275,15 +278,17 @@ export const importOperations: Operations = {
     id: 'cancelImport',
     summary: 'Cancel an import',
     description: `After the response, no user of the import is written. ${IDEMPOTENT}`,
+    body: emptyBody,
     answers: isDone,
-    errors: { 400: STATE_DOES_NOT_FIT },
+    errors: { 400: `${NO_PARAMETERS} ${STATE_DOES_NOT_FIT}` },
   },
   'POST /admin/v1/imports/{importId}/_pause': {
     id: 'pauseImport',
     summary: 'Pause an import',
     description: `After the response, no user of the import is written, and its time limit stops running until \`_resume\`. ${IDEMPOTENT}`,
+    body: emptyBody,
     answers: isDone,
-    errors: { 400: STATE_DOES_NOT_FIT },
+    errors: { 400: `${NO_PARAMETERS} ${STATE_DOES_NOT_FIT}` },
   },
   'POST /admin/v1/imports/{importId}/_resume': {
     id: 'resumeImport',
@@ -310,8 +315,9 @@ export const importOperations: Operations = {
     description:
       'Sends the mails of an import with `mails=none` to the users who still need one. Users who are still pending get ' +
       `theirs when they are written. If the import holds no mails, nothing changes. ${IDEMPOTENT}`,
+    body: emptyBody,
     answers: isDone,
-    errors: { 400: `IMPORT-DRY-RUN: a dry run has no mails. ${STATE_DOES_NOT_FIT}` },
+    errors: { 400: `${NO_PARAMETERS} IMPORT-DRY-RUN: a dry run has no mails. ${STATE_DOES_NOT_FIT}` },
   },
   'POST /admin/v1/imports/{importId}/_undo': {
     id: 'undoImport',
@@ -320,8 +326,9 @@ export const importOperations: Operations = {
       'Removes exactly the users created by the import who have neither signed in nor been changed since. The ' +
       'others stay ITEM_STATE_SUCCEEDED, with the reason in `kept`. The work continues after the response. ' +
       IDEMPOTENT,
+    body: emptyBody,
     answers: isDone,
-    errors: { 400: `IMPORT-DRY-RUN: a dry run has nothing to undo. ${STATE_DOES_NOT_FIT}` },
+    errors: { 400: `${NO_PARAMETERS} IMPORT-DRY-RUN: a dry run has nothing to undo. ${STATE_DOES_NOT_FIT}` },
   },
   'GET /admin/v1/imports/{importId}/undo_preview': {
     id: 'previewImportUndo',

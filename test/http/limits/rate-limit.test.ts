@@ -1,5 +1,7 @@
 /** The limits per IP address. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { after, describe, it } from 'node:test';
 import { type Answer, type ApiOptions, errorId, startApi, type TestApi } from '../../support/api.ts';
 import { addHuman, tokenOf } from '../../users/people.ts';
@@ -46,6 +48,18 @@ describe('rate limits', () => {
     for (const path of ['email/verify', 'phone/verify', 'password', 'password_reset']) {
       assert.equal((await api.call('POST', `/v2beta/users/missing/${path}`, {})).status, 429, path);
     }
+  });
+
+  it('count the same attempts however their address is written', async () => {
+    const path = '/v2beta/users/missing/password';
+    for (const target of [`${path}#`, `http://elsewhere.example${path}`, `${path}/?x=/`, path.toUpperCase()]) {
+      const { url } = await start({ RATE_LIMIT_LOGINS: '1' });
+      const statuses = [await sent(url, target), await sent(url, target), await sent(url, path)];
+      assert.deepEqual(statuses, [401, 429, 429], target);
+    }
+    const { url } = await start({ RATE_LIMIT_LOGINS: '1' });
+    const statuses = [await sent(url, `/console/api${path}`), await sent(url, path)];
+    assert.deepEqual(statuses, [401, 429], 'the calls of the console too');
   });
 
   it('count user changes that try a secret or send a message, and no others', async () => {
@@ -114,3 +128,14 @@ describe('rate limits', () => {
     assert.deepEqual(new Set(answers.map((a) => a.status)), new Set([400]));
   });
 });
+
+/** The status of a POST whose request line has exactly this target. */
+async function sent(url: string, target: string): Promise<number | undefined> {
+  const { hostname, port } = new URL(url);
+  const headers = { 'content-type': 'application/json' };
+  const req = request({ hostname, port, path: target, method: 'POST', headers });
+  req.end('{}');
+  const [res] = (await once(req, 'response')) as [IncomingMessage];
+  res.resume();
+  return res.statusCode;
+}

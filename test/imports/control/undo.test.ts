@@ -10,7 +10,7 @@ import { previewUndo } from '../../../src/imports/control/undo-preview.ts';
 import { specialStores } from '../../../src/imports/run/existing/stores.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { findUser, type User } from '../../../src/users/store.ts';
-import { type Answer, startApi, type TestApi } from '../../support/api.ts';
+import { type Answer, errorId, startApi, type TestApi } from '../../support/api.ts';
 import { bulk, OLD_PASSWORD, people, unverified } from '../../support/imports/bodies.ts';
 import { entry, openWriterPool, setImport } from '../../support/imports/imports.ts';
 import { assertSums } from '../../support/imports/outcome.ts';
@@ -36,7 +36,8 @@ describe('an undo', () => {
   });
 
   const prefix = () => `p${Math.random().toString(36).slice(2)}-`;
-  const act = (id: string, action: string) => api.call('POST', `/admin/v1/imports/${id}/${action}`, {});
+  const act = (id: string, action: string, body: unknown = {}) =>
+    api.call('POST', `/admin/v1/imports/${id}/${action}`, body);
   const result = async (id: string) => (await api.call('GET', `/admin/v1/imports/${id}`)).body;
   const items = async (id: string, state = '') =>
     (await api.call('GET', `/admin/v1/imports/${id}/items${state && `?state=${state}`}`)).body.items;
@@ -311,6 +312,20 @@ describe('an undo', () => {
       [id],
     );
     assert.equal(rows[0].n, 60);
+  });
+
+  it('is refused with a query or a body that asks for something else', async () => {
+    const id = await imported(people(prefix(), 1));
+    for (const [query, body, error] of [
+      ['?dryRun=true', {}, 'IMPORT-QUERY'],
+      ['', { dryRun: true }, 'IMPORT-ACTION'],
+      ['', [], 'IMPORT-ACTION'],
+      ['', '{', 'REQUEST-JSON'],
+    ] as const) {
+      const refused = await act(id, `_undo${query}`, body);
+      assert.deepEqual([refused.status, errorId(refused)], [400, error]);
+      assert.equal((await result(id)).state, 'IMPORT_STATE_SUCCEEDED');
+    }
   });
 
   it('waits for a change in progress, and keeps that user', async () => {
