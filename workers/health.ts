@@ -3,7 +3,7 @@ import express from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
-import { renderErrors } from '../src/http/errors.ts';
+import { noSuchOperation, renderErrors } from '../src/http/errors.ts';
 import { type HealthDeps, healthRoutes } from '../src/http/health.ts';
 import { responseHeaders } from '../src/http/response-headers.ts';
 import { listen } from '../src/http/server.ts';
@@ -22,7 +22,9 @@ export async function startHealthServer(
   const { HOST: host, HEALTH_PORT: port, METRICS_TOKEN } = config;
   const { routes } = openWorkerMetrics(deps.pool, METRICS_TOKEN);
   const app = express().disable('x-powered-by');
-  app.use(responseHeaders(), healthRoutes(deps), routes, renderErrors(logger));
+  app.use(responseHeaders(), healthRoutes(deps), routes);
+  app.use(noSuchOperation(() => app.router));
+  app.use(renderErrors(logger));
   const server = await listen(app, { host, port }).catch((error) => {
     throw listenError({ host, port, setting: 'HEALTH_PORT' }, error);
   });

@@ -31,7 +31,8 @@ export function timeoutProblem(value: unknown, max: string): string | undefined 
   if (typeof value !== 'string') return 'must be a string with a duration such as "30m0s"';
   const ms = parseDuration(value);
   if (ms === undefined) return 'must be a duration such as "30m0s", "1.5h" or "300ms"';
-  if (ms <= 0) return 'must be more than 0';
+  // Go counts nanoseconds.
+  if (ms < 1e-6) return 'must be more than 0';
   if (ms > (parseDuration(max) ?? 0)) return `must be at most ${max}`;
   return undefined;
 }

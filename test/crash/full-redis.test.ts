@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { Redis } from 'ioredis';
+import { errorId } from '../support/answers.ts';
 import { freePort } from '../support/free-port.ts';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
 import { holdImport, holdWriting, waitingBatches } from '../support/imports/hold.ts';
@@ -73,6 +74,8 @@ test('a Redis that refuses writes', async (t) => {
   const submit = async (name: string) =>
     (await must(service.importBody(bulk(orgId, unverified(name, USERS))))).body.importId as string;
 
+  const unknown = await service.call('GET', '/nowhere', undefined, { url: worker });
+  assert.deepEqual([unknown.status, errorId(unknown)], [404, 'REQUEST-PATH']);
   for (const [i, [what, { says, strike, repair }]] of Object.entries(FAULTS).entries()) {
     await t.test(`${what} delays imports, and nothing else`, async () => {
       const single = (name: string) =>

@@ -110,7 +110,7 @@ describe('a timeout', () => {
   it('must be more than 0 and at most the maximum', () => {
     for (const text of ['1ns', '300ms', '1.5h', '24h', '1440m', '+23h59m60s'])
       assert.equal(timeoutProblem(text, '24h'), undefined, text);
-    for (const text of ['0', '0s', '-0', '-1s', '0h0m0s'])
+    for (const text of ['0', '0s', '-0', '-1s', '0h0m0s', '0.0000000000001s', '0.9ns'])
       assert.equal(timeoutProblem(text, '24h'), 'must be more than 0', text);
     for (const text of ['24h1ns', '25h', '1441m', '99999999999h', `${'9'.repeat(90)}h`]) {
       assert.equal(timeoutProblem(text, '24h'), 'must be at most 24h', text);
