@@ -51,7 +51,7 @@ export function startLoop(
       if (stopped) return;
       await new Promise<void>((resolve) => {
         wake = resolve;
-        end = typeof pause === 'number' ? wakeAfter(pause, resolve) : pause(resolve);
+        end = begin(pause, resolve);
       });
       end();
     }
@@ -65,6 +65,20 @@ export function startLoop(
       return running;
     },
   };
+}
+
+/** A pause that ends when one of these ends. */
+export function either(...pauses: Pause[]): Pause {
+  return (wake) => {
+    const ends = pauses.map((pause) => begin(pause, wake));
+    return () => {
+      for (const end of ends) end();
+    };
+  };
+}
+
+function begin(pause: Pause, wake: () => void): () => void {
+  return typeof pause === 'number' ? wakeAfter(pause, wake) : pause(wake);
 }
 
 function wakeAfter(ms: number, wake: () => void): () => void {

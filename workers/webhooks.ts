@@ -1,14 +1,15 @@
-/** Sends the webhooks of imports that ended; any number of processes may run it. See src/webhooks/deliver.ts. */
+/** Sends the webhooks of imports that ended; any number of processes may run it. See src/webhooks/places.ts. */
 import type { Logger } from 'pino';
 import type { Condition } from '../src/condition.ts';
 import type { Config } from '../src/config.ts';
 import type { Pool } from '../src/db/pool.ts';
 import { composeEnd } from '../src/imports/status/webhook.ts';
+import { loggable } from '../src/logger.ts';
 import type { Secrets } from '../src/secrets.ts';
-import { webhookRound } from '../src/webhooks/deliver.ts';
 import type { DueWebhook } from '../src/webhooks/outbox.ts';
+import { openWebhookPlaces } from '../src/webhooks/places.ts';
 import { type Look, openLook } from './look.ts';
-import { startLoop } from './loop.ts';
+import { either, type Pause, startLoop } from './loop.ts';
 
 export interface WebhookSenderDeps {
   pool: Pool;
@@ -17,25 +18,30 @@ export interface WebhookSenderDeps {
   logger: Logger;
   condition?: Condition;
   look?: Look;
-  /** For tests: other delays. */
+  /** For tests: other delays, another time limit. */
   retryDelaysMs?: readonly number[];
+  attemptMs?: number;
 }
 
 /** `stop` does not wait for receivers: an aborted webhook is due again at once, in another process. */
 export function startWebhookSender(all: WebhookSenderDeps): { stop(): Promise<void> } {
-  const { config, condition, look = openLook(all.pool), ...deps } = all;
+  const { config, condition, look = openLook(all.pool), attemptMs, ...deps } = all;
   const stopping = new AbortController();
-  const sending = {
+  const places = openWebhookPlaces({
     ...deps,
     compose: (due: DueWebhook) => composeEnd(deps.pool, due),
-    post: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, signal: stopping.signal },
-  };
-  const round = async () => ((await webhookRound(sending)) > 0 ? 0 : look.until('webhook'));
+    post: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, signal: stopping.signal, ...(attemptMs && { attemptMs }) },
+  });
+  async function round(): Promise<Pause> {
+    await places.fill();
+    return places.areTaken() ? places.untilFree : either(places.untilFree, look.until('webhook'));
+  }
   const loop = startLoop('webhooks', deps.logger, round, { condition });
   return {
-    stop() {
+    async stop() {
       stopping.abort();
-      return loop.stop();
+      await loop.stop();
+      await places.idle().catch((err) => deps.logger.warn({ err: loggable(err) }, 'a webhook was not released'));
     },
   };
 }

@@ -747,6 +747,8 @@ CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (ne
 
 CREATE INDEX webhook_deliveries_import ON public.webhook_deliveries USING btree (import_id);
 
+CREATE INDEX webhook_deliveries_turns ON public.webhook_deliveries USING btree (org_id, next_attempt_at) WHERE (settled_at IS NULL);
+
 CREATE OR REPLACE FUNCTION public.announce_end()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -1,5 +1,5 @@
 /**
- * Delivers webhook messages: claim, compose the body, sign, send, settle.
+ * Delivers a claimed webhook message: compose the body, sign, send, settle. places.ts claims it.
  *
  * Guarantee: a message is sent until it is accepted (2xx), refused permanently (410), or was tried ten times over two
  * days. Its id and body are the same each time; its time and signature are those of the attempt.
@@ -12,7 +12,6 @@ import { publish } from '../observations.ts';
 import type { Secrets } from '../secrets.ts';
 import { inImport } from '../spans.ts';
 import {
-  claimWebhooks,
   type DueWebhook,
   dropWebhook,
   keepBody,
@@ -40,8 +39,6 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   14 * HOUR,
   20 * HOUR,
 ];
-const AT_ONCE = 10;
-const HOLD_MS = MINUTE;
 const GONE = 410;
 
 export interface WebhookDeps {
@@ -54,14 +51,8 @@ export interface WebhookDeps {
   retryDelaysMs?: readonly number[];
 }
 
-/** Sends due messages, up to AT_ONCE in parallel; returns how many there were. */
-export async function webhookRound(deps: WebhookDeps): Promise<number> {
-  const due = await claimWebhooks(deps.pool, AT_ONCE, HOLD_MS);
-  await Promise.all(due.map((message) => traced(deps, message)));
-  return due.length;
-}
-
-function traced(deps: WebhookDeps, due: DueWebhook): Promise<void> {
+/** Makes one attempt to send the message, and records its outcome. */
+export function deliverWebhook(deps: WebhookDeps, due: DueWebhook): Promise<void> {
   return inImport(due.importId, 'webhook.send', { 'muster.attempt': due.attempts + 1 }, () => deliver(deps, due));
 }
 

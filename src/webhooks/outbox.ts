@@ -20,19 +20,50 @@ export interface DueWebhook {
   createdAt: Date;
 }
 
-/** Claims due messages, oldest first, for `holdMs` milliseconds, which must be longer than an attempt takes. */
-export async function claimWebhooks(db: Db, limit: number, holdMs: number): Promise<DueWebhook[]> {
-  const { rows } = await db.query<DueWebhook>(
-    `with due as (
-       select id from webhook_deliveries where state = 'pending' and next_attempt_at <= now()
-       order by next_attempt_at limit $1 for update skip locked)
-     update webhook_deliveries w set next_attempt_at = now() + $2 * interval '1 millisecond'
-     from due where w.id = due.id
-     returning w.id, w.message_id as "messageId", w.import_id as "importId", w.org_id as "orgId", w.url, w.body,
-       w.attempts, w.created_at as "createdAt"`,
-    [limit, holdMs],
-  );
-  return rows;
+export interface WebhookClaim {
+  limit: number;
+  /** For how long, in milliseconds; must be longer than an attempt takes. */
+  holdMs: number;
+  /** Organizations whose messages are not claimed now. */
+  except?: string[];
+  /** Organizations that come last, the first of them before the others. */
+  last?: string[];
+}
+
+// Skips from organization to organization over the index webhook_deliveries_turns, however many messages they have. Only
+// `settled_at` says here which messages are pending: see the migration of that index. The lateral subqueries force
+// index lookups, and lock no more messages than are claimed. The array makes the planner look up each id.
+const CLAIM = `
+with recursive waiting as (
+  (select org_id, next_attempt_at from webhook_deliveries
+   where settled_at is null order by org_id, next_attempt_at limit 1)
+  union all
+  select n.* from waiting w cross join lateral (
+    select d.org_id, d.next_attempt_at from webhook_deliveries d
+    where d.settled_at is null and d.org_id > w.org_id order by d.org_id, d.next_attempt_at limit 1) n
+),
+turn as materialized (
+  select org_id from waiting where next_attempt_at <= now() and org_id <> all($3::text[])
+  order by array_position($4::text[], org_id) nulls first, next_attempt_at
+),
+due as materialized (
+  select d.id from turn t cross join lateral (
+    select id from webhook_deliveries d
+    where d.settled_at is null and d.org_id = t.org_id and d.next_attempt_at <= now()
+    order by d.next_attempt_at limit 1 for update skip locked) d
+  limit $1
+)
+update webhook_deliveries w set next_attempt_at = now() + $2 * interval '1 millisecond'
+from due where w.id = any(array(select id from due)) and w.id = due.id
+returning w.id, w.message_id as "messageId", w.import_id as "importId", w.org_id as "orgId", w.url, w.body,
+  w.attempts, w.created_at as "createdAt"`;
+
+/** Claims the oldest due message of each organization; the organization that waits longest is first. */
+export async function claimWebhooks(
+  db: Db,
+  { limit, holdMs, except = [], last = [] }: WebhookClaim,
+): Promise<DueWebhook[]> {
+  return (await db.query<DueWebhook>(CLAIM, [limit, holdMs, except, last])).rows;
 }
 
 /** Stores the body, so that every attempt sends the same one. */

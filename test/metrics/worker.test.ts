@@ -4,11 +4,11 @@ import test from 'node:test';
 import { pino } from 'pino';
 import { openWorkerMetrics } from '../../src/metrics/worker.ts';
 import { openSecrets } from '../../src/secrets.ts';
-import { webhookRound } from '../../src/webhooks/deliver.ts';
 import { setWebhookSecret } from '../../src/webhooks/secret.ts';
 import { addOrgs } from '../support/imports/imports.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
+import { sendDue } from '../support/webhooks/send-due.ts';
 import { sample, scrape } from './served.ts';
 
 test('webhooks are counted by the outcome of each attempt', async (t) => {
@@ -31,13 +31,13 @@ test('webhooks are counted by the outcome of each attempt', async (t) => {
     return ['sent', 'retry', 'failed'].map((o) => sample(text, `muster_webhook_attempts_total{outcome="${o}"}`));
   };
   receiver.answer(500);
-  assert.equal(await webhookRound(deps), 1);
+  assert.equal(await sendDue(deps), 1);
   assert.deepEqual(await counts(), [0, 1, 0]);
   await pool.query('update webhook_deliveries set next_attempt_at = now()');
-  assert.equal(await webhookRound(deps), 1);
+  assert.equal(await sendDue(deps), 1);
   assert.deepEqual(await counts(), [1, 1, 0]);
   receiver.answer(410); // does not want them any more
-  await pool.query(`update webhook_deliveries set state = 'pending', next_attempt_at = now()`);
-  assert.equal(await webhookRound(deps), 1);
+  await pool.query(`update webhook_deliveries set state = 'pending', settled_at = null, next_attempt_at = now()`);
+  assert.equal(await sendDue(deps), 1);
   assert.deepEqual(await counts(), [1, 1, 1]);
 });

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { pino } from 'pino';
 import { openSecrets } from '../../src/secrets.ts';
-import { RETRY_DELAYS_MS, type WebhookDeps, webhookRound } from '../../src/webhooks/deliver.ts';
+import { RETRY_DELAYS_MS, type WebhookDeps } from '../../src/webhooks/deliver.ts';
 import { setWebhookSecret } from '../../src/webhooks/secret.ts';
 import { addOrgs, type Row } from '../support/imports/imports.ts';
 import { isGenuine, type Receiver, startReceiver } from '../support/receiver.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
+import { sendDue } from '../support/webhooks/send-due.ts';
 
 const SECRETS = openSecrets(Buffer.alloc(32, 9).toString('base64'));
 
@@ -62,19 +63,19 @@ describe('the delivery of webhooks', () => {
   it('reports every end of an import, whatever its cause, and nothing in between', async () => {
     for (const state of ['succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone']) await ended(state);
     for (const state of ['running', 'paused', 'undoing']) await ended(state);
-    assert.equal(await webhookRound(deps()), 5);
+    assert.equal(await sendDue(deps()), 5);
     assert.equal(receiver.messages.length, 5);
     assert.equal(new Set(receiver.messages.map((m) => m.headers['webhook-id'])).size, 5);
     assert.ok(receiver.messages.every((m) => isGenuine(secret, m)));
     assert.ok((await rows()).every((row) => row.state === 'sent' && row.attempts === 1 && row.settled_at));
-    assert.equal(await webhookRound(deps()), 0);
+    assert.equal(await sendDue(deps()), 0);
   });
 
   it('signs with the time of PostgreSQL, as the clock of the process may be wrong', async (t) => {
     const now = Date.now.bind(Date);
     await ended();
     t.mock.method(Date, 'now', () => now() + 2 * 3600 * 1000);
-    assert.equal(await webhookRound(deps()), 1);
+    assert.equal(await sendDue(deps()), 1);
     const [message] = receiver.messages;
     assert.ok(Math.abs(Number(message?.headers['webhook-timestamp']) - now() / 1000) < 300);
   });
@@ -91,7 +92,7 @@ describe('the delivery of webhooks', () => {
     await ended();
     receiver.answer(500, 302, 429, 200);
     for (const delay of [...RETRY_DELAYS_MS.slice(0, 3), undefined]) {
-      assert.equal(await webhookRound(deps()), 1);
+      assert.equal(await sendDue(deps()), 1);
       const [row] = await rows();
       // Nobody reads the body of a settled message any more.
       if (delay === undefined) assert.deepEqual([row?.state, row?.body], ['sent', null]);
@@ -106,8 +107,8 @@ describe('the delivery of webhooks', () => {
   it('gives up after the last attempt, and at once after 410', async () => {
     await ended();
     receiver.answer(500, 500);
-    await webhookRound(deps({ retryDelaysMs: [0] }));
-    await webhookRound(deps({ retryDelaysMs: [0] }));
+    await sendDue(deps({ retryDelaysMs: [0] }));
+    await sendDue(deps({ retryDelaysMs: [0] }));
     assert.deepEqual(
       (await rows()).map((r) => [r.state, r.attempts, r.last_error]),
       [['failed', 2, 'answered 500']],
@@ -115,7 +116,7 @@ describe('the delivery of webhooks', () => {
     await db.pool.query('delete from webhook_deliveries');
     await ended();
     receiver.answer(410);
-    await webhookRound(deps());
+    await sendDue(deps());
     assert.deepEqual(
       (await rows()).map((r) => [r.state, r.attempts]),
       [['failed', 1]],
@@ -125,7 +126,7 @@ describe('the delivery of webhooks', () => {
 
   it('happens once with many senders, and again after one has crashed', async () => {
     await Promise.all(Array.from({ length: 12 }, () => ended()));
-    const rounds = await Promise.all([1, 2, 3].map(() => webhookRound(deps())));
+    const rounds = await Promise.all([1, 2, 3].map(() => sendDue(deps())));
     assert.equal(
       rounds.reduce((a, b) => a + b, 0),
       12,
@@ -135,14 +136,14 @@ describe('the delivery of webhooks', () => {
     await db.pool.query(
       `update webhook_deliveries set next_attempt_at = now() + interval '1 minute' where state = 'pending'`,
     );
-    assert.equal(await webhookRound(deps()), 0, 'another sender holds it');
+    assert.equal(await sendDue(deps()), 0, 'another sender holds it');
     await makeDue();
-    assert.equal(await webhookRound(deps()), 1);
+    assert.equal(await sendDue(deps()), 1);
   });
 
   it('drops a message with nothing left to report', async () => {
     await ended();
-    await webhookRound(deps({ compose: async () => undefined }));
+    await sendDue(deps({ compose: async () => undefined }));
     assert.deepEqual(await rows(), []);
     assert.deepEqual(receiver.messages, []);
   });
@@ -151,7 +152,7 @@ describe('the delivery of webhooks', () => {
     await ended();
     receiver.answer('silence');
     const stopping = new AbortController();
-    const round = webhookRound(deps({ post: { allowPrivate: true, signal: stopping.signal } }));
+    const round = sendDue(deps({ post: { allowPrivate: true, signal: stopping.signal } }));
     setImmediate(() => stopping.abort());
     await round;
     const [row] = await rows();
@@ -161,7 +162,7 @@ describe('the delivery of webhooks', () => {
 
   it('uses no private address unless that is allowed', async () => {
     await ended();
-    await webhookRound(deps({ post: { allowPrivate: false } }));
+    await sendDue(deps({ post: { allowPrivate: false } }));
     assert.deepEqual(receiver.messages, []);
     assert.match((await rows())[0]?.last_error, /https/);
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { composeEnd } from '../../../src/imports/status/webhook.ts';
-import { claimWebhooks } from '../../../src/webhooks/outbox.ts';
+import { claimWebhooks, type DueWebhook } from '../../../src/webhooks/outbox.ts';
 import { addOrgs } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
@@ -29,7 +29,12 @@ describe('the message of the end of an import', () => {
   }
   /** What the message of each end would say, in the order of the ends. */
   async function composed(): Promise<(string | undefined)[]> {
-    const due = await claimWebhooks(db.pool, 10, 60_000);
+    const due: DueWebhook[] = [];
+    for (let more = true; more; ) {
+      const claimed = await claimWebhooks(db.pool, { limit: 10, holdMs: 60_000 });
+      due.push(...claimed);
+      more = claimed.length > 0;
+    }
     const inOrder = due.toSorted((a, b) => Number(a.id) - Number(b.id));
     const bodies = await Promise.all(inOrder.map((one) => composeEnd(db.pool, one)));
     return bodies.map((body) => body && JSON.parse(body).state);

@@ -78,7 +78,10 @@ export async function plantImport(db: Pool, { tag, users, columns = {} }: Plante
   return rows[0].id;
 }
 
-/** Adds rows to every table that imports write: users with due mails, and imports of one user. */
+/**
+ * Adds rows to every table that imports write: users with due mails, imports of one user, and the webhooks of two
+ * organizations, of which one has almost all.
+ */
 export async function grow(db: Pool, rows: number): Promise<void> {
   const id = await plantImport(db, { tag: 'grown', users: rows });
   await db.query(
@@ -105,6 +108,12 @@ export async function grow(db: Pool, rows: number): Promise<void> {
     `insert into events (aggregate_type, aggregate_id, resource_owner, type, editor)
      select 'user', user_id, 'org', 'user.human.imported', 'system' from import_items where import_id = $1`,
     [id],
+  );
+  await db.query(
+    `insert into webhook_deliveries (import_id, org_id, url, state, settled_at)
+     select $1, case n when $2 then 'other' else 'org' end, 'https://x.example', state, settled
+     from generate_series(1, $2) n, (values ('pending'::mail_state, null), ('sent', now())) as s (state, settled)`,
+    [id, rows],
   );
   await db.query(
     `with i as (

@@ -19,6 +19,7 @@ import { prepareReleased } from '../../../src/mail/released.ts';
 import { settleMails } from '../../../src/mail/settle.ts';
 import { OPEN_IMPORTS } from '../../../src/metrics/stores/imports.ts';
 import { OUTBOX_AGE } from '../../../src/metrics/stores/mails.ts';
+import { claimWebhooks } from '../../../src/webhooks/outbox.ts';
 import { findWork } from '../../../workers/look.ts';
 import { queueLog } from '../imports/imports.ts';
 import { type Grown, plantImport, TOKEN } from './grown.ts';
@@ -120,6 +121,7 @@ function rounds({ writer, worker, observer }: Grown['pools'], { users, importUse
     'a round of the dispatcher': { pool: 'worker', run: dispatch },
     'claiming, sending and recording mails': { pool: 'worker', run: sendMails },
     'claiming mails at a rate': { pool: 'worker', run: claimAtRate },
+    'claiming webhooks': { pool: 'worker', run: () => claimWebhooks(worker, { limit: users, holdMs: 60_000 }) },
     'a batch of an undo': { pool: 'worker', plant: plantUndo, run: () => undoRound(worker, users) },
   };
 }
