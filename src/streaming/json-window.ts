@@ -2,9 +2,11 @@
  * A sliding window over a JSON document: bytes are appended at the end, and keys and values are read from the front.
  *
  * Guarantee: text is returned only if it is valid UTF-8. Appending releases the bytes before `position`, so the window
- * holds one chunk plus the unfinished key or value before it.
+ * holds one chunk plus the unfinished key or value before it. Each byte is copied and searched a bounded number of
+ * times, however small the chunks are.
  */
 import { isUtf8 } from 'node:buffer';
+import { Joiner } from './joiner.ts';
 
 export const NEWLINE = 0x0a;
 export const QUOTE = 0x22;
@@ -27,6 +29,10 @@ export abstract class JsonWindow {
   protected offset = 0;
   /** The line of `position`, from 1. A reader that moves `position` adds the newlines it has passed. */
   line = 1;
+  private readonly joiner = new Joiner();
+  /** Where the string, number or literal begins whose end was searched for last, and where that search continues. */
+  private token = -1;
+  private searched = -1;
 
   /** The error for a broken document. @param at position in `buffer` */
   abstract invalid(what: Invalid, at?: number): Error;
@@ -35,7 +41,9 @@ export abstract class JsonWindow {
   append(chunk: Buffer, keep: number = this.position): number {
     this.offset += keep;
     this.position -= keep;
-    this.buffer = keep < this.buffer.length ? Buffer.concat([this.buffer.subarray(keep), chunk]) : chunk;
+    this.token -= keep;
+    this.searched -= keep;
+    this.buffer = this.joiner.join(this.buffer.subarray(keep), chunk);
     return keep;
   }
 
@@ -51,19 +59,33 @@ export abstract class JsonWindow {
 
   /** Where the string at `position` ends, or -1 when its end has not arrived yet. */
   endOfString(): number {
-    for (let i = this.position + 1; i < this.buffer.length; i++) {
-      const c = this.buffer[i];
+    const { buffer } = this;
+    let i = this.searchFrom(this.position + 1);
+    for (; i < buffer.length; i++) {
+      const c = buffer[i];
       if (c === BACKSLASH) i++;
       else if (c === QUOTE) return i + 1;
     }
+    // Past the end of the buffer by one if that cuts off an escape sequence.
+    this.searched = i;
     return -1;
   }
 
   /** Where the number or literal at `position` ends; the end of the buffer if nothing after it has arrived. */
   endOfScalar(): number {
-    let i = this.position;
+    let i = this.searchFrom(this.position);
     while (i < this.buffer.length && !isDelimiter(this.buffer[i] as number)) i++;
+    this.searched = i;
     return i;
+  }
+
+  /** Where to search for the end of the token at `position`: `from`, unless an earlier search has come further. */
+  private searchFrom(from: number): number {
+    if (this.token !== this.position) {
+      this.token = this.position;
+      this.searched = from;
+    }
+    return this.searched;
   }
 
   /** The bytes between two positions as text. @throws the window's error when they are not UTF-8 */

@@ -11,12 +11,13 @@ import { formattedBeginning } from '../../src/sources/read/beginning.ts';
 import { csvRecords } from '../../src/sources/read/csv.ts';
 import type { FileOptions } from '../../src/sources/read/export-file.ts';
 import { openExport } from '../../src/sources/read/file.ts';
-import { jsonRecords } from '../../src/sources/read/json.ts';
+import { JsonScanner, jsonRecords } from '../../src/sources/read/json.ts';
 import { ldifRecords } from '../../src/sources/read/ldif.ts';
 import { ndjsonRecords } from '../../src/sources/read/ndjson.ts';
 import { FileError, MAX_RECORD_BYTES, type Records } from '../../src/sources/read/records.ts';
 import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
+import { cpuMs } from '../support/cpu.ts';
 
 const MIB = 2 ** 20;
 const CHUNK = Buffer.alloc(2 ** 18, 'a');
@@ -91,6 +92,25 @@ test('strings that end are skipped, however many there are', async () => {
   }
   assert.equal(await drain(jsonRecords(chunks(), [['users', '*']])), 1);
 });
+
+for (const [what, head, piece, tail] of [
+  ['a record', '{"users":[{"a":"', 'abcd', '"}]}'],
+  ['a record that is a string', '{"users":["', 'ab\\n', '"]}'],
+  ['a skipped string', '{"x":"', 'abcd', '","users":[1]}'],
+  ['a skipped object', '{"x":{"y":[0', ',[1]', ']},"users":[1]}'],
+] as const) {
+  test(`${what} that arrives in pieces of four bytes is read once`, () => {
+    const scanner = new JsonScanner([['users', '*']]);
+    scanner.push(Buffer.from(head));
+    const chunk = Buffer.from(piece);
+    const ms = cpuMs(() => {
+      for (let i = 0; i < MAX_RECORD_BYTES / 4 - 1000; i++) scanner.push(chunk); // minutes if each read all before it
+    });
+    assert.equal([...scanner.push(Buffer.from(tail)), ...scanner.end()].flat().length, 1);
+    assert.equal(scanner.problem, undefined);
+    assert.ok(ms < 30_000, `${ms} ms`);
+  });
+}
 
 async function fileOf(t: TestContext, text: string | Buffer, options?: FileOptions) {
   const folder = await mkdtemp(join(tmpdir(), 'muster-long-'));

@@ -2,8 +2,9 @@
  * Parses `{"dataOrgs":{"orgs":[{"orgId","humanUsers":[…]}]},"timeout"}` from a byte stream, with keys in any order.
  *
  * Duty: parses everything around the users (the frame) part by part. For the users, nesting.ts finds where entries
- * end, and JSON.parse reads runs of whole entries. Guarantee: memory is bounded by one chunk plus one entry; invalid
- * JSON is refused wherever it is; a problem comes in body order, as the last step after all that precedes it.
+ * end, and JSON.parse reads runs of whole entries. Guarantee: memory is bounded by one chunk plus twice one entry; the
+ * work per byte is bounded, however small the chunks are; invalid JSON is refused wherever it is; a problem comes in
+ * body order, as the last step after all that precedes it.
  */
 import { JsonStructure } from '../../streaming/json-structure.ts';
 import { CLOSE_ARRAY } from '../../streaming/json-window.ts';
@@ -35,6 +36,11 @@ const FRAME_KEYS: Partial<Record<Kind, Record<string, string>>> = {
 const MISTYPED = new Set(['users', 'user', 'humanusers', 'humanuser', 'humans', 'people']);
 /** Unknown keys of the body that a later one is compared with, and their characters. */
 const MOST_REMEMBERED = 1000;
+/**
+ * The fast ways to read entries begin at an unfinished entry again. They are tried only while it is at most this many
+ * times as long as the bytes that have arrived; the scan, which continues where it was, reads any other.
+ */
+const MOST_READ_AGAIN = 4;
 const LINES =
   'The body is more than one JSON object. Send lines of users with Content-Type: application/x-ndjson and ?timeout=30m.';
 const PATH: Partial<Record<Kind, string>> = { root: '', dataOrgs: 'dataOrgs.', org: 'orgs[].' };
@@ -53,6 +59,8 @@ export class DataOrgsParser implements BodyParser {
   private readonly rootKeys = new Set<string>();
   /** The body's object has ended. */
   private ended = false;
+  /** The length of the last chunk. */
+  private arrived = 0;
   private org = -1;
   private hasOrgs = false;
   private users: { scan: Scan; start: number; afterComma: boolean } | undefined;
@@ -66,6 +74,7 @@ export class DataOrgsParser implements BodyParser {
   }
 
   push(chunk: Buffer): Step[] {
+    this.arrived = chunk.length;
     const moved = this.window.append(chunk);
     if (this.users) {
       this.users.start -= moved;
@@ -130,7 +139,7 @@ export class DataOrgsParser implements BodyParser {
   private readUsers(): boolean {
     const users = this.users as NonNullable<typeof this.users>;
     const { window } = this;
-    if (this.emitShaped(users.start) || this.emitGuessed(users.start)) {
+    if (this.isWorthReading(users.start) && (this.emitShaped(users.start) || this.emitGuessed(users.start))) {
       users.start = window.position;
       users.scan = startScan(users.start);
       users.afterComma = true;
@@ -163,6 +172,10 @@ export class DataOrgsParser implements BodyParser {
   /** How deep an entry may nest. */
   private get room(): number {
     return MAX_DEPTH - this.frames.length - 1;
+  }
+
+  private isWorthReading(from: number): boolean {
+    return this.window.buffer.length - from <= MOST_READ_AGAIN * this.arrived;
   }
 
   /**

@@ -40,7 +40,7 @@ export function parseAt({ bytes, marks }: ShapedEntries, at: number): unknown {
 
 /** A body with more layouts is rare: exports omit a field or two. */
 const MOST_LAYOUTS = 8;
-/** No valid value is longer. An unfinished entry is read again with the next chunk, so this bounds the effort. */
+/** No valid value is longer. An unfinished entry is read again with a later chunk, so this bounds the effort. */
 const MOST_VALUE_BYTES = 1000;
 const TRUE = Buffer.from('true');
 const FALSE = Buffer.from('false');

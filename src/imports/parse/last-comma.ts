@@ -15,6 +15,8 @@ const MOST_MISSES = 3;
 export class LastComma {
   private between: Buffer | undefined;
   private misses = 0;
+  /** Holds no further comma, so a chunk with many short arrays is not searched again for each of them. */
+  private exhausted: Buffer | undefined;
 
   /** Remembers the bytes around a comma that lies between two entries. */
   learn(buffer: Buffer, comma: number): void {
@@ -22,11 +24,13 @@ export class LastComma {
     this.between = Buffer.from(buffer.subarray(comma - BEFORE, comma + BEHIND));
   }
 
-  /** The guessed position of the last comma, or -1. */
+  /** The guessed position of the last comma, or -1. @param from no less than before in the same buffer */
   guess(buffer: Buffer, from: number): number {
-    if (!this.between || this.misses >= MOST_MISSES) return -1;
+    if (!this.between || this.misses >= MOST_MISSES || buffer === this.exhausted) return -1;
     const at = buffer.lastIndexOf(this.between);
-    return at < from ? -1 : at + BEFORE;
+    if (at >= from) return at + BEFORE;
+    this.exhausted = buffer;
+    return -1;
   }
 
   /** Reports that the last guess was wrong. */

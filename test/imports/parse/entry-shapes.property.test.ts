@@ -39,6 +39,21 @@ describe('entries that are found by their shape', () => {
     assert.ok(shaped > 100, `${shaped} runs of entries were found`);
   });
 
+  it('are the same in chunks that are all as long, however short', () => {
+    const lengths = fc.constantFrom(1, 7, 64, 300, 1400);
+    fc.assert(
+      fc.property(commonEntries, indent, lengths, (entries, space, length) => {
+        const body = Buffer.from(around(JSON.stringify(entries, null, space)));
+        const at = Array.from({ length: Math.ceil(body.length / length) }, (_, n) => n * length);
+        const users = (list: Step[]) => list.flatMap((step) => (step.type === 'users' ? step.entries : []));
+        const [all, expected] = [parsed(shapedSteps(cutAt(body, at))), steps(body)];
+        assert.deepEqual(users(all), users(expected));
+        assert.deepEqual(all.at(-1), expected.at(-1));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   it('refuse a broken body with the same error after the same users', () => {
     fc.assert(
       fc.property(commonEntries, fc.nat(), fc.nat(255), cuts, (entries, place, byte, at) => {
