@@ -1,7 +1,7 @@
 /**
- * Finds every password hash in a record, however deep, also in cells that hold JSON as text.
+ * Finds every password hash in a record, to a depth of 32 fields, also in cells that hold JSON as text.
  *
- * Guarantee: visits each value once. Names a place by its field names, never by the values in them.
+ * Guarantee: visits each value once, and each takes time that does not grow with the record. Names a place by its field names, never by the values in them.
  */
 import { hashProblem } from '../passwords/registry.ts';
 import { hashAt, isOfPassword, namedHash } from './hash-like.ts';
@@ -21,47 +21,63 @@ const ELEMENT = '[]';
 /** Names of schemes in a sibling field of the hash: `password-bcrypt`, `SHA-512`. */
 const SCHEME_NAME = /sha|md5|pbkdf|crypt|argon|phpass|hash/i;
 const LONGEST_NAME = 40;
+/** Exports are not nested deeper. Each value is judged by all names that lead to it. */
+const DEEPEST = 32;
 /** Every JSON text that holds a hash matches this. */
 const MENTION = /\$|pass|pwd|hash|credential/i;
 
 /** The hashes of a record, in its order. */
 export function hashesIn(record: Fields): FoundHash[] {
   const search = new Search();
-  search.visit(record, NO_FIELDS);
+  search.visit(record, isUntyped);
   return search.found;
 }
 
-const NO_FIELDS: Fields = {};
+/** Whether the object that holds a value names a scheme. */
+type IsTyped = () => boolean;
+
+const isUntyped: IsTyped = () => false;
+
+/** Searches the object once, however many of its values ask. */
+function typedBy(around: Fields): IsTyped {
+  let known: boolean | undefined;
+  return () => {
+    known ??= Object.values(around).some(isSchemeName);
+    return known;
+  };
+}
 
 class Search {
   readonly found: FoundHash[] = [];
   /** The current position. */
   private readonly path: string[] = [];
 
-  /** @param around the object that holds the value */
-  visit(value: unknown, around: Fields): void {
-    if (typeof value === 'string') this.visitText(value, around);
+  /** @param isTyped of the object that holds the value */
+  visit(value: unknown, isTyped: IsTyped): void {
+    if (typeof value === 'string') this.visitText(value, isTyped);
+    else if (this.path.length >= DEEPEST) return;
     else if (Array.isArray(value)) {
       this.path.push(ELEMENT);
-      for (const element of value) this.visit(element, around);
+      for (const element of value) this.visit(element, isTyped);
       this.path.pop();
     } else if (isFields(value)) {
+      const isInside = this.path.length > 0 ? typedBy(value) : isUntyped;
       for (const name of Object.keys(value)) {
         if (name === CONTEXT) continue;
         this.path.push(name);
-        this.visit(value[name], this.path.length > 1 ? value : NO_FIELDS);
+        this.visit(value[name], isInside);
         this.path.pop();
       }
     }
   }
 
-  private visitText(value: string, around: Fields): void {
+  private visitText(value: string, isTyped: IsTyped): void {
     const text = value.trim();
-    const scheme = hashAt(text, this.path, () => Object.values(around).some(isSchemeName));
+    const scheme = hashAt(text, this.path, isTyped);
     if (scheme !== undefined) this.found.push({ text, scheme, path: [...this.path] });
     else if ((text.startsWith('{') || text.startsWith('[')) && MENTION.test(text)) {
       const inner = parseJson(text);
-      if (typeof inner === 'object') this.visit(inner, NO_FIELDS);
+      if (typeof inner === 'object') this.visit(inner, isUntyped);
     }
   }
 }

@@ -2,7 +2,7 @@
  * Guesses which system a file comes from, and where its records are. The caller shows the guess.
  */
 import { type ExportFile, readerOf } from './read/export-file.ts';
-import { FileError } from './read/records.ts';
+import { FileError, MOST_CELLS } from './read/records.ts';
 import { SOURCES } from './registry.ts';
 import type { Fields, Format, JsonPath, Source } from './source.ts';
 import { isDumpOfTables, isOfOtherTable, ROWS } from './tables.ts';
@@ -47,6 +47,7 @@ export async function guessSources(file: ExportFile, sources: readonly Source[] 
     const certainty = await certaintyOf(source, file);
     if (certainty > 0) guesses.push({ source, certainty });
   }
+  READ.delete(file);
   return guesses.sort((a, b) => b.certainty - a.certainty);
 }
 
@@ -69,6 +70,7 @@ function certaintyOfRecord(source: Source, record: Fields, format: Format): numb
 export async function asFileOf(source: Source, file: ExportFile): Promise<FileOfSource> {
   const layout = await layoutOf(file, source);
   const first = (await firstRecords(file, layout)).find((record) => !isOfOtherTable(record, source));
+  READ.delete(file);
   return { file, layout, isHashes: first !== undefined && source.hashFile?.recognizes(first) === true, first };
 }
 
@@ -106,14 +108,15 @@ function startsAs(sign: string, { head }: ExportFile): boolean {
 function columnsOf(file: ExportFile, source: Source): readonly string[] | undefined {
   if (file.format !== 'csv' || !source.csvColumns) return undefined;
   const first = file.head.toString('utf8').split('\n', 1)[0] ?? '';
-  return source.csvColumns.some((name) => first.split(file.delimiter).includes(name)) ? undefined : source.csvColumns;
+  const names = new Set(first.split(file.delimiter, MOST_CELLS));
+  return source.csvColumns.some((name) => names.has(name)) ? undefined : source.csvColumns;
 }
 
 async function firstRecords(file: ExportFile, layout: Layout): Promise<Fields[]> {
   return (await firstValues(file, layout)).filter(isFields);
 }
 
-/** Many sources look at the same places of a file. */
+/** Many sources look at the same places of a file. Its values are dropped after that, as they may be large. */
 const READ = new WeakMap<ExportFile, Map<string, Promise<unknown[]>>>();
 
 function firstValues(file: ExportFile, layout: Layout): Promise<unknown[]> {

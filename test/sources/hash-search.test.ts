@@ -138,6 +138,52 @@ test('a hash that the source wrote in another form counts as used', () => {
   assert.deepEqual(unusedOf({ pin: OTHER, passwordHash: BCRYPT }, { hash: '$devise-pepper$' }), ['bcrypt pin']);
 });
 
+/**
+ * Texts that cost a pattern with the word between two runs of letters a time that is quadratic in their length. 200,000
+ * of them took 20 s and more with such patterns, and take well below one with linear ones.
+ */
+const HOSTILE = [
+  `$${'SHA'.repeat(340)}`,
+  `$${'SHA'.repeat(339)} $`,
+  `{${'sha'.repeat(340)}`,
+  `{${'crypt.'.repeat(170)}} `,
+];
+const CELLS = 50_000;
+const LONGEST_MS = 10_000;
+
+test('texts that are nearly hashes take no longer than others', () => {
+  const began = performance.now();
+  for (const text of HOSTILE) {
+    for (let i = 0; i < CELLS; i++) assert.equal(namedHash(text), undefined);
+  }
+  assert.ok(performance.now() - began < LONGEST_MS);
+});
+
+test('the name of a scheme may have its word anywhere, but not after a slash', () => {
+  const digest = 'c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA';
+  for (const name of ['$SHA$', '$X-PBKDF2-9$', '$MYBCRYPT$', '{x-sha}', '{my.CRYPT/v2}']) {
+    assert.notEqual(namedHash(name + digest), undefined, name);
+  }
+  for (const name of ['$XYZ$', '$SHa$', '$X_SHA$', '{x/sha}', '{plain}', '{}', '$$']) {
+    assert.equal(namedHash(name + digest), undefined, name);
+  }
+});
+
+test('the fields around a digest are searched for a scheme once, however many digests there are', () => {
+  const password = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`v${i}`, `Aa1${'x'.repeat(20)}`]));
+  assert.deepEqual(hashesIn({ password }), []);
+  assert.equal(hashesIn({ password: { ...password, type: 'sha1' } }).length, 100_000);
+});
+
+test('a key of a megabyte is no name, and what lies deeper than in any export is not searched', () => {
+  const long = `password${'x'.repeat(2 ** 20)}`;
+  const inside = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`v${i}`, MD5]));
+  assert.deepEqual(hashesIn({ [long]: inside }), []);
+  const nested = (depth: number) => JSON.parse(`${'{"a":'.repeat(depth)}"${BCRYPT}"${'}'.repeat(depth)}`);
+  assert.equal(hashesIn(nested(32)).length, 1);
+  assert.equal(hashesIn(nested(33)).length, 0);
+});
+
 test('searching a long cell of JSON is cheap', () => {
   const cell = `{${'"a":"}:{",'.repeat(100_000)}"x":1`;
   assert.deepEqual(hashesIn({ cell, password: cell }), []);

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import test, { type TestContext } from 'node:test';
 import { formattedBeginning } from '../../src/sources/read/beginning.ts';
 import { csvRecords } from '../../src/sources/read/csv.ts';
@@ -14,9 +15,10 @@ import { openExport } from '../../src/sources/read/file.ts';
 import { JsonScanner, jsonRecords } from '../../src/sources/read/json.ts';
 import { ldifRecords } from '../../src/sources/read/ldif.ts';
 import { ndjsonRecords } from '../../src/sources/read/ndjson.ts';
-import { FileError, MAX_RECORD_BYTES, type Records } from '../../src/sources/read/records.ts';
+import { FileError, MAX_RECORD_BYTES, MOST_CELLS, type Records } from '../../src/sources/read/records.ts';
 import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
+import { mappingFor } from '../../src/sources/systems/mapping.ts';
 import { cpuMs } from '../support/cpu.ts';
 
 const MIB = 2 ** 20;
@@ -62,6 +64,40 @@ for (const [what, read, head, line] of READERS) {
     assert.ok(state.read <= MAX_RECORD_BYTES + 2 * CHUNK.length, `${state.read} bytes were read`);
   });
 }
+
+const TOO_WIDE = { name: 'UsageError', message: /^The file is not valid CSV: a row has more than 16384 cells\.$/ };
+
+for (const [what, head, line] of [
+  ['header', '', 1],
+  ['row', 'id,"na\nme"\n1,2\n', 4],
+] as const) {
+  test(`a ${what} of a gigabyte of empty cells ends the reading soon`, async () => {
+    let read = 0;
+    async function* chunks() {
+      yield Buffer.from(head);
+      for (const commas = Buffer.alloc(2 ** 18, ','); read < GIGABYTE; read += commas.length) yield commas;
+    }
+    await assert.rejects(drain(csvRecords(chunks(), { delimiter: ',' })), { ...TOO_WIDE, line });
+    assert.ok(read <= MIB);
+  });
+}
+
+test('a row may have as many cells as a sheet', async () => {
+  const rows = (cells: number) =>
+    csvRecords(Readable.from([Buffer.from(`${','.repeat(cells - 1)}\n${'1,'.repeat(cells - 1)}\n`)]), {
+      delimiter: ',',
+    });
+  assert.equal(await drain(rows(MOST_CELLS)), 1);
+  await assert.rejects(drain(rows(MOST_CELLS + 1)), { ...TOO_WIDE, line: 1 });
+});
+
+test('names of very many columns or attributes are read in a time that grows with their length only', async () => {
+  const named = Object.fromEntries(Array.from({ length: 300_000 }, (_, i) => [`k${i}`, '']));
+  const { columns } = mappingFor({ ...named, 'E-Mail': 'a' }, { columns: {}, metadata: {} });
+  assert.deepEqual(columns, { email: 'E-Mail' });
+  const options = `cn${';x'.repeat(MIB)}\u2028`;
+  assert.equal(await drain(ldifRecords(Readable.from([Buffer.from(`dn: a\n${options}: Ann\n\n`)]))), 1);
+});
 
 test('a first line of a gigabyte is reported before the file is read', async () => {
   for (const [head, given] of [

@@ -43,7 +43,12 @@ export function looseRowReader(columns: readonly string[]): RowReader {
 /** The places of each name that more than one column has. */
 function repeatedOf(columns: readonly string[]): number[][] {
   const places = new Map<string, number[]>();
-  for (const [i, name] of columns.entries()) if (name !== '') places.set(name, [...(places.get(name) ?? []), i]);
+  for (const [i, name] of columns.entries()) {
+    if (name === '') continue;
+    const known = places.get(name);
+    if (known) known.push(i);
+    else places.set(name, [i]);
+  }
   return [...places.values()].filter((all) => all.length > 1);
 }
 

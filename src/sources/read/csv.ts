@@ -2,12 +2,13 @@
  * Reads the rows of a CSV file (RFC 4180) as records by column name. The delimiter is the most frequent one in the
  * first line, or the one that Excel's line `sep=;` names. Lines may end with CR alone, as in old programs for the Mac.
  *
- * A row with text beyond the last column is a broken record; an unclosed quote ends the file with an error.
+ * A row with text beyond the last column is a broken record; an unclosed quote ends the file with an error, and so does a
+ * row with more cells than MOST_CELLS: the library's limit of a row does not count empty cells.
  */
 import { finished } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { looseRowReader, rowReader } from './csv-row.ts';
-import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
+import { FileError, type FileRecord, MAX_RECORD_BYTES, MOST_CELLS, type Records } from './records.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'];
 const HASH = 0x23;
@@ -61,6 +62,7 @@ export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayo
       // In text without quotes, a cell that begins with one would take the rows after it.
       if (isTabbed && cells.some((cell) => cell.includes('\t') && cell.includes('\n'))) throw new UnclosedQuote();
       const line = lines - breaksIn(cells);
+      if (cells.length > MOST_CELLS) throw tooWide(line);
       ended = lines;
       if (!read) read = readerOf(cells.map((name) => name.trim()));
       else group.push(...[read(cells, line)].filter((record) => record !== undefined));
@@ -77,12 +79,22 @@ export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayo
     if (broken) break;
     if (group.length > 0) yield group;
     group = [];
+    if (unfinishedCells(parser) > MOST_CELLS) throw tooWide(ended + 1);
   }
   if (!broken) await new Promise<void>((resolve) => finished(parser.end(), () => resolve()));
   if (group.length > 0) yield group;
   if (broken instanceof UnclosedQuote) throw new FileError(`The file is not valid CSV: ${UNCLOSED}.`, ended + 1);
   if (broken instanceof CsvError) throw new FileError(`The file is not valid CSV: ${withoutData(broken)}.`, ended + 1);
   if (broken) throw broken;
+}
+
+/** How many cells of the row that has not ended yet were read. The library's types do not list its state. */
+function unfinishedCells(parser: object): number {
+  return (parser as { state: { record: string[] } }).state.record.length;
+}
+
+function tooWide(line: number): FileError {
+  return new FileError(`The file is not valid CSV: a row has more than ${MOST_CELLS} cells.`, line);
 }
 
 /** Line breaks inside cells. */

@@ -82,7 +82,9 @@ function record(lines: string[], line: number): FileRecord {
 /** Adds a line to the record. Returns what is wrong with it, if anything. */
 function add(value: Record<string, string | string[]>, text: string): string | undefined {
   const colon = text.indexOf(':');
-  const name = text.slice(0, Math.max(0, colon)).replace(/;.*$/, '').toLowerCase();
+  const description = text.slice(0, Math.max(0, colon));
+  const options = description.indexOf(';');
+  const name = (options < 0 ? description : description.slice(0, options)).toLowerCase();
   if (!/^[a-z0-9.-]+$/.test(name)) return 'has a line without the name of an attribute';
   const read = attributeValue(text.slice(colon + 1));
   if (read === undefined) return 'has a value in another file';

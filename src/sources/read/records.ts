@@ -28,3 +28,6 @@ export class FileError extends UsageError {
 
 /** The longest record of an export file, in bytes; independent of the service's limit of an entry. */
 export const MAX_RECORD_BYTES = 8 * 2 ** 20;
+
+/** The most cells in a row of CSV: the columns of a sheet in Excel. */
+export const MOST_CELLS = 16_384;

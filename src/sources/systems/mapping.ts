@@ -67,14 +67,18 @@ export function givenMapping({ map = {} }: ConvertOptions): Mapping {
 /** The given mapping, completed by columns with common names. */
 export function mappingFor(record: Fields, given: Mapping): Mapping {
   const taken = new Set([...Object.values(given.columns), ...Object.values(given.metadata)]);
-  const free = Object.keys(record).filter((column) => !taken.has(column));
+  // The first column of each plain name, as a record may have very many columns.
+  const free = new Map<string, string>();
+  for (const column of Object.keys(record)) {
+    if (taken.has(column)) continue;
+    const name = plain(column);
+    if (!free.has(name)) free.set(name, column);
+  }
   const columns = { ...given.columns };
   for (const field of MAPPED_FIELDS) {
     if (columns[field] !== undefined) continue;
     const names: readonly string[] = USUAL[field];
-    const found = names
-      .map((name) => free.find((column) => plain(column) === name))
-      .find((column) => column !== undefined);
+    const found = names.map((name) => free.get(name)).find((column) => column !== undefined);
     if (found !== undefined) columns[field] = found;
   }
   return { columns, metadata: given.metadata };
