@@ -16,7 +16,7 @@ import { readWithMore } from '../status/result-extras.ts';
 import { signedWebhook } from '../status/webhook.ts';
 import { checkBody, startBody } from './check/run-options.ts';
 import { requestCheck, startDraft } from './check/start.ts';
-import { guessDraft } from './convert/guess.ts';
+import { guessDraft } from './convert/guess-run.ts';
 import { convertBody, requestConversion } from './convert/request.ts';
 import { createBody, createDraft } from './create.ts';
 import { discardDraft } from './discard.ts';

@@ -49,7 +49,7 @@ export const draftOperations: Operations = {
       'its scheme, or says `secret` or `digest`. `mapping` is what `_convert` would use.',
     answers: { 200: { schema: guess, example: exampleGuess } },
     errors: {
-      400: `DRAFT-UNREADABLE: a file is not an export. ${STATE_DOES_NOT_FIT}`,
+      400: `DRAFT-UNREADABLE: a file is not an export, or takes too long to be recognized. ${STATE_DOES_NOT_FIT}`,
       429: `DRAFT-GUESSES: too many at the same time. ${RATE_LIMITED}`,
     },
   },

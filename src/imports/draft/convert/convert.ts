@@ -12,7 +12,8 @@ import type { ImportDeps } from '../../deps.ts';
 import type { ConversionResult, Draft } from '../draft.ts';
 import { eraseItems } from '../erase.ts';
 import { type EntryWriter, openEntries, type Written } from './entries.ts';
-import { certainGuess, filesOf, guessesOf, hashParameters, openExports, sourceNamed } from './exports.ts';
+import { hashParameters, openFiles, sourceNamed } from './exports.ts';
+import { certainGuess, filesOf, guessesOf, inspectAll } from './recognized.ts';
 
 export type ConvertDeps = Omit<ImportDeps, 'queues'>;
 
@@ -30,7 +31,7 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
   const of = { pool, secrets, most: config.MAX_IMPORT_BYTES };
   const options = draft.conversion ?? {};
   while (await eraseItems(pool, draft.importId)) await run.requireJob();
-  const exports = await openExports(of, draft, options);
+  const exports = await inspectAll(await openFiles(of, draft), options);
   const source = options.source === undefined ? certainGuess(await guessesOf(exports)) : sourceNamed(options.source);
   if (!source) throw new UsageError('The system that these files come from cannot be determined. Choose the source.');
   const files = await filesOf(source, exports);

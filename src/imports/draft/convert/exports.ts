@@ -1,14 +1,12 @@
-/** The uploaded files of a draft as exports, and the system they come from. */
+/** The uploaded files of a draft, read from the database. */
 import type { Pool } from '../../../db/pool.ts';
 import type { Secrets } from '../../../secrets.ts';
-import type { Encoding } from '../../../sources/read/encoding.ts';
-import { type ExportBytes, type ExportFile, inspect, placed } from '../../../sources/read/export-file.ts';
-import { asFileOf, type FileOfSource, type Guess, guessSources } from '../../../sources/recognize.ts';
+import type { ExportBytes } from '../../../sources/read/export-file.ts';
 import { SOURCES } from '../../../sources/registry.ts';
-import { type Format, type Source, UsageError } from '../../../sources/source.ts';
-import type { ConversionOptions, Draft } from '../draft.ts';
+import { type Source, UsageError } from '../../../sources/source.ts';
+import type { Draft } from '../draft.ts';
 import { openFile, readFile } from '../upload/files.ts';
-import type { FileKind } from '../upload/kinds.ts';
+import type { UploadedFile } from './recognized.ts';
 
 export interface ExportDeps {
   pool: Pool;
@@ -17,23 +15,11 @@ export interface ExportDeps {
   most: number;
 }
 
-export interface DraftExport {
-  fileId: string;
-  kind: FileKind;
-  file: ExportFile;
-}
-
-/** The files of users and hashes, as far as they have arrived. @throws UsageError when one is not an export */
-export async function openExports(deps: ExportDeps, draft: Draft, options: ConversionOptions): Promise<DraftExport[]> {
-  const { format, encoding } = options as { format?: Format; encoding?: Encoding };
-  const found: DraftExport[] = [];
+/** The files of users and hashes, as far as they have arrived. */
+export async function openFiles(deps: ExportDeps, draft: Draft): Promise<UploadedFile[]> {
+  const found: UploadedFile[] = [];
   for (const { fileId, kind } of draft.files) {
-    if (kind === 'hash_parameters') continue;
-    const bytes = await bytesOf(deps, draft.importId, fileId);
-    const file = await inspect(bytes, { format, encoding }).catch((error) => {
-      throw placed(bytes.name, error);
-    });
-    found.push({ fileId, kind, file });
+    if (kind !== 'hash_parameters') found.push({ fileId, kind, bytes: await bytesOf(deps, draft.importId, fileId) });
   }
   return found;
 }
@@ -65,26 +51,4 @@ export function sourceNamed(name: string): Source {
   const found = SOURCES.find((source) => source.name === name);
   if (found) return found;
   throw new UsageError(`source must be one of ${SOURCES.map((source) => source.name).join(', ')}.`);
-}
-
-/** The sources that all files may come from, the likeliest first, by the certainty of the users' file. */
-export async function guessesOf(exports: readonly DraftExport[]): Promise<Guess[]> {
-  const lists: Guess[][] = [];
-  for (const { file } of exports) lists.push(await guessSources(file));
-  return (lists[0] ?? []).filter(({ source }) => lists.every((list) => list.some((guess) => guess.source === source)));
-}
-
-/** The likeliest of them, unless another one is as likely. */
-export function certainGuess([first, second]: readonly Guess[]): Source | undefined {
-  return first && first.certainty > (second?.certainty ?? 0) ? first.source : undefined;
-}
-
-/** How the files are read as exports of a source. */
-export async function filesOf(source: Source, exports: readonly DraftExport[]): Promise<FileOfSource[]> {
-  const files: FileOfSource[] = [];
-  for (const { file, kind } of exports) {
-    const known = await asFileOf(source, file);
-    files.push({ ...known, isHashes: known.isHashes || kind === 'hashes' });
-  }
-  return files;
 }

@@ -2,10 +2,12 @@
  * Recognizes the files of a draft from their beginning, while the rest is still being uploaded: the source, the columns
  * with examples, and which field each would become.
  *
+ * It may compute for seconds: `guess-run.ts` calls it in a thread.
+ *
  * Guarantee: reads the first megabytes of each file only. A value that looks like a hash, or whose name says that it is a
  * secret, is never returned: only its scheme is.
  */
-import { hashAt, isOfPassword } from '../../../sources/hash-like.ts';
+import { hashAt, isName, isOfPassword } from '../../../sources/hash-like.ts';
 import { readerOf } from '../../../sources/read/export-file.ts';
 import { CONTEXT } from '../../../sources/read/json.ts';
 import { FileError } from '../../../sources/read/records.ts';
@@ -15,9 +17,8 @@ import { givenMapping, mappingFor } from '../../../sources/systems/mapping.ts';
 import { isSecretName } from '../../../sources/systems/users-table.ts';
 import { whyUnrecognized } from '../../../sources/unrecognized.ts';
 import { isFields } from '../../../sources/values.ts';
-import type { Draft } from '../draft.ts';
 import type { FileKind } from '../upload/kinds.ts';
-import { certainGuess, type DraftExport, type ExportDeps, filesOf, guessesOf, openExports } from './exports.ts';
+import { certainGuess, type DraftExport, fileOf, guessesOf, inspectAll, type UploadedFile } from './recognized.ts';
 
 const RECORDS = 200;
 const SAMPLES = 5;
@@ -69,14 +70,13 @@ export interface DraftGuess {
 }
 
 /** @throws UsageError when a file is not an export */
-export async function guessDraft(deps: ExportDeps, draft: Draft): Promise<DraftGuess> {
-  const begun = { ...draft, files: draft.files.filter(({ offset }) => offset > 0) };
-  const exports = await openExports(deps, begun, {});
+export async function guessFiles(uploaded: readonly UploadedFile[]): Promise<DraftGuess> {
+  const exports = await inspectAll(uploaded);
   const guesses = await guessesOf(exports);
   const source = certainGuess(guesses);
   const shown = source ?? guesses[0]?.source;
-  const files = shown ? await filesOf(shown, exports) : [];
-  const mapping = mappingOf(source, files);
+  const { files, first } = shown ? await readAs(shown, exports) : { files: [], first: undefined };
+  const mapping = mappingOf(source, first);
   const described: GuessedFile[] = [];
   for (const [i, one] of exports.entries()) {
     const problem = shown ? undefined : await whyUnrecognized(one.file);
@@ -85,13 +85,24 @@ export async function guessDraft(deps: ExportDeps, draft: Draft): Promise<DraftG
   return { source: source?.name ?? '', candidates: guesses.map(candidate), files: described, mapping };
 }
 
+/** The files as those of a source, and the first user: of the other files no record is kept, as it may be large. */
+async function readAs(source: Source, exports: readonly DraftExport[]) {
+  const files: FileOfSource[] = [];
+  let first: Fields | undefined;
+  for (const one of exports) {
+    const file = await fileOf(source, one);
+    if (files.every(({ isHashes }) => isHashes) && !file.isHashes) first = file.first;
+    files.push({ ...file, first: undefined });
+  }
+  return { files, first };
+}
+
 function candidate({ source, certainty }: Guess) {
   return { source: source.name, title: source.title, certainty };
 }
 
 /** The sources of custom files map columns; all others know their fields. */
-function mappingOf(source: Source | undefined, files: readonly FileOfSource[]): Record<string, string> {
-  const first = files.find(({ isHashes }) => !isHashes)?.first;
+function mappingOf(source: Source | undefined, first: Fields | undefined): Record<string, string> {
   if (!source || !['csv', 'ndjson'].includes(source.name) || !first) return {};
   return mappingFor(first, givenMapping({})).columns as Record<string, string>;
 }
@@ -138,7 +149,7 @@ export function columnsOf(records: readonly Fields[]): [name: string, samples: S
 function collect(record: Fields, above: string[], found: Map<string, Map<string, Sample>>): void {
   for (const [name, value] of Object.entries(record)) {
     // What stands around the records in the file is no field of a user.
-    if (name === CONTEXT) continue;
+    if (name === CONTEXT || !isName(name)) continue;
     const path = [...above, name];
     if (isFields(value) && path.length < DEPTH) {
       collect(value, path, found);
@@ -155,11 +166,12 @@ function collect(record: Fields, above: string[], found: Map<string, Map<string,
 
 function sampleOf(value: unknown, path: string[]): Sample | undefined {
   if (value === null || value === undefined || value === '') return undefined;
+  // A list or an object may hold anything, and may be nested too deeply to be written as text.
+  if (typeof value === 'object') return { hidden: 'secret' };
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const hash = hashAt(text, path, () => true);
   if (hash !== undefined) return { hidden: hash };
   if (DIGEST.test(text)) return { hidden: 'digest' };
-  // A list or an object may hold anything.
-  if (typeof value === 'object' || isOfPassword(path) || path.some(isSecretName)) return { hidden: 'secret' };
+  if (isOfPassword(path) || path.some(isSecretName)) return { hidden: 'secret' };
   return { text: text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text };
 }
