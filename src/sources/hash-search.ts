@@ -1,7 +1,8 @@
 /**
  * Finds every password hash in a record, to a depth of 32 fields, also in cells that hold JSON as text.
  *
- * Guarantee: visits each value once, and each takes time that does not grow with the record. Names a place by its field names, never by the values in them.
+ * Guarantee: visits each value once, and each takes time that does not grow with the record. Names a place by its field
+ * names, never by the values in them.
  */
 import { hashProblem } from '../passwords/registry.ts';
 import { hashAt, isOfPassword, namedHash } from './hash-like.ts';
