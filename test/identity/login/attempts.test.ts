@@ -4,10 +4,11 @@ import { test } from 'node:test';
 import { isAttempt } from '../../../src/identity/login/attempts.ts';
 
 test('attempts with passwords and codes are distinguished from other requests', () => {
-  const is = (method: string, originalUrl: string) => isAttempt({ method, originalUrl } as never);
+  const is = (method: string, path: string) => isAttempt({ method, path } as never);
   for (const path of [
     '/v2beta/sessions',
-    '/V2beta/Sessions/?x=1',
+    '/V2beta/Sessions/',
+    '/console/api/v2beta/sessions',
     '/v2beta/users/auth0%7C1/email/verify',
     '/v2beta/users/a/phone/verify',
     '/v2beta/users/a/password',
