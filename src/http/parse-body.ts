@@ -1,9 +1,9 @@
 /**
  * Converts parsed JSON to the value of a schema.
  *
- * Guarantee: the error names every invalid field by its camelCase path, in at most MOST_CHARACTERS, so that the answer is
- * bounded whatever the body holds. Keys can also be in snake_case. A null member is treated as absent. A string with NUL or a lone
- * surrogate is refused, also in an unknown field, and so is a key of more than LONGEST_KEY characters.
+ * Guarantee: the error names every invalid field by its camelCase path, until it has MOST_CHARACTERS, so that the answer
+ * is bounded whatever the body holds. Keys can also be in snake_case. A null member is treated as absent. A string with
+ * NUL or a lone surrogate is refused, also in an unknown field, and so is a key of more than LONGEST_KEY characters.
  */
 
 import type { z } from 'zod';

@@ -4,7 +4,6 @@
  * Guarantee: a process with a wrong or missing key ends with one sentence, before it serves or works.
  * On crash: a registered key without values does no harm; `muster keys rotate` removes it.
  */
-
 import type { Db } from '../db/pool.ts';
 import type { Secrets } from '../secrets.ts';
 import { StartError } from '../start-error.ts';
