@@ -33,4 +33,4 @@ USER 1000:1000
 VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "deploy/health.ts", "http://127.0.0.1:8080/readyz"]
-CMD ["node", "--max-semi-space-size=4", "--heap-growing-percent=10", "src/api.ts"]
+CMD ["node", "--max-semi-space-size=4", "--heap-growing-percent=10", "src/start/api.ts"]

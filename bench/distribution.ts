@@ -1,3 +1,15 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { access, chown, constants, glob, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { type Account, makeOwned, postgresAccount } from '../src/platform/db/embedded/cluster.ts';
+import { claimPort } from '../src/platform/lifecycle.ts';
+import type { Scope } from './scope.ts';
+
 /**
  * The PostgreSQL of the machine's distribution as users get it: a fresh cluster, made by its own initdb with default
  * settings, and connected over TCP.
@@ -7,18 +19,6 @@
  * On crash: the server ends too, because its keeper process reads a pipe that the bench holds open. Its folder stays
  * until /tmp is cleaned.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { access, chown, constants, glob, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import pg from 'pg';
-import { type Account, postgresAccount } from '../src/db/embedded/access.ts';
-import { makeOwned } from '../src/db/embedded/cluster.ts';
-import { claimPort } from '../src/start/address.ts';
-import type { Scope } from './scope.ts';
 
 const run = promisify(execFile);
 /** Debian, Ubuntu; Red Hat, Fedora, Alpine, Arch. */

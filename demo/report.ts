@@ -1,5 +1,6 @@
+import type { ImportResult } from '../src/cli/follow/result.ts';
+
 /** Prints the outcome of the import. */
-import type { ImportResult } from '../src/cli/imports/import-result.ts';
 
 const MAX_SHOWN = 12;
 

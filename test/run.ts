@@ -1,7 +1,7 @@
 /**
  * `npm test`: one PostgreSQL and one Redis for the whole run, then node's test runner.
  *
- * `npm test -- test/mail` runs a folder, `npm test -- test/mail/relay.test.ts` a file; options go to the runner.
+ * `npm test -- test/messages` runs a folder, `npm test -- test/messages/mail/relay.test.ts` a file; options go to the runner.
  * Without a path, the pipeline's tests run with the queue on Redis only, if there is one, and what has a command
  * of its own (benches, alerts, generated clients, chart, packages, upgrade, groups of Redis servers) does not run.
  * `npm run test:stores` runs the pipeline's tests with both queues, on the stores of the machine's distribution and with
@@ -28,7 +28,7 @@ import { startRedis, type TestRedis } from './support/stores/redis.ts';
 
 /** What takes long or needs the network: each has a command of its own. */
 const APART = [
-  ...['test/bench/runs/', 'test/metrics/runs/', 'test/openapi/clients/', 'test/deploy/chart/', 'test/deploy/image/'],
+  ...['test/bench/runs/', 'test/operate/runs/', 'test/contract/clients/', 'test/deploy/chart/', 'test/deploy/image/'],
   ...['test/packages/', 'test/upgrade/'],
 ];
 /** The slowest tests, the slowest first, so that no long test starts at the end. */
@@ -36,14 +36,14 @@ const LONG = [
   ...['console/', 'crash/', 'queue/', 'browser/', 'pipeline/', 'cli/', 'bench/', 'db/', 'start/', 'openapi/', 'mail/'],
 ];
 /** Groups of Redis servers, for `npm run test:stores`. */
-const GROUPS = 'test/queue/servers/';
+const GROUPS = 'test/imports/queue/servers/';
 /**
  * What runs on a distribution's stores: the pipeline, the console that shows it, its trace, the plans of its statements,
  * and groups of Redis servers.
  */
 const PIPELINE = [
-  ...['test/pipeline', 'test/crash', 'test/console/imports.test.ts', 'test/tracing/trace.test.ts'],
-  ...['test/db/plans.test.ts', GROUPS],
+  ...['test/pipeline', 'test/crash', 'test/console/imports.test.ts', 'test/operate/trace.test.ts'],
+  ...['test/platform/db/plans.test.ts', GROUPS],
 ];
 /** Most tests spend most of their time waiting: for a process to start, for a lock to expire. */
 const AT_ONCE = Math.max(4, 2 * availableParallelism());

@@ -1,17 +1,17 @@
-/**
- * The role `convert`: converts the files of drafts to entries, and begins their checks. See src/imports/draft/convert/.
- * Any number of processes may run it; each works on two drafts at a time, so that a large one does not hold up a small one.
- * A third place is only for organizations that no worker works for: large drafts of one do not hold up those of another.
- */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import process from 'node:process';
 import type { Logger } from 'pino';
-import type { Condition } from '../src/condition.ts';
-import type { ImportDeps } from '../src/imports/deps.ts';
-import { convertRound } from '../src/imports/draft/convert/round.ts';
-import { type Look, openLook } from './look.ts';
-import { startLoop } from './loop.ts';
+import { convertRound } from '../src/imports/drafts/convert-round.ts';
+import type { ImportDeps } from '../src/imports/entries/options.ts';
+import type { Condition } from '../src/platform/lifecycle.ts';
+import { type Look, openLook, startLoop } from './loop.ts';
+
+/**
+ * The role `convert`: converts the files of drafts to entries, and begins their checks. See src/imports/drafts/.
+ * Any number of processes may run it; each works on two drafts at a time, so that a large one does not hold up a small one.
+ * A third place is only for organizations that no worker works for: large drafts of one do not hold up those of another.
+ */
 
 const AT_ONCE = 3;
 /** The place that is reserved. */

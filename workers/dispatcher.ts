@@ -1,15 +1,14 @@
-/** Keeps the queue filled; one process at a time does it. See src/imports/run/dispatch.ts. */
 import type { Logger } from 'pino';
-import type { Condition } from '../src/condition.ts';
-import type { Config } from '../src/config.ts';
-import type { Pool } from '../src/db/pool.ts';
+import type { Queues } from '../src/imports/queue/queues.ts';
 import { dispatchRound } from '../src/imports/run/dispatch.ts';
 import { sampleRates } from '../src/imports/status/rates.ts';
-import { loggable } from '../src/logger.ts';
-import type { Queues } from '../src/queue/queues.ts';
-import { openDuty, RENEW_MS } from './duty.ts';
-import { type Look, openLook } from './look.ts';
-import { type Pause, startLoop } from './loop.ts';
+import type { Config } from '../src/platform/config.ts';
+import type { Pool } from '../src/platform/db/pool.ts';
+import type { Condition } from '../src/platform/lifecycle.ts';
+import { loggable } from '../src/platform/logger.ts';
+import { type Look, openDuty, openLook, type Pause, RENEW_MS, startLoop } from './loop.ts';
+
+/** Keeps the queue filled; one process at a time does it. See src/imports/run/dispatch.ts. */
 
 const BUSY_MS = 10;
 /** The pause when no import has room for more jobs: about as long as a worker takes for a few hundred jobs. */

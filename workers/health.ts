@@ -1,14 +1,14 @@
-/** `/healthz`, `/readyz` and `/metrics` of a worker process, on HEALTH_PORT, for monitoring. */
 import express from 'express';
 import type { Logger } from 'pino';
-import type { Config } from '../src/config.ts';
-import type { Pool } from '../src/db/pool.ts';
-import { noSuchOperation, renderErrors } from '../src/http/errors.ts';
-import { type HealthDeps, healthRoutes } from '../src/http/health.ts';
-import { responseHeaders } from '../src/http/response-headers.ts';
-import { listen } from '../src/http/server.ts';
-import { openWorkerMetrics } from '../src/metrics/worker.ts';
-import { listenError } from '../src/start/address.ts';
+import { openWorkerMetrics } from '../src/operate/metrics.ts';
+import type { Config } from '../src/platform/config.ts';
+import type { Pool } from '../src/platform/db/pool.ts';
+import { noSuchOperation, renderErrors } from '../src/platform/http/errors.ts';
+import { type HealthDeps, healthRoutes } from '../src/platform/http/health.ts';
+import { responseHeaders } from '../src/platform/http/origins.ts';
+import { listen } from '../src/platform/http/server.ts';
+import { listenError } from '../src/platform/lifecycle.ts';
+/** `/healthz`, `/readyz` and `/metrics` of a worker process, on HEALTH_PORT, for monitoring. */
 
 /**
  * Listens on HEALTH_PORT.

@@ -1,31 +1,63 @@
+import type { Logger } from 'pino';
+import type { Queues } from '../src/imports/queue/queues.ts';
+import { type Doubts, deliverMail, openBatchCommitter, openBatchLoader } from '../src/messages/mail/deliver.ts';
+import type { Transport } from '../src/messages/mail/message.ts';
+import { openTextTransport, openTransport } from '../src/messages/mail/open-transport.ts';
+import { CLAIM_MS, type MailPointer, releaseClaim } from '../src/messages/mail/outbox.ts';
+import {
+  type MailQueue,
+  openRateLimiter,
+  type RelayOptions,
+  relayOnce,
+  settleMails,
+} from '../src/messages/mail/relay.ts';
+import { SMTP_CONNECTIONS } from '../src/messages/mail/smtp.ts';
+import type { Config } from '../src/platform/config.ts';
+import { retryWhileUnavailable } from '../src/platform/db/faults.ts';
+import type { Pool } from '../src/platform/db/pool.ts';
+import type { Secrets } from '../src/platform/encryption.ts';
+import type { Condition } from '../src/platform/lifecycle.ts';
+import { type FreezeWatch, watchFreezes } from '../src/platform/timeouts.ts';
+import { LOOK_MS, type Look, openLook, type Pause, startLoop } from './loop.ts';
+
+/**
+ * Notices when a mail that this process is about to send may also be in other hands:
+ *
+ * - The process stood still (src/platform/timeouts.ts): its claim or the lock of its job may have expired meanwhile.
+ * - The store of the queue failed. A store that restarts may have lost the last moments, and then hands a job out again
+ *   that is still being run: Redis writes its file once a second, and the queue's commits in PostgreSQL do not wait for
+ *   the disk.
+ *
+ * On crash: nothing is lost; the mails of a process that died are due again when their claims expire.
+ */
+
+/** How long after a failure of the store a job may still be run twice: as long as the first run may wait to send. */
+const LINGER_MS = 2 * CLAIM_MS;
+
+export interface MailDoubts extends Doubts {
+  /** Call it when the store of the queue fails. */
+  storeFailed(): void;
+}
+
+export function openDoubts(freezes: Pick<FreezeWatch, 'since'>): MailDoubts {
+  let failedAt = Number.NEGATIVE_INFINITY;
+  const since = (then: number) => freezes.since(then) || failedAt > then;
+  return {
+    about: (loadedAt) => freezes.since(loadedAt) || failedAt > loadedAt - LINGER_MS,
+    since,
+    storeFailed() {
+      failedAt = performance.now();
+    },
+  };
+}
+
 /**
  * Sends mails: relays the outbox into the queue and processes the queue. Any number of processes may run it.
  *
  * Guarantee: MAIL_RATE applies to all processes together. Stopping takes no more mails, finishes and records those in
  * progress, and then closes the connections.
- * On crash: the mails of the process are queued again; see src/mail/relay.ts.
+ * On crash: the mails of the process are queued again; see src/messages/mail/relay.ts.
  */
-import type { Logger } from 'pino';
-import type { Condition } from '../src/condition.ts';
-import type { Config } from '../src/config.ts';
-import type { Pool } from '../src/db/pool.ts';
-import { retryWhileUnavailable } from '../src/db/retry.ts';
-import { watchFreezes } from '../src/freeze.ts';
-import { openBatchCommitter } from '../src/mail/batch-committer.ts';
-import { openBatchLoader } from '../src/mail/batch-loader.ts';
-import { deliverMail } from '../src/mail/deliver.ts';
-import { openTextTransport, openTransport } from '../src/mail/open-transport.ts';
-import { type MailPointer, releaseClaim } from '../src/mail/outbox.ts';
-import { openRateLimiter } from '../src/mail/rate-limiter.ts';
-import { type MailQueue, type RelayOptions, relayOnce } from '../src/mail/relay.ts';
-import { settleMails } from '../src/mail/settle.ts';
-import { SMTP_CONNECTIONS } from '../src/mail/smtp.ts';
-import type { Transport } from '../src/mail/transport.ts';
-import type { Queues } from '../src/queue/queues.ts';
-import type { Secrets } from '../src/secrets.ts';
-import { openDoubts } from './doubts.ts';
-import { LOOK_MS, type Look, openLook } from './look.ts';
-import { type Pause, startLoop } from './loop.ts';
 
 /** Mails in progress in one process: more than SMTP connections, so that none waits for a commit. */
 const CONCURRENCY = 32;

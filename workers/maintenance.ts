@@ -1,32 +1,29 @@
+import type { Logger } from 'pino';
+import { sweepConsoleSessions } from '../src/console/session-store.ts';
+import { parseDuration } from '../src/contract/import-options.ts';
+import { sweepAudit } from '../src/directory/audit.ts';
+import { eraseDrafts } from '../src/imports/drafts/erase.ts';
+import { sweepKeys } from '../src/imports/intake/idempotency.ts';
+import { eraseRound, removeRound, sweepPeppers } from '../src/imports/upkeep/retention.ts';
+import { sweepMailCounts, sweepUnusedCodes, sweepUsedCodes } from '../src/messages/mail/codes.ts';
+import { sweepMails } from '../src/messages/mail/outbox.ts';
+import type { Config } from '../src/platform/config.ts';
+import type { Db, Pool } from '../src/platform/db/pool.ts';
+import { SWEEP_ROWS } from '../src/platform/db/sweep.ts';
+import { sweepAttempts } from '../src/platform/http/attempt-counts.ts';
+import type { Condition } from '../src/platform/lifecycle.ts';
+import { sweepDelays, sweepNetworks } from '../src/signin/login/delays.ts';
+import { sweepMachineKeys } from '../src/signin/machines/keys.ts';
+import { sweepPats } from '../src/signin/machines/tokens.ts';
+import { sweepExpired } from '../src/signin/oauth/tokens.ts';
+import { endRound } from '../src/signin/password-sources/store.ts';
+import { sweepSessions } from '../src/signin/sessions.ts';
+import { startLoop } from './loop.ts';
+
 /**
  * The role `maintenance`: removes expired data (docs/operations.md lists it), the payload of imports, and old
- * imports (src/imports/maintenance/), and ends password sources. Any number of processes may run it.
+ * imports (src/imports/upkeep/), and ends password sources. Any number of processes may run it.
  */
-import type { Logger } from 'pino';
-import { sweepMailCounts } from '../src/accounts/mail-limit.ts';
-import { sweepAudit } from '../src/audit/sweep.ts';
-import type { Condition } from '../src/condition.ts';
-import type { Config } from '../src/config.ts';
-import { sweepConsoleSessions } from '../src/console/sign-in/session-store.ts';
-import type { Db, Pool } from '../src/db/pool.ts';
-import { SWEEP_ROWS } from '../src/db/sweep.ts';
-import { sweepAttempts } from '../src/http/limits/attempt-counts.ts';
-import { sweepDelays } from '../src/identity/login/delays.ts';
-import { sweepNetworks } from '../src/identity/login/networks.ts';
-import { sweepMachineKeys } from '../src/identity/machines/keys-store.ts';
-import { sweepExpired } from '../src/identity/oauth/sweep.ts';
-import { sweepSessions } from '../src/identity/sessions/store.ts';
-import { sweepPats } from '../src/identity/tokens/store.ts';
-import { eraseDrafts } from '../src/imports/draft/erase.ts';
-import { parseDuration } from '../src/imports/duration.ts';
-import { sweepKeys } from '../src/imports/intake/idempotency.ts';
-import { sweepPeppers } from '../src/imports/maintenance/peppers.ts';
-import { removeRound } from '../src/imports/maintenance/removal.ts';
-import { eraseRound } from '../src/imports/maintenance/retention.ts';
-import { sweepUnusedCodes, sweepUsedCodes } from '../src/mail/codes.ts';
-import { sweepMails } from '../src/mail/outbox.ts';
-import { endRound } from '../src/password-sources/end-users.ts';
-import { startLoop } from './loop.ts';
 
 const SWEEP_EVERY_MS = 60_000;
 /** After this time at the latest, the users of a password source that has ended get their emails. */

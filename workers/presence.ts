@@ -1,22 +1,23 @@
-/**
- * Reports this worker to the database every BEAT_MS, for `muster workers`: its roles, and what it does.
- *
- * Guarantee: a report that fails, or is slow, delays no other work, and no stop by more than REMOVE_MS.
- * On crash: the worker is no longer listed after some seconds (src/queue/worker-list.ts).
- */
 import { hostname } from 'node:os';
 import process from 'node:process';
 import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
-import type { Condition } from '../src/condition.ts';
-import type { Config } from '../src/config.ts';
-import type { Pool } from '../src/db/pool.ts';
-import { newId } from '../src/ids.ts';
-import { subscribe } from '../src/observations.ts';
-import type { Queues } from '../src/queue/queues.ts';
-import { removeWorker, reportWorker } from '../src/queue/worker-list.ts';
-import { withTimeout } from '../src/timeout.ts';
+import type { Queues } from '../src/imports/queue/queues.ts';
+import { removeWorker, reportWorker } from '../src/imports/status/workers.ts';
+import type { Config } from '../src/platform/config.ts';
+import type { Pool } from '../src/platform/db/pool.ts';
+import { newId } from '../src/platform/ids.ts';
+import type { Condition } from '../src/platform/lifecycle.ts';
+import { subscribe } from '../src/platform/telemetry.ts';
+import { withTimeout } from '../src/platform/timeouts.ts';
 import { startLoop } from './loop.ts';
+
+/**
+ * Reports this worker to the database every BEAT_MS, for `muster workers`: its roles, and what it does.
+ *
+ * Guarantee: a report that fails, or is slow, delays no other work, and no stop by more than REMOVE_MS.
+ * On crash: the worker is no longer listed after some seconds (src/imports/status/workers.ts).
+ */
 
 const BEAT_MS = 2000;
 const REMOVE_MS = 2000;

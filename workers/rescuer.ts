@@ -1,17 +1,18 @@
+import type { Logger } from 'pino';
+import { isAnyUndoing, UNDO_BATCH, undoRound } from '../src/imports/control/undo.ts';
+import type { Queues } from '../src/imports/queue/queues.ts';
+import { rescueRound } from '../src/imports/upkeep/rescue.ts';
+import type { Config } from '../src/platform/config.ts';
+import type { Pool } from '../src/platform/db/pool.ts';
+import type { Condition } from '../src/platform/lifecycle.ts';
+import { publish } from '../src/platform/telemetry.ts';
+import { withTimeout } from '../src/platform/timeouts.ts';
+import { type Look, openDuty, openLook, type Pause, startLoop } from './loop.ts';
+
 /**
  * The role `rescue`: ends imports at their deadline, restarts stuck ones, and removes interrupted uploads. See
- * src/imports/maintenance/rescue.ts. Any number of processes may run it.
+ * src/imports/upkeep/rescue.ts. Any number of processes may run it.
  */
-import type { Logger } from 'pino';
-import type { Condition } from '../src/condition.ts';
-import type { Config } from '../src/config.ts';
-import type { Pool } from '../src/db/pool.ts';
-import { rescueRound } from '../src/imports/maintenance/rescue.ts';
-import { publish } from '../src/observations.ts';
-import type { Queues } from '../src/queue/queues.ts';
-import { withTimeout } from '../src/timeout.ts';
-import { type Look, openLook } from './look.ts';
-import { type Pause, startLoop } from './loop.ts';
 
 const MAX_INTERVAL_MS = 500;
 /** The longest wait for a queue that does not answer, so that deadlines are not delayed. */
@@ -46,4 +47,31 @@ export function startRescuer(deps: RescuerDeps): { stop(): Promise<unknown> } {
     return look.until('rescue', { afterMs: interval });
   }
   return startLoop('rescuer', logger, rescue, { condition });
+}
+
+/** Undoes imports; one process at a time does it. See src/imports/control/undo.ts. */
+
+export interface UndoerDeps {
+  pool: Pool;
+  logger: Logger;
+  condition?: Condition;
+  look?: Look;
+}
+
+export function startUndoer({ pool, logger, condition, look = openLook(pool) }: UndoerDeps): { stop(): Promise<void> } {
+  const duty = openDuty('undoer', { pool, logger, condition });
+
+  async function round(): Promise<number> {
+    await undoRound(pool, UNDO_BATCH);
+    return 0;
+  }
+  const loop = startLoop('undoer', logger, async () =>
+    (await isAnyUndoing(pool)) ? duty.round(round) : look.until('undo'),
+  );
+  return {
+    async stop() {
+      await loop.stop();
+      await duty.giveUp();
+    },
+  };
 }

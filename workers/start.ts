@@ -1,24 +1,22 @@
-/** A worker: performs the roles in WORKER_ROLES. */
 import type { Logger } from 'pino';
-import { openCondition } from '../src/condition.ts';
-import { openPool } from '../src/db/pool.ts';
-import { registerKeys, requireKeys } from '../src/identity/known-keys.ts';
-import type { Running, StoresConfig } from '../src/lifecycle.ts';
+import { openQueues } from '../src/imports/queue/queues.ts';
+import { registerKeys, requireKeys } from '../src/operate/known-keys.ts';
+import { openTracing } from '../src/operate/open-tracing.ts';
 import { openHasher } from '../src/passwords/hasher.ts';
-import { openQueues } from '../src/queue/queues.ts';
-import { openSecrets } from '../src/secrets.ts';
+import { openPool } from '../src/platform/db/pool.ts';
+import { openSecrets } from '../src/platform/encryption.ts';
+import { openCondition, type Running, type StoresConfig } from '../src/platform/lifecycle.ts';
 import { waitForSchema } from '../src/start/schema.ts';
-import { openTracing } from '../src/tracing/open.ts';
 import { startConverter } from './converter.ts';
 import { startDispatcher } from './dispatcher.ts';
 import { startImportWorker } from './import-users.ts';
-import { openLook } from './look.ts';
+import { openLook } from './loop.ts';
 import { startMailer } from './mailer.ts';
 import { startMaintenance } from './maintenance.ts';
 import { startPresence } from './presence.ts';
-import { startRescuer } from './rescuer.ts';
-import { startUndoer } from './undoer.ts';
+import { startRescuer, startUndoer } from './rescuer.ts';
 import { startWebhookSender } from './webhooks.ts';
+/** A worker: performs the roles in WORKER_ROLES. */
 
 /** @throws StartError when it cannot listen on HEALTH_PORT */
 export async function startWorker(config: StoresConfig, logger: Logger, stopping: AbortSignal): Promise<Running> {

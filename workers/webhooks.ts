@@ -1,15 +1,14 @@
-/** Sends the webhooks of imports that ended; any number of processes may run it. See src/webhooks/places.ts. */
 import type { Logger } from 'pino';
-import type { Condition } from '../src/condition.ts';
-import type { Config } from '../src/config.ts';
-import type { Pool } from '../src/db/pool.ts';
 import { composeEnd } from '../src/imports/status/webhook.ts';
-import { loggable } from '../src/logger.ts';
-import type { Secrets } from '../src/secrets.ts';
-import type { DueWebhook } from '../src/webhooks/outbox.ts';
-import { openWebhookPlaces } from '../src/webhooks/places.ts';
-import { type Look, openLook } from './look.ts';
-import { either, type Pause, startLoop } from './loop.ts';
+import type { DueWebhook } from '../src/messages/webhooks/outbox.ts';
+import { openWebhookPlaces } from '../src/messages/webhooks/sender.ts';
+import type { Config } from '../src/platform/config.ts';
+import type { Pool } from '../src/platform/db/pool.ts';
+import type { Secrets } from '../src/platform/encryption.ts';
+import type { Condition } from '../src/platform/lifecycle.ts';
+import { loggable } from '../src/platform/logger.ts';
+import { either, type Look, openLook, type Pause, startLoop } from './loop.ts';
+/** Sends the webhooks of imports that ended; any number of processes may run it. See src/messages/webhooks/sender.ts. */
 
 export interface WebhookSenderDeps {
   pool: Pool;

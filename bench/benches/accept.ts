@@ -1,3 +1,16 @@
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type pg from 'pg';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+import { COLUMNS } from '../../src/imports/entries/item.ts';
+import { COPY_SQL } from '../../src/imports/intake/copy.ts';
+import type { Pool } from '../../src/platform/db/pool.ts';
+import { type Context, percentile, perSecond, type Result, rounded } from '../bench.ts';
+import { hasProc } from '../machine/cpu.ts';
+import { formatUse, limitOf, readUse, type Use, useBetween } from '../machine/machine-use.ts';
+import { importBody } from '../testbed/load.ts';
+import { type Service, type Stores, startService, startStores } from '../testbed/testbed.ts';
+
 /**
  * `accept`: users per second from sending a bulk import to its 202, when all of them are durable.
  *
@@ -5,18 +18,6 @@
  * identical table with the same indexes on the same server. The two alternate, and the median of five counts; no worker
  * is running.
  */
-import { Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import type pg from 'pg';
-import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
-import type { Pool } from '../../src/db/pool.ts';
-import { COPY_SQL } from '../../src/imports/intake/copy.ts';
-import { COLUMNS } from '../../src/imports/items.ts';
-import { type Context, percentile, perSecond, type Result, rounded } from '../bench.ts';
-import { hasProc } from '../machine/cpu.ts';
-import { formatUse, limitOf, readUse, type Use, useBetween } from '../machine/machine-use.ts';
-import { importBody } from '../testbed/load.ts';
-import { type Service, type Stores, startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 200_000;
 const ROUNDS = 5;

@@ -1,3 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UNDO_BATCH } from '../../src/imports/control/undo.ts';
+import type { Pool } from '../../src/platform/db/pool.ts';
+import { type Context, percentile, perSecond, type Result, rounded } from '../bench.ts';
+import { shares } from '../format.ts';
+import { type CpuTime, cpuPerUnit, cpuTime, hasProc } from '../machine/cpu.ts';
+import type { Scope } from '../scope.ts';
+import { importAll } from '../testbed/import-all.ts';
+import { importBody, userId } from '../testbed/load.ts';
+import { redisVersion } from '../testbed/redis.ts';
+import { type Service, type Stores, settle, startService, startStores } from '../testbed/testbed.ts';
+
 /**
  * `undo`: users per second from the request to undo an import until its state is `IMPORT_STATE_UNDONE`.
  * `undo-preview`: how long the count of what an undo would remove takes.
@@ -7,17 +19,6 @@
  * no triggers, and nothing but users is written. Ceiling of `undo-preview`: the target of 2 s for a million users.
  * Each round has its own stores and service.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool } from '../../src/db/pool.ts';
-import { UNDO_BATCH } from '../../src/imports/control/undo.ts';
-import { type Context, percentile, perSecond, type Result, rounded } from '../bench.ts';
-import { shares } from '../format.ts';
-import { type CpuTime, cpuPerUnit, cpuTime, hasProc } from '../machine/cpu.ts';
-import type { Scope } from '../scope.ts';
-import { importAll } from '../testbed/import-all.ts';
-import { importBody, userId } from '../testbed/load.ts';
-import { redisVersion } from '../testbed/redis.ts';
-import { type Service, type Stores, settle, startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 200_000;
 const ROUNDS = 3;

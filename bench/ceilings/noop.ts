@@ -1,20 +1,21 @@
-/**
- * The ceiling of the drain benches: the same number of no-op BullMQ jobs, on the same store servers.
- *
- * One process adds the jobs while one or two others, started and connected before, process them. The clock runs from
- * the message to begin until the last job is done. The best point of a fixed grid counts.
- */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { openPool } from '../../src/db/pool.ts';
-import { migrateQueue } from '../../src/queue/schema.ts';
+import { migrateQueue } from '../../src/imports/queue/schema.ts';
+import { openPool } from '../../src/platform/db/pool.ts';
 import { perSecond } from '../bench.ts';
 import { type CpuTime, cpuPerUnit, cpuTime, hasProc, sumOf } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import type { Stores } from '../testbed/testbed.ts';
 import type { NoopOrder, NoopReport } from './noop-process.ts';
 import type { NoopStore } from './noop-queue.ts';
+
+/**
+ * The ceiling of the drain benches: the same number of no-op BullMQ jobs, on the same store servers.
+ *
+ * One process adds the jobs while one or two others, started and connected before, process them. The clock runs from
+ * the message to begin until the last job is done. The best point of a fixed grid counts.
+ */
 
 const CONCURRENCIES = [50, 200, 400];
 const PROCESSES = [1, 2];

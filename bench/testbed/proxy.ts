@@ -40,7 +40,7 @@ export async function startProxy(
   };
 }
 
-/** Where the server of a URL from src/db/embedded/embedded.ts listens: on its unix socket, if it has one. */
+/** Where the server of a URL from src/platform/db/embedded/embedded.ts listens: on its unix socket, if it has one. */
 export function postgresAddress(url: string): NetConnectOpts {
   const { hostname, port, searchParams } = new URL(url);
   const folder = searchParams.get('host');

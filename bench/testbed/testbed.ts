@@ -1,24 +1,24 @@
-/**
- * The testbed: the stores, and the service on them in the processes of `npm start`.
- *
- * Guarantee: everything is in its own folder and is removed with its scope. The stores are separate from the service,
- * so that the ceiling is measured on the same servers after the service has stopped.
- */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { childEnv, readConfig } from '../../src/config.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
-import { MIGRATION_MS } from '../../src/db/limits.ts';
-import { openPool, type Pool } from '../../src/db/pool.ts';
-import { openLogger } from '../../src/logger.ts';
+import { childEnv, readConfig } from '../../src/platform/config.ts';
+import { MIGRATION_MS } from '../../src/platform/db/client.ts';
+import { startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
+import { openPool, type Pool } from '../../src/platform/db/pool.ts';
+import { openLogger } from '../../src/platform/logger.ts';
 import { type Muster, startMuster } from '../../src/start/muster.ts';
 import { startDistribution } from '../distribution.ts';
 import type { Roles } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import { type Client, openClient } from './client.ts';
 import { type RunningRedis, startRedis } from './redis.ts';
+/**
+ * The testbed: the stores, and the service on them in the processes of `npm start`.
+ *
+ * Guarantee: everything is in its own folder and is removed with its scope. The stores are separate from the service,
+ * so that the ceiling is measured on the same servers after the service has stopped.
+ */
 
 export interface Stores {
   dir: string;

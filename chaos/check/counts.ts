@@ -1,7 +1,8 @@
-/** Wrong counts: those of the import, its organizations, mails and causes, and the state that follows from them. */
-import type { Db } from '../../src/db/pool.ts';
+import type { Db } from '../../src/platform/db/pool.ts';
 import { type Problem, problem, type SentImport } from '../client/sent.ts';
 import type { ItemRow, Rows } from './rows.ts';
+
+/** Wrong counts: those of the import, its organizations, mails and causes, and the state that follows from them. */
 
 const STATES = ['succeeded', 'skipped', 'failed', 'undone'] as const;
 type Tally = Record<'total' | (typeof STATES)[number], number>;
@@ -70,7 +71,7 @@ async function ofMails(db: Db, sent: SentImport, { import: found, items }: Rows)
   );
 }
 
-/** Counts of causes may be missing, as readers then count the users, but never too high (src/imports/failures.ts). */
+/** Counts of causes may be missing, as readers then count the users, but never too high (src/imports/entries/item.ts). */
 async function ofCauses(db: Db, { import: { id } }: Rows): Promise<string[]> {
   const { rows } = await db.query<{ error: unknown; counted: number; failed: number }>(
     `select error, counted, (select count(*)::int from import_items i

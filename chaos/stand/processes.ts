@@ -49,7 +49,7 @@ export async function openProcesses(
   };
   const apis: Slot[] = [];
   const workers: Slot[] = [];
-  for (let n = 0; n < APIS; n++) apis.push(await slot({ front: true }, apart(`api-${n}`, 'src/api.ts')));
+  for (let n = 0; n < APIS; n++) apis.push(await slot({ front: true }, apart(`api-${n}`, 'src/start/api.ts')));
   for (let n = 0; n < WORKERS; n++)
     workers.push(await slot({ smtp: true }, apart(`worker-${n}`, 'workers/all-in-one.ts')));
   const parent = await slot({ front: true, smtp: true }, openParent, stop);

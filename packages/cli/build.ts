@@ -14,7 +14,12 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const DIST = join(ROOT, 'dist');
 const FOLDER = join(DIST, 'muster-cli');
 /** Loaded by `muster doctor --local` and `muster keys` only. */
-const OF_THE_SERVER = ['src/config.ts', 'src/diagnostics/', 'src/encryption/', 'src/cli/doctor/local.ts'];
+const OF_THE_SERVER = [
+  'src/platform/config.ts',
+  'src/operate/key-rotation.ts',
+  'src/operate/local-diagnostics.ts',
+  'src/cli/doctor/local.ts',
+];
 
 /** Drivers that `muster pull` loads for some systems: who needs one installs it. */
 const ON_DEMAND = ['ldapts', 'mysql2', 'pg'];

@@ -1,32 +1,21 @@
-/** Every command of `muster`, in the order of the help. A new one needs a file in `commands/`, an import, an entry. */
 import type { CommandModule } from 'yargs';
 import { clients } from './commands/clients.ts';
 import { convertCommand } from './commands/convert.ts';
 import { doctor } from './commands/doctor.ts';
 import { events } from './commands/events.ts';
 import { importCommand } from './commands/import.ts';
-import { cancel } from './commands/imports/cancel.ts';
-import { causes } from './commands/imports/causes.ts';
-import { discard } from './commands/imports/discard.ts';
-import { fix } from './commands/imports/fix.ts';
-import { items } from './commands/imports/items.ts';
-import { pause } from './commands/imports/pause.ts';
-import { report } from './commands/imports/report.ts';
-import { resume } from './commands/imports/resume.ts';
-import { retry } from './commands/imports/retry.ts';
-import { sendMails } from './commands/imports/send-mails.ts';
-import { start } from './commands/imports/start.ts';
-import { status } from './commands/imports/status.ts';
-import { undo } from './commands/imports/undo.ts';
+import { cancel, discard, pause, resume, retry, sendMails, start, undo } from './commands/import-actions.ts';
+import { causes, fix } from './commands/import-fixes.ts';
+import { items, report, status } from './commands/import-status.ts';
 import { keys } from './commands/keys.ts';
-import { login } from './commands/login.ts';
-import { logout } from './commands/logout.ts';
+import { login, logout } from './commands/login.ts';
 import { orgs } from './commands/orgs.ts';
-import { passwordSources } from './commands/password-source/commands.ts';
+import { passwordSources } from './commands/password-sources.ts';
+import { pull } from './commands/pull.ts';
 import { tokens } from './commands/tokens.ts';
 import { users } from './commands/users.ts';
 import { workers } from './commands/workers.ts';
-import { pull } from './pull/command.ts';
+/** Every command of `muster`, in the order of the help. A new one needs a file in `commands/`, an import, an entry. */
 
 export const COMMANDS: readonly CommandModule[] = [
   entry(importCommand),

@@ -1,15 +1,16 @@
 #!/usr/bin/env node
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import module from 'node:module';
+import { constants } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
 /**
  * The command `muster`. The machine may have any Node.js: one that is older than 24 cannot run TypeScript, so it hands
  * over to the Node.js that comes with the packages.
  *
  * Guarantee: signals and the exit code pass through, as if there were only one process.
  */
-import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import module from 'node:module';
-import { constants } from 'node:os';
-import { fileURLToPath } from 'node:url';
 
 const NEEDED = 24;
 const version = Number(process.versions.node.split('.')[0]);

@@ -1,18 +1,65 @@
+import { readFileSync } from 'node:fs';
+import type { Argv } from 'yargs';
+import yargs from 'yargs/yargs';
+import { STDIN } from '../sources/read/file.ts';
+import { UsageError } from '../sources/read/records.ts';
+import { COMMANDS } from './commands.ts';
+import { isDebugging } from './service/settings.ts';
+import { completion, type Shell, USAGE_TEXTS } from './terminal/completion.ts';
+import { EXIT, type ExitCode, Failure } from './terminal/failure.ts';
+import { printableLines } from './terminal/output.ts';
+/**
+ * How the command line ends: turns whatever a command throws into a message, advice and an exit code.
+ *
+ * Guarantee: errors go to standard error, with `--json` as one line `{"error":{"message","advice","id","exitCode"}}`;
+ * standard output carries results only. A reader that closes the pipe early (`| head -1`) is not an error.
+ */
+
+/** Runs the command named by the arguments and returns the exit code. */
+export async function endWith(parser: Argv, shell: Shell, json: boolean): Promise<ExitCode> {
+  for (const stream of [shell.stdout, shell.stderr]) stream.on('error', exitOnClosedPipe);
+  try {
+    await parser.parseAsync();
+    return (shell.exitCode as ExitCode | undefined) ?? EXIT.ok;
+  } catch (error) {
+    exitOnClosedPipe(error as Error);
+    const failure = asFailure(error);
+    shell.stderr.write(json ? `${JSON.stringify(asJson(failure))}\n` : asText(failure));
+    if (isDebugging(shell.env)) shell.stderr.write(`${(error as Error).stack}\n`);
+    return failure.exitCode;
+  }
+}
+
+function exitOnClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit(EXIT.ok);
+}
+
+function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const { message, name } = error as Error;
+  if (error instanceof UsageError) return new Failure(message, { exitCode: EXIT.usage });
+  return new Failure(`Unexpected error: ${name}: ${message}`, {
+    advice: 'Set MUSTER_DEBUG=1 to see where it happened.',
+  });
+}
+
+function asJson({ message, advice, id, exitCode }: Failure): unknown {
+  return { error: { message, advice, id, exitCode } };
+}
+
+function asText({ message, advice, id }: Failure): string {
+  const [first = '', ...more] = printableLines(message).split('\n');
+  const lines = [`muster: ${first}${id ? ` (${id})` : ''}`, ...more];
+  if (advice) lines.push(`  ${printableLines(advice)}`);
+  return `${lines.join('\n')}\n`;
+}
+
 /**
  * `muster`: its commands, and how each one ends. A command is one file in `commands/`.
  *
  * Guarantee: the exit code is one of `terminal/failure.ts`; an error is a sentence with advice, never a stack trace,
  * unless MUSTER_DEBUG is set.
  */
-import { readFileSync } from 'node:fs';
-import yargs from 'yargs/yargs';
-import { STDIN } from '../sources/read/file.ts';
-import { COMMANDS } from './commands.ts';
-import { endWith } from './end.ts';
-import { completion } from './terminal/completion.ts';
-import { EXIT, type ExitCode, Failure } from './terminal/failure.ts';
-import type { Shell } from './terminal/shell.ts';
-import { USAGE_TEXTS } from './terminal/usage-texts.ts';
 
 const WIDEST = 110;
 /** Options for which `-` means standard output. */

@@ -1,12 +1,11 @@
-/** What the screens of the console are built from. */
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
-import type { Db } from '../db/pool.ts';
-import type { LiveProvider } from '../identity/oauth/provider.ts';
-import type { Secrets } from '../secrets.ts';
-import type { Channel } from './channel.ts';
-import type { At } from './page/at.ts';
-import type { Show } from './page/show.ts';
+import type { Config } from '../platform/config.ts';
+import type { Db } from '../platform/db/pool.ts';
+import type { Secrets } from '../platform/encryption.ts';
+import type { LiveProvider } from '../signin/oauth/provider.ts';
+import type { Channel } from './api.ts';
+import type { At, Show } from './shell/show.ts';
+/** What the screens of the console are built from. */
 
 export interface ConsoleDeps {
   pool: Db;

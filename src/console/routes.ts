@@ -1,27 +1,34 @@
+import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
+import { findOrg } from '../directory/organizations.ts';
+import { ApiError } from '../platform/errors.ts';
+import { readForm } from '../platform/html/forms.ts';
+import { html } from '../platform/html/layout.ts';
+import { requireOurs, sameOrigin } from '../platform/http/origins.ts';
+import { accountScreens } from './account.ts';
+import type { ConsoleDeps } from './deps.ts';
+import { SCREENS, type Screen } from './screens.ts';
+import { findVisit, mayAnywhere, openCookies, openKeptForms, sessionEnded, type Visit, visitOf } from './session.ts';
+import { consoleErrors, sayOnce, wantsPage } from './shell/errors.ts';
+import { type At, type ConsolePage, messageBody, openAssets, openAt, openShow } from './shell/show.ts';
+import { signInRoutes } from './sign-in.ts';
+import { ACCOUNT } from './texts/account.ts';
+import { NO_ROLE } from './texts/frame.ts';
+/** The page for people who are signed in but see no screen: it says whom to ask. */
+
+export function noRole(at: At, { caller, tokens }: Visit, organization: string): ConsolePage {
+  const more = html`<p>${NO_ROLE.ask(organization)}</p>
+<p><code class="shown">${caller.userId}</code></p>
+<p><a href="${at('/account')}">${ACCOUNT.title}</a></p>`;
+  const body = messageBody({ heading: NO_ROLE.heading, message: NO_ROLE.signedInAs(tokens.name), more });
+  return { title: NO_ROLE.title, status: 403, body };
+}
+
 /**
  * The console: pages for people who run migrations and manage users, at `/console`.
  *
  * Guarantee: the browser gets a cookie and no token. Requests that change something come from our own pages. Every
  * route but the sign-in needs a session, and reads and changes data through the API only.
  */
-import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
-import { ApiError } from '../errors.ts';
-import { requireOurs, sameOrigin } from '../http/same-origin.ts';
-import { findOrg } from '../orgs/store.ts';
-import { readForm } from '../pages/fields.ts';
-import { accountScreens } from './account/routes.ts';
-import type { ConsoleDeps } from './deps.ts';
-import { noRole } from './no-role.ts';
-import { openAssets } from './page/assets.ts';
-import { openAt } from './page/at.ts';
-import { consoleErrors, wantsPage } from './page/errors.ts';
-import { sayOnce } from './page/said.ts';
-import { openShow } from './page/show.ts';
-import { SCREENS, type Screen } from './screens.ts';
-import { openCookies } from './sign-in/cookies.ts';
-import { openKeptForms } from './sign-in/kept-form.ts';
-import { signInRoutes } from './sign-in/routes.ts';
-import { findVisit, mayAnywhere, sessionEnded, visitOf } from './visit.ts';
 
 export interface Console {
   /** Mount it at `/`, before `authenticate`. */

@@ -1,22 +1,22 @@
+import { Router } from 'express';
+import type { OperationId } from '../contract/permissions.ts';
+import { administratorScreens } from './administrators.ts';
+import { clientScreens } from './clients.ts';
+import { credentialScreens } from './credentials.ts';
+import type { ScreenDeps } from './deps.ts';
+import { fixScreens } from './imports/fix.ts';
+import { importScreens } from './imports/routes.ts';
+import { hasMailbox, mailboxScreens } from './mailbox.ts';
+import { newImportScreens } from './new-import/routes.ts';
+import { organizationScreens } from './organizations.ts';
+import { systemScreens } from './system.ts';
+import { FRAME } from './texts/frame.ts';
+import { MAILBOX } from './texts/mailbox.ts';
+import { userScreens } from './users/routes.ts';
 /**
  * The screens, in the order of the navigation. To add one: write a folder with a function that returns its routes, and
  * list it here (README.md shows how).
  */
-import { Router } from 'express';
-import type { OperationId } from '../access/permissions.ts';
-import { administratorScreens } from './administrators/routes.ts';
-import { clientScreens } from './clients/routes.ts';
-import { credentialScreens } from './credentials/routes.ts';
-import type { ScreenDeps } from './deps.ts';
-import { fixScreens } from './fix/routes.ts';
-import { importScreens } from './imports/routes.ts';
-import { hasMailbox, mailboxScreens } from './mailbox/routes.ts';
-import { newImportScreens } from './new-import/routes.ts';
-import { organizationScreens } from './organizations/routes.ts';
-import { systemScreens } from './system/routes.ts';
-import { FRAME } from './texts/frame.ts';
-import { MAILBOX } from './texts/mailbox.ts';
-import { userScreens } from './users/routes.ts';
 
 export interface Screen {
   /** Below `/console`. */

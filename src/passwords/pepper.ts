@@ -1,3 +1,7 @@
+import { createHmac } from 'node:crypto';
+import type { PepperMode } from './marks.ts';
+import { seesAll } from './registry.ts';
+
 /**
  * Peppers: a secret of the old system that it added to every password before it hashed it.
  *
@@ -6,9 +10,6 @@
  *
  * Guarantee: such a text never verifies as a hash, and no import or call can send one (`hashProblem` refuses it).
  */
-import { createHmac } from 'node:crypto';
-import type { PepperMode } from './pepper-modes.ts';
-import { seesAll } from './registry.ts';
 
 const MARK = '$pepper$';
 

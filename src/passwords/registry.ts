@@ -1,3 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import { LONGEST, type Scheme } from './scheme.ts';
+import { argon2Cost, argon2Schemes, makeArgon2id } from './schemes/argon2.ts';
+import { aspnetIdentitySchemes } from './schemes/aspnet-identity.ts';
+import { bcryptCost, bcryptLibrary, bcryptScheme, bcryptSeesAll, makeBcrypt } from './schemes/bcrypt.ts';
+import { bcryptSha256Scheme } from './schemes/bcrypt-sha256.ts';
+import { desSchemes } from './schemes/des-crypt.ts';
+import { djangoSchemes } from './schemes/django.ts';
+import { drupal7Scheme } from './schemes/drupal7.ts';
+import { fbscryptScheme } from './schemes/fbscrypt.ts';
+import { hashColonSaltSchemes } from './schemes/hash-colon-salt.ts';
+import { hmacSchemes } from './schemes/hmac.ts';
+import { ldapSchemes } from './schemes/ldap.ts';
+import { magento2Scheme } from './schemes/magento2.ts';
+import { apr1CryptScheme, md5CryptScheme } from './schemes/md5-crypt.ts';
+import { md5SaltedSchemes } from './schemes/md5-salted.ts';
+import { pbkdf2Schemes } from './schemes/pbkdf2.ts';
+import { phpassScheme } from './schemes/phpass.ts';
+import { plainDigestSchemes } from './schemes/plain-digest.ts';
+import { saltedDigestSchemes } from './schemes/salted-digest.ts';
+import { scryptScheme } from './schemes/scrypt.ts';
+import { scryptColonSchemes } from './schemes/scrypt-colon.ts';
+import { sha1CryptScheme } from './schemes/sha1-crypt.ts';
+import { sha2CryptSchemes } from './schemes/sha2-crypt.ts';
+import { springSchemes } from './schemes/spring.ts';
+import { symfonySchemes } from './schemes/symfony.ts';
+import { werkzeugSchemes } from './schemes/werkzeug.ts';
+import { wordpressScheme } from './schemes/wordpress.ts';
+import { yescryptScheme } from './schemes/yescrypt.ts';
 /**
  * All schemes of password hashes that can be imported (Modular Crypt Format), and the check at acceptance.
  *
@@ -6,35 +35,6 @@
  *
  * On crash: nothing is left behind, because nothing here has side effects.
  */
-
-import { LONGEST, type Scheme } from './scheme.ts';
-import { argon2Schemes } from './schemes/argon2.ts';
-import { bcryptScheme } from './schemes/bcrypt.ts';
-import { bcryptSha256Scheme } from './schemes/bcrypt-sha256.ts';
-import { apr1CryptScheme, md5CryptScheme } from './schemes/crypt/md5-crypt.ts';
-import { sha1CryptScheme } from './schemes/crypt/sha1-crypt.ts';
-import { sha2CryptSchemes } from './schemes/crypt/sha2-crypt.ts';
-import { desSchemes } from './schemes/des/des-crypt.ts';
-import { hashColonSaltSchemes } from './schemes/digests/hash-colon-salt.ts';
-import { hmacSchemes } from './schemes/digests/hmac.ts';
-import { md5SaltedSchemes } from './schemes/digests/md5-salted.ts';
-import { plainDigestSchemes } from './schemes/digests/plain-digest.ts';
-import { saltedDigestSchemes } from './schemes/digests/salted-digest.ts';
-import { ldapSchemes } from './schemes/ldap/ldap.ts';
-import { pbkdf2Schemes } from './schemes/pbkdf2.ts';
-import { scryptScheme } from './schemes/scrypt.ts';
-import { scryptColonSchemes } from './schemes/scrypt-colon.ts';
-import { aspnetIdentitySchemes } from './schemes/systems/aspnet-identity.ts';
-import { djangoSchemes } from './schemes/systems/django.ts';
-import { drupal7Scheme } from './schemes/systems/drupal7.ts';
-import { fbscryptScheme } from './schemes/systems/fbscrypt.ts';
-import { magento2Scheme } from './schemes/systems/magento2.ts';
-import { phpassScheme } from './schemes/systems/phpass.ts';
-import { springSchemes } from './schemes/systems/spring.ts';
-import { symfonySchemes } from './schemes/systems/symfony.ts';
-import { werkzeugSchemes } from './schemes/systems/werkzeug.ts';
-import { wordpressScheme } from './schemes/systems/wordpress.ts';
-import { yescryptScheme } from './schemes/yescrypt/yescrypt.ts';
 
 /** The most common schemes first: the first match counts. */
 export const SCHEMES: readonly Scheme[] = [
@@ -170,4 +170,49 @@ export function hashProblem(encoded: string): string | undefined {
 export function verifyHash(encoded: string, password: string): boolean {
   const scheme = find(encoded);
   return scheme !== undefined && !isTooLong(encoded, scheme.longest) && scheme.verify(encoded, password);
+}
+
+/**
+ * The hashes that Muster itself makes: bcrypt, or argon2id for passwords longer than bcrypt's 72 bytes of UTF-8.
+ *
+ * Everything here computes for tens of milliseconds or more, so it runs in the threads.
+ */
+
+/** OWASP's password storage recommendation for argon2id: 19 MiB, 2 passes, 1 lane. */
+const ARGON2ID = { m: 19 * 1024, t: 2, p: 1 } as const;
+
+const NO_ONES_SALT = 'MusterNoSuchUserHere.u';
+
+/** A new hash of the password with a random salt. */
+export function makeHash(password: string, cost: number): string {
+  return bcryptSeesAll(password) ? makeBcrypt(password, cost) : makeArgon2id(password, randomBytes(16), ARGON2ID);
+}
+
+/**
+ * Whether a hash that this password verified may stay: either `makeHash` would choose the same scheme and cost today,
+ * or the scheme ignored part of the password, as bcrypt does with long ones. The ignored remainder may contain a typo,
+ * which must not become part of the password.
+ */
+export function isCurrent(encoded: string, password: string, cost: number): boolean {
+  if (!seesAll(encoded, password)) return true;
+  const scheme = schemeOf(encoded);
+  if (scheme === 'bcrypt') return bcryptCost(encoded) === cost;
+  const found = scheme === 'argon2id' && !bcryptSeesAll(password) ? argon2Cost(encoded) : undefined;
+  return found !== undefined && found.m === ARGON2ID.m && found.t === ARGON2ID.t && found.p === ARGON2ID.p;
+}
+
+/** Takes as long as a bcrypt verification of this cost, and discards the result. */
+export function computeNothing(password: string, cost: number): void {
+  bcryptLibrary().hash(password, cost, NO_ONES_SALT);
+}
+
+/**
+ * Verifies the password, and tells whether to rehash it. A wrong password never takes less time than `computeNothing`:
+ * otherwise the response time of a cheap imported scheme would reveal that the user exists.
+ */
+export function verifyPassword(encoded: string, password: string, cost: number): { ok: boolean; rehash: boolean } {
+  const ok = verifyHash(encoded, password);
+  if (ok) return { ok, rehash: !isCurrent(encoded, password, cost) };
+  if (schemeOf(encoded) !== 'bcrypt' || bcryptCost(encoded) < cost) computeNothing(password, cost);
+  return { ok, rehash: false };
 }

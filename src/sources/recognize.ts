@@ -1,12 +1,35 @@
-/**
- * Guesses which system a file comes from, and where its records are. The caller shows the guess.
- */
-import { type ExportFile, readerOf } from './read/export-file.ts';
+import { type ExportFile, placed, readerOf } from './read/file.ts';
 import { FileError, MOST_CELLS } from './read/records.ts';
 import { SOURCES } from './registry.ts';
 import type { Fields, Format, JsonPath, Source } from './source.ts';
-import { isDumpOfTables, isOfOtherTable, ROWS } from './tables.ts';
-import { isFields } from './values.ts';
+import { mappingFor } from './systems/mapped.ts';
+import { CONTEXT, isFields, objectAt, parseJson } from './values.ts';
+/**
+ * phpMyAdmin's JSON exports: a list of a header, a database and its tables, each with its name and its rows.
+ * https://docs.phpmyadmin.net/en/latest/import_export.html#json
+ */
+
+/** Where the rows are. */
+export const ROWS: JsonPath = ['*', 'data', '*'];
+
+const BEGINNING = /^\s*\[\s*\{\s*"type"\s*:\s*"(?:header|database|table)"/;
+
+/** @param head the beginning of the file */
+export function isDumpOfTables(head: string): boolean {
+  return BEGINNING.test(head);
+}
+
+/**
+ * Whether it is a row of another table than the users': the source does not recognize it, and it has no email address.
+ */
+export function isOfOtherTable(record: Fields, source: Source): boolean {
+  if (objectAt(record, CONTEXT).type !== 'table' || source.recognizes(record, 'json') > 0) return false;
+  return mappingFor(record, { columns: {}, metadata: {} }).columns.email === undefined;
+}
+
+/**
+ * Guesses which system a file comes from, and where its records are. The caller shows the guess.
+ */
 
 /** Common names for lists of users, where a source defines no paths of its own. */
 const LISTS: readonly JsonPath[] = [
@@ -148,4 +171,59 @@ async function readFirstValues(file: ExportFile, { paths, columns }: Layout): Pr
 /** The beginning of a file in small parts, as its first records are in the first of them. */
 export async function* inParts(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += PART_BYTES) yield bytes.subarray(at, at + PART_BYTES);
+}
+
+/** Why no system recognizes a file, where the file itself is the reason. */
+
+/** What an API answers instead of users. */
+const ERROR_FIELDS = new Set(
+  [
+    ...['error', 'errors', 'error_code', 'error_description', 'error_uri', 'message', 'msg', 'detail', 'details'],
+    ...['code', 'status', 'statusCode', 'title', 'type', 'path', 'timestamp', 'success', 'request_id', 'requestId'],
+  ].map((name) => name.toLowerCase()),
+);
+const TOLD = ['error', 'errors', 'message', 'msg', 'detail'];
+
+/** A sentence with the file's name, and the line where there is one; undefined if the file could be an export. */
+export async function whyUnrecognized(file: ExportFile): Promise<string | undefined> {
+  const { name, head, isWhole } = file;
+  if (!isWhole) return undefined;
+  const text = head.toString('utf8').trim();
+  if (text === '' || text === '\u{feff}') return `${name} is empty.`;
+  const value = parseJson(text);
+  if (value !== undefined) return ofJson(name, value);
+  if (file.format !== 'csv' && file.format !== 'ldif') return undefined;
+  return ofRecords(file);
+}
+
+function ofJson(name: string, value: unknown): string | undefined {
+  if (!isFields(value) && !Array.isArray(value)) return `${name} is a single value, not a list of users.`;
+  if (Object.keys(value).length === 0) return `${name} has no users.`;
+  const fields = Object.keys(value);
+  const isError = !Array.isArray(value) && fields.every((field) => ERROR_FIELDS.has(field.toLowerCase()));
+  if (!isError || !fields.some((field) => TOLD.includes(field))) return undefined;
+  return `${name} is the answer of an API that failed, not an export. Correct the request, and download the users again.`;
+}
+
+/** The first problem of its records, or that there are none. */
+async function ofRecords(file: ExportFile): Promise<string | undefined> {
+  const { name, format, delimiter, head } = file;
+  let count = 0;
+  try {
+    for await (const group of readerOf(format, [], { delimiter })(once(head))) {
+      for (const { line, problem } of group) {
+        if (problem !== undefined) return `${name}, line ${line}: The record ${problem}.`;
+        count++;
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    return (placed(name, error) as FileError).message;
+  }
+  if (count > 0) return undefined;
+  return format === 'csv' ? `${name} has a header, but no users.` : `${name} has no entries.`;
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
 }

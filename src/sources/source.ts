@@ -1,9 +1,9 @@
+import type { Person, Skipped } from './entry.ts';
 /**
  * The definition of one system's export: how its files are laid out, recognized and converted.
  *
  * A source reads no files: it gets records from the readers in `read/`. It never throws because of a record's content.
  */
-import type { Person, Skipped } from './person.ts';
 
 /** One object of a JSON file, one line of NDJSON, one row of CSV by its column names, or one entry of LDIF. */
 export type Fields = Record<string, unknown>;
@@ -58,9 +58,4 @@ export interface Source {
   explain?(record: Fields, options: ConvertOptions): string[];
   /** @throws UsageError only when the options are wrong */
   converter(options: ConvertOptions): Convert;
-}
-
-/** The options or files do not fit; the message says what is wrong. */
-export class UsageError extends Error {
-  override readonly name: string = 'UsageError';
 }

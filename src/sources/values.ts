@@ -1,7 +1,23 @@
+import type { Person } from './entry.ts';
+import type { Fields } from './source.ts';
+/** The key under which a record gets the strings that precede its array in the enclosing object. */
+export const CONTEXT = '@context';
+
+const SECRET = new RegExp(
+  ['pass(?:word|wd|code|phrase)', 'token', 'secret', 'two_?factor', '2fa', 'recovery_?codes?', 'api_?key', '_key']
+    .concat('(?:^|_)(?:otp|salt|nonce)(?:_|$)')
+    .join('|'),
+  'i',
+);
+
+/** Whether a column or field of this name is likely to hold a secret. */
+export function isSecretName(name: string): boolean {
+  return SECRET.test(name);
+}
+
 /**
  * Reads values from untrusted records: a value of the wrong type counts as absent.
  */
-import type { Fields } from './source.ts';
 
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -80,4 +96,34 @@ export function firstText(record: Fields, keys: readonly string[]): string | und
 /** The boolean under the first of these keys that has one. */
 export function firstBool(record: Fields, keys: readonly string[]): boolean | undefined {
   return keys.map((key) => boolAt(record, key)).find((value) => value !== undefined);
+}
+
+/**
+ * Reads OpenID Connect's `gender` claim (Core 1.0 section 5.1): free text, for which the standard defines two values.
+ */
+
+/** Any other text gives undefined. */
+export function genderOf(text: string | undefined): Person['gender'] {
+  const word = text?.toLowerCase();
+  if (word === 'female') return 'GENDER_FEMALE';
+  return word === 'male' ? 'GENDER_MALE' : undefined;
+}
+
+/** The fields of a record that have no counterpart here and become metadata. Secrets and empty values are left out. */
+
+/** @param names separated by blanks or line ends */
+export function fieldNames(names: string): ReadonlySet<string> {
+  return new Set(names.split(/\s+/));
+}
+
+/** @param known fields that the source itself reads or drops */
+export function restOf(record: Fields, known: ReadonlySet<string>): Fields {
+  const isKept = ([name, value]: [string, unknown]) =>
+    name !== CONTEXT && !known.has(name) && !isSecretName(name) && !isEmpty(value);
+  return Object.fromEntries(Object.entries(record).filter(isKept));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '' || value === false) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
 }

@@ -1,16 +1,17 @@
+import { migrateQueue } from '../imports/queue/schema.ts';
+import { openHasher } from '../passwords/hasher.ts';
+import type { Config } from '../platform/config.ts';
+import { MIGRATION_MS } from '../platform/db/client.ts';
+import { migrate } from '../platform/db/migrate.ts';
+import { openPool, type Pool } from '../platform/db/pool.ts';
+import { StartError } from '../platform/errors.ts';
+import { directUrl, type StoresConfig } from '../platform/lifecycle.ts';
+import { type Bootstrapped, bootstrap } from '../signin/bootstrap.ts';
+
 /**
  * Prepares the database before a process uses it: it must be reachable, new enough, migrated, and contain an instance.
  * Any number of processes may do this at once.
  */
-import type { Config } from '../config.ts';
-import { MIGRATION_MS } from '../db/limits.ts';
-import { migrate } from '../db/migrate.ts';
-import { openPool, type Pool } from '../db/pool.ts';
-import { type Bootstrapped, bootstrap } from '../identity/bootstrap.ts';
-import { directUrl, type StoresConfig } from '../lifecycle.ts';
-import { openHasher } from '../passwords/hasher.ts';
-import { migrateQueue } from '../queue/schema.ts';
-import { StartError } from '../start-error.ts';
 
 const OLDEST = 15;
 

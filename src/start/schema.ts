@@ -1,3 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { queueSchemaState } from '../imports/queue/schema.ts';
+import { migrationState, newerSchema } from '../platform/db/migrate.ts';
+import type { Pool } from '../platform/db/pool.ts';
+import { StartError } from '../platform/errors.ts';
+import type { Condition } from '../platform/lifecycle.ts';
+import { withTimeout } from '../platform/timeouts.ts';
+
 /**
  * Waits until the database responds and has the schema that this program needs; a worker does nothing before that.
  * The API creates the schema (database.ts). Workers can start before the API, and before the database.
@@ -5,14 +14,6 @@
  * Guarantee: only the schema versions are read, and nothing is written. One line is logged for a database that does not
  * respond, and one for a missing schema. On crash: nothing has started.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { Condition } from '../condition.ts';
-import { migrationState, newerSchema } from '../db/migrate.ts';
-import type { Pool } from '../db/pool.ts';
-import { queueSchemaState } from '../queue/schema.ts';
-import { StartError } from '../start-error.ts';
-import { withTimeout } from '../timeout.ts';
 
 const POLL_MS = 500;
 const ANSWER_MS = 10_000;

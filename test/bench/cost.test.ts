@@ -55,10 +55,10 @@ test('a function belongs to the step of its file, a helper to the step of its ca
     'PostgreSQL client',
   );
   assert.equal(stepOf(frame('writev'), 'sockets and streams'), 'sockets and streams');
-  assert.equal(stepOf(frame('from', 'node:buffer'), 'parsing'), 'parsing');
-  assert.equal(stepOf(frame('end', 'node:net'), 'parsing'), 'sockets and streams');
+  assert.equal(stepOf(frame('from', 'node:buffer'), 'entries'), 'entries');
+  assert.equal(stepOf(frame('end', 'node:net'), 'entries'), 'sockets and streams');
   assert.equal(stepOf(frame('write', 'file:///srv/src/imports/run/write-batch.ts'), OTHER), 'our batches');
-  assert.equal(stepOf(frame('odd', 'file:///srv/odd.js'), 'parsing'), OTHER);
+  assert.equal(stepOf(frame('odd', 'file:///srv/odd.js'), 'entries'), OTHER);
 });
 
 test('shares exclude idle time and are listed largest first', () => {
@@ -131,7 +131,7 @@ test('steps are listed largest first, and small ones are summed up', () => {
 test('every file of the import engine and of the workers belongs to a step, and to no other by its name', () => {
   for (const file of globSync('{src/imports,workers}/**/*.ts')) {
     const step = stepOf(frame('work', `file:///srv/${file}`), OTHER);
-    const isShared = /^src\/imports\/[^/]+\.ts$/.test(file) && !file.endsWith('/items.ts');
+    const isShared = /^src\/imports\/[^/]+\.ts$/.test(file);
     assert.equal(step === OTHER, isShared, `${file} counts as ${step}`);
   }
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { smallBody } from '../../bench/benches/fair.ts';
 import { importBody } from '../../bench/testbed/load.ts';
-import { importEntry } from '../../src/imports/validate/schema.ts';
+import { importEntry } from '../../src/contract/import-entry.ts';
 
 interface Entry {
   userId: string;

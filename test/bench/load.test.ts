@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { importBody, userId } from '../../bench/testbed/load.ts';
-import { importEntry } from '../../src/imports/validate/schema.ts';
+import { importEntry } from '../../src/contract/import-entry.ts';
 import { hashProblem } from '../../src/passwords/registry.ts';
 
 test('the body has the requested number of different valid users, of about 350 bytes each', () => {

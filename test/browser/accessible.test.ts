@@ -1,4 +1,3 @@
-/** Checks every page with axe-core, on phone and wide screens, in light and dark. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -6,16 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Page as Tab } from 'playwright-core';
-import { continuePage } from '../../src/pages/continue.ts';
-import {
-  deviceCodeForm,
-  deviceConfirmPage,
-  deviceDonePage,
-  deviceFormGonePage,
-  deviceStoppedPage,
-} from '../../src/pages/device.ts';
-import { PAGES as ERROR_PAGES } from '../../src/pages/errors.ts';
-import { factorForm } from '../../src/pages/factor-form.ts';
+import { passwordRules } from '../../src/contract/policies.ts';
+import { PAGES as ERROR_PAGES } from '../../src/platform/html/errors.ts';
 import {
   expiredPage,
   forgotDonePage,
@@ -23,13 +14,33 @@ import {
   newLinkPage,
   passwordForm,
   verifyForm,
-} from '../../src/pages/forms.ts';
-import { type Page, renderPage } from '../../src/pages/layout.ts';
-import { changeForm, codeForm, expiringPage, loginForm, pausedPage, stopPage } from '../../src/pages/login-forms.ts';
-import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from '../../src/pages/sign-out.ts';
-import { passwordRules } from '../../src/policies/password-rules.ts';
+} from '../../src/platform/html/forms.ts';
+import { type Page, renderPage } from '../../src/platform/html/layout.ts';
+import {
+  deviceCodeForm,
+  deviceConfirmPage,
+  deviceDonePage,
+  deviceFormGonePage,
+  deviceStoppedPage,
+  loginGonePage,
+  logoutPage,
+  oauthErrorPage,
+  signedOutPage,
+} from '../../src/signin/oauth/pages.ts';
+import {
+  changeForm,
+  codeForm,
+  continuePage,
+  expiringPage,
+  factorForm,
+  loginForm,
+  pausedPage,
+  stopPage,
+} from '../../src/signin/pages/forms.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
+
+/** Checks every page with axe-core, on phone and wide screens, in light and dark. */
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 const LONG = 'Vereinigte Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft & Co';

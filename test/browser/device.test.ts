@@ -1,13 +1,14 @@
-/** The device flow (RFC 8628) through `openid-client` as the device and Chromium as the user's browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import * as oidc from 'openid-client';
 import type { Page } from 'playwright-core';
-import { CLI_CLIENT, CLI_SCOPE } from '../../src/identity/oauth/cli-client.ts';
+import { CLI_CLIENT, CLI_SCOPE } from '../../src/contract/own-clients.ts';
 import { type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { headed, logIn } from './stage.ts';
+
+/** The device flow (RFC 8628) through `openid-client` as the device and Chromium as the user's browser. */
 
 describe('a device without a browser', () => {
   let api: TestApi;

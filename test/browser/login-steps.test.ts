@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { eventsOf, humanRow } from '../directory/users/people.ts';
 import { screenshot } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { codeAt, wrongCode } from '../support/totp.ts';
-import { eventsOf, humanRow } from '../users/people.ts';
 import { chooseNew, headed, logIn, openStage, type Stage, welcomed } from './stage.ts';
 
 const PASSWORD = 'correct horse';

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { addHuman } from '../directory/users/people.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
-import { addHuman } from '../users/people.ts';
 import { startApplication } from './application.ts';
 import { logIn, welcomed } from './stage.ts';
 

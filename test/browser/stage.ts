@@ -1,13 +1,13 @@
-/** The setup of the browser tests: an API that sends mail, an organization, an application, Chromium. */
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { startMailer } from '../../workers/mailer.ts';
+import { addVerified } from '../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { type SmtpCatcher, startSmtp, urlsIn } from '../support/smtp.ts';
 import { waitFor } from '../support/wait.ts';
-import { addVerified } from '../users/people.ts';
 import { type Application, startApplication } from './application.ts';
+/** The setup of the browser tests: an API that sends mail, an organization, an application, Chromium. */
 
 export interface Stage {
   api: TestApi;

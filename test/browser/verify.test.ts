@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { addHuman, humanRow, mailCode } from '../directory/users/people.ts';
 import { screenshot } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
-import { addHuman, humanRow, mailCode } from '../users/people.ts';
 import { openStage, type Stage } from './stage.ts';
 
 describe('an email link in a browser', () => {

@@ -1,4 +1,3 @@
-/** The checker of `npm run chaos` finds what is wrong: each violation is planted in a database that was right before. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -14,10 +13,12 @@ import { tell } from '../../chaos/client/story.ts';
 import { BASE } from '../../chaos/plan/imports.ts';
 import { singlesOf, untilSettled } from '../../chaos/settle.ts';
 import { type Copy, copyOf } from '../../chaos/stand/smtp.ts';
-import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
-import { openPool } from '../../src/db/pool.ts';
+import { startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
+import { openPool } from '../../src/platform/db/pool.ts';
 import { must, startService } from '../support/processes/service.ts';
 import { startReceiver } from '../support/receiver.ts';
+
+/** The checker of `npm run chaos` finds what is wrong: each violation is planted in a database that was right before. */
 
 const USERS = 12;
 /** In every import: a user who is due no mail, and one who is due one. */

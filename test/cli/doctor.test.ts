@@ -1,4 +1,3 @@
-/** `muster doctor` against real services, healthy and broken. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -9,13 +8,14 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test, { type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
+import test from 'node:test';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import type { Finding } from '../../src/findings/finding.ts';
-import { migrateQueue } from '../../src/queue/schema.ts';
+import { migrateQueue } from '../../src/imports/queue/schema.ts';
+import type { Finding } from '../../src/operate/finding.ts';
+import { startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
+import { migrate } from '../../src/platform/db/migrate.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Finished, runMuster } from '../support/processes/muster.ts';
 import { type Service, type ServiceOptions, startService } from '../support/processes/service.ts';
@@ -25,6 +25,8 @@ import { startSmtp } from '../support/smtp.ts';
 import { startTestServer, testDatabase } from '../support/stores/postgres.ts';
 import { redisUrl, startRedis } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
+
+/** `muster doctor` against real services, healthy and broken. */
 
 interface Told {
   code: number;

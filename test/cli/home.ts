@@ -1,4 +1,3 @@
-/** A person's home folder, in which `muster login` stores its tokens, with nothing else in the environment. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +12,7 @@ import {
   type Terminal,
 } from '../support/processes/terminal.ts';
 import { waitFor } from '../support/wait.ts';
+/** A person's home folder, in which `muster login` stores its tokens, with nothing else in the environment. */
 
 export interface Home {
   /** The environment, for other ways to start `muster`. */

@@ -1,12 +1,11 @@
-/** What the doctor concludes from the facts that a service reports. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Diagnostics } from '../../src/diagnostics/routes.ts';
-import { type Finding, size } from '../../src/findings/finding.ts';
-import { judgeReplica } from '../../src/findings/replica.ts';
-import { judgeConnections } from '../../src/findings/server.ts';
-import { judgeKey, judgeLimits, judgeMail, judgeVersions } from '../../src/findings/service.ts';
-import { judgePostgres, judgeQueue } from '../../src/findings/stores.ts';
+import type { Diagnostics } from '../../src/operate/diagnostics.ts';
+import { type Finding, size } from '../../src/operate/finding.ts';
+import { judgeKey, judgeLimits, judgeMail, judgeReplica, judgeVersions } from '../../src/operate/findings.ts';
+import { judgeConnections, judgePostgres, judgeQueue } from '../../src/operate/store-findings.ts';
+
+/** What the doctor concludes from the facts that a service reports. */
 
 const GOOD: Diagnostics = {
   version: '1.2.3',

@@ -1,9 +1,9 @@
-/** How the command line handles text: tables, names that would control a terminal, event streams. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { eventData } from '../../src/cli/service/server-events.ts';
-import { jsonText, openOutput, printable, tableLines } from '../../src/cli/terminal/output.ts';
-import { width } from '../../src/cli/terminal/width.ts';
+import { eventData } from '../../src/cli/service/events.ts';
+import { jsonText, openOutput, printable, tableLines, width } from '../../src/cli/terminal/output.ts';
+
+/** How the command line handles text: tables, names that would control a terminal, event streams. */
 
 test('columns are as wide as their content appears', () => {
   const rows = [

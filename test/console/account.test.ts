@@ -1,12 +1,13 @@
-/** People see where they are signed in, and end it: with or without a role, and only after a recent sign-in. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { deviceName } from '../../src/console/account/device.ts';
+import { deviceName } from '../../src/console/account.ts';
 import { headed, logIn } from '../browser/stage.ts';
+import { addVerified } from '../directory/users/people.ts';
 import { addClient, type TestClient, tokensOf } from '../support/oauth.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
-import { addVerified } from '../users/people.ts';
 import { findingsOf, openWorld, type World } from './world.ts';
+
+/** People see where they are signed in, and end it: with or without a role, and only after a recent sign-in. */
 
 const PASSWORD = 'correct horse';
 

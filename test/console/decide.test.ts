@@ -1,7 +1,8 @@
-/** What the step Decide says about who will be imported, and what it offers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DecideView, decideStep } from '../../src/console/new-import/decide.ts';
+
+/** What the step Decide says about who will be imported, and what it offers. */
 
 const FRAME = {
   at: (path: string) => `/console${path}`,

@@ -1,12 +1,11 @@
-/** What the pages of imports show, and update by themselves. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fieldName, nameOf } from '../../src/console/fix/shapes.ts';
-import { importBadge } from '../../src/console/imports/bar.ts';
+import { oneState, organizations } from '../../src/console/imports/import.ts';
 import { listState } from '../../src/console/imports/list.ts';
-import { oneState } from '../../src/console/imports/one.ts';
-import type { Progress, Result } from '../../src/console/imports/shapes.ts';
-import { organizations } from '../../src/console/imports/side.ts';
+import { fieldName, nameOf, type Progress, type Result } from '../../src/console/shapes.ts';
+import { importBadge } from '../../src/console/shell/blocks.ts';
+
+/** What the pages of imports show, and update by themselves. */
 
 const NONE = { pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 };
 const counts = { ...NONE, total: 4, pending: 3, failed: 1 };

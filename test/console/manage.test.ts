@@ -1,4 +1,3 @@
-/** Organizations, members, clients, tokens and the state of the service in the console. */
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,14 +6,16 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { SignJWT } from 'jose';
 import type { Page } from 'playwright-core';
-import { composeMail } from '../../src/mail/compose.ts';
-import { openTextTransport, openTransport } from '../../src/mail/open-transport.ts';
+import { composeMail } from '../../src/messages/mail/message.ts';
+import { openTextTransport, openTransport } from '../../src/messages/mail/open-transport.ts';
 import { headed } from '../browser/stage.ts';
+import { addVerified } from '../directory/users/people.ts';
 import type { SetUp } from '../support/api.ts';
 import { tokenCall } from '../support/oauth.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
-import { addVerified } from '../users/people.ts';
 import { findingsOf, makeIamOwner, openWorld, type World } from './world.ts';
+
+/** Organizations, members, clients, tokens and the state of the service in the console. */
 
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const MARKUP = '<img src=x onerror=alert(1)>';

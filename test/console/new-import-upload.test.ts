@@ -1,16 +1,17 @@
-/** What interrupts the upload of files to a new import. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Request } from 'playwright-core';
-import { pieces } from '../../src/imports/draft/limits.ts';
+import { pieces } from '../../src/imports/drafts/create.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
 import { next, openWorking, step } from './new-import.ts';
 import { dropFiles } from './story/page.ts';
 import { findingsOf, type World } from './world.ts';
+
+/** What interrupts the upload of files to a new import. */
 
 /** Requests with bytes of files that one person may have under way. */
 const MOST_PIECES = 8;

@@ -1,4 +1,3 @@
-/** What the tests of a new import share: a world with workers, and the way through the steps. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { startConverter } from '../../workers/converter.ts';
@@ -6,6 +5,7 @@ import { startDispatcher } from '../../workers/dispatcher.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
 import type { TestApi } from '../support/api.ts';
 import { openWorld, type World } from './world.ts';
+/** What the tests of a new import share: a world with workers, and the way through the steps. */
 
 /** A world whose workers convert, check and import. */
 export async function openWorking(): Promise<World> {

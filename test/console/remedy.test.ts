@@ -1,8 +1,9 @@
-/** What the page of a remedy says and offers, for the users that it would help. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { remedyPage } from '../../src/console/fix/remedy-page.ts';
-import type { CountedCause, FixAnswer } from '../../src/imports/answers.ts';
+import { remedyPage } from '../../src/console/imports/fix.ts';
+import type { CountedCause, FixAnswer } from '../../src/contract/import-types.ts';
+
+/** What the page of a remedy says and offers, for the users that it would help. */
 
 const at = (path: string) => `/console${path}`;
 

@@ -1,10 +1,11 @@
-/** Signing in to the console: the cookie, who gets in, what ends a session, and input that survives it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { headed } from '../browser/stage.ts';
+import { addVerified } from '../directory/users/people.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
-import { addVerified } from '../users/people.ts';
 import { findingsOf, openWorld, type World } from './world.ts';
+
+/** Signing in to the console: the cookie, who gets in, what ends a session, and input that survives it. */
 
 describe('the console', () => {
   let world: World;
@@ -55,7 +56,7 @@ describe('the console', () => {
   });
 
   it('uses a __Host- cookie over https, and never one of its own making', async (t) => {
-    const { openCookies } = await import('../../src/console/sign-in/cookies.ts');
+    const { openCookies } = await import('../../src/console/session.ts');
     const sent: unknown[][] = [];
     const res = { cookie: (...given: unknown[]) => sent.push(given) } as never;
     openCookies('https://id.example').set(res, 'console', 'x');

@@ -1,16 +1,17 @@
-/** The pages for what goes wrong: too many requests, no database, no such thing, a session that ends in a form. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { randomToken, tokenHash } from '../../src/access/random-token.ts';
-import { buildApp } from '../../src/app.ts';
-import { duration } from '../../src/console/page/format.ts';
-import { openPool } from '../../src/db/pool.ts';
-import { listen } from '../../src/http/server.ts';
+import { duration } from '../../src/console/shell/blocks.ts';
+import { openPool } from '../../src/platform/db/pool.ts';
+import { listen } from '../../src/platform/http/server.ts';
+import { randomToken, tokenHash } from '../../src/platform/ids.ts';
+import { buildApp } from '../../src/start/app.ts';
+import { addHuman } from '../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { bulk } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
-import { addHuman } from '../users/people.ts';
 import { type Answered, type Visitor, visitor } from './visitor.ts';
+
+/** The pages for what goes wrong: too many requests, no database, no such thing, a session that ends in a form. */
 
 describe('a page of the console', () => {
   let api: TestApi;

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { headed } from '../browser/stage.ts';
+import { addHuman, addVerified } from '../directory/users/people.ts';
 import type { SetUp } from '../support/api.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
-import { addHuman, addVerified } from '../users/people.ts';
 import { findingsOf, openWorld, type World } from './world.ts';
 
 const MARKUP = '<img src=x onerror=alert(1)>';

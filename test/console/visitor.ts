@@ -1,6 +1,6 @@
-/** A person in the console without a browser: pages as text, forms as a browser sends them. */
-import { addSession } from '../../src/console/sign-in/session-store.ts';
+import { addSession } from '../../src/console/session-store.ts';
 import type { TestApi } from '../support/api.ts';
+/** A person in the console without a browser: pages as text, forms as a browser sends them. */
 
 export interface Answered {
   status: number;

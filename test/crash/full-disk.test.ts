@@ -1,11 +1,7 @@
-/**
- * A disk of PostgreSQL or Redis that is full: requests are answered 503, `/readyz` and a few lines of the log name the
- * reason, and everything continues by itself when there is space again.
- */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
-import { openPool } from '../../src/db/pool.ts';
+import { startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
+import { openPool } from '../../src/platform/db/pool.ts';
 import { type Answer, errorId } from '../support/answers.ts';
 import { freePort } from '../support/free-port.ts';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
@@ -16,6 +12,11 @@ import { must, onEachBackend, type Service, startService } from '../support/proc
 import { testDatabase } from '../support/stores/postgres.ts';
 import { smallDiskOrSkip } from '../support/stores/small-disk.ts';
 import { waitFor } from '../support/wait.ts';
+
+/**
+ * A disk of PostgreSQL or Redis that is full: requests are answered 503, `/readyz` and a few lines of the log name the
+ * reason, and everything continues by itself when there is space again.
+ */
 
 const USERS = 300;
 const FULL = '53100';

@@ -1,4 +1,3 @@
-/** A backup that was taken in mid-import, restored on an empty queue. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -6,13 +5,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { openPool, type Pool } from '../../src/db/pool.ts';
+import { openPool, type Pool } from '../../src/platform/db/pool.ts';
 import { bulk, unverified } from '../support/imports/bodies.ts';
 import { beginHeld, moreUsers } from '../support/imports/hold.ts';
 import { assertEachOnce, mailsByAddress } from '../support/imports/outcome.ts';
 import { onEachBackend, startService } from '../support/processes/service.ts';
 import { findProgram, requireOrSkip } from '../support/runner/programs.ts';
 import { startDistributionServer } from '../support/stores/distribution.ts';
+
+/** A backup that was taken in mid-import, restored on an empty queue. */
 
 const run = promisify(execFile);
 const USERS = 300;

@@ -1,7 +1,3 @@
-/**
- * Workers whose stores are absent, unreachable or killed: they continue when the stores are back, and their log stays
- * short.
- */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -9,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
-import { openPool, type Pool } from '../../src/db/pool.ts';
+import { startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
+import { openPool, type Pool } from '../../src/platform/db/pool.ts';
 import { bulk, unverified } from '../support/imports/bodies.ts';
 import { waitingBatches } from '../support/imports/hold.ts';
 import { assertEachOnce } from '../support/imports/outcome.ts';
@@ -20,6 +16,11 @@ import { must, onEachBackend, type Service, startService } from '../support/proc
 import { startGate } from '../support/stores/gate.ts';
 import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
+
+/**
+ * Workers whose stores are absent, unreachable or killed: they continue when the stores are back, and their log stays
+ * short.
+ */
 
 const USERS = 60;
 const ENV = { JOB_LOCK_MS: '1000', RESCUE_AFTER_MS: '1000', WORKER_CONCURRENCY: '20' };

@@ -1,4 +1,3 @@
-/** Stores that fail in mid-drain: a queue that forgets everything, a PostgreSQL that restarts or crashes. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -6,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts';
-import type { Pool } from '../../src/db/pool.ts';
+import { startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
+import type { Pool } from '../../src/platform/db/pool.ts';
 import { bulk, unverified } from '../support/imports/bodies.ts';
 import { beginHeld, moreUsers, waitingBatches } from '../support/imports/hold.ts';
 import { assertEachOnce, mailsByAddress } from '../support/imports/outcome.ts';
@@ -15,6 +14,8 @@ import { must, onEachBackend, type Service, startService } from '../support/proc
 import { startDistributionServer } from '../support/stores/distribution.ts';
 import { redisProgram, startRedis } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
+
+/** Stores that fail in mid-drain: a queue that forgets everything, a PostgreSQL that restarts or crashes. */
 
 const USERS = 600;
 const SLOW = { WORKER_CONCURRENCY: '3', RESCUE_AFTER_MS: '1000', JOB_LOCK_MS: '3000' };

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { readConfig } from '../../src/config.ts';
-import { requireStores } from '../../src/lifecycle.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { requireStores } from '../../src/platform/lifecycle.ts';
 import { API_OPTIONS, WORKER_OPTIONS } from '../../src/start/v8-options.ts';
 import { composeFile, ENV_EXAMPLE, environmentOf, read, type Service, scripts } from './compose.ts';
 

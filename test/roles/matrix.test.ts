@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
-import { buildApp } from '../../src/app.ts';
+import { buildApp } from '../../src/start/app.ts';
 import { type Answer, errorId } from '../support/answers.ts';
 import { mountedRoutes } from './mounted.ts';
 import { REQUESTS, type Request } from './requests.ts';

@@ -1,5 +1,6 @@
+import { routePattern } from '../../src/platform/http/methods.ts';
+
 /** The mounted routes, read from Express's routers. */
-import { routePattern } from '../../src/http/route-pattern.ts';
 
 interface Routed {
   stack?: Layer[];

@@ -1,19 +1,17 @@
-/** Two organizations, a caller of each kind, and new resources in them for callers to act on. */
-
-import { addMember, type Scope } from '../../src/access/members.ts';
-import { randomToken } from '../../src/access/random-token.ts';
-import { transaction } from '../../src/db/pool.ts';
-import { addClient } from '../../src/identity/clients/store.ts';
-import { addKey } from '../../src/identity/machines/keys-store.ts';
-import { setSecret } from '../../src/identity/machines/secret-store.ts';
-import { addPat } from '../../src/identity/tokens/store.ts';
-import { newId } from '../../src/ids.ts';
-import type { MailKind } from '../../src/mail/links.ts';
-import { addSource } from '../../src/password-sources/store.ts';
+import type { MailKind } from '../../src/contract/link-templates.ts';
+import { addMember, type Scope } from '../../src/directory/members.ts';
+import { transaction } from '../../src/platform/db/pool.ts';
+import { newId, randomToken } from '../../src/platform/ids.ts';
+import { addClient } from '../../src/signin/clients.ts';
+import { addKey } from '../../src/signin/machines/keys.ts';
+import { setSecret } from '../../src/signin/machines/machine.ts';
+import { addPat } from '../../src/signin/machines/tokens.ts';
+import { addSource } from '../../src/signin/password-sources/store.ts';
+import { mailCode, tokenOf } from '../directory/users/people.ts';
 import { startApi, type TestApi, unique } from '../support/api.ts';
-import { mailCode, tokenOf } from '../users/people.ts';
 import { endedImport, insertDraft, insertHuman, insertMachine, must, newOrg, ownerOf } from './rows.ts';
 import type { Target } from './table.ts';
+/** Two organizations, a caller of each kind, and new resources in them for callers to act on. */
 
 export const PASSWORD = 'correct horse';
 const ROLES = { O: 'ORG_OWNER', M: 'ORG_USER_MANAGER', V: 'ORG_OWNER_VIEWER' } as const;

@@ -1,18 +1,20 @@
-/**
- * Every source's fixture, from its files to entries: it is recognized without being named, gives the right number of
- * users, and the hashes of users who log in verify.
- */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import test, { type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
+import test from 'node:test';
 import { hashProblem, verifyHash } from '../../src/passwords/registry.ts';
 import { openConversion } from '../../src/sources/convert.ts';
 import type { Entry } from '../../src/sources/entry.ts';
 import { openExport } from '../../src/sources/read/file.ts';
+import { UsageError } from '../../src/sources/read/records.ts';
 import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
-import { UsageError } from '../../src/sources/source.ts';
 import { type SourceFixture, sourceFixtures } from '../support/sources.ts';
+
+/**
+ * Every source's fixture, from its files to entries: it is recognized without being named, gives the right number of
+ * users, and the hashes of users who log in verify.
+ */
 
 const FIXTURES = sourceFixtures();
 /** Generic sources are recognized only if no system is. */

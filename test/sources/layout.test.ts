@@ -1,17 +1,19 @@
-/**
- * Where users are in a JSON file: in tables of phpMyAdmin, in pages, under common names; and which records are not
- * users.
- */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test, { type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
+import test from 'node:test';
 import { openConversion } from '../../src/sources/convert.ts';
 import { openExport } from '../../src/sources/read/file.ts';
 import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import type { Source } from '../../src/sources/source.ts';
+
+/**
+ * Where users are in a JSON file: in tables of phpMyAdmin, in pages, under common names; and which records are not
+ * users.
+ */
 
 interface Found {
   guess: string | undefined;

@@ -1,25 +1,26 @@
-/**
- * Lines longer than a sample, or than any record may be, are reported with their number after a bounded number of
- * bytes.
- */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import test, { type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
+import test from 'node:test';
 import { formattedBeginning } from '../../src/sources/read/beginning.ts';
 import { csvRecords } from '../../src/sources/read/csv.ts';
-import type { FileOptions } from '../../src/sources/read/export-file.ts';
-import { openExport } from '../../src/sources/read/file.ts';
+import { type FileOptions, openExport } from '../../src/sources/read/file.ts';
 import { JsonScanner, jsonRecords } from '../../src/sources/read/json.ts';
 import { ldifRecords } from '../../src/sources/read/ldif.ts';
 import { ndjsonRecords } from '../../src/sources/read/ndjson.ts';
 import { FileError, MAX_RECORD_BYTES, MOST_CELLS, type Records } from '../../src/sources/read/records.ts';
 import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
-import { mappingFor } from '../../src/sources/systems/mapping.ts';
+import { mappingFor } from '../../src/sources/systems/mapped.ts';
 import { cpuMs } from '../support/cpu.ts';
+
+/**
+ * Lines longer than a sample, or than any record may be, are reported with their number after a bounded number of
+ * bytes.
+ */
 
 const MIB = 2 ** 20;
 const CHUNK = Buffer.alloc(2 ** 18, 'a');

@@ -1,13 +1,13 @@
-/** Files that are nearly exports: what is read of them, and what is said where nothing can be read. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test, { type TestContext } from 'node:test';
-import type { ExportFile } from '../../src/sources/read/export-file.ts';
-import { openExport } from '../../src/sources/read/file.ts';
-import { guessSources } from '../../src/sources/recognize.ts';
-import { whyUnrecognized } from '../../src/sources/unrecognized.ts';
+import type { TestContext } from 'node:test';
+import test from 'node:test';
+import { type ExportFile, openExport } from '../../src/sources/read/file.ts';
+import { guessSources, whyUnrecognized } from '../../src/sources/recognize.ts';
+
+/** Files that are nearly exports: what is read of them, and what is said where nothing can be read. */
 
 async function opened(t: TestContext, text: string): Promise<ExportFile> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-odd-'));

@@ -1,23 +1,23 @@
-/** Real-world files: in any encoding, gzipped, with comments and unusual endings; and joining two files. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import test, { type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
+import test from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { openHashIndex } from '../../src/sources/join.ts';
+import { formatOf } from '../../src/sources/read/beginning.ts';
 import { type CsvLayout, csvRecords, delimiterOf } from '../../src/sources/read/csv.ts';
-import { encodingOf } from '../../src/sources/read/encoding.ts';
-import type { FileOptions } from '../../src/sources/read/export-file.ts';
-import { openExport, STDIN } from '../../src/sources/read/file.ts';
-import { formatOf } from '../../src/sources/read/format.ts';
+import { type FileOptions, openExport, STDIN } from '../../src/sources/read/file.ts';
 import { ldifRecords } from '../../src/sources/read/ldif.ts';
 import { ndjsonRecords } from '../../src/sources/read/ndjson.ts';
-import type { FileRecord, Records } from '../../src/sources/read/records.ts';
+import { encodingOf, type FileRecord, type Records } from '../../src/sources/read/records.ts';
 import { asFileOf } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import type { Source } from '../../src/sources/source.ts';
+
+/** Real-world files: in any encoding, gzipped, with comments and unusual endings; and joining two files. */
 
 async function all(records: Records): Promise<FileRecord[]> {
   const found: FileRecord[] = [];

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import test from 'node:test';
-import { readConfig } from '../../src/config.ts';
-import { requireNode, requireStores } from '../../src/lifecycle.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { requireNode, requireStores } from '../../src/platform/lifecycle.ts';
 import { waitFor } from '../support/wait.ts';
 
 interface Process {

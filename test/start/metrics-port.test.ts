@@ -12,7 +12,7 @@ test('with METRICS_PORT, metrics of all requests are on that port only, with MET
   t.after(() => database.drop());
   const [port, metricsPort] = [await freePort(), await freePort()];
   const token = randomBytes(24).toString('hex');
-  const api = launch(t, 'src/api.ts', {
+  const api = launch(t, 'src/start/api.ts', {
     DATABASE_URL: database.url,
     ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     BOOTSTRAP_TOKEN: randomBytes(24).toString('hex'),

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Config, ConfigError, readConfig } from '../../src/config.ts';
+import { type Config, ConfigError, readConfig } from '../../src/platform/config.ts';
+import { StartError } from '../../src/platform/errors.ts';
 import { type Muster, type StartOptions, startMuster } from '../../src/start/muster.ts';
-import { StartError } from '../../src/start-error.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 

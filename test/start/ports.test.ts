@@ -6,8 +6,8 @@ import { launch, takenPort } from '../support/processes/launch.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 
 for (const [file, setting] of [
-  ['src/api.ts', 'PORT'],
-  ['src/api.ts', 'METRICS_PORT'],
+  ['src/start/api.ts', 'PORT'],
+  ['src/start/api.ts', 'METRICS_PORT'],
   ['workers/all-in-one.ts', 'HEALTH_PORT'],
 ] as const) {
   test(`${file} reports in one sentence that its ${setting} is in use, and ends with status 1`, async (t) => {

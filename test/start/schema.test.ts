@@ -1,16 +1,18 @@
-/** A worker that starts before the database or its schema waits for them and logs it once. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import test, { type TestContext } from 'node:test';
-import { readConfig } from '../../src/config.ts';
-import { migrationState } from '../../src/db/migrate.ts';
-import { migrateQueue } from '../../src/queue/schema.ts';
+import type { TestContext } from 'node:test';
+import test from 'node:test';
+import { migrateQueue } from '../../src/imports/queue/schema.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { migrationState } from '../../src/platform/db/migrate.ts';
 import { prepareDatabase } from '../../src/start/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Launched, launch, warnings } from '../support/processes/launch.ts';
 import { startGate } from '../support/stores/gate.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
+
+/** A worker that starts before the database or its schema waits for them and logs it once. */
 
 const PATIENT = { timeoutMs: 60_000 };
 const NO_SCHEMA = /no schema yet/;
@@ -69,7 +71,7 @@ test('an API and a worker refuse a newer schema in one sentence', async (t) => {
   const { known } = await migrationState(database.pool);
   await database.pool.query('insert into migrations (id) values ($1)', [known + 1]);
   const refusal = `The database has migration ${known + 1}, but this program knows only up to ${known}: start the newer program.`;
-  for (const file of ['src/api.ts', 'workers/all-in-one.ts']) {
+  for (const file of ['src/start/api.ts', 'workers/all-in-one.ts']) {
     const process = launch(t, file, { DATABASE_URL: database.url, ENCRYPTION_KEY, PORT: '0' });
     assert.equal(await process.ended, 1, process.log());
     assert.deepEqual([process.errors().trim(), process.log()], [refusal, '']);

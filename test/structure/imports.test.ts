@@ -1,9 +1,9 @@
-/** Checks the actual imports of the code against the layers in layers.ts. */
+/** Compares the imports of the code with the rules of layers.ts. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
-import { BASE, LAYERS, MOST_FILES, PACKAGES, PEERS, STAGES } from './layers.ts';
+import { CLIENT_EXCEPTIONS, CLIENTS, FEWEST_LINES, PACKAGES, PARTS, SHORT, STAGES, UPWARD } from './layers.ts';
 
 interface Import {
   file: string;
@@ -11,21 +11,29 @@ interface Import {
   target: string;
 }
 
-const ROOTS = ['src', 'workers', 'demo', 'bench', 'chaos'];
+/** The service, and beside it what runs it: the second list may import the first. */
+const SERVICE = ['src', 'workers'];
+const ROOTS = [...SERVICE, 'demo', 'bench', 'chaos'];
 const STATEMENT = /^(?:import|export)\s+(?:type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm;
 const CALL = /\bimport\(\s*'([^']+)'/g;
+/** A thread or a process that a file starts. */
+const ENTRY = /\bnew URL\(\s*'([^']+\.[jt]s)',\s*import\.meta\.url/g;
 
 const files = ROOTS.flatMap((root) => globSync(`${root}/**/*.{ts,js}`)).map(normalize);
 const imports = files.flatMap(importsOf);
 const inside = imports.filter(({ target }) => ROOTS.includes(target.split('/')[0] as string));
-const layers = Object.keys(LAYERS);
+const service = inside.filter(({ file }) => partOf(file) !== undefined);
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(file, 'utf8');
-  return [...text.matchAll(STATEMENT), ...text.matchAll(CALL)]
-    .map(([, target]) => target as string)
-    .filter((target) => !target.startsWith('node:'))
-    .map((target) => ({ file, target: target.startsWith('.') ? join(dirname(file), target) : packageOf(target) }));
+  const entries = [...text.matchAll(ENTRY)].map(([, target]) => join(dirname(file), target as string));
+  const specifiers = [...text.matchAll(STATEMENT), ...text.matchAll(CALL)].map(([, target]) => target as string);
+  return [
+    ...specifiers
+      .filter((target) => !target.startsWith('node:'))
+      .map((target) => (target.startsWith('.') ? join(dirname(file), target) : packageOf(target))),
+    ...entries,
+  ].map((target) => ({ file, target }));
 }
 
 function packageOf(target: string): string {
@@ -35,18 +43,23 @@ function packageOf(target: string): string {
     .join('/');
 }
 
-function isBase(file: string): boolean {
-  return BASE.some((name) => file === `src/${name}`);
+/** `platform` of `src/platform/db/pool.ts`; undefined outside the service. */
+function partOf(file: string): string | undefined {
+  const [root, name] = file.split('/') as [string, string];
+  return root === 'src' ? name : SERVICE.find((other) => other === root);
 }
 
-function layerOf(file: string): string | undefined {
-  return layers.find((layer) => file === layer || file.startsWith(`${layer}/`));
+/** The place of a file in the order of the parts; that of an unknown part is -1. */
+const rankOf = (file: string) => PARTS.indexOf(partOf(file) ?? '');
+
+/** The place of a file of `src/imports` in the order of its folders. */
+function stageOf(file: string): number | undefined {
+  if (partOf(file) !== 'imports') return undefined;
+  const [, , folder, ...names] = file.split('/') as [string, string, string, ...string[]];
+  return names.length === 0 ? STAGES.length : STAGES.indexOf(folder);
 }
 
-/** The part of a folder with stages that a file belongs to. */
-function stageOf(folder: string, file: string): string | undefined {
-  return file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split('/')[0] : undefined;
-}
+const nameOf = ({ file, target }: Import) => `${file} ${target}`;
 
 describe('the structure', () => {
   it('reads the imports', () => {
@@ -57,62 +70,48 @@ describe('the structure', () => {
     );
   });
 
-  it('assigns every folder to one layer', () => {
-    assert.deepEqual(
-      files.filter((file) => !isBase(file) && !layerOf(file)),
-      [],
-      'add these files to layers.ts',
+  it('consists of the parts', () => {
+    const parts = new Set(files.flatMap((file) => partOf(file) ?? []));
+    assert.deepEqual([...parts].sort(), [...PARTS].sort());
+    const stages = files.filter((file) => (stageOf(file) ?? -1) < STAGES.length && stageOf(file) !== undefined);
+    assert.deepEqual([...new Set(stages.map((file) => file.split('/')[2]))].sort(), [...STAGES].sort());
+  });
+
+  it('imports from earlier parts only', () => {
+    const upward = service.filter(
+      ({ file, target }) => !PARTS.includes(partOf(target) ?? '') || rankOf(file) < rankOf(target),
     );
-    for (const [folder, stages] of Object.entries(STAGES)) {
-      const found = new Set(files.flatMap((file) => stageOf(folder, file) ?? []));
-      assert.deepEqual([...found].sort(), [...stages].sort(), `the stages of ${folder}`);
-    }
+    assert.deepEqual(upward.map(nameOf), UPWARD);
   });
 
-  it('has no import that its layer does not allow', () => {
-    const forbidden = inside.filter(({ file, target }) => {
-      if (isBase(target)) return false;
-      const layer = layerOf(file);
-      if (layer === undefined) return true; // one of BASE
-      if (layer === layerOf(target)) return false;
-      return !(LAYERS[layer] ?? []).some((allowed) => target === allowed || target.startsWith(`${allowed}/`));
+  it('imports from earlier stages of an import only', () => {
+    const upward = service.filter(({ file, target }) => {
+      const [from, to] = [stageOf(file), stageOf(target)];
+      return from !== undefined && to !== undefined && from < to;
     });
-    assert.deepEqual(forbidden, []);
+    assert.deepEqual(upward.map(nameOf), []);
   });
 
-  it('imports downwards, and allows no unused import', () => {
-    for (const [place, layer] of layers.entries()) {
-      for (const allowed of LAYERS[layer] ?? []) {
-        const below = layers.slice(0, place).some((lower) => allowed === lower || allowed.startsWith(`${lower}/`));
-        assert(below, `${layer} may not import ${allowed}, which is not below it`);
-        const used = inside.some(
-          ({ file, target }) => layerOf(file) === layer && (target === allowed || target.startsWith(`${allowed}/`)),
-        );
-        assert(used, `${layer} does not import ${allowed}: remove it from layers.ts`);
-      }
-    }
-  });
-
-  it('imports from earlier stages only', () => {
-    for (const [folder, stages] of Object.entries(STAGES)) {
-      const upward = inside.filter(({ file, target }) => {
-        const [from, to] = [stageOf(folder, file), stageOf(folder, target)];
-        return from !== undefined && to !== undefined && stages.indexOf(to) > stages.indexOf(from);
-      });
-      assert.deepEqual(upward, [], folder);
-    }
+  it('lets clients talk to the service over HTTP', () => {
+    const direct = service.filter(({ file, target }) => {
+      const [part, other] = [partOf(file), partOf(target) as string];
+      const allowed: readonly string[] | undefined = CLIENTS[part as keyof typeof CLIENTS];
+      return allowed && part !== other && !allowed.includes(other);
+    });
+    assert.deepEqual([...new Set(direct.map(nameOf))].sort(), [...CLIENT_EXCEPTIONS].sort());
   });
 
   it('has no circular imports', () => {
-    const targets = Map.groupBy(inside, ({ file }) => file);
-    const done = new Set<string>();
-    const visit = (file: string, path: readonly string[]): void => {
-      assert(!path.includes(file), [...path, file].join(' imports '));
-      if (done.has(file)) return;
-      for (const { target } of targets.get(file) ?? []) visit(target, [...path, file]);
-      done.add(file);
-    };
-    for (const file of files) visit(file, []);
+    assert.deepEqual(circle(files, inside), []);
+  });
+
+  it('has no circles between the folders of a part', () => {
+    const folders = service
+      .filter(({ file, target }) => partOf(file) === partOf(target))
+      .map(({ file, target }) => ({ file: dirname(file), target: dirname(target) }))
+      // A registry beside a folder of peers imports each of them, and they what they are made of.
+      .filter(({ file, target }) => file !== target && !target.startsWith(`${file}/`));
+    assert.deepEqual(circle([...new Set(folders.map(({ file }) => file))], folders), []);
   });
 
   it('imports certain packages only in their designated folders', () => {
@@ -123,16 +122,34 @@ describe('the structure', () => {
     assert.deepEqual(elsewhere, []);
   });
 
-  it('has small folders', () => {
-    const all = [...ROOTS, 'test', 'docs'].flatMap((root) => globSync(`${root}/**/*.{ts,js,sql,lua,md}`));
-    const sizes = Map.groupBy(
-      all.filter((file) => !file.endsWith('README.md')),
-      dirname,
-    );
-    const large = [...sizes].filter(([folder, { length }]) => length > MOST_FILES && !PEERS.includes(folder));
-    assert.deepEqual(
-      large.map(([folder, { length }]) => `${folder}: ${length}`),
-      [],
-    );
+  it('has no file that is only a piece of its one importer', () => {
+    const importers = Map.groupBy(service, ({ target }) => target);
+    const pieces = [...importers].filter(([file, found]) => {
+      const from = new Set(found.map((one) => one.file));
+      const lines = readFileSync(file, 'utf8').split('\n').length - 1;
+      return from.size === 1 && dirname(found[0]?.file as string) === dirname(file) && lines < FEWEST_LINES;
+    });
+    assert.deepEqual(pieces.map(([file]) => file).sort(), Object.keys(SHORT).sort(), 'SHORT of layers.ts');
   });
 });
+
+/** The first circle found, as a path; empty if there is none. */
+function circle(nodes: readonly string[], edges: readonly Import[]): string[] {
+  const targets = Map.groupBy(edges, ({ file }) => file);
+  const done = new Set<string>();
+  const visit = (node: string, path: readonly string[]): string[] => {
+    if (path.includes(node)) return [...path.slice(path.indexOf(node)), node];
+    if (done.has(node)) return [];
+    done.add(node);
+    for (const { target } of targets.get(node) ?? []) {
+      const found = visit(target, [...path, node]);
+      if (found.length > 0) return found;
+    }
+    return [];
+  };
+  for (const node of nodes) {
+    const found = visit(node, []);
+    if (found.length > 0) return found;
+  }
+  return [];
+}

@@ -7,7 +7,9 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 
 it('the operations guide says how long each table keeps its rows', () => {
   const [, section = ''] = /^## What is kept, and for how long\n(.*?)^## /ms.exec(read('docs/operations.md')) ?? [];
-  const tables = [...read('src/db/schema.sql').matchAll(/^create table (\w+) /gm)].map(([, name]) => name as string);
+  const tables = [...read('src/platform/db/schema.sql').matchAll(/^create table (\w+) /gm)].map(
+    ([, name]) => name as string,
+  );
   assert.ok(tables.length > 20, tables.join());
   assert.deepEqual(
     tables.filter((name) => !section.includes(`\`${name}\``)),

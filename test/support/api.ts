@@ -1,27 +1,27 @@
+export { type Answer, badFieldsOf, type CallOptions, errorId, unique } from './answers.ts';
+
+import { randomBytes } from 'node:crypto';
+import { type Logger, pino } from 'pino';
+import { openQueues } from '../../src/imports/queue/queues.ts';
+import { openImportSignal } from '../../src/imports/status/watch.ts';
+import { openApiMetrics } from '../../src/operate/metrics.ts';
+import { openHasher } from '../../src/passwords/hasher.ts';
+import { type Config, readConfig } from '../../src/platform/config.ts';
+import { openReads } from '../../src/platform/db/replica.ts';
+import { openSecrets } from '../../src/platform/encryption.ts';
+import { listen } from '../../src/platform/http/server.ts';
+import { bootstrap } from '../../src/signin/bootstrap.ts';
+import { openProvider } from '../../src/signin/oauth/provider.ts';
+import { type AppDeps, buildApp } from '../../src/start/app.ts';
+import { type Answer, type CallOptions, unique } from './answers.ts';
+import { testDatabase } from './stores/postgres.ts';
+import { addSigningKey } from './stores/signing-key.ts';
 /**
  * The API on a free port in this process, with a new database that holds a bootstrapped instance.
  *
  * Its queues open with the first job, so a test without imports never touches them. A test that needs workers starts
  * them with `api.deps`; with `REDIS_URL` in `env` the queues are on Redis.
  */
-import { randomBytes } from 'node:crypto';
-import { type Logger, pino } from 'pino';
-import { type AppDeps, buildApp } from '../../src/app.ts';
-import { type Config, readConfig } from '../../src/config.ts';
-import { openReads } from '../../src/db/reads.ts';
-import { listen } from '../../src/http/server.ts';
-import { bootstrap } from '../../src/identity/bootstrap.ts';
-import { openProvider } from '../../src/identity/oauth/provider.ts';
-import { openImportSignal } from '../../src/imports/status/signal.ts';
-import { openApiMetrics } from '../../src/metrics/api.ts';
-import { openHasher } from '../../src/passwords/hasher.ts';
-import { openQueues } from '../../src/queue/queues.ts';
-import { openSecrets } from '../../src/secrets.ts';
-import { type Answer, type CallOptions, unique } from './answers.ts';
-import { testDatabase } from './stores/postgres.ts';
-import { addSigningKey } from './stores/signing-key.ts';
-
-export { type Answer, badFieldsOf, type CallOptions, errorId, unique } from './answers.ts';
 
 export interface ApiOptions {
   /** Settings that override the defaults, as environment variables. */

@@ -1,6 +1,6 @@
 /** The program before the newest migration, or the version that UPGRADE_FROM names, from the history of the project. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -12,7 +12,11 @@ export interface OldVersion {
   migrations: number;
 }
 
-const MIGRATIONS = 'src/db/migrations';
+const MIGRATIONS = 'src/platform/db/migrations';
+/** Where versions before the one that has `src/platform` keep them. */
+const OLD_MIGRATIONS = 'src/db/migrations';
+/** The oldest version whose database this one takes over. */
+const OLDEST = '04f166240eba7c9b2f48424348e351cc9c6816ab';
 const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
 
 /** @throws Error when the history of the project is not there */
@@ -23,22 +27,14 @@ export function checkOut(t: TestContext): OldVersion {
   git('archive', '--output', archive, commit(), 'src', 'workers', 'package.json');
   execFileSync('tar', ['-xf', archive, '-C', folder]);
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-  return { fileUrl: (path) => `file://${join(folder, path)}`, migrations: countMigrations(join(folder, MIGRATIONS)) };
+  const migrations = [MIGRATIONS, OLD_MIGRATIONS].map((path) => join(folder, path)).find((path) => existsSync(path));
+  return { fileUrl: (path) => `file://${join(folder, path)}`, migrations: countMigrations(migrations) };
 }
 
 function commit(): string {
   const given = process.env.UPGRADE_FROM;
   if (given) return given;
-  // By its files: the history may also have migrations that were taken back.
-  const added = git(
-    'log',
-    '-1',
-    '--format=%H',
-    '--diff-filter=A',
-    '--',
-    ...migrationFiles().map((f) => `${MIGRATIONS}/${f}`),
-  );
-  if (added && git('rev-parse', '--is-shallow-repository') === 'false') return `${added}^`;
+  if (git('rev-parse', '--is-shallow-repository') === 'false') return OLDEST;
   throw new Error('The history of the project is needed: clone it without --depth, or set UPGRADE_FROM.');
 }
 

@@ -1,13 +1,10 @@
-/**
- * The upgrade of docs/deployment.md, from the previous schema to this one, while callers import and log in: no request
- * fails, no user is lost, and processes of the old version work on the new schema.
- */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import test, { type TestContext } from 'node:test';
-import type { Pool } from '../../src/db/pool.ts';
+import type { TestContext } from 'node:test';
+import test from 'node:test';
+import type { Pool } from '../../src/platform/db/pool.ts';
 import { must, openCalls } from '../support/calls.ts';
 import { baseEnv } from '../support/processes/base-env.ts';
 import { startChild, type TestProcess } from '../support/processes/child.ts';
@@ -16,6 +13,11 @@ import { testDatabase } from '../support/stores/postgres.ts';
 import { redisUrl } from '../support/stores/redis.ts';
 import { startLoad } from './load.ts';
 import { checkOut, countMigrations } from './old-version.ts';
+
+/**
+ * The upgrade of docs/deployment.md, from the previous schema to this one, while callers import and log in: no request
+ * fails, no user is lost, and processes of the old version work on the new schema.
+ */
 
 /** The template of the tests has the new schema. */
 async function empty(pool: Pool): Promise<void> {
@@ -36,7 +38,7 @@ async function stop(one: TestProcess): Promise<void> {
 }
 
 async function migrate(env: Record<string, string>): Promise<void> {
-  const child = spawn(process.execPath, ['src/migrate.ts'], { env: { ...baseEnv(), ...env }, stdio: 'inherit' });
+  const child = spawn(process.execPath, ['src/start/migrate.ts'], { env: { ...baseEnv(), ...env }, stdio: 'inherit' });
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 }
 
@@ -85,7 +87,7 @@ async function upgrade(t: TestContext, queue: Record<string, string>): Promise<v
     ...queue,
   };
   const start = startAll(t, env);
-  const oldApis = [await start(old.fileUrl('src/api.ts')), await start(old.fileUrl('src/api.ts'))];
+  const oldApis = [await start(old.fileUrl('src/start/api.ts')), await start(old.fileUrl('src/start/api.ts'))];
   const [first] = oldApis as [TestProcess];
   const worker = { BASE_URL: urlOf(first) };
   const oldWorker = await start(old.fileUrl('workers/all-in-one.ts'), worker);
@@ -102,7 +104,7 @@ async function upgrade(t: TestContext, queue: Record<string, string>): Promise<v
   await load.rounds(2);
 
   for (const api of oldApis) {
-    load.add(urlOf(await start('src/api.ts')));
+    load.add(urlOf(await start('src/start/api.ts')));
     await load.rounds(1); // both versions
     await load.remove(urlOf(api));
     await stop(api);

@@ -1,14 +1,15 @@
-/** Loops without a queue report their state, which `/readyz` of the worker shows. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
-import { type Condition, openCondition } from '../../src/condition.ts';
-import { readConfig } from '../../src/config.ts';
-import { openSecrets } from '../../src/secrets.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { openSecrets } from '../../src/platform/encryption.ts';
+import { type Condition, openCondition } from '../../src/platform/lifecycle.ts';
 import { startMaintenance } from '../../workers/maintenance.ts';
 import { startWebhookSender } from '../../workers/webhooks.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
+
+/** Loops without a queue report their state, which `/readyz` of the worker shows. */
 
 const parts = (condition: Condition) => condition.failures().map(({ part }) => part);
 

@@ -1,17 +1,18 @@
-/** A worker that stops hands back the users whose passwords it has not begun to hash. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
-import { readConfig } from '../../src/config.ts';
+import { openQueues } from '../../src/imports/queue/queues.ts';
 import { pointerJob } from '../../src/imports/run/dispatch.ts';
 import { type Hasher, openHasher } from '../../src/passwords/hasher.ts';
-import { openQueues } from '../../src/queue/queues.ts';
+import { readConfig } from '../../src/platform/config.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
 import { acceptImport, addOrgs, entry, importRow, SECRETS } from '../support/imports/imports.ts';
 import { BACKENDS } from '../support/processes/service.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
+
+/** A worker that stops hands back the users whose passwords it has not begun to hash. */
 
 const USERS = 30;
 const THREADS = 1;

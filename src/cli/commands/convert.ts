@@ -1,7 +1,8 @@
-/** `muster convert`: turns an export of another system into an import body, to inspect or to send by other means. */
 import type { Argv, CommandModule } from 'yargs';
 import type { WriteOptions } from '../import/write.ts';
 import { openOutput } from '../terminal/output.ts';
+
+/** `muster convert`: turns an export of another system into an import body, to inspect or to send by other means. */
 
 interface ConvertOptions extends WriteOptions {
   json?: boolean | undefined;

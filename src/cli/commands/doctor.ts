@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { Argv, CommandModule } from 'yargs';
-import { type Finding, ok, problem } from '../../findings/finding.ts';
-import { checkService } from '../doctor/remote.ts';
-import { conclude, show } from '../doctor/show.ts';
+import { type Finding, ok, problem } from '../../operate/finding.ts';
+import { checkService, conclude, show } from '../doctor/doctor.ts';
 import { ofTheServer } from '../service/server-part.ts';
 import { type CommonOptions, openSession } from '../service/session.ts';
+import type { Shell } from '../terminal/completion.ts';
 import { EXIT } from '../terminal/failure.ts';
-import type { Shell } from '../terminal/shell.ts';
 
 interface Options extends CommonOptions {
   local?: boolean | undefined;

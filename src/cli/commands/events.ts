@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Argv, CommandModule } from 'yargs';
 import { download, OUTPUT } from '../download.ts';
-import { type AuditEvent, EVENT_COLUMNS, eventRow } from '../service/events.ts';
-import { findOrg } from '../service/find-org.ts';
-import { followEvents } from '../service/follow-events.ts';
-import { openOutage, PATIENCE } from '../service/outage.ts';
+import { pastDate } from '../options.ts';
+import { type AuditEvent, EVENT_COLUMNS, eventRow, followEvents, openOutage, PATIENCE } from '../service/events.ts';
+import { findOrg } from '../service/find.ts';
 import { type CommonOptions, openSession, type Session } from '../service/session.ts';
-import { pastDate } from '../since.ts';
-import { Interrupted, untilInterrupted } from '../terminal/interrupt.ts';
+import { Interrupted, untilInterrupted } from '../terminal/failure.ts';
 
 interface Options extends CommonOptions {
   type?: string[] | undefined;

@@ -1,12 +1,11 @@
+import type { Argv, CommandModule } from 'yargs';
+import { PEPPER_MODES } from '../../passwords/marks.ts';
+import type { RunOptions, SourceOptions } from '../import/options.ts';
+import { type CommonOptions, openSession } from '../service/session.ts';
+
 /**
  * `muster import`: reads the export of another system as it is, shows what will happen, and imports the users.
  */
-
-import type { Argv, CommandModule } from 'yargs';
-import { PEPPER_MODES } from '../../passwords/pepper-modes.ts';
-import type { SourceOptions } from '../import/options.ts';
-import type { RunOptions } from '../import/run-options.ts';
-import { type CommonOptions, openSession } from '../service/session.ts';
 
 interface ImportOptions extends CommonOptions, RunOptions {}
 

@@ -1,12 +1,44 @@
 import type { Argv, CommandModule } from 'yargs';
-import { readTypedToken } from '../login/typed-token.ts';
 import { openApi } from '../service/api.ts';
 import { withLock } from '../service/lock.ts';
-import { type Me, nameOf, readMe, rolesOf } from '../service/me.ts';
-import { type CommonOptions, openSession, type Session } from '../service/session.ts';
-import { keepLogin, type Login } from '../service/settings.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { type CommonOptions, type Me, nameOf, openSession, readMe, rolesOf, type Session } from '../service/session.ts';
+import { keepLogin, type Login, readKept } from '../service/settings.ts';
+import { askSecret } from '../terminal/ask.ts';
+import { EXIT, Failure, Interrupted } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
+
+/**
+ * A token that a person types or a program pipes in.
+ *
+ * Guarantee: it is not shown while it is typed, and appears neither in the process list nor in a shell's history.
+ */
+
+/** RFC 6750 section 2.1, up to the length that the service accepts. */
+const TOKEN = /^[\x21-\x7e]{1,4096}$/;
+const MOST_BYTES = 10_000;
+
+/** @throws Failure when the input is not a token */
+export async function readTypedToken(out: Output): Promise<string> {
+  const text = (
+    out.input.isTTY
+      ? await askSecret(out, 'Token (not shown): ', new Interrupted('Login cancelled.'))
+      : await pipedText(out.input)
+  ).trim();
+  if (TOKEN.test(text)) return text;
+  throw new Failure(text === '' ? 'The token is empty.' : 'The token must be one word of printable ASCII characters.', {
+    exitCode: EXIT.usage,
+    advice: 'Type it, or pipe it in: muster login --token < file',
+  });
+}
+
+async function pipedText(input: NodeJS.ReadStream): Promise<string> {
+  let text = '';
+  for await (const chunk of input.setEncoding('utf8')) {
+    text += chunk as string;
+    if (text.length > MOST_BYTES) break;
+  }
+  return text;
+}
 
 interface Options extends CommonOptions {
   browser: boolean;
@@ -49,8 +81,8 @@ async function newLogin({ out, settings }: Session, { browser, device, token }: 
   // Loaded only when needed: commands should start fast.
   const [{ findServer, loginOf, requireCliLogin }, { logInByBrowser }, { logInByDevice }] = await Promise.all([
     import('../service/oauth-server.ts'),
-    import('../login/code-flow.ts'),
-    import('../login/device-flow.ts'),
+    import('../service/browser-login.ts'),
+    import('../service/browser-login.ts'),
   ]);
   const server = await findServer(url);
   requireCliLogin(server, url, device === true);
@@ -81,4 +113,37 @@ function warnOfPlainHttp(out: Output, url: string): void {
   const { protocol, hostname } = new URL(url);
   if (protocol === 'https:' || LOOPBACK.has(hostname)) return;
   out.note(`Warning: without HTTPS, tokens and passwords can be intercepted on the way to ${hostname}.`);
+}
+
+/** `muster logout`: ends the login at the service and deletes the stored token. */
+export const logout: CommandModule<CommonOptions, CommonOptions> = {
+  command: 'logout',
+  describe: 'end the login at the service and delete the stored token',
+  builder: (parser) => parser.example('$0 logout', 'from the service of the last login'),
+  async handler(options) {
+    const session = await openSession(options);
+    const { path, url } = session.settings;
+    // Under the lock: the token to revoke must be the stored one, even if another command renews it meanwhile.
+    const login = await withLock(path, () => forget(session));
+    session.out.result({ url, loggedOut: login !== undefined });
+    session.out.line(login ? `Logged out at ${url}.` : `You were not logged in at ${url}.`);
+  },
+};
+
+async function forget(session: Session): Promise<Login | undefined> {
+  const { path, url } = session.settings;
+  const login = (await readKept(path)).logins[url];
+  if (!login) return undefined;
+  await end(session, url, login);
+  await keepLogin(path, url, undefined);
+  return login;
+}
+
+/** A token passed with --token may be in use elsewhere, so it stays valid. */
+async function end({ out }: Session, url: string, { refreshToken }: Login): Promise<void> {
+  if (refreshToken === undefined) return;
+  const { revoke } = await import('../service/oauth-server.ts');
+  await revoke(url, refreshToken).catch((error: Error) => {
+    out.note(`The login could not be ended at the service, and stays valid there until it expires: ${error.message}`);
+  });
 }

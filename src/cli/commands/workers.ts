@@ -1,6 +1,6 @@
 import type { CommandModule } from 'yargs';
-import type { WorkerView } from '../../diagnostics/routes.ts';
-import { number } from '../imports/progress.ts';
+import type { WorkerView } from '../../operate/diagnostics.ts';
+import { number } from '../follow/progress.ts';
 import { type CommonOptions, openSession } from '../service/session.ts';
 
 const COLUMNS = ['HOST', 'PID', 'STATE', 'VERSION', 'QUEUE', 'IMPORT JOBS', 'MAIL JOBS', 'USERS/S', 'STARTED', 'ROLES'];

@@ -1,14 +1,10 @@
+import { adviceForSilent, type Finding, ok, problem, size, warning } from '../../operate/finding.ts';
+import { encryptionKeyFinding, judgeReplica, judgeSmtp, keptAsFiles } from '../../operate/findings.ts';
+import type { LocalFacts } from '../../operate/local-diagnostics.ts';
+import { judgeConnections, judgeNodes, judgePostgres, judgeRedis } from '../../operate/store-findings.ts';
+import { type Config, ConfigError, readConfig } from '../../platform/config.ts';
+import type { Shell } from '../terminal/completion.ts';
 /** Checks from the server's own machine, with the settings in the environment, whether or not the service runs. */
-import { type Config, ConfigError, readConfig } from '../../config.ts';
-import type { LocalFacts } from '../../diagnostics/local.ts';
-import { type Finding, ok, problem, size, warning } from '../../findings/finding.ts';
-import { judgeNodes, judgeRedis } from '../../findings/redis.ts';
-import { judgeReplica } from '../../findings/replica.ts';
-import { judgeConnections } from '../../findings/server.ts';
-import { encryptionKeyFinding, judgeSmtp, keptAsFiles } from '../../findings/service.ts';
-import { adviceForSilent } from '../../findings/silent.ts';
-import { judgePostgres } from '../../findings/stores.ts';
-import type { Shell } from '../terminal/shell.ts';
 
 /** Yields each finding as soon as it is known. */
 export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> {
@@ -23,7 +19,7 @@ export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> 
     yield problem('encryption key', 'ENCRYPTION_KEY is not set, but DATABASE_URL requires it', advice);
   }
   // Loaded only when needed, as it imports the clients of all stores.
-  const { localFacts } = await import('../../diagnostics/local.ts');
+  const { localFacts } = await import('../../operate/local-diagnostics.ts');
   const facts = await localFacts(config);
   yield* postgresFindings(facts);
   yield* replicaFindings(facts);

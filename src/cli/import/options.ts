@@ -1,11 +1,11 @@
-/** Options about the files, shared by `import` and `convert`. */
 import { readFile } from 'node:fs/promises';
 import type { Argv } from 'yargs';
-import { ENCODINGS, type Encoding } from '../../sources/read/encoding.ts';
+import { ENCODINGS, type Encoding } from '../../sources/read/records.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format } from '../../sources/source.ts';
+import type { Shell } from '../terminal/completion.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
-import type { Shell } from '../terminal/shell.ts';
+/** Options about the files, shared by `import` and `convert`. */
 
 export interface SourceOptions {
   shell: Shell;
@@ -86,5 +86,39 @@ function pair(given: string): [field: string, column: string] {
 async function text(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: Error) => {
     throw new Failure(`The file of --hash-config cannot be read: ${error.message}.`, { exitCode: EXIT.usage });
+  });
+}
+
+/** The options of `muster import`. */
+
+export interface RunOptions extends SourceOptions {
+  timeout: string;
+  dryRun: boolean;
+  onExisting: 'fail' | 'skip' | 'update';
+  mails?: 'auto' | 'none' | undefined;
+  strict: boolean;
+  withoutEmail: boolean;
+  passwordSource?: string | undefined;
+  pepperEnv?: string | undefined;
+  pepperMode?: string | undefined;
+  webhook?: string | undefined;
+  idempotencyKey?: string | undefined;
+  watch: boolean;
+  yes: boolean;
+  skipBroken: boolean;
+}
+
+/** Checks `--timeout` before a file is read; the service has the last word about its size. */
+
+/** A Go duration, as the service takes it: `30m`, `1h30m`, `1.5h`. */
+const DURATION =
+  /^(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))*$/;
+
+/** @throws Failure (usage) */
+export function requireTimeout(timeout: string): void {
+  if (DURATION.test(timeout) && /[1-9]/.test(timeout)) return;
+  throw new Failure(`--timeout must be a duration of more than 0; it is "${timeout}".`, {
+    exitCode: EXIT.usage,
+    advice: 'For example, use --timeout 30m or --timeout 1h30m.',
   });
 }

@@ -1,17 +1,15 @@
-/** Writes what an import would send: to a file, completely or not at all, or to standard output. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Conversion, openConversion } from '../../sources/convert.ts';
 import { type Counter, openCounter } from '../../sources/summary.ts';
-import { EXIT } from '../terminal/failure.ts';
-import { Interrupted, untilInterrupted } from '../terminal/interrupt.ts';
+import { EXIT, Interrupted, untilInterrupted } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { saveTo } from '../terminal/save.ts';
-import { chooseFiles, describeFiles } from './choose.ts';
-import { confirmSource } from './confirm-source.ts';
+import { chooseFiles, confirmSource, describeFiles } from './choose.ts';
 import { convertOptions, type SourceOptions } from './options.ts';
-import { requireUsersInFiles } from './require-users.ts';
-import { summaryLines } from './show-summary.ts';
+import { requireUsersInFiles } from './read.ts';
+import { summaryLines } from './summary.ts';
+/** Writes what an import would send: to a file, completely or not at all, or to standard output. */
 
 export interface WriteOptions extends SourceOptions {
   /** `-` or nothing is standard output. */

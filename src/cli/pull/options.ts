@@ -1,9 +1,9 @@
-/** Options of `muster pull`, the same for all systems. */
 import type { Argv } from 'yargs';
-import type { PullSystem } from '../../pull/system.ts';
+import type { PullSystem } from '../../sources/pull/system.ts';
 import { SOURCES } from '../../sources/registry.ts';
+import type { Shell } from '../terminal/completion.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
-import type { Shell } from '../terminal/shell.ts';
+/** Options of `muster pull`, the same for all systems. */
 
 export interface PullOptions {
   shell: Shell;

@@ -1,22 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type OldSystem, PullError, type PullSystem, type Secret } from '../../sources/pull/system.ts';
+import { requireTimeout } from '../import/options.ts';
+import { findOrg } from '../service/find.ts';
+import type { Session } from '../service/session.ts';
+import { askSecret } from '../terminal/ask.ts';
+import { EXIT, type ExitCode, Failure, Interrupted, untilInterrupted } from '../terminal/failure.ts';
+import type { Output } from '../terminal/output.ts';
+import { intervalMs, type PullOptions, requireFitting } from './options.ts';
+import { importRound, type PullJob, saveRound } from './round.ts';
+import { lockState, type PullState, peekState, readState, removeState } from './state.ts';
+/**
+ * Collects the secrets of a system: from the environment, else typed on the terminal.
+ *
+ * Guarantee: a secret is never an argument, and is neither shown nor stored.
+ */
+
+/** By name. @throws Failure (usage) when one is missing and there is no terminal to ask on */
+export async function collectSecrets(
+  out: Output,
+  env: NodeJS.ProcessEnv,
+  secrets: readonly Secret[],
+): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const secret of secrets) {
+    const value = env[secret.env] ?? (await typed(out, secret));
+    if (value !== undefined && value !== '') found[secret.name] = value;
+    else if (!secret.optional) throw missing(secret);
+  }
+  return found;
+}
+
+async function typed(out: Output, { prompt, neverAsked }: Secret): Promise<string | undefined> {
+  if (neverAsked || !out.live || !out.input.isTTY) return undefined;
+  return (await askSecret(out, `${prompt} (not shown): `, new Interrupted('Nothing was read.'))).trim();
+}
+
+function missing({ prompt, env, neverAsked }: Secret): Failure {
+  const orAsked = neverAsked ? '' : ', or run the command on a terminal, which asks for it';
+  return new Failure(`${prompt} is missing.`, {
+    exitCode: EXIT.usage,
+    advice: `Set ${env} in the environment${orAsked}.`,
+  });
+}
+
 /**
  * `muster pull SYSTEM`: reads the users of a running system, page by page, and imports or saves them.
  *
  * Guarantee: interrupted at any point, the same command continues where the state file says.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type OldSystem, PullError, type PullSystem } from '../../pull/system.ts';
-import { requireTimeout } from '../import/timeout.ts';
-import { findOrg } from '../service/find-org.ts';
-import type { Session } from '../service/session.ts';
-import { EXIT, type ExitCode, Failure } from '../terminal/failure.ts';
-import { Interrupted, untilInterrupted } from '../terminal/interrupt.ts';
-import { importRound } from './import-round.ts';
-import type { PullJob } from './job.ts';
-import { lockState } from './lock.ts';
-import { intervalMs, type PullOptions, requireFitting } from './options.ts';
-import { saveRound } from './save-round.ts';
-import { collectSecrets } from './secrets.ts';
-import { type PullState, peekState, readState, removeState } from './state.ts';
 
 /** @throws Failure @throws UsageError */
 export async function runPull(session: Session, system: PullSystem, options: PullOptions): Promise<void> {

@@ -1,10 +1,8 @@
-/** The pepper of `muster import`: from the environment or a prompt, never from the command line, which others can see. */
-
-import { askSecret } from '../terminal/ask-secret.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
-import { Interrupted } from '../terminal/interrupt.ts';
+import { askSecret } from '../terminal/ask.ts';
+import type { Shell } from '../terminal/completion.ts';
+import { EXIT, Failure, Interrupted } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
-import type { Shell } from '../terminal/shell.ts';
+/** The pepper of `muster import`: from the environment or a prompt, never from the command line, which others can see. */
 
 export interface PepperOptions {
   shell: Shell;

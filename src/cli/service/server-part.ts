@@ -1,5 +1,5 @@
-/** Loads what belongs to the server; the package muster-cli does not have it. */
 import { EXIT, Failure } from '../terminal/failure.ts';
+/** Loads what belongs to the server; the package muster-cli does not have it. */
 
 /**
  * @param loading the import of a file of the server

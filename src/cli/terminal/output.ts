@@ -1,11 +1,35 @@
+import { SingleBar } from 'cli-progress';
+import type { Shell } from './completion.ts';
+
+/**
+ * How many columns a text takes on a terminal: a letter with its accents takes one, ideographs and emoji take two
+ * (Unicode Standard Annex 11).
+ */
+
+const PLAIN = /^[\x20-\x7e]*$/;
+const WIDE =
+  /^[[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]--[\uff61-\uffdc]]/v;
+const letters = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+export function width(text: string): number {
+  if (PLAIN.test(text)) return text.length;
+  return Array.from(letters.segment(text), ({ segment }): number => (WIDE.test(segment) ? 2 : 1)).reduce(
+    (sum, columns) => sum + columns,
+    0,
+  );
+}
+
+/** The text, padded with spaces to this many columns. */
+export function padded(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - width(text)));
+}
+
 /**
  * What commands print: results on standard output, progress and notes on standard error, so that a pipe gets only the
  * result.
  *
  * Guarantee: text from other people cannot move a terminal's cursor or reverse its direction; JSON escapes such text.
  */
-import type { Shell } from './shell.ts';
-import { padded, width } from './width.ts';
 
 export interface Output {
   /** Whether the caller asked for JSON. */
@@ -82,4 +106,148 @@ export function printableLines(text: string): string {
 /** JSON on one line that is safe on any terminal; it parses back to the same value. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value).replace(UNPRINTABLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Amounts for people: `6,634/12,000`, `28.3/38.6 MB`. */
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+/** How far something is; both amounts have the unit of the total. */
+export function amountOf({ done, total, isBytes = false }: { done: number; total: number; isBytes?: boolean }): string {
+  if (!isBytes) return `${done.toLocaleString('en-US')}/${total.toLocaleString('en-US')}`;
+  const exponent = exponentOf(total);
+  return `${scaled(done, exponent)}/${scaled(total, exponent)} ${UNITS[exponent]}`;
+}
+
+/** `3,100/s`, `12.5 MB/s` */
+export function rateOf(perSecond: number, isBytes = false): string {
+  if (!isBytes) return `${Math.round(perSecond).toLocaleString('en-US')}/s`;
+  const exponent = exponentOf(perSecond);
+  return `${scaled(perSecond, exponent)} ${UNITS[exponent]}/s`;
+}
+
+function exponentOf(bytes: number): number {
+  const exponent = Math.floor(Math.log10(Math.max(1, bytes)) / 3);
+  return Math.min(exponent, UNITS.length - 1);
+}
+
+function scaled(bytes: number, exponent: number): string {
+  return (bytes / 1000 ** exponent).toFixed(exponent === 0 ? 0 : exponent < 3 ? 1 : 2);
+}
+
+/**
+ * Progress for people: a live bar on a terminal, elsewhere at most one plain line a second.
+ */
+
+export interface Step {
+  done: number;
+  total: number;
+  /** Whether these are bytes; else they are counted. */
+  isBytes?: boolean;
+  /** Shown after the numbers: `users  3,100/s  12 s left`. */
+  text: string;
+}
+
+export interface Display {
+  update(step: Step): void;
+  /** Prints a line between updates. */
+  note(text: string): void;
+  /** Leaves the last state on screen. Always call it, as it restores the terminal. */
+  stop(): void;
+}
+
+const LINE_EVERY_MS = 1000;
+
+/** Where the terminal does not say how wide it is. */
+const USUAL_COLUMNS = 80;
+const [SMALLEST_BAR, LARGEST_BAR] = [8, 40];
+/** Percentage, numbers and text take about so many columns; on a narrower terminal the text is left out. */
+const TEXT_FROM = 70;
+
+export function openDisplay(out: Output): Display {
+  if (out.json) return { update: () => {}, note: () => {}, stop: () => {} };
+  return out.live ? bar(out) : lines(out);
+}
+
+function bar(out: Output): Display {
+  const columns = out.screen.columns || USUAL_COLUMNS;
+  const isNarrow = columns < TEXT_FROM;
+  const single = new SingleBar({
+    format: `  {bar} {percentage}%  {amount}${isNarrow ? '' : ' {text}'}`,
+    barsize: Math.max(SMALLEST_BAR, Math.min(LARGEST_BAR, columns - TEXT_FROM)),
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+    hideCursor: true,
+    stream: out.screen,
+  });
+  let isShown = false;
+  const stop = () => {
+    single.stop();
+    isShown = false;
+  };
+  return {
+    update(step) {
+      const { done, total, text } = step;
+      const shown = { text, amount: amountOf(step) };
+      if (!isShown) single.start(total, done, shown);
+      isShown = true;
+      single.setTotal(total);
+      single.update(done, shown);
+    },
+    note(text) {
+      stop();
+      out.note(text);
+    },
+    stop,
+  };
+}
+
+function lines(out: Output): Display {
+  let printedAt = 0;
+  let waiting: Step | undefined;
+  const print = (step: Step) => {
+    printedAt = Date.now();
+    waiting = undefined;
+    out.note(`  ${amountOf(step)} ${step.text}`.trimEnd());
+  };
+  const flush = () => {
+    if (waiting) print(waiting);
+  };
+  return {
+    update(step) {
+      waiting = step;
+      if (Date.now() - printedAt >= LINE_EVERY_MS) flush();
+    },
+    note(text) {
+      flush();
+      out.note(text);
+    },
+    stop: flush,
+  };
+}
+
+/** Times for people: how long ago, or how far ahead. */
+
+const UNITS2: [name: string, ms: number][] = [
+  ['day', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+];
+
+/** `2 min ago`, `in 3 h`, `now`; a text that is no time stays as it is. */
+export function distance(iso: string, now = Date.now()): string {
+  const ms = Date.parse(iso) - now;
+  if (Number.isNaN(ms)) return iso;
+  const text = amount(Math.abs(ms));
+  if (text === undefined) return 'now';
+  return ms < 0 ? `${text} ago` : `in ${text}`;
+}
+
+/** The largest whole unit: `3 days`, `59 s`; undefined below a second. */
+function amount(ms: number): string | undefined {
+  const unit = UNITS2.find(([, size]) => ms >= size);
+  if (!unit) return undefined;
+  const count = Math.floor(ms / unit[1]);
+  return `${count} ${unit[0]}${unit[0] === 'day' && count !== 1 ? 's' : ''}`;
 }

@@ -1,6 +1,6 @@
-/** One file in `<upload-files>`: its name, how far it is, what can be done. It sets text, never markup. */
 import type { Upload } from './tus.ts';
 import type { Kind } from './uploads.ts';
+/** One file in `<upload-files>`: its name, how far it is, what can be done. It sets text, never markup. */
 
 export type Texts = Record<string, string> & { kinds: Record<Kind, string> };
 

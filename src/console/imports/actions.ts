@@ -1,14 +1,14 @@
+import { type Html, html } from '../../platform/html/layout.ts';
+import { open, type Progress, settled, stateOf, type UndoPreview } from '../shapes.ts';
+import { count } from '../shell/blocks.ts';
+import type { At } from '../shell/show.ts';
+import { ONE } from '../texts/import.ts';
+import { ACTIONS } from '../texts/import-actions.ts';
+import { KEPT } from '../texts/imports.ts';
 /**
  * Actions on an import. Each has a page that says in numbers what it will do; its button does it. They work without
  * JavaScript. An undo also asks for the number of the import.
  */
-import { type Html, html } from '../../html.ts';
-import type { At } from '../page/at.ts';
-import { count } from '../page/format.ts';
-import { ONE } from '../texts/import.ts';
-import { ACTIONS } from '../texts/import-actions.ts';
-import { KEPT } from '../texts/imports.ts';
-import { open, type Progress, settled, stateOf, type UndoPreview } from './shapes.ts';
 
 export type ActionName = 'pause' | 'resume' | 'retry' | 'send_mails' | 'cancel' | 'undo';
 

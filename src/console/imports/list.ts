@@ -1,13 +1,13 @@
-/** The list of imports: live, with filters in the address. */
-import { type Html, html } from '../../html.ts';
-import { titleOf } from '../new-import/source.ts';
-import { uploadFiles } from '../new-import/upload.ts';
-import type { At } from '../page/at.ts';
-import { count, duration, percent, time } from '../page/format.ts';
-import { type LiveState, liveMark } from '../page/live.ts';
+import { findOrgs } from '../../directory/organizations.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import { type Html, html } from '../../platform/html/layout.ts';
+import { type Progress, type StateCounts, settled } from '../shapes.ts';
+import { bar, count, duration, importBadge, percent, time, titleOf, widths } from '../shell/blocks.ts';
+import { type LiveState, liveMark } from '../shell/live.ts';
+import type { At } from '../shell/show.ts';
+import { uploadFiles } from '../shell/upload.ts';
 import { IMPORT_STATES, IMPORTS } from '../texts/imports.ts';
-import { bar, importBadge, widths } from './bar.ts';
-import { type Progress, type StateCounts, settled } from './shapes.ts';
+/** The list of imports: live, with filters in the address. */
 
 export interface ListView {
   imports: Progress[];
@@ -143,4 +143,16 @@ function empty(at: At, { mayCreate }: ListView): Html {
   const zone = mayCreate ? uploadFiles(at, { importId: '', files: [], hasZone: true }) : undefined;
   return html`${zone}<div class="card empty"><h2>${IMPORTS.emptyHeading}</h2><p>${IMPORTS.empty}</p>
 <pre class="commands" tabindex="0"><code>${IMPORTS.commands.join('\n')}</code></pre></div>`;
+}
+
+/** The names of organizations that the API has shown to this person. */
+
+export async function namesOf(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const found = ids.length === 0 ? [] : await findOrgs(db, [...new Set(ids)]);
+  return new Map(found.map(({ id, name }) => [id, name]));
+}
+
+/** The organizations of imports, of each at most as many as a page shows. */
+export function orgIdsOf(imports: readonly Progress[]): string[] {
+  return imports.flatMap(({ orgs }) => orgs.slice(0, 50).map(({ orgId }) => orgId));
 }

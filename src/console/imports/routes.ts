@@ -1,23 +1,21 @@
-/** The screens of imports: the list, one import, and its actions. */
 import { type Request, type Response, Router } from 'express';
-import { ApiError } from '../../errors.ts';
-import { text } from '../../pages/fields.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { text } from '../../platform/html/forms.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { UPLOAD_SCRIPTS } from '../new-import/upload.ts';
-import { openLive } from '../page/live.ts';
-import { saidOnce } from '../page/said.ts';
+import { mayAnywhere, visitOf } from '../session.ts';
+import type { Item, Progress, RatePoint, Result, StateCounts, UndoPreview } from '../shapes.ts';
+import { saidOnce } from '../shell/errors.ts';
+import { openLive } from '../shell/live.ts';
+import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
 import { ONE } from '../texts/import.ts';
 import { ACTIONS } from '../texts/import-actions.ts';
 import { IMPORTS } from '../texts/imports.ts';
-import { mayAnywhere, visitOf } from '../visit.ts';
 import { type ActionName, type ActionProblem, actionPage, isActionName, isTimed } from './actions.ts';
-import type { ItemsFilter } from './items.ts';
-import { listPage, listState } from './list.ts';
-import { namesOf, orgIdsOf } from './names.ts';
-import { onePage, oneState } from './one.ts';
-import type { Item, Progress, RatePoint, Result, StateCounts, UndoPreview } from './shapes.ts';
-import type { ImportEvent } from './side.ts';
+import { type ImportEvent, type ItemsFilter, onePage, oneState } from './import.ts';
+import { listPage, listState, namesOf, orgIdsOf } from './list.ts';
+
+/** The screens of imports: the list, one import, and its actions. */
 
 const PAGE_SIZE = 25;
 const ITEMS = 50;

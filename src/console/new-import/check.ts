@@ -1,14 +1,11 @@
-/** The step Check: the files are read, then every user is compared with those who exist. Each part begins by itself. */
-import { type Html, html } from '../../html.ts';
-import { bar } from '../imports/bar.ts';
-import { notice } from '../page/blocks.ts';
-import { count } from '../page/format.ts';
-import { liveMark } from '../page/live.ts';
+import { type Html, html } from '../../platform/html/layout.ts';
+import { type Draft, isReadable } from '../shapes.ts';
+import { bar, count, notice } from '../shell/blocks.ts';
+import { liveMark } from '../shell/live.ts';
 import { CHECK, DECIDE, STEPS } from '../texts/new-import.ts';
-import { draftState, share } from './draft-state.ts';
 import { buttons, type Frame, hrefOf } from './frame.ts';
-import { isChecked, isConverted, type Plan } from './plan.ts';
-import { type Draft, isReadable } from './shapes.ts';
+import { draftState, isChecked, isConverted, type Plan, share } from './plan.ts';
+/** The step Check: the files are read, then every user is compared with those who exist. Each part begins by itself. */
 
 export interface CheckView {
   result: Draft;

@@ -1,13 +1,114 @@
-/** The step Columns: what each column of a file of your own becomes, with examples. */
-import { type Html, html } from '../../html.ts';
-import { notice } from '../page/blocks.ts';
-import { liveMark } from '../page/live.ts';
-import { COLUMNS, FIELDS } from '../texts/new-import.ts';
-import { exampleUser, statesOf } from './example-user.ts';
-import { buttons, type Frame, stepForm } from './frame.ts';
+import { type Html, html } from '../../platform/html/layout.ts';
+import type { Person } from '../../sources/entry.ts';
+import { SOURCES } from '../../sources/registry.ts';
+import type { Convert, Fields } from '../../sources/source.ts';
+import type { Column, Guess, Sample } from '../shapes.ts';
+import { notice, titleOf } from '../shell/blocks.ts';
+import { liveMark } from '../shell/live.ts';
+import { COLUMNS, FIELDS, SOURCE } from '../texts/new-import.ts';
+import { buttons, type Frame, hrefOf, stepForm } from './frame.ts';
 import { isMapped, MOST_MAPPED } from './plan.ts';
-import type { Column, Guess, Sample } from './shapes.ts';
-import { titleOf } from './source.ts';
+/** One user as it would come in, and what single values would become, by the converter that reads the whole file. */
+
+export interface ExampleUser {
+  name: string;
+  email: string;
+  state: string;
+  login: string;
+}
+
+/** Fields whose values decide the state of a user. */
+const OF_STATE = new Set(['state', 'enabled', 'disabled', 'locked']);
+
+function converterOf(source: string, map: Readonly<Record<string, string>>): Convert | undefined {
+  return SOURCES.find(({ name }) => name === source)?.converter({ map });
+}
+
+function personOf(convert: Convert | undefined, record: Fields): Person | undefined {
+  const found = convert?.(record);
+  return found && !('skip' in found) ? found : undefined;
+}
+
+/** Made of the first value of each column; undefined when no user can be made of them. */
+export function exampleUser(
+  source: string,
+  mapping: Readonly<Record<string, string>>,
+  columns: readonly Column[],
+): ExampleUser | undefined {
+  const values = columns
+    .map(({ name, samples }) => [name, samples[0]?.text])
+    .filter(([, value]) => value !== undefined);
+  const person = personOf(converterOf(source, mapping), Object.fromEntries(values));
+  if (!person) return undefined;
+  const { email = '', userName, displayName, firstName = '', lastName = '', state = 'active' } = person;
+  const login = userName ?? email;
+  return { name: displayName ?? `${firstName} ${lastName}`.trim(), email, state, login };
+}
+
+/** `ja → active` for the examples of a column that decides the state. */
+export function statesOf(source: string, field: string, { name, samples }: Column): string[] {
+  if (!OF_STATE.has(field)) return [];
+  const convert = converterOf(source, { [field]: name });
+  return samples
+    .map(({ text }) => text)
+    .filter((text) => text !== undefined)
+    .map((text) => `${text} → ${personOf(convert, { [name]: text })?.state ?? 'active'}`);
+}
+
+/** The step Source: which system the files come from, as recognized from their beginning, or another one. */
+
+export interface SourceView {
+  /** Undefined while the files have not begun to arrive. */
+  guess: Guess | undefined;
+  /** Why the files cannot be recognized. */
+  problem: string | undefined;
+  /** Of the plan; empty: as recognized. */
+  source: string;
+  live: { href: string; shape: string };
+}
+
+export function sourceStep(frame: Frame, { guess, problem, source, live }: SourceView): Html {
+  if (frame.files.length === 0) {
+    return html`<section class="card"><p>${SOURCE.none}</p><p><a class="button" href="${hrefOf(frame, 'files')}">${SOURCE.add}</a></p></section>`;
+  }
+  const chosen = source || guess?.source || guess?.candidates[0]?.source || '';
+  const isWaiting = !guess && !problem;
+  const waits = html`<section class="card"><h2>${SOURCE.title}</h2><p>${SOURCE.waiting}</p>${liveMark(live.href, live.shape)}</section>${buttons(frame, undefined)}`;
+  return html`<div id="guess" data-swap>${isWaiting ? waits : stepForm(frame, recognized(guess, problem, chosen), isMapped(chosen) || chosen === '' ? 'columns' : 'options')}</div>`;
+}
+
+function recognized(guess: Guess | undefined, problem: string | undefined, chosen: string): Html {
+  const candidates = guess?.candidates ?? [];
+  const isCertain = guess !== undefined && guess.source !== '';
+  const sentence = isCertain
+    ? SOURCE.certain(titleOf(guess.source))
+    : candidates.length > 0
+      ? SOURCE.uncertain
+      : SOURCE.unknown;
+  return html`<section class="card"><h2>${problem ? SOURCE.title : sentence}</h2>
+${problem && notice(`${SOURCE.unreadable} ${problem}`, 'bad')}
+${guess?.files.map(({ problem }) => notice(problem, 'bad'))}
+${guess && files(guess)}
+<details${isCertain && chosen === guess.source ? undefined : html` open`}><summary>${SOURCE.choose}</summary>
+<div class="field"><label for="source">${SOURCE.source}</label><select id="source" name="source">
+${candidates.length > 0 ? html`<optgroup label="${SOURCE.recognized}">${candidates.map((one) => option(one.source, one.title, chosen))}</optgroup>` : undefined}
+<optgroup label="${SOURCE.all}">${SOURCES.filter(({ name }) => !candidates.some((one) => one.source === name)).map(({ name, title }) => option(name, title, chosen))}</optgroup></select></div></details></section>`;
+}
+
+function option(name: string, title: string, chosen: string): Html {
+  return html`<option value="${name}"${name === chosen ? html` selected` : undefined}>${title}</option>`;
+}
+
+function files({ files: all }: Guess): Html {
+  return html`<table class="stack"><caption class="sr">${SOURCE.file}</caption><thead><tr><th scope="col">${SOURCE.file}</th><th scope="col">${SOURCE.content}</th><th scope="col">${SOURCE.format}</th></tr></thead>
+<tbody>${all.map(
+    ({ name, isHashes, format, encoding, delimiter, isGzip }) => html`<tr><th scope="row">${name}</th>
+<td data-label="${SOURCE.content}">${isHashes ? SOURCE.ofHashes : SOURCE.ofUsers}</td>
+<td data-label="${SOURCE.format}">${[format.toUpperCase(), SOURCE.delimiters[delimiter], encoding, isGzip ? 'gzip' : ''].filter(Boolean).join(', ')}</td></tr>\n`,
+  )}</tbody></table>`;
+}
+
+/** The step Columns: what each column of a file of your own becomes, with examples. */
 
 /** Before the name of a column, in the names of the form. */
 const COLUMN = 'column:';

@@ -1,18 +1,13 @@
-/** The step Decide: on one page what the import would do, and the button that starts it. */
-import { type Html, html } from '../../html.ts';
-import type { Causes, CountedCause } from '../../imports/answers.ts';
-import { editableField, nameOf } from '../fix/shapes.ts';
-import { bar } from '../imports/bar.ts';
-import type { Result } from '../imports/shapes.ts';
-import { notice } from '../page/blocks.ts';
-import { count, duration } from '../page/format.ts';
+import type { Causes, CountedCause } from '../../contract/import-types.ts';
+import { type Html, html } from '../../platform/html/layout.ts';
+import { editableField, type Group, nameOf, type Result, type ShownDraft } from '../shapes.ts';
+import { bar, count, duration, notice } from '../shell/blocks.ts';
 import { FIX, REMEDIES } from '../texts/fix.ts';
 import { DECIDE } from '../texts/new-import.ts';
 import { buttons, type Frame, hrefOf } from './frame.ts';
-import { choices } from './options.ts';
-import { pepperForm } from './pepper.ts';
+import { choices, pepperForm } from './options.ts';
 import type { Plan } from './plan.ts';
-import type { Group, ShownDraft } from './shapes.ts';
+/** The step Decide: on one page what the import would do, and the button that starts it. */
 
 /** What a dry run says in addition to an import. */
 export interface DryRun extends Result {

@@ -1,11 +1,11 @@
-/** The frame of every step: the heading, the steps, the files. */
-import { type Html, html } from '../../html.ts';
-import type { At } from '../page/at.ts';
-import { time } from '../page/format.ts';
+import { type Html, html } from '../../platform/html/layout.ts';
+import type { DraftFile } from '../shapes.ts';
+import { time } from '../shell/blocks.ts';
+import type { At } from '../shell/show.ts';
+import { uploadFiles } from '../shell/upload.ts';
 import { IMPORTS } from '../texts/imports.ts';
 import { STEPS } from '../texts/new-import.ts';
-import type { DraftFile } from './shapes.ts';
-import { uploadFiles } from './upload.ts';
+/** The frame of every step: the heading, the steps, the files. */
 
 export const STEP_NAMES = ['files', 'source', 'columns', 'options', 'check', 'decide'] as const;
 export type StepName = (typeof STEP_NAMES)[number];

@@ -1,11 +1,22 @@
+import { text } from '../../platform/html/forms.ts';
+import {
+  type Conversion,
+  type Draft,
+  isComplete,
+  isRecognizable,
+  type Settings,
+  type ShownDraft,
+  settled,
+} from '../shapes.ts';
+import { count, percent, widths } from '../shell/blocks.ts';
+import type { LiveState } from '../shell/live.ts';
+import { CHECK } from '../texts/new-import.ts';
 /**
  * What a person has chosen in the steps so far.
  *
  * The draft keeps what it was last converted and checked with. Anything newer is in the address, so that steps can be
  * revisited while a file is still being uploaded, before the draft can take it.
  */
-import { text } from '../../pages/fields.ts';
-import type { Conversion, Draft, Settings, ShownDraft } from './shapes.ts';
 
 export interface Plan extends Settings {
   /** Empty: as recognized. */
@@ -121,4 +132,65 @@ export function isChecked(plan: Plan, { state, draft }: Draft): boolean {
 /** Sources of which a person says what the columns are. */
 export function isMapped(source: string): boolean {
   return source === 'csv' || source === 'ndjson';
+}
+
+/** The import of a draft as a command line, for people who repeat it. */
+
+const OPTION_OF_KIND = { users: undefined, hashes: '--hashes', hash_parameters: '--hash-config' } as const;
+
+/** Never with a pepper: for it, the command asks in the terminal. */
+export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): string {
+  const { orgId, mapping, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
+  const words = [
+    ...['muster', 'import'],
+    ...files.filter(({ kind }) => kind === 'users').map(({ name }) => pathOf(name)),
+    ...files.flatMap(({ name, kind }) => [OPTION_OF_KIND[kind], pathOf(name)].filter(() => OPTION_OF_KIND[kind])),
+    ...['--from', source],
+    ...(orgId ? ['--org', orgId] : []),
+    ...Object.entries(mapping).flatMap(([field, column]) => ['--map', `${field}=${column}`]),
+    ...(onExisting === 'fail' ? [] : ['--on-existing', onExisting]),
+    ...(withoutEmail ? ['--without-email'] : []),
+    ...(passwordSource ? ['--password-source', passwordSource] : []),
+    ...(pepper ? ['--pepper-mode', pepper] : []),
+    ...['--mails', mails, '--timeout', timeout],
+  ];
+  return words.map((word) => quoted(String(word))).join(' ');
+}
+
+/** A name that begins with a dash is no option. */
+function pathOf(name: string): string {
+  return name.startsWith('-') ? `./${name}` : name;
+}
+
+/** As a word of a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** What changes on the pages of a draft by itself. */
+
+export function draftState(result: Partial<Draft> & Pick<Draft, 'state'>): LiveState {
+  const { state, draft } = result;
+  if (!draft) return { shape: state, text: {} };
+  const { files, progress, check, error } = draft;
+  const sent = files.reduce((sum, { offset }) => sum + offset, 0);
+  const size = files.reduce((sum, one) => sum + one.size, 0);
+  const done = check ? settled(check.counts) : 0;
+  return {
+    shape: [state, isRecognizable(files), isComplete(files), check !== undefined, error !== undefined].join(' '),
+    text: {
+      upload: percent(sent, size),
+      convert: progress ? CHECK.read(percent(progress.bytes, progress.totalBytes), count(progress.users)) : '',
+      check: check ? CHECK.checkedOf(count(done), count(check.counts.total)) : '',
+    },
+    bars: {
+      upload: [share(sent, size)],
+      convert: [progress ? share(progress.bytes, progress.totalBytes) : 0],
+      check: check ? widths(check.counts) : [0],
+    },
+  };
+}
+
+export function share(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100;
 }

@@ -1,20 +1,20 @@
-/** The steps of a new import. Each has an address; what it reads and changes goes through the API. */
 import { type Request, type Response, Router } from 'express';
-import { orgsFor } from '../../access/caller.ts';
-import { ApiError } from '../../errors.ts';
-import { type Html, html } from '../../html.ts';
+import { orgsFor } from '../../contract/permissions.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { type Html, html } from '../../platform/html/layout.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { openLive } from '../page/live.ts';
+import { visitOf } from '../session.ts';
+import type { Draft } from '../shapes.ts';
+import { openLive } from '../shell/live.ts';
+import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
 import { DECIDE, STEPS } from '../texts/new-import.ts';
-import { visitOf } from '../visit.ts';
 import { discardPage } from './decide.ts';
-import { draftState } from './draft-state.ts';
 import { type Frame, STEP_NAMES, type StepName, stepPage, stepPath } from './frame.ts';
-import { isMapped, planOf, queryOfPlan } from './plan.ts';
-import type { Draft } from './shapes.ts';
+import { draftPath, type Visiting } from './options.ts';
+import { draftState, isMapped, planOf, queryOfPlan } from './plan.ts';
 import { ACTS, VIEWS } from './steps.ts';
-import { UPLOAD_SCRIPTS } from './upload.ts';
-import { draftPath, type Visiting } from './visiting.ts';
+
+/** The steps of a new import. Each has an address; what it reads and changes goes through the API. */
 
 const NEW = '/console/imports/new';
 const ONE = `${NEW}/:importId`;

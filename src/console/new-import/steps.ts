@@ -1,26 +1,49 @@
-/** What each step shows, and what its form does. */
-import { may } from '../../access/caller.ts';
-import { ApiError, invalidArgument } from '../../errors.ts';
-import { type Html, html } from '../../html.ts';
-import type { Causes } from '../../imports/answers.ts';
-import { timeoutProblem } from '../../imports/duration.ts';
-import { text } from '../../pages/fields.ts';
-import type { Item } from '../imports/shapes.ts';
+import { timeoutProblem } from '../../contract/import-options.ts';
+import type { Causes } from '../../contract/import-types.ts';
+import { may } from '../../contract/permissions.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import { ApiError, invalidArgument } from '../../platform/errors.ts';
+import { text } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/layout.ts';
+import { type Item, isReadable } from '../shapes.ts';
 import { CHECK, OPTIONS, STEPS } from '../texts/new-import.ts';
 import { checkStep } from './check.ts';
-import { likelyOrg, organizationsOf, requireSourceOf, sourceName, sourcesOf } from './choices.ts';
-import { chosenFields, columnsStep, mappingOf, typedFields } from './columns.ts';
-import { commandFor } from './command.ts';
+import { chosenFields, columnsStep, mappingOf, sourceStep, typedFields } from './columns.ts';
 import { type DryRun, decideStep } from './decide.ts';
-import { draftState } from './draft-state.ts';
 import { buttons, hrefOf, type StepName, stepPath } from './frame.ts';
-import { optionsStep } from './options.ts';
-import { pepperHeaders } from './pepper.ts';
-import { conversionOf, isChecked, isConverted, isMapped, type Plan, queryOfPlan } from './plan.ts';
-import { isReadable } from './shapes.ts';
-import { sourceStep } from './source.ts';
-import { countUpdates } from './updates.ts';
-import { draftPath, readGuess, type Visiting } from './visiting.ts';
+import {
+  draftPath,
+  likelyOrg,
+  optionsStep,
+  organizationsOf,
+  pepperHeaders,
+  readGuess,
+  requireSourceOf,
+  sourceName,
+  sourcesOf,
+  type Visiting,
+} from './options.ts';
+import {
+  commandFor,
+  conversionOf,
+  draftState,
+  isChecked,
+  isConverted,
+  isMapped,
+  type Plan,
+  queryOfPlan,
+} from './plan.ts';
+/** How many existing users a dry run would update. The caller has read the dry run through the API, which allowed it. */
+
+export async function countUpdates(db: Db, importId: string): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(
+    `select count(*)::int as n from import_items where import_id = $1 and changed is not null and state = 'succeeded'`,
+    [importId],
+  );
+  return rows[0]?.n ?? 0;
+}
+
+/** What each step shows, and what its form does. */
 
 type View = (on: Visiting) => Promise<Html | undefined>;
 /** Returns where to go next. */

@@ -1,5 +1,5 @@
+import type { MappedField } from '../../sources/systems/mapped.ts';
 /** The texts of a new import: its steps, its files, what would happen. */
-import type { MappedField } from '../../sources/systems/mapping.ts';
 
 export const STEPS = {
   title: 'New import',

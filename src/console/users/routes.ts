@@ -1,24 +1,30 @@
-/** The screens of users: the search, one user, and a page for each action on them. */
 import { type Request, type Response, Router } from 'express';
-import { covers, may, orgsFor, permissionDenied } from '../../access/caller.ts';
-import { rightsOf } from '../../access/members.ts';
-import { ApiError } from '../../errors.ts';
-import { html } from '../../html.ts';
-import { text } from '../../pages/fields.ts';
+import { covers, may, orgsFor, permissionDenied } from '../../contract/permissions.ts';
+import { rightsOf } from '../../directory/members.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { text } from '../../platform/html/forms.ts';
+import { html } from '../../platform/html/layout.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { notice, parameter, queryOf } from '../page/blocks.ts';
-import { orgNames } from '../page/org-names.ts';
-import { saidOnce } from '../page/said.ts';
+import { visitOf } from '../session.ts';
+import { apiPath, nameOf2 as nameOf, type UserAnswer, userPath } from '../shapes.ts';
+import { notice, orgNames, parameter, queryOf } from '../shell/blocks.ts';
+import { saidOnce } from '../shell/errors.ts';
 import { USER_ACTIONS } from '../texts/user.ts';
 import { USER_STATES, USERS } from '../texts/users.ts';
-import { visitOf } from '../visit.ts';
-import { ACTIONS, type Action, type ActionName, actionsFor, isAllowed, type Subject } from './actions.ts';
-import { backgroundOf } from './background.ts';
-import { confirmBody } from './confirm.ts';
-import { listBody } from './list.ts';
-import { oneBody } from './one.ts';
-import { findUsers, KINDS, type UserFilter } from './query.ts';
-import { apiPath, nameOf, type UserAnswer, userPath } from './shapes.ts';
+import { findUsers, KINDS, listBody, type UserFilter } from './list.ts';
+import {
+  ACTIONS,
+  type Action,
+  type ActionName,
+  actionsFor,
+  backgroundOf,
+  confirmBody,
+  isAllowed,
+  oneBody,
+  type Subject,
+} from './user.ts';
+
+/** The screens of users: the search, one user, and a page for each action on them. */
 
 const ONE = '/console/users/:userId';
 

@@ -1,15 +1,13 @@
+import type { Caller } from '../../contract/permissions.ts';
+import { allowLong } from '../../platform/db/client.ts';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { traceContext } from '../../platform/telemetry.ts';
+import { countFirstFailures, RAN, type SettledBatch } from '../entries/item.ts';
+import { type DuplicateRule, settleDuplicates } from './duplicates.ts';
 /**
  * The import's own rows during the upload: created invisible, then activated in one short transaction, or removed.
  */
-
-import type { Caller } from '../../access/caller.ts';
-import { allowLong } from '../../db/limits.ts';
-import { type Db, type Pool, transaction } from '../../db/pool.ts';
-import { ApiError } from '../../errors.ts';
-import { traceContext } from '../../spans.ts';
-import { RAN, type SettledBatch } from '../ended.ts';
-import { countFirstFailures } from '../failures.ts';
-import { type DuplicateRule, settleDuplicates } from './settle-duplicates.ts';
 
 export interface OrgTally {
   orgId: string;

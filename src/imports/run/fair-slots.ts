@@ -1,3 +1,4 @@
+import { HandBack } from '../queue/worker.ts';
 /**
  * Fair scheduling (round robin over imports) of a limited resource: the threads that hash passwords.
  *
@@ -5,7 +6,6 @@
  * of each other import, however much they have waiting. Kept in memory. On crash: the jobs that need the work are
  * processed again.
  */
-import { HandBack } from '../../queue/hand-back.ts';
 
 export interface FairSlots {
   /**

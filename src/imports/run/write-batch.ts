@@ -1,17 +1,183 @@
+import { sqlState } from '../../platform/db/faults.ts';
+import type { Pool } from '../../platform/db/pool.ts';
+import { errorBody } from '../../platform/errors.ts';
+import {
+  failuresCounted,
+  itemsOfBatch,
+  JOIN_RAN,
+  PAYLOAD,
+  publishBatch,
+  type SettledBatch,
+  withinSorted,
+} from '../entries/item.ts';
+import type { ExistingRule } from '../entries/options.ts';
+/**
+ * The parts of the batch statement (write-batch.ts) that depend on what happens to items whose user exists: imports
+ * with `onExisting` fail, skip or update. An import with `fail` pays no cost for the other two. The rendered statements
+ * are in `src/imports/run/batch-statements.sql`.
+ */
+
+export interface ConflictRule {
+  /** The condition for taking a pending item. A taken item needs hashing only if its user exists. */
+  picked: string;
+  /** Which of these items are inserted as users, and what happens on a conflict. */
+  creatable: string;
+  /** Joins the inserted users to `picked p`. */
+  created: string;
+  /** A further CTE between the users and the items, ending with a comma. */
+  conflicted: string;
+  /** The columns of an item that is settled. */
+  outcome: string;
+  /** The joins to `picked p` that `outcome` needs. */
+  joined: string;
+  /** Further counts of an organization. */
+  counts: string;
+  /** The sums of these counts. */
+  sums: string;
+  /** What is returned of the items and done with it, if items can fail. */
+  returned: string;
+  failures: string;
+  /** How many items are settled. */
+  settled: string;
+  /** The call that counts them and checks that the import still runs. */
+  settle: string;
+}
+
+/** Keeps each column where `kept` is true, and erases it elsewhere. */
+function payload(columns: readonly string[], kept: string): string {
+  return columns.map((column) => `${column} = case when ${kept} then i.${column} end`).join(',\n    ');
+}
+
+/** Taken items have no encrypted password, and valid items have no encrypted entry. */
+const UNSEALED = PAYLOAD.filter((column) => column !== 'password_sealed' && column !== 'entry_sealed');
+
+/** A deleted user of another organization keeps its id. The optimistic statement fails instead, by a trigger of users. */
+const FREE_ID = 'not user_id_removed_elsewhere(user_id, org_id)';
+const CREATED = 'join created c on c.sequence = p.sequence';
+/** The payload of a written user is erased. */
+const DONE = `state = 'succeeded', error = null,
+    ${PAYLOAD.map((column) => `${column} = null`).join(', ')}`;
+
+const WITHOUT_FAILURES = { returned: '', failures: '' };
+
+const WITH_FAILURES = {
+  returned: ', i.ordinal, i.error',
+  failures: `${failuresCounted('settled')},
+`,
+};
+
+/** Success erases the payload; a conflict keeps it for a retry. */
+const fail: ConflictRule = {
+  ...WITH_FAILURES,
+  picked: 'i.password_sealed is null',
+  creatable: `where ${FREE_ID} on conflict do nothing`,
+  created: CREATED,
+  conflicted: '',
+  outcome: `state = case when c.id is not null then 'succeeded'::item_state else 'failed' end,
+    error = case
+      when c.id is not null then null
+      when user_id_taken(p.user_id, p.org_id) then $6::jsonb
+      else $7::jsonb end,
+    ${payload(UNSEALED, 'c.id is null')}`,
+  joined: 'left join created c on c.sequence = p.sequence',
+  counts: '',
+  sums: '',
+  settled: 'succeeded + failed',
+  settle: 'settle_batch($1, succeeded, failed, mails, events, orgs, org_succeeded, org_failed)',
+};
+
+const WITH_SKIPPED = {
+  counts: `,
+    count(*) filter (where state = 'skipped')::int as skipped`,
+  sums: `,
+    coalesce(sum(skipped), 0)::int as skipped, coalesce(array_agg(per_org.skipped), '{}') as org_skipped`,
+  settled: 'succeeded + skipped + failed',
+  settle: 'settle_outcomes($1, succeeded, skipped, failed, mails, orgs, org_succeeded, org_skipped, org_failed)',
+};
+
+/** An existing user needs no hash. An item that was sent without an id gets the id of the user with its name. */
+const skip: ConflictRule = {
+  ...WITH_FAILURES,
+  ...WITH_SKIPPED,
+  picked: `(i.password_sealed is null or existing_human(o.org_id, i.user_id, i.user_name_key) is not null)`,
+  creatable: `where password_sealed is null and ${FREE_ID} on conflict do nothing`,
+  created: CREATED,
+  conflicted: `conflicted as materialized (
+  select p.sequence, case when c.id is null then existing_human(p.org_id, p.user_id, p.user_name_key) end as existing
+  from picked p left join created c on c.sequence = p.sequence
+),
+`,
+  outcome: `state = case
+      when c.id is not null then 'succeeded'::item_state when x.existing is not null then 'skipped' else 'failed' end,
+    error = case
+      when c.id is not null or x.existing is not null then null
+      when user_id_taken(p.user_id, p.org_id) then $6::jsonb
+      else $7::jsonb end,
+    user_id = case when p.extras -> 'unsaid' ? 'userId' then coalesce(x.existing, i.user_id) else i.user_id end,
+    ${payload(PAYLOAD, 'c.id is null and x.existing is null')}`,
+  // An item with an encrypted password whose user was just deleted stays pending; its next run hashes the password.
+  joined: `left join created c on c.sequence = p.sequence
+    join conflicted x on x.sequence = p.sequence and (p.password_sealed is null or x.existing is not null)`,
+};
+
+/** Existing users are left to existing/update-batch.ts. */
+const update: ConflictRule = {
+  ...WITH_SKIPPED,
+  ...WITHOUT_FAILURES,
+  picked: fail.picked,
+  creatable: `where ${FREE_ID} on conflict do nothing`,
+  created: CREATED,
+  conflicted: '',
+  outcome: DONE,
+  joined: CREATED,
+};
+
+/**
+ * Assumes that none of the users exists; if one does, the whole statement fails. Without `on conflict`, PostgreSQL
+ * checks no index before it inserts, and has no speculative insertion to confirm (src/backend/executor/README in its
+ * source).
+ */
+const optimistic: ConflictRule = {
+  ...fail,
+  ...WITHOUT_FAILURES,
+  creatable: '',
+  created: '',
+  outcome: DONE,
+  joined: '',
+};
+
+/** How a batch is written: by the rule of its import, or optimistically. */
+export type BatchRule = ExistingRule | 'optimistic';
+
+export const CONFLICT_RULES: Record<BatchRule, ConflictRule> = { fail, skip, update, optimistic };
+
+/** The errors of an item whose user already exists, or must not be changed. */
+
+export const ERRORS = {
+  idTaken: errorBody(
+    'ALREADY_EXISTS',
+    'USER-ID-TAKEN',
+    'A user with this userId already exists, or existed in another organization.',
+  ),
+  nameTaken: errorBody(
+    'ALREADY_EXISTS',
+    'USER-NAME-TAKEN',
+    'A user with this user name already exists in the organization.',
+  ),
+  twice: errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'This user appears earlier in this import.'),
+  mayDoMore: errorBody('PERMISSION_DENIED', 'AUTH-PERMISSION', 'The caller is not allowed to modify this user.'),
+  stopsOwner: errorBody('FAILED_PRECONDITION', 'IMPORT-IAM-OWNER', 'An import cannot lock or deactivate an IAM_OWNER.'),
+} as const;
+
 /**
  * The statement that writes a batch of users: users, events, metadata, links, second factors, codes, mails, item states
- * and counts. The rendered statements are in `src/db/batch-statements.sql`.
+ * and counts. The rendered statements are in `src/imports/run/batch-statements.sql`.
  *
  * Guarantee: all or nothing, and nothing once the import is not running: as its last step the statement calls
  * settle_batch, which then raises MU001, and otherwise keeps the import's row locked until the commit. An item that is
  * not pending is not touched, so a late, repeated or frozen worker changes nothing. As it is one statement, this
  * process can do nothing between the check and the commit.
  */
-import type { Pool } from '../../db/pool.ts';
-import { itemsOfBatch, withinSorted } from '../batch-items.ts';
-import { JOIN_RAN, publishBatch, type SettledBatch } from '../ended.ts';
-import { ERRORS } from './conflict-errors.ts';
-import { type BatchRule, CONFLICT_RULES, type ConflictRule } from './conflict-rules.ts';
 
 /** SQLSTATE of settle_batch when the import is past its deadline, paused, cancelled or done. */
 export const NOT_RUNNING = 'MU001';
@@ -126,7 +292,7 @@ from done cross join written ${JOIN_RAN}`;
 }
 
 /**
- * The rendered statements by their names, for review: `npm run schema` writes them to `src/db/batch-statements.sql`.
+ * The rendered statements by their names, for review: `npm run schema` writes them to `src/imports/run/batch-statements.sql`.
  */
 export function batchStatements(): { name: string; text: string }[] {
   return Object.values(STATEMENTS);
@@ -177,3 +343,33 @@ export async function writeBatch(
  * nested loops, quadratic in the batch size: hash joins suit a batch of any size.
  */
 export const WRITER_SESSION = { enable_nestloop: 'off', plan_cache_mode: 'force_generic_plan' };
+
+/**
+ * Optimistic path: inserts a batch without conflict handling. On a unique violation, writes the batch again with
+ * conflict handling, and keeps doing so for the import's next 50 batches, as an import that conflicts once usually
+ * conflicts again.
+ */
+
+/** Batches after a conflict that are written with conflict handling. */
+const CAREFUL_BATCHES = 50;
+const UNIQUE_VIOLATION = '23505';
+
+type Write = (importId: string, ordinals: number[], rule: BatchRule) => Promise<number>;
+
+export function optimistically(write: Write): (importId: string, ordinals: number[]) => Promise<number> {
+  const careful = { importId: '', batches: 0 };
+  return async (importId, ordinals) => {
+    if (careful.importId === importId && careful.batches > 0) {
+      careful.batches--;
+      return write(importId, ordinals, 'fail');
+    }
+    try {
+      return await write(importId, ordinals, 'optimistic');
+    } catch (error) {
+      if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
+      careful.importId = importId;
+      careful.batches = CAREFUL_BATCHES;
+      return write(importId, ordinals, 'fail');
+    }
+  };
+}

@@ -1,3 +1,5 @@
+import type { RatePoint } from '../../contract/import-types.ts';
+import type { Db, Pool } from '../../platform/db/pool.ts';
 /**
  * How fast an import was over time: at most MAX_POINTS points, kept as long as the import.
  *
@@ -8,8 +10,6 @@
  * with its current counts. Sampling takes no lock of an import, and any number of processes may do it.
  * On crash: the interval in which nobody sampled is one long one.
  */
-import type { Db, Pool } from '../../db/pool.ts';
-import type { RatePoint } from '../answers.ts';
 
 export const MAX_POINTS = 600;
 

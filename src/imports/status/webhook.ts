@@ -1,3 +1,14 @@
+import type { Request } from 'express';
+import { type Caller, requirePermission, selectedOrg } from '../../contract/permissions.ts';
+import { requireOrg } from '../../directory/organizations.ts';
+import { type DueWebhook, isOutdated } from '../../messages/webhooks/outbox.ts';
+import { webhookSecretOf } from '../../messages/webhooks/signature.ts';
+import type { Config } from '../../platform/config.ts';
+import type { Pool } from '../../platform/db/pool.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { ApiError, invalidArgument } from '../../platform/errors.ts';
+import { targetProblem } from '../../platform/http/outgoing.ts';
+import { isEnded, readProgress } from './progress.ts';
 /**
  * The webhook of an import: the organization that signs it, and the message it sends when the import ends.
  *
@@ -5,17 +16,6 @@
  * can sign for another organization. If the import runs again before the message is composed, the message is dropped: the
  * next end of the import has its own.
  */
-import type { Request } from 'express';
-import { type Caller, requirePermission, selectedOrg } from '../../access/caller.ts';
-import type { Config } from '../../config.ts';
-import type { Pool } from '../../db/pool.ts';
-import { ApiError, invalidArgument } from '../../errors.ts';
-import { requireOrg } from '../../orgs/store.ts';
-import type { Secrets } from '../../secrets.ts';
-import { type DueWebhook, isOutdated } from '../../webhooks/outbox.ts';
-import { webhookSecretOf } from '../../webhooks/secret.ts';
-import { targetProblem } from '../../webhooks/target.ts';
-import { isEnded, readProgress } from './progress.ts';
 
 /**
  * The URL with the organization that signs: the one that the request selects, else the caller's own.

@@ -1,13 +1,22 @@
+import * as crypto from 'node:crypto';
+import {
+  decodeBase64,
+  defineScheme,
+  encodeBase64,
+  numberProblem,
+  type Scheme,
+  SHORTEST_DIGEST,
+  sameBytes,
+  wholeNumber,
+} from '../scheme.ts';
+import { argon2Work } from '../work.ts';
+
 /**
  * argon2i, argon2id and argon2d (RFC 9106) in the PHC string format: `$argon2id$v=19$m=KiB,t=passes,p=lanes$salt$hash`.
  *
  * Hashes of version 16, or made with a secret or associated data, cannot be verified and are rejected.
  */
 // The command line, which verifies nothing, also runs on a Node.js without argon2Sync.
-import * as crypto from 'node:crypto';
-import { decodeBase64, encodeBase64, SHORTEST_DIGEST } from '../base64.ts';
-import { defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
-import { argon2Work } from '../work.ts';
 
 type Variant = 'argon2i' | 'argon2id' | 'argon2d';
 

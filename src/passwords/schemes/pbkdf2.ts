@@ -1,13 +1,21 @@
+import { pbkdf2Sync } from 'node:crypto';
+import {
+  decodeBase64,
+  defineScheme,
+  numberProblem,
+  type Scheme,
+  SHORTEST_DIGEST,
+  sameBytes,
+  wholeNumber,
+} from '../scheme.ts';
+import { pbkdf2Work } from '../work.ts';
+
 /**
  * PBKDF2 (RFC 8018) as passlib writes it: `$pbkdf2-sha256$rounds$salt$hash`; `$pbkdf2$` is SHA-1. The PHC string format
  * writes `i=rounds,l=length` in place of the rounds, as in Discourse.
  *
  * Salt and hash are base64, standard or with `.` for `+`, padded or not. The length of the hash is the key length.
  */
-import { pbkdf2Sync } from 'node:crypto';
-import { decodeBase64, SHORTEST_DIGEST } from '../base64.ts';
-import { defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
-import { pbkdf2Work } from '../work.ts';
 
 const MOST_ROUNDS = 10_000_000;
 

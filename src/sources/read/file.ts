@@ -1,14 +1,223 @@
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import type { Format, JsonPath } from '../source.ts';
+import { beginningOf, formattedBeginning } from './beginning.ts';
+import { type CsvLayout, csvRecords, delimiterOf } from './csv.ts';
+import { jsonRecords } from './json.ts';
+import { ldifRecords } from './ldif.ts';
+import { ndjsonRecords } from './ndjson.ts';
+import { type Encoding, encodingOf, FileError, type Records, toUtf8 } from './records.ts';
+
+/** Files that are often taken for an export, and what to do instead. Read as CSV, they would only confuse. */
+
+/** What a failed download leaves: a page of the login, or an error in XML. */
+const MARKUP = /^\s*<(?:!doctype|html|head|body|script|!--|\?xml)\b/i;
+const SQLITE = 'SQLite format 3\0';
+/** A zip archive, which a spreadsheet is too. */
+const ZIP = 'PK\x03\x04';
+/** Comments and blank lines, then a statement. A header of a CSV may begin with such a word, but not with two. */
+const COMMENTS = /^(?:\s|--[^\n]*(?:\n|$)|#[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/;?)+/;
+const STATEMENT =
+  /^(?:create (?:table|database|schema|extension|type|sequence)\b|drop (?:table|database)\b|insert into\b|set [@\w.]+ ?=|lock tables\b|start transaction\b|begin(?: transaction)?;|pragma \w+|use `)/i;
+
+const PDF = '%PDF-';
+/** More control characters than that among the first ones: text has next to none. */
+const MOST_CONTROLS = 0.05;
+
+/** A sentence for a file that is certainly no export. @param head the beginning of the file */
+export function notAnExport(head: string): string | undefined {
+  if (MARKUP.test(head))
+    return 'This is a web page or XML, not an export. It may be the login page of the old system: download the file again.';
+  if (head.startsWith(SQLITE))
+    return "This is an SQLite database. Export its table of users: sqlite3 -json FILE 'select * from users' > users.json";
+  if (head.startsWith(ZIP))
+    return 'This is a zip archive or a spreadsheet. Unpack it, or save the sheet as CSV (UTF-8).';
+  if (head.startsWith(PDF)) return 'This is a PDF, not an export. Export the users as CSV or JSON.';
+  if (isBinary(head))
+    return 'This is not text: it may be a spreadsheet, an image, or in an unknown encoding. Save it as CSV or JSON in UTF-8.';
+  if (STATEMENT.test(head.replace(COMMENTS, '')))
+    return 'This is an SQL dump. Load it into a database, and use muster pull sql, or export the table of users as CSV or JSON.';
+  return undefined;
+}
+
+/** Whether it has many control characters other than tab and the ends of lines and pages. */
+function isBinary(head: string): boolean {
+  let controls = 0;
+  for (let i = 0; i < head.length; i++) {
+    const code = head.charCodeAt(i);
+    if (code < 0x09 || (code > 0x0d && code < 0x20)) controls++;
+  }
+  return controls > head.length * MOST_CONTROLS;
+}
+
+/**
+ * An export as bytes from anywhere, gzipped or not, in any supported encoding: what it is, and its records. It can be
+ * read from its beginning any number of times.
+ */
+
+export const CHUNK_BYTES = 2 ** 18;
+
+export interface FileOptions {
+  /** Overrides the format that the content shows. */
+  format?: Format | undefined;
+  encoding?: Encoding | undefined;
+}
+
+/** Where the bytes of an export come from. */
+export interface ExportBytes {
+  /** As the caller named it; errors begin with it. */
+  name: string;
+  /** In bytes, as stored. */
+  size: number;
+  /** The bytes as stored, from the beginning, independent of other readers. */
+  read(): AsyncIterable<Buffer>;
+  close(): Promise<void>;
+  /** Only the beginning is there: the file is still being uploaded. */
+  isPart?: boolean;
+  /** The most bytes after decompression. */
+  most?: number;
+}
+
+export interface ExportFile {
+  /** As the caller named it. */
+  name: string;
+  isGzip: boolean;
+  encoding: Encoding;
+  format: Format;
+  delimiter: string;
+  /** Size as stored, in bytes. */
+  size: number;
+  /** The beginning as UTF-8: 1 MiB, or more where the first line is longer (`beginning.ts`). */
+  head: Buffer;
+  /** Whether `head` is the whole file. */
+  isWhole: boolean;
+  /**
+   * The records from the beginning.
+   * @param onRead is called now and then with the number of bytes read from the file
+   */
+  records(
+    layout: { paths: readonly JsonPath[]; columns?: readonly string[] | undefined },
+    onRead?: (bytes: number) => void,
+  ): Records;
+  close(): Promise<void>;
+}
+
+const REASONS: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+  Z_DATA_ERROR: 'its gzip data is damaged',
+  Z_BUF_ERROR: 'its gzip data is cut off',
+};
+
+/** @throws FileError when it is not an export */
+export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Promise<ExportFile> {
+  const { name, size, isPart = false } = bytes;
+  const isGzip = await beginsAsGzip(bytes);
+  const raw = await beginningOf(decompressed(bytes, isGzip));
+  const encoding = options.encoding ?? encodingOf(raw.bytes, raw.isWhole && !isPart);
+  const text = () => toUtf8(decompressed(bytes, isGzip), encoding);
+  const { bytes: head, isWhole, format } = await formattedBeginning(text, options.format);
+  const problem = options.format === undefined ? notAnExport(head.toString('utf8', 0, 4000)) : undefined;
+  if (problem !== undefined) throw new FileError(problem);
+  const delimiter = delimiterOf(head.toString('utf8'));
+  return {
+    name,
+    isGzip,
+    encoding,
+    format,
+    delimiter,
+    size,
+    head,
+    isWhole: isWhole && !isPart,
+    records({ paths, columns }, onRead) {
+      const read = readerOf(format, paths, { delimiter, columns });
+      return named(name, read(toUtf8(decompressed(bytes, isGzip, onRead), encoding)));
+    },
+    close: () => bytes.close(),
+  };
+}
+
+/** The error with the file's name; errors of the operating system and of zlib as a sentence. */
+export function placed(name: string, error: unknown): unknown {
+  if (error instanceof FileError) {
+    const { message, line } = error;
+    return new FileError(`${name}${line === undefined ? '' : `, line ${line}`}: ${message}`, line);
+  }
+  const { code, message } = error as NodeJS.ErrnoException;
+  return isOfFile(code) ? new FileError(`${name} cannot be read: ${REASONS[code] ?? message}.`) : error;
+}
+
+/** Node.js names its errors; PostgreSQL has codes of five characters. */
+function isOfFile(code: unknown): code is string {
+  return typeof code === 'string' && !/^[0-9A-Z]{5}$/.test(code);
+}
+
+async function* named(name: string, records: Records): Records {
+  try {
+    yield* records;
+  } catch (error) {
+    throw placed(name, error);
+  }
+}
+
+export function readerOf(
+  format: Format,
+  paths: readonly JsonPath[],
+  layout: CsvLayout,
+): (bytes: AsyncIterable<Buffer>) => Records {
+  if (format === 'ndjson') return ndjsonRecords;
+  if (format === 'ldif') return ldifRecords;
+  return format === 'csv' ? (bytes) => csvRecords(bytes, layout) : (bytes) => jsonRecords(bytes, paths);
+}
+
+async function* decompressed(
+  bytes: ExportBytes,
+  isGzip: boolean,
+  onRead?: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  const raw = counted(bytes.read(), onRead);
+  if (!isGzip) return yield* raw;
+  const inflated = createGunzip({ chunkSize: CHUNK_BYTES });
+  // An error on either side destroys `inflated`, so the loop below throws it.
+  pipeline(raw, inflated).catch((error: Error) => inflated.destroy(error));
+  yield* bounded(inflated as AsyncIterable<Buffer>, bytes.most);
+}
+
+/** @throws FileError when a small file becomes too large */
+async function* bounded(chunks: AsyncIterable<Buffer>, most = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
+  let read = 0;
+  for await (const chunk of chunks) {
+    read += chunk.length;
+    if (read > most) throw new FileError(`The file has more than ${most} bytes after decompression.`);
+    yield chunk;
+  }
+}
+
+async function* counted(chunks: AsyncIterable<Buffer>, onRead?: (bytes: number) => void): AsyncGenerator<Buffer> {
+  let read = 0;
+  for await (const chunk of chunks) {
+    read += chunk.length;
+    onRead?.(read);
+    yield chunk;
+  }
+}
+
+async function beginsAsGzip(bytes: ExportBytes): Promise<boolean> {
+  for await (const chunk of bytes.read()) return chunk[0] === 0x1f && chunk[1] === 0x8b;
+  return false;
+}
+
 /**
  * An export file on this machine.
  *
  * Standard input can be read only once, so it is first written to a temporary file, which is unlinked before the first
  * byte is written: it disappears with the process, however that ends.
  */
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { CHUNK_BYTES, type ExportFile, type FileOptions, inspect, placed } from './export-file.ts';
 
 /** The name of standard input. */
 export const STDIN = '/dev/stdin';

@@ -1,3 +1,18 @@
+import {
+  advance,
+  JsonStructure,
+  NEWLINE,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  type Scan,
+  shift,
+  startScan,
+} from '../../platform/text/json-stream.ts';
+import type { JsonPath } from '../source.ts';
+import { CONTEXT } from '../values.ts';
+import { FileError, type FileRecord, FileWindow, MAX_RECORD_BYTES, type Records } from './records.ts';
+
 /**
  * Finds the users in a JSON document of any size: the values at given paths, one at a time, in bounded memory.
  *
@@ -5,15 +20,6 @@
  * skipped. A file may hold several documents, such as the concatenated pages of an API. A syntax error ends the file,
  * because the position of everything after it is uncertain.
  */
-import { JsonStructure } from '../../streaming/json-structure.ts';
-import { NEWLINE, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../streaming/json-window.ts';
-import { advance, type Scan, shift, startScan } from '../../streaming/nesting.ts';
-import type { JsonPath } from '../source.ts';
-import { FileWindow } from './file-window.ts';
-import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
-
-/** The key under which a record gets the strings that precede its array in the enclosing object. */
-export const CONTEXT = '@context';
 
 const LONGEST_CONTEXT = 1000;
 

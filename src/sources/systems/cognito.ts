@@ -1,3 +1,8 @@
+import type { Note, Person, ProviderLink } from '../entry.ts';
+import { SECOND_FACTOR_LOST } from '../hashes.ts';
+import type { Fields, Source } from '../source.ts';
+import { boolAt, CONTEXT, genderOf, isFields, objectsAt, parseJson, textAt } from '../values.ts';
+
 /**
  * Amazon Cognito: the users of a pool as `aws cognito-idp list-users` prints them, page after page, and CSV with the
  * header of its import jobs. Users have no passwords, because Cognito exports no hashes.
@@ -6,12 +11,6 @@
  * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_ListUsers.html
  * https://docs.aws.amazon.com/cognito/latest/developerguide/cognito-user-pools-using-import-tool-csv-header.html
  */
-import { genderOf } from '../gender.ts';
-import { SECOND_FACTOR_LOST } from '../hash-text.ts';
-import type { Note, Person, ProviderLink } from '../person.ts';
-import { CONTEXT } from '../read/json.ts';
-import type { Fields, Source } from '../source.ts';
-import { boolAt, isFields, objectsAt, parseJson, textAt } from '../values.ts';
 
 const FEDERATED: Note = {
   id: 'COGNITO-FEDERATED',

@@ -1,3 +1,10 @@
+import type { Note, Person, Skipped } from '../entry.ts';
+import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import { UsageError } from '../read/records.ts';
+import type { Fields, Source } from '../source.ts';
+import { boolAt, textAt } from '../values.ts';
+import { filledCells, isDated, otherColumns, usualColumns } from './users-table.ts';
+
 /**
  * Devise, the login library of most Rails applications: the table of its model as JSON, NDJSON or CSV.
  * https://github.com/heartcombo/devise (lib/generators/active_record/devise_generator.rb has the columns)
@@ -5,11 +12,6 @@
  * Hashes are bcrypt. With `config.pepper` they are bcrypt of password and pepper together: the pepper comes with the
  * import, as the hashes do not show it.
  */
-import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hash-text.ts';
-import type { Note, Person, Skipped } from '../person.ts';
-import { type Fields, type Source, UsageError } from '../source.ts';
-import { boolAt, textAt } from '../values.ts';
-import { filledCells, isDated, otherColumns, usualColumns } from './users-table.ts';
 
 /** Columns of Devise's modules and of devise_invitable; columns with secrets are dropped by name. */
 const KNOWN: ReadonlySet<string> = new Set([

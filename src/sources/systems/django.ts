@@ -1,3 +1,9 @@
+import { identifierOf, schemeOf } from '../../passwords/registry.ts';
+import type { Note, Person, Skipped } from '../entry.ts';
+import { type HashText, unsupported } from '../hashes.ts';
+import type { Fields, Source } from '../source.ts';
+import { boolAt, CONTEXT, isFields, parseJson, textAt } from '../values.ts';
+
 /**
  * Django: users of `auth.User` or a custom user model, as `manage.py dumpdata` writes them, and rows of such a table.
  *
@@ -5,12 +11,6 @@
  * https://docs.djangoproject.com/en/stable/ref/django-admin/#dumpdata
  * https://docs.djangoproject.com/en/stable/ref/contrib/auth/#user-model
  */
-import { identifierOf, schemeOf } from '../../passwords/registry.ts';
-import { type HashText, unsupported } from '../hash-text.ts';
-import type { Note, Person, Skipped } from '../person.ts';
-import { CONTEXT } from '../read/json.ts';
-import type { Fields, Source } from '../source.ts';
-import { boolAt, isFields, parseJson, textAt } from '../values.ts';
 
 const OTHER_MODEL: Skipped = { skip: 'An object of another model, not a user.' };
 

@@ -1,3 +1,9 @@
+import type { Person, Skipped } from '../entry.ts';
+import { SECOND_FACTOR_LOST } from '../hashes.ts';
+import type { Fields, Source } from '../source.ts';
+import { textAt } from '../values.ts';
+import { filledCells, isDated, otherColumns, usualColumns } from './users-table.ts';
+
 /**
  * Laravel: the `users` table of its starter kits, as Eloquent's JSON, NDJSON or CSV.
  * https://laravel.com/docs/authentication, https://laravel.com/docs/hashing,
@@ -5,11 +11,6 @@
  *
  * Secrets of second factors (Fortify) are encrypted with the application's key and are not imported.
  */
-import { SECOND_FACTOR_LOST } from '../hash-text.ts';
-import type { Person, Skipped } from '../person.ts';
-import type { Fields, Source } from '../source.ts';
-import { textAt } from '../values.ts';
-import { filledCells, isDated, otherColumns, usualColumns } from './users-table.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([
   'email_verified_at',

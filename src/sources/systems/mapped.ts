@@ -1,14 +1,164 @@
+import { hashProblem } from '../../passwords/registry.ts';
+import type { Note, Person } from '../entry.ts';
+import { namedHash, passwordHashIn, placeOf } from '../hashes.ts';
+import { UsageError } from '../read/records.ts';
+import type { Convert, ConvertOptions, Fields, Format, Source } from '../source.ts';
+import { boolAt, CONTEXT, isFields, objectAt, textAt } from '../values.ts';
+
+/**
+ * Maps the columns of a custom file to fields of a person: as `--map` says, else by common names.
+ *
+ * An unmapped column named `password` counts only if it holds hashes; plain passwords are imported only if mapped.
+ */
+
+/**
+ * Common names, in lower case and without punctuation. `enabled` and similar names are not fields; they give the state.
+ */
+const USUAL = {
+  userId: ['userid', 'id', 'uid', 'uuid', 'guid', 'sub', 'externalid'],
+  userName: ['username', 'login', 'loginname', 'userlogin', 'userprincipalname', 'upn', 'account', 'accountname'],
+  email: ['email', 'mail', 'emailaddress', 'useremail', 'primaryemail'],
+  emailVerified: [
+    ...['emailverified', 'isemailverified', 'verifiedemail', 'emailaddressverified', 'emailverifiedat'],
+    ...['emailconfirmed', 'isemailconfirmed', 'emailconfirmedat', 'verified', 'isverified', 'confirmed'],
+  ],
+  firstName: ['firstname', 'givenname', 'forename', 'vorname', 'prenom'],
+  lastName: ['lastname', 'familyname', 'surname', 'sn', 'nachname', 'nom'],
+  displayName: ['displayname', 'name', 'fullname', 'cn', 'commonname'],
+  nickName: ['nickname', 'nick'],
+  language: ['language', 'preferredlanguage', 'locale', 'lang', 'langkey'],
+  gender: ['gender', 'sex'],
+  phone: ['phone', 'phonenumber', 'mobile', 'mobilephone', 'telephonenumber', 'cell'],
+  phoneVerified: ['phoneverified', 'phonenumberverified', 'isphoneverified', 'phoneconfirmed'],
+  state: ['state', 'status', 'userstate', 'accountstatus'],
+  enabled: ['enabled', 'active', 'isactive', 'isenabled', 'activated'],
+  disabled: ['disabled', 'blocked', 'suspended', 'banned', 'isdisabled', 'isblocked', 'deactivated'],
+  locked: ['locked', 'islocked', 'lockedout'],
+  hash: ['passwordhash', 'hashedpassword', 'hash', 'passworddigest', 'encryptedpassword', 'pwhash', 'userpass'],
+  password: ['password', 'passwd', 'pwd', 'userpassword'],
+  passwordChangeRequired: ['passwordchangerequired', 'mustchangepassword', 'forcepasswordchange'],
+  totp: ['totp', 'totpsecret', 'otpsecret'],
+  orgId: ['orgid', 'organizationid', 'organisationid'],
+} as const satisfies Record<string, readonly string[]>;
+
+export type MappedField = keyof typeof USUAL;
+
+const MAPPED_FIELDS = Object.keys(USUAL) as MappedField[];
+const METADATA = 'metadata.';
+
+export interface Mapping {
+  /** Column, or path of NDJSON such as `profile.mail`, by field. */
+  columns: Partial<Record<MappedField, string>>;
+  /** The same, by metadata key. */
+  metadata: Record<string, string>;
+}
+
+/** Parses `--map`. @throws UsageError when it names an unknown field */
+export function givenMapping({ map = {} }: ConvertOptions): Mapping {
+  const mapping: Mapping = { columns: {}, metadata: {} };
+  for (const [field, column] of Object.entries(map)) {
+    if (field.startsWith(METADATA) && field.length > METADATA.length) {
+      mapping.metadata[field.slice(METADATA.length)] = column;
+    } else if (Object.hasOwn(USUAL, field)) mapping.columns[field as MappedField] = column;
+    else
+      throw new UsageError(
+        `--map: there is no field "${field}". Use one of ${MAPPED_FIELDS.join(', ')}, metadata.<key>.`,
+      );
+  }
+  return mapping;
+}
+
+/** The given mapping, completed by columns with common names. */
+export function mappingFor(record: Fields, given: Mapping): Mapping {
+  const taken = new Set([...Object.values(given.columns), ...Object.values(given.metadata)]);
+  // The first column of each plain name, as a record may have very many columns.
+  const free = new Map<string, string>();
+  for (const column of Object.keys(record)) {
+    if (taken.has(column)) continue;
+    const name = plain(column);
+    if (!free.has(name)) free.set(name, column);
+  }
+  const columns = { ...given.columns };
+  for (const field of MAPPED_FIELDS) {
+    if (columns[field] !== undefined) continue;
+    const names: readonly string[] = USUAL[field];
+    const found = names.map((name) => free.get(name)).find((column) => column !== undefined);
+    if (found !== undefined) columns[field] = found;
+  }
+  return { columns, metadata: given.metadata };
+}
+
+function plain(column: string): string {
+  return column.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
+
+/** The value at a column, or at a path: `profile.mail`. */
+export function valueAt(record: Fields, column: string | undefined): unknown {
+  if (column === undefined) return undefined;
+  if (Object.hasOwn(record, column)) return record[column];
+  let value: unknown = record;
+  for (const name of column.split('.')) value = isFields(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return value;
+}
+
+/**
+ * Lines that list the mapped and the unmapped columns.
+ * @param hashPlace where a hash was found outside mapped columns
+ */
+export function explainMapping(record: Fields, given: Mapping, hashPlace?: string): string[] {
+  const { columns: named, metadata } = mappingFor(record, given);
+  const columns = hashPlace === undefined ? named : { ...named, hash: hashPlace };
+  const fields = [
+    ...Object.entries(columns),
+    ...Object.entries(metadata).map(([key, column]) => [METADATA + key, column]),
+  ];
+  const pairs = fields.map(([field, column]) => `${field}=${column}`);
+  const used = fields.map(([, column]) => column?.split('.')[0]);
+  const unused = Object.keys(record).filter(
+    (column) => column !== CONTEXT && !Object.values(columns).includes(column) && !used.includes(column),
+  );
+  return [
+    `  taken: ${pairs.length === 0 ? 'nothing' : pairs.join(', ')}`,
+    ...(unused.length === 0 ? [] : [`  not taken: ${unused.join(', ')} (--map field=column takes them)`]),
+  ];
+}
+
+/**
+ * Finds the password hash in a record of a custom file: in the column of hashes, in a column of passwords, or elsewhere
+ * in the record if it is clearly the password's.
+ */
+
+export interface MappedHash {
+  hash?: string | undefined;
+  /** Where it was found, if not in a mapped column: `password.value`. */
+  place?: string;
+  /** There is a password, but no clear hash of it. */
+  isUnsaid?: boolean;
+}
+
+/** @param isGiven the caller named the column of hashes, so no other place is searched */
+export function mappedHash(record: Fields, { columns }: Mapping, isGiven: boolean): MappedHash {
+  const values = { hash: valueAt(record, columns.hash), password: valueAt(record, columns.password) };
+  const hash = textAt(values, 'hash');
+  const password = textAt(values, 'password');
+  if (hash !== undefined) return { hash };
+  if (!isGiven && password !== undefined && isWholeHash(password)) return { hash: password };
+  const found = isGiven ? undefined : passwordHashIn(record);
+  if (found) return { hash: found.text, place: placeOf(found) };
+  const isObject = typeof values.password === 'object' && values.password !== null;
+  return { isUnsaid: password !== undefined || isObject };
+}
+
+/** A complete hash that begins with its scheme's name, such as `$2b$10$…`, is never a plain password. */
+function isWholeHash(text: string): boolean {
+  return namedHash(text) !== undefined && hashProblem(text) === undefined;
+}
+
 /**
  * Custom CSV or NDJSON files, read with a mapping from columns to fields.
  *
  * They are recognized only if no system is: any file with a column of email addresses qualifies.
  */
-
-import type { Note, Person } from '../person.ts';
-import type { Convert, ConvertOptions, Fields, Format, Source } from '../source.ts';
-import { boolAt, objectAt, textAt } from '../values.ts';
-import { mappedHash } from './mapped-hash.ts';
-import { explainMapping, givenMapping, type MappedField, type Mapping, mappingFor, valueAt } from './mapping.ts';
 
 /** Lower than the certainty of any system. */
 const FALLBACK = 0.05;

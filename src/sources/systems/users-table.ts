@@ -1,13 +1,13 @@
+import type { Person, ProviderLink } from '../entry.ts';
+import type { Fields } from '../source.ts';
+import { boolAt, CONTEXT, isSecretName, textAt } from '../values.ts';
+
 /**
  * What the user tables of web applications have in common: columns with common names, and custom columns, which are
  * kept as metadata unless their names say that they hold secrets.
  *
  * Cells that export programs write for null (`NULL`, `\N`) count as empty.
  */
-import type { Person, ProviderLink } from '../person.ts';
-import { CONTEXT } from '../read/json.ts';
-import type { Fields } from '../source.ts';
-import { boolAt, textAt } from '../values.ts';
 
 const NULLS: readonly unknown[] = [null, undefined, '', 'NULL', '\\N'];
 
@@ -33,18 +33,6 @@ const TAKEN: ReadonlySet<string> = new Set([
   ...Object.values(COLUMNS).flat(),
   ...PROVIDERS.map((name) => `${name}_id`),
 ]);
-
-const SECRET = new RegExp(
-  ['pass(?:word|wd|code|phrase)', 'token', 'secret', 'two_?factor', '2fa', 'recovery_?codes?', 'api_?key', '_key']
-    .concat('(?:^|_)(?:otp|salt|nonce)(?:_|$)')
-    .join('|'),
-  'i',
-);
-
-/** Whether a column or field of this name is likely to hold a secret. */
-export function isSecretName(name: string): boolean {
-  return SECRET.test(name);
-}
 
 /** The row without empty cells. */
 export function filledCells(record: Fields): Fields {

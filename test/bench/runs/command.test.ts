@@ -1,12 +1,13 @@
-/** `npm run bench` as a command: what it prints, what it rejects, and that it leaves nothing behind. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import test from 'node:test';
-import { bcryptLibrary } from '../../../src/passwords/bcrypt-library.ts';
+import { bcryptLibrary } from '../../../src/passwords/schemes/bcrypt.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 import { waitFor } from '../../support/wait.ts';
 import { assertMeasured, type Line, run, runJson, start } from './command.ts';
+
+/** `npm run bench` as a command: what it prints, what it rejects, and that it leaves nothing behind. */
 
 test('accept and single print one line of JSON per figure, even without Redis', async (t) => {
   const lines = await runJson(t, ['--only', 'accept,single', '--users', '40'], { PATH: '/nowhere' });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { describeFiles } from '../../../src/cli/import/choose.ts';
 import { SOURCES } from '../../../src/sources/registry.ts';
-import { auth0 } from '../../../src/sources/systems/auth0/auth0.ts';
+import { auth0 } from '../../../src/sources/systems/auth0.ts';
 import { devise } from '../../../src/sources/systems/devise.ts';
 
 const none = { files: [], isGuess: false, close: async () => {} };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { distance } from '../../../src/cli/terminal/times.ts';
+import { distance } from '../../../src/cli/terminal/output.ts';
 
 test('a time is shown by its distance, in the largest whole unit', () => {
   const now = Date.parse('2026-11-23T12:00:00Z');

@@ -1,16 +1,10 @@
-/**
- * A whole move in the browser: sign in, drop the files, decide on exact numbers, watch it run, fix every fault, send the
- * users again, sign in as some of them, and undo what the preview said.
- *
- * `npm run test:story` runs it with 50,000 users and both queues, `npm test` with fewer.
- */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { startConverter } from '../../../workers/converter.ts';
 import { startDispatcher } from '../../../workers/dispatcher.ts';
 import { startImportWorker } from '../../../workers/import-users.ts';
-import { startUndoer } from '../../../workers/undoer.ts';
+import { startUndoer } from '../../../workers/rescuer.ts';
 import { headed, logIn } from '../../browser/stage.ts';
 import type { TestBrowser } from '../../support/browser.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
@@ -19,6 +13,13 @@ import { openWorld, QUEUES, type Queue, queueOn, type World } from '../world.ts'
 import { badge, causesShown, dropFiles, factsOf, next, progressOf } from './page.ts';
 import { CAUSES, causesOf, n, PATIENCE_MS, planFor, TAKEN, USERS } from './plan.ts';
 import { watchRun } from './watch.ts';
+
+/**
+ * A whole move in the browser: sign in, drop the files, decide on exact numbers, watch it run, fix every fault, send the
+ * users again, sign in as some of them, and undo what the preview said.
+ *
+ * `npm run test:story` runs it with 50,000 users and both queues, `npm test` with fewer.
+ */
 
 const PLAN = planFor(USERS);
 const { counts, total, failing, corrected } = PLAN;

@@ -1,4 +1,3 @@
-/** What the chart runs: the processes of the image, hardened, with valid settings; and files that exist once. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -6,12 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { parse } from 'yaml';
-import { readConfig } from '../../../src/config.ts';
-import { requireStores } from '../../../src/lifecycle.ts';
-import { OPEN_IMPORTS } from '../../../src/metrics/stores/imports.ts';
+import { OPEN_IMPORTS } from '../../../src/operate/store-metrics.ts';
+import { readConfig } from '../../../src/platform/config.ts';
+import { requireStores } from '../../../src/platform/lifecycle.ts';
 import { testDatabase } from '../../support/stores/postgres.ts';
 import { composeFile, read } from '../compose.ts';
 import { CHART, type Container, containersOf, helm, NAMES, podOf, type Resource, resources } from './chart.ts';
+
+/** What the chart runs: the processes of the image, hardened, with valid settings; and files that exist once. */
 
 const SECRETS = {
   POSTGRES_PASSWORD: 'a1',
@@ -65,7 +66,7 @@ export async function checkContents(t: TestContext): Promise<void> {
       const containers = containersOf(all.filter(isMuster));
       const configs = containers.map((container) => requireStores(readConfig(environmentOf(container, secret))));
       for (const [i, { name, command, ports = [] }] of containers.entries()) {
-        assert.deepEqual(command, name === 'migration' ? ['node', 'src/migrate.ts'] : services[name]?.command);
+        assert.deepEqual(command, name === 'migration' ? ['node', 'src/start/migrate.ts'] : services[name]?.command);
         const config = configs[i] as (typeof configs)[number];
         const listens = name === 'api' ? [config.PORT, config.METRICS_PORT] : [config.HEALTH_PORT].filter(Boolean);
         assert.deepEqual(

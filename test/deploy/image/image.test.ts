@@ -101,7 +101,7 @@ test('the image', async (t) => {
       assert.equal(code, 0, outputs.get(child));
     };
 
-    await ended(run('src/migrate.ts'));
+    await ended(run('src/start/migrate.ts'));
     assert.equal(image.command[0], 'node');
     const api = run(...image.command.slice(1));
     const worker = run('--max-semi-space-size=32', '--heap-growing-percent=60', 'workers/all-in-one.ts');

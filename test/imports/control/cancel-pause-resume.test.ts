@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import { cancelImport, pauseImport, resumeImport } from '../../../src/imports/control/cancel-pause-resume.ts';
-import { expireDue } from '../../../src/imports/maintenance/deadline.ts';
+import { cancelImport, pauseImport, resumeImport } from '../../../src/imports/control/control.ts';
 import { dispatchRound, pointerJob } from '../../../src/imports/run/dispatch.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { readProgress } from '../../../src/imports/status/progress.ts';
+import { expireDue } from '../../../src/imports/upkeep/rescue.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   ADMIN,
   acceptImport,

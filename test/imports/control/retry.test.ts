@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import { cancelImport, pauseImport } from '../../../src/imports/control/cancel-pause-resume.ts';
-import { retryImport } from '../../../src/imports/control/retry.ts';
+import { cancelImport, pauseImport, retryImport } from '../../../src/imports/control/control.ts';
 import { dispatchRound, pointerJob } from '../../../src/imports/run/dispatch.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { readProgress } from '../../../src/imports/status/progress.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   ADMIN,
   acceptBody,

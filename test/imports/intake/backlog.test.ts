@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { backlog } from '../../../src/imports/intake/backlog.ts';
+import { backlog } from '../../../src/imports/intake/requirements.ts';
 import { acceptImport, addOrgs, entries, setImport } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 

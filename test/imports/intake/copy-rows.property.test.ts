@@ -1,14 +1,14 @@
-/** Any JSON value becomes a row, and PostgreSQL reads back exactly what was written. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { nameKey } from '../../../src/fields/fields.ts';
-import { openCopyWriter } from '../../../src/imports/intake/copy.ts';
-import { CopyRows } from '../../../src/imports/intake/copy-rows.ts';
-import { COLUMNS, copyLine, type Item, itemValues } from '../../../src/imports/items.ts';
+import { COLUMNS, copyLine, type Item, itemValues } from '../../../src/imports/entries/item.ts';
+import { CopyRows, openCopyWriter } from '../../../src/imports/intake/copy.ts';
+import { nameKey } from '../../../src/platform/fields.ts';
 import fc from '../../support/fast-check.ts';
 import { HASH, type Row } from '../../support/imports/imports.ts';
 import { judge } from '../../support/imports/judge.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+/** Any JSON value becomes a row, and PostgreSQL reads back exactly what was written. */
 
 const tricky = fc.constantFrom(
   '\\N',

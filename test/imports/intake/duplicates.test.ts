@@ -1,8 +1,7 @@
-/** The same id or name twice in one body: the first one wins, whatever order the workers run in. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { nameKey } from '../../../src/fields/fields.ts';
 import { createDuplicateFilter } from '../../../src/imports/intake/duplicates.ts';
+import { nameKey } from '../../../src/platform/fields.ts';
 import fc from '../../support/fast-check.ts';
 import {
   acceptBody,
@@ -15,6 +14,8 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+/** The same id or name twice in one body: the first one wins, whatever order the workers run in. */
 
 const person = (userId: string, userName: string) => ({ ...entry('x', { userName }), userId });
 

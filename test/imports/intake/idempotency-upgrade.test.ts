@@ -1,15 +1,16 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { claimKey, findKey, type KeyedRequest, keyedRequest } from '../../../src/imports/intake/idempotency.ts';
+import { migrate } from '../../../src/platform/db/migrate.ts';
+import { transaction } from '../../../src/platform/db/pool.ts';
+import { isUnavailable } from '../../../src/platform/http/errors.ts';
+import { acceptImport, addOrgs, entries, SECRETS, setImport } from '../../support/imports/imports.ts';
+import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
 /**
  * Keys across the upgrade that hashes them (migration 029): those in use keep working, and processes of the previous
  * version, which send keys as they are, import nothing twice.
  */
-import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
-import { migrate } from '../../../src/db/migrate.ts';
-import { transaction } from '../../../src/db/pool.ts';
-import { isUnavailable } from '../../../src/http/unavailable.ts';
-import { claimKey, findKey, type KeyedRequest, keyedRequest } from '../../../src/imports/intake/idempotency.ts';
-import { acceptImport, addOrgs, entries, SECRETS, setImport } from '../../support/imports/imports.ts';
-import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
 const RAW = 'migration-part-1';
 const HASH = Buffer.alloc(32, 1);

@@ -1,8 +1,7 @@
-/** Idempotency keys: which import they identify, until when, and what happens to concurrent requests. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { transaction } from '../../../src/db/pool.ts';
+import { DataOrgsParser } from '../../../src/imports/entries/data-orgs.ts';
 import {
   AlreadyAccepted,
   claimKey,
@@ -15,8 +14,8 @@ import {
   sweepKeys,
 } from '../../../src/imports/intake/idempotency.ts';
 import { receiveImport } from '../../../src/imports/intake/intake.ts';
-import { DataOrgsParser } from '../../../src/imports/parse/data-orgs.ts';
-import { openSecrets } from '../../../src/secrets.ts';
+import { transaction } from '../../../src/platform/db/pool.ts';
+import { openSecrets } from '../../../src/platform/encryption.ts';
 import {
   ADMIN,
   acceptImport,
@@ -29,6 +28,8 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+/** Idempotency keys: which import they identify, until when, and what happens to concurrent requests. */
 
 const OLD = `now() - interval '24 hours 1 second'`;
 

@@ -1,16 +1,17 @@
-/** The line of COPY that is written from an entry's bytes is the one that its validated item gives. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { CopyRows } from '../../../src/imports/intake/copy-rows.ts';
+import { marksAt, parseAt } from '../../../src/imports/entries/alike-entries.ts';
+import { copyLine } from '../../../src/imports/entries/item.ts';
+import { judgedItem, USUAL_RULES } from '../../../src/imports/entries/validate.ts';
+import { ShapedLines } from '../../../src/imports/intake/alike-lines.ts';
+import { CopyRows } from '../../../src/imports/intake/copy.ts';
 import { createDuplicateFilter, ID, NAME } from '../../../src/imports/intake/duplicates.ts';
-import { ShapedLines } from '../../../src/imports/intake/shaped-lines.ts';
-import { copyLine } from '../../../src/imports/items.ts';
-import { marksAt, parseAt } from '../../../src/imports/parse/entry-shapes.ts';
-import { judgedItem, USUAL_RULES } from '../../../src/imports/validate/validate.ts';
 import fc from '../../support/fast-check.ts';
 import { SECRETS } from '../../support/imports/imports.ts';
 import { around, cutAt } from '../../support/imports/parse.ts';
 import { commonEntries, shapedSteps } from '../../support/imports/shaped.ts';
+
+/** The line of COPY that is written from an entry's bytes is the one that its validated item gives. */
 
 const nothing = { unknown() {} };
 const strict = { ...USUAL_RULES, strict: true };

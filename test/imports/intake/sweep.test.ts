@@ -1,9 +1,8 @@
-/** Uploads in progress, and abandoned ones that the sweep removes. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { DataOrgsParser } from '../../../src/imports/entries/data-orgs.ts';
 import { discard, sweepAbandoned } from '../../../src/imports/intake/accept.ts';
 import { receiveImport } from '../../../src/imports/intake/intake.ts';
-import { DataOrgsParser } from '../../../src/imports/parse/data-orgs.ts';
 import { readProgress } from '../../../src/imports/status/progress.ts';
 import {
   ADMIN,
@@ -17,6 +16,8 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+/** Uploads in progress, and abandoned ones that the sweep removes. */
 
 const OLD = `now() - interval '6 minutes'`;
 const FIVE_MINUTES = 300_000;

@@ -1,8 +1,7 @@
-/** Users that already exist: their items fail with the right error id, and the other items are written. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { type Pool, transaction } from '../../../src/db/pool.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import { type Pool, transaction } from '../../../src/platform/db/pool.ts';
 import {
   acceptBody,
   acceptImport,
@@ -18,6 +17,8 @@ import {
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
+
+/** Users that already exist: their items fail with the right error id, and the other items are written. */
 
 describe('a conflict with existing users', () => {
   let db: TestDatabase;

@@ -1,13 +1,12 @@
-/** Dispatching to the real queues: the window, and the recovery when a queue loses everything. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import type { ItemPointer } from '../../../src/imports/job.ts';
-import { rescueRound } from '../../../src/imports/maintenance/rescue.ts';
+import type { ItemPointer } from '../../../src/imports/entries/item.ts';
+import { openQueues, type Queues } from '../../../src/imports/queue/queues.ts';
 import { dispatchRound } from '../../../src/imports/run/dispatch.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
-import { openQueues, type Queues } from '../../../src/queue/queues.ts';
+import { rescueRound } from '../../../src/imports/upkeep/rescue.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   acceptImport,
   addOrgs,
@@ -20,6 +19,8 @@ import {
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { redisUrl, requireOrSkip } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
+
+/** Dispatching to the real queues: the window, and the recovery when a queue loses everything. */
 
 const WINDOW = 20;
 const COUNT = 70;

@@ -1,13 +1,11 @@
-/** `dryRun=true`: reports what the import would do, and stores nothing but the report. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import { PAYLOAD } from '../../../src/imports/items.ts';
-import type { ExistingRule } from '../../../src/imports/options.ts';
-import { specialStores } from '../../../src/imports/run/existing/stores.ts';
-import { batchStore } from '../../../src/imports/run/process.ts';
-import { readResult } from '../../../src/imports/status/result.ts';
-import { readWithMore } from '../../../src/imports/status/result-extras.ts';
+import { PAYLOAD } from '../../../src/imports/entries/item.ts';
+import type { ExistingRule } from '../../../src/imports/entries/options.ts';
+import { specialStores } from '../../../src/imports/run/dry-run.ts';
+import { batchStore } from '../../../src/imports/run/process-job.ts';
+import { readResult, readWithMore } from '../../../src/imports/status/result.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import fc from '../../support/fast-check.ts';
 import { importFirst, SETTINGS, special } from '../../support/imports/existing.ts';
 import {
@@ -25,6 +23,8 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+/** `dryRun=true`: reports what the import would do, and stores nothing but the report. */
 
 describe('a dry run', () => {
   let db: TestDatabase;

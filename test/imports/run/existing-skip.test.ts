@@ -1,8 +1,7 @@
-/** `onExisting=skip`: existing users are not changed, so the same file can be imported again. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import { specialStores } from '../../../src/imports/run/existing/stores.ts';
+import { specialStores } from '../../../src/imports/run/dry-run.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import { importFirst, SETTINGS, special } from '../../support/imports/existing.ts';
 import {
   acceptBody,
@@ -18,6 +17,8 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+/** `onExisting=skip`: existing users are not changed, so the same file can be imported again. */
 
 const SKIP = special('skip');
 

@@ -1,9 +1,8 @@
-/** `onExisting=update`: existing users are changed to match their entry, and nothing else is touched. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import { specialStores } from '../../../src/imports/run/existing/stores.ts';
+import { specialStores } from '../../../src/imports/run/dry-run.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import { importFirst, SETTINGS, special } from '../../support/imports/existing.ts';
 import {
   acceptImport,
@@ -20,6 +19,8 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+/** `onExisting=update`: existing users are changed to match their entry, and nothing else is touched. */
 
 const UPDATE = special('update');
 /** A bcrypt hash of another password. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { HandBack } from '../../../src/imports/queue/worker.ts';
 import { createFairSlots } from '../../../src/imports/run/fair-slots.ts';
-import { HandBack } from '../../../src/queue/hand-back.ts';
 import { turns as turnsOfLoop } from '../../support/imports/batch-store.ts';
 
 /** Work that runs until the test ends it, in the order in which it began. */

@@ -1,11 +1,10 @@
-/** Nothing is written for an import that does not run, whichever worker holds its jobs and however late it wakes up. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { type Pool, transaction } from '../../../src/db/pool.ts';
-import { cancelImport } from '../../../src/imports/control/cancel-pause-resume.ts';
-import { expireImport } from '../../../src/imports/maintenance/deadline.ts';
-import { batchStore } from '../../../src/imports/run/process.ts';
+import { cancelImport } from '../../../src/imports/control/control.ts';
+import { batchStore } from '../../../src/imports/run/process-job.ts';
 import { NOT_RUNNING, writeBatch } from '../../../src/imports/run/write-batch.ts';
+import { expireImport } from '../../../src/imports/upkeep/rescue.ts';
+import { type Pool, transaction } from '../../../src/platform/db/pool.ts';
 import {
   ADMIN,
   acceptImport,
@@ -21,6 +20,8 @@ import {
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
+
+/** Nothing is written for an import that does not run, whichever worker holds its jobs and however late it wakes up. */
 
 const NOTHING = { users: 0, events: 0, metadata: 0, links: 0, codes: 0, mails: 0 };
 const STATES = [

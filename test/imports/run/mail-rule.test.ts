@@ -1,8 +1,7 @@
-/** Contract section 4, "Mail rule of imports": a mail is sent if and only if one is due, and of the right kind. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   acceptImport,
   addOrgs,
@@ -14,6 +13,8 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+/** Contract section 4, "Mail rule of imports": a mail is sent if and only if one is due, and of the right kind. */
 
 const HOUR = 3_600_000;
 

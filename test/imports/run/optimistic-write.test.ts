@@ -1,9 +1,8 @@
-/** The optimistic path and the path with conflict handling give the same outcome. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import { optimistically } from '../../../src/imports/run/optimistic-write.ts';
-import { batchStore } from '../../../src/imports/run/process.ts';
+import { batchStore } from '../../../src/imports/run/process-job.ts';
+import { optimistically } from '../../../src/imports/run/write-batch.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   acceptImport,
   addOrgs,
@@ -15,6 +14,8 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+/** The optimistic path and the path with conflict handling give the same outcome. */
 
 const conflict = Object.assign(new Error('taken'), { code: '23505' });
 

@@ -1,10 +1,9 @@
-/** Imported second factors: validated, encrypted on receipt, and moved to their user unchanged. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import { checkTotp } from '../../../src/identity/totp/check.ts';
-import { TOTP_SEAL } from '../../../src/identity/totp/secret.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import { TOTP_SEAL } from '../../../src/passwords/totp-secret.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
+import { checkTotp } from '../../../src/signin/factors/totp.ts';
 import {
   acceptImport,
   addOrgs,
@@ -20,6 +19,8 @@ import {
 import { judge, pendingOf, problemsOf } from '../../support/imports/judge.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { codeAt } from '../../support/totp.ts';
+
+/** Imported second factors: validated, encrypted on receipt, and moved to their user unchanged. */
 
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
 const AS_COPIED = 'gezd gnbv gy3t qojq gezd gnbv gy3t qojq';

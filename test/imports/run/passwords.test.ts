@@ -1,14 +1,13 @@
-/** Plain passwords: encrypted at rest, hashed by the worker, and then erased. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
+import { PASSWORD_SEAL } from '../../../src/imports/entries/item.ts';
 import { createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
 import { createFairSlots, type FairSlots } from '../../../src/imports/run/fair-slots.ts';
-import { batchStore, processItem } from '../../../src/imports/run/process.ts';
-import { PASSWORD_SEAL } from '../../../src/imports/seals.ts';
+import { batchStore, processItem } from '../../../src/imports/run/process-job.ts';
 import { type Hasher, openHasher } from '../../../src/passwords/hasher.ts';
 import { verifyHash } from '../../../src/passwords/registry.ts';
-import { MissingKey, openSecrets, type Secrets } from '../../../src/secrets.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
+import { MissingKey, openSecrets, type Secrets } from '../../../src/platform/encryption.ts';
 import {
   acceptImport,
   addOrgs,
@@ -24,6 +23,8 @@ import {
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
+
+/** Plain passwords: encrypted at rest, hashed by the worker, and then erased. */
 
 const withPassword = (name: string, password: string) => entry(name, { password, hashedPassword: undefined });
 

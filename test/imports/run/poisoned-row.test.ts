@@ -1,9 +1,8 @@
-/** A row that PostgreSQL refuses fails alone. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
 import { BatchFault, createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
-import { batchStore, storeOf } from '../../../src/imports/run/process.ts';
+import { batchStore, storeOf } from '../../../src/imports/run/process-job.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   acceptImport,
   addOrgs,
@@ -17,6 +16,8 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+/** A row that PostgreSQL refuses fails alone. */
 
 const COUNT = 20;
 const REFUSED = new BatchFault('data', undefined);

@@ -1,15 +1,16 @@
-/** The id of a deleted user is free at once in its organization, and never in another one: `sub` keeps its person. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
 import { undoRound } from '../../../src/imports/control/undo.ts';
-import { specialStores } from '../../../src/imports/run/existing/stores.ts';
-import { batchStore } from '../../../src/imports/run/process.ts';
+import { specialStores } from '../../../src/imports/run/dry-run.ts';
+import { batchStore } from '../../../src/imports/run/process-job.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import { errorId, startApi, type TestApi, unique } from '../../support/api.ts';
 import { SETTINGS, special } from '../../support/imports/existing.ts';
 import { acceptBody, entry, errorIdOf, itemRows, openWriterPool, writerWaits } from '../../support/imports/imports.ts';
 import { hold } from '../../support/stores/locks.ts';
 import { waitFor } from '../../support/wait.ts';
+
+/** The id of a deleted user is free at once in its organization, and never in another one: `sub` keeps its person. */
 
 describe('the id of a deleted user', () => {
   let api: TestApi;

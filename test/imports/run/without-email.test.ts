@@ -1,14 +1,15 @@
-/** `withoutEmail=true`: users who have only a user name, from the import to the log-in. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import { specialStores } from '../../../src/imports/run/existing/stores.ts';
+import { specialStores } from '../../../src/imports/run/dry-run.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import { errorId, startApi, type TestApi } from '../../support/api.ts';
 import { bulk, OLD_PASSWORD } from '../../support/imports/bodies.ts';
 import { SETTINGS } from '../../support/imports/existing.ts';
 import { type Entry, entry, HASH, openWriterPool } from '../../support/imports/imports.ts';
 import { judge } from '../../support/imports/judge.ts';
+
+/** `withoutEmail=true`: users who have only a user name, from the import to the log-in. */
 
 const WITHOUT = { withoutEmail: true };
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   ADMIN,
   acceptBody,

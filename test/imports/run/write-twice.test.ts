@@ -1,10 +1,9 @@
-/** The same jobs twice, late or concurrently: an item settles once. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
 import { createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
-import { batchStore } from '../../../src/imports/run/process.ts';
+import { batchStore } from '../../../src/imports/run/process-job.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   acceptImport,
   addOrgs,
@@ -16,6 +15,8 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+/** The same jobs twice, late or concurrently: an item settles once. */
 
 const SETTINGS = { codeTtlMs: 1000 };
 const COUNT = 60;

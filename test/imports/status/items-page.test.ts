@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import { ITEM_STATES } from '../../../src/imports/item-states.ts';
+import { ITEM_STATES } from '../../../src/contract/import-results.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
-import { type ItemsQuery, readItems } from '../../../src/imports/status/items-page.ts';
-import { searchItems } from '../../../src/imports/status/items-search.ts';
+import { type ItemsQuery, readItems, searchItems } from '../../../src/imports/status/items.ts';
 import { readProgress } from '../../../src/imports/status/progress.ts';
-import { readResult } from '../../../src/imports/status/result.ts';
-import { readWithMore } from '../../../src/imports/status/result-extras.ts';
+import { readResult, readWithMore } from '../../../src/imports/status/result.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   acceptBody,
   acceptImport,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import type { Counts, ImportResult } from '../../../src/imports/answers.ts';
-import { cancelImport } from '../../../src/imports/control/cancel-pause-resume.ts';
+import type { Counts, ImportResult } from '../../../src/contract/import-types.ts';
+import { cancelImport } from '../../../src/imports/control/control.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { isEnded, listImports, readProgress } from '../../../src/imports/status/progress.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   ADMIN,
   acceptBody,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import type { RatePoint } from '../../../src/imports/answers.ts';
-import { retryImport } from '../../../src/imports/control/retry.ts';
-import { removeRound } from '../../../src/imports/maintenance/removal.ts';
+import type { RatePoint } from '../../../src/contract/import-types.ts';
+import { retryImport } from '../../../src/imports/control/control.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { readProgress } from '../../../src/imports/status/progress.ts';
 import { MAX_POINTS, readRates, sampleRates } from '../../../src/imports/status/rates.ts';
+import { removeRound } from '../../../src/imports/upkeep/retention.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import { ADMIN, acceptImport, addOrgs, entry, openWriterPool, setImport, wipe } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 

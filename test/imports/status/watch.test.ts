@@ -1,13 +1,14 @@
-/** Watching imports: one query for all of them, each change once, through an outage. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { pino } from 'pino';
-import type { Pool } from '../../../src/db/pool.ts';
 import { readProgress } from '../../../src/imports/status/progress.ts';
 import { openProgressWatch, type Seen } from '../../../src/imports/status/watch.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import { acceptImport, addOrgs, entries, setImport } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
+
+/** Watching imports: one query for all of them, each change once, through an outage. */
 
 let db: TestDatabase;
 let queries = 0;

@@ -1,8 +1,7 @@
-/** The processes of a service whose API reads from a real streaming replica. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { openPool } from '../../../src/db/pool.ts';
-import type { Finding } from '../../../src/findings/finding.ts';
+import type { Finding } from '../../../src/operate/finding.ts';
+import { openPool } from '../../../src/platform/db/pool.ts';
 import { bulk, people } from '../../support/imports/bodies.ts';
 import { assertEachOnce } from '../../support/imports/outcome.ts';
 import { runMuster } from '../../support/processes/muster.ts';
@@ -10,6 +9,8 @@ import { must, startService } from '../../support/processes/service.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 import { startDistributionServer, startReplica } from '../../support/stores/distribution.ts';
 import { waitFor } from '../../support/wait.ts';
+
+/** The processes of a service whose API reads from a real streaming replica. */
 
 const IMPORTS = 5;
 

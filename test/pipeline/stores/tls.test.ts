@@ -1,4 +1,3 @@
-/** Stores that answer over TLS only with a certificate of a private authority, as managed ones do. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -7,9 +6,9 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Redis } from 'ioredis';
-import { postgresAccount } from '../../../src/db/embedded/access.ts';
-import { openPool } from '../../../src/db/pool.ts';
-import type { Finding } from '../../../src/findings/finding.ts';
+import type { Finding } from '../../../src/operate/finding.ts';
+import { postgresAccount } from '../../../src/platform/db/embedded/cluster.ts';
+import { openPool } from '../../../src/platform/db/pool.ts';
 import { makeCertificate } from '../../support/certificate.ts';
 import { freePort } from '../../support/free-port.ts';
 import { bulk, OLD_PASSWORD, people } from '../../support/imports/bodies.ts';
@@ -19,6 +18,8 @@ import { must, onEachBackend, startService } from '../../support/processes/servi
 import { findProgram, requireOrSkip } from '../../support/runner/programs.ts';
 import { startDistributionServer } from '../../support/stores/distribution.ts';
 import { startRedis } from '../../support/stores/redis.ts';
+
+/** Stores that answer over TLS only with a certificate of a private authority, as managed ones do. */
 
 const USERS = 300;
 

@@ -1,17 +1,15 @@
+import type { Caller } from '../../../src/contract/permissions.ts';
+import { DataOrgsParser } from '../../../src/imports/entries/data-orgs.ts';
+import type { ImportDeps, ImportOptions } from '../../../src/imports/entries/options.ts';
+import { receiveImport } from '../../../src/imports/intake/intake.ts';
+import type { JobToAdd, Queues } from '../../../src/imports/queue/queues.ts';
+import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
+import { readConfig } from '../../../src/platform/config.ts';
+import { openPool, type Pool } from '../../../src/platform/db/pool.ts';
+import { openSecrets } from '../../../src/platform/encryption.ts';
 /**
  * Imports for tests below HTTP: bodies, acceptance, the rows of an import in any state, and a queue that only records.
  */
-
-import type { Caller } from '../../../src/access/caller.ts';
-import { readConfig } from '../../../src/config.ts';
-import { openPool, type Pool } from '../../../src/db/pool.ts';
-import type { ImportDeps } from '../../../src/imports/deps.ts';
-import { receiveImport } from '../../../src/imports/intake/intake.ts';
-import type { ImportOptions } from '../../../src/imports/options.ts';
-import { DataOrgsParser } from '../../../src/imports/parse/data-orgs.ts';
-import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
-import type { JobToAdd, Queues } from '../../../src/queue/queues.ts';
-import { openSecrets } from '../../../src/secrets.ts';
 
 export const SECRETS = openSecrets(Buffer.alloc(32, 7).toString('base64'));
 export const ADMIN: Caller = { userId: 'admin', orgId: 'home', isIamOwner: true, orgRoles: new Map() };

@@ -12,7 +12,7 @@ export async function jobsInProgress({ redisUrl, queuePrefix, pool }: Service): 
   return counts.reduce((sum, n) => sum + n, 0);
 }
 
-/** A shard has a prefix of its own (src/queue/shards.ts). */
+/** A shard has a prefix of its own (src/imports/queue/shards.ts). */
 async function activeOn(url: string, keys: string): Promise<number> {
   const redis = new Redis(url);
   try {

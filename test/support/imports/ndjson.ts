@@ -1,11 +1,11 @@
-/** Bodies of `application/x-ndjson`, the steps that the parser returns for them, and imports from them. */
 import assert from 'node:assert/strict';
-import type { Pool } from '../../../src/db/pool.ts';
+import { NdjsonParser } from '../../../src/imports/entries/ndjson.ts';
+import type { Step } from '../../../src/imports/entries/parser.ts';
 import { receiveImport } from '../../../src/imports/intake/intake.ts';
-import { NdjsonParser } from '../../../src/imports/parse/ndjson.ts';
-import type { Step } from '../../../src/imports/parse/step.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import { type AcceptOptions, ADMIN, cut, importDeps } from './imports.ts';
 import { cutAt, merge, refusal } from './parse.ts';
+/** Bodies of `application/x-ndjson`, the steps that the parser returns for them, and imports from them. */
 
 export const NDJSON = { 'content-type': 'application/x-ndjson' };
 

@@ -46,7 +46,7 @@ export function openFleet({ env, ownProcesses }: FleetOptions): Fleet {
     apis,
     async startApi(changes) {
       const given = { ...env, ...changes };
-      const child = await (ownProcesses ? startChild('src/api.ts', given) : startHosted('api', given));
+      const child = await (ownProcesses ? startChild('src/start/api.ts', given) : startHosted('api', given));
       const api = Object.assign(child, { url: `http://127.0.0.1:${child.ready.port}` });
       processes.push(api);
       apis.push(api);

@@ -1,15 +1,16 @@
-/** A process that runs an API or a worker, and another one after that has stopped; controlled over IPC (hosts.ts). */
 import type { Logger } from 'pino';
-import { readConfig } from '../../../src/config.ts';
-import { type Running, requireStores, type StoresConfig } from '../../../src/lifecycle.ts';
-import { openLogger } from '../../../src/logger.ts';
+import { readConfig } from '../../../src/platform/config.ts';
+import { type Running, requireStores, type StoresConfig } from '../../../src/platform/lifecycle.ts';
+import { openLogger } from '../../../src/platform/logger.ts';
 import type { Order } from './hosts.ts';
+
+/** A process that runs an API or a worker, and another one after that has stopped; controlled over IPC (hosts.ts). */
 
 type Start = (config: StoresConfig, logger: Logger, stopping: AbortSignal) => Promise<Running>;
 
 /** Each loads its code when first used. */
 const STARTS: Record<string, () => Promise<Start>> = {
-  api: async () => (await import('../../../src/start/api.ts')).startApi,
+  api: async () => (await import('../../../src/start/serve.ts')).startApi,
   worker: async () => (await import('../../../workers/start.ts')).startWorker,
 };
 

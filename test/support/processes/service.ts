@@ -1,12 +1,11 @@
-/**
- * Muster as in production: separate API and worker processes on a new database, a new queue on the chosen backend, and
- * a real SMTP server that keeps the mails.
- */
+export { must, type ServiceCall } from '../calls.ts';
+
 import { randomBytes } from 'node:crypto';
-import test, { type TestContext } from 'node:test';
-import type { Pool } from '../../../src/db/pool.ts';
-import { openQueues, type QueueName } from '../../../src/queue/queues.ts';
-import { openSecrets } from '../../../src/secrets.ts';
+import type { TestContext } from 'node:test';
+import test from 'node:test';
+import { openQueues, type QueueName } from '../../../src/imports/queue/queues.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
+import { openSecrets } from '../../../src/platform/encryption.ts';
 import type { Answer } from '../answers.ts';
 import { type Calls, must, openCalls, type ServiceCall } from '../calls.ts';
 import { type SmtpCatcher, startSmtp } from '../smtp.ts';
@@ -17,8 +16,10 @@ import { redisUrl, requireOrSkip } from '../stores/redis.ts';
 import { addSigningKey } from '../stores/signing-key.ts';
 import { waitFor } from '../wait.ts';
 import { type Fleet, openFleet } from './fleet.ts';
-
-export { must, type ServiceCall } from '../calls.ts';
+/**
+ * Muster as in production: separate API and worker processes on a new database, a new queue on the chosen backend, and
+ * a real SMTP server that keeps the mails.
+ */
 
 export const BACKENDS = ['redis', 'postgres'] as const;
 export type Backend = (typeof BACKENDS)[number];

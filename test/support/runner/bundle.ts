@@ -13,7 +13,7 @@ import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 
-const PROGRAMS = ['src/api.ts', 'workers/all-in-one.ts', 'test/support/processes/host.ts'];
+const PROGRAMS = ['src/start/api.ts', 'workers/all-in-one.ts', 'test/support/processes/host.ts'];
 /** Packages that are not in the bundles are found from here. */
 const CACHE = resolve('node_modules/.cache');
 /** These start threads or programs from their own folders. */

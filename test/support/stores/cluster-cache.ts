@@ -18,7 +18,7 @@ const run = promisify(execFile);
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const CACHE = join(ROOT, 'node_modules/.cache/test-clusters');
-const MIGRATIONS = join(ROOT, 'src/db/migrations');
+const MIGRATIONS = join(ROOT, 'src/platform/db/migrations');
 
 const MEMORY = '/dev/shm';
 const ENOUGH = 4 * 2 ** 30;
@@ -94,8 +94,8 @@ async function nameOf(): Promise<string> {
   const migrations = (await readdir(MIGRATIONS)).sort().map((file) => join(MIGRATIONS, file));
   const makers = [
     'package-lock.json',
-    'src/db/embedded/cluster.ts',
-    'src/queue/schema.ts',
+    'src/platform/db/embedded/cluster.ts',
+    'src/imports/queue/schema.ts',
     'test/support/stores/postgres.ts',
   ];
   for (const file of [...migrations, ...makers.map((file) => join(ROOT, file))]) hash.update(await readFile(file));

@@ -1,11 +1,3 @@
-/**
- * The PostgreSQL of the machine's distribution as its package starts it: a new cluster, made by its own `initdb` with
- * default settings, except for the address.
- *
- * A server that ends is restarted on its address, as by a service manager.
- *
- * On crash: it ends with this process, because its keeper process reads a pipe that this process holds open.
- */
 import { execFile, type StdioOptions, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,12 +7,20 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { type Account, postgresAccount } from '../../../src/db/embedded/access.ts';
-import { makeOwned } from '../../../src/db/embedded/cluster.ts';
+import { type Account, makeOwned, postgresAccount } from '../../../src/platform/db/embedded/cluster.ts';
 import { freePort } from '../free-port.ts';
 import { findProgram } from '../runner/programs.ts';
 import { waitFor } from '../wait.ts';
 import { folderIn } from './cluster-cache.ts';
+
+/**
+ * The PostgreSQL of the machine's distribution as its package starts it: a new cluster, made by its own `initdb` with
+ * default settings, except for the address.
+ *
+ * A server that ends is restarted on its address, as by a service manager.
+ *
+ * On crash: it ends with this process, because its keeper process reads a pipe that this process holds open.
+ */
 
 const run = promisify(execFile);
 const ENV = { PATH: '/usr/local/bin:/usr/bin:/bin' };

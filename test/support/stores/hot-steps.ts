@@ -1,28 +1,25 @@
+import assert from 'node:assert/strict';
+import { undoRound } from '../../../src/imports/control/undo.ts';
+import { dispatchRound } from '../../../src/imports/run/dispatch.ts';
+import { specialStores } from '../../../src/imports/run/dry-run.ts';
+import { writeBatch } from '../../../src/imports/run/write-batch.ts';
+import { readItems } from '../../../src/imports/status/items.ts';
+import { listImports, readProgress } from '../../../src/imports/status/progress.ts';
+import { readResult, readWithMore } from '../../../src/imports/status/result.ts';
+import { claimDue, loadMails, prepareReleased } from '../../../src/messages/mail/outbox.ts';
+import { settleMails } from '../../../src/messages/mail/relay.ts';
+import { claimWebhooks } from '../../../src/messages/webhooks/outbox.ts';
+import { OPEN_IMPORTS, OUTBOX_AGE } from '../../../src/operate/store-metrics.ts';
+import { callerOfToken } from '../../../src/signin/authenticate.ts';
+import { findLogin } from '../../../src/signin/login/store.ts';
+import { findWork } from '../../../workers/loop.ts';
+import { queueLog } from '../imports/imports.ts';
+import { type Grown, plantImport, TOKEN } from './grown.ts';
+
 /**
  * The frequent steps of the processes, each run as in production, on one connection of the same pool. If a step needs
  * an import, that is created first, outside the measurement.
  */
-import assert from 'node:assert/strict';
-import { callerOfToken } from '../../../src/identity/authenticate.ts';
-import { findLogin } from '../../../src/identity/login/store.ts';
-import { undoRound } from '../../../src/imports/control/undo.ts';
-import { dispatchRound } from '../../../src/imports/run/dispatch.ts';
-import { specialStores } from '../../../src/imports/run/existing/stores.ts';
-import { writeBatch } from '../../../src/imports/run/write-batch.ts';
-import { readItems } from '../../../src/imports/status/items-page.ts';
-import { listImports, readProgress } from '../../../src/imports/status/progress.ts';
-import { readResult } from '../../../src/imports/status/result.ts';
-import { readWithMore } from '../../../src/imports/status/result-extras.ts';
-import { claimDue } from '../../../src/mail/claim.ts';
-import { loadMails } from '../../../src/mail/outbox.ts';
-import { prepareReleased } from '../../../src/mail/released.ts';
-import { settleMails } from '../../../src/mail/settle.ts';
-import { OPEN_IMPORTS } from '../../../src/metrics/stores/imports.ts';
-import { OUTBOX_AGE } from '../../../src/metrics/stores/mails.ts';
-import { claimWebhooks } from '../../../src/webhooks/outbox.ts';
-import { findWork } from '../../../workers/look.ts';
-import { queueLog } from '../imports/imports.ts';
-import { type Grown, plantImport, TOKEN } from './grown.ts';
 
 const CODES = { codeTtlMs: 3_600_000 };
 

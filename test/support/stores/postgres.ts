@@ -1,3 +1,16 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { chown, rm } from 'node:fs/promises';
+import pg from 'pg';
+import { migrateQueue } from '../../../src/imports/queue/schema.ts';
+import { postgresAccount } from '../../../src/platform/db/embedded/cluster.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/platform/db/embedded/embedded.ts';
+import { migrate } from '../../../src/platform/db/migrate.ts';
+import { PatientPool, type Pool } from '../../../src/platform/db/pool.ts';
+import { waitFor } from '../wait.ts';
+import { copyCluster, newFolder } from './cluster-cache.ts';
+import { abandonLocks } from './locks.ts';
+
 /**
  * A separate migrated database for each test file or test.
  *
@@ -5,19 +18,6 @@
  * is created once per server, in a template from which databases are cloned. Nothing here keeps the process alive:
  * pools, the server and remaining databases are removed when the tests end.
  */
-import { createHash, randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { chown, rm } from 'node:fs/promises';
-import pg from 'pg';
-import { postgresAccount } from '../../../src/db/embedded/access.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/db/embedded/embedded.ts';
-import { migrate } from '../../../src/db/migrate.ts';
-import { PatientPool } from '../../../src/db/patient-pool.ts';
-import type { Pool } from '../../../src/db/pool.ts';
-import { migrateQueue } from '../../../src/queue/schema.ts';
-import { waitFor } from '../wait.ts';
-import { copyCluster, newFolder } from './cluster-cache.ts';
-import { abandonLocks } from './locks.ts';
 
 /** Tests need no durability, except those that start their own server. */
 const SETTINGS = {
@@ -178,7 +178,7 @@ async function makeTemplate(client: pg.PoolClient, url: string, name: string): P
 
 /** A server that keeps running, or the cache of another version, may have the template of an older schema. */
 function schemaHash(): string {
-  const folder = new URL('../../../src/db/migrations/', import.meta.url);
+  const folder = new URL('../../../src/platform/db/migrations/', import.meta.url);
   const hash = createHash('sha256');
   for (const file of readdirSync(folder).sort()) hash.update(readFileSync(new URL(file, folder)));
   return hash.digest('hex').slice(0, 12);

@@ -1,0 +1,217 @@
+import { connect, type PeerCertificate } from 'node:tls';
+import type { Diagnostics } from '../../operate/diagnostics.ts';
+import { type Finding, many, ok, problem, type State, skipped, warning } from '../../operate/finding.ts';
+import { judge as judgeOfRemote, judgeVersions } from '../../operate/findings.ts';
+import { isIamOwner, type Me, nameOf, readMe, type Session } from '../service/session.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
+import type { Output } from '../terminal/output.ts';
+
+/**
+ * Checks whether the service is reachable: name, connection, certificate, clock, and whether it reports to be ready.
+ *
+ * Guarantee: sends no token; each step ends within seconds.
+ */
+
+const PATIENCE_MS = 5000;
+const DAY_MS = 86_400_000;
+
+/** Returns the findings, and whether the service answered at all. */
+export async function checkAddress(url: string): Promise<{ findings: Finding[]; answers: boolean }> {
+  const started = Date.now();
+  const alive = await get(`${url}/healthz`).catch((error: unknown) => unreachable(url, error));
+  if (!(alive instanceof Response)) return { findings: [alive], answers: false };
+  const ms = Date.now() - started;
+  if (!(await saysOk(alive))) return { findings: [stranger(url)], answers: false };
+  const findings = [
+    ok('service', `${url} answers (${ms} ms)`),
+    await checkTls(url),
+    checkClock(alive, started, ms),
+    ...(await checkIssuer(url)),
+    await checkReady(url),
+  ];
+  return { findings, answers: true };
+}
+
+function get(url: string): Promise<Response> {
+  return fetch(url, { signal: AbortSignal.timeout(PATIENCE_MS), redirect: 'manual' });
+}
+
+async function saysOk(response: Response): Promise<boolean> {
+  const body = (await response.json().catch(() => undefined)) as { status?: unknown } | undefined;
+  return response.ok && body?.status === 'ok';
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'There is no such host name. Check the URL: --url or MUSTER_URL sets it.',
+  EAI_AGAIN: 'Host names cannot be resolved right now. Check that this machine is online.',
+  ECONNREFUSED: 'Nothing listens there. Start the service (npm start), or set --url or MUSTER_URL.',
+  CERT_HAS_EXPIRED: "Renew the service's certificate.",
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'The certificate is for another name: use that name in the URL, or get a certificate for this one.',
+};
+const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET)/;
+
+function unreachable(url: string, error: unknown): Finding {
+  const { cause, name, message } = error as Error & { cause?: { code?: string; message?: string } };
+  if (name === 'TimeoutError') {
+    const advice = 'Check whether something in between, such as a firewall, drops the packets.';
+    return problem('service', `${url} does not answer within ${PATIENCE_MS / 1000} s`, advice);
+  }
+  const code = cause?.code ?? '';
+  const known = UNTRUSTED.test(code)
+    ? 'This machine does not trust the issuer of its certificate: set NODE_EXTRA_CA_CERTS to its CA certificate.'
+    : ADVICE[code];
+  const advice = known ?? 'Check the URL, and that the service is running.';
+  return problem('service', `${url} cannot be reached (${code || cause?.message || message})`, advice);
+}
+
+function stranger(url: string): Finding {
+  return problem('service', `the server at ${url} is not Muster`, 'Check the URL: --url or MUSTER_URL sets it.');
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** By then, automatic renewal should have replaced the certificate. */
+const SOON_DAYS = 14;
+
+async function checkTls(url: string): Promise<Finding> {
+  const { protocol, hostname, port } = new URL(url);
+  if (protocol === 'http:') {
+    if (LOOPBACK.has(hostname)) return ok('tls', 'not needed on this machine');
+    const advice = 'Put a TLS proxy in front of the service, and set BASE_URL and TRUST_PROXY.';
+    return warning('tls', 'none: tokens and passwords can be intercepted', advice);
+  }
+  const certificate = await certificateOf(hostname, Number(port || 443));
+  if (!certificate) return skipped('tls', 'the certificate was accepted, but could not be read');
+  const days = Math.floor((Date.parse(certificate.valid_to) - Date.now()) / DAY_MS);
+  if (days > SOON_DAYS) return ok('tls', `the certificate is valid for ${days} days`);
+  return warning('tls', `the certificate expires in ${days} days`, 'Renew it.');
+}
+
+function certificateOf(host: string, port: number): Promise<PeerCertificate | undefined> {
+  return new Promise((resolve) => {
+    const servername = /^[\d.]+$|^\[/.test(host) ? {} : { servername: host };
+    const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port, timeout: PATIENCE_MS, ...servername });
+    const done = (certificate?: PeerCertificate) => {
+      socket.destroy();
+      resolve(certificate);
+    };
+    socket.once('secureConnect', () => done(socket.getPeerCertificate()));
+    socket.once('error', () => done()).once('timeout', () => done());
+  });
+}
+
+/** In seconds. Signed assertions are refused beyond 30; certificates and expiry dates fail at larger differences. */
+const CLOCK = { warning: 10, problem: 30 };
+
+function checkClock(response: Response, started: number, ms: number): Finding {
+  const theirs = Date.parse(response.headers.get('date') ?? '');
+  if (Number.isNaN(theirs)) return skipped('clock', 'the service sends no valid Date header');
+  // The Date header is truncated to whole seconds.
+  const apart = Math.abs(theirs + 500 - (started + ms / 2)) / 1000;
+  const seconds = Math.max(0, Math.round(apart - 0.5));
+  if (seconds < CLOCK.warning) return ok('clock', seconds === 0 ? 'in sync with the service' : `${seconds} s apart`);
+  const message = `the clocks of the service and of this machine are ${seconds} s apart`;
+  const judge = seconds < CLOCK.problem ? warning : problem;
+  return judge('clock', message, 'Synchronize both with a time server (NTP).');
+}
+
+async function checkIssuer(url: string): Promise<Finding[]> {
+  const response = await get(`${url}/.well-known/openid-configuration`).catch(() => undefined);
+  const { issuer } = ((await response?.json().catch(() => ({}))) ?? {}) as { issuer?: unknown };
+  if (typeof issuer !== 'string' || issuer === url) return [];
+  const advice = `Use that URL (--url ${issuer}), or set BASE_URL of the service to the URL that people use.`;
+  return [
+    warning('address', `the service says that its URL is ${issuer}: links in mails and logins lead there`, advice),
+  ];
+}
+
+async function checkReady(url: string): Promise<Finding> {
+  const response = await get(`${url}/readyz`).catch(() => undefined);
+  if (response && (await saysOk(response.clone()))) return ok('ready', 'the service is ready');
+  const parts = await failingParts(response);
+  const start = parts.includes('database') ? 'Check that PostgreSQL is running. ' : '';
+  const advice = `${start}The service's log says more; run \`muster doctor --local\` on its machine.`;
+  const why = parts.length > 0 ? `these parts do not work: ${parts.join(', ')}` : 'it does not say why';
+  return problem('ready', `the service is up, but it is not ready; ${why}`, advice);
+}
+
+/** Names such as `database`; none when the answer has another form. */
+async function failingParts(response: Response | undefined): Promise<string[]> {
+  const body = (await response?.json().catch(() => undefined)) as { failing?: unknown } | null | undefined;
+  if (!Array.isArray(body?.failing)) return [];
+  return body.failing.map((failure: { part?: unknown } | null) => String(failure?.part));
+}
+
+/** Who the caller is, and into which organizations they may import. */
+
+/** Returns the finding, and the caller if the service names them. */
+export async function checkIdentity({ api }: Session): Promise<{ finding: Finding; me?: Me }> {
+  try {
+    const me = await readMe(api);
+    return { finding: judge(me), me };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const advice = error.advice ?? 'Run `muster login`.';
+    if (error.exitCode === EXIT.denied) return { finding: problem('login', error.message, advice) };
+    return { finding: problem('login', `the caller cannot be identified: ${error.message}`, advice) };
+  }
+}
+
+const SHOWN = 5;
+
+function judge(me: Me): Finding {
+  if (isIamOwner(me)) return ok('login', `${nameOf(me)}, IAM_OWNER; may import into every organization`);
+  const into = me.organizations.filter(({ roles }) => roles.includes('ORG_OWNER'));
+  if (into.length > 0) {
+    const names = into.slice(0, SHOWN).map(({ id, name }) => (id === name ? id : `${id} (${name})`));
+    const more = into.length > SHOWN ? ` and ${into.length - SHOWN} more` : '';
+    return ok('login', `${nameOf(me)}; may import into ${names.join(', ')}${more}`);
+  }
+  const advice = 'To import, ask an owner of the organization for the role ORG_OWNER.';
+  return warning('login', `${nameOf(me)}; may not import into any organization`, advice);
+}
+
+/** Checks a service from outside, as its callers see it, and what it reports about itself. */
+
+/** Yields each finding as soon as it is known. @param version of the command line */
+export async function* checkService(session: Session, version: string): AsyncGenerator<Finding> {
+  const { findings, answers } = await checkAddress(session.settings.url);
+  yield* findings;
+  if (!answers) return;
+  const { finding, me } = await checkIdentity(session);
+  yield finding;
+  if (!me) return;
+  if (!isIamOwner(me)) yield skipped('stores, queue, mail', 'only an IAM_OWNER may see their state');
+  else yield* await checkInside(session, version);
+}
+
+async function checkInside({ api }: Session, version: string): Promise<Finding[]> {
+  const facts = await api.call<Diagnostics>('GET', '/admin/v1/diagnostics').catch((error: unknown) => {
+    if (error instanceof Failure) return error;
+    throw error;
+  });
+  if (facts instanceof Failure)
+    return [skipped('stores, queue, mail', `the service does not report them: ${facts.message}`)];
+  return [judgeVersions(facts, version), ...judgeOfRemote(facts)];
+}
+
+/** How `muster doctor` shows what it found. */
+
+const MARKS: Readonly<Record<State, string>> = { ok: '✔', skipped: '–', warning: '!', problem: '✖' };
+
+export function show(out: Output, { state, name, message, advice }: Finding): void {
+  out.line(`${MARKS[state]} ${name}: ${message}`);
+  if (advice) out.line(`    → ${advice}`);
+}
+
+/** Prints the totals, or the JSON result. @returns the number of problems */
+export function conclude(out: Output, findings: Finding[]): number {
+  const count = (state: State) => findings.filter((finding) => finding.state === state).length;
+  const [problems, warnings] = [count('problem'), count('warning')];
+  out.result({ problems, warnings, findings });
+  out.line();
+  out.line(
+    problems + warnings === 0 ? 'No problems found.' : `${many(problems, 'problem')}, ${many(warnings, 'warning')}.`,
+  );
+  return problems;
+}

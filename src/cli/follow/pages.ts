@@ -1,0 +1,107 @@
+import type { Api } from '../service/api.ts';
+import { jsonText, tableLines } from '../terminal/output.ts';
+/**
+ * The users of an import, fetched page by page as they are printed, so that any number of them takes little memory.
+ */
+
+export interface Item {
+  index: number;
+  orgId: string;
+  userId: string;
+  userName: string;
+  state: string;
+  error?: {
+    message: string;
+    details?: { id?: string; fieldViolations?: { field: string; description: string }[] }[];
+  };
+  /** Why an undo kept the user. */
+  kept?: string;
+  /** What an update changed. */
+  changed?: string[];
+}
+
+export interface ItemPage {
+  items: Item[];
+  /** Undefined on the last page, where that of the service is empty. */
+  nextPageToken: string | undefined;
+}
+
+export interface ItemFilter {
+  state?: string | undefined;
+  orgId?: string | undefined;
+  userId?: string | undefined;
+  query?: string | undefined;
+}
+
+/** The largest page of the service. */
+const PAGE = 1000;
+const COLUMNS = ['INDEX', 'ORGANIZATION', 'USER ID', 'USER NAME', 'STATE', 'DETAILS'];
+
+/** Yields at most `most` items in all; the last page's token says where to continue. @throws Failure */
+export async function* itemPages(
+  api: Api,
+  importId: string,
+  filter: ItemFilter,
+  most: number,
+  from?: string,
+): AsyncGenerator<ItemPage> {
+  let pageToken = from;
+  for (let left = most; left > 0; ) {
+    const query = { ...filter, pageSize: Math.min(left, PAGE), pageToken };
+    const page = await api.call<ItemPage>('GET', `/admin/v1/imports/${importId}/items`, { query });
+    pageToken = page.nextPageToken || undefined;
+    yield { items: page.items, nextPageToken: pageToken };
+    left -= page.items.length;
+    if (pageToken === undefined) return;
+  }
+}
+
+/** One JSON text, in the form of a single page with all items. */
+export async function* pagesAsJson(pages: AsyncIterable<ItemPage>): AsyncGenerator<string> {
+  let next: string | undefined;
+  let separator = '{"items":[';
+  for await (const { items, nextPageToken } of pages) {
+    next = nextPageToken;
+    if (items.length === 0) continue;
+    yield separator + items.map(jsonText).join(',');
+    separator = ',';
+  }
+  const open = separator === ',' ? '' : separator;
+  yield `${open}]${next === undefined ? '' : `,"nextPageToken":${jsonText(next)}`}}\n`;
+}
+
+/** Columns are as wide as each page needs. @param onMore called when there are more, with where to continue */
+export async function* pagesAsTable(
+  pages: AsyncIterable<ItemPage>,
+  onMore: (pageToken: string) => void,
+): AsyncGenerator<string> {
+  let next: string | undefined;
+  let hasItems = false;
+  for await (const { items, nextPageToken } of pages) {
+    next = nextPageToken;
+    hasItems ||= items.length > 0;
+    // A page of a search may be empty before the last one.
+    if (items.length > 0) yield `${tableLines(COLUMNS, items.map(row)).join('\n')}\n`;
+  }
+  if (!hasItems) yield 'None.\n';
+  if (next !== undefined) onMore(next);
+}
+
+function row(item: Item): string[] {
+  const state = item.state.replace('ITEM_STATE_', '').toLowerCase().replaceAll('_', '-');
+  return [String(item.index), item.orgId, item.userId, item.userName, state, what(item)];
+}
+
+function what({ error, kept, changed }: Item): string {
+  if (error) return errorText(error);
+  if (kept) return `kept: ${kept}`;
+  return changed ? `changed: ${changed.join(', ')}` : '';
+}
+
+/** Every invalid field, otherwise the message; then the stable id, which the documentation explains. */
+function errorText({ message, details = [] }: NonNullable<Item['error']>): string {
+  const fields = details.flatMap((detail) => detail.fieldViolations ?? []);
+  const text = fields.map(({ field, description }) => `${field}: ${description}`).join('; ') || message;
+  const id = details[0]?.id;
+  return id ? `${text} (${id})` : text;
+}

@@ -1,0 +1,242 @@
+import { open, rename } from 'node:fs/promises';
+import type { OldSystem, PullSystem } from '../../sources/pull/system.ts';
+import { SOURCES } from '../../sources/registry.ts';
+import type { Fields, Source } from '../../sources/source.ts';
+import { openCounter } from '../../sources/summary.ts';
+import { counted, countsText } from '../follow/progress.ts';
+import { convertOptions } from '../import/options.ts';
+import { groupLines, summaryLines } from '../import/summary.ts';
+import { pastDate } from '../options.ts';
+import type { Session } from '../service/session.ts';
+import { EXIT, Failure } from '../terminal/failure.ts';
+import type { PullOptions } from './options.ts';
+import { awaitImport, openCollector, openSender, openSent } from './send.ts';
+import { type PullRun, type PullState, sentPath, writeState } from './state.ts';
+/** One pull: the old system, where its users go, and where a new run begins. */
+
+export interface PullJob {
+  session: Session;
+  system: PullSystem;
+  old: OldSystem;
+  options: PullOptions;
+  orgId: string | undefined;
+  statePath: string;
+  /** Ctrl-C. */
+  signal: AbortSignal;
+}
+
+/** The clocks of two machines differ; users that are read again without a change are not sent again. */
+const OVERLAP_MS = 10 * 60_000;
+
+/**
+ * The interrupted run, as far as its system can continue it; else a new one.
+ * @param since as given with `--since` @throws Failure (usage)
+ */
+export function runOf({ system, options }: PullJob, { run, last }: PullState, since: string | undefined): PullRun {
+  if (run && !options.dryRun) return system.continues ? run : { ...run, cursor: undefined, read: 0, bytes: 0 };
+  const startedAt = new Date().toISOString();
+  return { startedAt, since: since === undefined ? undefined : sinceOf(system, last, since), read: 0, imports: [] };
+}
+
+function sinceOf(system: PullSystem, last: PullState['last'], since: string): string | undefined {
+  if (since !== 'last') {
+    if (system.tellsChanges === true) return pastDate(since);
+    throw new Failure(`${system.title} does not tell when a user was changed.`, {
+      exitCode: EXIT.usage,
+      advice: 'Use --since last: only users that differ from what was sent before are sent.',
+    });
+  }
+  if (last === undefined) {
+    throw new Failure('There is no complete run before this one, so --since last has nothing to refer to.', {
+      exitCode: EXIT.usage,
+      advice: 'Run the command without --since first.',
+    });
+  }
+  if (!system.tellsChanges) return undefined;
+  if (system.tellsChanges === 'since the last run') return last.mark;
+  return last.mark ?? new Date(Date.parse(last.startedAt) - OVERLAP_MS).toISOString();
+}
+
+/** Imports all users of the old system, or those that changed. */
+
+const MOST_USERS = 100_000;
+
+/** @throws Failure @throws PullError */
+export async function importRound(job: PullJob, state: PullState, since: string | undefined): Promise<void> {
+  const { session, options, system, old, statePath, signal } = job;
+  const { out } = session;
+  const size = batchSize(options);
+  const source = sourceOf(job);
+  const given = await convertOptions({ hashConfig: options.hashConfig, map: options.map });
+  const resumed = options.dryRun ? undefined : state.run;
+  const isFirst = state.last === undefined && resumed === undefined;
+  const run = runOf(job, state, since);
+  if (resumed) out.note(`Going on after ${counted(run.read, 'user')}, as ${statePath} says; --restart begins again.`);
+  if (run.open !== undefined) await awaitImport(session, run.open, signal);
+  const save = async () => {
+    if (!options.dryRun) await writeState(statePath, { ...state, run });
+  };
+  const sent = options.dryRun ? undefined : await openSent(sentPath(statePath));
+  const counter = openCounter({ atSource: options.passwordSource !== undefined });
+  const collector = openCollector({
+    title: system.title,
+    source,
+    options: old.hashConfig === undefined ? given : { hashConfig: old.hashConfig, ...given },
+    orgId: job.orgId,
+    idPrefix: options.idPrefix,
+    sent,
+    read: run.read,
+    cursor: run.cursor,
+  });
+  const sender = openSender(session, {
+    title: system.title,
+    signal,
+    sent,
+    query: { ...queryOf(options, isFirst && since === undefined), source: source.name },
+    async accepted(importId) {
+      run.open = importId;
+      await save();
+    },
+    async done({ cursor, read }, importId) {
+      run.cursor = cursor;
+      run.read = read;
+      run.open = undefined;
+      if (importId !== undefined) run.imports.push(importId);
+      await save();
+    },
+  });
+  let mark: string | undefined;
+  try {
+    await save();
+    for await (const page of old.pages({ cursor: run.cursor, since: run.since })) {
+      signal.throwIfAborted();
+      collector.add(page, counter.add);
+      mark = page.mark ?? mark;
+      if (collector.size >= size) await sender.send(collector.take());
+    }
+    await sender.send(collector.take());
+    await sender.finish();
+  } finally {
+    await sender.finish().catch(() => {}); // thrown above already, or less important than what was
+    await sent?.close();
+  }
+  if (!options.dryRun)
+    await writeState(statePath, { ...state, run: undefined, last: { startedAt: run.startedAt, mark } });
+  const summary = counter.summary(0);
+  const { counts, failures } = sender.totals();
+  if (isFirst) for (const line of summaryLines(summary, options)) out.note(line);
+  out.result({ read: run.read, imports: run.imports, counts, summary, failures });
+  out.line(
+    `${counted(run.read, 'user')} read from ${system.title}; ${counts.total === 0 ? 'none of them has changed' : `${options.dryRun ? 'checked' : 'imported'} ${countsText(counts)}`}.`,
+  );
+  for (const line of groupLines('Failed, by reason', failures)) out.line(line);
+  if (counts.failed > 0) options.shell.exitCode = EXIT.usersFailed;
+}
+
+/** @param isFirst no user was sent before */
+function queryOf(options: PullOptions, isFirst: boolean): Record<string, string | undefined> {
+  const onExisting = options.onExisting ?? (isFirst ? 'fail' : 'update');
+  return {
+    timeout: options.timeout,
+    mails: options.mails === 'none' ? 'none' : undefined,
+    withoutEmail: options.withoutEmail ? 'true' : undefined,
+    passwordSource: options.passwordSource,
+    onExisting: onExisting === 'fail' ? undefined : onExisting,
+    dryRun: options.dryRun ? 'true' : undefined,
+  };
+}
+
+function sourceOf({ system, options }: PullJob): Source {
+  const name = system.source ?? options.from;
+  const source = SOURCES.find((one) => one.name === name);
+  if (source) return source;
+  throw new Failure(`Unknown source "${name}".`, { exitCode: EXIT.usage });
+}
+
+function batchSize({ batch }: PullOptions): number {
+  const size = /^\d{1,6}$/.test(batch) ? Number(batch) : 0;
+  if (size >= 1 && size <= MOST_USERS) return size;
+  throw new Failure(`--batch must be a number from 1 to ${MOST_USERS}; it is "${batch}".`, { exitCode: EXIT.usage });
+}
+
+/**
+ * Saves the users of an old system in a file that `muster import` reads.
+ *
+ * Guarantee: the file appears when it is complete; only its owner can read it.
+ * On crash: what was read is in `….part`; the next run cuts off what came after the last page of the state, and continues.
+ */
+
+export interface SavedFile {
+  /** Returns the size of the file so far. */
+  add(records: readonly Fields[]): Promise<number>;
+  finish(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * @param bytes of an earlier attempt that are kept
+ * @throws Failure when it cannot be written
+ */
+export async function openSaved(path: string, bytes: number, asText: (record: Fields) => string): Promise<SavedFile> {
+  const part = `${path}.part`;
+  const unwritable = (error: Error): never => {
+    throw new Failure(`${path} cannot be written: ${error.message}.`, { exitCode: EXIT.usage });
+  };
+  const file = await open(part, bytes > 0 ? 'r+' : 'w', 0o600).catch(unwritable);
+  await file.truncate(bytes);
+  let size = bytes;
+  return {
+    async add(records) {
+      const text = Buffer.from(records.map((record) => `${asText(record)}\n`).join(''));
+      await file.write(text, 0, text.length, size).catch(unwritable);
+      await file.sync();
+      size += text.length;
+      return size;
+    },
+    async finish() {
+      await file.close();
+      await rename(part, path).catch(unwritable);
+    },
+    close: () => file.close(),
+  };
+}
+
+/** Saves all users of the old system in a file, or those that changed. */
+
+/** @throws Failure @throws PullError */
+export async function saveRound(job: PullJob, state: PullState, since: string | undefined): Promise<void> {
+  const { session, options, system, old, statePath, signal } = job;
+  const path = options.out as string;
+  if (since !== undefined && !system.tellsChanges) throw unasked(system);
+  const run = runOf(job, state, since);
+  if (since !== undefined && state.run === undefined && run.since === undefined) throw unasked(system);
+  const file = await openSaved(path, run.bytes ?? 0, system.asText ?? ((record) => JSON.stringify(record)));
+  let mark: string | undefined;
+  try {
+    for await (const page of old.pages({ cursor: run.cursor, since: run.since })) {
+      signal.throwIfAborted();
+      run.bytes = await file.add(page.records);
+      run.cursor = page.cursor;
+      run.read += page.records.length;
+      mark = page.mark ?? mark;
+      await writeState(statePath, { ...state, run });
+    }
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  await file.finish();
+  await writeState(statePath, { ...state, run: undefined, last: { startedAt: run.startedAt, mark } });
+  session.out.result({ read: run.read, file: path });
+  const from = system.source === undefined ? '' : ` --from ${system.source}`;
+  session.out.line(
+    `${counted(run.read, 'user')} of ${system.title} are in ${path}: muster import ${path}${from} --org …`,
+  );
+}
+
+function unasked({ title }: PullSystem): Failure {
+  return new Failure(`${title} cannot be asked for changes, and a file has nothing to compare with.`, {
+    exitCode: EXIT.usage,
+    advice: 'Leave out --since, or leave out --out to send the changes.',
+  });
+}

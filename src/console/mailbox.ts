@@ -1,0 +1,131 @@
+import { type Request, type Response, Router } from 'express';
+import { requirePermission } from '../contract/permissions.ts';
+import { mailboxFolder } from '../messages/mail/mailbox.ts';
+import { listMailbox, type MailboxEntry, type MailboxPage, readMailboxEntry } from '../messages/mail/read-mailbox.ts';
+import { ApiError } from '../platform/errors.ts';
+import { type Html, html } from '../platform/html/layout.ts';
+import { openSlots } from '../platform/http/slots.ts';
+import type { ScreenDeps } from './deps.ts';
+import { visitOf } from './session.ts';
+import { facts, headline, parameter, queryOf, time } from './shell/blocks.ts';
+import type { At } from './shell/show.ts';
+import { MAILBOX } from './texts/mailbox.ts';
+/** The list of kept mails, and the page of one. */
+
+/** @param isFirst whether the page begins with the newest mail */
+export function listBody(at: At, { entries, next }: MailboxPage, isFirst: boolean): Html {
+  return html`${headline(MAILBOX.title)}
+<p class="soft">${MAILBOX.about}</p>
+${entries.length === 0 ? empty() : table(at, entries)}
+<p class="pages">${isFirst ? undefined : html`<a href="${at('/mailbox')}">${MAILBOX.first}</a>`}
+${next === undefined ? undefined : html`<a href="${at(`/mailbox${queryOf({ before: String(next) })}`)}">${MAILBOX.next}</a>`}</p>`;
+}
+
+function empty(): Html {
+  return html`<section class="card empty"><h2>${MAILBOX.emptyHeading}</h2><p>${MAILBOX.empty}</p></section>`;
+}
+
+function table(at: At, entries: readonly MailboxEntry[]): Html {
+  return html`<section class="card flush"><table class="stack"><caption class="sr">${MAILBOX.caption}</caption>
+<thead><tr><th scope="col">${MAILBOX.subject}</th><th scope="col">${MAILBOX.to}</th><th scope="col">${MAILBOX.sent}</th></tr></thead>
+<tbody>${entries.map(
+    (entry) => html`<tr><th scope="row"><a href="${at(`/mailbox/${entry.name}`)}">${titleOf(entry)}</a></th>
+<td data-label="${MAILBOX.to}">${entry.to}</td><td data-label="${MAILBOX.sent}" class="soft small">${time(entry.at)}</td></tr>\n`,
+  )}</tbody></table></section>`;
+}
+
+export function titleOf({ subject, html: markup }: MailboxEntry): string {
+  return subject || (markup === undefined ? MAILBOX.textMessage : MAILBOX.title);
+}
+
+/** The HTML of the mail is a document of its own, in a frame that runs nothing; see `routes.ts`. */
+export function oneBody(at: At, entry: MailboxEntry): Html {
+  const { name, to, at: written, text, html: markup } = entry;
+  return html`${headline(titleOf(entry), { href: at('/mailbox'), text: MAILBOX.title })}
+<section class="card">${facts([
+    [MAILBOX.to, to],
+    [MAILBOX.sent, time(written)],
+  ])}</section>
+${links(text)}
+<section class="card"><h2>${MAILBOX.asText}</h2><pre class="mail" tabindex="0">${text}</pre></section>
+${
+  markup === undefined
+    ? undefined
+    : html`<section class="card"><h2>${MAILBOX.asHtml}</h2>
+<iframe class="mail" title="${MAILBOX.asHtml}" src="${at(`/mailbox/${name}/html`)}" sandbox="allow-popups allow-popups-to-escape-sandbox" loading="lazy"></iframe></section>`
+}`;
+}
+
+/** Only addresses of the web: no other scheme can be opened from here. */
+const WEB_ADDRESS = /https?:\/\/[^\s<>"]+/g;
+
+function links(text: string): Html | undefined {
+  const all = [...new Set(text.match(WEB_ADDRESS))];
+  if (all.length === 0) return undefined;
+  return html`<section class="card"><h2>${MAILBOX.links}</h2><p class="soft small">${MAILBOX.linksHint}</p>
+<ul class="plain">${all.map((link) => html`<li><a href="${link}" target="_blank" rel="noopener noreferrer">${link}</a></li>\n`)}</ul></section>`;
+}
+
+/**
+ * The screen of the local mailbox, where mails are kept while no mail server is set.
+ *
+ * Mails hold codes with which one becomes their user, so only an IAM_OWNER sees them, who may give themselves every role.
+ * Guarantee: the HTML of a mail is shown in a sandboxed frame without scripts, forms, our cookies or anything from the
+ * network. Outside this mode, every address here answers 403.
+ */
+
+const PAGE = 50;
+/** Listing reads the whole folder. */
+const listings = openSlots({ perCaller: 2, perOrg: 4, total: 4, id: 'CONSOLE-MAILBOX', what: 'lists of mails' });
+
+/** The policy of a mail's own document. A link in it opens a window of its own. */
+const MAIL_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'; " +
+    "base-uri 'none'; sandbox allow-popups allow-popups-to-escape-sandbox",
+  'X-Frame-Options': 'SAMEORIGIN',
+  'Content-Type': 'text/html; charset=utf-8',
+};
+
+/** Whether mails are kept as files. */
+export function hasMailbox({ config }: Pick<ScreenDeps, 'config'>): boolean {
+  return config.SMTP_URL === undefined;
+}
+
+export function mailboxScreens(deps: ScreenDeps): Router {
+  const { at, show } = deps;
+  const folder = mailboxFolder(deps.config);
+  const router = Router();
+
+  /** @throws ApiError 403 */
+  function requireMailbox(res: Response): void {
+    // A person who reads mails can become any user: the same as giving roles on the instance.
+    requirePermission(visitOf(res).caller, 'addInstanceMember');
+    if (!hasMailbox(deps)) throw new ApiError('PERMISSION_DENIED', 'CONSOLE-MAILBOX-OFF', MAILBOX.off);
+  }
+
+  async function entryOf(req: Request, res: Response): Promise<MailboxEntry> {
+    requireMailbox(res);
+    const entry = await readMailboxEntry(folder, String(req.params.name));
+    if (!entry) throw new ApiError('NOT_FOUND', 'CONSOLE-MAIL', MAILBOX.notFound);
+    return entry;
+  }
+
+  router.get('/console/mailbox', async (req, res) => {
+    requireMailbox(res);
+    const before = /^\d{1,15}$/.exec(parameter(req, 'before'))?.[0];
+    const release = listings.take(visitOf(res).caller);
+    const page = await listMailbox(folder, PAGE, before === undefined ? undefined : Number(before)).finally(release);
+    show(req, res, { title: MAILBOX.title, body: listBody(at, page, before === undefined) });
+  });
+  router.get('/console/mailbox/:name', async (req, res) => {
+    const entry = await entryOf(req, res);
+    show(req, res, { title: titleOf(entry), body: oneBody(at, entry), frames: true });
+  });
+  router.get('/console/mailbox/:name/html', async (req, res) => {
+    const { html } = await entryOf(req, res);
+    if (html === undefined) throw new ApiError('NOT_FOUND', 'CONSOLE-MAIL', MAILBOX.notFound);
+    res.set(MAIL_HEADERS).send(html.replace(/<head>/i, '<head><base target="_blank">'));
+  });
+  return router;
+}

@@ -1,0 +1,229 @@
+import type { Cause, Counts, ImportResult } from '../contract/import-types.ts';
+import type { PepperMode } from '../passwords/marks.ts';
+import { ENTRY_FIELDS } from './texts/fix.ts';
+/** Causes in words, and the fields of entries. */
+
+/** What people call a field; a rare one keeps its path in the API. */
+export function fieldName(path: string): string {
+  return ENTRY_FIELDS[path.replace(/\[\d+\]/g, '[]')] ?? path.replace(/^user\./, '');
+}
+
+/** The cause in words: the field and what is wrong with it. */
+export function nameOf({ field, scheme, message }: Pick<Cause, 'field' | 'scheme' | 'message'>): string {
+  return `${field ? `${fieldName(field)} ` : ''}${scheme && !message.includes(scheme) ? `(${scheme}) ` : ''}${message}`;
+}
+
+/** The field of a cause that can be typed in; hashes, secrets and lists cannot. */
+export function editableField({ id, field }: Pick<Cause, 'id' | 'field'>): string | undefined {
+  if (id === 'USER-NAME-TAKEN') return 'user.userName';
+  if (field === 'user.email') return 'user.email.email';
+  return field && /^user\.(?:userName|(?:profile|email|phone)\.\w+)$/.test(field) ? field : undefined;
+}
+
+/** A text field of an entry; empty if it is absent or no text. */
+export function textIn(entry: Record<string, unknown> | undefined, field: string): string {
+  let value: unknown = entry;
+  for (const name of field.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** The JSON merge patch that sets the field. */
+export function patchOf(field: string, value: string): Record<string, unknown> {
+  return field.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Record<string, unknown>;
+}
+
+/** Imports as the screens of the console read them (`imports/answers.ts` has what the API answers). */
+
+export interface Progress extends ImportResult {
+  /** Before it starts. */
+  draft?: { files: { name: string; size: number; offset: number }[] };
+  /** Roles of workers that it waits for; not in the list. */
+  missingRoles?: string[];
+}
+
+export interface Result extends Progress {
+  warnings: { path?: string; field?: string; count?: number; message?: string }[];
+  webhook?: { state: string; attempts: number; lastError?: string };
+}
+
+export function stateOf({ state }: { state: string }): string {
+  return state.replace(/^(?:IMPORT|ITEM)_STATE_/, '');
+}
+
+export function settled({ succeeded, skipped, failed, undone }: Counts): number {
+  return succeeded + skipped + failed + undone;
+}
+
+export function open({ counts }: Progress): number {
+  return counts.total - settled(counts);
+}
+
+/** What the API answers about drafts, as far as the steps show it. */
+
+export interface DraftFile {
+  fileId: string;
+  name: string;
+  kind: 'users' | 'hashes' | 'hash_parameters';
+  size: number;
+  offset: number;
+}
+
+export interface Place {
+  file: string;
+  line: number;
+}
+
+export interface Group {
+  id: string;
+  message: string;
+  count: number;
+  examples: Place[];
+}
+
+export interface Summary {
+  users: number;
+  hashes: { scheme: string; verifiable: boolean; count: number; problem?: string }[];
+  withoutPassword: number;
+  plainPasswords: number;
+  inactive: number;
+  locked: number;
+  typeUserName: number;
+  numericIds: number;
+  unusedHashes: number;
+  notes: Group[];
+  skipped: Group[];
+  broken: Group[];
+}
+
+export interface Conversion {
+  source?: string;
+  mapping?: Record<string, string>;
+  orgId?: string;
+  withoutEmail?: boolean;
+  passwordSource?: string;
+}
+
+export interface Settings {
+  timeout: string;
+  onExisting: 'fail' | 'skip' | 'update';
+  mails: 'auto' | 'none';
+}
+
+export interface ShownDraft {
+  expiresAt: string;
+  orgId: string;
+  files: DraftFile[];
+  source: string;
+  conversion?: Conversion;
+  /** How the old system added a pepper; absent: the draft has none. */
+  pepper?: PepperMode;
+  settings?: Settings;
+  progress?: { bytes: number; totalBytes: number; users: number };
+  summary?: Summary;
+  error?: { message: string; details: { id?: string }[] };
+  check?: { importId: string; state: string; counts: Counts };
+}
+
+/** An import in preparation. */
+export type Draft = Omit<Result, 'draft'> & { draft: ShownDraft };
+
+export interface Sample {
+  text?: string;
+  hidden?: string;
+}
+
+export interface Column {
+  name: string;
+  samples: Sample[];
+  becomes: string;
+}
+
+export interface Guess {
+  source: string;
+  candidates: { source: string; title: string; certainty: number }[];
+  files: {
+    name: string;
+    isHashes: boolean;
+    format: string;
+    encoding: string;
+    isGzip: boolean;
+    delimiter: string;
+    columns: Column[];
+    problem?: string;
+  }[];
+  mapping: Record<string, string>;
+}
+
+/** What is read of a file before the rest of it has arrived. */
+const ENOUGH = 2 ** 20;
+
+/** Whether the files of users have begun to arrive, so that they can be recognized. */
+export function isRecognizable(files: readonly DraftFile[]): boolean {
+  return files.length > 0 && files.every(({ size, offset }) => offset >= Math.min(size, ENOUGH));
+}
+
+/** Whether it has users, or has all that is needed to read them. One whose users came in a request has no files. */
+export function isReadable({ state, draft: { files } }: Draft): boolean {
+  return isComplete(files) || (files.length === 0 && state !== 'IMPORT_STATE_UPLOADING');
+}
+
+export function isComplete(files: readonly DraftFile[]): boolean {
+  return files.some(({ kind }) => kind === 'users') && files.every(({ size, offset }) => offset === size);
+}
+
+/** Users as the API answers them, and how they are named. */
+
+export interface User {
+  userId: string;
+  /** `USER_STATE_ACTIVE` */
+  state: string;
+  username: string;
+  loginNames: string[];
+  preferredLoginName: string;
+  human?: Human;
+  machine?: { name: string; description: string; hasSecret: boolean; accessTokenType: string };
+}
+
+interface Human {
+  profile: Record<'givenName' | 'familyName' | 'nickName' | 'displayName' | 'preferredLanguage' | 'gender', string>;
+  email: Contact & { email: string };
+  phone?: Contact & { phone: string };
+  passwordChangeRequired: boolean;
+}
+
+interface Contact {
+  isVerified: boolean;
+}
+
+export interface UserDetails {
+  changeDate: string;
+  /** The organization. */
+  resourceOwner: string;
+}
+
+export interface UserAnswer {
+  details: UserDetails;
+  user: User;
+}
+
+export interface Page<T> {
+  details: { totalResult: string; totalIsEstimate?: true };
+  result: T[];
+  nextPageToken?: string;
+}
+
+export type FoundUser = User & { details: UserDetails };
+
+/** The name of a person, or the user name of a user who has none. */
+export function nameOf2({ human, machine, username }: User): string {
+  return human?.profile.displayName || machine?.name || username;
+}
+
+export function userPath(userId: string): string {
+  return `/users/${encodeURIComponent(userId)}`;
+}
+
+export function apiPath(userId: string): string {
+  return `/v2beta/users/${encodeURIComponent(userId)}`;
+}
+export type { Counts, ItemView as Item, RatePoint, StateCounts, UndoPreview } from '../contract/import-types.ts';

@@ -1,0 +1,163 @@
+import { Router } from 'express';
+import { requirePermission } from '../contract/permissions.ts';
+import type { Diagnostics, WorkerView } from '../operate/diagnostics.ts';
+import { type Finding, number, size } from '../operate/finding.ts';
+import { judge } from '../operate/findings.ts';
+import type { Db } from '../platform/db/pool.ts';
+import { type Html, html } from '../platform/html/layout.ts';
+import type { ScreenDeps } from './deps.ts';
+import { visitOf } from './session.ts';
+import { duration, type Fact, facts, headline, state, time } from './shell/blocks.ts';
+import type { At } from './shell/show.ts';
+import { ADMINISTRATORS } from './texts/administrators.ts';
+import { FINDING_STATES, SYSTEM } from './texts/system.ts';
+/** The page of the service's state: what to do about problems first, then the facts behind it. */
+
+export interface SystemPage {
+  diagnostics: Diagnostics;
+  findings: readonly Finding[];
+  workers: readonly WorkerView[];
+  webhooks: { pending: number; failedLastWeek: number };
+  /** When all of this was read. */
+  readAt: Date;
+}
+
+export function systemBody(at: At, page: SystemPage): Html {
+  return html`${headline(
+    SYSTEM.title,
+    undefined,
+    html`<span class="soft small">${SYSTEM.readAt} ${time(page.readAt.toISOString())}</span>
+<a class="button quiet" href="${at('/system/administrators')}">${ADMINISTRATORS.title}</a>`,
+  )}
+<section class="card"><h2>${SYSTEM.findings}</h2>${findingsOf(page.findings)}</section>
+<section class="card flush"><h2 class="inset">${SYSTEM.workers}</h2>${workersOf(page)}</section>
+<div class="columns"><div>
+<section class="card"><h2>${SYSTEM.queue}</h2>${facts(queueFacts(page))}</section>
+<section class="card"><h2>${SYSTEM.database}</h2>${facts(databaseFacts(page))}</section>
+</div><div>
+<section class="card"><h2>${SYSTEM.deliveries}</h2>${facts(deliveryFacts(page))}</section>
+<section class="card"><h2>${SYSTEM.service}</h2>${facts(serviceFacts(page))}</section>
+</div></div>`;
+}
+
+const ORDER: Record<Finding['state'], number> = { problem: 0, warning: 1, skipped: 2, ok: 3 };
+
+/** Problems first: they are what somebody must act on. */
+function findingsOf(findings: readonly Finding[]): Html {
+  const sorted = findings.toSorted((a, b) => ORDER[a.state] - ORDER[b.state]);
+  return html`<ul class="plain findings">${sorted.map(
+    ({ name, state: found, message, advice }) => html`<li>${state(FINDING_STATES[found])}
+<div><strong>${name}</strong>: ${message}${advice && html`<br><span class="soft">${advice}</span>`}</div></li>\n`,
+  )}</ul>`;
+}
+
+function workersOf({ workers, readAt }: SystemPage): Html {
+  if (workers.length === 0) return html`<p class="inset soft">${SYSTEM.noWorkers}</p>`;
+  return html`<table class="stack">
+<caption class="sr">${SYSTEM.workers}</caption>
+<thead><tr><th scope="col">${SYSTEM.worker}</th><th scope="col">${SYSTEM.state}</th><th scope="col">${SYSTEM.roles}</th>
+<th scope="col" class="number">${SYSTEM.importJobs}</th><th scope="col" class="number">${SYSTEM.mailJobs}</th>
+<th scope="col" class="number">${SYSTEM.speed}</th><th scope="col">${SYSTEM.started}</th></tr></thead>
+<tbody>${workers.map((worker) => workerRow(worker, readAt))}</tbody></table>`;
+}
+
+function workerRow(worker: WorkerView, readAt: Date): Html {
+  const { host, pid, version, roles, jobs, usersPerSecond, failing, startedAt } = worker;
+  const isStopping = worker.state === 'WORKER_STATE_STOPPING';
+  const shown =
+    failing.length > 0
+      ? state({ name: SYSTEM.failing(failing.join(', ')), look: 'bad' })
+      : state(isStopping ? { name: SYSTEM.stopping, look: 'warn' } : { name: SYSTEM.running, look: 'good' });
+  return html`<tr><th scope="row">${host} <span class="soft">${SYSTEM.process(pid, version)}</span></th>
+<td data-label="${SYSTEM.state}">${shown}</td>
+<td data-label="${SYSTEM.roles}">${roles.join(', ')}</td>
+<td data-label="${SYSTEM.importJobs}" class="number">${number(jobs.imports)}</td>
+<td data-label="${SYSTEM.mailJobs}" class="number">${number(jobs.mails)}</td>
+<td data-label="${SYSTEM.speed}" class="number">${SYSTEM.perSecond(number(Math.round(usersPerSecond)))}</td>
+<td data-label="${SYSTEM.started}">${SYSTEM.ago(duration(readAt.getTime() - Date.parse(startedAt)))}</td></tr>
+`;
+}
+
+function queueFacts({ diagnostics: { queue, limits } }: SystemPage): Fact[] {
+  const { jobs, workers } = queue;
+  return [
+    [SYSTEM.backend, SYSTEM.backends[queue.backend]],
+    [SYSTEM.answers, queue.answers ? SYSTEM.yes : SYSTEM.no],
+    [SYSTEM.dispatcher, queue.dispatching ? SYSTEM.works : SYSTEM.missing],
+    [SYSTEM.backlog, SYSTEM.ofMost(number(limits.backlog), limits.maxBacklog ? number(limits.maxBacklog) : undefined)],
+    [SYSTEM.importJobs, jobs && number(jobs.imports)],
+    [SYSTEM.mailJobs, jobs && number(jobs.mails)],
+    [SYSTEM.importWorkers, workers && number(workers.imports)],
+    [SYSTEM.mailWorkers, workers && number(workers.mails)],
+    [SYSTEM.redis, queue.redis && `${queue.redis.version}, ${size(queue.redis.usedMemory)}`],
+    ...(queue.redisNodes ?? []).map(
+      (node, i): Fact => [`${node.role} ${i + 1}`, node.answers ? SYSTEM.works : SYSTEM.silent],
+    ),
+  ];
+}
+
+function databaseFacts({ diagnostics: { postgres, replica } }: SystemPage): Fact[] {
+  return [
+    [SYSTEM.version, `PostgreSQL ${postgres.version}`],
+    [SYSTEM.size, size(postgres.databaseBytes)],
+    [SYSTEM.connections, SYSTEM.ofMost(number(postgres.connections.used), number(postgres.connections.max))],
+    [SYSTEM.migrations, SYSTEM.ofMost(number(postgres.migrations.applied), number(postgres.migrations.known))],
+    [SYSTEM.replica, replica && (replica.answers ? SYSTEM.behind(size(replica.lagBytes ?? 0)) : SYSTEM.silent)],
+  ];
+}
+
+function deliveryFacts({ diagnostics: { mail }, webhooks }: SystemPage): Fact[] {
+  const server = mail.smtp && (mail.smtp.answers ? SYSTEM.works : SYSTEM.silent);
+  return [
+    [SYSTEM.mailServer, server ?? SYSTEM.mailFiles],
+    [SYSTEM.outbox, number(mail.pending)],
+    [SYSTEM.mailsFailed, number(mail.failedLastWeek)],
+    [SYSTEM.webhooks, number(webhooks.pending)],
+    [SYSTEM.webhooksFailed, number(webhooks.failedLastWeek)],
+  ];
+}
+
+function serviceFacts({ diagnostics: { version, node, limits } }: SystemPage): Fact[] {
+  const unlimited = (n: number) => (n === 0 ? SYSTEM.unlimited : number(n));
+  return [
+    [SYSTEM.version, `Muster ${version}`],
+    ['Node.js', node],
+    [SYSTEM.maxImport, size(limits.maxImportBytes)],
+    [SYSTEM.maxTimeout, limits.maxImportTimeout],
+    [SYSTEM.requests, unlimited(limits.requestsPerSecond)],
+    [SYSTEM.logins, unlimited(limits.loginsPerMinute)],
+  ];
+}
+
+/** Webhooks that wait or failed, for the page of the service's state. Call it for an IAM_OWNER only. */
+
+/** Counting stops here: a larger number would say no more than "very many". */
+const MOST = 100_000;
+
+export async function webhookFacts(db: Db): Promise<{ pending: number; failedLastWeek: number }> {
+  const counted = (condition: string) =>
+    `(select count(*)::int from (select from webhook_deliveries where ${condition} limit ${MOST}) as d)`;
+  const { rows } = await db.query<{ pending: number; failedLastWeek: number }>(
+    `select ${counted(`state = 'pending'`)} as pending,
+       ${counted(`state = 'failed' and settled_at > now() - interval '7 days'`)} as "failedLastWeek"`,
+  );
+  return rows[0] ?? { pending: 0, failedLastWeek: 0 };
+}
+
+/** The screen of the service's state: what `muster doctor` and `muster workers` report, for an IAM_OWNER. */
+
+export function systemScreens({ at, pool, show }: ScreenDeps): Router {
+  const router = Router();
+  router.get('/console/system', async (req, res) => {
+    const { api, caller } = visitOf(res);
+    requirePermission(caller, 'getDiagnostics');
+    const [diagnostics, workers, webhooks] = await Promise.all([
+      api.get<Diagnostics>('/admin/v1/diagnostics'),
+      api.get<{ result: WorkerView[] }>('/admin/v1/workers'),
+      webhookFacts(pool),
+    ]);
+    const page = { diagnostics, findings: judge(diagnostics), workers: workers.result, webhooks, readAt: new Date() };
+    show(req, res, { title: SYSTEM.title, body: systemBody(at, page) });
+  });
+  return router;
+}

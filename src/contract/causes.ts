@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import type { ErrorBody, FieldViolation } from '../platform/errors.ts';
+import type { Cause, Remedy } from './import-types.ts';
+/**
+ * The remedies for a cause: changes that make its entries valid, one for all. Pure.
+ *
+ * Guarantee: a remedy changes the fields that it names and no other.
+ */
+
+/** Those that do not change the entry: its user is skipped. */
+export const LEAVING_OUT: readonly Remedy[] = ['keep-first', 'leave-out'];
+
+const EARLIER = 'appears earlier in this import';
+
+export function remediesFor(of: { id: string; field: string | undefined; message: string }): readonly Remedy[] {
+  return [...correcting(of), ...(of.message.includes(EARLIER) ? (['keep-first'] as const) : []), 'leave-out'];
+}
+
+function correcting({ id, field, message }: { id: string; field: string | undefined; message: string }): Remedy[] {
+  if (id === 'USER-NAME-TAKEN') return ['email-as-user-name'];
+  switch (field) {
+    case 'user.email':
+      return ['user-name-as-email'];
+    case 'user.email.email':
+      return message === 'is required' ? ['user-name-as-email'] : ['trim-email', 'user-name-as-email'];
+    case 'user.userName':
+      return ['email-as-user-name'];
+    case 'user.hashedPassword':
+    case 'user.hashedPassword.value':
+      return ['drop-hash'];
+    case 'user.password':
+      return message.includes('hashedPassword') ? ['drop-hash'] : [];
+    default:
+      return [];
+  }
+}
+
+type Fields = Record<string, unknown>;
+
+/** The field that a remedy sets, for the examples of a dry run. */
+export const CHANGED_FIELD: Partial<Record<Remedy, string>> = {
+  'trim-email': 'user.email.email',
+  'drop-hash': 'user.hashedPassword',
+  'email-as-user-name': 'user.userName',
+  'user-name-as-email': 'user.email.email',
+};
+
+/**
+ * The change as a JSON merge patch of the entry; undefined when the remedy cannot help this entry.
+ * @param entry the stored entry; anything JSON can hold
+ * @param domain of `user-name-as-email`
+ */
+export function patchOf(remedy: Remedy, entry: unknown, domain: string | undefined): Fields | undefined {
+  const user = inside(entry, 'user');
+  const { userName } = user;
+  const { email } = inside(user, 'email');
+  switch (remedy) {
+    case 'trim-email': {
+      const address = isText(email) ? trimmed(email) : undefined;
+      return address === undefined ? undefined : change({ email: { email: address } });
+    }
+    case 'drop-hash':
+      return change({ hashedPassword: null });
+    case 'email-as-user-name':
+      return isText(email) && email !== userName ? change({ userName: email }) : undefined;
+    case 'user-name-as-email':
+      return isText(userName) && domain ? change({ email: { email: addressOf(userName, domain) } }) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function change(user: Fields): Fields {
+  return { user };
+}
+
+/** An entry is kept as it was sent, so its address may have any length. */
+const LONGEST_TRIMMED = 1000;
+const SPACES_BEFORE = /^[\s\p{Cf}]+/u;
+const SPACES_AFTER = /[\s\p{Cf}]+$/u;
+
+/**
+ * Without spaces of any kind around it, a `mailto:` or angle brackets, in lower case; undefined for a text that is too
+ * long for an address with spaces around it, as the patterns may take time with the square of its length.
+ */
+function trimmed(email: string): string | undefined {
+  if (email.length > LONGEST_TRIMMED) return undefined;
+  const text = email.replace(SPACES_BEFORE, '').replace(SPACES_AFTER, '');
+  const address = /^(?:mailto:)?<?(.*?)>?$/isu.exec(text)?.[1] ?? text;
+  return address.trim().toLowerCase();
+}
+
+/** A user name that is an address already stays as it is. */
+function addressOf(userName: string, domain: string): string {
+  const name = userName.trim();
+  return name.includes('@') ? name : `${name}@${domain}`;
+}
+
+function inside(value: unknown, field: string): Fields {
+  const found = (value as Fields | null | undefined)?.[field];
+  return typeof found === 'object' && found !== null ? (found as Fields) : {};
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '';
+}
+
+/**
+ * Why entries failed, as groups: by error id and field, and by scheme for a password hash, else by the message.
+ * Pure: reads the error of an item and nothing of its entry, so no secret can appear in a cause.
+ */
+
+/** The error of an entry that was corrected and waits for a retry. */
+export const FIXED_ID = 'IMPORT-USER-FIXED';
+
+export function errorIdOf(error: ErrorBody | null): string {
+  return String(error?.details[0]?.id ?? '');
+}
+
+export function violationsOf(error: ErrorBody | null): FieldViolation[] {
+  return error?.details.flatMap((d) => (d.fieldViolations as FieldViolation[] | undefined) ?? []) ?? [];
+}
+
+/** The causes of one failed item, each once; an entry with several invalid fields has several. */
+export function causesOf(error: ErrorBody | null): Cause[] {
+  const id = errorIdOf(error);
+  const violations = violationsOf(error);
+  if (violations.length === 0) return [causeFrom(id, undefined, error?.message ?? '')];
+  const causes = new Map<string, Cause>();
+  for (const { field, description } of violations) {
+    const cause = causeFrom(id, field.replace(/\[\d+\]/g, '[]'), description);
+    causes.set(cause.cause, cause);
+  }
+  return [...causes.values()];
+}
+
+function causeFrom(id: string, field: string | undefined, message: string): Cause {
+  const scheme = field === 'user.hashedPassword.value' ? schemeIn(message) : undefined;
+  const key = createHash('sha256').update(JSON.stringify([id, field ?? null, scheme ?? message]));
+  const found = {
+    cause: key.digest('hex').slice(0, 8),
+    id,
+    ...(field ? { field } : {}),
+    ...(scheme ? { scheme } : {}),
+  };
+  return { ...found, message, remedies: remediesFor({ id, field, message }) };
+}
+
+/** The scheme that a message of src/passwords/registry.ts names; the names are those of `schemeSeen`. */
+function schemeIn(message: string): string | undefined {
+  const named = /the variant (\$\S+\$) is/.exec(message) ?? /^unknown scheme "(.+)"$/.exec(message);
+  if (named) return named[1];
+  if (message.startsWith('unknown scheme')) return 'unknown';
+  const relative = /^(\S+) is not supported/.exec(message);
+  return relative ? `$${relative[1]}$` : /^([^:]{1,40}): /.exec(message)?.[1];
+}

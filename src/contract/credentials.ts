@@ -1,0 +1,300 @@
+import { z } from 'zod';
+import { LONGEST_TEXT, readTotpSecret } from '../passwords/totp-secret.ts';
+import { bool, emailAddress, notWith, requiredText } from '../platform/fields.ts';
+import { mobileNumber } from '../platform/phone.ts';
+import { urlTemplateProblem } from './link-templates.ts';
+import type { Operations } from './operation.ts';
+import {
+  changed,
+  currentPassword,
+  details,
+  endSessions,
+  exampleDetails,
+  OWNER_PROOF,
+  ownerProof,
+  proofBody,
+  SIGN_IN_AGAIN,
+  WRONG_PASSWORD,
+} from './shapes.ts';
+/**
+ * The input for an email address or a phone number and how to verify it: the same shape in every call.
+ *
+ * At most one of `isVerified`, `sendCode` and `returnCode` may be set; the default if none is set depends on the call.
+ */
+
+/** A caller's URL template for the link in an email, of 1 to 200 code points. */
+export function urlTemplate() {
+  return requiredText(200)
+    .superRefine((template, ctx) => {
+      const problem = template === '' ? undefined : urlTemplateProblem(template);
+      if (problem) ctx.addIssue({ code: 'custom', message: problem });
+    })
+    .meta({ examples: ['https://app.example.com/verify?userId={{.UserID}}&code={{.Code}}'] });
+}
+
+/** `sendCode` of an email address. */
+const mailCode = z.object({ urlTemplate: urlTemplate().optional() }).optional();
+/** `sendCode` of a phone number, and `returnCode` of both. */
+const plainCode = z.object({}).optional();
+
+export const emailInput = z
+  .object({ email: emailAddress(), isVerified: bool().optional(), sendCode: mailCode, returnCode: plainCode })
+  .check(notWith('sendCode', 'isVerified'))
+  .check(notWith('returnCode', 'isVerified'))
+  .check(notWith('returnCode', 'sendCode'));
+
+/** Up to 200 characters in user creation; stored as E.164. */
+export const phoneInput = z
+  .object({ phone: mobileNumber(200), isVerified: bool().optional(), sendCode: plainCode, returnCode: plainCode })
+  .check(notWith('sendCode', 'isVerified'))
+  .check(notWith('returnCode', 'isVerified'))
+  .check(notWith('returnCode', 'sendCode'));
+
+/** A change of the user's address or number, which users prove to be their own with their password. */
+export const emailChange = emailInput.safeExtend({ currentPassword: currentPassword() });
+export const phoneChange = phoneInput.safeExtend({ currentPassword: currentPassword() });
+
+export const emailResend = z
+  .object({ sendCode: mailCode, returnCode: plainCode })
+  .check(notWith('returnCode', 'sendCode'));
+
+export const phoneResend = z
+  .object({ sendCode: plainCode, returnCode: plainCode })
+  .check(notWith('returnCode', 'sendCode'));
+
+export const codeBody = z.object({ verificationCode: requiredText(200) });
+
+export type EmailInput = z.output<typeof emailInput>;
+export type PhoneInput = z.output<typeof phoneInput>;
+
+/** Request bodies of the password calls. */
+
+export const passwordBody = z
+  .object({
+    newPassword: z.object({ password: requiredText(200), changeRequired: bool().default(false) }),
+    currentPassword: currentPassword(),
+    endSessions: endSessions(),
+    verificationCode: requiredText(200).optional(),
+  })
+  .check(notWith('verificationCode', 'currentPassword'));
+
+/** Text messages are for phone numbers only. */
+const notificationType = z.enum(['NOTIFICATION_TYPE_Email'], 'must be NOTIFICATION_TYPE_Email').optional();
+
+/** The default is `sendLink`. */
+export const passwordResetBody = z
+  .object({
+    sendLink: z.object({ urlTemplate: urlTemplate().optional(), notificationType }).optional(),
+    returnCode: z.object({}).optional(),
+  })
+  .check(notWith('returnCode', 'sendLink'));
+
+export type PasswordResetInput = z.output<typeof passwordResetBody>;
+
+/** Email addresses, phone numbers and passwords of users in the OpenAPI document. */
+
+/** The response to a change; it contains the code if the request has `returnCode`. */
+const withCode = {
+  200: {
+    schema: z
+      .object({
+        details,
+        verificationCode: z.string().optional().meta({ description: 'Present if the request has `returnCode`.' }),
+      })
+      .meta({ id: 'ChangedWithCode' }),
+    example: { details: exampleDetails, verificationCode: 'K7XM4Q' },
+  },
+};
+const notHuman = (area: 'EMAIL' | 'PHONE' | 'PASSWORD') => `${area}-NOT-HUMAN: the user is not a human user.`;
+const PENDING =
+  'A new value that users set themselves replaces a verified one only when its code is used; the old address is told.';
+const WRONG_CODE = 'CODE-INVALID: the code is wrong, already used or expired.';
+const aCode = { schema: codeBody, examples: { 'a code': { verificationCode: 'K7XM4Q' } } };
+const VOUCHING = 'Users who call this for themselves cannot use `isVerified: true`, `returnCode` or `urlTemplate`.';
+
+export const credentialOperations: Operations = {
+  'POST /v2beta/users/{userId}/email': {
+    id: 'setEmail',
+    summary: 'Set the email address',
+    description: `Sends a verification email unless the address is verified or the body has \`returnCode\`. ${PENDING} ${VOUCHING} ${OWNER_PROOF}`,
+    body: {
+      schema: emailChange,
+      examples: {
+        verified: { email: 'bob@acme.example', isVerified: true },
+        'code returned': { email: 'bob.burns@acme.example', returnCode: {} },
+      },
+    },
+    answers: withCode,
+    errors: { 400: `${WRONG_PASSWORD} ${notHuman('EMAIL')}`, 401: SIGN_IN_AGAIN },
+  },
+  'POST /v2beta/users/{userId}/email/resend': {
+    id: 'resendEmailCode',
+    summary: 'Resend the verification code for the email address',
+    body: { schema: emailResend, examples: { 'code returned': { returnCode: {} } } },
+    answers: withCode,
+    errors: {
+      400: `EMAIL-VERIFIED: the address is already verified. EMAIL-NONE: the user has no address. ${notHuman('EMAIL')}`,
+    },
+  },
+  'POST /v2beta/users/{userId}/email/verify': {
+    id: 'verifyEmail',
+    summary: 'Verify the email address',
+    body: aCode,
+    answers: { 200: changed },
+    errors: { 400: WRONG_CODE },
+  },
+  'POST /v2beta/users/{userId}/phone': {
+    id: 'setPhone',
+    summary: 'Set the phone number',
+    description: `Sends a code by text message unless the number is verified or the body has \`returnCode\`. ${PENDING} ${VOUCHING} ${OWNER_PROOF}`,
+    body: {
+      schema: phoneChange,
+      examples: {
+        verified: { phone: '+41 79 123 45 67', isVerified: true },
+        'code returned': { phone: '+41 79 123 45 68', returnCode: {} },
+      },
+    },
+    answers: withCode,
+    errors: { 400: `${WRONG_PASSWORD} ${notHuman('PHONE')}`, 401: SIGN_IN_AGAIN },
+  },
+  'POST /v2beta/users/{userId}/phone/resend': {
+    id: 'resendPhoneCode',
+    summary: 'Resend the verification code for the phone number',
+    body: { schema: phoneResend, examples: { 'code returned': { returnCode: {} } } },
+    answers: withCode,
+    errors: { 400: `PHONE-VERIFIED: the number is already verified. ${notHuman('PHONE')}` },
+  },
+  'POST /v2beta/users/{userId}/phone/verify': {
+    id: 'verifyPhone',
+    summary: 'Verify the phone number',
+    body: aCode,
+    answers: { 200: changed },
+    errors: { 400: WRONG_CODE },
+  },
+  'DELETE /v2beta/users/{userId}/phone': {
+    id: 'removePhone',
+    summary: 'Remove the phone number',
+    description: OWNER_PROOF,
+    body: proofBody,
+    answers: { 200: changed },
+    errors: { 400: `${WRONG_PASSWORD} ${notHuman('PHONE')}`, 401: SIGN_IN_AGAIN },
+  },
+  'POST /v2beta/users/{userId}/password': {
+    id: 'setPassword',
+    summary: 'Set the password',
+    description:
+      'Users set their own password with their current one. With a code from a password email, a caller needs ' +
+      'neither the current password nor a bearer token. Callers with a required role set the password of another ' +
+      'user without a current password or a code; for their own, they need a recent sign-in, the current password ' +
+      'or a code.',
+    body: {
+      schema: passwordBody,
+      examples: {
+        'by a manager': { newPassword: { password: 'correct horse battery staple', changeRequired: false } },
+        'with the current one': {
+          newPassword: { password: 'correct horse battery staple' },
+          currentPassword: 'correct horse battery staple',
+        },
+      },
+    },
+    answers: { 200: changed },
+    errors: {
+      400: `PASSWORD-INVALID: invalid fields. PASSWORD-POLICY: the new password breaks rules of the organization. ${WRONG_PASSWORD} ${WRONG_CODE} ${notHuman('PASSWORD')}`,
+      401: SIGN_IN_AGAIN,
+    },
+  },
+  'POST /v2beta/users/{userId}/password_reset': {
+    id: 'resetPassword',
+    summary: 'Send or return a password reset code',
+    description:
+      'Sends a link to a verified address only. A user who has no password yet gets the initialisation email, which also ' +
+      'verifies the address. A user who has a password but no verified address gets the email to verify the address.',
+    body: {
+      schema: passwordResetBody,
+      examples: { 'link sent': { sendLink: {} }, 'code returned': { returnCode: {} } },
+    },
+    answers: withCode,
+    errors: {
+      400: `PASSWORD-RESET-INACTIVE: the user is deactivated. EMAIL-NONE: the user has no address. ${notHuman('PASSWORD')}`,
+    },
+  },
+};
+
+/** Request bodies and fields of the second factor. */
+
+/** A code as users type it; the check decides whether it is valid. */
+export function totpCode() {
+  return requiredText(50);
+}
+
+export const verifyTotpBody = z.object({ code: totpCode(), endSessions: endSessions() });
+
+export const removeTotpBody = ownerProof.extend({ endSessions: endSessions() });
+
+/** A secret from another program, converted to canonical base32; an empty text means none. */
+export function importedTotpSecret() {
+  return z
+    .string('must be a string')
+    .meta({
+      description: 'Base32 as people copy it into an authenticator app, or the otpauth://totp/ address of its QR code.',
+      maxLength: LONGEST_TEXT,
+      examples: ['JBSW Y3DP EHPK 3PXP JBSW Y3DP EHPK 3PXP'],
+    })
+    .transform((text, ctx) => {
+      if (text === '') return undefined;
+      const read = readTotpSecret(text);
+      if ('secret' in read) return read.secret;
+      ctx.addIssue({ code: 'custom', message: read.problem });
+      return z.NEVER;
+    });
+}
+
+/** Second factors in the OpenAPI document. */
+
+export const totpOperations: Operations = {
+  'POST /v2beta/users/{userId}/totp': {
+    id: 'addTotp',
+    summary: 'Start adding a second factor (TOTP)',
+    description:
+      'The secret is shown only once, in this response. Logins require the second factor once a code is verified. ' +
+      OWNER_PROOF,
+    body: proofBody,
+    answers: {
+      200: {
+        schema: z.object({
+          details,
+          uri: z.string().meta({ description: 'An `otpauth://` URI to show as a QR code.' }),
+          secret: z.string().meta({ description: 'Base32.', pattern: '^[A-Z2-7]+$' }),
+        }),
+        example: {
+          details: exampleDetails,
+          uri: 'otpauth://totp/Acme:bob%40acme.example?issuer=Acme&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+          secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+        },
+      },
+    },
+    errors: {
+      400:
+        'TOTP-NOT-HUMAN: the user is not a human user. TOTP-ACTIVE: the user already has a second factor. ' +
+        WRONG_PASSWORD,
+      401: SIGN_IN_AGAIN,
+    },
+  },
+  'POST /v2beta/users/{userId}/totp/verify': {
+    id: 'verifyTotp',
+    summary: 'Verify the second factor',
+    body: { schema: verifyTotpBody, examples: { 'a code': { code: '123456' } } },
+    answers: { 200: changed },
+    errors: {
+      400: 'TOTP-VERIFY: invalid fields. TOTP-CODE: the code is wrong. TOTP-ACTIVE: the second factor is already verified.',
+    },
+  },
+  'DELETE /v2beta/users/{userId}/totp': {
+    id: 'removeTotp',
+    summary: 'Remove the second factor',
+    description: OWNER_PROOF,
+    body: { ...proofBody, schema: removeTotpBody },
+    answers: { 200: changed },
+    errors: { 400: WRONG_PASSWORD, 401: SIGN_IN_AGAIN },
+  },
+};

@@ -1,0 +1,198 @@
+import { z } from 'zod';
+import { WORKER_ROLE_NAMES } from '../platform/config.ts';
+import type { Operations } from './operation.ts';
+import { exampleSearch, searchAnswer } from './shapes.ts';
+
+/** The diagnostics that `muster doctor` reads, in the OpenAPI document. */
+
+const count = () => z.int().meta({ minimum: 0 });
+const perQueue = z.object({ imports: count(), mails: count() });
+
+const server = z.object({
+  encoding: z.string(),
+  overridden: z.array(z.string()).meta({
+    description:
+      'Session settings of the service that the options of `DATABASE_URL` or a pooler override, such as `jit=on`.',
+  }),
+  timeouts: z
+    .object({ statement_timeout: count(), transaction_timeout: count(), idle_session_timeout: count() })
+    .meta({ description: 'Timeouts set for the role, the database or the server, in milliseconds; 0: no timeout.' }),
+  autovacuum: z.boolean(),
+  sharedBuffersBytes: count(),
+  maxWalBytes: count(),
+  sharesSessions: z.boolean().meta({ description: 'Whether PostgreSQL is behind a pooler with transaction pooling.' }),
+});
+
+const postgres = z.object({
+  version: z.string(),
+  connections: z
+    .object({ used: count(), max: count() })
+    .meta({ description: '`max` excludes connections that are reserved for superusers.' }),
+  settings: z.object({ fsync: z.boolean(), fullPageWrites: z.boolean(), synchronousCommit: z.string() }),
+  databaseBytes: count(),
+  migrations: z.object({ applied: count(), known: count() }),
+  server,
+});
+
+const replica = z.object({
+  answers: z.boolean(),
+  isReplica: z.boolean().optional(),
+  lagBytes: z
+    .number()
+    .optional()
+    .meta({ description: 'The part of the log of the primary that it has not replayed yet.' }),
+  lagSeconds: z.number().optional().meta({ description: 'Age of the last replayed transaction.' }),
+});
+
+const redis = z.object({
+  version: z.string(),
+  appendOnly: z.boolean(),
+  maxmemoryPolicy: z.string(),
+  maxmemory: count(),
+  usedMemory: count(),
+  failsToSave: z.boolean().meta({ description: 'The last write to its files failed.' }),
+});
+
+const queue = z.object({
+  backend: z.enum(['redis', 'postgres']),
+  answers: z.boolean(),
+  jobs: perQueue.optional().meta({ description: 'Waiting and running jobs, by queue.' }),
+  workers: perQueue.optional().meta({ description: 'Worker processes, by queue.' }),
+  roles: z
+    .object(Object.fromEntries(WORKER_ROLE_NAMES.map((role) => [role, count()])))
+    .meta({ description: 'Worker processes by role, as they report themselves.' }),
+  dispatching: z.boolean().meta({ description: 'Whether a worker dispatches the users of imports.' }),
+  redis: redis.optional().meta({ description: 'The first Redis server that answers.' }),
+  redisNodes: z
+    .array(z.object({ role: z.enum(['master', 'replica', 'sentinel']), answers: z.boolean(), facts: redis.optional() }))
+    .optional()
+    .meta({ description: 'All Redis servers, if there are several.' }),
+});
+
+const mail = z.object({
+  transport: z.enum(['smtp', 'files']),
+  smtp: z.object({ answers: z.boolean(), reason: z.string().optional() }).optional(),
+  pending: count(),
+  failedLastWeek: count(),
+});
+
+const limits = z.object({
+  maxImportBytes: count(),
+  maxImportTimeout: z.string(),
+  backlog: count().meta({ description: 'Pending users of running and paused imports.' }),
+  maxBacklog: count(),
+  requestsPerSecond: count(),
+  loginsPerMinute: count(),
+});
+
+const diagnostics = z
+  .object({
+    version: z.string(),
+    node: z.string(),
+    postgres,
+    replica: replica.optional().meta({ description: 'Only with `DATABASE_REPLICA_URL`.' }),
+    queue,
+    mail,
+    encryptionKey: z.object({ opensSigningKeys: z.boolean() }),
+    limits: limits.meta({ description: '0: no limit.' }),
+  })
+  .meta({ id: 'Diagnostics' });
+
+const example: z.input<typeof diagnostics> = {
+  version: '1.0.0',
+  node: '24.21.0',
+  postgres: {
+    version: '18.4',
+    connections: { used: 41, max: 197 },
+    settings: { fsync: true, fullPageWrites: true, synchronousCommit: 'on' },
+    databaseBytes: 1_288_490_188,
+    migrations: { applied: 12, known: 12 },
+    server: {
+      encoding: 'UTF8',
+      overridden: [],
+      timeouts: { statement_timeout: 0, transaction_timeout: 0, idle_session_timeout: 0 },
+      autovacuum: true,
+      sharedBuffersBytes: 1_073_741_824,
+      maxWalBytes: 1_073_741_824,
+      sharesSessions: false,
+    },
+  },
+  queue: {
+    backend: 'redis',
+    answers: true,
+    jobs: { imports: 0, mails: 0 },
+    workers: { imports: 2, mails: 2 },
+    roles: { import: 2, dispatch: 2, rescue: 2, maintenance: 1, mail: 2, webhooks: 2, convert: 2 },
+    dispatching: true,
+    redis: {
+      version: 'Redis 7.2.4',
+      appendOnly: true,
+      maxmemoryPolicy: 'noeviction',
+      maxmemory: 0,
+      usedMemory: 2_097_152,
+      failsToSave: false,
+    },
+  },
+  mail: { transport: 'smtp', smtp: { answers: false, reason: 'ECONNREFUSED' }, pending: 3, failedLastWeek: 0 },
+  encryptionKey: { opensSigningKeys: true },
+  limits: {
+    maxImportBytes: 2_147_483_648,
+    maxImportTimeout: '24h',
+    backlog: 0,
+    maxBacklog: 20_000_000,
+    requestsPerSecond: 1000,
+    loginsPerMinute: 600,
+  },
+};
+
+const time = () => z.iso.datetime();
+
+const worker = z
+  .object({
+    host: z.string(),
+    pid: z.int(),
+    version: z.string(),
+    roles: z.array(z.enum(WORKER_ROLE_NAMES)),
+    state: z.enum(['WORKER_STATE_RUNNING', 'WORKER_STATE_STOPPING']).meta({
+      description: '`WORKER_STATE_STOPPING`: it finishes its jobs and takes no more.',
+    }),
+    queue: z.object({ backend: z.enum(['redis', 'postgres']), shards: count() }),
+    jobs: perQueue.meta({ description: 'Jobs in progress in this process.' }),
+    usersPerSecond: z.number().meta({ description: 'Users that it wrote, a second, in about the last two seconds.' }),
+    failing: z.array(z.string()).meta({ description: 'The parts that fail, as `/readyz` of the worker names them.' }),
+    startedAt: time(),
+    seenAt: time(),
+  })
+  .meta({ id: 'Worker' });
+
+const exampleWorker: z.input<typeof worker> = {
+  host: 'worker-1',
+  pid: 4711,
+  version: '0.1.0',
+  roles: ['import', 'dispatch', 'rescue'],
+  state: 'WORKER_STATE_RUNNING',
+  queue: { backend: 'redis', shards: 2 },
+  jobs: { imports: 387, mails: 0 },
+  usersPerSecond: 3120.5,
+  failing: [],
+  startedAt: '2026-11-23T09:12:44.031Z',
+  seenAt: '2026-11-23T10:02:01.512Z',
+};
+
+export const diagnosticsOperations: Operations = {
+  'GET /admin/v1/diagnostics': {
+    id: 'getDiagnostics',
+    summary: 'Get diagnostics of the service and its stores',
+    description:
+      '`muster doctor` evaluates this report. For it, the service also connects and logs in to the mail server. ' +
+      'Values that cannot be read within a few seconds are omitted.',
+    answers: { 200: { schema: diagnostics, example } },
+  },
+  'GET /admin/v1/workers': {
+    id: 'listWorkers',
+    summary: 'List the live worker processes',
+    description:
+      'Each worker reports itself every two seconds; one that has not for ten seconds is not listed. At most 1,000.',
+    answers: { 200: { schema: searchAnswer(worker), example: exampleSearch(exampleWorker) } },
+  },
+};

@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import { exampleDraft, exampleGuess, exampleResult } from './import-examples.ts';
+import { checkBody, convertBody, createBody, startBody } from './import-options.ts';
+import { guess, pepperHeaders, result } from './import-results.ts';
+import type { Operations } from './operation.ts';
+
+/** Drafts of imports in the OpenAPI document: imports that are prepared from uploaded files. */
+
+const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this.';
+const RATE_LIMITED = 'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';
+const tusHeader = { 'Tus-Resumable': z.string().optional().meta({ description: 'The version of tus: `1.0.0`.' }) };
+const bytes = (description: string) => z.string().meta({ pattern: '^\\d+$', description });
+const offset = { 'Upload-Offset': bytes('How many bytes of the file have arrived.') };
+const NOT_IMPORTABLE = `IMPORT-TIMEOUT: the timeout is invalid or missing. DRAFT-ORG: users name no organization. ${STATE_DOES_NOT_FIT}`;
+const NO_ORG =
+  'IMPORT-NOT-FOUND: the import does not exist. ORG-NOT-FOUND: an organization of its users does not exist.';
+const FULL = `IMPORT-BACKLOG, IMPORT-RUNNING: too much is being imported. ${RATE_LIMITED}`;
+const UNKNOWN = 'IMPORT-NOT-FOUND: the import does not exist. UPLOAD-NOT-FOUND: it has no such file.';
+
+export const draftOperations: Operations = {
+  'POST /admin/v1/imports': {
+    id: 'createImport',
+    summary: 'Prepare an import from files',
+    description:
+      'Creates a draft: an import in state IMPORT_STATE_UPLOADING. Upload its files, convert them, check the result, then ' +
+      'start it. Until then no user is written. Only its creator sees it, and those who may import into all of its ' +
+      'organizations. It is erased at `draft.expiresAt`.',
+    body: { schema: createBody, examples: { 'of one organization': { orgId: 'acme' } } },
+    answers: {
+      201: {
+        schema: result,
+        example: exampleDraft,
+        description: 'The draft.',
+        headers: z.object({ Location: z.string().meta({ description: 'Path of the import.' }) }),
+      },
+    },
+    errors: {
+      404: 'ORG-NOT-FOUND: the organization does not exist.',
+      429: `IMPORT-DRAFTS: you or your organization have too many drafts. ${RATE_LIMITED}`,
+    },
+  },
+  'GET /admin/v1/imports/{importId}/guess': {
+    id: 'guessImport',
+    summary: 'Recognize the files of a draft',
+    description:
+      'Reads the beginning of each file, also while the rest is being uploaded: the system that it comes from, and its ' +
+      'columns with at most five examples each. A value that may be a hash or a secret is not returned: `hidden` names ' +
+      'its scheme, or says `secret` or `digest`. `mapping` is what `_convert` would use.',
+    answers: { 200: { schema: guess, example: exampleGuess } },
+    errors: {
+      400: `DRAFT-UNREADABLE: a file is not an export, or takes too long to be recognized. ${STATE_DOES_NOT_FIT}`,
+      429: `DRAFT-GUESSES: too many at the same time. ${RATE_LIMITED}`,
+    },
+  },
+  'POST /admin/v1/imports/{importId}/_convert': {
+    id: 'convertImport',
+    summary: 'Convert the files of a draft to users',
+    description:
+      'A worker with the role `convert` reads the files; the state is IMPORT_STATE_CONVERTING until it is done, then ' +
+      'IMPORT_STATE_DRAFT, or IMPORT_STATE_UNREADABLE with the reason in `draft.error`. The files are kept until the ' +
+      'import starts: call it again for another source or mapping. A pepper stays until a later call sends another one.',
+    headers: pepperHeaders,
+    body: {
+      schema: convertBody,
+      examples: {
+        'as recognized': {},
+        'columns by hand': { source: 'csv', mapping: { email: 'Mail', hash: 'Kennwort' } },
+      },
+    },
+    answers: { 200: { schema: result, example: exampleDraft, description: 'The draft in its new state.' } },
+    errors: {
+      400: `DRAFT-OPTIONS: the body is invalid, or does not fit the source. DRAFT-INCOMPLETE: a file has not arrived, or there is no file of users. IMPORT-PEPPER: Password-Pepper or its mode is invalid. ${STATE_DOES_NOT_FIT}`,
+    },
+  },
+  'POST /admin/v1/imports/{importId}/_check': {
+    id: 'checkImport',
+    summary: 'Check the users of a draft',
+    description:
+      'Judges every user as a dry run does, against the users who exist now: nothing is sent again and no user is ' +
+      'written. `draft.check` names the dry run, whose result, items and report tell what would happen.',
+    body: { schema: checkBody, examples: { 'update existing users': { onExisting: 'update' } } },
+    answers: { 200: { schema: result, example: exampleDraft, description: 'The draft in its new state.' } },
+    errors: { 400: NOT_IMPORTABLE, 404: NO_ORG, 429: FULL },
+  },
+  'POST /admin/v1/imports/{importId}/_start': {
+    id: 'startImport',
+    summary: 'Start the import of a draft',
+    description: 'The users of the draft are imported, under the id of the draft; its files are erased.',
+    body: { schema: startBody, examples: { 'half an hour': { timeout: '30m0s' } } },
+    answers: { 200: { schema: result, example: exampleResult, description: 'The running import.' } },
+    errors: {
+      400: `${NOT_IMPORTABLE} DRAFT-BROKEN: records of the files cannot be read, and \`skipBroken\` is not set. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret.`,
+      404: NO_ORG,
+      429: FULL,
+    },
+  },
+  'POST /admin/v1/imports/{importId}/_discard': {
+    id: 'discardImport',
+    summary: 'Discard a draft',
+    description: 'Its files and users are erased. Idempotent: repeating the call has no further effect.',
+    answers: { 200: { schema: result, example: exampleDraft, description: 'The discarded draft.' } },
+    errors: { 400: STATE_DOES_NOT_FIT },
+  },
+  'POST /admin/v1/imports/{importId}/files': {
+    id: 'createImportFile',
+    summary: 'Add a file to a draft',
+    description:
+      'Begins an upload by tus 1.0 (https://tus.io/protocols/resumable-upload). `Location` of the answer is the path of ' +
+      'the file: send its bytes there with PATCH. The users of the draft, if it has some, are dropped, as they were ' +
+      'converted from other files.',
+    headers: z.object({
+      ...tusHeader,
+      'Upload-Length': bytes('The size of the file in bytes.'),
+      'Upload-Metadata': z
+        .string()
+        .optional()
+        .meta({
+          description:
+            'Pairs of a name and a base64 value, separated by commas: `filename`, and `kind`: `users` (the default), ' +
+            '`hashes` or `hash_parameters`.',
+          examples: ['filename cGVvcGxlLmNzdg==,kind dXNlcnM='],
+        }),
+    }),
+    answers: {
+      201: {
+        description: 'The file takes bytes.',
+        headers: z.object({ Location: z.string().meta({ description: 'Path of the file.' }) }),
+      },
+    },
+    errors: {
+      400: `UPLOAD-HEADERS: a header is missing or invalid. UPLOAD-METADATA: \`Upload-Metadata\` is invalid. UPLOAD-FILES: the draft has too many files. ${STATE_DOES_NOT_FIT}`,
+      413: 'REQUEST-TOO-LARGE: the files of the draft are too large.',
+      429: `UPLOAD-SPACE: the drafts of the organization are too large. UPLOAD-REQUESTS: too many uploads are under way. ${RATE_LIMITED}`,
+    },
+  },
+  'HEAD /admin/v1/imports/{importId}/files/{fileId}': {
+    id: 'getImportFile',
+    summary: 'Ask how much of a file has arrived',
+    headers: z.object(tusHeader),
+    answers: {
+      200: {
+        description: 'Continue the upload at `Upload-Offset`.',
+        headers: z.object({ ...offset, 'Upload-Length': bytes('The size of the file.') }),
+      },
+    },
+    errors: { 404: UNKNOWN },
+  },
+  'PATCH /admin/v1/imports/{importId}/files/{fileId}': {
+    id: 'sendImportFile',
+    summary: 'Send bytes of a file',
+    description:
+      'The body is a part of the file from `Upload-Offset` on, as `application/offset+octet-stream`. Send at most 8 MiB ' +
+      'in one request, so that little is lost when the connection breaks: what has arrived stays.',
+    headers: z.object({
+      ...tusHeader,
+      'Upload-Offset': bytes('Where the body begins: the number of bytes that have arrived.'),
+    }),
+    answers: { 204: { description: 'The bytes are stored.', headers: z.object(offset) } },
+    errors: {
+      400: `UPLOAD-HEADERS: a header is missing or invalid. ${STATE_DOES_NOT_FIT}`,
+      404: UNKNOWN,
+      409: 'UPLOAD-OFFSET: the file ends elsewhere. Ask for its end with HEAD.',
+      413: 'REQUEST-TOO-LARGE: the body exceeds the size of the file.',
+      429: `UPLOAD-REQUESTS: too many uploads are under way. ${RATE_LIMITED}`,
+    },
+  },
+  'DELETE /admin/v1/imports/{importId}/files/{fileId}': {
+    id: 'removeImportFile',
+    summary: 'Remove a file from a draft',
+    headers: z.object(tusHeader),
+    answers: { 204: { description: 'The file is erased, and the users of the draft are dropped.' } },
+    errors: { 400: STATE_DOES_NOT_FIT, 404: UNKNOWN },
+  },
+};

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { bool, emailAddress, gender, id, language, requiredText, text } from '../platform/fields.ts';
+import { phoneIfAny } from '../platform/phone.ts';
+import { importedTotpSecret } from './credentials.ts';
+import { hashText, metadataValue } from './humans.ts';
+/**
+ * The fields of an imported user and their limits, for the single and the bulk import. One schema validates both bodies
+ * and is the source of their documentation.
+ */
+
+/**
+ * The most elements of `metadata` and of `idps`. Checked first, because reporting many invalid elements is expensive.
+ */
+export const MAX_ELEMENTS = 10_000;
+
+const metadata = z.object({ key: requiredText(200), value: metadataValue() }, 'must be an object');
+
+const idp = z.object(
+  {
+    configId: requiredText(200),
+    externalUserId: requiredText(200),
+    displayName: text(200).default(''),
+  },
+  'must be an object',
+);
+
+function list<T extends z.ZodType>(element: T) {
+  return z
+    .array(z.unknown(), 'must be an array')
+    .max(MAX_ELEMENTS, `must have at most ${MAX_ELEMENTS} elements`)
+    .pipe(z.array(element));
+}
+
+/** A security feature that is not implemented fails the user that requests it, instead of being ignored. */
+const notBuilt = (what: string, isUnset: (v: unknown) => boolean) =>
+  z.unknown().refine((v) => v === undefined || v === null || isUnset(v), `${what} cannot be imported`);
+
+function emailOf() {
+  return z.object({ email: emailAddress(), isEmailVerified: bool().optional() }, required('an object'));
+}
+
+/** An `email` without an address counts as none. */
+function isNone(email: unknown): boolean {
+  if (email === null) return true;
+  if (typeof email !== 'object' || Array.isArray(email)) return false;
+  const { email: address } = email as { email?: unknown };
+  return address === undefined || address === null || address === '';
+}
+
+const userFields = {
+  userName: requiredText(200).optional(),
+  profile: z.object(
+    {
+      firstName: requiredText(200),
+      lastName: requiredText(200),
+      nickName: text(200).optional(),
+      displayName: text(200).optional(),
+      preferredLanguage: language().optional(),
+      gender: gender().optional(),
+    },
+    required('an object'),
+  ),
+  email: emailOf(),
+  phone: phoneIfAny(z.object({ phone: requiredText(200), isPhoneVerified: bool().optional() }, 'must be an object')),
+  password: requiredText(200).optional(),
+  hashedPassword: z.object({ value: hashText() }, 'must be an object').optional(),
+  passwordSource: id()
+    .optional()
+    .meta({ description: 'Id of the password source that verifies the first sign-in, unless there is a password.' }),
+  passwordChangeRequired: bool().optional(),
+  metadata: list(metadata).optional(),
+  idps: list(idp).optional(),
+  otpCode: importedTotpSecret().optional(),
+  requestPasswordlessRegistration: notBuilt('a passkey registration', (v) => v === false)
+    .meta({
+      type: 'boolean',
+      description: 'Only `false`: passkey registrations are not imported, and `true` fails the user.',
+    })
+    .optional(),
+};
+
+export const importUser = z.object(userFields, required('an object'));
+
+const USER_STATES = ['USER_STATE_ACTIVE', 'USER_STATE_INACTIVE', 'USER_STATE_LOCKED'] as const;
+
+/** One entry of `humanUsers`. */
+export const importEntry = z.object(
+  {
+    userId: id().optional(),
+    state: z.enum(USER_STATES, `must be one of ${USER_STATES.join(', ')}`).optional(),
+    user: importUser,
+  },
+  'must be an object',
+);
+
+/** The same for an import with `withoutEmail=true`. The user name is then required; see cross-problems.ts. */
+export const entryWithoutEmail = importEntry.extend({
+  user: importUser.extend({
+    email: z.preprocess((email) => (isNone(email) ? undefined : email), emailOf().optional()).optional(),
+  }),
+});
+
+export type ImportUser = z.output<typeof importUser>;
+export type ImportEntry = z.output<typeof importEntry> | z.output<typeof entryWithoutEmail>;
+
+function required(what: string) {
+  return { error: (issue: { input?: unknown }) => (issue.input === undefined ? 'is required' : `must be ${what}`) };
+}

@@ -1,0 +1,225 @@
+import { z } from 'zod';
+import { importEntry } from './import-entry.ts';
+import { item, shownUser } from './import-results.ts';
+import { REMEDIES } from './import-types.ts';
+import { exampleCreated, timestamp } from './shapes.ts';
+
+/** Examples of imports for the OpenAPI document: two users, one of whom gets a mail, and their results. */
+
+const hashed = { value: '$2b$10$R.YLNKkiLoMNjYefcfi0cuDW0XunlD/4OjY7fOFO5M9lLs5MerRaC' };
+export const exampleUser = {
+  userName: 'fay',
+  profile: { firstName: 'Fay', lastName: 'Fox' },
+  email: { email: 'fay@acme.example', isEmailVerified: true },
+  hashedPassword: hashed,
+};
+const eve = {
+  userName: 'eve',
+  profile: { firstName: 'Eve', lastName: 'Evans', preferredLanguage: 'en', gender: 'GENDER_FEMALE' },
+  email: { email: 'eve@acme.example' },
+  phone: { phone: '+41 79 123 45 67', isPhoneVerified: true },
+  metadata: [{ key: 'plan', value: 'Z29sZA==' }],
+  idps: [{ configId: 'google', externalUserId: '1157', displayName: 'Eve' }],
+};
+const users = [
+  { userId: 'auth0|60425dc4', user: { ...exampleUser, userName: 'fay.fox' } },
+  { userId: 'auth0|60425dc5', state: 'USER_STATE_ACTIVE', user: eve },
+];
+export const exampleBody = { dataOrgs: { orgs: [{ orgId: 'acme', humanUsers: users }] }, timeout: '30m0s' };
+
+const none = { total: 2, pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 };
+const done = { ...none, succeeded: 2 };
+export const exampleAccepted = {
+  importId: '17',
+  state: 'IMPORT_STATE_RUNNING',
+  counts: { ...none, pending: 2 },
+  deadline: '2026-01-31T12:30:00.000Z',
+  details: exampleCreated,
+};
+export const exampleProgress = {
+  ...exampleAccepted,
+  state: 'IMPORT_STATE_SUCCEEDED',
+  counts: done,
+  dryRun: false,
+  timeout: '30m0s',
+  startDate: '2026-01-31T12:00:00.000Z',
+  mails: { pending: 0, held: 0, sent: 1, failed: 0 },
+  usersPerSecond: 12.5,
+  eta: null,
+  orgs: [{ orgId: 'acme', counts: done }],
+};
+export const exampleResult = {
+  ...exampleProgress,
+  warnings: [],
+  errors: [],
+  success: { orgs: [{ orgId: 'acme', humanUserIds: ['auth0|60425dc4', 'auth0|60425dc5'] }] },
+};
+export const exampleEvent = `id: 1\ndata: ${JSON.stringify(exampleProgress)}\n\n`;
+
+/** The users of `exampleBody`, one per line. */
+export const exampleBodyLines = users.map((user) => `${JSON.stringify({ orgId: 'acme', ...user })}\n`).join('');
+
+const exampleItem = {
+  index: 0,
+  orgId: 'acme',
+  userId: 'auth0|60425dc4',
+  userName: 'fay.fox',
+  state: 'ITEM_STATE_SUCCEEDED',
+};
+export const exampleLines = `${JSON.stringify(exampleItem)}\n`;
+export const exampleCsv =
+  'index,orgId,userId,userName,state,kept,code,id,message,fields\r\n' +
+  '0,acme,auth0|60425dc4,fay.fox,ITEM_STATE_SUCCEEDED,,,,,\r\n';
+
+export const exampleRates = {
+  points: [{ at: '2026-01-31T12:00:01.000Z', seconds: 1, succeeded: 2, skipped: 0, failed: 0, usersPerSecond: 2 }],
+};
+export const exampleUndoPreview = { removed: 1, kept: 1, reasons: [{ reason: 'SIGNED_IN', users: 1 }] };
+
+const noUsers = { ...none, total: 0 };
+export const exampleDraft = {
+  ...exampleResult,
+  state: 'IMPORT_STATE_UPLOADING',
+  counts: noUsers,
+  timeout: '',
+  startDate: undefined,
+  deadline: '2026-02-01T12:00:00.000Z',
+  mails: { pending: 0, held: 0, sent: 0, failed: 0 },
+  usersPerSecond: 0,
+  orgs: [{ orgId: 'acme', counts: noUsers }],
+  success: { orgs: [] },
+  draft: {
+    createdBy: 'ann',
+    expiresAt: '2026-02-01T12:00:00.000Z',
+    orgId: 'acme',
+    files: [],
+    source: '',
+  },
+};
+
+export const exampleGuess = {
+  source: 'csv',
+  candidates: [{ source: 'csv', title: 'CSV of your own', certainty: 0.05 }],
+  files: [
+    {
+      ...{ fileId: '0199', name: 'people.csv', kind: 'users', isHashes: false },
+      ...{ format: 'csv', encoding: 'windows-1252', isGzip: false, delimiter: ';' },
+      columns: [
+        { name: 'Mail', samples: [{ text: 'fay@acme.example' }], becomes: 'email' },
+        { name: 'Kennwort', samples: [{ hidden: 'bcrypt' }], becomes: '' },
+      ],
+    },
+  ],
+  mapping: { email: 'Mail' },
+};
+
+/** Causes and corrections of imports in the OpenAPI document. */
+
+const count = z.int().meta({ minimum: 0 });
+const remedy = z.enum(REMEDIES).meta({ id: 'ImportRemedy' });
+const ofUser = { index: count, orgId: z.string(), userId: z.string(), userName: z.string() };
+
+export const causes = z
+  .object({
+    failed: count.meta({ description: 'Failed users, those corrected included.' }),
+    corrected: count.meta({
+      description: 'Users whose entries were corrected; `_retry` imports them, or `_start` those of a draft.',
+    }),
+    causes: z.array(
+      z.object({
+        cause: z.string().meta({ pattern: '^[0-9a-f]{8}$' }),
+        id: z.string().meta({ description: 'Stable error id.' }),
+        field: z.string().optional().meta({ description: 'The invalid field, array indices left out.' }),
+        scheme: z.string().optional().meta({ description: 'Of the password hash.' }),
+        message: z.string(),
+        remedies: z.array(remedy),
+        count,
+        first: z.array(z.object(ofUser)).meta({ description: 'The first five, in body order.' }),
+      }),
+    ),
+    moreCauses: count.meta({ description: 'How many causes there are in addition to these.' }),
+    asOf: timestamp().meta({ description: 'When the users were counted.' }),
+  })
+  .meta({ id: 'ImportCauses' });
+
+export const itemWithEntry = item
+  .extend({
+    entry: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'The entry without hashes and secrets, as far as it is stored; it may be invalid.' }),
+  })
+  .meta({ id: 'ImportItemWithEntry' });
+
+const { profile, email } = shownUser.shape;
+/** Only for the document, which cannot say that null removes a field. */
+export const patchBody = importEntry
+  .extend({ user: shownUser.extend({ profile: profile.partial(), email: email.partial() }).partial() })
+  .partial()
+  .meta({ id: 'ImportItemPatch' });
+
+export const fixed = z
+  .object({
+    changed: count.meta({ description: 'Users whose entries were corrected, or who were left out.' }),
+    unchanged: count.meta({ description: 'Users of the cause whom the remedy does not help.' }),
+    examples: z
+      .array(
+        z.object({
+          ...ofUser,
+          field: z.string().optional(),
+          before: z.unknown().optional(),
+          after: z.unknown().optional(),
+        }),
+      )
+      .optional()
+      .meta({ description: 'With `dryRun`: the first five.' }),
+    next: z
+      .int()
+      .meta({ type: ['integer', 'null'], minimum: 0, description: 'Where to continue; null when the cause is done.' }),
+  })
+  .meta({ id: 'ImportFixed' });
+
+const user = { index: 17, orgId: 'acme', userId: 'wcoyote', userName: 'wcoyote' };
+export const exampleCauses = {
+  failed: 24,
+  corrected: 0,
+  causes: [
+    {
+      cause: '5f2b8c01',
+      id: 'IMPORT-USER-INVALID',
+      field: 'user.email.email',
+      message: 'is required',
+      remedies: ['user-name-as-email', 'leave-out'],
+      count: 24,
+      first: [user],
+    },
+  ],
+  moreCauses: 0,
+  asOf: '2026-01-31T12:00:00.000Z',
+};
+export const exampleItem2 = {
+  ...user,
+  state: 'ITEM_STATE_FAILED',
+  entry: {
+    userId: 'wcoyote',
+    user: {
+      userName: 'wcoyote',
+      profile: { firstName: 'Wile E.', lastName: 'Coyote' },
+      email: { email: 'wile@acme.example' },
+      hashedPassword: { scheme: 'bcrypt' },
+    },
+  },
+};
+export const examplePatch = { user: { email: { email: 'wile@acme.example' } } };
+export const exampleFixed = {
+  code: 9,
+  message: 'The entry was corrected. Retry the import to import this user.',
+  details: [
+    {
+      '@type': 'type.googleapis.com/service.v1.ErrorDetail',
+      id: 'IMPORT-USER-FIXED',
+      message: 'The entry was corrected. Retry the import to import this user.',
+    },
+  ],
+};
+export const exampleFix = { cause: '5f2b8c01', remedy: 'user-name-as-email', domain: 'acme.example', dryRun: true };

@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { id, text } from '../platform/fields.ts';
+import { ENCODINGS } from '../sources/read/records.ts';
+import { SOURCES } from '../sources/registry.ts';
+import { webhookUrl } from './shapes.ts';
+export const onExisting = z
+  .enum(['fail', 'skip', 'update'], 'must be fail, skip or update')
+  .default('fail')
+  .meta({ description: 'What happens when a user already exists.' });
+
+export const mails = z
+  .enum(['auto', 'none'], 'must be auto or none')
+  .default('auto')
+  .meta({ description: '`auto` sends the mails that are due; `none` holds them until `_send_mails`.' });
+
+export const timeout = z.string('must be a string with a duration such as "30m0s"');
+
+/** The body of `_check`. */
+export const checkBody = z.object({
+  timeout: timeout.default('1h').meta({ description: 'Time limit of the check.' }),
+  onExisting,
+  mails,
+});
+
+/** The body of `_start`. */
+export const startBody = z.object({
+  timeout: timeout.meta({ description: 'Time limit of the import, from now on.' }),
+  onExisting,
+  mails,
+  skipBroken: z
+    .boolean('must be true or false')
+    .default(false)
+    .meta({ description: 'Import the others when some records of the files cannot be read.' }),
+  webhook: webhookUrl().optional().meta({
+    description: 'URL that receives a message when the import ends, signed with the organization’s webhook secret.',
+  }),
+});
+
+const MOST_MAPPED = 200;
+
+const NAMES = SOURCES.map((source) => source.name);
+
+/** The body of `_convert`. */
+export const convertBody = z.object({
+  source: z
+    .string('must be a string')
+    .refine((name) => NAMES.includes(name), `must be one of ${NAMES.join(', ')}`)
+    .optional()
+    .meta({ description: 'The system that the files come from. Default: as they are recognized.' }),
+  mapping: z
+    .record(text(200), text(200))
+    .refine((map) => Object.keys(map).length <= MOST_MAPPED, `must have at most ${MOST_MAPPED} fields`)
+    .optional()
+    .meta({ description: 'Columns by field, for the sources `csv` and `ndjson`: `{"email": "Mail"}`.' }),
+  orgId: id().optional().meta({ description: 'The organization of users whose entry names none.' }),
+  idPrefix: text(100).optional().meta({ description: 'Text before every user id of the files.' }),
+  format: z.enum(['json', 'ndjson', 'csv', 'ldif'], 'must be json, ndjson, csv or ldif').optional(),
+  encoding: z.enum(ENCODINGS, `must be one of ${ENCODINGS.join(', ')}`).optional(),
+  strict: z.boolean('must be true or false').optional(),
+  withoutEmail: z.boolean('must be true or false').optional(),
+  passwordSource: id().optional().meta({
+    description:
+      'Id of a password source of the organization: it verifies users whose password the files do not contain.',
+  }),
+});
+
+/** The body of `POST /admin/v1/imports`. */
+export const createBody = z.object({
+  orgId: id().optional().meta({ description: 'The organization of users whose entry names none.' }),
+});
+
+const yesOrNo = () => z.enum(['true', 'false'], 'must be true or false').optional();
+
+/** The query of `POST /admin/v1/import`. */
+export const importQuery = z.strictObject({
+  strict: yesOrNo().meta({
+    description:
+      'If true, a user with an unknown field fails. By default the field is ignored and reported as a warning.',
+  }),
+  dryRun: yesOrNo().meta({ description: 'If true, validates every user and reports the result, but writes no user.' }),
+  onExisting: z
+    .enum(['fail', 'skip', 'update'], 'must be fail, skip or update')
+    .optional()
+    .meta({ description: 'What happens when a user already exists. Default: `fail`.' }),
+  mails: z.enum(['auto', 'none'], 'must be auto or none').optional().meta({
+    description: '`auto` sends the mails that are due; `none` holds them until `_send_mails`. Default: `auto`.',
+  }),
+  withoutEmail: yesOrNo().meta({
+    description:
+      'If true, users without an email address are imported. They need a `userName`, log in with it, and get no mail. ' +
+      'Leave out `email`, or send it without an address. By default such a user fails.',
+  }),
+  passwordSource: id()
+    .optional()
+    .meta({
+      description:
+        'Id of a password source of the organization. It verifies the first sign-in of every user who has no password ' +
+        'of their own, so they get no initialisation email.',
+    }),
+  source: z
+    .string()
+    .regex(/^[\w.-]{1,50}$/, 'must have 1 to 50 letters, digits, dots, hyphens or underscores')
+    .optional()
+    .meta({
+      description: 'The system that the users come from, such as `auth0`, for people who read the list of imports.',
+    }),
+  draft: yesOrNo().meta({
+    description:
+      'If true, the users are kept as a draft, which `_check` judges and `_start` imports without sending them again. ' +
+      'The timeout, `onExisting`, `mails` and `webhook` are then options of `_start`.',
+  }),
+  webhook: webhookUrl().optional().meta({
+    description: 'URL that receives a message when the import ends, signed with the organization’s webhook secret.',
+  }),
+});
+
+export const FORMATS = ['ndjson', 'csv', 'dataorgs'] as const;
+
+export type ReportFormat = (typeof FORMATS)[number];
+
+/** Durations in the format of Go's time.ParseDuration: `1h30m0s`, `10m`, `300ms`, `1.5h`. */
+
+const UNIT_MS: Record<string, number> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+const WHOLE = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
+const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+
+/** Milliseconds, possibly with a fraction; undefined when `text` is not a Go duration. */
+export function parseDuration(text: string): number | undefined {
+  if (/^[+-]?0$/.test(text)) return 0;
+  if (text.length > 100 || !WHOLE.test(text)) return undefined;
+  let ms = 0;
+  for (const [, amount, unit] of text.matchAll(PART)) ms += Number(amount) * (UNIT_MS[unit as string] as number);
+  return text.startsWith('-') ? -ms : ms;
+}
+
+/**
+ * What is wrong with the timeout of an import, if anything. It must be more than 0 and at most `max`.
+ * @param max the longest allowed, as a Go duration
+ */
+export function timeoutProblem(value: unknown, max: string): string | undefined {
+  if (value === undefined) return 'is required';
+  if (typeof value !== 'string') return 'must be a string with a duration such as "30m0s"';
+  const ms = parseDuration(value);
+  if (ms === undefined) return 'must be a duration such as "30m0s", "1.5h" or "300ms"';
+  // Go counts nanoseconds.
+  if (ms < 1e-6) return 'must be more than 0';
+  if (ms > (parseDuration(max) ?? 0)) return `must be at most ${max}`;
+  return undefined;
+}

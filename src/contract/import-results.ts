@@ -1,0 +1,352 @@
+import { z } from 'zod';
+import { PEPPER_MODES } from '../passwords/marks.ts';
+import { WORKER_ROLE_NAMES } from '../platform/config.ts';
+import { id } from '../platform/fields.ts';
+import { importEntry, importUser, MAX_ELEMENTS } from './import-entry.ts';
+import { checkBody, convertBody } from './import-options.ts';
+import { createdDetails, digits, error, timestamp, timestampOrNull } from './shapes.ts';
+/** Why an undo kept a user, as the items show it. */
+export const KEPT = ['SIGNED_IN', 'CHANGED', 'MEMBER', 'DELETED', 'NOT_CREATED'] as const;
+
+/**
+ * The states of items. The API shows a pending item of a timed-out or cancelled import as timed out or cancelled, while
+ * the table keeps it `pending`; these functions convert between the two.
+ */
+
+/** Without their prefix `ITEM_STATE_`. */
+export const ITEM_STATES = ['PENDING', 'SUCCEEDED', 'SKIPPED', 'FAILED', 'TIMED_OUT', 'CANCELLED', 'UNDONE'] as const;
+
+/** The states of imports, without their prefix `IMPORT_STATE_`. */
+export const IMPORT_STATES = [
+  ...(['RUNNING', 'PAUSED', 'UNDOING', 'SUCCEEDED', 'COMPLETED_WITH_ERRORS'] as const),
+  ...(['TIMED_OUT', 'CANCELLED', 'UNDONE'] as const),
+] as const;
+
+/** How the API shows a pending item of an import in this state: from an undo on, as cancelled. */
+export function openState(importState: string): 'pending' | 'timed_out' | 'cancelled' {
+  if (importState === 'timed_out') return importState;
+  return ['cancelled', 'undoing', 'undone'].includes(importState) ? 'cancelled' : 'pending';
+}
+
+/** The same for an import as the API shows it; one of ITEM_STATES. @param state `IMPORT_STATE_…` */
+export function openStateOf({ state }: { state: string }): string {
+  return openState(state.replace('IMPORT_STATE_', '').toLowerCase()).toUpperCase();
+}
+
+/** The state in the table for one of ITEM_STATES; null when no item of this import can have it. */
+export function storedState(of: { state: string }, state: string | undefined): string | undefined | null {
+  if (state === undefined) return undefined;
+  if (['PENDING', 'TIMED_OUT', 'CANCELLED'].includes(state)) return openStateOf(of) === state ? 'pending' : null;
+  return state.toLowerCase();
+}
+
+/** What a file of a draft holds. */
+export const FILE_KINDS = ['users', 'hashes', 'hash_parameters'] as const;
+export type FileKind = (typeof FILE_KINDS)[number];
+
+/** Request and response bodies of imports in the OpenAPI document. */
+
+const { metadata, idps } = importUser.shape;
+/** The service counts the elements before it reads them; the document shows their shape. */
+export const shownUser = importUser
+  .extend({
+    metadata: metadata.unwrap().out.meta({ maxItems: MAX_ELEMENTS }).optional(),
+    idps: idps.unwrap().out.meta({ maxItems: MAX_ELEMENTS }).optional(),
+  })
+  .meta({ id: 'ImportUser' });
+
+/** Only for the document, as the service reads the body as a stream. The schema of the users also validates them. */
+export const importBody = z
+  .object({
+    dataOrgs: z.object({
+      orgs: z
+        .array(z.object({ orgId: id(), humanUsers: z.array(importEntry.extend({ user: shownUser })) }))
+        .meta({ minItems: 1 }),
+    }),
+    timeout: duration(),
+  })
+  .meta({ id: 'ImportBody' });
+
+export const keyHeaders = z.object({
+  'Idempotency-Key': z
+    .string()
+    .regex(/^[ -~]{1,255}$/)
+    .optional()
+    .meta({
+      description:
+        'Makes the request safe to repeat: for 24 hours, the same request with the same key returns the same ' +
+        'import or user, and imports nothing again.',
+      examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
+    }),
+});
+export const pepperHeaders = z.object({
+  'Password-Pepper': z
+    .string()
+    .regex(/^[A-Za-z0-9+/]+={0,2}$/)
+    .optional()
+    .meta({
+      description:
+        'Base64 of the pepper that the old system added to every password before it hashed it. It is stored encrypted, ' +
+        'while hashes of this import need it; the first login of a user replaces the hash by one without it.',
+      examples: ['c2VhIHNhbHQ='],
+    }),
+  'Password-Pepper-Mode': z
+    .enum(PEPPER_MODES)
+    .optional()
+    .meta({
+      description:
+        'How the pepper was added: after the password (`suffix`, the default; Devise), before it, or as the key of ' +
+        'HMAC-SHA-256, whose result in hexadecimal digits or base64 was hashed.',
+    }),
+});
+export const bulkHeaders = keyHeaders.extend({
+  ...pepperHeaders.shape,
+  Prefer: z
+    .string()
+    .optional()
+    .meta({
+      description: '`wait=N` (RFC 7240): wait up to N seconds, and return the final result if it is ready by then.',
+      examples: ['wait=30'],
+    }),
+});
+export const bulkAnswerHeaders = z.object({
+  Location: z.string().optional().meta({ description: 'URL of the import.' }),
+  'Preference-Applied': z.string().optional(),
+});
+
+/** A Go duration: `1h30m0s`, `10m`, `300ms`. */
+export function duration() {
+  return z.string().meta({
+    pattern: '^\\+?(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:ns|us|µs|μs|ms|s|m|h))+$',
+    maxLength: 100,
+    examples: ['30m0s'],
+  });
+}
+
+const count = z.int().meta({ minimum: 0 });
+const counts = z
+  .object({
+    total: count,
+    pending: count,
+    succeeded: count,
+    skipped: count,
+    failed: count,
+    timedOut: count,
+    cancelled: count,
+    undone: count,
+  })
+  .meta({ id: 'ImportCounts', description: 'The other counts add up to `total`.' });
+
+const STATES = [
+  'UPLOADING',
+  'CONVERTING',
+  'UNREADABLE',
+  'DRAFT',
+  'CHECKING',
+  'CHECKED',
+  'DISCARDED',
+  'RUNNING',
+  'PAUSED',
+  'UNDOING',
+  'SUCCEEDED',
+  'COMPLETED_WITH_ERRORS',
+  'TIMED_OUT',
+  'CANCELLED',
+  'UNDONE',
+] as const;
+const state = z.enum(STATES.map((name) => `IMPORT_STATE_${name}`)).meta({ id: 'ImportState' });
+
+export const warnings = z.array(z.object({ path: z.string(), count, message: z.string() }));
+
+export const accepted = z
+  .object({ importId: digits(), state, counts, deadline: timestamp(), details: createdDetails })
+  .meta({ id: 'ImportAccepted' });
+
+const text = () => z.string();
+const files = z.array(
+  z.object({
+    fileId: text(),
+    name: text(),
+    kind: z.enum(FILE_KINDS),
+    size: count.meta({ description: 'Bytes.' }),
+    offset: count.meta({ description: 'Bytes that have arrived.' }),
+  }),
+);
+const groups = z.array(
+  z.object({
+    id: text(),
+    message: text(),
+    count,
+    examples: z.array(z.object({ file: text(), line: count })).meta({ description: 'The first three.' }),
+  }),
+);
+/** What the command line prints before an import. Generators need no type for each of its members. */
+const summary = z
+  .looseObject({
+    users: count,
+    notes: groups.meta({ description: 'What was changed or dropped during the conversion.' }),
+    skipped: groups.meta({ description: 'Records that are not users to import.' }),
+    broken: groups.meta({ description: 'Records that cannot be read.' }),
+    unusedHashes: count.meta({ description: 'Hashes that match no user in the files.' }),
+  })
+  .meta({
+    description:
+      'What the conversion found, as `muster import` prints it: counts, hashes by scheme, mails by kind, and places.',
+  });
+const draft = z
+  .object({
+    createdBy: text(),
+    expiresAt: timestamp(),
+    orgId: text().meta({ description: 'The organization of users whose entry names none; empty if there is none.' }),
+    files,
+    source: text().meta({ description: 'The system that the users were converted from; empty before.' }),
+    conversion: convertBody.optional().meta({ description: 'The body of the latest `_convert`.' }),
+    pepper: z.enum(PEPPER_MODES).optional().meta({
+      description: 'If its hashes need a pepper: how it was added. The pepper itself is never returned.',
+    }),
+    settings: checkBody.optional().meta({ description: 'The body of the latest `_check`.' }),
+    progress: z
+      .object({ bytes: count, totalBytes: count, users: count })
+      .optional()
+      .meta({ description: 'While the files are converted: bytes read, bytes to read, users so far.' }),
+    summary: summary.optional(),
+    check: z
+      .object({ importId: digits(), state, counts })
+      .optional()
+      .meta({ description: 'The dry run of the latest check: an import of its own, with items and a report.' }),
+    error: error.optional().meta({ description: 'Why the files cannot be read.' }),
+  })
+  .meta({ id: 'ImportDraft', description: 'Only before the import starts: its files, and what was found in them.' });
+
+const progressShape = {
+  ...accepted.shape,
+  dryRun: z.boolean(),
+  source: text().optional().meta({ description: 'The system that the users come from, if it is known.' }),
+  timeout: z.string(),
+  startDate: timestamp().optional().meta({ description: 'Absent before a draft starts.' }),
+  mails: z.object({
+    pending: count,
+    held: count.meta({ description: 'Mails of an import with `mails=none` that wait for `_send_mails`.' }),
+    sent: count,
+    failed: count,
+  }),
+  usersPerSecond: z.number().meta({ minimum: 0 }),
+  eta: timestampOrNull(),
+  orgs: z.array(z.object({ orgId: z.string(), counts })),
+  draft: draft.optional(),
+};
+/** The result without errors, success and warnings, as the list and the events show it. */
+export const progress = z.object(progressShape).meta({ id: 'ImportProgress' });
+
+export const result = z
+  .object({
+    ...progressShape,
+    warnings: warnings.meta({ description: 'Unknown fields of the body, at most 100.' }),
+    errors: z
+      .array(z.object({ type: z.literal('human_user'), id: z.string(), message: z.string() }))
+      .meta({ description: 'The first 100 failed users.' }),
+    success: z
+      .object({ orgs: z.array(z.object({ orgId: z.string(), humanUserIds: z.array(z.string()) })) })
+      .meta({ description: 'The first 1000 imported users.' }),
+    hashes: z
+      .array(z.object({ scheme: z.string(), users: count, verifiable: z.boolean() }))
+      .optional()
+      .meta({ description: 'Dry runs only: password hashes by scheme, and whether the service can verify them.' }),
+    mailKinds: z
+      .object({ verification: count, initialisation: count })
+      .optional()
+      .meta({ description: 'Dry runs only: the mails that would be sent, counted in `mails.pending` too.' }),
+    webhook: z
+      .object({
+        state: z.enum(['WEBHOOK_STATE_PENDING', 'WEBHOOK_STATE_SENT', 'WEBHOOK_STATE_FAILED']),
+        attempts: count,
+        lastError: z.string().optional(),
+      })
+      .optional()
+      .meta({ description: 'Delivery of the webhook for the last end of the import, if the import has a webhook.' }),
+    missingRoles: z
+      .array(z.enum(WORKER_ROLE_NAMES))
+      .optional()
+      .meta({ description: 'Roles of workers that the import waits for: no live worker has them.' }),
+  })
+  .meta({ id: 'ImportResult' });
+
+export const stateCounts = z
+  .object({
+    states: z.record(z.string(), count).meta({ description: 'By state, such as `IMPORT_STATE_RUNNING`.' }),
+    drafts: count.meta({ description: 'Imports that have not started.' }),
+    isCapped: z.boolean().meta({ description: 'There are more imports; the newest 10,000 are counted.' }),
+  })
+  .meta({ id: 'ImportStateCounts' });
+
+export const itemState = z.enum(ITEM_STATES.map((name) => `ITEM_STATE_${name}`)).meta({ id: 'ImportItemState' });
+export const item = z
+  .object({
+    index: count,
+    orgId: z.string(),
+    userId: z.string(),
+    userName: z.string(),
+    state: itemState,
+    error: error.optional(),
+    kept: z.enum(KEPT).optional().meta({ description: 'Why an undo did not remove the user.' }),
+    changed: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Fields that the import changed in an existing user.', examples: [['profile.firstName']] }),
+  })
+  .meta({ id: 'ImportItem' });
+
+export const rates = z
+  .object({
+    points: z.array(
+      z.object({
+        at: timestamp().meta({ description: 'End of the interval.' }),
+        seconds: z.number().meta({ minimum: 0, description: 'How long the import ran since the previous point.' }),
+        succeeded: count,
+        skipped: count,
+        failed: count,
+        usersPerSecond: z.number().meta({ minimum: 0 }),
+      }),
+    ),
+  })
+  .meta({ id: 'ImportRates' });
+
+export const undoPreview = z
+  .object({
+    removed: count.meta({ description: 'Users that an undo would remove.' }),
+    kept: count,
+    reasons: z
+      .array(z.object({ reason: z.enum(KEPT), users: count }))
+      .meta({ description: 'Why users are kept; the counts add up to `kept`.' }),
+  })
+  .meta({ id: 'ImportUndoPreview' });
+
+export const guess = z
+  .object({
+    source: text().meta({ description: 'The likeliest source; empty when it is not certain.' }),
+    candidates: z.array(z.object({ source: text(), title: text(), certainty: z.number() })),
+    files: z.array(
+      z.object({
+        fileId: text(),
+        name: text(),
+        kind: z.enum(FILE_KINDS),
+        isHashes: z.boolean().meta({ description: 'It holds hashes for the users of another file.' }),
+        format: text(),
+        encoding: text(),
+        isGzip: z.boolean(),
+        delimiter: text(),
+        columns: z.array(
+          z.object({
+            name: text(),
+            samples: z.array(z.object({ text: text().optional(), hidden: text().optional() })),
+            becomes: text().meta({ description: 'The field that the column becomes; empty when it is not taken.' }),
+          }),
+        ),
+        problem: text()
+          .optional()
+          .meta({ description: 'Why no source recognizes the file, if the file itself is the reason.' }),
+      }),
+    ),
+    mapping: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'ImportGuess' });

@@ -1,0 +1,427 @@
+import { z } from 'zod';
+import { requiredText, text } from '../platform/fields.ts';
+import {
+  causes,
+  exampleAccepted,
+  exampleBody,
+  exampleBodyLines,
+  exampleCauses,
+  exampleCsv,
+  exampleEvent,
+  exampleFix,
+  exampleFixed,
+  exampleItem2 as exampleItem,
+  exampleLines,
+  examplePatch,
+  exampleProgress,
+  exampleRates,
+  exampleResult,
+  exampleUndoPreview,
+  exampleUser,
+  fixed,
+  itemWithEntry,
+  patchBody,
+} from './import-examples.ts';
+import { FORMATS, importQuery } from './import-options.ts';
+import {
+  accepted,
+  bulkAnswerHeaders,
+  bulkHeaders,
+  duration,
+  IMPORT_STATES,
+  ITEM_STATES,
+  importBody,
+  item,
+  itemState as itemStateOfImports,
+  keyHeaders,
+  pepperHeaders,
+  progress,
+  rates,
+  result,
+  shownUser,
+  stateCounts,
+  undoPreview,
+  warnings,
+} from './import-results.ts';
+import { REMEDIES } from './import-types.ts';
+import type { Operations } from './operation.ts';
+import { details, exampleDetails } from './shapes.ts';
+/** Schemas of the query strings of the lists and the report, and of the body of `_resume` and `_retry`. */
+
+/** Of operations without parameters. */
+export const noQuery = z.strictObject({});
+/** Of actions without parameters. */
+export const noBody = z.record(z.string(), z.never('is not supported here'));
+export const resumeBody = z.object({ timeout: z.string('must be a string').optional() });
+
+/** The largest value of PostgreSQL's type of an item's index. */
+const MOST_INDEX = 2 ** 31 - 1;
+
+/** The body of `_fix`. */
+export const fixBody = z.strictObject({
+  cause: z
+    .string()
+    .regex(/^[0-9a-f]{8}$/, 'must be a cause of this import, as …/causes lists them')
+    .meta({ description: 'A cause, as `…/causes` lists them.' }),
+  remedy: z.enum(REMEDIES, `must be one of ${REMEDIES.join(', ')}`),
+  domain: z
+    .string()
+    .max(200, 'must have at most 200 characters')
+    .regex(/^[^\s@]+$/u, 'must be a domain such as example.com')
+    .optional()
+    .meta({ description: 'Required by `user-name-as-email`: the part of the addresses after the @.' }),
+  dryRun: z.boolean('must be true or false').optional().meta({ description: 'Only says what it would do.' }),
+  from: z
+    .int('must be a whole number')
+    .min(0, 'must be 0 or more')
+    .max(MOST_INDEX, 'must be the index of an item')
+    .optional()
+    .meta({ description: 'Where to continue: `next` of the previous answer.' }),
+});
+
+/** The body of a correction: a JSON merge patch of an entry, whose fields the validator of imports checks. */
+export const itemPatch = z.record(z.string(), z.unknown());
+
+const PAGE_TOKEN = 'must be the nextPageToken of an earlier page of this list';
+/** Empty, as after the last page, is the first page. */
+const pageToken = z
+  .string(PAGE_TOKEN)
+  .regex(/^\d{0,18}$/, PAGE_TOKEN)
+  .transform((token) => token || undefined)
+  .optional();
+const pageSize = (max: number) => {
+  const message = `must be a whole number from 1 to ${max}`;
+  return z.coerce.number(message).int(message).min(1, message).max(max, message);
+};
+
+const importState = z
+  .string()
+  .transform((s) => s.replace(/^IMPORT_STATE_/, ''))
+  .pipe(z.enum(IMPORT_STATES, `must be one of ${IMPORT_STATES.map((s) => `IMPORT_STATE_${s}`).join(', ')}`));
+
+export const listQuery = z.strictObject({
+  state: importState.optional(),
+  orgId: text(200).optional(),
+  counts: z.enum(['true', 'false'], 'must be true or false').optional().meta({
+    description: 'If true, the answer also says how many imports are in each state, whatever `state` asks for.',
+  }),
+  pageSize: pageSize(100).default(50),
+  pageToken,
+});
+const itemState = z
+  .string()
+  .transform((s) => s.replace(/^ITEM_STATE_/, ''))
+  .pipe(z.enum(ITEM_STATES, `must be one of ${ITEM_STATES.map((s) => `ITEM_STATE_${s}`).join(', ')}`));
+
+export const itemsQuery = z.strictObject({
+  state: itemState.optional(),
+  orgId: text(200).optional(),
+  userId: text(200).optional(),
+  query: requiredText(200).optional().meta({ description: 'What the address, the user name or the id begins with.' }),
+  pageSize: pageSize(1000).default(100),
+  pageToken,
+});
+
+export const reportQuery = z.strictObject({
+  format: z.enum(FORMATS, `must be one of ${FORMATS.join(', ')}`).default('ndjson'),
+  state: itemState.optional(),
+});
+
+/** Imports in the OpenAPI document. */
+
+const ofLines = {
+  timeout: duration()
+    .optional()
+    .meta({ description: 'Time limit of the import. Required for NDJSON; a JSON body contains its own.' }),
+};
+const importLines = {
+  schema: z.string().meta({
+    description: 'One user per line: `{"orgId", "userId", "state", "user"}`. Organizations can come in any order.',
+  }),
+  example: exampleBodyLines,
+};
+const KEY_REUSED = 'IMPORT-KEY-REUSED: the `Idempotency-Key` was used for a different request.';
+const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this action.';
+/** Of actions without parameters. */
+const NO_PARAMETERS = 'IMPORT-QUERY, IMPORT-ACTION: the query or the body has a field, and none is supported.';
+const emptyBody = { schema: z.strictObject({}), examples: { nothing: {} } };
+const RUN_AGAIN = `IMPORT-QUERY: the query has a field, and none is supported. IMPORT-TIMEOUT: the timeout is invalid or missing. IMPORT-ERASED: the data of the remaining users has been erased. ${STATE_DOES_NOT_FIT}`;
+const RATE_LIMITED = 'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';
+const IDEMPOTENT = 'Idempotent: repeating the call has no further effect.';
+const newTimeout = {
+  schema: resumeBody.extend({ timeout: duration().optional() }),
+  examples: { 'half an hour': { timeout: '30m0s' } },
+};
+/** Entries as they were sent, including their invalid fields. */
+const correctable = z.object({
+  dataOrgs: z.object({ orgs: z.array(z.object({ orgId: z.string(), humanUsers: z.array(z.unknown()) })) }),
+  timeout: z.string(),
+});
+const nextPageToken = z.string().meta({ description: 'The `pageToken` of the next page; empty on the last page.' });
+const isDone = { 200: { schema: result, example: exampleResult, description: 'The import in its new state.' } };
+
+export const importOperations: Operations = {
+  'POST /management/v1/users/human/_import': {
+    id: 'importHumanUser',
+    summary: 'Import a human user',
+    description:
+      'Responds when the user is written, or when the time limit of the service is over. Sends an email if the address ' +
+      'is not marked as verified or no password is set, and not otherwise.',
+    onOrg: true,
+    headers: keyHeaders.extend(pepperHeaders.shape),
+    body: { schema: shownUser, examples: { 'with a hash': exampleUser } },
+    answers: {
+      200: {
+        schema: z.object({ userId: z.string(), details, warnings: warnings.optional() }),
+        example: { userId: 'auth0|60425dc4', details: exampleDetails },
+        description: 'The user exists.',
+      },
+    },
+    errors: {
+      400: 'IMPORT-USER-INVALID: the user has invalid fields. IMPORT-QUERY: the query has a field, and none is supported. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid.',
+      404: 'ORG-NOT-FOUND: the organization does not exist.',
+      409: `USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name. ${KEY_REUSED}`,
+      504: 'IMPORT-TIMEOUT: the user was not imported in time, and will not be imported later.',
+    },
+  },
+  'POST /admin/v1/import': {
+    id: 'importUsers',
+    summary: 'Import many human users',
+    description:
+      'Acceptance is all or nothing. An invalid user becomes a failed item; the others are still imported. The ' +
+      'body can be gzip-compressed. The caller needs the role in every organization of the body. With `dryRun`, the ' +
+      'service checks every user and reports the outcome, but writes no user. In NDJSON, each line is one user with ' +
+      'their `orgId`, and the query contains the timeout. With `draft`, the users are kept as a draft. The service calls `webhook` with the ImportProgress plus ' +
+      '`type` (`import.ended`) and `timestamp`, signed according to Standard Webhooks.',
+    query: importQuery.extend(ofLines),
+    headers: bulkHeaders,
+    body: {
+      schema: importBody,
+      examples: { 'two users': exampleBody },
+      others: { 'application/x-ndjson': importLines },
+    },
+    answers: {
+      200: {
+        schema: result,
+        example: exampleResult,
+        description: 'The import finished within the time of `Prefer: wait`.',
+        headers: bulkAnswerHeaders,
+      },
+      202: {
+        schema: accepted,
+        example: exampleAccepted,
+        description: 'The import is accepted: every user of the body is stored durably.',
+        headers: bulkAnswerHeaders,
+      },
+    },
+    errors: {
+      400: 'The first fatal error in body order: REQUEST-JSON (not valid JSON in UTF-8), REQUEST-BODY (not valid gzip), IMPORT-FORMAT (another format, named in the message), IMPORT-BODY, IMPORT-DEPTH, IMPORT-ENTRY-SIZE, IMPORT-DUPLICATE-KEY, IMPORT-TIMEOUT. IMPORT-QUERY: the query is invalid. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret.',
+      404: 'ORG-NOT-FOUND: an organization of the body does not exist.',
+      409: `IMPORT-ABORTED: the upload stalled for too long; nothing was imported. ${KEY_REUSED}`,
+      413: 'REQUEST-TOO-LARGE: the body is too large, before or after decompression.',
+      415: 'REQUEST-MEDIA-TYPE: the body must be JSON or NDJSON. REQUEST-ENCODING: the body must be uncompressed or use gzip.',
+      429: `IMPORT-BACKLOG: too many users are waiting to be imported. IMPORT-DRAFTS: you or your organization have too many drafts. IMPORT-RUNNING: the organization has too many imports that have not ended. IMPORT-UPLOADS: too many uploads are under way. IMPORT-WAITS: too many requests wait for the end of an import. ${RATE_LIMITED}`,
+    },
+  },
+  'GET /admin/v1/imports': {
+    id: 'listImports',
+    summary: 'List imports, newest first',
+    query: listQuery,
+    answers: {
+      200: {
+        schema: z.object({ imports: z.array(progress), nextPageToken, counts: stateCounts.optional() }),
+        example: { imports: [exampleProgress], nextPageToken: '' },
+      },
+    },
+  },
+  'GET /admin/v1/imports/{importId}': {
+    id: 'getImport',
+    summary: 'Get the result of an import',
+    answers: { 200: { ...isDone[200], description: 'The current result of the import.' } },
+  },
+  'GET /admin/v1/imports/{importId}/items': {
+    id: 'listImportItems',
+    summary: 'List the users of an import',
+    description:
+      'Returns the users in the order of the body. With `query`, a page can hold fewer items than `pageSize`, even none: ' +
+      'read on until `nextPageToken` is empty.',
+    query: itemsQuery.extend({ state: itemStateOfImports.optional() }),
+    answers: {
+      200: {
+        schema: z.object({ items: z.array(item), nextPageToken }),
+        example: {
+          items: [
+            { index: 0, orgId: 'acme', userId: 'auth0|60425dc4', userName: 'fay.fox', state: 'ITEM_STATE_SUCCEEDED' },
+          ],
+          nextPageToken: '100',
+        },
+      },
+    },
+  },
+  'GET /admin/v1/imports/{importId}/items/{index}': {
+    id: 'getImportItem',
+    summary: 'Get a user of an import, for editing',
+    description:
+      'Returns the stored entry of a user who is not imported, also of a draft that was checked. Of a password hash it shows the scheme alone; other ' +
+      'secrets are `{"withheld": true}`.',
+    answers: { 200: { schema: itemWithEntry, example: exampleItem } },
+    errors: {
+      400: STATE_DOES_NOT_FIT,
+      404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.',
+    },
+  },
+  'PATCH /admin/v1/imports/{importId}/items/{index}': {
+    id: 'fixImportItem',
+    summary: 'Correct the entry of a failed user',
+    description:
+      'The body is a JSON merge patch (RFC 7396) of the entry: null removes a field, what is left out stays. The user ' +
+      'stays failed, with the error IMPORT-USER-FIXED, until `_retry` imports it; in a draft that was checked, until `_check` ' +
+      'judges the entry again or `_start` imports it. Fields that the patch does not touch ' +
+      'may stay invalid: the error then names them.',
+    body: { schema: patchBody, examples: { 'another address': examplePatch } },
+    answers: { 200: { schema: itemWithEntry, example: { ...exampleItem, error: exampleFixed } } },
+    errors: {
+      400: `IMPORT-USER-INVALID: a field of the patch is invalid; nothing was changed. IMPORT-PATCH: the body is no object. IMPORT-ITEM-STATE: the user has not failed. IMPORT-ERASED: the data of the user was erased. IMPORT-DRY-RUN: a dry run keeps no entries. ${STATE_DOES_NOT_FIT}`,
+      404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.',
+      409: 'IMPORT-ITEM-CHANGED: the item was changed meanwhile. Read it again.',
+    },
+  },
+  'GET /admin/v1/imports/{importId}/causes': {
+    id: 'listImportCauses',
+    summary: 'List why users failed',
+    description:
+      'Groups the failed users by error id, field and, for password hashes, scheme. A user with several invalid fields ' +
+      'counts in each of their causes. Returns the 100 most common causes; of a draft, those that its check found.',
+    answers: { 200: { schema: causes, example: exampleCauses } },
+    errors: { 400: STATE_DOES_NOT_FIT },
+  },
+  'POST /admin/v1/imports/{importId}/_fix': {
+    id: 'fixImport',
+    summary: 'Correct all users who failed for one cause',
+    description:
+      'Applies a remedy to every entry of a cause that it makes valid. `trim-email` removes spaces and writes the ' +
+      'address in lower case; `drop-hash` imports without a password, so that a mail asks for one; `email-as-user-name` ' +
+      'and `user-name-as-email` copy one to the other; `keep-first` and `leave-out` skip the users of the cause. `_retry` ' +
+      'then imports those who were corrected, and `_start` those of a draft that was checked. If `next` is not null, call again with it as `from`.',
+    body: { schema: fixBody, examples: { 'what it would do': exampleFix } },
+    answers: {
+      200: { schema: fixed, example: { changed: 24, unchanged: 0, examples: [], next: null } },
+    },
+    errors: {
+      400: `IMPORT-FIX: the body is invalid. IMPORT-REMEDY: the remedy does not apply to the cause. IMPORT-ERASED: the data of the users has been erased. IMPORT-DRY-RUN: a dry run keeps no entries. ${STATE_DOES_NOT_FIT}`,
+      429: `IMPORT-FIXES: too many corrections are under way. ${RATE_LIMITED}`,
+    },
+  },
+  'GET /admin/v1/imports/{importId}/rates': {
+    id: 'getImportRates',
+    summary: 'Get the speed of an import over time',
+    description:
+      'Returns at most 600 points, oldest first. Each counts the users settled since the previous point; the last one ' +
+      'ends now, or when the import ended. A user who is retried counts each time.',
+    answers: { 200: { schema: rates, example: exampleRates } },
+  },
+  'GET /admin/v1/imports/{importId}/events': {
+    id: 'streamImportEvents',
+    summary: 'Follow an import',
+    description:
+      'Sends an ImportProgress on each change, at most four per second, as Server-Sent Events. The stream ends when the ' +
+      'import ends: the last message is repeated as an event with the name and the id `end`.',
+    headers: z.object({
+      'Last-Event-ID': z.string().optional().meta({ description: 'Sent by EventSource when it connects again.' }),
+    }),
+    answers: {
+      200: { schema: z.string(), example: exampleEvent, mediaType: 'text/event-stream' },
+      204: { description: '`Last-Event-ID` is `end`, and the import has ended: EventSource stops connecting.' },
+    },
+    errors: { 429: `IMPORT-STREAMS: too many event streams are open. ${RATE_LIMITED}` },
+  },
+  'GET /admin/v1/imports/{importId}/report': {
+    id: 'getImportReport',
+    summary: 'Download all users of an import',
+    description:
+      '`ndjson`: one item per line, as in `items`. `csv`: one record per item; a cell that a spreadsheet would run as a ' +
+      'formula begins with an apostrophe. `dataorgs`: the users who are not imported, as a body that you can correct ' +
+      'and send again; a plain password appears as a hash of it, and you must add every other secret again.',
+    query: reportQuery.extend({ state: itemStateOfImports.optional() }),
+    answers: {
+      200: {
+        schema: z.string(),
+        example: exampleLines,
+        mediaType: 'application/x-ndjson',
+        headers: z.object({ 'Content-Disposition': z.string() }),
+        others: {
+          'text/csv': { schema: z.string(), example: exampleCsv },
+          'application/json': { schema: correctable, example: exampleBody },
+        },
+      },
+    },
+  },
+  'POST /admin/v1/imports/{importId}/_cancel': {
+    id: 'cancelImport',
+    summary: 'Cancel an import',
+    description: `After the response, no user of the import is written. ${IDEMPOTENT}`,
+    body: emptyBody,
+    answers: isDone,
+    errors: { 400: `${NO_PARAMETERS} ${STATE_DOES_NOT_FIT}` },
+  },
+  'POST /admin/v1/imports/{importId}/_pause': {
+    id: 'pauseImport',
+    summary: 'Pause an import',
+    description: `After the response, no user of the import is written, and its time limit stops running until \`_resume\`. ${IDEMPOTENT}`,
+    body: emptyBody,
+    answers: isDone,
+    errors: { 400: `${NO_PARAMETERS} ${STATE_DOES_NOT_FIT}` },
+  },
+  'POST /admin/v1/imports/{importId}/_resume': {
+    id: 'resumeImport',
+    summary: 'Resume a paused, timed-out or cancelled import',
+    description: 'Imports exactly the remaining users. The timeout is required if the deadline has passed.',
+    body: newTimeout,
+    answers: isDone,
+    errors: { 400: RUN_AGAIN },
+  },
+  'POST /admin/v1/imports/{importId}/_retry': {
+    id: 'retryImport',
+    summary: 'Retry failed users',
+    description:
+      'Retries users who failed when they were written, because of a conflict or a database error, and those whose ' +
+      'entries were corrected. Other invalid entries stay ' +
+      `failed. Items that are still pending are processed too. The timeout is required if the deadline has passed. ${IDEMPOTENT}`,
+    body: newTimeout,
+    answers: isDone,
+    errors: { 400: RUN_AGAIN },
+  },
+  'POST /admin/v1/imports/{importId}/_send_mails': {
+    id: 'sendImportMails',
+    summary: 'Send the mails that an import holds',
+    description:
+      'Sends the mails of an import with `mails=none` to the users who still need one. Users who are still pending get ' +
+      `theirs when they are written. If the import holds no mails, nothing changes. ${IDEMPOTENT}`,
+    body: emptyBody,
+    answers: isDone,
+    errors: { 400: `${NO_PARAMETERS} IMPORT-DRY-RUN: a dry run has no mails. ${STATE_DOES_NOT_FIT}` },
+  },
+  'POST /admin/v1/imports/{importId}/_undo': {
+    id: 'undoImport',
+    summary: 'Undo an import that is not running',
+    description:
+      'Removes exactly the users created by the import who have neither signed in nor been changed since. The ' +
+      'others stay ITEM_STATE_SUCCEEDED, with the reason in `kept`. The work continues after the response. ' +
+      IDEMPOTENT,
+    body: emptyBody,
+    answers: isDone,
+    errors: { 400: `${NO_PARAMETERS} IMPORT-DRY-RUN: a dry run has nothing to undo. ${STATE_DOES_NOT_FIT}` },
+  },
+  'GET /admin/v1/imports/{importId}/undo_preview': {
+    id: 'previewImportUndo',
+    summary: 'Preview the undo of an import',
+    description:
+      'Counts the users that `_undo` would remove now, and those that it would keep, with the reasons. Changes nothing. ' +
+      'For an import of a million users it takes some seconds.',
+    answers: { 200: { schema: undoPreview, example: exampleUndoPreview } },
+    errors: {
+      400: 'IMPORT-DRY-RUN: a dry run has nothing to undo.',
+      429: `IMPORT-PREVIEWS: too many previews are under way. ${RATE_LIMITED}`,
+    },
+  },
+};

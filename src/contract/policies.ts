@@ -1,0 +1,320 @@
+import { z } from 'zod';
+import { isCommonPassword } from '../passwords/common-passwords.ts';
+import { nameKey, textProblem } from '../platform/fields.ts';
+import type { Body, Operation, Operations } from './operation.ts';
+import type { OperationId } from './permissions.ts';
+import { created, createdDetails, exampleCreated } from './shapes.ts';
+/** The rules for new passwords, for programs and for people. Computation only. Imported passwords are exempt. */
+
+/** In Unicode code points. */
+export interface LengthPolicy {
+  minLength: number;
+  maxLength: number;
+}
+
+/** The range of each length that a policy may set (NIST SP 800-63B: none under 8; at least 64 must always be allowed). */
+export const PASSWORD_LENGTH = { shortest: { from: 8, to: 64 }, longest: { from: 64, to: 200 } } as const;
+
+/** The login names and addresses of the user who gets the password, and the domain of the organization. */
+export type PasswordNames = readonly string[];
+
+/** Every rule that the password breaks, as the end of a sentence that begins with its name; empty when it is good. */
+export function passwordProblems(password: string, policy: LengthPolicy, names: PasswordNames): string[] {
+  const key = nameKey(password);
+  const text = textProblem(password, policy.maxLength);
+  return [
+    [...password].length < policy.minLength && `must have at least ${characters(policy.minLength)}`,
+    text,
+    isCommonPassword(password) && 'must not be one of the most common passwords',
+    names.some((name) => nameKey(name) === key) &&
+      'must not be a name or an address of the user, or the domain of the organization',
+  ].filter((problem) => typeof problem === 'string');
+}
+
+/** The rules in the words of the pages, which show them before the user types. */
+export function passwordRules({ minLength, maxLength }: LengthPolicy): string {
+  return `${minLength} to ${maxLength} characters. Not a common password such as “password1”, and not your login name, your email address or the domain of your organization.`;
+}
+
+function characters(count: number): string {
+  return count === 1 ? '1 character' : `${count} characters`;
+}
+
+/** Request bodies of the policies. */
+
+const MAX_DAYS = 36_500;
+
+/** A whole number, or a string of digits: published clients send these 64-bit types as strings. */
+function wholeNumber(min: number, max: number) {
+  const rule = `must be a whole number from ${min} to ${max}`;
+  const digits = z.string().regex(/^\d{1,5}$/);
+  return z
+    .union([z.int().min(min).max(max), digits], {
+      error: (issue) => (issue.input === undefined ? 'is required' : rule),
+    })
+    .transform(Number)
+    .pipe(z.int().min(min, rule).max(max, rule));
+}
+
+const days = () => wholeNumber(0, MAX_DAYS);
+
+/** Days that are out of range on their own are reported only once. */
+function fits(p: { maxAgeDays: number; expireWarnDays: number }): boolean {
+  return p.maxAgeDays <= 0 || p.expireWarnDays > MAX_DAYS || p.expireWarnDays <= p.maxAgeDays;
+}
+
+export const agePolicyBody = z
+  .object({ maxAgeDays: days(), expireWarnDays: days().default(0) })
+  .refine(fits, { path: ['expireWarnDays'], message: 'must not be more than maxAgeDays' });
+
+/** Rules about kinds of characters make passwords weaker (NIST SP 800-63B), so they are refused, not ignored. */
+const noCharacterRule = z
+  .literal(false, 'must be false: rules about kinds of characters are not supported')
+  .optional()
+  .meta({ description: 'Accepted for published clients. There are no rules about kinds of characters.' });
+
+const { shortest, longest } = PASSWORD_LENGTH;
+
+export const complexityPolicyBody = z
+  .object({
+    minLength: wholeNumber(shortest.from, shortest.to).meta({ description: 'Unicode code points.' }),
+    maxLength: wholeNumber(longest.from, longest.to).default(longest.to).meta({ description: 'Unicode code points.' }),
+    hasUppercase: noCharacterRule,
+    hasLowercase: noCharacterRule,
+    hasNumber: noCharacterRule,
+    hasSymbol: noCharacterRule,
+  })
+  .transform(({ minLength, maxLength }) => ({ minLength, maxLength }));
+
+export interface LoginPolicy {
+  /** Users must have a second factor: without one they set it up before they are signed in. */
+  forceMfa: boolean;
+}
+
+export const loginPolicyBody: z.ZodType<LoginPolicy> = z.object({
+  forceMfa: z.boolean('must be true or false'),
+});
+
+/** How old a password may be, and whether one of a given age has expired. Computation only. */
+
+export interface AgePolicy {
+  /** 0: passwords do not expire. */
+  maxAgeDays: number;
+  /** How many days before expiry users are warned. */
+  expireWarnDays: number;
+}
+
+export interface PasswordAge {
+  isExpired: boolean;
+  /** Whole days left; set only within the warning period. */
+  expiresInDays: number | undefined;
+}
+
+/** @param ageDays since the password was set, with fractions */
+export function passwordAge({ maxAgeDays, expireWarnDays }: AgePolicy, ageDays: number): PasswordAge {
+  const left = maxAgeDays - ageDays;
+  if (maxAgeDays === 0) return { isExpired: false, expiresInDays: undefined };
+  if (left < 0) return { isExpired: true, expiresInDays: undefined };
+  return { isExpired: false, expiresInDays: left <= expireWarnDays ? Math.floor(left) : undefined };
+}
+
+/** The kinds of policies: where each is stored, how it is validated, and how its errors and events are named. */
+
+export interface PolicyKind<P> {
+  /** The last part of its paths; its events have the same with dots. */
+  path: 'password/age' | 'password/complexity' | 'login';
+  /** What people call it. */
+  title: string;
+  table: string;
+  /** The column of each field. */
+  columns: { [field in keyof P & string]: string };
+  body: z.ZodType<P>;
+  /** First part of the ids of its errors. */
+  area: string;
+  operations: PolicyOperations;
+}
+
+interface PolicyOperations {
+  get: OperationId;
+  add: OperationId;
+  update: OperationId;
+  reset: OperationId;
+  getDefault: OperationId;
+  getOfInstance: OperationId;
+  updateOfInstance: OperationId;
+}
+
+export const AGE: PolicyKind<AgePolicy> = {
+  path: 'password/age',
+  title: 'password-age policy',
+  table: 'password_age_policies',
+  columns: { maxAgeDays: 'max_age_days', expireWarnDays: 'expire_warn_days' },
+  body: agePolicyBody,
+  area: 'POLICY-AGE',
+  operations: {
+    get: 'getPasswordAgePolicy',
+    add: 'addPasswordAgePolicy',
+    update: 'updatePasswordAgePolicy',
+    reset: 'resetPasswordAgePolicy',
+    getDefault: 'getDefaultPasswordAgePolicy',
+    getOfInstance: 'getInstancePasswordAgePolicy',
+    updateOfInstance: 'updateDefaultPasswordAgePolicy',
+  },
+};
+
+export const COMPLEXITY: PolicyKind<LengthPolicy> = {
+  path: 'password/complexity',
+  title: 'password-complexity policy',
+  table: 'password_complexity_policies',
+  columns: { minLength: 'min_length', maxLength: 'max_length' },
+  body: complexityPolicyBody,
+  area: 'POLICY-COMPLEXITY',
+  operations: {
+    get: 'getPasswordComplexityPolicy',
+    add: 'addPasswordComplexityPolicy',
+    update: 'updatePasswordComplexityPolicy',
+    reset: 'resetPasswordComplexityPolicy',
+    getDefault: 'getDefaultPasswordComplexityPolicy',
+    getOfInstance: 'getInstancePasswordComplexityPolicy',
+    updateOfInstance: 'updateDefaultPasswordComplexityPolicy',
+  },
+};
+
+export const LOGIN: PolicyKind<LoginPolicy> = {
+  path: 'login',
+  title: 'login policy',
+  table: 'login_policies',
+  columns: { forceMfa: 'force_mfa' },
+  body: loginPolicyBody,
+  area: 'POLICY-LOGIN',
+  operations: {
+    get: 'getLoginPolicy',
+    add: 'addLoginPolicy',
+    update: 'updateLoginPolicy',
+    reset: 'resetLoginPolicy',
+    getDefault: 'getDefaultLoginPolicy',
+    getOfInstance: 'getInstanceLoginPolicy',
+    updateOfInstance: 'updateDefaultLoginPolicy',
+  },
+};
+
+/** Policies in the OpenAPI document. */
+
+const NO_ORG = 'ORG-NOT-FOUND: the organization does not exist.';
+
+interface Documented {
+  /** As in `PasswordAgePolicy`. */
+  id: string;
+  /** The fields in an answer. */
+  fields: z.ZodRawShape;
+  about: string;
+  examples: Body['examples'];
+  example: Record<string, unknown>;
+}
+
+const age = operationsOf(AGE, {
+  id: 'PasswordAgePolicy',
+  fields: {
+    maxAgeDays: z.int().meta({ minimum: 0, description: '0: passwords do not expire.' }),
+    expireWarnDays: z.int().meta({ minimum: 0 }),
+  },
+  about: 'How many days a password is valid, and how early users are warned.',
+  examples: { 'three months': { maxAgeDays: 90, expireWarnDays: 14 } },
+  example: { maxAgeDays: 90, expireWarnDays: 14 },
+});
+
+const complexity = operationsOf(COMPLEXITY, {
+  id: 'PasswordComplexityPolicy',
+  fields: {
+    minLength: z.int().meta({ minimum: 1, description: 'Unicode code points.' }),
+    maxLength: z.int().meta({ minimum: 1, description: 'Unicode code points.' }),
+  },
+  about:
+    'The length of new passwords. Every new password must also differ from common passwords and from the names of its ' +
+    'user. Imported passwords and hashes are exempt.',
+  examples: { 'twelve characters': { minLength: 12 } },
+  example: { minLength: 12, maxLength: 200 },
+});
+
+const login = operationsOf(LOGIN, {
+  id: 'LoginPolicy',
+  fields: { forceMfa: z.boolean().meta({ description: 'Whether users must have a second factor.' }) },
+  about:
+    'With `forceMfa`, users without a second factor set one up on the log-in pages, after their password, before they ' +
+    'are signed in. `POST /v2beta/sessions` refuses them with SESSION-MFA-SETUP-REQUIRED.',
+  examples: { 'a second factor for everybody': { forceMfa: true } },
+  example: { forceMfa: true },
+});
+
+export const policyOperations: Operations = { ...age, ...complexity, ...login };
+
+function operationsOf<P>(kind: PolicyKind<P>, documented: Documented): Operations {
+  const { area, path, title: policy, operations } = kind;
+  const body = { schema: kind.body, examples: documented.examples };
+  const answers = { 200: answerOf(documented) };
+  const ofOrg = `/management/v1/policies/${path}` as const;
+  const ofInstance = `/admin/v1/policies/${path}` as const;
+  const changed: Pick<Operation, 'answers'> = { answers: { 200: created } };
+  return {
+    [`GET ${ofOrg}`]: {
+      id: operations.get,
+      summary: `Get the ${policy} of the organization`,
+      onOrg: true,
+      answers,
+      errors: { 404: NO_ORG },
+    },
+    [`POST ${ofOrg}`]: {
+      id: operations.add,
+      summary: `Add a ${policy} to the organization`,
+      description: documented.about,
+      onOrg: true,
+      body,
+      ...changed,
+      errors: { 404: NO_ORG, 409: `${area}-EXISTS: the organization already has its own policy.` },
+    },
+    [`PUT ${ofOrg}`]: {
+      id: operations.update,
+      summary: `Update the ${policy} of the organization`,
+      onOrg: true,
+      body,
+      ...changed,
+      errors: { 404: `${area}-NOT-FOUND: the organization does not have its own policy. ${NO_ORG}` },
+    },
+    [`DELETE ${ofOrg}`]: {
+      id: operations.reset,
+      summary: `Reset the ${policy} of the organization to the default`,
+      onOrg: true,
+      ...changed,
+      errors: { 404: NO_ORG },
+    },
+    [`GET /management/v1/policies/default/${path}`]: {
+      id: operations.getDefault,
+      summary: `Get the default ${policy} of organizations`,
+      description: 'The policy of the instance, which applies to organizations without their own.',
+      onOrg: true,
+      answers,
+      errors: { 404: NO_ORG },
+    },
+    [`GET ${ofInstance}`]: {
+      id: operations.getOfInstance,
+      summary: `Get the ${policy} of the instance`,
+      description: 'The role must be on the instance; a role in an organization is not enough.',
+      answers,
+    },
+    [`PUT ${ofInstance}`]: {
+      id: operations.updateOfInstance,
+      summary: `Update the ${policy} of the instance`,
+      body,
+      ...changed,
+    },
+  } as Operations;
+}
+
+function answerOf({ id, fields, example }: Documented) {
+  const isDefault = z.boolean().meta({ description: 'Whether this is the policy of the instance.' });
+  const policy = z.object({ details: createdDetails, ...fields, isDefault }).meta({ id });
+  return {
+    schema: z.object({ policy }).meta({ id: `One${id}` }),
+    example: { policy: { details: exampleCreated, ...example, isDefault: false } },
+  };
+}

@@ -1,0 +1,246 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { requiredText } from '../platform/fields.ts';
+import { totpCode } from './credentials.ts';
+import type { Operations } from './operation.ts';
+import {
+  AT,
+  changed,
+  details,
+  digits,
+  exampleDetails,
+  OWNER_PROOF,
+  ownerProof,
+  proofBody,
+  SIGN_IN_AGAIN,
+  timestamp,
+  WRONG_PASSWORD,
+} from './shapes.ts';
+/** The user that somebody tries to log in as. */
+export type LoginUser = ({ loginName: string } | { userId: string }) & LoginScope;
+
+/** Where a login name is looked for. */
+export interface LoginScope {
+  /** Only users of these organizations are found; absent: of all. */
+  orgIds?: readonly string[] | undefined;
+  /** The organization that the application names: a bare name is that of its user, if it has such a user. */
+  orgId?: string | undefined;
+}
+
+/** Request body of the session call. */
+
+const user = z
+  .object({ loginName: requiredText(500).optional(), userId: requiredText(200).optional() })
+  .refine((u) => (u.loginName === undefined) !== (u.userId === undefined), 'must contain either loginName or userId')
+  .transform(({ loginName = '', userId }): LoginUser => (userId === undefined ? { loginName } : { userId }))
+  .meta({ minProperties: 1, maxProperties: 1 });
+
+/** What the caller knows about the person's device. */
+const userAgent = z.object({
+  ip: z
+    .string()
+    .refine((ip) => isIP(ip) !== 0, 'must be an IP address such as 203.0.113.7')
+    .meta({
+      examples: ['203.0.113.7'],
+      description:
+        'The IP address of the person. Failed attempts are counted by it; without it, by that of the caller.',
+    })
+    .optional(),
+});
+
+/** The password may be longer than a new one: an imported hash can be of a password of any length. */
+export const newSession = z.object({
+  checks: z.object({
+    user,
+    password: z.object({ password: requiredText(1000) }),
+    totp: z.object({ code: totpCode() }).optional(),
+  }),
+  userAgent: userAgent.optional(),
+});
+
+export type Checks = z.infer<typeof newSession>['checks'];
+
+/** Sessions in the OpenAPI document. */
+
+const SESSION_ID = '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11';
+const checked = z.object({ verifiedAt: timestamp() });
+
+const session = z
+  .object({
+    id: z.string(),
+    creationDate: timestamp(),
+    changeDate: timestamp(),
+    sequence: digits(),
+    expirationDate: timestamp().describe('When the session ends by itself (setting SESSION_TTL_DAYS).'),
+    factors: z.object({
+      user: z.object({
+        verifiedAt: timestamp(),
+        id: z.string(),
+        loginName: z.string(),
+        displayName: z.string(),
+        organizationId: z.string(),
+      }),
+      password: checked,
+      totp: checked.optional(),
+    }),
+  })
+  .meta({ id: 'Session' });
+
+const exampleSession = {
+  id: SESSION_ID,
+  creationDate: AT,
+  changeDate: AT,
+  sequence: '4711',
+  expirationDate: AT,
+  factors: {
+    user: {
+      verifiedAt: AT,
+      id: 'bob',
+      loginName: 'bob@acme.example',
+      displayName: 'Bob Burns',
+      organizationId: 'acme',
+    },
+    password: { verifiedAt: AT },
+  },
+};
+
+export const sessionOperations: Operations = {
+  'POST /v2beta/sessions': {
+    id: 'createSession',
+    summary: 'Check a password and, where the user has one, a second factor',
+    description:
+      'An unknown user, a wrong password and a user of an organization on which the caller has no role return the same ' +
+      'error. A bare user name belongs to the user who had it first; with `x-service-orgid` it is that of the named ' +
+      'organization. `sessionToken` identifies the session; it is not a bearer token.',
+    headers: z.object({
+      'x-service-orgid': z.string().optional().meta({ description: 'Where a bare user name is looked for first.' }),
+    }),
+    body: {
+      schema: newSession,
+      examples: {
+        'by login name': {
+          checks: {
+            user: { loginName: 'bob@acme.example' },
+            password: { password: 'correct horse battery staple' },
+          },
+        },
+      },
+    },
+    answers: {
+      201: {
+        schema: z.object({
+          details,
+          sessionId: z.string(),
+          sessionToken: z.string(),
+          passwordChangeRequired: z
+            .literal(true)
+            .optional()
+            .meta({ description: 'The user must change the password.' }),
+        }),
+        example: { details: exampleDetails, sessionId: SESSION_ID, sessionToken: 'bm90IGEgdG9rZW4gb2YgYW55Ym9keQ' },
+        description: 'The password is correct.',
+      },
+    },
+    errors: {
+      400:
+        'SESSION-INVALID: invalid fields. SESSION-CREDENTIALS: the user or the password is wrong. Only after a correct ' +
+        'password: SESSION-USER-LOCKED, SESSION-USER-INACTIVE, SESSION-USER-INITIAL, SESSION-TOTP-REQUIRED (the code is ' +
+        'missing), SESSION-TOTP (the code is wrong), SESSION-MFA-SETUP-REQUIRED (the login policy requires a second ' +
+        'factor, and the user has none: let them sign in on the log-in pages once), SESSION-PASSWORD-EXPIRED.',
+      429:
+        'SESSION-FAILURES: too many failed attempts to log in as this user; nothing is checked, so a right password gets ' +
+        'this error too. SESSION-ATTEMPTS: too many attempts to log in as this user are being checked. RATE-LIMIT: too ' +
+        'many requests. Wait for the number of seconds in `Retry-After`, then try again.',
+    },
+  },
+  'GET /v2beta/sessions/{sessionId}': {
+    id: 'getSession',
+    summary: 'Get a session',
+    answers: { 200: { schema: z.object({ session }), example: { session: exampleSession } } },
+  },
+  'DELETE /v2beta/sessions/{sessionId}': {
+    id: 'deleteSession',
+    summary: 'Delete a session',
+    answers: { 200: changed },
+  },
+};
+
+/** Request bodies for the end of logins. */
+
+export const endLoginBody = ownerProof;
+
+export const endLoginsBody = ownerProof.extend({
+  keepCurrent: z.boolean('must be true or false').default(false).meta({
+    description:
+      'Keep the application and the browser of this call. Refused with the token of a program, which has no login.',
+  }),
+});
+
+/** Logins of users in the OpenAPI document. */
+
+const LOGIN_ID = '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11';
+
+const login = z
+  .object({
+    id: z.string(),
+    type: z.enum(['LOGIN_TYPE_SESSION', 'LOGIN_TYPE_BROWSER', 'LOGIN_TYPE_APPLICATION']).meta({
+      description:
+        'A session that a program opened with the password, a browser that is signed in, or an application with tokens.',
+    }),
+    clientId: z.string().optional().meta({ description: 'Of an application.' }),
+    clientName: z
+      .string()
+      .optional()
+      .meta({ description: 'Of an application that is not built in, or of the program that opened the session.' }),
+    isCurrent: z.boolean().meta({ description: 'Whether it is the application or the browser of this call.' }),
+    address: z.string().optional().meta({
+      description: 'The IP address of the last use. Of a session the `userAgent.ip` that the program named.',
+    }),
+    userAgent: z.string().optional().meta({ description: 'The `User-Agent` of the browser at the last use.' }),
+    creationDate: timestamp(),
+    lastUseDate: timestamp().optional().describe('When it last signed in to an application or got tokens.'),
+    expirationDate: timestamp().describe('When the login ends by itself.'),
+  })
+  .meta({ id: 'Login' });
+
+const exampleLogin = {
+  id: LOGIN_ID,
+  type: 'LOGIN_TYPE_SESSION',
+  isCurrent: false,
+  clientName: 'Shop backend',
+  address: '203.0.113.7',
+  creationDate: AT,
+  expirationDate: AT,
+};
+const NOT_OURS = '403 also if the user has more rights than the caller.';
+
+export const loginOperations: Operations = {
+  'GET /v2beta/users/{userId}/logins': {
+    id: 'listLogins',
+    summary: 'List where a user is logged in',
+    description:
+      'Returns the newest 100. Personal access tokens and keys are not logins; nor are the tokens that programs get ' +
+      `with them, which end after an hour. ${NOT_OURS}`,
+    answers: { 200: { schema: z.object({ result: z.array(login) }), example: { result: [exampleLogin] } } },
+  },
+  'DELETE /v2beta/users/{userId}/logins/{loginId}': {
+    id: 'endLogin',
+    summary: 'End one login of a user',
+    description:
+      'The tokens of an application end with it, and tokens of a browser without `offline_access`. ' +
+      `${OWNER_PROOF} ${NOT_OURS}`,
+    body: { ...proofBody, schema: endLoginBody },
+    answers: { 200: changed },
+    errors: { 400: `LOGIN-INVALID: invalid fields. ${WRONG_PASSWORD}`, 401: SIGN_IN_AGAIN },
+  },
+  'DELETE /v2beta/users/{userId}/logins': {
+    id: 'endLogins',
+    summary: 'End all logins of a user',
+    description:
+      "Ends the login of this call too, if it is the user's own, unless `keepCurrent` is true. " +
+      `${OWNER_PROOF} ${NOT_OURS}`,
+    body: { ...proofBody, schema: endLoginsBody },
+    answers: { 200: changed },
+    errors: { 400: `LOGIN-INVALID: invalid fields. ${WRONG_PASSWORD}`, 401: SIGN_IN_AGAIN },
+  },
+};

@@ -1,0 +1,375 @@
+import { z } from 'zod';
+import { GENDERS, id, requiredText, text } from '../platform/fields.ts';
+import { tokenPaging } from '../platform/http/answers.ts';
+import type { Operation, Operations } from './operation.ts';
+import { INSTANCE_ROLES, type OperationId, ORG_ROLES } from './permissions.ts';
+import {
+  changed,
+  createdDetails,
+  details,
+  digits,
+  exampleCreated,
+  exampleDetails,
+  exampleSearch,
+  LAST_OWNER,
+  searchAnswer,
+} from './shapes.ts';
+export const ACCESS_TOKEN_TYPES = ['ACCESS_TOKEN_TYPE_BEARER', 'ACCESS_TOKEN_TYPE_JWT'] as const;
+
+/** The user object in the OpenAPI document. */
+
+const STATES = ['USER_STATE_ACTIVE', 'USER_STATE_INACTIVE', 'USER_STATE_LOCKED', 'USER_STATE_INITIAL'] as const;
+
+const names = {
+  userId: z.string(),
+  state: z.enum(STATES).meta({ id: 'UserState' }),
+  username: z.string(),
+  loginNames: z.array(z.string()).meta({ minItems: 1 }),
+  preferredLoginName: z.string(),
+};
+
+const human = z
+  .object({
+    ...names,
+    profile: z.object({
+      givenName: z.string(),
+      familyName: z.string(),
+      nickName: z.string(),
+      displayName: z.string(),
+      preferredLanguage: z.string(),
+      gender: z.enum(GENDERS),
+      avatarUrl: z.string(),
+    }),
+    email: z.object({ email: z.string(), isVerified: z.boolean() }),
+    phone: z.object({ phone: z.string(), isVerified: z.boolean() }).optional(),
+    passwordChangeRequired: z.boolean(),
+  })
+  .meta({ id: 'Human' });
+
+const machine = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    hasSecret: z.boolean(),
+    accessTokenType: z.enum(ACCESS_TOKEN_TYPES),
+  })
+  .meta({ id: 'Machine' });
+
+const ONE_KIND = { oneOf: [{ required: ['human'] }, { required: ['machine'] }] };
+
+export const user = z
+  .object({ ...names, human: human.optional(), machine: machine.optional() })
+  .meta({ id: 'User', description: 'Either a human or a machine user.', ...ONE_KIND });
+
+/** A user in a search result, with its details in the same object. */
+export const foundUser = z
+  .object({ details, ...names, human: human.optional(), machine: machine.optional() })
+  .meta({ id: 'FoundUser', ...ONE_KIND });
+
+const namesV1 = {
+  id: z.string(),
+  details: createdDetails,
+  state: names.state,
+  userName: z.string(),
+  loginNames: names.loginNames,
+  preferredLoginName: z.string(),
+};
+
+const humanV1 = z
+  .object({
+    profile: z.object({
+      firstName: z.string(),
+      lastName: z.string(),
+      nickName: z.string(),
+      displayName: z.string(),
+      preferredLanguage: z.string(),
+      gender: z.enum(GENDERS),
+      avatarUrl: z.string(),
+    }),
+    email: z.object({ email: z.string(), isEmailVerified: z.boolean() }),
+    phone: z.object({ phone: z.string(), isPhoneVerified: z.boolean() }).optional(),
+  })
+  .meta({ id: 'HumanV1' });
+
+/** The user object of `/management/v1` and `/auth/v1`. */
+export const userV1 = z.object({ ...namesV1, human: humanV1.optional(), machine: machine.optional() }).meta({
+  id: 'UserV1',
+  description: 'The same user as in `/v2beta`, with the names of earlier versions.',
+  ...ONE_KIND,
+});
+
+const exampleNames = {
+  userId: 'bob',
+  state: 'USER_STATE_ACTIVE',
+  username: 'bob',
+  loginNames: ['bob@acme.example', 'bob'],
+  preferredLoginName: 'bob@acme.example',
+};
+
+export const exampleUser = {
+  ...exampleNames,
+  human: {
+    ...exampleNames,
+    profile: {
+      givenName: 'Bob',
+      familyName: 'Burns',
+      nickName: '',
+      displayName: 'Bob Burns',
+      preferredLanguage: 'de-CH',
+      gender: 'GENDER_UNSPECIFIED',
+      avatarUrl: '',
+    },
+    email: { email: 'bob@acme.example', isVerified: true },
+    phone: { phone: '+41791234567', isVerified: false },
+    passwordChangeRequired: false,
+  },
+};
+
+export const exampleFoundUser = { details: exampleDetails, ...exampleUser };
+
+export const exampleUserV1 = {
+  id: 'bob',
+  details: exampleCreated,
+  state: 'USER_STATE_ACTIVE',
+  userName: 'bob',
+  loginNames: exampleNames.loginNames,
+  preferredLoginName: exampleNames.preferredLoginName,
+  human: {
+    profile: {
+      firstName: 'Bob',
+      lastName: 'Burns',
+      nickName: '',
+      displayName: 'Bob Burns',
+      preferredLanguage: 'de-CH',
+      gender: 'GENDER_UNSPECIFIED',
+      avatarUrl: '',
+    },
+    email: { email: 'bob@acme.example', isEmailVerified: true },
+  },
+};
+
+/** The token of the next page: the user name and the organization of the last user, which the caller has seen. */
+
+/** A place in the order of names: after this user. */
+export interface Position {
+  key: string;
+  orgId: string;
+}
+
+/** @param users the page; its last user must exist */
+export function tokenAfter(users: readonly { key: string; orgId: string }[]): string {
+  const { key, orgId } = users.at(-1) as { key: string; orgId: string };
+  return Buffer.from(JSON.stringify([key, orgId])).toString('base64url');
+}
+
+/** Whether a text is a token; it may still name a user who is deleted. */
+export function isPageToken(text: string): boolean {
+  return parse(text) !== undefined;
+}
+
+/** @param token one that `isPageToken` accepts */
+export function positionOf(token: string | undefined): Position | undefined {
+  const [key, orgId] = (token && parse(token)) || [];
+  return key === undefined || orgId === undefined ? undefined : { key, orgId };
+}
+
+function parse(text: string): [string, string] | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    const [key, orgId, ...rest] = Array.isArray(value) ? value : [];
+    const isToken = typeof key === 'string' && typeof orgId === 'string' && rest.length === 0;
+    return isToken && !`${key}${orgId}`.includes('\0') && `${key}${orgId}`.isWellFormed() ? [key, orgId] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Request bodies of the user calls. */
+
+export const newMachine = z.object({
+  userId: id().optional(),
+  userName: requiredText(200),
+  name: requiredText(200),
+  description: text(500).default(''),
+  accessTokenType: z
+    .enum(ACCESS_TOKEN_TYPES, `must be one of ${ACCESS_TOKEN_TYPES.join(', ')}`)
+    .default('ACCESS_TOKEN_TYPE_BEARER'),
+});
+
+const STATES2 = ['ACTIVE', 'INACTIVE', 'DELETED', 'LOCKED', 'INITIAL'].map((s) => `USER_STATE_${s}`);
+const EQUALS = ['TEXT_QUERY_METHOD_EQUALS', 'TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE'];
+const STARTS_WITH = ['TEXT_QUERY_METHOD_STARTS_WITH', 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE'];
+const MAX_IDS = 10_000;
+const PAGE_TOKEN = 'must be the nextPageToken of an answer';
+
+/** Names always compare case-insensitively; other methods are refused rather than ignored. */
+function method(...known: string[]) {
+  return z.enum(known, `must be one of ${known.join(', ')}`).optional();
+}
+
+const query = z
+  .object({
+    organizationIdQuery: z.object({ organizationId: requiredText(200) }).optional(),
+    userNameQuery: z.object({ userName: requiredText(200), method: method(...EQUALS, ...STARTS_WITH) }).optional(),
+    loginNameQuery: z.object({ loginName: requiredText(500), method: method(...EQUALS) }).optional(),
+    emailQuery: z.object({ emailAddress: requiredText(200), method: method(...EQUALS) }).optional(),
+    inUserIdsQuery: z
+      .object({ userIds: z.array(requiredText(200)).max(MAX_IDS, `must have at most ${MAX_IDS} ids`) })
+      .optional(),
+    stateQuery: z.object({ state: z.enum(STATES2, `must be one of ${STATES2.join(', ')}`) }).optional(),
+  })
+  .refine((q) => Object.values(q).filter((v) => v !== undefined).length === 1, 'must contain exactly one known query')
+  .meta({ minProperties: 1, maxProperties: 1 });
+
+export type UserQuery = z.output<typeof query>;
+export const userSearch = z.object({
+  query: tokenPaging(z.string(PAGE_TOKEN).refine(isPageToken, PAGE_TOKEN)),
+  queries: z.array(query).max(100, 'must have at most 100 queries').default([]),
+});
+
+/** Users in the OpenAPI document: reading and searching them, changing their state. */
+
+const metadata = z.object({ key: z.string(), value: z.string().meta({ contentEncoding: 'base64' }) });
+const link = z.object({ idpId: z.string(), userId: z.string(), userName: z.string() });
+
+const STATE = 'USER-STATE-…: the state of the user does not allow this action.';
+
+function state(id: OperationId, summary: string, description = '', problem = STATE): Operation {
+  return { id, summary, description, answers: { 200: changed }, errors: { 400: problem } };
+}
+
+const membership = z.object({
+  id: z.string(),
+  name: z.string(),
+  primaryDomain: z.string(),
+  roles: z.array(z.enum(ORG_ROLES)),
+});
+
+export const userOperations: Operations = {
+  'GET /management/v1/me': {
+    id: 'getMe',
+    summary: 'Get the calling user and their roles',
+    description: 'Returns the user whom the token belongs to, and their roles in each organization.',
+    answers: {
+      200: {
+        schema: z
+          .object({
+            details,
+            user,
+            instanceRoles: z.array(z.enum(INSTANCE_ROLES)),
+            organizations: z.array(membership),
+          })
+          .meta({ id: 'Me' }),
+        example: {
+          details: exampleDetails,
+          user: exampleUser,
+          instanceRoles: [],
+          organizations: [{ id: 'acme', name: 'Acme', primaryDomain: 'acme.example', roles: ['ORG_OWNER'] }],
+        },
+      },
+    },
+  },
+  'GET /auth/v1/users/me': {
+    id: 'getMyUser',
+    summary: 'Get the calling user, in the form of earlier versions',
+    answers: { 200: { schema: z.object({ user: userV1 }), example: { user: exampleUserV1 } } },
+  },
+  'GET /v2beta/users/{userId}': {
+    id: 'getUser',
+    summary: 'Get a user',
+    answers: {
+      200: { schema: z.object({ details, user }), example: { details: exampleDetails, user: exampleUser } },
+    },
+  },
+  'GET /v2beta/users/{userId}/metadata': {
+    id: 'getUserMetadata',
+    summary: 'Get the metadata of a user',
+    answers: { 200: { schema: searchAnswer(metadata), example: exampleSearch({ key: 'plan', value: 'Z29sZA==' }) } },
+  },
+  'GET /v2beta/users/{userId}/links': {
+    id: 'getUserLinks',
+    summary: 'Get the identity provider links of a user',
+    answers: {
+      200: {
+        schema: searchAnswer(link),
+        example: exampleSearch({ idpId: 'google', userId: '1157', userName: 'Bob' }),
+      },
+    },
+  },
+  'POST /v2beta/users': {
+    id: 'searchUsers',
+    summary: 'Search users',
+    description:
+      'Returns the users who match all queries, ordered by user name. The search covers the organizations in which the ' +
+      'caller has a role, or only that of `x-service-orgid`. To get the next page, send the same body with ' +
+      '`query.pageToken`: it takes the same time for every page, while an `offset` reads all users before it. ' +
+      '`totalResult` is exact up to 10,000, and an estimate above.',
+    onOrg: true,
+    body: {
+      schema: userSearch,
+      examples: {
+        'by login name': { query: { limit: 10 }, queries: [{ loginNameQuery: { loginName: 'bob@acme.example' } }] },
+        'by the beginning of the name': {
+          queries: [{ userNameQuery: { userName: 'bo', method: 'TEXT_QUERY_METHOD_STARTS_WITH' } }],
+        },
+        'active users': {
+          query: { offset: 0, limit: 10, asc: true },
+          queries: [
+            { organizationIdQuery: { organizationId: 'acme' } },
+            { stateQuery: { state: 'USER_STATE_ACTIVE' } },
+          ],
+        },
+      },
+    },
+    answers: { 200: { schema: userPage(foundUser), example: exampleSearch(exampleFoundUser) } },
+    errors: { 404: 'ORG-NOT-FOUND: the organization of `x-service-orgid` does not exist.' },
+  },
+  'POST /management/v1/users/_search': {
+    id: 'searchOrgUsers',
+    summary: 'Search the users of one organization, in the form of earlier versions',
+    onOrg: true,
+    body: {
+      schema: userSearch,
+      examples: { 'by login name': { queries: [{ loginNameQuery: { loginName: 'bob@acme.example' } }] } },
+    },
+    answers: { 200: { schema: userPage(userV1), example: exampleSearch(exampleUserV1) } },
+    errors: { 404: 'ORG-NOT-FOUND: the organization does not exist.' },
+  },
+  'POST /v2beta/users/{userId}/deactivate': state(
+    'deactivateUser',
+    'Deactivate a user',
+    'Ends the sessions of the user.',
+    `${STATE} ${LAST_OWNER}`,
+  ),
+  'POST /v2beta/users/{userId}/reactivate': state('reactivateUser', 'Reactivate a deactivated user'),
+  'POST /v2beta/users/{userId}/lock': state(
+    'lockUser',
+    'Lock a user',
+    'Ends the sessions of the user.',
+    `${STATE} ${LAST_OWNER}`,
+  ),
+  'POST /v2beta/users/{userId}/unlock': state(
+    'unlockUser',
+    'Unlock a user',
+    'Ends the timed locks of failed logins, in all networks. Of an active user it ends only these, and is refused if no failed login counts.',
+  ),
+  'DELETE /v2beta/users/{userId}': {
+    id: 'deleteUser',
+    summary: 'Delete a user',
+    description: 'The id and names of the user become free immediately. The last active IAM_OWNER cannot be deleted.',
+    answers: { 200: changed },
+    errors: { 400: LAST_OWNER },
+  },
+};
+
+function userPage<T extends z.ZodType>(result: T) {
+  const totalIsEstimate = z.literal(true).optional().meta({ description: 'Absent when `totalResult` is exact.' });
+  return z.object({
+    details: z.object({ totalResult: digits(), totalIsEstimate }),
+    result: z.array(result),
+    nextPageToken: z
+      .string()
+      .optional()
+      .meta({ description: 'The `pageToken` of the next page; absent on the last page.' }),
+  });
+}

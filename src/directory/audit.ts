@@ -1,0 +1,188 @@
+import type { AuditFilter } from '../contract/events.ts';
+import type { Db } from '../platform/db/pool.ts';
+import { sweepRows } from '../platform/db/sweep.ts';
+import { csvRecord } from '../platform/text/lines.ts';
+/** An audit event as the API returns it. Fields without a value are absent. */
+
+export interface AuditRow {
+  sequence: string;
+  createdAt: Date;
+  type: string;
+  actorKind: string;
+  actorId: string | null;
+  userId: string | null;
+  orgId: string | null;
+  clientId: string | null;
+  objectType: string | null;
+  objectId: string | null;
+  address: string | null;
+  userAgent: string | null;
+  requestId: string | null;
+  payload: Record<string, unknown> | null;
+  count: number;
+  lastAt: Date | null;
+}
+
+export const COLUMNS = `sequence, created_at as "createdAt", type, actor_kind as "actorKind", actor_id as "actorId",
+  user_id as "userId", org_id as "orgId", client_id as "clientId", object_type as "objectType",
+  object_id as "objectId", host(address) as address, user_agent as "userAgent", request_id as "requestId", payload,
+  count, last_at as "lastAt"`;
+
+export function auditView(row: AuditRow): Record<string, unknown> {
+  const { createdAt, lastAt, actorKind, actorId, objectType, objectId, sequence, type, ...rest } = row;
+  return withoutNulls({
+    sequence,
+    creationDate: createdAt.toISOString(),
+    type,
+    actor: withoutNulls({ kind: actorKind, id: actorId }),
+    ...rest,
+    object: objectType && { type: objectType, id: objectId },
+    lastDate: lastAt?.toISOString() ?? null,
+  });
+}
+
+function withoutNulls(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+export const CSV_HEADER = csvRecord([
+  ...['sequence', 'creationDate', 'type', 'actorKind', 'actorId', 'userId', 'orgId', 'clientId', 'objectType'],
+  ...['objectId', 'address', 'userAgent', 'requestId', 'payload', 'count', 'lastDate'],
+]);
+
+export function csvLine(row: AuditRow): string {
+  const { createdAt, payload, count, lastAt } = row;
+  return csvRecord([
+    ...[row.sequence, createdAt.toISOString(), row.type, row.actorKind, row.actorId ?? '', row.userId ?? ''],
+    ...[row.orgId ?? '', row.clientId ?? '', row.objectType ?? '', row.objectId ?? '', row.address ?? ''],
+    ...[row.userAgent ?? '', row.requestId ?? '', payload ? JSON.stringify(payload) : '', count],
+    lastAt?.toISOString() ?? '',
+  ]);
+}
+
+/**
+ * Reads audit events, page by page.
+ *
+ * Guarantee: a page continues after the last event of the page before it, so events that are added meanwhile neither
+ * shift nor repeat others. Each filter has an index in the order of the pages.
+ */
+
+/** The last event of a page. */
+export interface Position {
+  createdAt: Date;
+  sequence: string;
+}
+
+export interface AuditPage {
+  /** The organizations whose events the caller may read; undefined: all, and events of no organization. */
+  orgIds: string[] | undefined;
+  limit: number;
+  after: Position | undefined;
+}
+
+export async function readEvents(db: Db, filter: AuditFilter, page: AuditPage): Promise<AuditRow[]> {
+  const values: unknown[] = [];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const where = conditions(filter, page, parameter);
+  const order = filter.asc ? 'asc' : 'desc';
+  const { rows } = await db.query<AuditRow>(
+    `select ${COLUMNS} from audit_events ${where.length > 0 ? `where ${where.join(' and ')}` : ''}
+     order by created_at ${order}, sequence ${order} limit ${parameter(page.limit)}`,
+    values,
+  );
+  return rows;
+}
+
+function conditions(
+  { types, userId, actorId, orgId, clientId, address, from, to, asc }: AuditFilter,
+  { orgIds, after }: AuditPage,
+  parameter: (value: unknown) => string,
+): string[] {
+  const all: [unknown, (p: string) => string][] = [
+    [one(types), (p) => `type = ${p}`],
+    [many(types), (p) => `type = any(${p}::text[])`],
+    [userId, (p) => `user_id = ${p}`],
+    [actorId, (p) => `actor_id = ${p}`],
+    [orgId ?? one(orgIds), (p) => `org_id = ${p}`],
+    [orgId === undefined ? many(orgIds) : undefined, (p) => `org_id = any(${p}::text[])`],
+    [clientId, (p) => `client_id = ${p}`],
+    [address, (p) => `address <<= ${p}::inet`],
+    [from, (p) => `created_at >= ${p}`],
+    [to, (p) => `created_at < ${p}`],
+  ];
+  const given = all.filter(([value]) => value !== undefined).map(([value, sql]) => sql(parameter(value)));
+  if (!after) return given;
+  const position = `(${parameter(after.createdAt)}::timestamptz, ${parameter(after.sequence)}::bigint)`;
+  return [...given, `(created_at, sequence) ${asc ? '>' : '<'} ${position}`];
+}
+
+/** An index can return one value in order; several need a sort. */
+function one<T>(list: T[] | undefined): T | undefined {
+  return list?.length === 1 ? list[0] : undefined;
+}
+
+function many<T>(list: T[] | undefined): T[] | undefined {
+  return list?.length === 1 ? undefined : list;
+}
+
+/** @param token of the form that the schema checks */
+export function positionOf(token: string | undefined): Position | undefined {
+  if (token === undefined) return undefined;
+  const [ms, sequence = ''] = token.split('-');
+  return { createdAt: new Date(Number(ms)), sequence };
+}
+
+export function tokenAfter({ createdAt, sequence }: Position): string {
+  return `${createdAt.getTime()}-${sequence}`;
+}
+
+/**
+ * Exports audit events as NDJSON or CSV.
+ *
+ * Guarantee: pages are read as fast as the client takes them, memory does not grow with the number of events, and no
+ * transaction stays open. Events that are added after the export began are not in it, so it ends.
+ * On crash: the connection breaks, so the client can tell that the export is incomplete.
+ */
+
+const PAGE = 1000;
+
+/** @param orgIds as in `readEvents` */
+export async function* exportText(
+  db: Db,
+  { format, ...filter }: AuditFilter & { format: 'ndjson' | 'csv' },
+  orgIds: string[] | undefined,
+): AsyncIterable<string> {
+  if (format === 'csv') yield CSV_HEADER;
+  for await (const row of eventsUntilNow(db, filter, orgIds)) {
+    yield format === 'csv' ? csvLine(row) : `${JSON.stringify(auditView(row))}\n`;
+  }
+}
+
+async function* eventsUntilNow(db: Db, filter: AuditFilter, orgIds: string[] | undefined): AsyncIterable<AuditRow> {
+  const to = await endOf(db, filter.to);
+  for (let after: Position | undefined; ; ) {
+    const rows = await readEvents(db, { ...filter, to }, { orgIds, limit: PAGE, after });
+    yield* rows;
+    if (rows.length < PAGE) return;
+    after = rows.at(-1);
+  }
+}
+
+/** By the clock of the database, which dates the events. */
+async function endOf(db: Db, to: Date | undefined): Promise<Date> {
+  const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now');
+  const now = (rows[0] as { now: Date }).now;
+  return to !== undefined && to < now ? to : now;
+}
+
+/** Deletes audit events that are older than the retention time. The history of changes (`events`) stays. */
+
+/**
+ * Removes one batch of old events; returns how many.
+ * @param days 0: keeps all
+ */
+export async function sweepAudit(db: Db, days: number): Promise<number> {
+  if (days === 0) return 0;
+  const expired = { where: `created_at < now() - $1 * interval '1 day'`, order: 'created_at, sequence' };
+  return sweepRows(db, { table: 'audit_events', ...expired }, [days]);
+}

@@ -1,0 +1,157 @@
+import { anotherDomain, generatedDomain } from '../contract/domain-name.ts';
+import type { OrgQuery } from '../contract/organizations.ts';
+import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
+import type { Db } from '../platform/db/pool.ts';
+import { ApiError } from '../platform/errors.ts';
+import { nameKey } from '../platform/fields.ts';
+import type { Page } from '../platform/http/answers.ts';
+/** Stores organizations. They are never deleted, so one that was found once always exists. */
+
+export interface Org {
+  id: string;
+  name: string;
+  domain: string;
+  sequence: string;
+  createdAt: Date;
+  changedAt: Date;
+}
+
+const COLUMNS = `id, name, primary_domain as domain, sequence, created_at as "createdAt", changed_at as "changedAt"`;
+
+export interface NewOrg {
+  id: string;
+  name: string;
+  /** Generated from the name when empty or absent. */
+  domain?: string;
+}
+
+/**
+ * Adds an organization.
+ * @throws ApiError 409 when the id or the chosen domain is taken; roll the transaction back then
+ */
+export async function insertOrg(db: Db, org: NewOrg, baseUrl: string, editor: string): Promise<AppendedEvent> {
+  const event = await appendEvent(db, {
+    aggregateType: 'organization',
+    aggregateId: org.id,
+    resourceOwner: org.id,
+    type: 'organization.added',
+    editor,
+    payload: { name: org.name },
+  });
+  const domain = org.domain || generatedDomain(org.name, baseUrl);
+  if (await insertWithDomain(db, org, domain, event.sequence)) return event;
+  if (org.domain) throw new ApiError('ALREADY_EXISTS', 'ORG-DOMAIN-TAKEN', 'The domain is taken.');
+  let other = anotherDomain(domain);
+  while (!(await insertWithDomain(db, org, other, event.sequence))) other = anotherDomain(domain);
+  return event;
+}
+
+/** Returns false when the domain is taken. */
+async function insertWithDomain(db: Db, org: NewOrg, domain: string, sequence: string): Promise<boolean> {
+  try {
+    const { rowCount } = await db.query(
+      `insert into organizations (id, name, primary_domain, sequence) values ($1, $2, $3, $4)
+       on conflict (primary_domain) do nothing`,
+      [org.id, org.name, domain, sequence],
+    );
+    return rowCount === 1;
+  } catch (error) {
+    if ((error as { constraint?: string }).constraint !== 'organizations_pkey') throw error;
+    throw new ApiError('ALREADY_EXISTS', 'ORG-ID-TAKEN', 'The organization id is taken.');
+  }
+}
+
+export async function findOrg(db: Db, id: string): Promise<Org | undefined> {
+  const { rows } = await db.query<Org>(`select ${COLUMNS} from organizations where id = $1`, [id]);
+  return rows[0];
+}
+
+/** The organizations that exist, in the order of their ids. */
+export async function findOrgs(db: Db, ids: string[]): Promise<Org[]> {
+  const { rows } = await db.query<Org>(`select ${COLUMNS} from organizations where id = any($1) order by id`, [ids]);
+  return rows;
+}
+
+/** The organization with this primary domain, in any case and normalization. */
+export async function findOrgByDomain(db: Db, domain: string): Promise<Org | undefined> {
+  const { rows } = await db.query<Org>(`select ${COLUMNS} from organizations where primary_domain = $1`, [
+    nameKey(domain),
+  ]);
+  return rows[0];
+}
+
+/**
+ * The organization; check the caller's role on it first.
+ * @throws ApiError 404
+ */
+export async function requireOrg(db: Db, id: string): Promise<Org> {
+  const org = await findOrg(db, id);
+  if (!org) throw orgNotFound();
+  return org;
+}
+
+/** The error that an IAM_OWNER gets for an organization that does not exist. */
+export function orgNotFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', 'The organization does not exist.');
+}
+
+/** Organizations that match all queries, in the order of their ids, and their total number. */
+export async function searchOrgs(db: Db, queries: OrgQuery[], page: Page): Promise<{ total: string; orgs: Org[] }> {
+  const values: unknown[] = [];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const where = `where ${['true', ...queries.map((query) => condition(query, parameter))].join(' and ')}`;
+  const { rows } = await db.query<{ total: string }>(`select count(*) as total from organizations ${where}`, values);
+  const { rows: orgs } = await db.query<Org>(
+    `select ${COLUMNS} from organizations ${where} order by id ${page.asc ? 'asc' : 'desc'}
+     limit ${parameter(page.limit)} offset ${parameter(page.offset)}`,
+    values,
+  );
+  return { total: rows[0]?.total ?? '0', orgs };
+}
+
+function condition(query: OrgQuery, parameter: (value: unknown) => string): string {
+  if (query.idQuery) return `id = ${parameter(query.idQuery.id)}`;
+  if (query.domainQuery) return `primary_domain = ${parameter(nameKey(query.domainQuery.domain))}`;
+  return `name = ${parameter(query.nameQuery?.name)}`;
+}
+
+/**
+ * Where the links in an organization's emails may lead: a link carries a code, and users trust an email of the service.
+ *
+ * Guarantee: a link leads only to an origin that the organization allows, to the service itself, or to the redirect
+ * URIs of an OAuth client. An IAM_OWNER registers those clients, and browsers already bring them the codes of logins.
+ */
+
+/** Replaces the origins that an existing organization allows; call it in a transaction. */
+export async function setAllowedUrls(db: Db, orgId: string, origins: string[], editor: string): Promise<AppendedEvent> {
+  const event = await appendEvent(db, {
+    aggregateType: 'organization',
+    aggregateId: orgId,
+    resourceOwner: orgId,
+    type: 'organization.allowed_urls.set',
+    editor,
+    payload: { allowedUrls: origins },
+  });
+  const text = 'update organizations set allowed_urls = $2, sequence = $3, changed_at = $4 where id = $1';
+  await db.query(text, [orgId, origins, event.sequence, event.createdAt]);
+  return event;
+}
+
+/** The origins that the organization allows itself. */
+export async function allowedUrlsOf(db: Db, orgId: string): Promise<string[]> {
+  const { rows } = await db.query<{ origins: string[] }>(
+    'select allowed_urls as origins from organizations where id = $1',
+    [orgId],
+  );
+  return rows[0]?.origins ?? [];
+}
+
+/** Whether links in emails of the organization may lead to the origin. */
+export async function isAllowedOrigin(db: Db, orgId: string, origin: string, baseUrl: string): Promise<boolean> {
+  if (origin === new URL(baseUrl).origin) return true;
+  if ((await allowedUrlsOf(db, orgId)).includes(origin)) return true;
+  const { rows } = await db.query<{ uri: string }>(
+    'select unnest(redirect_uris || post_logout_redirect_uris) as uri from oauth_clients',
+  );
+  return rows.some(({ uri }) => URL.parse(uri)?.origin === origin);
+}

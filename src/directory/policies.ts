@@ -1,0 +1,195 @@
+import { COMPLEXITY, type PolicyKind, passwordProblems, passwordRules } from '../contract/policies.ts';
+import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
+import type { Db } from '../platform/db/pool.ts';
+import { ApiError, invalidArgument } from '../platform/errors.ts';
+import { INSTANCE } from './members.ts';
+/**
+ * Stores policies: of each kind one of the instance, and one of each organization that has set its own.
+ * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
+ */
+
+/** The organization that owns a policy; null: the instance. */
+export type PolicyOwner = string | null;
+
+export interface PolicyRow {
+  orgId: PolicyOwner;
+  sequence: string;
+  createdAt: Date;
+  changedAt: Date;
+}
+
+/** SQL that joins the age policy `p` of the user's organization to `users u`, else that of the instance. */
+export const JOIN_AGE_POLICY = `cross join lateral (
+    select q.max_age_days, q.expire_warn_days from password_age_policies q
+    where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1) p`;
+
+/** SQL: whether the policy of the organization of `users u` requires a second factor. */
+export const FORCES_MFA = `(
+    select q.force_mfa from login_policies q
+    where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1)`;
+
+/** The effective policy of the organization: its own, else the instance's. For the instance, the instance's. */
+export async function policyOf<P>(db: Db, kind: PolicyKind<P>, owner: PolicyOwner): Promise<P & PolicyRow> {
+  const { rows } = await db.query<P & PolicyRow>(
+    `select ${selected(kind)} from ${kind.table} where org_id = $1 or org_id is null
+     order by org_id nulls last limit 1`,
+    [owner],
+  );
+  return rows[0] as P & PolicyRow;
+}
+
+/**
+ * Adds the organization's own policy.
+ * @throws ApiError 409 when it has one
+ */
+export async function addPolicy<P>(
+  db: Db,
+  kind: PolicyKind<P>,
+  orgId: string,
+  policy: P,
+  editor: string,
+): Promise<AppendedEvent> {
+  const event = await policyEvent(db, kind, { owner: orgId, change: 'added', editor, policy });
+  const { columns, values } = assigned(kind, policy);
+  const { rowCount } = await db.query(
+    `insert into ${kind.table} (org_id, sequence, created_at, changed_at, ${columns.join(', ')})
+     values ($1, $2, $3, $3, ${columns.map((_, i) => `$${i + 4}`).join(', ')}) on conflict do nothing`,
+    [orgId, event.sequence, event.createdAt, ...values],
+  );
+  if (rowCount) return event;
+  const message = `The organization already has a ${kind.title}.`;
+  throw new ApiError('ALREADY_EXISTS', `${kind.area}-EXISTS`, message);
+}
+
+/**
+ * Changes the organization's own policy, or the instance's.
+ * @throws ApiError 404 when the organization has none of its own
+ */
+export async function updatePolicy<P>(
+  db: Db,
+  kind: PolicyKind<P>,
+  owner: PolicyOwner,
+  policy: P,
+  editor: string,
+): Promise<P & PolicyRow> {
+  // Locked first, so that the last change has the last event.
+  const locked = await db.query(`select 1 from ${kind.table} where org_id is not distinct from $1 for update`, [owner]);
+  if (!locked.rowCount) throw noOwnPolicy(kind);
+  const event = await policyEvent(db, kind, { owner, change: 'changed', editor, policy });
+  const { columns, values } = assigned(kind, policy);
+  const { rows } = await db.query<P & PolicyRow>(
+    `update ${kind.table} set sequence = $2, changed_at = $3, ${columns.map((c, i) => `${c} = $${i + 4}`).join(', ')}
+     where org_id is not distinct from $1 returning ${selected(kind)}`,
+    [owner, event.sequence, event.createdAt, ...values],
+  );
+  return rows[0] as P & PolicyRow;
+}
+
+function noOwnPolicy<P>({ area, title }: PolicyKind<P>): ApiError {
+  const message = `The organization has no ${title} of its own.`;
+  return new ApiError('NOT_FOUND', `${area}-NOT-FOUND`, message);
+}
+
+/** Removes the organization's own policy, if any: from now on the instance's policy applies. */
+export async function resetPolicy<P>(
+  db: Db,
+  kind: PolicyKind<P>,
+  orgId: string,
+  editor: string,
+): Promise<AppendedEvent> {
+  await db.query(`delete from ${kind.table} where org_id = $1`, [orgId]);
+  return policyEvent(db, kind, { owner: orgId, change: 'reset', editor });
+}
+
+/** The `resourceOwner` of a policy. */
+export function policyOwnerId(owner: PolicyOwner): string {
+  return owner ?? INSTANCE;
+}
+
+function fieldsOf<P>({ columns }: PolicyKind<P>): [keyof P & string, string][] {
+  return Object.entries(columns) as [keyof P & string, string][];
+}
+
+function selected<P>(kind: PolicyKind<P>): string {
+  const own = fieldsOf(kind).map(([field, column]) => `${column} as "${field}"`);
+  return `${own.join(', ')}, org_id as "orgId", sequence, created_at as "createdAt", changed_at as "changedAt"`;
+}
+
+function assigned<P>(kind: PolicyKind<P>, policy: P): { columns: string[]; values: unknown[] } {
+  const fields = fieldsOf(kind);
+  return { columns: fields.map(([, column]) => column), values: fields.map(([field]) => policy[field]) };
+}
+
+interface PolicyChange<P> {
+  owner: PolicyOwner;
+  change: 'added' | 'changed' | 'reset';
+  editor: string;
+  policy?: P;
+}
+
+function policyEvent<P>(
+  db: Db,
+  kind: PolicyKind<P>,
+  { owner, change, editor, policy }: PolicyChange<P>,
+): Promise<AppendedEvent> {
+  const aggregateType = owner === null ? 'instance' : 'organization';
+  const id = policyOwnerId(owner);
+  const type = `${aggregateType}.policy.${kind.path.replaceAll('/', '.')}.${change}`;
+  return appendEvent(db, {
+    aggregateType,
+    aggregateId: id,
+    resourceOwner: id,
+    type,
+    editor,
+    ...(policy ? { payload: { ...policy } } : {}),
+  });
+}
+
+/**
+ * Checks a new password against the policy of its user's organization. Every way to set a password calls it, except
+ * imports and hashes that were made elsewhere.
+ */
+
+/** The user who gets the password. */
+export interface PasswordUser {
+  /** null: an organization that does not exist yet. */
+  orgId: PolicyOwner;
+  userName: string;
+  /** Primary domain of the organization. */
+  domain: string;
+  email: string | null;
+  /** Further names and addresses that the password must not be. */
+  names?: readonly string[];
+}
+
+/** The id of the error for a password that breaks a rule. */
+export const PASSWORD_POLICY = 'PASSWORD-POLICY';
+
+/** The rules that the password breaks; see `passwordProblems`. */
+export async function newPasswordProblems(db: Db, user: PasswordUser, password: string): Promise<string[]> {
+  const { orgId, userName, domain, email, names: more = [] } = user;
+  const mailbox = email === null ? [] : [email, email.slice(0, email.lastIndexOf('@'))];
+  const names = [userName, `${userName}@${domain}`, domain, ...mailbox, ...more];
+  return passwordProblems(password, await policyOf(db, COMPLEXITY, orgId), names);
+}
+
+/**
+ * @param field path of the password in the request
+ * @throws ApiError 400 PASSWORD-POLICY with a violation for every rule that the password breaks
+ */
+export async function requireGoodPassword(db: Db, user: PasswordUser, password: string, field: string): Promise<void> {
+  const problems = await newPasswordProblems(db, user, password);
+  if (problems.length === 0) return;
+  const violations = problems.map((description) => ({ field, description }));
+  throw invalidArgument(PASSWORD_POLICY, passwordSentence(problems), violations);
+}
+
+/** The rules for new passwords in the organization, for people; null: those of the instance. */
+export async function passwordRulesOf(db: Db, orgId: PolicyOwner): Promise<string> {
+  return passwordRules(await policyOf(db, COMPLEXITY, orgId));
+}
+
+/** One sentence that names all problems. */
+export function passwordSentence(problems: readonly string[]): string {
+  return `The password ${problems.join(', and it ')}.`;
+}

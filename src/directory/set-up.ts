@@ -1,0 +1,90 @@
+import { Router } from 'express';
+import { generatedDomain } from '../contract/domain-name.ts';
+import { type OrgSetUp, orgSetUp } from '../contract/organizations.ts';
+import { callerOf, requirePermission } from '../contract/permissions.ts';
+import { enqueueMail } from '../messages/mail/outbox.ts';
+import type { Hasher } from '../passwords/hasher.ts';
+import type { Config } from '../platform/config.ts';
+import { type AppendedEvent, details } from '../platform/db/events.ts';
+import { type Pool, transaction } from '../platform/db/pool.ts';
+import { displayNameOf, GENDERS } from '../platform/fields.ts';
+import { parseBody, readJson } from '../platform/http/request-body.ts';
+import { newId } from '../platform/ids.ts';
+import { addMember } from './members.ts';
+import { insertOrg } from './organizations.ts';
+import { requireGoodPassword } from './policies.ts';
+import { insertUser, type NewUser } from './users/store.ts';
+/**
+ * Creates an organization, its first user and that user's membership, all or nothing.
+ * On crash: before the commit nothing exists; after it the verification mail is already in the outbox.
+ */
+
+export interface SetUpDeps {
+  pool: Pool;
+  config: Pick<Config, 'baseUrl' | 'CODE_TTL_MS'>;
+  hasher: Hasher;
+}
+
+/** @throws ApiError 400 PASSWORD-POLICY, 409 when the organization's id or domain is taken */
+export async function setUpOrg(
+  deps: SetUpDeps,
+  { org, human, roles }: OrgSetUp,
+  editor: string,
+): Promise<{ orgId: string; userId: string; event: AppendedEvent }> {
+  await requireGoodPassword(deps.pool, passwordUser(deps, org, human), human.password, 'human.password');
+  const orgId = org.orgId ?? newId();
+  const user = firstUser(orgId, human, await deps.hasher.hash(human.password));
+  const userId = user.id;
+  const event = await transaction(deps.pool, async (db) => {
+    const added = await insertOrg(db, { ...org, id: orgId }, deps.config.baseUrl, editor);
+    await insertUser(db, user, editor);
+    const memberRoles = roles?.length ? roles : ['ORG_OWNER'];
+    await addMember(db, { kind: 'organization', orgId }, { userId, roles: memberRoles }, editor);
+    if (!human.email.isEmailVerified) {
+      await enqueueMail(db, { kind: 'verify_email', userId, codeTtlMs: deps.config.CODE_TTL_MS });
+    }
+    return added;
+  });
+  return { orgId, userId, event };
+}
+
+function passwordUser({ config }: SetUpDeps, org: OrgSetUp['org'], { userName, email }: OrgSetUp['human']) {
+  const domain = org.domain || generatedDomain(org.name, config.baseUrl);
+  return { orgId: null, userName, domain, email: email.email };
+}
+
+function firstUser(
+  orgId: string,
+  { userName, profile, email, phone }: OrgSetUp['human'],
+  passwordHash: string,
+): NewUser {
+  return {
+    id: newId(),
+    orgId,
+    userName,
+    human: {
+      givenName: profile.firstName,
+      familyName: profile.lastName,
+      nickName: profile.nickName,
+      displayName: profile.displayName || displayNameOf(profile.firstName, profile.lastName),
+      preferredLanguage: profile.preferredLanguage,
+      gender: GENDERS.indexOf(profile.gender),
+      email: email.email,
+      emailVerified: email.isEmailVerified,
+      phone: phone?.phone,
+      phoneVerified: phone?.isPhoneVerified,
+      passwordHash,
+    },
+  };
+}
+
+/** Sets up an organization with its first user. */
+
+export function setUpRoutes(deps: SetUpDeps): Router {
+  return Router().post('/admin/v1/orgs/_setup', async (req, res) => {
+    requirePermission(callerOf(res), 'setUpOrg');
+    const body = parseBody(orgSetUp, await readJson(req, res), 'ORG-SETUP');
+    const { orgId, userId, event } = await setUpOrg(deps, body, callerOf(res).userId);
+    res.json({ details: details({ ...event, changedAt: event.createdAt, resourceOwner: orgId }), orgId, userId });
+  });
+}

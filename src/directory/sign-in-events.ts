@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import type { AuditType } from '../contract/events.ts';
+import { type AuditEvent, recordAudit } from '../platform/db/events.ts';
+import type { Db } from '../platform/db/pool.ts';
+import { requestContext } from '../platform/request-context.ts';
+import { publish } from '../platform/telemetry.ts';
+/**
+ * Records failures that anybody can cause, such as wrong passwords, in a bounded2 number of rows.
+ *
+ * Guarantee: equal failures (type, user or name, client, address, reason) within a minute share one row, which counts
+ * them. In a minute a process writes at most `DETAILED` rows; further failures are counted by address only, in at most
+ * `ADDRESSES` rows, and all others in one. So a flood costs at most 81 rows a minute for each process, and no failure
+ * is left out of the counts.
+ * On crash: nothing is lost but the failure in progress. Each process counts its rows for itself.
+ */
+
+export const DETAILED = 60;
+export const ADDRESSES = 20;
+const MINUTE_MS = 60_000;
+
+export interface Failure extends Pick<AuditEvent, 'userId' | 'orgId' | 'clientId'> {
+  type: AuditType;
+  payload: { reason: string } & Record<string, unknown>;
+}
+
+/** The rows of the minute in progress, by their keys. */
+interface Minute {
+  minute: number;
+  detailed: Set<string>;
+  addresses: Set<string>;
+}
+
+/** By database: a process may serve several, as in tests. */
+const minutes = new WeakMap<Db, Minute>();
+
+/** @param now milliseconds since 1970 */
+export async function recordFailure(db: Db, failure: Failure, now: number = Date.now()): Promise<void> {
+  await recordAudit(db, bounded2(failure, minuteOf(db, Math.floor(now / MINUTE_MS))));
+}
+
+function minuteOf(db: Db, minute: number): Minute {
+  const known = minutes.get(db);
+  if (known?.minute === minute) return known;
+  const next = { minute, detailed: new Set<string>(), addresses: new Set<string>() };
+  minutes.set(db, next);
+  return next;
+}
+
+function bounded2(failure: Failure, current: Minute): AuditEvent {
+  const { minute } = current;
+  const { clientId, address, userId: actor } = { ...requestContext() };
+  const { type } = failure;
+  const detailed = key(minute, [address, actor, { clientId, ...failure }]);
+  if (fits(current.detailed, detailed, DETAILED)) return { ...failure, actor, repeatKey: detailed };
+  const many = { type, clientId: undefined, payload: { reason: 'many' } };
+  const byAddress = key(minute, [address, type]);
+  if (address !== undefined && fits(current.addresses, byAddress, ADDRESSES)) {
+    return { ...many, repeatKey: byAddress, origin: { address } };
+  }
+  return { ...many, repeatKey: key(minute, [type]), origin: {} };
+}
+
+function fits(rows: Set<string>, key: Buffer, most: number): boolean {
+  const text = key.toString('base64');
+  if (!rows.has(text) && rows.size >= most) return false;
+  rows.add(text);
+  return true;
+}
+
+function key(minute: number, parts: unknown[]): Buffer {
+  return createHash('sha256')
+    .update(JSON.stringify([minute, ...parts]))
+    .digest()
+    .subarray(0, 16);
+}
+
+/**
+ * Records sign-ins: succeeded, failed, locked for a time.
+ *
+ * Guarantee: an event holds no password and no code. A name that belongs to nobody is recorded as it was typed, as
+ * operators need it to recognize an attack, but at most `NAME_CHARS` of it.
+ */
+
+export const NAME_CHARS = 100;
+
+interface KnownUser {
+  id: string;
+  /** Absent: read with the event. */
+  orgId?: string;
+}
+
+/** What somebody entered. */
+type Typed = { loginName: string } | { userId: string };
+
+/** The actor is the program that signs the user in, else the user. */
+export async function recordSignIn(db: Db, user: KnownUser, amr: readonly string[]): Promise<void> {
+  await recordAudit(db, signInEvent(user, amr));
+  publish('signIn', 'succeeded');
+}
+
+/** The event of `recordSignIn`, for a statement that also does something else. */
+export function signInEvent(user: KnownUser, amr: readonly string[]): AuditEvent {
+  const actor = requestContext()?.userId ?? user.id;
+  return { type: 'user.signin.succeeded', actor, userId: user.id, orgId: user.orgId, payload: { amr } };
+}
+
+/** Why a sign-in failed. */
+export const SIGN_IN_FAILURES = [
+  'unknown_user',
+  'no_password',
+  'wrong_password',
+  'wrong_code',
+  'password_expired',
+  'factor_missing',
+  'user_locked',
+  'user_inactive',
+  'user_initial',
+  'locked_for_a_time',
+] as const;
+export type SignInFailure = (typeof SIGN_IN_FAILURES)[number];
+
+/** @param typed the name or id that was entered */
+export async function recordFailedSignIn(
+  db: Db,
+  reason: SignInFailure,
+  user: KnownUser | undefined,
+  typed: Typed,
+): Promise<void> {
+  const of = user ? { userId: user.id, orgId: user.orgId } : {};
+  const payload = user ? { reason } : { reason, ...bounded(typed) };
+  await recordFailure(db, { type: 'user.signin.failed', ...of, payload });
+  publish('signIn', reason);
+}
+
+/** A failure after which further sign-ins are refused for a time. */
+export async function recordSignInLock(db: Db, user: KnownUser | undefined, typed: Typed): Promise<void> {
+  const of = user ? { userId: user.id, orgId: user.orgId } : {};
+  const payload = { reason: 'failed_signins', ...(user ? {} : bounded(typed)) };
+  await recordFailure(db, { type: 'user.signin.locked', ...of, payload });
+}
+
+function bounded(typed: Typed): Record<string, string> {
+  const cut = (text: string) => [...text].slice(0, NAME_CHARS).join('');
+  return 'userId' in typed ? { userId: cut(typed.userId) } : { loginName: cut(typed.loginName) };
+}

@@ -1,0 +1,86 @@
+import type { OperationId } from '../../contract/permissions.ts';
+import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { ensureOwnerRemains } from '../members.ts';
+import { revokeLogins } from '../revocation.ts';
+import type { User, UserState } from './store.ts';
+
+/**
+ * The states of a user and the only transitions between them (diagram in README.md).
+ *
+ * Guarantee: a transition happens only from its `from` states; the update itself enforces this. The same transaction
+ * appends the event and, where the user is deactivated or locked, revokes sessions and grants; so none of them is left
+ * when the call returns, and none comes back.
+ *
+ * On crash: before the commit, nothing has happened.
+ */
+
+interface Transition {
+  operation: OperationId;
+  from: readonly UserState[];
+  to: UserState;
+  event: string;
+}
+
+export const TRANSITIONS = {
+  deactivate: {
+    operation: 'deactivateUser',
+    from: ['active', 'initial', 'locked'],
+    to: 'inactive',
+    event: 'user.deactivated',
+  },
+  reactivate: { operation: 'reactivateUser', from: ['inactive'], to: 'active', event: 'user.reactivated' },
+  lock: { operation: 'lockUser', from: ['active', 'initial'], to: 'locked', event: 'user.locked' },
+  unlock: { operation: 'unlockUser', from: ['locked'], to: 'active', event: 'user.unlocked' },
+} as const satisfies Record<string, Transition>;
+
+export type StateChange = keyof typeof TRANSITIONS;
+
+/** Whether failed logins of a user count. Of an active user, `unlock` ends the delays and timed locks that they cause. */
+export type HasFailedLogins = (db: Db, userId: string) => Promise<boolean>;
+
+// A user who was stopped before they set their first password must still set it: the code of that mail is then open.
+const UPDATE = `
+update users u set sequence = $2, changed_at = $3,
+  attempts_since = case when $4::user_state = 'active' then $3 else u.attempts_since end,
+  state = case
+    when $4::user_state = 'active' and u.state <> 'active' and u.password_hash is null and exists (
+      select from codes c where c.user_id = u.id and c.purpose = 'initialise' and c.used_at is null) then 'initial'
+    else $4::user_state end
+where id = $1 and state = $5`;
+
+/**
+ * Changes the state of a user whose row is locked by the caller's transaction.
+ * @throws ApiError 400 USER-STATE-… with the current state if it does not allow the change; MEMBER-LAST-OWNER for the
+ *   last active IAM_OWNER
+ */
+export async function changeState(
+  db: Db,
+  user: User,
+  change: StateChange,
+  editor: string,
+  hasFailedLogins: HasFailedLogins,
+): Promise<AppendedEvent> {
+  const { from, to, event: type } = TRANSITIONS[change];
+  const endsLocks = change === 'unlock' && user.state === 'active' && (await hasFailedLogins(db, user.id));
+  if (!endsLocks && !isOneOf(user.state, from)) throw wrongState(user.state, change);
+  if (to !== 'active') await ensureOwnerRemains(db, user.id);
+  const { id: aggregateId, orgId: resourceOwner } = user;
+  const event = await appendEvent(db, { aggregateType: 'user', aggregateId, resourceOwner, type, editor });
+  const { rowCount } = await db.query(UPDATE, [user.id, event.sequence, event.createdAt, to, user.state]);
+  if (!rowCount) throw wrongState(user.state, change);
+  if (to !== 'active') await revokeLogins(db, user.id);
+  return event;
+}
+
+function isOneOf(state: UserState, states: readonly UserState[]): boolean {
+  return states.includes(state);
+}
+
+function wrongState(state: UserState, change: StateChange): ApiError {
+  const name = state.toUpperCase();
+  const fitting = TRANSITIONS[change].from.map((s) => s.toUpperCase()).join(' or ');
+  const message = `The user is ${name}. To ${change} a user, the state must be ${fitting}.`;
+  return new ApiError('FAILED_PRECONDITION', `USER-STATE-${name}`, message);
+}

@@ -1,0 +1,299 @@
+import {
+  type Caller,
+  covers,
+  may,
+  type OperationId,
+  permissionDenied,
+  requireReach,
+} from '../../contract/permissions.ts';
+import type { LoginScope } from '../../contract/sessions.ts';
+import { dropUnsentMails } from '../../messages/mail/outbox.ts';
+import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { nameKey } from '../../platform/fields.ts';
+import { ensureOwnerRemains, rightsOf } from '../members.ts';
+/**
+ * Reads, adds and deletes stored users.
+ * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
+ */
+
+export type UserState = 'active' | 'inactive' | 'locked' | 'initial';
+
+export interface User {
+  id: string;
+  orgId: string;
+  kind: 'human' | 'machine';
+  state: UserState;
+  userName: string;
+  givenName: string | null;
+  familyName: string | null;
+  nickName: string | null;
+  displayName: string | null;
+  preferredLanguage: string | null;
+  /** Index into GENDERS. */
+  gender: number;
+  email: string | null;
+  emailVerified: boolean;
+  phone: string | null;
+  phoneVerified: boolean;
+  hasPassword: boolean;
+  passwordChangeRequired: boolean;
+  machineName: string | null;
+  machineDescription: string | null;
+  /** Index into ACCESS_TOKEN_TYPES. */
+  accessTokenType: number;
+  /** Whether a machine user has a client secret. */
+  hasSecret: boolean;
+  sequence: string;
+  createdAt: Date;
+  changedAt: Date;
+  /** Primary domain of the user's organization. */
+  domain: string;
+}
+
+/** Columns of `users u join organizations o` in the shape of `User`. */
+export const USER_COLUMNS = `u.id, u.org_id as "orgId", u.kind, u.state, u.user_name as "userName",
+  u.given_name as "givenName", u.family_name as "familyName", u.nick_name as "nickName",
+  u.display_name as "displayName", u.preferred_language as "preferredLanguage", u.gender,
+  u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified",
+  u.password_hash is not null as "hasPassword", u.password_change_required as "passwordChangeRequired", u.machine_name as "machineName",
+  u.machine_description as "machineDescription", u.access_token_type as "accessTokenType",
+  u.secret_hash is not null as "hasSecret", u.sequence, u.created_at as "createdAt", u.changed_at as "changedAt",
+  o.primary_domain as domain`;
+
+export type UserLock = 'for update' | 'for key share';
+
+/** One user; with `lock`, locked until the transaction ends. */
+export async function findUser(db: Db, id: string, lock?: UserLock): Promise<User | undefined> {
+  const { rows } = await db.query<User>(
+    `select ${USER_COLUMNS} from users u join organizations o on o.id = u.org_id where u.id = $1
+     ${lock ? `${lock} of u` : ''}`,
+    [id],
+  );
+  return rows[0];
+}
+
+export interface NewUser {
+  id: string;
+  orgId: string;
+  userName: string;
+  human?: {
+    givenName: string;
+    familyName: string;
+    nickName?: string;
+    displayName: string;
+    preferredLanguage?: string;
+    gender?: number;
+    email: string;
+    emailVerified: boolean;
+    phone?: string;
+    phoneVerified?: boolean;
+    /** Encoded, never plain. */
+    passwordHash?: string;
+    passwordChangeRequired?: boolean;
+  };
+  machine?: { name: string; description?: string; accessTokenType?: number };
+}
+
+/**
+ * Adds an active user, either a human or a machine.
+ * @throws ApiError 409 when the id or, in the organization, the name is taken; the transaction is then aborted
+ */
+export async function insertUser(db: Db, user: NewUser, editor: string): Promise<AppendedEvent> {
+  const kind = user.human ? 'human' : 'machine';
+  const event = await userEvent(db, user, `user.${kind}.added`, editor);
+  const { human: h, machine: m } = user;
+  const values = [
+    ...[user.id, user.orgId, kind, 'active', user.userName, nameKey(user.userName), event.sequence],
+    ...[h?.givenName, h?.familyName, h?.nickName, h?.displayName, h?.preferredLanguage, h?.gender ?? 0],
+    ...[h?.email, h && nameKey(h.email), h?.emailVerified ?? false, h?.phone, h?.phoneVerified ?? false],
+    ...[h?.passwordHash, h?.passwordHash ? event.createdAt : undefined, h?.passwordChangeRequired ?? false],
+    ...[m?.name, m?.description, m?.accessTokenType ?? 0],
+  ];
+  try {
+    await db.query(INSERT, values);
+  } catch (error) {
+    throw nameClash(error);
+  }
+  return event;
+}
+
+const INSERT = `insert into users (
+    id, org_id, kind, state, user_name, user_name_key, sequence,
+    given_name, family_name, nick_name, display_name, preferred_language, gender,
+    email, email_key, email_verified, phone, phone_verified,
+    password_hash, password_changed_at, password_change_required,
+    machine_name, machine_description, access_token_type)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`;
+
+/** Turns a unique violation of users into the 409; returns any other error unchanged. */
+export function nameClash(error: unknown): unknown {
+  const { code, constraint } = error as { code?: string; constraint?: string };
+  if (code !== '23505') return error;
+  if (constraint === 'users_pkey') return new ApiError('ALREADY_EXISTS', 'USER-ID-TAKEN', 'The user id is taken.');
+  if (constraint !== 'users_name') return error;
+  return new ApiError('ALREADY_EXISTS', 'USER-NAME-TAKEN', 'The user name is taken in the organization.');
+}
+
+/**
+ * Deletes a user, whose row is locked, with their tokens, sessions, codes and unsent mails. Events remain. To avoid
+ * deadlocks, it locks imports before the table of members, from which each deletion of a user deletes.
+ * @throws ApiError 400 MEMBER-LAST-OWNER
+ */
+export async function deleteUser(db: Db, user: { id: string; orgId: string }, editor: string): Promise<AppendedEvent> {
+  await dropUnsentMails(db, user.id);
+  await ensureOwnerRemains(db, user.id);
+  await db.query('delete from users where id = $1', [user.id]);
+  return userEvent(db, user, 'user.removed', editor);
+}
+
+function userEvent(db: Db, user: { id: string; orgId: string }, type: string, editor: string): Promise<AppendedEvent> {
+  return appendEvent(db, { aggregateType: 'user', aggregateId: user.id, resourceOwner: user.orgId, type, editor });
+}
+
+/** The error that an IAM_OWNER gets for a user who does not exist. */
+export function userNotFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'USER-NOT-FOUND', 'The user does not exist.');
+}
+
+/**
+ * A user's login names: `userName@primaryDomain`, and the bare `userName` (contract section 3). Names compare by
+ * `nameKey`.
+ *
+ * Several organizations may have a user with the same bare name. It belongs to the user who had it first; the others
+ * use it where the organization is known, and their full name elsewhere. A full name wins among the users whom the caller
+ * may see: the instance's owner gives an organization its domain, and so all names that end with it. Nobody is told
+ * whether a name exists elsewhere.
+ *
+ * To sign in, a verified address counts as well, where no other user of the organization has verified the same one. It
+ * belongs to the user who had the text first, as a bare name or as a verified address; names that are older than this rule
+ * come before addresses. So no organization can take a name or an address that signs somebody in elsewhere.
+ *
+ * "First" is the time at which the transaction began that created the user or gave them this name, then the id of the
+ * organization. A user who is deleted or renamed gives the name up; the next one in this order has it from then on.
+ */
+
+/** SQL over `users u join organizations o`: the full login name. */
+export const LOGIN_NAME = `u.user_name || '@' || o.primary_domain`;
+
+/** The names of a user, the preferred one first. */
+export function loginNames(user: { userName: string; domain: string }): [string, string] {
+  return [`${user.userName}@${user.domain}`, user.userName];
+}
+
+type Parameter = (value: unknown) => string;
+
+/**
+ * SQL over `users u` that is true for the one user with this login name, if there is one.
+ * @param parameter adds a value as a parameter and returns its placeholder
+ */
+export function hasLoginName(loginName: string, parameter: Parameter, { orgIds, orgId }: LoginScope = {}): string {
+  const key = nameKey(loginName);
+  const bare = parameter(key);
+  const within = orgIds ? `and h.org_id = any(${parameter(orgIds)})` : '';
+  const named = orgId === undefined ? [] : [bareName(bare, `${within} and h.org_id = ${parameter(orgId)}`)];
+  const candidates = [...named, ...fullName(key, parameter, { orgIds }), bareName(bare, within)];
+  return `u.id = coalesce(${candidates.join(', ')})`;
+}
+
+/**
+ * SQL over `users u` that is true for the one user who signs in with this text: with a login name or with a verified
+ * address, as the organization of the user allows.
+ */
+export function signsInWith(text: string, parameter: Parameter, { orgIds, orgId }: LoginScope = {}): string {
+  const key = nameKey(text);
+  const bare = parameter(key);
+  const within = orgIds ? `and h.org_id = any(${parameter(orgIds)})` : '';
+  const ofName = `${within} and ${allows('h', 'userName')}`;
+  const full = fullName(key, parameter, { orgIds, allowed: `and ${allows('f', 'loginName')}` });
+  const isAddress = key.includes('@');
+  const org = orgId === undefined ? '' : parameter(orgId);
+  const named = orgId === undefined ? [] : [bareName(bare, `${ofName} and h.org_id = ${org}`)];
+  if (orgId !== undefined && isAddress) named.push(addressOfOrg(bare, within, org));
+  const first = isAddress ? firstHolder(bare, ofName, within) : bareName(bare, ofName);
+  return `u.id = coalesce(${[...named, ...full, first].join(', ')})`;
+}
+
+/** Users of the instance who may have verified the same address; one with more signs nobody in. */
+export const MOST_SHARED = 100;
+/** Since when addresses sign in: the migration of `addressed_at`. */
+const RULE_SINCE = `(select applied_at from migrations where id = 65)`;
+
+function allows(user: string, name: 'userName' | 'loginName' | 'email'): string {
+  return `exists (select from organizations a where a.id = ${user}.org_id and '${name}' = any(a.sign_in_names))`;
+}
+
+/** Users `h` with this verified address, and whether they are few enough to be compared. */
+function withAddress(key: string, within: string): string {
+  return `h.email_key = ${key} and h.email_verified ${within} and ${allows('h', 'email')}
+    and (select count(*) from (select from users x where x.email_key = ${key} and x.email_verified
+      limit ${MOST_SHARED + 1}) shared) <= ${MOST_SHARED}`;
+}
+
+/** The id of the only user of the organization with this verified address, unless the text is an older name elsewhere. */
+function addressOfOrg(key: string, within: string, org: string): string {
+  return `(select min(h.id) from users h where ${withAddress(key, within)} and h.org_id = ${org}
+      and not exists (select from users n
+        where n.user_name_key = ${key} and coalesce(n.named_at, n.created_at) < ${RULE_SINCE})
+    having count(*) = 1)`;
+}
+
+/** The id of the user who had the text first, as a bare name or as a verified address that is unique there. */
+function firstHolder(key: string, ofName: string, within: string): string {
+  return `(select c.id from (
+      select h.id, h.org_id, coalesce(h.named_at, h.created_at) as since from users h
+      where h.user_name_key = ${key} ${ofName}
+      union all
+      select min(h.id), h.org_id, min(coalesce(h.addressed_at, greatest(h.created_at, ${RULE_SINCE}))) from users h
+      where ${withAddress(key, within)} group by h.org_id having count(*) = 1) c
+    order by c.since, c.org_id limit 1)`;
+}
+
+/** The id of the user who had the bare name first. */
+function bareName(key: string, within: string): string {
+  return `(select h.id from users h where h.user_name_key = ${key} ${within}
+    order by coalesce(h.named_at, h.created_at), h.org_id limit 1)`;
+}
+
+/** The id of the user with this full name. A domain contains no `@`, so the last one separates the parts. */
+function fullName(
+  key: string,
+  parameter: Parameter,
+  { orgIds, allowed = '' }: Pick<LoginScope, 'orgIds'> & { allowed?: string },
+): string[] {
+  const at = key.lastIndexOf('@');
+  if (at === -1) return [];
+  const within = orgIds ? `and f.org_id = any(${parameter(orgIds)})` : '';
+  return [
+    `(select f.id from users f where f.user_name_key = ${parameter(key.slice(0, at))} ${within} ${allowed}
+      and f.org_id = (select q.id from organizations q where q.primary_domain = ${parameter(key.slice(at + 1))}))`,
+  ];
+}
+
+/** Which users a caller may change: those that the permissions table allows, except users with more rights. */
+
+/** `manager`: by a role on the user's organization, which may also be the caller's own. */
+export type Standing = 'self' | 'manager';
+
+export interface Reached {
+  user: User;
+  standing: Standing;
+}
+
+/**
+ * The user, for a caller who may do `operation` to them. Users with more rights than the caller are refused: otherwise
+ * the caller could take over their rights by changing them, or get rid of them.
+ * @throws ApiError 403, or 404 to an IAM_OWNER
+ */
+export async function reachForChange(
+  db: Db,
+  caller: Caller,
+  operation: OperationId,
+  userId: string,
+  lock?: UserLock,
+): Promise<Reached> {
+  const user = requireReach(caller, operation, await findUser(db, userId, lock), userNotFound);
+  if (user.id !== caller.userId && !covers(caller, await rightsOf(db, user.id))) throw permissionDenied();
+  return { user, standing: may(caller, operation, user.orgId) ? 'manager' : 'self' };
+}

@@ -1,0 +1,88 @@
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+/**
+ * The work on drafts that a worker does: a conversion or a check. One worker at a time has it, under a lease in the
+ * draft's row.
+ *
+ * Guarantee: a worker that is dead or frozen loses the work when its lease expires; whatever it writes later is refused,
+ * as each statement that counts names the run and the holder.
+ * On crash: another worker begins again when the lease has expired.
+ */
+
+export const LEASE_MS = 15_000;
+export const RENEW_MS = 2000;
+
+export interface Job {
+  importId: string;
+  state: 'converting' | 'checking';
+  run: number;
+  holder: string;
+  /** Workers that have begun it, this one included. */
+  attempts: number;
+}
+
+/**
+ * A job of the organization with the fewest jobs at work, and of these the one that waits longest.
+ * @param onlyIdle takes only a job of an organization that no worker works for
+ * @returns undefined when there is none
+ */
+export async function claimJob(pool: Pool, holder: string, onlyIdle = false): Promise<Job | undefined> {
+  return transaction(pool, async (db) => {
+    // One claim at a time, or two of them would not count each other's job.
+    await db.query("select pg_advisory_xact_lock(hashtextextended('draft jobs', 0))");
+    const { rows } = await db.query<Omit<Job, 'holder'>>(
+      `update import_drafts set holder = $1, held_until = clock_timestamp() + $2 * interval '1 millisecond',
+         attempts = attempts + 1
+       where import_id = (
+         select d.import_id from import_drafts d join imports i on i.id = d.import_id, lateral (
+           select count(*) from import_drafts held join imports h on h.id = held.import_id
+           where held.held_until > clock_timestamp() and h.resource_owner = i.resource_owner) at_work (jobs)
+         where (d.state = 'converting' or d.state = 'checking' and d.check_id is null)
+           and d.expires_at > clock_timestamp() and (d.held_until is null or d.held_until < clock_timestamp())
+           and (at_work.jobs = 0 or not $3)
+         order by at_work.jobs, d.requested_at limit 1 for update of d skip locked)
+       returning import_id as "importId", state, run, attempts`,
+      [holder, LEASE_MS, onlyIdle],
+    );
+    return rows[0] && { ...rows[0], holder };
+  });
+}
+
+const IS_OURS = 'import_id = $1 and state = $2 and run = $3 and holder = $4';
+
+function keyOf({ importId, state, run, holder }: Job): unknown[] {
+  return [importId, state, run, holder];
+}
+
+/** Returns whether the job is still this worker's. @param progress is shown to those who wait */
+export async function renewJob(db: Db, job: Job, progress?: unknown): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update import_drafts set held_until = clock_timestamp() + $5 * interval '1 millisecond',
+       progress = coalesce($6, progress)
+     where ${IS_OURS} and expires_at > clock_timestamp()`,
+    [...keyOf(job), LEASE_MS, progress === undefined ? null : JSON.stringify(progress)],
+  );
+  return rowCount === 1;
+}
+
+/** Any worker may take it, at once. */
+export async function releaseJob(db: Db, { importId, holder }: Job): Promise<void> {
+  await db.query('update import_drafts set holder = null, held_until = null where import_id = $1 and holder = $2', [
+    importId,
+    holder,
+  ]);
+}
+
+/**
+ * Ends the job: the draft gets the values.
+ * @returns false when the job is no longer this worker's; then nothing is written
+ */
+export async function endJob(db: Db, job: Job, values: Record<string, unknown>): Promise<boolean> {
+  const names = Object.keys(values);
+  const { rowCount } = await db.query(
+    `update import_drafts set ${names.map((name, i) => `${name} = $${i + 5}`).join(', ')},
+       progress = null, holder = null, held_until = null, changed_at = clock_timestamp()
+     where ${IS_OURS}`,
+    [...keyOf(job), ...Object.values(values)],
+  );
+  return rowCount === 1;
+}

@@ -1,0 +1,358 @@
+import type { Request, Response } from 'express';
+import type { FileKind } from '../../contract/import-results.ts';
+import type { Counts, ImportResult } from '../../contract/import-types.ts';
+import { type Caller, callerOf, may, type OperationId, orgsFor, permissionDenied } from '../../contract/permissions.ts';
+import type { PepperMode } from '../../passwords/marks.ts';
+import { details } from '../../platform/db/events.ts';
+import type { Db, Pool } from '../../platform/db/pool.ts';
+import { ApiError, type ErrorBody } from '../../platform/errors.ts';
+import type { ExistingRule } from '../entries/options.ts';
+import type { UsedSources } from '../intake/requirements.ts';
+import { readProgress } from '../status/progress.ts';
+import { LIVE_ROLES } from '../status/workers.ts';
+/**
+ * A draft: an import that is being prepared. Its files are uploaded and converted to entries, and these are checked;
+ * when it starts, the same entries are imported under the same id.
+ *
+ * Guarantee: until then the import's own row is in state `receiving`, so no worker writes a user of it. A draft that has
+ * expired is not found, whether or not it has been erased yet.
+ */
+
+export type DraftState = 'uploading' | 'converting' | 'unreadable' | 'draft' | 'checking' | 'checked' | 'discarded';
+
+export interface DraftFile {
+  fileId: string;
+  name: string;
+  kind: FileKind;
+  /** Bytes. */
+  size: number;
+  /** Bytes that have arrived. */
+  offset: number;
+}
+
+/** How the files become entries: the body of `_convert`. */
+export interface ConversionOptions {
+  source?: string | undefined;
+  mapping?: Record<string, string> | undefined;
+  orgId?: string | undefined;
+  idPrefix?: string | undefined;
+  format?: string | undefined;
+  encoding?: string | undefined;
+  strict?: boolean | undefined;
+  withoutEmail?: boolean | undefined;
+  passwordSource?: string | undefined;
+}
+
+/** What a check or a start asks for. */
+export interface RunSettings {
+  timeout: string;
+  onExisting: ExistingRule;
+  mails: 'auto' | 'none';
+  /** User id of the caller. */
+  by: string;
+}
+
+export interface DraftOrg {
+  /** Empty for entries that name no organization. */
+  orgId: string;
+  total: number;
+  failed: number;
+  /** Left out by a correction; absent: 0. */
+  skipped?: number;
+}
+
+/** What the latest conversion found, or the body that the entries came in. Everything that depends on the content of a file is bounded. */
+export interface ConversionResult {
+  source: string;
+  title: string;
+  total: number;
+  failed: number;
+  orgs: DraftOrg[];
+  /** As a person reads it: hashes by scheme, what was changed, skipped or cannot be read. Absent if no file was read. */
+  summary?: Record<string, unknown>;
+  broken: number;
+  warnings: unknown[];
+  hasDuplicates: boolean;
+  /** Users without an email address are allowed. */
+  withoutEmail: boolean;
+  /** How long the slowest hash takes to verify, in milliseconds. */
+  slowestMs: number;
+  /** For a check: the hashes by scheme as a dry run reports them. */
+  hashes: unknown[];
+  /** Verifies the first sign-in of users without a password of their own. */
+  passwordSource?: string | undefined;
+  /** The password sources of its users. */
+  sources?: UsedSources;
+}
+
+export interface Draft {
+  importId: string;
+  state: DraftState;
+  createdBy: string;
+  resourceOwner: string;
+  /** The system that its users come from, as its files were converted or as the request said. */
+  source: string | undefined;
+  orgId: string | undefined;
+  /** The organizations of its users, as far as they are known. */
+  orgs: string[];
+  conversion: ConversionOptions | undefined;
+  /** How the pepper of its hashes was added, which is stored apart. */
+  pepper: PepperMode | undefined;
+  progress: { bytes: number; totalBytes: number; users: number } | undefined;
+  result: ConversionResult | undefined;
+  error: ErrorBody | undefined;
+  /** Of the latest check. */
+  settings: RunSettings | undefined;
+  checkId: string | undefined;
+  files: DraftFile[];
+  createdAt: Date;
+  changedAt: Date;
+  expiresAt: Date;
+  sequence: string;
+}
+
+const COLUMNS = `i.id as "importId", i.created_by as "createdBy", i.resource_owner as "resourceOwner",
+  coalesce(nullif(d.result->>'source', ''), d.conversion->>'source', i.source) as source, d.org_id as "orgId", d.orgs, d.conversion, d.progress, d.result, d.error, d.settings, d.check_id as "checkId", i.created_at as "createdAt",
+  (select p.mode from import_peppers p where p.import_id = d.import_id) as pepper,
+  d.changed_at as "changedAt", d.expires_at as "expiresAt", d.sequence,
+  case when d.state = 'checking' and c.state <> 'running' and c.state <> 'paused' then 'checked' else d.state::text end as state,
+  (select coalesce(jsonb_agg(jsonb_build_object('fileId', file_id, 'name', name, 'kind', kind, 'size', size,
+     'offset', received) order by created_at, file_id), '[]') from import_files f where f.import_id = d.import_id) as files`;
+/** A check is over when its dry run is. */
+const SHOWN = `from import_drafts d join imports i on i.id = d.import_id left join imports c on c.id = d.check_id
+  where d.state <> 'started' and d.expires_at > clock_timestamp()`;
+
+type Nullable<T> = { [K in keyof T]: undefined extends T[K] ? NonNullable<T[K]> | null : T[K] };
+
+function toDraft(row: Nullable<Draft>): Draft {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined])) as unknown as Draft;
+}
+
+/** Undefined when there is no such draft: it never existed, has expired or has started. */
+export async function readDraft(db: Db, importId: string): Promise<Draft | undefined> {
+  if (!/^\d{1,18}$/.test(importId)) return undefined;
+  const { rows } = await db.query<Nullable<Draft>>({
+    name: 'draft',
+    text: `select ${COLUMNS} ${SHOWN} and d.import_id = $1`,
+    values: [importId],
+  });
+  return rows[0] && toDraft(rows[0]);
+}
+
+/** The draft with its row locked, for a change of its state. @throws ApiError 400 when it has started meanwhile; 404 */
+export async function lockDraft(db: Db, importId: string): Promise<Draft> {
+  const text = 'select state from import_drafts where import_id = $1 for update';
+  const { rows } = await db.query<{ state: string }>(text, [importId]);
+  if (rows[0]?.state === 'started') throw startedMeanwhile();
+  const draft = await readDraft(db, importId);
+  if (!draft) throw draftNotFound();
+  return draft;
+}
+
+function startedMeanwhile(): ApiError {
+  return new ApiError('FAILED_PRECONDITION', 'IMPORT-STATE', 'The import has started meanwhile.');
+}
+
+export interface DraftList {
+  /** Only drafts of this user, and drafts whose organizations are known and all in this list; undefined: all drafts. */
+  of: { userId: string; within: string[] } | undefined;
+  pageSize: number;
+  /** Only drafts older than this id. */
+  before: string | undefined;
+}
+
+/** Newest first. */
+export async function listDrafts(db: Db, { of, pageSize, before }: DraftList): Promise<Draft[]> {
+  const { rows } = await db.query<Nullable<Draft>>({
+    name: 'list-drafts',
+    text: `select ${COLUMNS} ${SHOWN} and ($1::text is null or i.created_by = $1 or d.orgs <> '{}' and d.orgs <@ $2::text[])
+        and ($3::bigint is null or i.id < $3)
+      order by i.id desc limit $4`,
+    values: [of?.userId ?? null, of?.within ?? null, before ?? null, pageSize],
+  });
+  return rows.map(toDraft);
+}
+
+/** @throws ApiError 400 unless the draft is in one of the states. @param done completes "A draft cannot be …" */
+export function requireDraftState(draft: Draft, states: readonly DraftState[], done: string): void {
+  if (states.includes(draft.state)) return;
+  throw wrongState(stateOf(draft), done, states);
+}
+
+/** @param states in which it would be possible */
+export function wrongState(state: string, done: string, states: readonly DraftState[] = []): ApiError {
+  const must = states.length === 0 ? '' : ` It must be in state ${states.map((s) => shown(s)).join(' or ')}.`;
+  return new ApiError('FAILED_PRECONDITION', 'IMPORT-STATE', `An import in state ${state} cannot be ${done}.${must}`);
+}
+
+function shown(state: DraftState): string {
+  return `IMPORT_STATE_${state.toUpperCase()}`;
+}
+
+export function stateOf(draft: Draft): string {
+  return shown(draft.state);
+}
+
+export function draftNotFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'IMPORT-NOT-FOUND', 'The import does not exist.');
+}
+
+const NO_COUNTS: Counts = {
+  ...{ total: 0, pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 },
+};
+
+function skippedOf({ orgs }: ConversionResult): number {
+  return orgs.reduce((sum, { skipped = 0 }) => sum + skipped, 0);
+}
+
+/** The dry run of a check, as its draft shows it. */
+export type Check = Pick<ImportResult, 'importId' | 'state' | 'counts'>;
+
+/** An import in preparation, with the members of any import; those of the draft are in `draft`. */
+export type DraftProgress = ImportResult & { draft: ShownDraft };
+
+export interface ShownDraft {
+  createdBy: string;
+  /** RFC 3339; then it is erased. */
+  expiresAt: string;
+  /** The organization of users whose entry names none; empty if there is none. */
+  orgId: string;
+  files: DraftFile[];
+  /** The system that the entries were converted from; empty before. */
+  source: string;
+  conversion?: ConversionOptions;
+  /** If its hashes need one: how it was added. */
+  pepper?: PepperMode;
+  /** Of the latest check. */
+  settings?: Omit<RunSettings, 'by'>;
+  /** While it is converted. */
+  progress?: Draft['progress'];
+  summary?: Record<string, unknown>;
+  /** Why the files cannot be read. */
+  error?: ErrorBody;
+  check?: Check;
+}
+
+export function draftProgress(draft: Draft, check?: Check): DraftProgress {
+  const { result, source } = draft;
+  const counts = ({ total, failed, skipped = 0 }: { total: number; failed: number; skipped?: number }): Counts => ({
+    ...{ ...NO_COUNTS, total, failed, skipped, pending: total - failed - skipped },
+  });
+  return {
+    importId: draft.importId,
+    state: stateOf(draft),
+    dryRun: false,
+    ...(source ? { source } : {}),
+    timeout: '',
+    deadline: draft.expiresAt.toISOString(),
+    counts: result ? counts({ ...result, skipped: skippedOf(result) }) : NO_COUNTS,
+    mails: { pending: 0, held: 0, sent: 0, failed: 0 },
+    usersPerSecond: 0,
+    eta: null,
+    orgs: result
+      ? result.orgs.map((org) => ({ orgId: org.orgId, counts: counts(org) }))
+      : draft.orgs.map((orgId) => ({ orgId, counts: NO_COUNTS })),
+    details: details({
+      sequence: draft.sequence,
+      createdAt: draft.createdAt,
+      changedAt: draft.changedAt,
+      resourceOwner: draft.resourceOwner,
+    }),
+    draft: {
+      createdBy: draft.createdBy,
+      expiresAt: draft.expiresAt.toISOString(),
+      orgId: draft.orgId ?? '',
+      files: draft.files,
+      source: source ?? '',
+      ...(draft.conversion ? { conversion: draft.conversion } : {}),
+      ...(draft.pepper ? { pepper: draft.pepper } : {}),
+      ...(draft.settings ? { settings: shownSettings(draft.settings) } : {}),
+      ...(draft.state === 'converting' && draft.progress ? { progress: draft.progress } : {}),
+      ...(result?.summary ? { summary: result.summary } : {}),
+      ...(draft.error ? { error: draft.error } : {}),
+      ...(check ? { check } : {}),
+    },
+  };
+}
+
+function shownSettings({ by: _, ...shown }: RunSettings): Omit<RunSettings, 'by'> {
+  return shown;
+}
+
+export type DraftResult = DraftProgress & {
+  missingRoles?: string[];
+  warnings: unknown[];
+  errors: never[];
+  success: { orgs: never[] };
+};
+
+/** As `GET` shows it, with its check. */
+export async function draftResult(
+  pool: Pool,
+  draft: Draft,
+  readProgress: (pool: Pool, importId: string) => Promise<ImportResult | undefined>,
+): Promise<DraftResult> {
+  const found = draft.checkId === undefined ? undefined : await readProgress(pool, draft.checkId);
+  const check = found && { importId: found.importId, state: found.state, counts: found.counts };
+  const waits = draft.state === 'converting' || (draft.state === 'checking' && !check);
+  return {
+    ...draftProgress(draft, check),
+    ...(waits && !(await isAnyConverter(pool)) ? { missingRoles: ['convert'] } : {}),
+    warnings: draft.result?.warnings ?? [],
+    errors: [],
+    success: { orgs: [] },
+  };
+}
+
+async function isAnyConverter(pool: Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ live: boolean }>(`select ${LIVE_ROLES} @> array['convert'] as live`);
+  return rows[0]?.live === true;
+}
+
+/** Finds the draft that a request names, if its caller may see it. */
+
+/**
+ * Whether the caller may do the operation: its creator, as long as they may import at all, and everybody who may do it
+ * on all organizations of its users, if these are known.
+ */
+export function mayOnDraft(caller: Caller, operation: OperationId, draft: Draft): boolean {
+  if (caller.isIamOwner) return true;
+  if (draft.createdBy === caller.userId) return [...caller.orgRoles.keys()].some((id) => may(caller, operation, id));
+  return draft.orgs.length > 0 && draft.orgs.every((orgId) => may(caller, operation, orgId));
+}
+
+/** Undefined when there is no such draft. @throws ApiError 403 */
+export async function findDraft(
+  pool: Pool,
+  operation: OperationId,
+  req: Request,
+  res: Response,
+): Promise<Draft | undefined> {
+  const draft = await readDraft(pool, String(req.params.importId));
+  if (draft && !mayOnDraft(callerOf(res), operation, draft)) throw permissionDenied();
+  return draft;
+}
+
+/**
+ * @param done completes "An import in state … cannot be …", for an import that has started
+ * @param read reads the body of a caller who may, before the state is told
+ * @throws ApiError 400 when it has started; 403; 404 for an IAM_OWNER when there is none; those of `read`
+ */
+export async function visibleDraft<T = undefined>(
+  pool: Pool,
+  operation: OperationId,
+  done: string,
+  req: Request,
+  res: Response,
+  read?: () => Promise<T>,
+): Promise<{ draft: Draft; body: T }> {
+  const caller = callerOf(res);
+  orgsFor(caller, operation);
+  const draft = await findDraft(pool, operation, req, res);
+  const started = draft ? undefined : await readProgress(pool, String(req.params.importId));
+  const isVisible = started?.orgs.every(({ orgId }) => may(caller, operation, orgId)) === true;
+  if (!draft && !isVisible) throw caller.isIamOwner ? draftNotFound() : permissionDenied();
+  const body = (await read?.()) as T;
+  if (started) throw wrongState(started.state, done);
+  return { draft: draft as Draft, body };
+}

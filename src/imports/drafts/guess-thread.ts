@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import type { MessagePort } from 'node:worker_threads';
+import type { ExportBytes } from '../../sources/read/file.ts';
+import { UsageError } from '../../sources/read/records.ts';
+import { type DraftFile, type DraftGuess, guessFiles } from './guess.ts';
+/** The task of a thread of guesses, which blocks it by design. It asks `guess-run.ts` for the bytes of the files. */
+
+/** A file without what a thread cannot be given. */
+export interface ToGuess extends DraftFile {
+  bytes: Omit<ExportBytes, 'read' | 'close'>;
+}
+
+export interface Task {
+  files: ToGuess[];
+  /** Takes an `Ask` at a time, and answers each but the last of a reader with the next bytes; none: it is the end. */
+  port: MessagePort;
+}
+
+export interface Ask {
+  /** Number of the reader, each of which reads its file from the beginning. */
+  reader: number;
+  /** Index of its file. */
+  file: number;
+  /** Nothing more is read. */
+  isOver: boolean;
+}
+
+/** An error would lose its class on the way, so the message of a UsageError is a result. */
+export async function guess({ files, port }: Task): Promise<{ guess: DraftGuess } | { problem: string }> {
+  let readers = 0;
+  async function* read(file: number): AsyncGenerator<Buffer> {
+    const reader = readers++;
+    try {
+      for (;;) {
+        port.postMessage({ reader, file, isOver: false } satisfies Ask);
+        const [bytes] = (await once(port, 'message')) as [Uint8Array | undefined];
+        if (!bytes) return;
+        yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      }
+    } finally {
+      port.postMessage({ reader, file, isOver: true } satisfies Ask);
+    }
+  }
+  try {
+    const uploaded = files.map(({ bytes, ...file }, i) => ({
+      ...file,
+      bytes: { ...bytes, read: () => read(i), close: async () => {} },
+    }));
+    return { guess: await guessFiles(uploaded) };
+  } catch (error) {
+    if (error instanceof UsageError) return { problem: error.message };
+    throw error;
+  } finally {
+    port.close();
+  }
+}

@@ -1,0 +1,238 @@
+import type { FileKind } from '../../contract/import-results.ts';
+import { hashAt, isName, isOfPassword } from '../../sources/hashes.ts';
+import { type ExportBytes, type ExportFile, inspect, placed, readerOf } from '../../sources/read/file.ts';
+import { type Encoding, FileError } from '../../sources/read/records.ts';
+import {
+  asFileOf,
+  type FileOfSource,
+  type Guess,
+  guessSources,
+  inParts,
+  whyUnrecognized,
+} from '../../sources/recognize.ts';
+import type { Fields, Format, Source } from '../../sources/source.ts';
+import { givenMapping, mappingFor } from '../../sources/systems/mapped.ts';
+import { CONTEXT, isFields, isSecretName } from '../../sources/values.ts';
+import type { ConversionOptions } from './draft.ts';
+/** What the uploaded files of a draft are as exports, and the system they come from. No store: threads load it. */
+
+export interface DraftFile {
+  fileId: string;
+  kind: FileKind;
+}
+
+/** A file whose bytes can be read. */
+export interface UploadedFile extends DraftFile {
+  bytes: ExportBytes;
+}
+
+export interface DraftExport extends DraftFile {
+  file: ExportFile;
+}
+
+/** @throws UsageError when a file is not an export */
+export async function inspectAll(
+  files: readonly UploadedFile[],
+  options: ConversionOptions = {},
+): Promise<DraftExport[]> {
+  const { format, encoding } = options as { format?: Format; encoding?: Encoding };
+  const found: DraftExport[] = [];
+  for (const { fileId, kind, bytes } of files) {
+    const file = await inspect(bytes, { format, encoding }).catch((error) => {
+      throw placed(bytes.name, error);
+    });
+    found.push({ fileId, kind, file });
+  }
+  return found;
+}
+
+/** The sources that all files may come from, the likeliest first, by the certainty of the users' file. */
+export async function guessesOf(exports: readonly DraftExport[]): Promise<Guess[]> {
+  const lists: Guess[][] = [];
+  for (const { file } of exports) lists.push(await guessSources(file));
+  return (lists[0] ?? []).filter(({ source }) => lists.every((list) => list.some((guess) => guess.source === source)));
+}
+
+/** The likeliest of them, unless another one is as likely. */
+export function certainGuess([first, second]: readonly Guess[]): Source | undefined {
+  return first && first.certainty > (second?.certainty ?? 0) ? first.source : undefined;
+}
+
+/** How a file is read as an export of a source. */
+export async function fileOf(source: Source, { file, kind }: DraftExport): Promise<FileOfSource> {
+  const known = await asFileOf(source, file);
+  return { ...known, isHashes: known.isHashes || kind === 'hashes' };
+}
+
+/** The same for all files, without their first records, which may be large. */
+export async function filesOf(source: Source, exports: readonly DraftExport[]): Promise<FileOfSource[]> {
+  const files: FileOfSource[] = [];
+  for (const one of exports) files.push({ ...(await fileOf(source, one)), first: undefined });
+  return files;
+}
+
+/**
+ * Recognizes the files of a draft from their beginning, while the rest is still being uploaded: the source, the columns
+ * with examples, and which field each would become.
+ *
+ * It may compute for seconds: `guess-run.ts` calls it in a thread.
+ *
+ * Guarantee: reads the first megabytes of each file only. A value that looks like a hash, or whose name says that it is a
+ * secret, is never returned: only its scheme is.
+ */
+
+const RECORDS = 200;
+const SAMPLES = 5;
+const COLUMNS = 200;
+const DEPTH = 3;
+const LONGEST = 80;
+/** What may be a hash under whatever name: long hexadecimal, or long base64 with digits, small and capital letters. */
+const DIGEST = /^(?:0x)?(?:[0-9a-f]{32,}|[0-9A-F]{32,})$|^(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[\w+/.=$:,{}-]{40,}$/;
+
+/** An example of a column: its text, or only what it is. */
+export interface Sample {
+  text?: string;
+  /** The scheme of a hash, or `secret`. */
+  hidden?: string;
+}
+
+export interface Column {
+  /** A column, or a path such as `profile.mail`. */
+  name: string;
+  samples: Sample[];
+  /** The field that it becomes; empty when it is not taken. Only for `csv` and `ndjson`. */
+  becomes: string;
+}
+
+export interface GuessedFile {
+  fileId: string;
+  name: string;
+  kind: FileKind;
+  /** It holds hashes for the users of another file. */
+  isHashes: boolean;
+  format: string;
+  encoding: string;
+  isGzip: boolean;
+  /** Of CSV; else empty. */
+  delimiter: string;
+  columns: Column[];
+  /** Why no source recognizes it, where the file itself is the reason. */
+  problem?: string;
+}
+
+export interface DraftGuess {
+  /** The likeliest source; empty when it is not certain. */
+  source: string;
+  /** All sources that the files may come from, the likeliest first. */
+  candidates: { source: string; title: string; certainty: number }[];
+  files: GuessedFile[];
+  /** Columns by field, as `_convert` takes them; empty for a source that knows its own fields. */
+  mapping: Record<string, string>;
+}
+
+/** @throws UsageError when a file is not an export */
+export async function guessFiles(uploaded: readonly UploadedFile[]): Promise<DraftGuess> {
+  const exports = await inspectAll(uploaded);
+  const guesses = await guessesOf(exports);
+  const source = certainGuess(guesses);
+  const shown = source ?? guesses[0]?.source;
+  const { files, first } = shown ? await readAs(shown, exports) : { files: [], first: undefined };
+  const mapping = mappingOf(source, first);
+  const described: GuessedFile[] = [];
+  for (const [i, one] of exports.entries()) {
+    const problem = shown ? undefined : await whyUnrecognized(one.file);
+    described.push({ ...(await describe(one, files[i], mapping)), ...(problem === undefined ? {} : { problem }) });
+  }
+  return { source: source?.name ?? '', candidates: guesses.map(candidate), files: described, mapping };
+}
+
+/** The files as those of a source, and the first user: of the other files no record is kept, as it may be large. */
+async function readAs(source: Source, exports: readonly DraftExport[]) {
+  const files: FileOfSource[] = [];
+  let first: Fields | undefined;
+  for (const one of exports) {
+    const file = await fileOf(source, one);
+    if (files.every(({ isHashes }) => isHashes) && !file.isHashes) first = file.first;
+    files.push({ ...file, first: undefined });
+  }
+  return { files, first };
+}
+
+function candidate({ source, certainty }: Guess) {
+  return { source: source.name, title: source.title, certainty };
+}
+
+/** The sources of custom files map columns; all others know their fields. */
+function mappingOf(source: Source | undefined, first: Fields | undefined): Record<string, string> {
+  if (!source || !['csv', 'ndjson'].includes(source.name) || !first) return {};
+  return mappingFor(first, givenMapping({})).columns as Record<string, string>;
+}
+
+async function describe(
+  { fileId, kind, file }: DraftExport,
+  read: FileOfSource | undefined,
+  mapping: Record<string, string>,
+): Promise<GuessedFile> {
+  const { name, format, encoding, isGzip, delimiter } = file;
+  const layout = read?.layout ?? { paths: [[], ['*']], columns: undefined };
+  const records = await firstRecords(
+    readerOf(format, layout.paths, { delimiter, columns: layout.columns, isSample: true })(inParts(file.head)),
+  );
+  const becomes = new Map(Object.entries(mapping).map(([field, column]) => [column, field]));
+  return {
+    ...{ fileId, name, kind, format, encoding, isGzip },
+    isHashes: read?.isHashes ?? kind === 'hashes',
+    delimiter: format === 'csv' ? delimiter : '',
+    columns: columnsOf(records).map(([path, samples]) => ({ name: path, samples, becomes: becomes.get(path) ?? '' })),
+  };
+}
+
+async function firstRecords(groups: AsyncIterable<{ value: unknown }[]>): Promise<Fields[]> {
+  const found: Fields[] = [];
+  try {
+    for await (const group of groups) {
+      for (const { value } of group) if (isFields(value)) found.push(value);
+      if (found.length >= RECORDS) break;
+    }
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error; // the beginning may end in the middle of a record
+  }
+  return found.slice(0, RECORDS);
+}
+
+/** The first columns, each with different examples. */
+export function columnsOf(records: readonly Fields[]): [name: string, samples: Sample[]][] {
+  const found = new Map<string, Map<string, Sample>>();
+  for (const record of records) collect(record, [], found);
+  return [...found].map(([name, samples]) => [name, [...samples.values()]]);
+}
+
+function collect(record: Fields, above: string[], found: Map<string, Map<string, Sample>>): void {
+  for (const [name, value] of Object.entries(record)) {
+    // What stands around the records in the file is no field of a user.
+    if (name === CONTEXT || !isName(name)) continue;
+    const path = [...above, name];
+    if (isFields(value) && path.length < DEPTH) {
+      collect(value, path, found);
+      continue;
+    }
+    const key = path.join('.');
+    if (!found.has(key) && found.size >= COLUMNS) continue;
+    const samples = found.get(key) ?? new Map<string, Sample>();
+    found.set(key, samples);
+    const sample = sampleOf(value, path);
+    if (sample && samples.size < SAMPLES) samples.set(JSON.stringify(sample), sample);
+  }
+}
+
+function sampleOf(value: unknown, path: string[]): Sample | undefined {
+  if (value === null || value === undefined || value === '') return undefined;
+  // A list or an object may hold anything, and may be nested too deeply to be written as text.
+  if (typeof value === 'object') return { hidden: 'secret' };
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const hash = hashAt(text, path, () => true);
+  if (hash !== undefined) return { hidden: hash };
+  if (DIGEST.test(text)) return { hidden: 'digest' };
+  if (isOfPassword(path) || path.some(isSecretName)) return { hidden: 'secret' };
+  return { text: text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text };
+}

@@ -1,0 +1,186 @@
+import { hashProblem } from '../../passwords/registry.ts';
+import { GENDERS, nameKey } from '../../platform/fields.ts';
+import { isShortEmail, isShortId, isShortLanguage, SHORT_BYTES } from '../../platform/text/bytes.ts';
+import { EntryCursor, FIELD, type ShapedEntries } from '../entries/alike-entries.ts';
+import { STATES } from '../entries/fast-path.ts';
+import type { CopyRows } from './copy.ts';
+import { type DuplicateFilter, ID, NAME } from './duplicates.ts';
+
+/**
+ * Writes the line of COPY of a common entry from the bytes of its values, without a string or an object for it.
+ *
+ * Guarantee: writes exactly the line that `toItem` and `copyLine` make of the entry (a property test compares the two),
+ * or none; then they have to. The values have no escape and no control character, so COPY takes them as they are.
+ */
+
+/** The most bytes of a line: each text has at most SHORT_BYTES, the hash a thousand, and a key thrice its text's. */
+const MOST_LINE_BYTES = 20 * SHORT_BYTES + 1000;
+const [TAB, NEWLINE, SPACE, T, F] = [0x09, 0x0a, 0x20, 0x74, 0x66];
+const ACTIVE = Buffer.from('active');
+const PENDING = Buffer.from('\tpending\t');
+const NULL = Buffer.from('\t\\N');
+const NO_ERROR = Buffer.from('\t\\N\t');
+
+export class ShapedLines {
+  private readonly rows: CopyRows;
+  private readonly entry = new EntryCursor();
+  private head = Buffer.alloc(0);
+
+  // Of the latest line, where in the bytes of the rows:
+  private duplicateAt = 0;
+  private idStart = 0;
+  private idEnd = 0;
+  private keyStart = 0;
+  private keyEnd = 0;
+  /** The hash of the latest line's password. */
+  hash: string | undefined;
+
+  constructor(rows: CopyRows) {
+    this.rows = rows;
+  }
+
+  /** Before the first line. */
+  begin(importId: string): void {
+    this.head = Buffer.from(`${importId}\t`);
+  }
+
+  /** Writes the line of the entry whose marks begin at `at`; false, and no line, if it is not a common one. */
+  add(shaped: ShapedEntries, at: number, ordinal: number, org: number): boolean {
+    const { rows } = this;
+    this.entry.moveTo(shaped, at);
+    rows.reserve(MOST_LINE_BYTES);
+    const start = rows.length;
+    rows.addBytes(this.head, 0, this.head.length);
+    rows.addNumber(ordinal);
+    rows.addByte(TAB);
+    rows.addNumber(org);
+    rows.addByte(TAB);
+    this.duplicateAt = rows.length;
+    rows.addByte(F);
+    if (this.addIdentity() && this.addProfile() && this.addContact() && this.addPassword()) return true;
+    rows.cut(start);
+    return false;
+  }
+
+  /** Adds id and user name of the latest line to the filter; returns whether one of them may have been there before. */
+  markDuplicate(filter: DuplicateFilter): boolean {
+    const { bytes } = this.rows;
+    const id = filter.addBytes(bytes, this.idStart, this.idEnd, ID);
+    const name = filter.addBytes(bytes, this.keyStart, this.keyEnd, NAME);
+    if (id || name) bytes[this.duplicateAt] = T;
+    return id || name;
+  }
+
+  /** From the state to the user's state. */
+  private addIdentity(): boolean {
+    const { rows, entry } = this;
+    const [from, to] = [entry.from(FIELD.userId), entry.to(FIELD.userId)];
+    if (!isShortId(entry.bytes, from, to)) return false;
+    rows.addBytes(PENDING, 0, PENDING.length);
+    this.idStart = rows.length;
+    rows.addBytes(entry.bytes, from, to);
+    this.idEnd = rows.length;
+    const name = entry.has(FIELD.userName) ? FIELD.userName : FIELD.email;
+    if (!this.addText(name, 1)) return false;
+    rows.addBytes(NO_ERROR, 0, NO_ERROR.length);
+    this.keyStart = rows.length;
+    this.addKey(name);
+    this.keyEnd = rows.length;
+    rows.addByte(TAB);
+    return this.addState();
+  }
+
+  private addState(): boolean {
+    const { rows } = this;
+    if (!this.entry.has(FIELD.state)) {
+      rows.addBytes(ACTIVE, 0, ACTIVE.length);
+      return true;
+    }
+    const state = this.entry.text(FIELD.state);
+    const stored = Object.hasOwn(STATES, state) ? STATES[state] : undefined;
+    if (stored === undefined) return false;
+    rows.add(stored);
+    return true;
+  }
+
+  /** From the given name to the gender. */
+  private addProfile(): boolean {
+    const { rows, entry } = this;
+    if (!this.addText(FIELD.firstName, 1) || !this.addText(FIELD.lastName, 1)) return false;
+    if (!this.addText(FIELD.nickName) || !this.addDisplayName()) return false;
+    const [from, to] = [entry.from(FIELD.language), entry.to(FIELD.language)];
+    if (to > from && !isShortLanguage(entry.bytes, from, to)) return false;
+    rows.addByte(TAB);
+    rows.addBytes(entry.bytes, from, to);
+    const gender = entry.has(FIELD.gender) ? (GENDERS as readonly string[]).indexOf(entry.text(FIELD.gender)) : 0;
+    if (gender < 0) return false;
+    rows.addByte(TAB);
+    rows.addNumber(gender);
+    return true;
+  }
+
+  private addDisplayName(): boolean {
+    const { rows, entry } = this;
+    if (entry.to(FIELD.displayName) > entry.from(FIELD.displayName)) return this.addText(FIELD.displayName);
+    const start = rows.length;
+    rows.addByte(TAB);
+    rows.addBytes(entry.bytes, entry.from(FIELD.firstName), entry.to(FIELD.firstName));
+    rows.addByte(SPACE);
+    rows.addBytes(entry.bytes, entry.from(FIELD.lastName), entry.to(FIELD.lastName));
+    return rows.length - start <= SHORT_BYTES;
+  }
+
+  /** From the address to the phone. */
+  private addContact(): boolean {
+    const { rows, entry } = this;
+    const [from, to] = [entry.from(FIELD.email), entry.to(FIELD.email)];
+    if (!isShortEmail(entry.bytes, from, to)) return false;
+    this.addText(FIELD.email);
+    rows.addByte(TAB);
+    this.addKey(FIELD.email);
+    this.addFlag(FIELD.emailVerified);
+    if (!entry.has(FIELD.phone)) rows.addBytes(NULL, 0, NULL.length);
+    else if (!this.addText(FIELD.phone, 1)) return false;
+    this.addFlag(FIELD.phoneVerified);
+    return true;
+  }
+
+  /** From the hash to the end of the line. */
+  private addPassword(): boolean {
+    const { rows, entry } = this;
+    this.hash = undefined;
+    if (entry.has(FIELD.hash)) {
+      this.hash = entry.text(FIELD.hash);
+      if (hashProblem(this.hash) !== undefined) return false;
+      rows.addByte(TAB);
+      rows.addBytes(entry.bytes, entry.from(FIELD.hash), entry.to(FIELD.hash));
+    } else rows.addBytes(NULL, 0, NULL.length);
+    rows.addBytes(NULL, 0, NULL.length);
+    rows.addBytes(NULL, 0, NULL.length);
+    this.addFlag(FIELD.changeRequired);
+    rows.addBytes(NULL, 0, NULL.length);
+    rows.addBytes(NULL, 0, NULL.length);
+    rows.addByte(NEWLINE);
+    return true;
+  }
+
+  /** Adds a text, which may be absent, and the tab before it; false if it is too short or perhaps too long. */
+  private addText(field: number, least = 0): boolean {
+    const [from, to] = [this.entry.from(field), this.entry.to(field)];
+    if (to - from < least || to - from > SHORT_BYTES) return false;
+    this.rows.addByte(TAB);
+    this.rows.addBytes(this.entry.bytes, from, to);
+    return true;
+  }
+
+  private addKey(field: number): void {
+    const { rows, entry } = this;
+    if (rows.addLowerCase(entry.bytes, entry.from(field), entry.to(field))) return;
+    rows.add(nameKey(entry.text(field)));
+  }
+
+  private addFlag(field: number): void {
+    this.rows.addByte(TAB);
+    this.rows.addByte(this.entry.has(field) && this.entry.bytes[this.entry.from(field)] === T ? T : F);
+  }
+}

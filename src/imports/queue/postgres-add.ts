@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import type { BackendFactory, IQueueBackend } from 'bullmq';
+import type pg from 'pg';
+import type { Db } from '../../platform/db/pool.ts';
+import { type Addition, type AddJobs, areSimple, chunksOf, hasKnownFunctions } from './batching.ts';
+
+/**
+ * Jobs that are added together on PostgreSQL are sent as statements of postgres-add.sql, up to a thousand each.
+ *
+ * Unlike BullMQ, it stores a job's id only as its id, not as an option `jobId` too, and gives all jobs of a statement the
+ * time of the first: so the options of all jobs are the same, and are sent once.
+ * Guarantee: the jobs are in the queue when this resolves. Adding an id that exists changes nothing. The function of the
+ * database that this replaces must be the one that Muster knows (bullmq-scripts.ts).
+ */
+
+const TEXT = readFileSync(new URL('postgres-add.sql', import.meta.url), 'utf8');
+const MOST_AT_ONCE = 1000;
+const OPTIONS: ReadonlySet<string> = new Set(['attempts', 'lifo', 'removeOnComplete', 'removeOnFail']);
+
+/** Returns a factory of the same backends, which add jobs in common. @param warn is called when they cannot */
+export function addsInCommon(
+  factory: BackendFactory<IQueueBackend, unknown>,
+  warn: (reason: string) => void,
+): BackendFactory<IQueueBackend, unknown> {
+  return (queue, options, ...rest) => {
+    const backend = factory(queue, options, ...rest);
+    const plain = backend.addJobs.bind(backend) as AddJobs;
+    const pool = (options as { connection: pg.Pool }).connection;
+    let isKnown: Promise<boolean> | undefined;
+
+    async function check(): Promise<boolean> {
+      await backend.waitUntilReady(); // creates BullMQ's functions
+      const known = await hasKnownFunctions(pool as unknown as Db, 'add');
+      if (!known)
+        warn("BullMQ's functions in the database are not the version that Muster batches. Jobs are added by them.");
+      return known;
+    }
+
+    backend.addJobs = async (entries) => {
+      if (!areSimple(entries, OPTIONS)) return plain(entries);
+      isKnown ??= check();
+      const known = await isKnown.catch((error) => {
+        isKnown = undefined; // the next addition checks again
+        throw error;
+      });
+      if (!known) return plain(entries);
+      for (const chunk of chunksOf(entries, MOST_AT_ONCE, OPTIONS)) await pool.query(addTogether(queue, chunk));
+      return entries.map(({ jobId }) => jobId);
+    };
+    return backend;
+  };
+}
+
+/** The statement that adds jobs of the same name and options. */
+function addTogether(queue: string, jobs: Addition[]) {
+  const { job } = jobs[0] as Addition;
+  const { jobId: _own, ...options } = job.opts as Record<string, unknown>;
+  const ids = jobs.map(({ jobId }) => jobId);
+  const data = jobs.map((entry) => entry.job.data);
+  const { attempts = 1, lifo = false } = job.opts;
+  const values = [queue, job.name, JSON.stringify(options), ids, data, job.timestamp, attempts, lifo];
+  return { name: 'add-jobs', text: TEXT, values };
+}

@@ -1,0 +1,23 @@
+import { LATEST_SCHEMA_VERSION, runMigrations } from 'bullmq';
+import type { Db, Pool } from '../../platform/db/pool.ts';
+/** The tables of BullMQ's PostgreSQL backend, in schema `bullmq`. BullMQ defines them; Muster applies them at start. */
+
+/** Idempotent, under BullMQ's own advisory lock. */
+export async function migrateQueue(pool: Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await runMigrations(client);
+  } finally {
+    client.release();
+  }
+}
+
+/** The newest applied version of BullMQ's schema (0 if there is none), and the newest one that this BullMQ has. */
+export async function queueSchemaState(db: Db): Promise<{ applied: number; known: number }> {
+  const { rows: tables } = await db.query<{ oid: string | null }>(`select to_regclass('bullmq.migration') as oid`);
+  if (!tables[0]?.oid) return { applied: 0, known: LATEST_SCHEMA_VERSION };
+  const { rows } = await db.query<{ applied: number }>(
+    'select coalesce(max(version), 0)::integer as applied from bullmq.migration',
+  );
+  return { applied: rows[0]?.applied ?? 0, known: LATEST_SCHEMA_VERSION };
+}

@@ -1,0 +1,251 @@
+import { CHANGED_FIELD, causesOf, LEAVING_OUT, patchOf, violationsOf } from '../../contract/causes.ts';
+import type { FixAnswer, FixExample, ItemWithEntry, Remedy } from '../../contract/import-types.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import { ApiError, type ErrorBody, type FieldViolation } from '../../platform/errors.ts';
+import { orgsOf, toView } from '../status/items.ts';
+import {
+  type ChangedItem,
+  type FixRules,
+  hasEntry,
+  invalidPatch,
+  judged,
+  mergePatch,
+  patchedPaths,
+  readPatch,
+  type StoredRow,
+  shownEntry,
+  storedEntry,
+} from './entry.ts';
+import { FAILURES, type Failure, type Fixable, type FixDeps } from './fixable.ts';
+/**
+ * `_fix`: applies one remedy to all entries of a cause, in batches.
+ *
+ * Guarantee: each batch is one transaction with its audit event; an entry is changed only if the remedy removes the
+ * cause from it. A call works for at most MOST_MS and then says where to continue, so no request hangs. Repeating it is
+ * harmless: corrected entries no longer have the cause. On crash: the batches before are done, the others are not.
+ */
+
+export interface FixRequest {
+  /** A cause of `readCauses`. */
+  cause: string;
+  remedy: Remedy;
+  /** Required by `user-name-as-email`. */
+  domain?: string | undefined;
+  /** Only says what it would do. */
+  dryRun?: boolean | undefined;
+  /** Where an earlier call ended. */
+  from?: number | undefined;
+}
+
+const MOST_MS = 10_000;
+/** Entries that are changed at a time. */
+const BATCH = 250;
+/** A batch ends after this many bytes; a larger entry is a batch of its own. */
+const BATCH_BYTES = 4 * 2 ** 20;
+const EXAMPLES = 5;
+
+/** @throws ApiError 400 IMPORT-REMEDY when the remedy does not apply to the cause, and as `act` of the target */
+export async function fixCause(deps: FixDeps, target: Fixable, request: FixRequest): Promise<FixAnswer> {
+  const work = new Work(deps, target, request, await target.rules());
+  await work.requireAllowed();
+  const until = performance.now() + MOST_MS;
+  for (let from = request.from ?? 0; ; ) {
+    const page = await target.failures(from);
+    const matching = page.filter(({ error }) => causesOf(error).some(({ cause }) => cause === request.cause));
+    for (const batch of batchesOf(matching)) {
+      if (performance.now() > until) return work.answer(batch[0] as number);
+      await work.take(batch);
+    }
+    if (page.length < FAILURES) return work.answer(null);
+    from = (page.at(-1)?.ordinal ?? 0) + 1;
+    if (performance.now() > until) return work.answer(from);
+  }
+}
+
+/** The ordinals, in batches of bounded size. */
+function batchesOf(failures: readonly Failure[]): number[][] {
+  const batches: number[][] = [];
+  let bytes = 0;
+  for (const failure of failures) {
+    const batch = batches.at(-1);
+    bytes += failure.bytes;
+    if (batch && batch.length < BATCH && bytes <= BATCH_BYTES) batch.push(failure.ordinal);
+    else {
+      batches.push([failure.ordinal]);
+      bytes = failure.bytes;
+    }
+  }
+  return batches;
+}
+
+class Work {
+  private changed = 0;
+  private unchanged = 0;
+  private readonly examples: FixExample[] = [];
+  private readonly deps: FixDeps;
+  private readonly target: Fixable;
+  private readonly request: FixRequest;
+  private readonly rules: FixRules;
+
+  constructor(deps: FixDeps, target: Fixable, request: FixRequest, rules: FixRules) {
+    [this.deps, this.target, this.request, this.rules] = [deps, target, request, rules];
+  }
+
+  /** With nothing changed, so that a refused request leaves no event. */
+  requireAllowed(): Promise<void> {
+    return this.target.act('', async () => false);
+  }
+
+  async take(ordinals: number[]): Promise<void> {
+    const { remedy, dryRun } = this.request;
+    const rows = (await this.target.rows(ordinals)).filter(({ state }) => state === 'failed');
+    for (const { error } of rows) this.requireApplies(error);
+    if (LEAVING_OUT.includes(remedy)) {
+      await this.show(rows.map((row) => ({ row })));
+      this.changed += dryRun ? rows.length : await this.write((db) => this.target.leaveOut(db, ordinals));
+      return;
+    }
+    const better = rows.flatMap((row) => this.corrected(row) ?? []);
+    await this.show(better);
+    const n = dryRun ? better.length : await this.writeAll(better);
+    this.changed += n;
+    this.unchanged += rows.length - n;
+  }
+
+  private requireApplies(error: ErrorBody | null): void {
+    const found = causesOf(error).find(({ cause }) => cause === this.request.cause);
+    if (!found || found.remedies.includes(this.request.remedy)) return;
+    const message = `This remedy does not apply to the cause. Use one of ${found.remedies.join(', ')}.`;
+    throw new ApiError('FAILED_PRECONDITION', 'IMPORT-REMEDY', message);
+  }
+
+  /** The changed item, unless the entry would still have the cause. */
+  private corrected(row: StoredRow): (ChangedItem & { before: unknown; after: unknown }) | undefined {
+    if (!hasEntry(row)) return undefined;
+    const { secrets } = this.deps;
+    const entry = storedEntry(row, secrets);
+    const patch = patchOf(this.request.remedy, entry, this.request.domain);
+    if (!patch) return undefined;
+    const before = shownEntry(entry);
+    const better = mergePatch(entry, patch);
+    const after = shownEntry(better);
+    const item = judged(better, row, this.rules, secrets);
+    const stays = violationsOf(item.error).length > 0 && causesOf(item.error).some((c) => this.isBlocked(c));
+    return stays ? undefined : { row, item, entry: better, before, after };
+  }
+
+  /** Whether the changed field is still invalid, for this cause or another. */
+  private isBlocked({ cause, field }: { cause: string; field?: string }): boolean {
+    const changed = CHANGED_FIELD[this.request.remedy];
+    return cause === this.request.cause || (field !== undefined && changed !== undefined && field.startsWith(changed));
+  }
+
+  private writeAll(better: ChangedItem[]): Promise<number> {
+    if (better.length === 0) return Promise.resolve(0);
+    return this.write(async (db) => (await this.target.write(db, better)).length);
+  }
+
+  /** One transaction. */
+  private async write(change: (db: Db) => Promise<number>): Promise<number> {
+    const { cause, remedy } = this.request;
+    let users = 0;
+    await this.target.act('import.cause.fixed', async (db) => {
+      users = await change(db);
+      return users > 0 && { cause, remedy, users };
+    });
+    return users;
+  }
+
+  private async show(items: { row: StoredRow; before?: unknown; after?: unknown }[]): Promise<void> {
+    if (!this.request.dryRun || this.examples.length >= EXAMPLES || items.length === 0) return;
+    const orgs = await orgsOf(this.deps.pool, this.target.of.importId);
+    const field = CHANGED_FIELD[this.request.remedy];
+    for (const { row, before, after } of items.slice(0, EXAMPLES - this.examples.length)) {
+      const user = { index: row.ordinal, orgId: orgs.get(row.org_index) ?? '', userId: row.user_id ?? '' };
+      const example = { ...user, userName: row.user_name ?? '' };
+      this.examples.push(field ? { ...example, field, before: at(before, field), after: at(after, field) } : example);
+    }
+  }
+
+  answer(next: number | null): FixAnswer {
+    const { changed, unchanged, examples } = this;
+    return { changed, unchanged, ...(this.request.dryRun ? { examples } : {}), next };
+  }
+}
+
+/** The value at a path such as `user.email.email`; null when there is none. */
+function at(entry: unknown, path: string): unknown {
+  let value = entry;
+  for (const name of path.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[name];
+  return value ?? null;
+}
+
+/**
+ * One failed item: shows its entry for editing, and corrects it by a merge patch.
+ *
+ * Guarantee: the patch is validated by the validator of the import. If a field that it sets is invalid, nothing is
+ * changed and every invalid field is named. On crash before the commit: nothing has happened.
+ */
+
+/** @throws ApiError 404 IMPORT-ITEM-NOT-FOUND */
+export async function readItem({ pool, secrets }: FixDeps, target: Fixable, index: number): Promise<ItemWithEntry> {
+  const row = await rowOf(target, index);
+  const view = toView(row, target.of, await orgsOf(pool, target.of.importId));
+  return hasEntry(row) ? { ...view, entry: shownEntry(storedEntry(row, secrets)) } : view;
+}
+
+/**
+ * Corrects the entry. If other fields are still invalid, the item keeps the error that names them.
+ * @param sent a JSON merge patch of the entry: `{"user":{"email":{"email":"ann@example.com"}}}`
+ * @throws ApiError 400 naming every invalid field, IMPORT-ITEM-STATE and as `act` of the target; 404; 409 when the item
+ *   was changed meanwhile
+ */
+export async function fixItem(
+  deps: FixDeps,
+  target: Fixable,
+  index: number,
+  sent: Record<string, unknown>,
+): Promise<ItemWithEntry> {
+  const { secrets } = deps;
+  const patch = readPatch(sent);
+  const row = await rowOf(target, index);
+  await target.act('import.item.corrected', async (db) => {
+    requireFailed(row);
+    const entry = mergePatch(storedEntry(row, secrets), patch);
+    const item = judged(entry, row, await target.rules(), secrets);
+    if (item.state === 'failed') requireGood(violationsOf(item.error), patchedPaths(patch));
+    const written = await target.write(db, [{ row, item, entry }]);
+    if (written.length === 0) throw changedMeanwhile();
+    return { index, fields: patchedPaths(patch) };
+  });
+  return readItem(deps, target, index);
+}
+
+async function rowOf(target: Fixable, index: number): Promise<StoredRow> {
+  const [row] = await target.rows([index]);
+  if (!row) throw new ApiError('NOT_FOUND', 'IMPORT-ITEM-NOT-FOUND', 'The import has no item with this index.');
+  return row;
+}
+
+/** Fields that the patch does not touch may stay invalid; they are corrected by another one. */
+function requireGood(violations: FieldViolation[], patched: string[]): void {
+  const isTouched = ({ field }: FieldViolation) =>
+    patched.some(
+      (path) =>
+        [path, `${path}.`, `${path}[`].some((p) => field === path || field.startsWith(p)) ||
+        path.startsWith(`${field}.`),
+    );
+  if (violations.some(isTouched)) throw invalidPatch(violations);
+}
+
+function requireFailed(row: StoredRow): void {
+  if (row.state !== 'failed') {
+    const message = 'Only a failed item can be corrected.';
+    throw new ApiError('FAILED_PRECONDITION', 'IMPORT-ITEM-STATE', message);
+  }
+  if (!hasEntry(row)) throw new ApiError('FAILED_PRECONDITION', 'IMPORT-ERASED', 'The data of this user was erased.');
+}
+
+function changedMeanwhile(): ApiError {
+  return new ApiError('ABORTED', 'IMPORT-ITEM-CHANGED', 'The item was changed meanwhile. Read it again.');
+}

@@ -1,0 +1,99 @@
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { publishBatch, type Special } from '../entries/item.ts';
+import type { BatchStore } from './batch-writer.ts';
+import { judge, loadCandidates, loadReach, type Verdict } from './existing-users.ts';
+import { batchStore, storeOf } from './process-job.ts';
+import { newBelongings, pairsOf, type Settled, settledOf, settleItems, updateBatch } from './update-users.ts';
+import { writeBatch } from './write-batch.ts';
+/**
+ * A batch of a dry run: judged like a batch of a real import, but only states and counts are written.
+ *
+ * Guarantee: one transaction with the guard that every batch has. The payload is erased when the item is judged, and no
+ * password is hashed for it.
+ * On crash: before the commit, nothing has happened.
+ */
+
+/**
+ * @returns items whose password must be compared with that of an existing user before they can be judged
+ * @throws pg.DatabaseError with code MU001 when the import is not running
+ */
+export async function dryBatch(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
+  const { open, batch } = await transaction(pool, async (db) => {
+    const candidates = await loadCandidates(db, importId, ordinals, 'items');
+    const reach = await loadReach(db, candidates.createdBy, [...candidates.users.keys()]);
+    const verdicts = judge(candidates, reach);
+    const open = verdicts.filter((v) => v.state === 'update' && v.item.is_sealed).map((v) => v.item.ordinal);
+    const judged = verdicts.filter((v) => !open.includes(v.item.ordinal));
+    await addBelongings(db, importId, judged);
+    const mails = judged.map(mailOf).filter((mail) => mail !== undefined);
+    await countMails(db, importId, mails);
+    const created = judged
+      .filter((v) => v.state === 'create')
+      .map(({ item }): Settled => {
+        return { ordinal: item.ordinal, state: 'succeeded' };
+      });
+    const outcomes = [...created, ...settledOf(judged)];
+    const batch = await settleItems(db, importId, outcomes, { mails: mails.length, erase: true });
+    return { open, batch };
+  });
+  if (batch) publishBatch(batch);
+  return open;
+}
+
+async function addBelongings(db: Db, importId: string, judged: Verdict[]): Promise<void> {
+  const updates = judged.filter((v) => v.state === 'update');
+  const found = await newBelongings(db, importId, pairsOf(updates));
+  for (const { item, difference } of updates) difference.changed.push(...(found.get(item.ordinal) ?? []));
+}
+
+/** The mail that would be sent; the same rule as in ../write-batch.ts for new users. */
+function mailOf(verdict: Verdict): 'verify_email' | 'initialise' | undefined {
+  if (verdict.state === 'update') return verdict.difference.mail;
+  const { item, state } = verdict;
+  if (state !== 'create' || item.user_state !== 'active' || item.email === null) return undefined;
+  if (item.password_hash === null && !item.is_sealed) return 'initialise';
+  return item.email_verified ? undefined : 'verify_email';
+}
+
+async function countMails(db: Db, importId: string, mails: ('verify_email' | 'initialise')[]): Promise<void> {
+  if (mails.length === 0) return;
+  await db.query(
+    `update import_dry_runs set verifications = verifications + $2, initialisations = initialisations + $3
+     where import_id = $1`,
+    [importId, mails.filter((m) => m === 'verify_email').length, mails.filter((m) => m === 'initialise').length],
+  );
+}
+
+/**
+ * The batch writer's stores for imports that skip or update existing users, and for dry runs.
+ *
+ * Guarantee: a write settles every item that it can; it returns the items that it leaves, which hold an encrypted
+ * password.
+ */
+
+/** How often users may be created or deleted between the two halves of an update before the whole batch is retried. */
+const MAX_ROUNDS = 5;
+
+export function specialStores(pool: Pool, settings: { codeTtlMs: number }): Record<Special, BatchStore> {
+  return {
+    skip: batchStore(pool, settings, 'skip'),
+    update: storeOf(pool, (importId, ordinals) => createOrUpdate(pool, importId, ordinals, settings)),
+    dry: storeOf(pool, (importId, ordinals) => dryBatch(pool, importId, ordinals)),
+  };
+}
+
+/** Writes new users by the statement of write-batch.ts, and then updates the existing ones. */
+async function createOrUpdate(
+  pool: Pool,
+  importId: string,
+  ordinals: number[],
+  settings: { codeTtlMs: number },
+): Promise<number[]> {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const created = await writeBatch(pool, importId, ordinals, settings, 'update');
+    if (created === ordinals.length) return [];
+    const { sealed, missing } = await updateBatch(pool, importId, ordinals, settings);
+    if (missing === 0) return sealed;
+  }
+  throw new Error('Users of the batch were repeatedly created and deleted during the update.');
+}

@@ -1,0 +1,103 @@
+import type { Request, Response } from 'express';
+import type { ImportResult } from '../contract/import-types.ts';
+import { callerOf, may, type OperationId, permissionDenied } from '../contract/permissions.ts';
+import type { Pool } from '../platform/db/pool.ts';
+import { openSlots } from '../platform/http/slots.ts';
+import { draftResult, findDraft, stateOf, wrongState } from './drafts/draft.ts';
+import { importNotFound, readProgress } from './status/progress.ts';
+import { readResult, readWithMore } from './status/result.ts';
+/** Finds the import that a request names, if its caller may see it. */
+
+/**
+ * @throws ApiError 403 unless the caller is allowed the operation on every organization of the import. When there is no
+ *   such import: 404 for an IAM_OWNER, 403 for all others
+ */
+export async function visibleImport(
+  pool: Pool,
+  operation: OperationId,
+  req: Request,
+  res: Response,
+): Promise<ImportResult> {
+  const progress = await readProgress(pool, String(req.params.importId));
+  if (!progress) await refuseDraft(pool, operation, req, res);
+  return requireVisible(operation, res, progress && { progress }).progress;
+}
+
+/** @throws ApiError 400 when the import is still a draft that the caller may see */
+async function refuseDraft(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<void> {
+  const draft = await findDraft(pool, operation, req, res);
+  if (draft) throw wrongState(stateOf(draft), DONE[operation] ?? 'used');
+}
+
+/** Completes "An import in state … cannot be …". */
+const DONE: Partial<Record<OperationId, string>> = {
+  cancelImport: 'cancelled; discard it',
+  pauseImport: 'paused',
+  resumeImport: 'resumed',
+  retryImport: 'retried',
+  undoImport: 'undone',
+  sendImportMails: 'asked for its mails',
+  getImportReport: 'reported',
+  streamImportEvents: 'followed',
+  listImportItems: 'listed',
+};
+
+/** Its result, or the draft. @throws ApiError as `visibleImport` */
+export async function visibleResult(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<object> {
+  const found = await readWithMore(pool, String(req.params.importId));
+  const draft = found ? undefined : await findDraft(pool, operation, req, res);
+  if (draft) return draftResult(pool, draft, readProgress);
+  return readResult(pool, requireVisible(operation, res, found));
+}
+
+function requireVisible<T extends { progress: ImportResult }>(
+  operation: OperationId,
+  res: Response,
+  found: T | undefined,
+): T {
+  const caller = callerOf(res);
+  if (!found) throw caller.isIamOwner ? importNotFound() : permissionDenied();
+  if (!found.progress.orgs.every((org) => may(caller, operation, org.orgId))) throw permissionDenied();
+  return found;
+}
+
+/** @throws ApiError 404 */
+export async function currentProgress(pool: Pool, importId: string): Promise<ImportResult> {
+  const progress = await readProgress(pool, importId);
+  if (!progress) throw importNotFound();
+  return progress;
+}
+
+/** @throws ApiError 404 */
+export async function currentResult(pool: Pool, importId: string): Promise<Record<string, unknown>> {
+  const found = await readWithMore(pool, importId);
+  if (!found) throw importNotFound();
+  return readResult(pool, found);
+}
+
+/** Requests of imports that may take long: how many of them one process serves at the same time. */
+
+/** Each takes up to some megabytes of memory. */
+export const uploads = openSlots({ perCaller: 16, perOrg: 32, total: 64, id: 'IMPORT-UPLOADS', what: 'uploads' });
+/** Each reads its import from the database twice a second. */
+export const waits = openSlots({
+  ...{ perCaller: 64, perOrg: 128, total: 512, id: 'IMPORT-WAITS' },
+  what: 'requests that wait for the end of an import',
+});
+/** Imports of one user, each of which waits until the user is written. */
+export const singles = openSlots({
+  ...{ perCaller: 1000, perOrg: 1000, total: 4000, id: 'IMPORT-SINGLES' },
+  what: 'imports of one user',
+});
+/** Each takes some tens of kilobytes of memory. */
+export const streams = openSlots({
+  ...{ perCaller: 2500, perOrg: 2500, total: 10_000, id: 'IMPORT-STREAMS' },
+  what: 'event streams',
+});
+/** Each corrects entries for some seconds at most. */
+export const fixes = openSlots({ ...{ perCaller: 2, perOrg: 4, total: 8, id: 'IMPORT-FIXES' }, what: 'corrections' });
+/** Each reads all users of an import, which takes seconds for a million. */
+export const previews = openSlots({
+  ...{ perCaller: 2, perOrg: 4, total: 8, id: 'IMPORT-PREVIEWS' },
+  what: 'previews of an undo',
+});

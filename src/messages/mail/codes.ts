@@ -1,0 +1,243 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { MailKind } from '../../contract/link-templates.ts';
+import type { Config } from '../../platform/config.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import { sweepRows } from '../../platform/db/sweep.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { dropUnsentMails, ENDED_KEPT, enqueueMail, type NewMail } from './outbox.ts';
+/**
+ * Codes: HMACs that are never stored; a row says whether a code is still valid. They are emailed, sent as text
+ * messages, or returned to the caller.
+ *
+ * Guarantee: a code is used at most once, before it expires, and each attempt is counted before the check, so parallel
+ * guesses never exceed MAX_TRIES. A user has one open code per purpose, the newest; a mail whose code has ended is not
+ * sent.
+ *
+ * On crash: an attempt that was counted stays counted.
+ */
+
+/** Purposes of the codes that set a password. */
+export const PASSWORD_CODES = ['initialise', 'reset_password'] as const;
+
+/** Attempts, right or wrong, after which a code is void. */
+const MAX_TRIES = 5;
+
+export interface Code {
+  id: string;
+  purpose: MailKind;
+  /** Sent to the user, so entering it proves access to their mailbox or phone. False if returned to the caller. */
+  mailed: boolean;
+  /** The new address or number that it confirms; null if it confirms the one that the user has. */
+  address: string | null;
+}
+
+interface CodeRow extends Code {
+  generation: number;
+}
+
+interface CodeDeps {
+  db: Db;
+  secrets: Secrets;
+}
+
+interface Entered {
+  userId: string;
+  entered: string;
+  purposes: readonly MailKind[];
+}
+
+const IS_OPEN = `user_id = $1 and purpose = any($2::mail_kind[])
+  and used_at is null and expires_at > clock_timestamp() and tries < $3`;
+
+/** The user's open code that equals `entered`; every open code of these purposes loses one attempt. */
+export async function tryCode(
+  { db, secrets }: CodeDeps,
+  { userId, entered, purposes }: Entered,
+): Promise<Code | undefined> {
+  const { rows } = await db.query<CodeRow>(
+    `update codes c set tries = tries + 1 where ${IS_OPEN}
+     returning id, purpose, generation, address,
+       exists (select from mail_outbox m where m.user_id = c.user_id and m.code_id = c.id) as mailed`,
+    [userId, purposes, MAX_TRIES],
+  );
+  const found = equalTo(entered, rows, secrets);
+  if (!found) return undefined;
+  const { id, purpose, mailed, address } = found;
+  return { id, purpose, mailed, address };
+}
+
+/**
+ * Whether `entered` equals an open code of the user. Costs no attempt: a page that only shows
+ * something must not use up the code. Nobody guesses the 60 bits of a code by such requests.
+ */
+export async function isOpenCode({ db, secrets }: CodeDeps, { userId, entered, purposes }: Entered): Promise<boolean> {
+  const { rows } = await db.query<Pick<CodeRow, 'id' | 'generation'>>(
+    `select id, generation from codes where ${IS_OPEN}`,
+    [userId, purposes, MAX_TRIES],
+  );
+  return equalTo(entered, rows, secrets) !== undefined;
+}
+
+function equalTo<R extends Pick<CodeRow, 'id' | 'generation'>>(
+  entered: string,
+  rows: R[],
+  secrets: Secrets,
+): R | undefined {
+  const typed = entered.trim().toUpperCase();
+  let found: R | undefined;
+  for (const row of rows) {
+    for (const code of secrets.codes(row.id, row.generation)) if (same(code, typed)) found = row;
+  }
+  return found;
+}
+
+/** Consumes a code; false when another request was faster or the code has expired. */
+export async function useCode(db: Db, code: Code): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'update codes set used_at = now() where id = $1 and used_at is null and expires_at > clock_timestamp()',
+    [code.id],
+  );
+  return rowCount === 1;
+}
+
+/** Whether a code that was found is still unused; for uses that do not consume it. The user's row is locked. */
+export async function isOpen(db: Db, code: Code): Promise<boolean> {
+  const { rowCount } = await db.query('select 1 from codes where id = $1 and used_at is null', [code.id]);
+  return rowCount === 1;
+}
+
+/** Revokes the open codes of these purposes and drops their unsent mails, for one or many users with locked rows. */
+export async function revokeCodes(db: Db, userId: string | string[], purposes: readonly MailKind[]): Promise<void> {
+  await endCodes(db, userId, 'purpose = any($2::mail_kind[])', [purposes]);
+}
+
+/** Gives up the new address and the new number that the user has not confirmed yet. The user's row is locked. */
+export async function revokePending(db: Db, userId: string): Promise<void> {
+  await endCodes(db, userId, 'address is not null');
+}
+
+/** The new address or number that the user has not confirmed yet, if there is one. */
+export async function pendingAddress(
+  db: Db,
+  userId: string,
+  purpose: 'verify_email' | 'verify_phone',
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ address: string }>(
+    `select address from codes
+     where user_id = $1 and purpose = $2 and address is not null and used_at is null and expires_at > now()`,
+    [userId, purpose],
+  );
+  return rows[0]?.address;
+}
+
+async function endCodes(db: Db, userId: string | string[], which: string, values: unknown[] = []): Promise<void> {
+  const { rows } = await db.query<{ id: string }>(
+    `update codes set used_at = now() where user_id = any($1::text[]) and ${which} and used_at is null returning id`,
+    [[userId].flat(), ...values],
+  );
+  if (rows.length === 0) return;
+  const codeIds = rows.map((row) => row.id);
+  await dropUnsentMails(db, userId, codeIds);
+}
+
+/** As `enqueueMail`, and revokes older codes of the same purpose. The user's row is locked. */
+export async function mailCode(db: Db, mail: NewMail): Promise<void> {
+  await revokeCodes(db, mail.userId, [mail.kind]);
+  await enqueueMail(db, mail);
+}
+
+/**
+ * Creates a code for the caller to deliver; sends nothing. Revokes older codes of the purpose. The user's row is
+ * locked.
+ * @param codeTtlMs how long the code is valid, in milliseconds
+ */
+export async function issueCode(
+  db: Db,
+  secrets: Secrets,
+  { userId, purpose, codeTtlMs, address }: Omit<NewMail, 'kind'> & { purpose: MailKind },
+): Promise<string> {
+  await revokeCodes(db, userId, [purpose]);
+  const { rows } = await db.query<{ id: string; generation: number }>(
+    `insert into codes (user_id, purpose, expires_at, address)
+     values ($1, $2, now() + $3 * interval '1 millisecond', $4) returning id, generation`,
+    [userId, purpose, codeTtlMs, address ?? null],
+  );
+  const row = rows[0] as { id: string; generation: number };
+  return secrets.code(row.id, row.generation);
+}
+
+/** Removes one batch of codes that were used or revoked long ago; returns how many. */
+export function sweepUsedCodes(db: Db): Promise<number> {
+  return sweepRows(db, { table: 'codes', where: `used_at < now() - ${ENDED_KEPT}`, order: 'used_at' });
+}
+
+/**
+ * Removes one batch of codes for passwords and numbers that nobody used in time; returns how many. Unused codes for an
+ * address go with their mail, as a held mail may need its code years later.
+ */
+export function sweepUnusedCodes(db: Db): Promise<number> {
+  return sweepRows(db, {
+    table: 'codes',
+    where: `used_at is null and purpose not in ('verify_email', 'initialise') and expires_at < now() - ${ENDED_KEPT}`,
+    order: 'expires_at',
+  });
+}
+
+function same(right: string, typed: string): boolean {
+  const a = Buffer.from(right);
+  const b = Buffer.from(typed);
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/**
+ * Sends a code to a user, and limits how many mails and text messages a user gets in a day without a manager: a user
+ * must not flood the addresses of others, and nobody the user. Requests of users and of anybody count apart, so that a
+ * stranger on the page for forgotten passwords does not keep users from their own changes.
+ *
+ * Guarantee: all processes count together, with the user's row locked; a request that fails counts nothing.
+ * On crash: before the commit, nothing is counted or sent.
+ */
+
+const DAY = `interval '24 hours'`;
+const IS_OVER = `c.since <= now() - ${DAY}`;
+
+/** Error id of the limit. */
+export const MAIL_LIMIT = 'MAIL-LIMIT';
+
+/** The editor of what anybody may request for a user. */
+export const ANYBODY = 'system';
+
+const COUNT = `
+insert into mail_counts as c (user_id, requester, mails) values ($1, $2, 1)
+on conflict (user_id, requester) do update set
+  mails = case when ${IS_OVER} then 1 else c.mails + 1 end, since = case when ${IS_OVER} then now() else c.since end
+returning mails, ceil(extract(epoch from since + ${DAY} - now()))::int as "leftS"`;
+
+/**
+ * Sends the code. It counts if the user or anybody asks for it. Call it in a transaction, with the user's row locked.
+ * @param editor who asks: the user's own id, `ANYBODY`, or a manager, for whom there is no limit
+ * @throws ApiError 429 MAIL-LIMIT; roll the transaction back then
+ */
+export async function mailRequested(
+  { db, config }: { db: Db; config: Pick<Config, 'RATE_LIMIT_MAILS'> },
+  mail: NewMail,
+  editor: string,
+): Promise<void> {
+  const requester = editor === mail.userId ? 'user' : editor === ANYBODY ? 'anybody' : undefined;
+  if (requester && config.RATE_LIMIT_MAILS > 0) await count(db, mail.userId, requester, config.RATE_LIMIT_MAILS);
+  await mailCode(db, mail);
+}
+
+async function count(db: Db, userId: string, requester: 'user' | 'anybody', limit: number): Promise<void> {
+  const { rows } = await db.query<{ mails: number; leftS: number }>(COUNT, [userId, requester]);
+  const { mails, leftS } = rows[0] as { mails: number; leftS: number };
+  if (mails <= limit) return;
+  const message = `A user gets at most ${limit} emails and text messages a day. Try again later, or ask a manager.`;
+  throw new ApiError('RESOURCE_EXHAUSTED', MAIL_LIMIT, message, { retryAfterS: Math.max(1, leftS) });
+}
+
+/** Removes one batch of counts that would restart anyway; returns how many. */
+export function sweepMailCounts(db: Db): Promise<number> {
+  return sweepRows(db, { table: 'mail_counts', where: `since <= now() - ${DAY}`, order: 'since' });
+}

@@ -1,0 +1,323 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type LinkKind, type NoticeKind, pageLink, templateLink } from '../../contract/link-templates.ts';
+import type { Config } from '../../platform/config.ts';
+import type { Db, Pool } from '../../platform/db/pool.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { inImport, publish } from '../../platform/telemetry.ts';
+import { type ComposedMail, composeMail, type SendResult, type TextTransport, type Transport } from './message.ts';
+import { type LoadedMail, loadMails, type MailPointer, renewClaim } from './outbox.ts';
+import type { MailOutcome } from './relay.ts';
+import { composeText, type MailContent, renderMail, renderNotice, type TextMessage } from './texts.ts';
+/**
+ * Loads the mails of many jobs in one statement: jobs that start while a statement runs go into the next one.
+ *
+ * Guarantee: a mail is read after it was asked for. One that is asked for alone waits for nothing.
+ */
+
+export interface MailLoader {
+  /**
+   * A mail that is still to be sent; undefined when it has settled or its user was deleted.
+   * @throws Error when the database refused the statement
+   */
+  load(id: MailPointer['id']): Promise<LoadedMail | undefined>;
+}
+
+interface Asked {
+  id: string;
+  resolve(mail: LoadedMail | undefined): void;
+  reject(error: unknown): void;
+}
+
+export function openBatchLoader(db: Db): MailLoader {
+  let asked: Asked[] = [];
+  let isRunning = false;
+
+  async function run(): Promise<void> {
+    while (asked.length > 0) {
+      const group = asked;
+      asked = [];
+      await answer(db, group);
+    }
+    isRunning = false;
+  }
+
+  return {
+    load: (id) =>
+      new Promise((resolve, reject) => {
+        asked.push({ id, resolve, reject });
+        if (isRunning) return;
+        isRunning = true;
+        setImmediate(run);
+      }),
+  };
+}
+
+async function answer(db: Db, group: Asked[]): Promise<void> {
+  const ids = group.map(({ id }) => id);
+  try {
+    const mails = new Map((await loadMails(db, ids)).map((mail) => [mail.id, mail]));
+    for (const { id, resolve } of group) resolve(mails.get(id));
+  } catch (error) {
+    for (const { reject } of group) reject(error);
+  }
+}
+
+/**
+ * Group commit for mail outcomes: outcomes that arrive during one commit go into the next one.
+ *
+ * Guarantee: `settle` returns once its outcome is durable. A group is never larger than the number of deliveries in
+ * progress, so it needs no limit.
+ *
+ * On crash: the mail is delivered again with the same Message-ID.
+ */
+
+export interface BatchCommitter {
+  /** @throws Error when the database refused the group after all retries */
+  settle(outcome: MailOutcome): Promise<void>;
+}
+
+export interface BatchCommitterOptions {
+  /** How long the first outcome of a group waits for others, in milliseconds. */
+  gatherMs?: number;
+  /** Pauses before each retry of a group that the database refused, in milliseconds. */
+  retryDelaysMs?: readonly number[];
+}
+
+interface Waiting {
+  outcome: MailOutcome;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+const RETRY_DELAYS_MS2 = [50, 200, 1000, 3000];
+
+/** @param write settles a group in one transaction */
+export function openBatchCommitter(
+  write: (group: MailOutcome[]) => Promise<void>,
+  options: BatchCommitterOptions = {},
+): BatchCommitter {
+  const { gatherMs = 5, retryDelaysMs = RETRY_DELAYS_MS2 } = options;
+  let waiting: Waiting[] = [];
+  let running = false;
+
+  async function run(): Promise<void> {
+    await sleep(gatherMs);
+    while (waiting.length > 0) {
+      const group = waiting;
+      waiting = [];
+      await commit(group);
+    }
+    running = false;
+  }
+
+  async function commit(group: Waiting[]): Promise<void> {
+    const outcomes = group.map((w) => w.outcome);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await write(outcomes);
+        for (const w of group) w.resolve();
+        return;
+      } catch (error) {
+        const delay = retryDelaysMs[attempt];
+        if (delay === undefined) {
+          for (const w of group) w.reject(error);
+          return;
+        }
+        await sleep(delay);
+      }
+    }
+  }
+
+  return {
+    settle: (outcome) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ outcome, resolve, reject });
+        if (running) return;
+        running = true;
+        void run();
+      }),
+  };
+}
+
+/**
+ * The mail job: load, compose, send, settle. A text message is a mail here too: its kind decides the transport.
+ *
+ * Guarantee: a mail settles as sent or failed once, however often it is delivered. Each delivery has the same Message-ID
+ * and the same bytes, unless the user or the organization was renamed in between. A process that froze sends only mails
+ * that nobody else has claimed meanwhile, and a job that the queue handed out twice sends its mail once
+ * (workers/mailer.ts). A mail may be sent again only if its process froze between that check and the end of the data, and
+ * the mail server kept the connection.
+ *
+ * On crash: between send and settle, the row is handed over again and the mail is sent again.
+ */
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** Pauses after the first, second … failed attempt, in milliseconds; there is one attempt more than pauses. */
+export const RETRY_DELAYS_MS: readonly number[] = [
+  5 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  6 * HOUR,
+];
+
+/** Times are those of `performance.now()`. */
+export interface Doubts {
+  /** Whether a mail that was loaded then may be in other hands. */
+  about(loadedAt: number): boolean;
+  /** Whether a new doubt has arisen since then. */
+  since(then: number): boolean;
+}
+
+export interface DeliverDeps {
+  pool: Pool;
+  secrets: Secrets;
+  config: Pick<Config, 'baseUrl' | 'MAIL_FROM'>;
+  transport: Transport;
+  texts: TextTransport;
+  settler: BatchCommitter;
+  loader: MailLoader;
+  logger: Logger;
+  doubts: Doubts;
+  retryDelaysMs?: readonly number[];
+}
+
+/** `gone`: already settled, deleted with its user, claimed by another process, or a job of an earlier attempt. */
+export type Delivery = 'sent' | 'retry' | 'failed' | 'gone';
+
+/** Delivers one mail. @throws Error when the database cannot be reached; the row is then handed over again */
+export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Promise<Delivery> {
+  const loadedAt = performance.now();
+  const mail = await deps.loader.load(pointer.id);
+  if (!mail || mail.attempts !== pointer.attempt) return 'gone';
+  const about = { 'muster.attempt': mail.attempts + 1 };
+  const held = { loadedAt, until: pointer.until ?? mail.claimed_until };
+  return inImport(mail.import_id, 'mail.send', about, () => deliver(deps, mail, held));
+}
+
+/** The claim under which a mail was loaded, and when, by `performance.now()`. */
+interface Held {
+  loadedAt: number;
+  until: string;
+}
+
+async function deliver(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise<Delivery> {
+  const result = await attempt(deps, mail, held);
+  if (result === 'gone') return result;
+  const outcome = outcomeOf(result, mail, deps.retryDelaysMs ?? RETRY_DELAYS_MS);
+  if (outcome.error) logRefusal(deps.logger, mail, outcome.state, result);
+  await deps.settler.settle({ id: mail.id, attempt: mail.attempts, importId: mail.import_id, ...outcome });
+  const delivery = outcome.state === 'pending' ? 'retry' : outcome.state;
+  publish('mail', delivery);
+  return delivery;
+}
+
+async function attempt(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise<SendResult | 'gone'> {
+  const code = mail.code_id === null ? '' : deps.secrets.code(mail.code_id, mail.generation ?? 0);
+  let send: Send;
+  let isGone = false;
+  try {
+    send = prepare(deps, mail, code);
+  } catch (error) {
+    return { sent: false, permanent: true, reason: `cannot be composed: ${(error as Error).message}` };
+  }
+  const result = await send(async () => {
+    isGone = !(await isStillOurs(deps, mail, held));
+    return !isGone;
+  });
+  if (isGone) return 'gone';
+  return result.sent ? result : { ...result, reason: tidy(result.reason, code) };
+}
+
+type Send = (mayBegin: () => Promise<boolean>) => Promise<SendResult>;
+
+/** Asks the database only in doubt, and again if a doubt arises during the question. */
+async function isStillOurs({ pool, doubts }: DeliverDeps, mail: LoadedMail, held: Held): Promise<boolean> {
+  let { until } = held;
+  for (let inDoubt = doubts.about(held.loadedAt); inDoubt; ) {
+    const asked = performance.now();
+    const renewed = await renewClaim(pool, { ...mail, claimed_until: until });
+    if (renewed === undefined) return false;
+    until = renewed;
+    inDoubt = doubts.since(asked);
+  }
+  return true;
+}
+
+const WITHDRAWN: SendResult = { sent: false, permanent: false, reason: 'withdrawn' };
+
+/** Composes first, to tell a mail that cannot be composed from one that cannot be sent. */
+function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Send {
+  if (mail.kind === 'verify_phone') {
+    const message = textMessage(mail, code);
+    return async (mayBegin) => ((await mayBegin()) ? deps.texts.send(message) : WITHDRAWN);
+  }
+  const composed = compose(deps.config, mail, contentOf(deps.config, mail, mail.kind, code));
+  return (mayBegin) => deps.transport.send(composed, mayBegin);
+}
+
+function textMessage(mail: LoadedMail, code: string): TextMessage {
+  const { id, created_at: createdAt, address: to } = mail;
+  return composeText({ id, createdAt, expiresAt: expiryOf(mail), to, orgName: mail.org_name ?? '', code });
+}
+
+function contentOf(
+  config: DeliverDeps['config'],
+  mail: LoadedMail,
+  kind: LinkKind | NoticeKind,
+  code: string,
+): MailContent {
+  const orgName = mail.org_name ?? '';
+  if (kind === 'email_changed') return renderNotice({ orgName });
+  const parts = { userId: mail.user_id, orgId: mail.org_id, code };
+  const link = mail.url_template ? templateLink(mail.url_template, parts) : pageLink(config.baseUrl, kind, parts);
+  const { user_name: userName } = mail;
+  return renderMail({ kind, displayName: nameFor(mail), orgName, userName, link, expiresAt: expiryOf(mail) });
+}
+
+function compose(config: DeliverDeps['config'], mail: LoadedMail, content: MailContent): ComposedMail {
+  if (mail.address === null) throw new Error('The user has no email address.');
+  const address = { id: mail.id, createdAt: mail.created_at, from: config.MAIL_FROM };
+  return composeMail({ ...address, toName: nameFor(mail), toAddress: mail.address }, content);
+}
+
+/**
+ * Empty unless the address is the user's verified one: users choose their display name, and must not send words of
+ * their own to the addresses of others.
+ */
+function nameFor(mail: LoadedMail): string {
+  return mail.verified ? (mail.display_name ?? '') : '';
+}
+
+function expiryOf(mail: LoadedMail): Date {
+  if (mail.expires_at === null) throw new Error('The mail has no code.');
+  return mail.expires_at;
+}
+
+/** A mail is not retried if its code would have expired by then. */
+function outcomeOf(result: SendResult, mail: LoadedMail, delays: readonly number[]) {
+  if (result.sent) return { state: 'sent' as const, error: null, delayMs: 0 };
+  const delayMs = result.permanent ? undefined : delays[mail.attempts];
+  if (delayMs === undefined || Date.now() + delayMs >= (mail.expires_at?.getTime() ?? Infinity)) {
+    return { state: 'failed' as const, error: result.reason, delayMs: 0 };
+  }
+  return { state: 'pending' as const, error: result.reason, delayMs };
+}
+
+/** Some servers quote the message they refuse: removes its code, and characters that PostgreSQL cannot store. */
+function tidy(reason: string, code: string): string {
+  const line = (code === '' ? reason : reason.replaceAll(code, '…')).replace(/\p{Cc}+/gu, ' ');
+  return Array.from(line).slice(0, 500).join('').toWellFormed();
+}
+
+/** Omits the server's text, which may name the recipient. */
+function logRefusal(logger: Logger, mail: LoadedMail, state: string, result: SendResult): void {
+  const permanent = !result.sent && result.permanent;
+  logger.warn({ mail: mail.id, attempt: mail.attempts + 1, permanent, next: state }, 'mail was not taken');
+}

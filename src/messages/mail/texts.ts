@@ -1,0 +1,176 @@
+import type { LinkKind } from '../../contract/link-templates.ts';
+import { type Html, html } from '../../platform/html/layout.ts';
+/**
+ * The content of emails: subject, text and HTML.
+ *
+ * Guarantee: the text holds exactly one URL, the link; a notice holds none. Names come from imports and are not
+ * trusted: they are reduced to one line, escaped in HTML, and left out where a mail program would turn them into a
+ * link. Nothing remote is loaded.
+ */
+
+export interface MailFacts {
+  kind: LinkKind;
+  /** The name in the greeting; empty for an address that is not verified (deliver.ts). */
+  displayName: string;
+  orgName: string;
+  userName: string;
+  link: string;
+  expiresAt: Date;
+}
+
+export interface MailContent {
+  subject: string;
+  text: string;
+  html: string;
+}
+
+interface Words {
+  subject: string;
+  intro: string;
+  action: string;
+  ignore: string;
+}
+
+/** Renders the email; the same facts give the same email. */
+export function renderMail(facts: MailFacts): MailContent {
+  const name = harmless(facts.displayName);
+  const greeting = name === '' ? 'Hello,' : `Hello ${name},`;
+  const words = wordsOf(facts.kind, harmless(facts.orgName), harmless(facts.userName));
+  const until = `The link works once and expires on ${utc(facts.expiresAt)}.`;
+  return {
+    subject: words.subject,
+    text: [greeting, words.intro, `${words.action}:`, facts.link, until, words.ignore].join('\n\n').concat('\n'),
+    html: page(words.subject, linkBody(words, greeting, facts.link, until)).markup,
+  };
+}
+
+/** Tells the old address that another one replaces it. A thief of the account gains nothing by it: it has no link. */
+export function renderNotice({ orgName }: Pick<MailFacts, 'orgName'>): MailContent {
+  const org = harmless(orgName);
+  const subject = `${org === '' ? '' : `${org}: `}Your email address is being changed`;
+  const lines = [
+    'Hello,',
+    `Someone signed in to your account${org === '' ? '' : ` at ${org}`} and asked to replace this email address with another one. ` +
+      'The new address replaces this one as soon as it is confirmed.',
+    'If this was you, you have nothing more to do here.',
+    'If this was not you, select “Forgot password?” on the sign-in page and choose a new password. This cancels the change ' +
+      'and signs you out everywhere. Then tell your administrator.',
+  ];
+  const body = html`${lines.map((line) => html`<p style="margin:0 0 16px">${line}</p>\n`)}`;
+  return { subject, text: lines.join('\n\n').concat('\n'), html: page(subject, body).markup };
+}
+
+function wordsOf(kind: LinkKind, org: string, userName: string): Words {
+  const prefix = org === '' ? '' : `${org}: `;
+  const at = org === '' ? '' : ` at ${org}`;
+  const as = userName === '' ? '' : ` Your user name is ${userName}.`;
+  switch (kind) {
+    case 'verify_email':
+      return {
+        subject: `${prefix}Confirm your email address`,
+        intro: `Your account${at} was set up with this email address. Please confirm that it is yours.`,
+        action: 'Confirm your email address',
+        ignore: 'If you do not recognize this account, you can ignore this email.',
+      };
+    case 'initialise':
+      return {
+        subject: `${prefix}Set up your account`,
+        intro: `An account${at} was created for you.${as} Please choose a password to get started.`,
+        action: 'Choose your password',
+        ignore: 'If you did not expect this account, you can ignore this email.',
+      };
+    case 'reset_password':
+      return {
+        subject: `${prefix}Reset your password`,
+        intro: `Someone asked to reset your password${at}.${as}`,
+        action: 'Choose a new password',
+        ignore: 'If you did not request this, you can ignore this email. Your password will not change.',
+      };
+  }
+}
+
+/** The name as one line of text; empty when it holds a link. Exported for the To header. */
+export function harmless(name: string): string {
+  const line = name
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
+    .trim();
+  return /:\/\/|\bwww\./i.test(line) ? '' : line;
+}
+
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
+
+/** `24 November 2025, 03:26 UTC` */
+function utc(at: Date): string {
+  return `${DAY.format(at)}, ${at.toISOString().slice(11, 16)} UTC`;
+}
+
+const BUTTON =
+  'display:inline-block;padding:12px 22px;border-radius:8px;background:#1f4fd8;color:#ffffff;font-weight:600;text-decoration:none';
+const SMALL = 'margin:24px 0 0;font-size:13px;line-height:1.5;color:#5b6270';
+const CARD = 'max-width:520px;margin:32px auto;padding:32px;background:#ffffff;border-radius:12px';
+const FONT = 'font-family:-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5';
+
+function page(subject: string, body: Html): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${subject}</title></head>
+<body style="margin:0;padding:0 12px;background:#f2f4f8;color:#1b1f27;${FONT}">
+<div style="${CARD}">
+${body}</div>
+</body>
+</html>
+`;
+}
+
+function linkBody(words: Words, greeting: string, link: string, until: string): Html {
+  return html`<p style="margin:0 0 16px">${greeting}</p>
+<p style="margin:0 0 24px">${words.intro}</p>
+<p style="margin:0 0 24px"><a href="${link}" style="${BUTTON}">${words.action}</a></p>
+<p style="${SMALL}">${until} If the button does not work, copy this address into your browser:<br>
+<a href="${link}" style="color:#1f4fd8;word-break:break-all">${link}</a></p>
+<p style="${SMALL}">${words.ignore}</p>
+`;
+}
+
+/**
+ * The content and recipient of text messages.
+ *
+ * Guarantee: the same outbox row gives the same message. It holds the code and no URL; a name that phones would turn
+ * into a link is left out.
+ */
+
+/** A text message ready for any transport. */
+export interface TextMessage {
+  /** Outbox id. */
+  id: string;
+  /** Unique to this message, in any database; the same for each of its deliveries. */
+  key: string;
+  /** The number as stored: E.164, unless an import brought another form. */
+  to: string;
+  text: string;
+}
+
+export interface TextFacts {
+  id: string;
+  /** When the message was queued. */
+  createdAt: Date;
+  to: string | null;
+  orgName: string;
+  code: string;
+  expiresAt: Date;
+}
+
+/** Longer names would split the message in two. */
+const MAX_NAME = 40;
+const MINUTE = 60_000;
+
+/** @throws Error when the user has no phone number */
+export function composeText(facts: TextFacts): TextMessage {
+  if (facts.to === null) throw new Error('The user has no phone number.');
+  const name = harmless(facts.orgName);
+  const from = name === '' || /\w\.\w/.test(name) ? '' : `${Array.from(name).slice(0, MAX_NAME).join('')}: `;
+  const minutes = Math.round((facts.expiresAt.getTime() - facts.createdAt.getTime()) / MINUTE);
+  const text = `${from}${facts.code} is your code to confirm your phone number. It works once and expires in ${minutes} minutes.`;
+  return { id: facts.id, key: `text.${facts.id}.${facts.createdAt.getTime().toString(36)}`, to: facts.to, text };
+}

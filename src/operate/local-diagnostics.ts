@@ -1,0 +1,124 @@
+import { access, constants, readFile, stat, statfs } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { type RedisNode, readRedisNodes } from '../imports/queue/redis.ts';
+import { type SmtpAnswer, verifySmtp } from '../messages/mail/verify-smtp.ts';
+import type { Config } from '../platform/config.ts';
+import { embeddedState } from '../platform/db/embedded/embedded.ts';
+import { openPool, type Pool } from '../platform/db/pool.ts';
+import { openSecrets } from '../platform/encryption.ts';
+import { withTimeout } from '../platform/timeouts.ts';
+import { canOpenKeys } from '../signin/oauth/keys.ts';
+import { type PostgresFacts, postgresFacts, type ReplicaFacts, readReplica } from './diagnostics.ts';
+import { missingKeyIds } from './known-keys.ts';
+/**
+ * Diagnostics for `muster doctor --local`, from the machine that the service runs on or will run on, with its settings.
+ *
+ * Guarantee: nothing is changed, created or started. Unlike the HTTP diagnostics, the reasons contain addresses, as the
+ * caller has the settings; they contain no password.
+ */
+
+/** The facts that were read, or the reason why they could not be read. */
+export type Look<T> = { facts: T } | { reason: string };
+
+export interface LocalFacts {
+  postgres: 'embedded, not made yet' | 'embedded, not running' | Look<PostgresFacts>;
+  /** Absent without DATABASE_REPLICA_URL, or if the database does not answer. */
+  replica?: Look<ReplicaFacts>;
+  /** Whether the encryption keys match the database. Absent without a key, or if the schema has another version. */
+  encryptionKey?: { opensSigningKeys: boolean; missingIds: string[] };
+  /** Absent if the queue is in PostgreSQL. */
+  redis?: RedisNode[];
+  /** Absent if mails are kept as files. */
+  smtp?: SmtpAnswer;
+  dataDir: { path: string; isWritable: boolean; freeBytes: number };
+}
+
+export async function localFacts(config: Config): Promise<LocalFacts> {
+  const { REDIS_URL, SMTP_URL } = config;
+  const [database, redis, smtp, dataDir] = await Promise.all([
+    lookAtDatabase(config),
+    REDIS_URL === undefined ? undefined : readRedisNodes(REDIS_URL),
+    SMTP_URL === undefined ? undefined : verifySmtp(SMTP_URL),
+    lookAtFolder(resolve(config.DATA_DIR)),
+  ]);
+  return { ...database, ...(redis ? { redis } : {}), ...(smtp ? { smtp } : {}), dataDir };
+}
+
+async function look<T>(facts: Promise<T>): Promise<Look<T>> {
+  try {
+    return { facts: await facts };
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException;
+    return { reason: message || code || 'unknown' };
+  }
+}
+
+const PATIENCE_MS = 5000;
+
+async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgres' | 'replica' | 'encryptionKey'>> {
+  const embedded = config.DATABASE_URL ? undefined : await embeddedState(config.DATA_DIR);
+  if (embedded && embedded.state !== 'running') {
+    return { postgres: embedded.state === 'absent' ? 'embedded, not made yet' : 'embedded, not running' };
+  }
+  const url = config.DATABASE_URL ?? embedded?.url;
+  if (!url) return { postgres: { reason: 'the password of the embedded database cannot be read by this user' } };
+  const { DATABASE_DIRECT_URL: directUrl } = config;
+  const open = (to: string, isShared: boolean) =>
+    openPool(to, { max: 2, name: 'muster-doctor', statementMs: PATIENCE_MS, isShared });
+  const pool = open(url, directUrl !== undefined);
+  const direct = directUrl === undefined ? undefined : open(directUrl, false);
+  try {
+    const postgres = await look(withTimeout(postgresFacts(pool, direct), PATIENCE_MS, 'PostgreSQL'));
+    if (!('facts' in postgres)) return { postgres };
+    const { DATABASE_REPLICA_URL } = config;
+    const replica =
+      DATABASE_REPLICA_URL === undefined
+        ? {}
+        : { replica: await lookAtReplica(pool, open(DATABASE_REPLICA_URL, false)) };
+    return { postgres, ...replica, ...(isMigrated(postgres.facts) ? await tryKeys(pool, config) : {}) };
+  } finally {
+    await Promise.all([pool.end(), direct?.end()]);
+  }
+}
+
+async function lookAtReplica(primary: Pool, replica: Pool): Promise<Look<ReplicaFacts>> {
+  try {
+    return await look(readReplica(primary, replica));
+  } finally {
+    await replica.end();
+  }
+}
+
+function isMigrated({ migrations: { applied, known } }: PostgresFacts): boolean {
+  return applied === known;
+}
+
+async function tryKeys(pool: Pool, config: Config): Promise<Pick<LocalFacts, 'encryptionKey'>> {
+  const kept = config.DATABASE_URL ? undefined : await keptKey(config.DATA_DIR);
+  const key = config.ENCRYPTION_KEY ?? kept;
+  if (!key) return {};
+  const secrets = openSecrets(key, config.DECRYPTION_KEYS);
+  const [opensSigningKeys, missingIds] = await Promise.all([
+    canOpenKeys({ pool, secrets }),
+    missingKeyIds(pool, secrets),
+  ]);
+  return { encryptionKey: { opensSigningKeys, missingIds } };
+}
+
+/** The key that `npm start` keeps next to the embedded database. */
+async function keptKey(dataDir: string): Promise<string | undefined> {
+  return (await readFile(join(resolve(dataDir), 'encryption.key'), 'utf8').catch(() => '')).trim() || undefined;
+}
+
+/** If the folder does not exist yet, checks its nearest existing parent, in which it would be created. */
+async function lookAtFolder(path: string): Promise<LocalFacts['dataDir']> {
+  let there = path;
+  while (!(await stat(there).catch(() => undefined)) && dirname(there) !== there) there = dirname(there);
+  const mayWrite = access(there, constants.W_OK | constants.X_OK);
+  const isWritable = await mayWrite.then(
+    () => true,
+    () => false,
+  );
+  const { bavail, bsize } = await statfs(there);
+  return { path, isWritable, freeBytes: bavail * bsize };
+}

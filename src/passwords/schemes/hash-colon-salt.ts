@@ -1,0 +1,43 @@
+import { hash } from 'node:crypto';
+import { decodeHex, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
+import { IS_LM, isLm } from './plain-digest.ts';
+
+/**
+ * `hash:salt`, a digest in hexadecimal digits and a salt as text, as many programs write or keep it. The text does not
+ * tell how they combine, so a password is correct if it matches in any of these ways, d being the digest:
+ *
+ * d(password salt): Joomla before 3.2. d(salt password): Magento 1, osCommerce. d(hex(d(password)) salt): vBulletin,
+ * Casdoor. d(hex(d(salt)) hex(d(password))): IP.Board, MyBB. These are the modes 11, 21, 2611, 2811 of
+ * hashcat.net/wiki/doku.php?id=example_hashes; github.com/casdoor/casdoor/tree/master/cred.
+ */
+
+const LONGEST_SALT = 70;
+
+function readings(algorithm: string, salt: string, password: string): Buffer[] {
+  const hex = (text: string) => hash(algorithm, text);
+  const joined = [password + salt, salt + password, hex(password) + salt, hex(salt) + hex(password)];
+  return joined.map((text) => hash(algorithm, text, 'buffer'));
+}
+
+function hashColonSalt(algorithm: string, digits: number): Scheme {
+  return defineScheme({
+    name: `${algorithm}:salt`,
+    matches: (encoded) => encoded[digits] === ':' && decodeHex(encoded.slice(0, digits)) !== undefined,
+    parse(encoded) {
+      const salt = encoded.slice(digits + 1);
+      if (isLm(encoded.slice(0, digits))) return IS_LM;
+      if (salt === '') return 'the salt is missing';
+      if (salt.length > LONGEST_SALT) return `the salt is longer than ${LONGEST_SALT} characters`;
+      return { salt, digest: Buffer.from(encoded.slice(0, digits), 'hex') };
+    },
+    verify: ({ salt, digest }, password) =>
+      readings(algorithm, salt, password).reduce((found, made) => sameBytes(made, digest) || found, false),
+  });
+}
+
+export const hashColonSaltSchemes = [
+  hashColonSalt('md5', 32),
+  hashColonSalt('sha1', 40),
+  hashColonSalt('sha256', 64),
+  hashColonSalt('sha512', 128),
+];

@@ -1,0 +1,101 @@
+/**
+ * The only error that a caller may see.
+ *
+ * Duty: carry the gRPC code, a stable id and a public message; the private cause stays in the log.
+ * Any other error that is thrown is an INTERNAL error, and its text is never shown.
+ */
+
+/** gRPC codes by name, each with its HTTP status. */
+export const STATUS = {
+  INVALID_ARGUMENT: { code: 3, http: 400 },
+  DEADLINE_EXCEEDED: { code: 4, http: 504 },
+  NOT_FOUND: { code: 5, http: 404 },
+  ALREADY_EXISTS: { code: 6, http: 409 },
+  PERMISSION_DENIED: { code: 7, http: 403 },
+  RESOURCE_EXHAUSTED: { code: 8, http: 429 },
+  FAILED_PRECONDITION: { code: 9, http: 400 },
+  ABORTED: { code: 10, http: 409 },
+  UNIMPLEMENTED: { code: 12, http: 501 },
+  INTERNAL: { code: 13, http: 500 },
+  UNAVAILABLE: { code: 14, http: 503 },
+  UNAUTHENTICATED: { code: 16, http: 401 },
+} as const;
+
+export type StatusName = keyof typeof STATUS;
+
+/** One invalid field: `field` is a path such as `user.email.email`, `description` says what is wrong with it. */
+export interface FieldViolation {
+  field: string;
+  description: string;
+}
+
+/** The JSON body of every error response, also stored as the error of a failed import item. */
+export interface ErrorBody {
+  code: number;
+  message: string;
+  details: Array<Record<string, unknown> & { '@type': string }>;
+}
+
+/** An error that is shown to callers. `id` is stable, such as `IMPORT-TIMEOUT`; programs can match on it. */
+export class ApiError extends Error {
+  readonly status: StatusName;
+  readonly id: string;
+  readonly violations: FieldViolation[];
+  readonly http: number;
+  /** Seconds after which the request may succeed, for `Retry-After`. */
+  readonly retryAfterS: number | undefined;
+  /** `WWW-Authenticate` of a 401, if it says more than `Bearer`. */
+  readonly challenge: string | undefined;
+
+  constructor(
+    status: StatusName,
+    id: string,
+    message: string,
+    options: {
+      violations?: FieldViolation[];
+      http?: number;
+      retryAfterS?: number;
+      challenge?: string;
+      cause?: unknown;
+    } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'ApiError';
+    this.status = status;
+    this.id = id;
+    this.violations = options.violations ?? [];
+    this.http = options.http ?? STATUS[status].http;
+    this.retryAfterS = options.retryAfterS ?? (this.http === 503 ? 1 : undefined);
+    this.challenge = options.challenge;
+  }
+
+  /** The error body. */
+  toBody(): ErrorBody {
+    return errorBody(this.status, this.id, this.message, this.violations);
+  }
+}
+
+/** Builds the error body without throwing, for failed import items. */
+export function errorBody(
+  status: StatusName,
+  id: string,
+  message: string,
+  violations: FieldViolation[] = [],
+): ErrorBody {
+  const details: ErrorBody['details'] = [{ '@type': 'type.googleapis.com/service.v1.ErrorDetail', id, message }];
+  if (violations.length > 0) {
+    details.push({ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations });
+  }
+  return { code: STATUS[status].code, message, details };
+}
+
+/** 400 that names every invalid field. */
+export function invalidArgument(id: string, message: string, violations: FieldViolation[] = []): ApiError {
+  return new ApiError('INVALID_ARGUMENT', id, message, { violations });
+}
+
+/**
+ * An error with a message for the person who starts the program: what is wrong and what to do.
+ * Entry points print only this message. Any other error is a bug and is logged with its stack.
+ */
+export class StartError extends Error {}

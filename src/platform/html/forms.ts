@@ -1,0 +1,164 @@
+import express from 'express';
+import {
+  alert,
+  field,
+  type Html,
+  hidden,
+  html,
+  messagePage,
+  newPasswordFields,
+  type Page,
+  type Problem,
+  problemPage,
+  titled,
+} from './layout.ts';
+/**
+ * The pages that the links in emails open, and the page that requests such an email. They work without JavaScript; a
+ * GET shows a form and changes nothing. Forms are sent to a relative address, as BASE_URL may have a path.
+ */
+
+/** The parameters of the link, which the form sends too. */
+export interface Link {
+  userId: string;
+  code: string;
+}
+
+export function verifyForm(link: Link): Page {
+  return {
+    title: 'Confirm your email address',
+    body: html`<h1>Confirm your email address</h1>
+<p id="why">Select the button to confirm that this address is yours.</p>
+<form method="post" action="verify">
+${hidden({ ...link })}
+<button type="submit" aria-describedby="why" autofocus>Confirm email address</button>
+</form>`,
+  };
+}
+
+/** `init` sets the first password; `reset` replaces a forgotten one. */
+export type PasswordForm = 'init' | 'reset';
+
+const WORDS: Record<PasswordForm, { title: string; why: string }> = {
+  init: {
+    title: 'Choose your password',
+    why: 'This confirms your email address and activates your account.',
+  },
+  reset: {
+    title: 'Choose a new password',
+    why: 'It replaces your old password. You will be signed out on all your devices.',
+  },
+};
+
+/** @param rules for the new password */
+export function passwordForm(action: PasswordForm, link: Link, rules: string, problem?: Problem): Page {
+  const { title, why } = WORDS[action];
+  return {
+    title: titled(title, problem),
+    body: html`<h1>${title}</h1>
+<p>${why}</p>
+${alert(problem)}
+<form method="post" action="${action}">
+${hidden({ ...link })}${newPasswordFields(rules, problem)}
+<button type="submit">Set password</button>
+</form>`,
+  };
+}
+
+/**
+ * Instead of a form whose link is no longer good: one button asks for a new link.
+ * @param action the form that the link belonged to
+ */
+export function expiredPage(action: 'verify' | PasswordForm, { userId }: Pick<Link, 'userId'>): Page {
+  const more = html`<form method="post" action="new-link">
+${hidden({ userId, action })}
+<button type="submit">Send a new one</button>
+</form>`;
+  return problemPage('This link has expired', 'It is too old, or it has already been used.', more);
+}
+
+/** The same for every user. */
+export function newLinkPage(): Page {
+  const more = html`<p>No email after a few minutes? Check your spam folder, or ask your administrator.</p>`;
+  return messagePage(
+    'Check your email',
+    'If there is something left to do, an email with a new link is on its way.',
+    more,
+  );
+}
+
+/** The login that led to the page; both values are empty without one. */
+export interface ForgotOrigin {
+  /** Id of the login to return to. */
+  login: string;
+  /** The organization that the application named. */
+  organization: string;
+}
+
+/** `label`: see `nameLabel`. */
+export interface ForgotNames {
+  label: string;
+  loginName: string;
+}
+
+export function forgotForm(
+  { login, organization }: ForgotOrigin,
+  { label, loginName }: ForgotNames,
+  problem?: Problem,
+): Page {
+  const names = { name: 'loginName', label, type: 'text', autocomplete: 'username' } as const;
+  return {
+    title: titled('Forgot password?', problem),
+    body: html`<h1>Forgot password?</h1>
+<p>Enter your ${label.toLowerCase()}. We will email you a link to choose a new password.</p>
+${alert(problem)}
+<form method="post" action="forgot">
+${hidden({ login, organization })}${field({ ...names, value: loginName, problem, autofocus: true })}
+<button type="submit">Send link</button>
+</form>
+${backToLogin(login)}`,
+  };
+}
+
+/** The same for every login name. */
+export function forgotDonePage(login: string): Page {
+  const more = html`<p>No email after a few minutes? Check your spam folder and the spelling of your login name, or ask your administrator.</p>
+${backToLogin(login)}`;
+  return messagePage(
+    'Check your email',
+    'If an account with that login name exists, an email with a link is on its way.',
+    more,
+  );
+}
+
+function backToLogin(login: string): Html | undefined {
+  return login
+    ? html`<p class="links"><a href="login/${encodeURIComponent(login)}">Back to sign-in</a></p>`
+    : undefined;
+}
+
+/** Reads the fields of a form or a query defensively: any field may be missing, repeated or too long. */
+
+/** Reads a form. The limit leaves room for two passwords of 200 code points, names and a proof, percent-encoded. */
+export const readForm = express.urlencoded({ extended: false, inflate: false, limit: 16 * 1024 });
+
+/** A field's value; empty when the field is missing or repeated. */
+export function text(source: unknown, name: string): string {
+  const value = (source as Record<string, unknown> | undefined)?.[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** What is wrong with the repetition of a new password; undefined when it is the same. */
+export function repetitionProblem(password: string, repeated: string): Problem | undefined {
+  return password === repeated
+    ? undefined
+    : { message: 'The passwords do not match. Please enter the same one twice.' };
+}
+
+/**
+ * The label of the field for the name, by the names that the organization allows; without an organization, by all.
+ * @param names `userName`, `loginName`, `email`
+ */
+export function nameLabel(names: readonly string[]): string {
+  if (!names.includes('email')) return 'Login name';
+  return names.length === 1 ? 'Email' : 'Login name or email';
+}

@@ -1,0 +1,119 @@
+import type { RequestHandler } from 'express';
+import { pathOf } from './requests.ts';
+
+/**
+ * The methods that a path supports, read from the mounted routes, so that there is no second list to maintain.
+ *
+ * A path with a route of its own, such as `/v2beta/users/human`, has the methods of that route only, although it also
+ * matches `/v2beta/users/:userId`: so says OpenAPI of concrete and templated paths. Routers must be mounted at `/`.
+ */
+
+/** A router as Express stores it: layers that are a route, another router or plain middleware. */
+interface Routed {
+  stack?: Layer[];
+}
+interface Layer {
+  route?: Route | undefined;
+  handle: unknown;
+  match(path: string): unknown;
+}
+interface Route {
+  path: unknown;
+  methods: Record<string, boolean>;
+}
+
+/** The methods of concrete paths, by application; collected at its first request, when all routes are mounted. */
+const concrete = new WeakMap<object, ReadonlyMap<string, string[]>>();
+
+/** Upper-case methods of all routes for `path`, sorted; empty without a route. */
+export function allowedMethods(router: unknown, path: string): string[] {
+  return methodsOfConcrete(router, path) ?? methodsOf(routesOf(router as Routed, (layer) => matches(layer, path)));
+}
+
+/**
+ * Answers `OPTIONS`; Express would answer with the methods of one router only. Mount it before all routers. It needs no
+ * caller: which methods a path has is public (`/openapi.json`).
+ */
+export function answerOptions(routes: () => unknown): RequestHandler {
+  return (req, res, next) => {
+    const allowed = req.method === 'OPTIONS' ? allowedMethods(routes(), pathOf(req)) : [];
+    if (allowed.length === 0) return next();
+    res.set('Allow', allowed.join(', ')).status(204).end();
+  };
+}
+
+/** The methods of a path without parameters; undefined for all others. */
+export function methodsOfConcrete(router: unknown, path: string): string[] | undefined {
+  const known = concrete.get(router as object) ?? collectConcrete(router as Routed);
+  concrete.set(router as object, known);
+  return known.get(plain(path));
+}
+
+function collectConcrete(router: Routed): Map<string, string[]> {
+  const byPath = new Map<string, Route[]>();
+  for (const route of routesOf(router, () => true)) {
+    for (const path of [route.path].flat()) {
+      if (typeof path !== 'string' || /[:*{]/.test(path)) continue;
+      byPath.set(plain(path), [...(byPath.get(plain(path)) ?? []), route]);
+    }
+  }
+  return new Map([...byPath].map(([path, routes]) => [path, methodsOf(routes)]));
+}
+
+/** Express ignores case and a trailing slash. */
+function plain(path: string): string {
+  return path.toLowerCase().replace(/(?<=.)\/$/, '');
+}
+
+function routesOf(router: Routed, isMeant: (layer: Layer) => boolean): Route[] {
+  return (router.stack ?? []).flatMap((layer) => {
+    if (!layer.route) return routesOf(layer.handle as Routed, isMeant);
+    return isMeant(layer) ? [layer.route] : [];
+  });
+}
+
+/** Every path also has `HEAD` with `GET`, and `OPTIONS`. */
+function methodsOf(routes: Route[]): string[] {
+  const found = new Set(routes.flatMap((route) => Object.keys(route.methods)).map((method) => method.toUpperCase()));
+  if (found.has('GET')) found.add('HEAD');
+  if (found.size > 0) found.add('OPTIONS');
+  return [...found].sort();
+}
+
+function matches(layer: Layer, path: string): boolean {
+  try {
+    return Boolean(layer.match(path));
+  } catch {
+    return false; // a path with an invalid percent-encoding has no route
+  }
+}
+
+/** The pattern of a mounted route as text: a label of bounded cardinality, unlike a raw path. */
+
+/**
+ * `/admin/v1/orgs/:orgId`; the named groups of a regular expression become the same form.
+ * @param path the path of an Express route; of several patterns, the one that matches `asked`, or all joined with `|`
+ */
+export function routePattern(path: unknown, asked = ''): string {
+  if (Array.isArray(path)) {
+    const patterns = path.map((one) => routePattern(one));
+    return patterns.find((pattern) => fits(pattern, asked)) ?? patterns.join('|');
+  }
+  return path instanceof RegExp ? ofExpression(path) : String(path);
+}
+
+function fits(pattern: string, asked: string): boolean {
+  const [segments, given] = [pattern.split('/'), asked.replace(/\/$/, '').split('/')];
+  return segments.length === given.length && segments.every((s, i) => s.startsWith(':') || s === given[i]);
+}
+
+const LOOK_AHEAD = /\(\?[!=](?:[^()]|\([^()]*\))*\)/g;
+const NAMED_GROUP = /\(\?<(\w+)>(?:[^()]|\([^()]*\))*\)/g;
+
+function ofExpression(path: RegExp): string {
+  const slashes = path.source.replaceAll('\\/', '/').replaceAll('\\.', '.');
+  return slashes
+    .replace(LOOK_AHEAD, '')
+    .replace(NAMED_GROUP, ':$1')
+    .replace(/^\^|(?:\/\?)?\$$/g, '');
+}

@@ -1,0 +1,190 @@
+import { lookup as systemLookup } from 'node:dns';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+
+/**
+ * Which addresses a webhook may use: only those of the public internet, so that nobody can make this service call hosts
+ * that only it can reach.
+ *
+ * Guarantee: the check applies to the address that the connection uses, after names are resolved. No IPv4 address
+ * embedded in an IPv6 address passes.
+ */
+
+/** IPv4 ranges that are not public (IANA special-purpose address registry), multicast and reserved. */
+const PRIVATE_V4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+];
+/**
+ * Non-public ranges within the global unicast addresses (2000::/3): protocol assignments with Teredo, documentation,
+ * and 6to4, which embeds an IPv4 address. Nothing outside of 2000::/3 is public.
+ */
+const PRIVATE_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+
+const privateV4 = listOf(PRIVATE_V4, 'ipv4');
+const privateV6 = listOf(PRIVATE_V6, 'ipv6');
+const globalV6 = listOf(['2000::/3'], 'ipv6');
+const mappedV4 = listOf(['::ffff:0:0/96'], 'ipv6');
+
+function listOf(ranges: string[], family: 'ipv4' | 'ipv6'): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [net = '', prefix] = range.split('/');
+    list.addSubnet(net, Number(prefix), family);
+  }
+  return list;
+}
+
+/** Whether it is an IP address of the public internet; false if it is not an IP address. */
+export function isPublic(address: string): boolean {
+  switch (isIP(address)) {
+    case 4:
+      return !privateV4.check(address, 'ipv4');
+    case 6:
+      // An address with a zone (`fe80::1%eth0`) is link-local. Mapped addresses are not used on the public internet.
+      if (address.includes('%') || mappedV4.check(address, 'ipv6')) return false;
+      return globalV6.check(address, 'ipv6') && !privateV6.check(address, 'ipv6');
+    default:
+      return false;
+  }
+}
+
+/** The host of a URL as an IP address, if it is one: `[::1]` without its brackets. */
+export function literalAddress(host: string): string | undefined {
+  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  return isIP(bare) === 0 ? undefined : bare;
+}
+
+/**
+ * The target address of a webhook: resolved once for each attempt and then used for the connection, so that a second
+ * DNS answer cannot lead elsewhere.
+ */
+
+/** The signature of `lookup` of node:dns; a parameter so that tests can replace it. */
+export type Resolve = typeof systemLookup;
+
+export class ForbiddenTarget extends Error {}
+
+/**
+ * Why a URL is refused before its name is resolved; undefined if it is allowed.
+ * @param allowPrivate allows http and private addresses
+ */
+export function targetProblem(url: string, allowPrivate: boolean): string | undefined {
+  if (allowPrivate) return undefined;
+  const { protocol, hostname } = new URL(url);
+  if (protocol !== 'https:') return 'must start with https://';
+  const address = literalAddress(hostname);
+  if (address !== undefined && !isPublic(address)) return 'must lead to a public address';
+  return /(?:^|\.)localhost\.?$/i.test(hostname) ? 'must lead to a public address' : undefined;
+}
+
+/** A lookup for one connection, which returns only public addresses unless `allowPrivate`. */
+export function lookupFor(allowPrivate: boolean, resolve: Resolve = systemLookup): LookupFunction {
+  return (hostname, options, done) => {
+    resolve(hostname, { ...options, all: true }, (error, found) => {
+      if (error) return done(error, []);
+      const good = found.filter(({ address }) => allowPrivate || isPublic(address));
+      const [first] = good;
+      if (!first) return done(new ForbiddenTarget('the host has no public address'), []);
+      if (options.all) done(null, good);
+      else done(null, first.address, first.family);
+    });
+  };
+}
+
+/**
+ * One request to an address that somebody configured.
+ *
+ * Guarantee: connects only to a checked address, follows no redirect, keeps its time limit, and reads at most
+ * `mostBytes` of the answer. Never throws because of the other side's behaviour.
+ */
+
+export interface ExchangeOptions {
+  /** Allows private addresses and plain http. */
+  allowPrivate: boolean;
+  /** For the whole exchange. */
+  timeoutMs: number;
+  mostBytes: number;
+  /** Aborts the exchange. */
+  signal?: AbortSignal | undefined;
+  /** For tests: another resolver. */
+  resolve?: Resolve | undefined;
+}
+
+/** The answer, or why there is none: a code such as `ECONNREFUSED`. A longer body is cut off. */
+export type ExchangeResult = { status: number; body: string } | { reason: string };
+
+/** Sends a POST. */
+export async function exchange(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  options: ExchangeOptions,
+): Promise<ExchangeResult> {
+  const problem = targetProblem(url, options.allowPrivate);
+  if (problem) return { reason: `the URL ${problem}` };
+  try {
+    return await send(url, headers, Buffer.from(body), options);
+  } catch (error) {
+    return { reason: reasonOf(error) };
+  }
+}
+
+function send(
+  url: string,
+  headers: Record<string, string>,
+  body: Buffer,
+  options: ExchangeOptions,
+): Promise<{ status: number; body: string }> {
+  const timeout = AbortSignal.timeout(options.timeoutMs);
+  const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
+  const request = new URL(url).protocol === 'https:' ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const sent = request(url, {
+      method: 'POST',
+      agent: false, // keeps no connection, so each attempt resolves the address
+      lookup: lookupFor(options.allowPrivate, options.resolve),
+      headers: { ...headers, 'content-length': body.length },
+      signal,
+    });
+    sent.on('error', reject);
+    sent.on('response', (answer) =>
+      read(answer, options.mostBytes).then((text) => resolve({ status: answer.statusCode ?? 0, body: text })),
+    );
+    sent.end(body);
+  });
+}
+
+/** Reads a short response to its end and cuts off a long one; both count, as the status is known. */
+function read(answer: IncomingMessage, mostBytes: number): Promise<string> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    answer.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > mostBytes) answer.destroy();
+    });
+    answer.on('error', () => {}); // 'close' follows
+    answer.on('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
+  });
+}
+
+function reasonOf(error: unknown): string {
+  const { name, code, message } = error as NodeJS.ErrnoException;
+  if (name === 'TimeoutError' || code === 'ABORT_ERR') return 'no answer in time';
+  return error instanceof ForbiddenTarget ? message : (code ?? 'the request failed');
+}

@@ -1,0 +1,89 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { Logger } from 'pino';
+import { newId } from '../ids.ts';
+import { inRequestContext, type RequestContext, USER_AGENT_CHARS } from '../request-context.ts';
+import { plainAddress } from '../text/names.ts';
+
+/**
+ * Gives every request an id; the response has it as `x-request-id`, and every log line names it.
+ * Everything that the request starts runs in its context (`src/platform/request-context.ts`).
+ * A short and plain id from the caller is kept, so that you can follow one id through several services.
+ */
+
+const SANE = /^[A-Za-z0-9._:/+=-]{1,128}$/;
+
+/** Sets `res.locals.requestId`, the header and the context. Mount it first. */
+export function requestId(): RequestHandler {
+  return (req, res, next) => {
+    const given = req.get('x-request-id');
+    const id = given && SANE.test(given) ? given : newId();
+    res.locals.requestId = id;
+    res.set('x-request-id', id);
+    res.locals.context = contextFor(req, id);
+    inRequestContext(res.locals.context, next);
+  };
+}
+
+/** The id of this request, set by the middleware. */
+export function requestIdOf(res: Response): string {
+  return res.locals.requestId as string;
+}
+
+/** The context of this request. */
+export function requestContextOf(res: Response): RequestContext {
+  return res.locals.context as RequestContext;
+}
+
+function contextFor(req: Request, requestId: string): RequestContext {
+  return {
+    requestId,
+    address: plainAddress(req.ip),
+    userAgent: req.get('user-agent')?.slice(0, USER_AGENT_CHARS),
+  };
+}
+
+/**
+ * One log line per request, written when the response is sent or the caller has disconnected.
+ * Guarantee: the caller is named by user id and client id, once authenticated, a refusal by its error id. Headers, bodies and query strings are
+ * never logged, as they can contain tokens, passwords, codes and names that somebody typed.
+ */
+
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** Logs method, path, status, milliseconds and caller; mount it after the request's context. Frequent requests of machines (`PROBES`) are logged at level debug. */
+export function accessLog(logger: Logger): RequestHandler {
+  return (req, res, next) => {
+    const started = performance.now();
+    res.on('close', () => {
+      const path = pathOf(req);
+      const { requestId, userId, clientId } = requestContextOf(res);
+      const level = isProbe(req) ? 'debug' : 'info';
+      logger[level](
+        {
+          requestId,
+          method: req.method,
+          path,
+          status: res.statusCode,
+          ms: Math.round(performance.now() - started),
+          ...(userId === undefined ? {} : { userId }),
+          ...(clientId === undefined ? {} : { clientId }),
+          ...(res.locals.errorId === undefined ? {} : { errorId: res.locals.errorId }),
+          ...res.locals.traceIds,
+          ...(res.writableFinished ? {} : { aborted: true }),
+        },
+        'request',
+      );
+    });
+    next();
+  };
+}
+
+/** Whether it is a frequent request of a machine. */
+export function isProbe(req: Request): boolean {
+  return PROBES.has(pathOf(req));
+}
+
+/** The original path of a request, without its query. */
+export function pathOf(req: Request): string {
+  return req.originalUrl.split('?', 1)[0] as string;
+}

@@ -1,0 +1,214 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  maxHeaderSize,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
+import { ApiError, invalidArgument } from '../errors.ts';
+import { newId } from '../ids.ts';
+import { type BodyRate, requireBodyRate } from './limits.ts';
+import { headersOfAll } from './origins.ts';
+
+/**
+ * Answers what Node's HTTP server would refuse with an empty response: requests that are not HTTP, too large headers,
+ * contradicting lengths, a missing `Host`, an unknown `Expect`, `CONNECT`, and a head or body that does not arrive in time.
+ *
+ * Guarantee: such a response has the error body and an `x-request-id`, like every other. Nothing is written into a
+ * response that has begun: then the connection is closed.
+ */
+
+/** Time for the client to read the response, while what it still sends is thrown away. */
+const LINGER_MS = 2000;
+
+const LENGTH = 'Content-Length must be given once, as a number, and not together with Transfer-Encoding.';
+/** By the code of the parser's error; all others are the first of these. */
+const MESSAGES: Readonly<Record<string, string>> = {
+  MALFORMED: 'The request must be valid HTTP/1.1.',
+  HPE_INVALID_METHOD: 'The method must be one that HTTP defines, such as GET or POST.',
+  HPE_INVALID_CONTENT_LENGTH: LENGTH,
+  HPE_UNEXPECTED_CONTENT_LENGTH: LENGTH,
+  HPE_INVALID_TRANSFER_ENCODING: 'Transfer-Encoding must be absent, or chunked without Content-Length.',
+  HPE_INVALID_CHUNK_SIZE: 'The chunks of the body must be as Transfer-Encoding: chunked requires.',
+};
+
+export interface RefusalOptions {
+  /** Headers of every response. */
+  headers: Readonly<Record<string, string>>;
+  logger?: Pick<Logger, 'info'>;
+}
+
+export function answerProtocolErrors(server: Server, options: RefusalOptions): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (socket.writableEnded) return; // refused already; the client still sends
+    if (error.code === 'ECONNRESET' || !isUnanswered(socket)) socket.destroy();
+    else refuse(socket, clientError(error.code ?? ''), options);
+  });
+  server.on('connect', (_req, socket: Duplex) => refuse(socket, badMethod(), options));
+  server.on('checkExpectation', (_req: IncomingMessage, res: ServerResponse) => respond(res, badExpect(), options));
+}
+
+/** The handler for requests that have a `Host`. The server must be created with `requireHostHeader: false`. */
+export function requireHost(handler: RequestListener, options: RefusalOptions): RequestListener {
+  return (req, res) => {
+    if (req.headers.host === undefined && req.httpVersion === '1.1') respond(res, noHost(), options);
+    else handler(req, res);
+  };
+}
+
+function clientError(code: string): ApiError {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const message = `The request line and the headers together must be at most ${maxHeaderSize} bytes.`;
+    return new ApiError('RESOURCE_EXHAUSTED', 'REQUEST-HEADERS', message, { http: 431 });
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new ApiError('DEADLINE_EXCEEDED', 'REQUEST-TIMEOUT', 'The request did not arrive in time.', { http: 408 });
+  }
+  return invalidArgument('REQUEST-MALFORMED', MESSAGES[code] ?? (MESSAGES.MALFORMED as string));
+}
+
+function badMethod(): ApiError {
+  return new ApiError('UNIMPLEMENTED', 'REQUEST-METHOD', 'CONNECT is not supported.', { http: 405 });
+}
+
+function badExpect(): ApiError {
+  return new ApiError('INVALID_ARGUMENT', 'REQUEST-EXPECT', 'Expect must be 100-continue or absent.', { http: 417 });
+}
+
+function noHost(): ApiError {
+  return invalidArgument('REQUEST-MALFORMED', 'Host is required.');
+}
+
+/** Whether no byte of a response to the request in progress has been sent. */
+function isUnanswered(socket: Duplex): boolean {
+  const { _httpMessage: current } = socket as Socket & { _httpMessage?: ServerResponse | null };
+  return socket.writable && !current?.headersSent;
+}
+
+function respond(res: ServerResponse, error: ApiError, options: RefusalOptions): void {
+  const { headers, body } = responseTo(error, options);
+  res.writeHead(error.http, headers).end(body);
+}
+
+/** For a connection that Node's server no longer reads requests from. */
+function refuse(socket: Duplex, error: ApiError, options: RefusalOptions): void {
+  const { headers, body } = responseTo(error, options);
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.on('error', () => socket.destroy()); // the client has gone
+  socket.end(`HTTP/1.1 ${error.http} ${STATUS_CODES[error.http]}\r\n${head.join('')}\r\n${body}`);
+  // Closed at once, the connection would be reset if the client still sends, and the client would not see the response.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.resume();
+}
+
+function responseTo(error: ApiError, { logger, headers: ofAll }: RefusalOptions) {
+  const requestId = newId();
+  logger?.info({ requestId, status: error.http, id: error.id }, 'request refused');
+  const body = JSON.stringify(error.toBody());
+  const headers = {
+    'x-request-id': requestId,
+    ...ofAll,
+    ...(error.http === 405 ? { Allow: 'DELETE, GET, HEAD, OPTIONS, POST, PUT' } : {}),
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+  };
+  return { headers, body };
+}
+
+/**
+ * The listening socket and its timeouts.
+ *
+ * Guarantee: a client that goes silent in the middle of a request or a response is disconnected, as is one whose body
+ * hardly arrives (limits/body-rate.ts); a client that waits for the service is not. `stop` lets requests in progress finish within its grace period, then closes connections.
+ * On crash: clients see a closed connection, and so know that there is no response.
+ */
+
+const HEADERS_MS = 30_000;
+/** Over the 60 seconds after which common proxies close an idle connection, so that the proxy always closes first. */
+const KEEP_ALIVE_MS = 65_000;
+/** Time without a byte in either direction, while the service waits for the client. */
+const SILENCE_MS = 120_000;
+const SWEEP_MS = 50;
+/**
+ * Connections that wait to be accepted: one is accepted in each turn of the event loop, so some hundreds that come at
+ * once wait for seconds on a busy process. Beyond this number the kernel resets them. It allows no more than
+ * `net.core.somaxconn`, 4096 on Linux; the default of Node.js is 511.
+ */
+const BACKLOG = 4096;
+
+export interface ListenOptions {
+  host: string;
+  /** 0 takes a free port. */
+  port: number;
+  silenceMs?: number;
+  /** How fast bodies must arrive; absent: BODY_RATE. */
+  bodyRate?: BodyRate;
+  /** Time to send the head of a request. */
+  headersMs?: number;
+  /** Logs requests that never reach the handler. */
+  logger?: Pick<Logger, 'info'>;
+  /** Headers of the responses to those requests. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+export interface Listening {
+  port: number;
+  /** Accepts no new connections, finishes requests in progress, closes the remaining connections after `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/**
+ * Starts listening.
+ * @throws Error EADDRINUSE and the like
+ */
+export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listening> {
+  const { headersMs = HEADERS_MS, headers = headersOfAll() } = options;
+  const refusal = { ...options, headers };
+  const timeouts = {
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: headersMs,
+    connectionsCheckingInterval: headersMs,
+  };
+  const server = createServer(
+    { keepAlive: true, requireHostHeader: false, ...timeouts },
+    requireHost(handler, refusal),
+  );
+  answerProtocolErrors(server, refusal);
+  // An import may upload for hours if it makes progress; bodies of other requests have their own limit.
+  server.requestTimeout = 0;
+  cutSilence(server, options.silenceMs ?? SILENCE_MS);
+  requireBodyRate(server, options.bodyRate);
+  server.listen({ port: options.port, host: options.host, backlog: BACKLOG });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port, stop: (graceMs) => stop(server, graceMs) };
+}
+
+/** A response may take minutes to start (`Prefer: wait`) or continue (an event stream): then the client waits. */
+function cutSilence(server: Server, silenceMs: number): void {
+  const current = new WeakMap<Socket, { req: IncomingMessage; res: ServerResponse }>();
+  server.prependListener('request', (req, res) => current.set(req.socket, { req, res }));
+  server.setTimeout(silenceMs, (socket) => {
+    const exchange = current.get(socket);
+    const isOurTurn = exchange?.req.complete && !exchange.res.writableFinished && !exchange.res.writableNeedDrain;
+    if (!isOurTurn) socket.destroy();
+  });
+}
+
+async function stop(server: Server, graceMs: number): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  // A connection that was busy stays open for the next request of its client, which would not be answered.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(cut);
+}

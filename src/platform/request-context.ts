@@ -1,0 +1,39 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+/**
+ * Where the request in progress comes from, for the audit events and log lines that it causes.
+ *
+ * Guarantee: everything that a request starts sees the context of that request and of no other; work that no request
+ * started, such as that of the workers, has none. On crash: nothing is stored here.
+ */
+
+export interface RequestContext {
+  requestId: string;
+  /** The IP address; undefined when the connection has closed. */
+  address?: string | undefined;
+  /** At most `USER_AGENT_CHARS`. */
+  userAgent?: string | undefined;
+  /** The caller, once they are authenticated. */
+  userId?: string | undefined;
+  /** The OAuth client that calls, or whose access token the caller uses. */
+  clientId?: string | undefined;
+}
+
+/** As many characters of the header as are kept. */
+export const USER_AGENT_CHARS = 200;
+
+const contexts = new AsyncLocalStorage<RequestContext>();
+
+/** Runs `work`, and everything that it starts, in the context. */
+export function inRequestContext<T>(context: RequestContext, work: () => T): T {
+  return contexts.run(context, work);
+}
+
+/** The context of the request in progress. */
+export function requestContext(): RequestContext | undefined {
+  return contexts.getStore();
+}
+
+/** Records who the caller is. */
+export function nameCaller(caller: Pick<RequestContext, 'userId' | 'clientId'>): void {
+  Object.assign(contexts.getStore() ?? {}, caller);
+}

@@ -1,0 +1,177 @@
+import { type Channel, channel } from 'node:diagnostics_channel';
+/**
+ * What this process has just done, told to those who count it: `/metrics` subscribes (src/operate/).
+ *
+ * Uses `node:diagnostics_channel`, so publishing costs next to nothing while nobody subscribes, and the parts that
+ * publish need not know who does.
+ * Guarantee: an observation contains numbers and names of ours, no data of users.
+ * On crash: a count may lack what was done last; the database has the truth.
+ */
+
+export interface Observations {
+  /** `succeeded`, or why it failed (src/directory/sign-in-events.ts). */
+  signIn: string;
+  /** What a password source answered. */
+  passwordSource: 'yes' | 'no' | 'unavailable';
+  /** The grant type of a successful token request. */
+  token: string;
+  /** Users whose outcome was committed; those of dry runs are not counted. */
+  users: { succeeded?: number; skipped?: number; failed?: number; undone?: number };
+  importEnded: { state: EndState } & Ran;
+  /** A batch that was written: the number of its users, and how long its statements took. */
+  batch: { users: number; seconds: number };
+  importFault: 'retry' | 'data' | 'other';
+  /** The number of stuck imports that were dispatched again. */
+  rescues: number;
+  /** The number of abandoned uploads that were removed. */
+  uploadsRemoved: number;
+  /** How long a job waited in its queue, in seconds. */
+  jobStarted: { queue: string; waited: number };
+  mail: Attempt;
+  webhook: Attempt;
+}
+
+export const END_STATES = ['succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone'] as const;
+export type EndState = (typeof END_STATES)[number];
+/** How an attempt to send something ended. */
+export type Attempt = 'sent' | 'retry' | 'failed';
+
+export interface Ran {
+  importId: string;
+  kind: 'bulk' | 'single';
+  dryRun: boolean;
+  /** How long the import ran, in seconds. */
+  seconds: number;
+}
+
+type Name = keyof Observations;
+
+/** Kept here, as Node.js drops a channel that nobody refers to, with its subscribers. */
+const channels = new Map<Name, Channel>();
+
+function channelOf(name: Name): Channel {
+  const found = channels.get(name) ?? channel(`muster:${name}`);
+  channels.set(name, found);
+  return found;
+}
+
+export function publish<K extends Name>(name: K, observation: Observations[K]): void {
+  channelOf(name).publish(observation);
+}
+
+/** Calls `count` with each later observation of this process. */
+export function subscribe<K extends Name>(name: K, count: (observation: Observations[K]) => void): void {
+  channelOf(name).subscribe((message) => count(message as Observations[K]));
+}
+
+/**
+ * Spans of what this process does, told to the recorder that src/operate/ sets when OpenTelemetry is configured.
+ *
+ * Without a recorder, each call costs one comparison, and no package of OpenTelemetry is loaded.
+ * Guarantee: a span contains names, numbers and ids of imports only, as `Attributes` allows nothing else. Recording
+ * never waits for a collector, and never changes the outcome of the work.
+ * On crash: spans that were not sent are lost.
+ */
+
+export type SpanName =
+  | 'import.receive'
+  | 'import.copy'
+  | 'import.accept'
+  | 'import.dispatch'
+  | 'import.batch'
+  | 'import.hash'
+  | 'import.undo'
+  | 'mail.send'
+  | 'password.verify'
+  | 'webhook.send';
+
+export interface Attributes {
+  'muster.import.id'?: string;
+  'muster.users'?: number;
+  'muster.bytes'?: number;
+  /** Counts from 1. */
+  'muster.attempt'?: number;
+  /** Of a mail, a webhook or a sign-in. */
+  'muster.outcome'?: string;
+}
+
+export interface OpenSpan {
+  /** Ends the span; as failed, if there is an error. */
+  end(attributes?: Attributes, error?: unknown): void;
+}
+
+/** As log lines name the active span. */
+export interface TraceIds {
+  trace_id: string;
+  span_id: string;
+}
+
+export interface Recorder {
+  open(name: SpanName): OpenSpan;
+  inSpan<T>(name: SpanName, attributes: Attributes, work: () => Promise<T>): Promise<T>;
+  inImport<T>(importId: string, name: SpanName, attributes: Attributes, work: () => Promise<T>): Promise<T>;
+  annotate(attributes: Attributes): void;
+  ended(importId: string, state: string, seconds: number): Promise<void>;
+  context(): string | undefined;
+  ids(): TraceIds | undefined;
+  statement(statement: unknown): (() => void) | undefined;
+}
+
+let recorder: Recorder | undefined;
+
+/** Records with `next` from now on; with undefined, nothing is recorded any more. */
+export function recordWith(next: Recorder | undefined): void {
+  recorder = next;
+}
+
+/** Runs `work` in a span, as a part of the active one. */
+export function inSpan<T>(name: SpanName, attributes: Attributes, work: () => Promise<T>): Promise<T> {
+  return recorder ? recorder.inSpan(name, attributes, work) : work();
+}
+
+/**
+ * Runs `work` in a span of the trace in which the import was accepted. Of an import without a trace nothing is
+ * recorded; of a large one, fewer and fewer spans (src/operate/tracing.ts).
+ * @param importId null: as a part of the active span
+ */
+export function inImport<T>(
+  importId: string | null,
+  name: SpanName,
+  attributes: Attributes,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (!recorder) return work();
+  return importId === null
+    ? recorder.inSpan(name, attributes, work)
+    : recorder.inImport(importId, name, attributes, work);
+}
+
+/** Opens a span, as a part of the active one, for work that is no function. */
+export function openSpan(name: SpanName): OpenSpan | undefined {
+  return recorder?.open(name);
+}
+
+/** Adds to the active span. */
+export function annotate(attributes: Attributes): void {
+  recorder?.annotate(attributes);
+}
+
+/** Records the run of an import that has just ended, as a span of its trace that began `seconds` ago. */
+export function noteEnd(importId: string, state: string, seconds: number): void {
+  void recorder?.ended(importId, state, seconds);
+}
+
+/** The active span as the header `traceparent` of W3C Trace Context: what continues in another process. */
+export function traceContext(): string | undefined {
+  return recorder?.context();
+}
+
+/** The ids of the active span. */
+export function traceIds(): TraceIds | undefined {
+  return recorder?.ids();
+}
+
+/** Call it when a statement is sent to PostgreSQL, and what it returns when the statement has settled. */
+export function noteStatement(statement: unknown): (() => void) | undefined {
+  return recorder?.statement(statement);
+}

@@ -1,0 +1,30 @@
+import { isIP } from 'node:net';
+/** Names of fields: paths in error messages, and the two spellings of input. */
+
+/** `queries[0].inUserIdsQuery.userIds` */
+export function fieldPath(path: readonly PropertyKey[]): string {
+  let out = '';
+  for (const part of path)
+    out += typeof part === 'number' ? `[${part}]` : out === '' ? String(part) : `.${String(part)}`;
+  return out;
+}
+
+/** Characters of a key in a body; names of fields are shorter. */
+export const LONGEST_KEY = 200;
+
+/** `user_name` becomes `userName`; leading underscores stay, and so does a key that is too long for a name. */
+export function camelCase(key: string): string {
+  if (key.length > LONGEST_KEY) return key;
+  return key.replace(/(?<=[A-Za-z0-9])_+([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** IP addresses. */
+
+/**
+ * The address in the form that PostgreSQL stores: IPv4 without the prefix of IPv6, and no zone. Undefined if a trusted
+ * proxy sent something else.
+ */
+export function plainAddress(ip: string | undefined): string | undefined {
+  const address = ip?.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  return address && isIP(address) ? address : undefined;
+}

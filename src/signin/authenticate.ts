@@ -1,0 +1,126 @@
+import type { Request, RequestHandler } from 'express';
+import { API_SCOPE } from '../contract/own-clients.ts';
+import type { Caller } from '../contract/permissions.ts';
+import type { Db, Pool } from '../platform/db/pool.ts';
+import { ApiError } from '../platform/errors.ts';
+import { tokenHash } from '../platform/ids.ts';
+import { nameCaller } from '../platform/request-context.ts';
+import { modelKey } from './oauth/tokens.ts';
+
+/**
+ * Bearer authentication, with personal access tokens and with access tokens of the authorization server, opaque or JWT.
+ *
+ * Guarantee: a token that is unknown, expired or revoked, or whose user is not active, gives the same 401. Only the
+ * holder of a valid token learns that it was not issued for the API (`API_SCOPE`). One prepared query per request reads
+ * the token, its user and all roles, so a revocation takes effect with the next call. A JWT is looked up by its hash
+ * too: one that we did not issue has no row, so its signature need not be checked here.
+ */
+
+/** RFC 6750 section 2.1; longer ones are refused unread. */
+const BEARER = /^Bearer +([\x21-\x7e]{1,4096})$/i;
+const SCHEME = /^Bearer(?: |$)/i;
+
+/** Puts the caller into `res.locals.caller`, or answers 401. */
+export function authenticate(deps: { pool: Pool }): RequestHandler {
+  return async (req, res, next) => {
+    res.locals.caller ??= await callerFromHeader(deps.pool, req);
+    next();
+  };
+}
+
+/** As `authenticate`, but a request without an Authorization header passes, with no caller. A bad token is 401. */
+export function authenticateIfPresent(deps: { pool: Pool }): RequestHandler {
+  return async (req, res, next) => {
+    if (req.get('authorization') !== undefined) res.locals.caller ??= await callerFromHeader(deps.pool, req);
+    next();
+  };
+}
+
+/** 401 for a request without a bearer token; so the challenge has no error code (RFC 6750 section 3.1). */
+export function unauthenticated(): ApiError {
+  return new ApiError('UNAUTHENTICATED', 'AUTH-TOKEN', NEEDED);
+}
+
+const NEEDED = 'A valid bearer token is needed.';
+const INVALID = 'The token is unknown, expired or revoked, or its user is not active.';
+const WITHOUT_SCOPE = `The access token must have the scope ${API_SCOPE}: request it together with the token.`;
+
+/** 401 for a token that no call accepts. */
+export function invalidToken(): ApiError {
+  const challenge = `Bearer error="invalid_token", error_description="${INVALID}"`;
+  return new ApiError('UNAUTHENTICATED', 'AUTH-TOKEN', NEEDED, { challenge });
+}
+
+function insufficientScope(): ApiError {
+  const challenge = `Bearer error="insufficient_scope", error_description="${WITHOUT_SCOPE}", scope="${API_SCOPE}"`;
+  return new ApiError('UNAUTHENTICATED', 'AUTH-SCOPE', WITHOUT_SCOPE, { challenge });
+}
+
+/** @throws ApiError 401 */
+async function callerFromHeader(db: Db, req: Request): Promise<Caller> {
+  const header = req.get('authorization') ?? '';
+  if (!SCHEME.test(header)) throw unauthenticated();
+  const token = BEARER.exec(header)?.[1];
+  const caller = token === undefined ? undefined : await callerOfToken(db, token);
+  if (!caller) throw invalidToken();
+  nameCaller({ userId: caller.userId, clientId: caller.clientId });
+  return caller;
+}
+
+// `offset 0` keeps the planner from reversing the join: a planner that expects few users reads all of them first, and
+// keeps that plan when they become many.
+const CALLER = {
+  name: 'caller_of_token',
+  text: `select u.id, u.org_id, t.for_api, t.client_id, t.signed_in_at, t.grant_id, t.session_uid,
+      coalesce(i.roles, '{}') as instance_roles,
+      coalesce((select jsonb_object_agg(m.org_id, m.roles) from org_members m where m.user_id = u.id), '{}') as org_roles
+    from (
+      select user_id, true as for_api, null as client_id, null::float8 as signed_in_at,
+        null as grant_id, null as session_uid from personal_access_tokens
+      where token_hash = $1 and (expires_at is null or expires_at > now())
+      union all
+      select user_id, coalesce($3 = any(string_to_array(scope, ' ')), false), client_id,
+        (payload -> 'extra' ->> 'auth_time')::float8, encode(grant_hash, 'hex'), session_uid
+      from oauth_models m
+      where id_hash = $2 and kind = 'AccessToken' and expires_at > now()
+        and (session_uid is null or exists (select from oauth_models s
+          where s.session_uid = m.session_uid and s.kind = 'Session' and s.user_id = m.user_id and s.expires_at > now()))
+    ) t
+    cross join lateral (select id, org_id from users where id = t.user_id and state = 'active' offset 0) u
+    left join instance_members i on i.user_id = u.id`,
+};
+
+interface CallerRow {
+  id: string;
+  org_id: string;
+  client_id: string | null;
+  /** Issued for the API. */
+  for_api: boolean;
+  instance_roles: string[];
+  org_roles: Record<string, string[]>;
+  signed_in_at: number | null;
+  grant_id: string | null;
+  session_uid: string | null;
+}
+
+/**
+ * The caller of a bearer token, if it is valid.
+ * @throws ApiError 401 for a valid token that was not issued for the API
+ */
+export async function callerOfToken(db: Db, token: string): Promise<Caller | undefined> {
+  const values = [tokenHash(token), modelKey('AccessToken', token), API_SCOPE];
+  const { rows } = await db.query<CallerRow>({ ...CALLER, values });
+  const row = rows[0];
+  if (row?.for_api === false) throw insufficientScope();
+  return (
+    row && {
+      userId: row.id,
+      orgId: row.org_id,
+      clientId: row.client_id ?? undefined,
+      isIamOwner: row.instance_roles.includes('IAM_OWNER'),
+      orgRoles: new Map(Object.entries(row.org_roles)),
+      signedInAt: row.signed_in_at ?? undefined,
+      login: row.grant_id === null ? undefined : { application: row.grant_id, browser: row.session_uid ?? undefined },
+    }
+  );
+}

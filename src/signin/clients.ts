@@ -1,0 +1,133 @@
+import { type AuthMethod, type GrantType, webOrigin } from '../contract/clients.ts';
+import { INSTANCE } from '../directory/members.ts';
+import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
+import type { Db } from '../platform/db/pool.ts';
+/**
+ * OAuth clients: the applications that people log in to. They belong to the instance.
+ * Only the SHA-256 of a secret is stored.
+ */
+
+/** A client as the authorization server needs it. */
+export interface Client {
+  clientId: string;
+  name: string;
+  redirectUris: string[];
+  postLogoutRedirectUris: string[];
+  grantTypes: GrantType[];
+  authMethod: AuthMethod;
+  /** Whether it must use PKCE; always true when `authMethod` is `none`. */
+  pkceRequired: boolean;
+  /** Those that it may request; absent or null: all. */
+  scopes?: string[] | null | undefined;
+  /** Null exactly when `authMethod` is `none`. */
+  secretHash: Buffer | null;
+}
+
+export interface ListedClient extends Client {
+  sequence: string;
+  createdAt: Date;
+}
+
+const COLUMNS = `id as "clientId", name, redirect_uris as "redirectUris",
+  post_logout_redirect_uris as "postLogoutRedirectUris", grant_types as "grantTypes", auth_method as "authMethod",
+  pkce_required as "pkceRequired", scopes, secret_hash as "secretHash"`;
+
+export async function findClient(db: Db, clientId: string): Promise<Client | undefined> {
+  const { rows } = await db.query<Client>(`select ${COLUMNS} from oauth_clients where id = $1`, [clientId]);
+  return rows[0];
+}
+
+/** All clients, oldest first. */
+export async function listClients(db: Db): Promise<ListedClient[]> {
+  const { rows } = await db.query<ListedClient>(
+    `select ${COLUMNS}, sequence, created_at as "createdAt" from oauth_clients order by id`,
+  );
+  return rows;
+}
+
+/** Call it in a transaction. */
+export async function addClient(db: Db, client: Client, editor: string): Promise<AppendedEvent> {
+  const event = await clientEvent(db, client.clientId, 'added', editor, { name: client.name });
+  await db.query(
+    `insert into oauth_clients (id, name, redirect_uris, post_logout_redirect_uris, grant_types, auth_method,
+       pkce_required, scopes, secret_hash, sequence) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      client.clientId,
+      client.name,
+      client.redirectUris,
+      client.postLogoutRedirectUris,
+      client.grantTypes,
+      client.authMethod,
+      client.pkceRequired,
+      client.scopes ?? null,
+      client.secretHash,
+      event.sequence,
+    ],
+  );
+  return event;
+}
+
+/** Call it in a transaction; undefined when there is no such client. */
+export async function removeClient(db: Db, clientId: string, editor: string): Promise<AppendedEvent | undefined> {
+  const { rowCount } = await db.query('delete from oauth_clients where id = $1', [clientId]);
+  return rowCount ? clientEvent(db, clientId, 'removed', editor) : undefined;
+}
+
+function clientEvent(
+  db: Db,
+  clientId: string,
+  change: 'added' | 'removed',
+  editor: string,
+  payload?: { name: string },
+): Promise<AppendedEvent> {
+  return appendEvent(db, {
+    aggregateType: 'client',
+    aggregateId: clientId,
+    resourceOwner: INSTANCE,
+    type: `client.${change}`,
+    editor,
+    ...(payload ? { payload } : {}),
+  });
+}
+
+/**
+ * The origins of the registered clients' redirect URIs: browsers let pages of these origins call the service.
+ *
+ * Guarantee: a new client's origin is known at once, to every process; a removed one is forgotten within `freshMs`.
+ * Requests from known origins read the database once per `freshMs`, and all others share one read at a time.
+ */
+
+const FRESH_MS = 10_000;
+
+export interface Origins {
+  has(origin: string): Promise<boolean>;
+}
+
+export function openOrigins(db: Db, freshMs: number = FRESH_MS): Origins {
+  let known: ReadonlySet<string | undefined> = new Set();
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+
+  async function read(): Promise<void> {
+    const startedAt = performance.now();
+    const { rows } = await db.query<{ uri: string }>('select distinct unnest(redirect_uris) as uri from oauth_clients');
+    known = new Set(rows.map(({ uri }) => webOrigin(uri)));
+    readAt = startedAt;
+  }
+
+  const isFresh = (origin: string) => known.has(origin) && performance.now() - readAt < freshMs;
+
+  return {
+    async has(origin) {
+      if (isFresh(origin)) return true;
+      // A read in progress may have begun before the client was registered.
+      await reading;
+      if (isFresh(origin)) return true;
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+      await reading;
+      return known.has(origin);
+    },
+  };
+}

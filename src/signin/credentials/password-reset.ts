@@ -1,0 +1,243 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Request, type Response, Router } from 'express';
+import type { Logger } from 'pino';
+import { type PasswordResetInput, passwordBody, passwordResetBody } from '../../contract/credentials.ts';
+import type { LinkKind } from '../../contract/link-templates.ts';
+import type { Caller } from '../../contract/permissions.ts';
+import { requireAllowedTemplate } from '../../directory/users/routes.ts';
+import { findUser, reachForChange, type User } from '../../directory/users/store.ts';
+import { ANYBODY, issueCode, MAIL_LIMIT, mailRequested } from '../../messages/mail/codes.ts';
+import type { Config } from '../../platform/config.ts';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { idProblem, textProblem } from '../../platform/fields.ts';
+import { type BodyLimits, badFields, parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
+import { loggable } from '../../platform/logger.ts';
+import { authenticateIfPresent, unauthenticated } from '../authenticate.ts';
+import type { LoginDeps } from '../login/check.ts';
+import { originOfCall } from '../login/origin.ts';
+import { requireOwnerProof } from '../login/owner-proof.ts';
+import { findLogin } from '../login/store.ts';
+import { type Changed, changedAnswer, recordRequest, requireHuman, requireVouching } from './change.ts';
+import { requireAddress, resendEmailCode } from './contacts.ts';
+import { setPassword } from './password.ts';
+import { setPasswordByCode } from './verification.ts';
+
+/**
+ * Password resets: by a manager of the user, by the users themselves, or on the page for forgotten passwords.
+ *
+ * Guarantee: a link to set a password goes only to a verified address, or to a user who has never had a password, whose
+ * address it then verifies. The page's response takes the same time whether or not the user exists and whatever is
+ * sent. The page sends a user at most one such email a minute.
+ *
+ * On crash: after the response and before the commit, nothing was sent and the user can request it again.
+ */
+
+type ResetConfig = Pick<Config, 'CODE_TTL_MS' | 'RATE_LIMIT_MAILS' | 'RESET_CODE_TTL_MS'>;
+
+/**
+ * Emails a link to set a new password, or returns a code for it. A user who has a password but no verified address gets
+ * the email to verify the address instead. Runs in the caller's transaction, with the user's row locked.
+ * @throws ApiError 400 PASSWORD-RESET-INACTIVE, EMAIL-NONE, 429 MAIL-LIMIT
+ */
+export async function resetPassword(
+  deps: { db: Db; secrets: Secrets; config: ResetConfig },
+  user: User,
+  { sendLink, returnCode }: PasswordResetInput,
+  editor: string,
+): Promise<Changed> {
+  const { db, secrets, config } = deps;
+  if (user.state === 'inactive') {
+    throw new ApiError('FAILED_PRECONDITION', 'PASSWORD-RESET-INACTIVE', 'The user is deactivated.');
+  }
+  const kind = mailFor(user);
+  if (!returnCode) requireAddress(user.email);
+  if (!returnCode && kind === 'verify_email') return resendEmailCode(deps, user, {}, editor);
+  const event = await recordRequest(db, user, { type: 'user.human.password.code.added', editor });
+  const code = { userId: user.id, codeTtlMs: config.RESET_CODE_TTL_MS };
+  if (returnCode)
+    return { event, verificationCode: await issueCode(db, secrets, { ...code, purpose: 'reset_password' }) };
+  const codeTtlMs = kind === 'initialise' ? config.CODE_TTL_MS : config.RESET_CODE_TTL_MS;
+  await mailRequested(deps, { ...code, kind, codeTtlMs, urlTemplate: sendLink?.urlTemplate }, editor);
+  return { event };
+}
+
+/** The mail that leads to a new password, at once or after the address is verified. */
+function mailFor({ state, emailVerified, hasPassword }: User): LinkKind {
+  if (state === 'initial' || !(emailVerified || hasPassword)) return 'initialise';
+  return emailVerified ? 'reset_password' : 'verify_email';
+}
+
+/** Minimum time of the page's response, in milliseconds: longer than the work usually takes. */
+const ANSWER_AFTER_MS = 200;
+
+export interface ForgottenDeps {
+  pool: Pool;
+  secrets: Secrets;
+  config: ResetConfig;
+  logger: Logger;
+}
+
+/**
+ * For the page of forgotten passwords: emails a link to the human with this login name, if there is one who is not
+ * deactivated. Does not tell the caller what happened.
+ * @param ask.orgId the organization that the application named
+ */
+export async function requestPasswordReset(
+  deps: ForgottenDeps,
+  { loginName, orgId }: { loginName: string; orgId?: string | undefined },
+): Promise<void> {
+  await answerInTime(deps, async () => {
+    return textProblem(loginName, 500) ? undefined : (await findLogin(deps.pool, { loginName, orgId }))?.id;
+  });
+}
+
+/**
+ * For the page of a link that is no longer good: emails the user a new link, if there is something left to do. Does not
+ * tell the caller what happened.
+ * @param ask.isToVerify the link was to verify the address, which may be verified by now
+ */
+export async function requestNewLink(
+  deps: ForgottenDeps,
+  { userId, isToVerify }: { userId: string; isToVerify: boolean },
+): Promise<void> {
+  await answerInTime(deps, async () => (idProblem(userId) ? undefined : userId), isToVerify);
+}
+
+async function answerInTime(
+  deps: ForgottenDeps,
+  find: () => Promise<string | undefined>,
+  isToVerify = false,
+): Promise<void> {
+  const time = sleep(ANSWER_AFTER_MS);
+  const userId = await find();
+  if (userId !== undefined) {
+    void sendOnce(deps, userId, isToVerify).catch((error: unknown) => {
+      // The answer must not tell that the user exists and got many mails.
+      if (error instanceof ApiError && error.id === MAIL_LIMIT) return;
+      deps.logger.error({ userId, err: loggable(error) }, 'reset of a forgotten password failed');
+    });
+  }
+  await time;
+}
+
+function sendOnce(deps: ForgottenDeps, userId: string, isToVerify: boolean): Promise<void> {
+  return transaction(deps.pool, async (db) => {
+    const user = await findUser(db, userId, 'for update');
+    if (
+      user?.kind !== 'human' ||
+      user.email === null ||
+      user.state === 'inactive' ||
+      (isToVerify && user.emailVerified)
+    )
+      return;
+    if (await wasMailed(db, userId, mailFor(user))) return;
+    const { secrets, config } = deps;
+    await resetPassword({ db, secrets, config }, user, {}, ANYBODY);
+  });
+}
+
+/** Whether an email with a code that is still open was queued in the last minute. */
+async function wasMailed(db: Db, userId: string, kind: LinkKind): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select 1 from mail_outbox m join codes c on c.id = m.code_id
+     where m.user_id = $1 and m.kind = $2 and c.used_at is null
+       and m.created_at > now() - interval '1 minute' limit 1`,
+    [userId, kind],
+  );
+  return rowCount === 1;
+}
+
+/**
+ * `…/password` and `…/password_reset`.
+ *
+ * A bearer token is optional for the first one, as a valid code of the user is enough to set a password. Every other
+ * call needs a caller; without one it is refused, and its body is read at most to look for a code.
+ */
+
+export interface PasswordDeps extends LoginDeps {
+  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'RATE_LIMIT_MAILS' | 'RESET_CODE_TTL_MS'>;
+}
+
+export function passwordRoutes(deps: PasswordDeps): Router {
+  const router = Router();
+  const caller = authenticateIfPresent(deps);
+  router.post('/v2beta/users/:userId/password', caller, (req, res) => postPassword(deps, req, res));
+  router.post('/v2beta/users/:userId/password_reset', caller, (req, res) => postReset(deps, req, res));
+  return router;
+}
+
+async function postPassword(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
+  const body = await readForCode(req, res);
+  if (body.holdsCode) return setByCode(deps, req, res, body.value);
+  const caller = requireCaller(res);
+  const userId = pathId(req, 'userId');
+  const { user, standing } = await reachForChange(deps.pool, caller, 'setPassword', userId);
+  if (body.problem) throw body.problem;
+  const { newPassword, currentPassword, endSessions } = parseBody(passwordBody, body.value, 'PASSWORD-INVALID');
+  if (standing === 'self' && currentPassword === undefined) {
+    throw badFields('PASSWORD-INVALID', [{ field: 'currentPassword', description: 'is required' }]);
+  }
+  const origin = originOfCall(req, res);
+  if (currentPassword === undefined) await requireOwnerProof(deps, caller, user, origin, undefined);
+  const lock = async (db: Db) => (await reachForChange(db, caller, 'setPassword', userId, 'for update')).user;
+  const current = currentPassword === undefined ? undefined : { password: currentPassword, ...origin };
+  const by = { userId, editor: caller.userId, current, endSessions, lock };
+  res.json({ details: await setPassword(deps, by, newPassword) });
+}
+
+/** Needs no caller: the code is the authorization. */
+async function setByCode(deps: PasswordDeps, req: Request, res: Response, body: unknown): Promise<void> {
+  const userId = pathId(req, 'userId');
+  const { newPassword, verificationCode = '' } = parseBody(passwordBody, body, 'PASSWORD-INVALID');
+  const editor = callerIfAny(res)?.userId ?? userId;
+  res.json({ details: await setPasswordByCode(deps, { userId, code: verificationCode, editor }, newPassword) });
+}
+
+async function postReset(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
+  const caller = requireCaller(res);
+  const userId = pathId(req, 'userId');
+  const { user, standing } = await reachForChange(deps.pool, caller, 'resetPassword', userId);
+  const input = parseBody(passwordResetBody, await readJson(req, res), 'PASSWORD-RESET-INVALID');
+  requireVouching(standing, input);
+  await requireAllowedTemplate(deps, user.orgId, 'sendLink.urlTemplate', input.sendLink?.urlTemplate);
+  const answer = await transaction(deps.pool, async (db) => {
+    const { user, standing } = await reachForChange(db, caller, 'resetPassword', userId, 'for update');
+    requireHuman(user, 'PASSWORD');
+    requireVouching(standing, input);
+    return changedAnswer(user, await resetPassword({ ...deps, db }, user, input, caller.userId));
+  });
+  res.json(answer);
+}
+
+interface Body {
+  value?: unknown;
+  holdsCode: boolean;
+  /** Why the body cannot be read; reported only to callers with permission. */
+  problem?: unknown;
+}
+
+/** Low, as this body is read for unauthenticated clients too. */
+const CODE_BODY: BodyLimits = { bytes: 64 * 1024, values: 100 };
+
+async function readForCode(req: Request, res: Response): Promise<Body> {
+  try {
+    const value = await readJson(req, res, CODE_BODY);
+    const { verificationCode, verification_code: alias } = (value ?? {}) as Record<string, unknown>;
+    return { value, holdsCode: (verificationCode ?? alias ?? undefined) !== undefined };
+  } catch (problem) {
+    return { holdsCode: false, problem };
+  }
+}
+
+function callerIfAny(res: Response): Caller | undefined {
+  return res.locals.caller as Caller | undefined;
+}
+
+/** @throws ApiError 401 */
+function requireCaller(res: Response): Caller {
+  const caller = callerIfAny(res);
+  if (!caller) throw unauthenticated();
+  return caller;
+}

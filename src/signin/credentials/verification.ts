@@ -1,0 +1,242 @@
+import { type Request, type Response, Router } from 'express';
+import type { z } from 'zod';
+import { codeBody, emailChange, emailResend, phoneChange, phoneResend } from '../../contract/credentials.ts';
+import type { MailKind } from '../../contract/link-templates.ts';
+import { callerOf, type OperationId } from '../../contract/permissions.ts';
+import { ownerProof } from '../../contract/shapes.ts';
+import { revokeLogins } from '../../directory/revocation.ts';
+import type { ContactDeps } from '../../directory/users/create.ts';
+import { requireAllowedTemplate } from '../../directory/users/routes.ts';
+import { findUser, reachForChange, type User } from '../../directory/users/store.ts';
+import { type Code, isOpen, isOpenCode, PASSWORD_CODES, tryCode, useCode } from '../../messages/mail/codes.ts';
+import type { Hasher } from '../../passwords/hasher.ts';
+import type { Config } from '../../platform/config.ts';
+import type { AppendedEvent, Details } from '../../platform/db/events.ts';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { type ApiError, invalidArgument } from '../../platform/errors.ts';
+import { countTry } from '../../platform/http/limits.ts';
+import { parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
+import { isAttempt } from '../login/attempts.ts';
+import type { LoginDeps } from '../login/check.ts';
+import { originOfCall } from '../login/origin.ts';
+import { requireOwnerProof } from '../login/owner-proof.ts';
+import { type Changed, changedAnswer, changeUser, type Delivery, requireHuman, requireVouching } from './change.ts';
+import {
+  changeEmail,
+  changePhone,
+  removePhone,
+  replaceEmail,
+  replacePhone,
+  resendEmailCode,
+  resendPhoneCode,
+} from './contacts.ts';
+import {
+  hashOf,
+  type NewHash,
+  type NewPassword,
+  type PasswordWriter,
+  requirePolicy,
+  storePassword,
+} from './password.ts';
+/**
+ * The uses of a code: confirm an email address or a phone number, set a password.
+ *
+ * Guarantee: a code that is wrong, expired, used or out of attempts, and an unknown user, all give the same 400. A
+ * change, its event and the consumption of its code are one transaction. A code changes the state only of an INITIAL
+ * user.
+ *
+ * On crash: before the commit, the code has lost one attempt.
+ */
+
+export interface CodeHolder {
+  userId: string;
+  /** As the user typed it, or as it came with the link. */
+  code: string;
+  /** User id of the caller; the user's own id if nobody is logged in. */
+  editor: string;
+}
+
+interface CodeDeps {
+  pool: Pool;
+  secrets: Secrets;
+}
+
+/**
+ * Marks the address verified; a new address of the code replaces the old one. A user without a password stays INITIAL:
+ * the code of an initialisation mail confirms the address once and can still be used to set the password.
+ * @throws ApiError 400 CODE-INVALID
+ */
+export async function verifyEmail(deps: CodeDeps, holder: CodeHolder): Promise<Details> {
+  const code = await requireValidCode(deps, holder, ['verify_email', 'initialise']);
+  return changeLocked(deps.pool, holder.userId, async (db, user) => {
+    const good =
+      code.purpose === 'verify_email' ? await useCode(db, code) : !user.emailVerified && (await isOpen(db, code));
+    if (!good) throw codeInvalid();
+    if (code.address !== null) return replaceEmail(db, user, { email: code.address, isVerified: true }, holder.editor);
+    const event = { type: 'user.human.email.verified', editor: holder.editor };
+    return changeUser(db, user, event, 'email_verified = true');
+  });
+}
+
+/**
+ * Marks the phone number verified; a new number of the code replaces the old one.
+ * @throws ApiError 400 CODE-INVALID
+ */
+export async function verifyPhone(deps: CodeDeps, holder: CodeHolder): Promise<Details> {
+  const code = await requireValidCode(deps, holder, ['verify_phone']);
+  return changeLocked(deps.pool, holder.userId, async (db, user) => {
+    if (!(await useCode(db, code))) throw codeInvalid();
+    if (code.address !== null) return replacePhone(db, user, { phone: code.address, isVerified: true }, holder.editor);
+    const event = { type: 'user.human.phone.verified', editor: holder.editor };
+    return changeUser(db, user, event, 'phone_verified = true');
+  });
+}
+
+/**
+ * Sets a password with the code of an initialisation or a reset. An INITIAL user becomes active, a locked user stays
+ * locked, and a deactivated user cannot use a code. A code that was emailed also proves that the address is the user's.
+ * @throws ApiError 400 PASSWORD-POLICY, CODE-INVALID
+ */
+export async function setPasswordByCode(
+  deps: CodeDeps & { hasher: Hasher },
+  holder: CodeHolder,
+  password: NewPassword,
+): Promise<Details> {
+  return changeLocked(deps.pool, holder.userId, await preparePasswordByCode(deps, holder, password));
+}
+
+/**
+ * The slow part of `setPasswordByCode`: checks the code and hashes. The rules for passwords are named only to holders
+ * of the code, and a password that breaks them costs no attempt.
+ * @throws ApiError 400 PASSWORD-POLICY, CODE-INVALID, as does the writer
+ */
+export async function preparePasswordByCode(
+  deps: CodeDeps & { hasher: Hasher },
+  holder: CodeHolder,
+  password: NewPassword | NewHash,
+): Promise<PasswordWriter> {
+  if (await holdsPasswordCode(deps, holder)) await requirePolicy(deps.pool, holder.userId, password);
+  const code = await requireValidCode(deps, holder, PASSWORD_CODES);
+  const hash = await hashOf(deps.hasher, password);
+  return async (db, user) => {
+    if (user.state === 'inactive' || !(await useCode(db, code))) throw codeInvalid();
+    await revokeLogins(db, user.id);
+    const type = code.purpose === 'initialise' ? 'user.human.initialised' : 'user.human.password.changed';
+    const change = { hash, changeRequired: password.changeRequired };
+    const verifiesEmail = code.purpose === 'initialise' || code.mailed;
+    return storePassword(db, user, { ...change, verifiesEmail }, { type, editor: holder.editor });
+  };
+}
+
+/** Whether the code can set a password; costs no attempt. */
+export function holdsPasswordCode(
+  { pool, secrets }: CodeDeps,
+  { userId, code }: Pick<CodeHolder, 'userId' | 'code'>,
+): Promise<boolean> {
+  return isOpenCode({ db: pool, secrets }, { userId, entered: code, purposes: PASSWORD_CODES });
+}
+
+async function requireValidCode(deps: CodeDeps, holder: CodeHolder, purposes: readonly MailKind[]): Promise<Code> {
+  const { userId, code: entered } = holder;
+  const code = await tryCode({ db: deps.pool, secrets: deps.secrets }, { userId, entered, purposes });
+  if (!code) throw codeInvalid();
+  return code;
+}
+
+function changeLocked(
+  pool: Pool,
+  userId: string,
+  change: (db: Db, user: User) => Promise<AppendedEvent>,
+): Promise<Details> {
+  return transaction(pool, async (db) => {
+    const user = await findUser(db, userId, 'for update');
+    if (!user) throw codeInvalid();
+    return changedAnswer(user, { event: await change(db, user) }).details;
+  });
+}
+
+function codeInvalid(): ApiError {
+  return invalidArgument(CODE_INVALID, 'The code is wrong, already used or expired.');
+}
+
+/** Error id for every invalid code. */
+export const CODE_INVALID = 'CODE-INVALID';
+
+/**
+ * `…/email` and `…/phone`: set, resend the code, verify.
+ *
+ * Each call checks the caller's access to the user before it reads the body, and again with the user's row locked.
+ */
+
+export interface VerificationDeps extends LoginDeps {
+  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
+}
+
+const PATH = '/v2beta/users/:userId';
+
+export function verificationRoutes(deps: VerificationDeps): Router {
+  const router = Router();
+  router.post(`${PATH}/email`, change(deps, 'setEmail', 'EMAIL', emailChange, changeEmail));
+  router.post(`${PATH}/email/resend`, change(deps, 'resendEmailCode', 'EMAIL', emailResend, resendEmailCode));
+  router.post(`${PATH}/email/verify`, verify(deps, 'verifyEmail', 'EMAIL', verifyEmail));
+  router.post(`${PATH}/phone`, change(deps, 'setPhone', 'PHONE', phoneChange, changePhone));
+  router.post(`${PATH}/phone/resend`, change(deps, 'resendPhoneCode', 'PHONE', phoneResend, resendPhoneCode));
+  router.post(`${PATH}/phone/verify`, verify(deps, 'verifyPhone', 'PHONE', verifyPhone));
+  router.delete(`${PATH}/phone`, change(deps, 'removePhone', 'PHONE', ownerProof, removePhone));
+  return router;
+}
+
+/** Users prove for these that the account is their own. A code that is sent again goes where it went before. */
+const NEED_PROOF: ReadonlySet<OperationId> = new Set(['setEmail', 'setPhone', 'removePhone']);
+
+/** First part of the error ids. */
+type Area = 'EMAIL' | 'PHONE';
+type Change<I> = (deps: ContactDeps, user: User, input: I, editor: string) => Promise<Changed>;
+
+interface Input extends Delivery {
+  currentPassword?: string | undefined;
+}
+
+function change<S extends z.ZodType<Input>>(
+  deps: VerificationDeps,
+  operation: OperationId,
+  area: Area,
+  schema: S,
+  work: Change<z.output<S>>,
+) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const caller = callerOf(res);
+    const userId = pathId(req, 'userId');
+    const { user, standing } = await reachForChange(deps.pool, caller, operation, userId);
+    // Without the limit, users could make us send to any address or number as often as they like.
+    if (userId === caller.userId && !isAttempt(req)) await countTry(req, res);
+    const input = parseBody(schema, await readJson(req, res), `${area}-INVALID`);
+    requireVouching(standing, input);
+    await requireAllowedTemplate(deps, user.orgId, 'sendCode.urlTemplate', input.sendCode?.urlTemplate);
+    const origin = originOfCall(req, res);
+    if (NEED_PROOF.has(operation)) await requireOwnerProof(deps, caller, user, origin, input.currentPassword);
+    const answer = await transaction(deps.pool, async (db) => {
+      const { user, standing } = await reachForChange(db, caller, operation, userId, 'for update');
+      requireHuman(user, area);
+      requireVouching(standing, input);
+      return changedAnswer(user, await work({ ...deps, db }, user, input, caller.userId));
+    });
+    res.json(answer);
+  };
+}
+
+function verify(
+  deps: VerificationDeps,
+  operation: OperationId,
+  area: Area,
+  work: (deps: VerificationDeps, holder: CodeHolder) => Promise<unknown>,
+) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const caller = callerOf(res);
+    const userId = pathId(req, 'userId');
+    await reachForChange(deps.pool, caller, operation, userId);
+    const { verificationCode: code } = parseBody(codeBody, await readJson(req, res), `${area}-VERIFY`);
+    res.json({ details: await work(deps, { userId, code, editor: caller.userId }) });
+  };
+}

@@ -1,0 +1,299 @@
+import { passwordAge } from '../../contract/policies.ts';
+import { rememberSlowHash } from '../../directory/users/slow-hashes.ts';
+import type { UserState } from '../../directory/users/store.ts';
+import { sourceOf } from '../../passwords/marks.ts';
+import { bareHash, type Pepper, pepperedOf, pepperSeal, seesAllPeppered, withPepper } from '../../passwords/pepper.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { loggable } from '../../platform/logger.ts';
+import { checkTotp } from '../factors/totp.ts';
+import { adoptPassword, verifyAtSource } from '../password-sources/verify.ts';
+import { type Attempt, type Counted, countedAttempt } from './attempts.ts';
+import { CLOCK, type LoginDeps, type Origin } from './origin.ts';
+import { type Login, mayMeanAnother, replaceHash } from './store.ts';
+
+/**
+ * Checks a password against a hash that needs the pepper of its import.
+ * Guarantee: the pepper stays in this process; a hash whose pepper is gone verifies no password.
+ */
+
+type Deps = Pick<LoginDeps, 'pool' | 'hasher' | 'secrets' | 'logger'>;
+
+/** @returns `rehash`: replace the hash by one without a pepper; not if the scheme ignored a part of the password */
+export async function checkPeppered(
+  deps: Deps,
+  { importId, hash }: { importId: string; hash: string },
+  password: string,
+  gone: AbortSignal | undefined,
+  started: () => void,
+): Promise<{ ok: boolean; rehash: boolean }> {
+  const pepper = await findPepper(deps, importId);
+  if (!pepper) {
+    deps.logger.error({ importId }, 'the pepper of an import is missing; its users cannot log in with their passwords');
+    await deps.hasher.verifyNothing(password, gone, started);
+    return { ok: false, rehash: false };
+  }
+  const { ok } = await deps.hasher.verify(hash, withPepper(pepper, password), gone, started);
+  return { ok, rehash: ok && seesAllPeppered(hash, pepper, password) };
+}
+
+async function findPepper({ pool, secrets }: Deps, importId: string): Promise<Pepper | undefined> {
+  const { rows } = await pool.query<{ mode: Pepper['mode']; sealed: string }>(
+    'select mode, sealed from import_peppers where import_id = $1::bigint',
+    [importId],
+  );
+  const [row] = rows;
+  return row && { mode: row.mode, secret: secrets.unseal(row.sealed, pepperSeal(importId)) };
+}
+
+/**
+ * Checks the password of a login, against its hash or at the user's password source. After the first successful login
+ * it replaces an outdated hash, and hashes a password that the source has verified.
+ * On crash: before the new hash is stored, the next successful login creates it.
+ */
+
+export interface CheckedPassword {
+  ok: boolean;
+  rehash: boolean;
+  /** The password source says that the user has to choose a new password. */
+  mustChange?: boolean;
+  /** Milliseconds that the check waited for a thread. */
+  waitedMs: number;
+}
+
+/**
+ * Does the work of one password check, whether or not there is a hash to compare with.
+ *
+ * Guarantee: a password source gets no password that may be that of a user of another organization, as a hash would keep
+ * it secret.
+ * @param tried who somebody tries to log in as
+ */
+export async function checkPassword(
+  deps: LoginDeps,
+  login: Login | undefined,
+  password: string,
+  { user: tried, gone }: Pick<Attempt, 'user' | 'gone'>,
+): Promise<CheckedPassword> {
+  const { hasher, pool, clock = CLOCK } = deps;
+  const asked = clock.now();
+  let waitedMs = 0;
+  const started = () => {
+    waitedMs = clock.now() - asked;
+  };
+  const sourceId = sourceOf(login?.passwordHash);
+  if (login?.state === 'active' && sourceId !== undefined && !(await mayMeanAnother(pool, tried, login))) {
+    const verified = await verifyAtSource(deps, { userId: login.id, sourceId, password }, gone, started);
+    if (verified) return { ...verified, rehash: verified.ok, waitedMs };
+  }
+  if (!login?.passwordHash || sourceId !== undefined) {
+    await hasher.verifyNothing(password, gone, started);
+    return { ok: false, rehash: false, waitedMs };
+  }
+  const peppered = pepperedOf(login.passwordHash);
+  const checked = peppered
+    ? await checkPeppered(deps, peppered, password, gone, started)
+    : await hasher.verify(login.passwordHash, password, gone, started);
+  if (!checked.ok) await rememberSlowHash(pool, bareHash(login.passwordHash));
+  return { ...checked, waitedMs };
+}
+
+/** The login succeeds whether or not the new hash can be stored now. */
+export async function renewHash(
+  { pool, hasher, logger }: LoginDeps,
+  login: Login,
+  { password, mustChange = false }: { password: string; mustChange?: boolean | undefined },
+): Promise<void> {
+  const sourceId = sourceOf(login.passwordHash);
+  try {
+    const hash = await hasher.hash(password);
+    if (sourceId === undefined) await replaceHash(pool, login.id, login.passwordHash ?? '', hash);
+    else await adoptPassword(pool, { id: login.id, orgId: login.orgId, sourceId }, { hash, mustChange });
+  } catch (error) {
+    logger.warn({ userId: login.id, err: loggable(error) }, 'password could not be rehashed');
+  }
+}
+
+/**
+ * Checks a login: password, second factor, state. Sessions, the login page and users' own password changes share it,
+ * and so share the count of failures.
+ *
+ * Guarantee: an unknown user, one whom the caller may not log in, a wrong password and a user without a password (every
+ * machine) give the same error after the same time (answer-time.ts), and are locked alike (counted.ts). Anything specific to
+ * the user is revealed only after the right password. The login fails if the user was locked, deleted or given another
+ * password during the check.
+ *
+ * On crash: at most a failure was counted or a code consumed.
+ */
+
+/** Proof that exactly this password of the user was right. */
+export type PasswordProof = Pick<Login, 'id' | 'passwordSetAt'>;
+
+export interface CheckedLogin {
+  id: string;
+  orgId: string;
+  loginName: string;
+  displayName: string;
+  /** Why a new password must be set before anything else; `expired` takes precedence. */
+  mustChange: 'required' | 'expired' | undefined;
+  /** Whole days until the password expires; set only within the policy's warning period. */
+  expiresInDays: number | undefined;
+  /** Identifies the password; see `PasswordProof`. */
+  passwordSetAt: string | null;
+  /** Authentication methods (RFC 8176): `pwd`, and `otp` and `mfa` if a one-time password was checked. */
+  amr: string[];
+}
+
+export interface LoginSecrets {
+  password: string;
+  /** The code of the second factor; empty counts as none. */
+  totp?: string | undefined;
+}
+
+/**
+ * @param proven called with the proof of the right password, before anything else is checked
+ * @throws ApiError 400 SESSION-CREDENTIALS; after the right password SESSION-USER-LOCKED, -INACTIVE, -INITIAL,
+ *   SESSION-TOTP-REQUIRED, SESSION-TOTP, SESSION-MFA-SETUP-REQUIRED; 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503 PASSWORDS-BUSY,
+ *   PASSWORD-SOURCE-UNAVAILABLE
+ */
+export async function checkLogin(
+  deps: LoginDeps,
+  attempt: Attempt,
+  { password, totp }: LoginSecrets,
+  proven?: (by: PasswordProof) => void,
+): Promise<CheckedLogin> {
+  return countedAttempt(deps, attempt, async (counted) => {
+    const { login, alone, failed } = counted;
+    const checked = await alone(() => checkPassword(deps, login, password, attempt));
+    const { ok, rehash, mustChange, waitedMs } = checked;
+    if (!login || !ok) {
+      await failed('password', waitedMs);
+      throw wrongCredentials();
+    }
+    proven?.(login);
+    requireActive(login.state);
+    if (rehash) await renewHash(deps, login, { password, mustChange });
+    return settle(deps, mustChange ? { ...login, changeRequired: true } : login, totp, counted);
+  });
+}
+
+/**
+ * The rest of a login whose password was checked just before, without asking for it again.
+ * @param by what `proven` was called with
+ * @throws ApiError 400 and 429 as `checkLogin`; SESSION-CREDENTIALS when the password has been changed since
+ */
+export async function checkAfterPassword(
+  deps: LoginDeps,
+  by: PasswordProof,
+  origin: Origin,
+  totp?: string,
+): Promise<CheckedLogin> {
+  return countedAttempt(deps, { ...origin, user: { userId: by.id } }, async (counted) => {
+    const { login } = counted;
+    if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
+    requireActive(login.state);
+    return settle(deps, login, totp, counted);
+  });
+}
+
+/**
+ * The rest of a login in which the user adds the second factor that the policy requires.
+ * @param enrol adds the factor, after a code has proved that the user's app has its secret
+ * @throws ApiError as `checkAfterPassword` and `enrol`
+ */
+export async function checkWithNewFactor(
+  deps: LoginDeps,
+  by: PasswordProof,
+  origin: Origin,
+  enrol: () => Promise<void>,
+): Promise<CheckedLogin> {
+  return countedAttempt(deps, { ...origin, user: { userId: by.id } }, async ({ login, passed }) => {
+    if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
+    requireActive(login.state);
+    await enrol();
+    return conclude(login, true, passed);
+  });
+}
+
+async function settle(
+  deps: LoginDeps,
+  login: Login,
+  totp: string | undefined,
+  { failed, passed }: Counted,
+): Promise<CheckedLogin> {
+  const hasCode = totp !== undefined && totp !== '';
+  if (hasCode) await checkSecondFactor(deps, login, totp, failed);
+  return conclude(login, hasCode, passed);
+}
+
+async function conclude(login: Login, hasCode: boolean, passed: Counted['passed']): Promise<CheckedLogin> {
+  const state = await passed(login, hasCode);
+  if (state === 'code_missing') throw codeRequired();
+  if (state === 'factor_missing') throw setUpRequired();
+  requireActive(state);
+  return { ...outcome(login), amr: hasCode ? ['pwd', 'otp', 'mfa'] : ['pwd'] };
+}
+
+/**
+ * Whether `password` is that of the user and the user is active. Failures count like those of logins, so nobody can
+ * guess the password with a stolen token.
+ * @throws ApiError 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503 PASSWORDS-BUSY
+ */
+export async function verifyOwnPassword(
+  deps: LoginDeps,
+  userId: string,
+  password: string,
+  origin: Origin,
+): Promise<boolean> {
+  const attempt: Attempt = { ...origin, user: { userId } };
+  return countedAttempt(deps, attempt, async ({ login, alone, failed, passed }) => {
+    const { ok, waitedMs } = await alone(() => checkPassword(deps, login, password, attempt));
+    const isRight = login !== undefined && ok && (await passed(login)) === 'active';
+    if (!isRight) await failed('password', waitedMs);
+    return isRight;
+  });
+}
+
+async function checkSecondFactor(
+  deps: LoginDeps,
+  login: Login,
+  code: string,
+  failed: Counted['failed'],
+): Promise<void> {
+  if (await checkTotp(deps, login.id, code)) return;
+  await failed('code');
+  throw new ApiError('INVALID_ARGUMENT', 'SESSION-TOTP', 'The code is wrong.');
+}
+
+function codeRequired(): ApiError {
+  const message = 'The code of the second factor is required too.';
+  return new ApiError('FAILED_PRECONDITION', 'SESSION-TOTP-REQUIRED', message);
+}
+
+/** The id of the error for a user who must set up a second factor before they are signed in. */
+export const MFA_SETUP_REQUIRED = 'SESSION-MFA-SETUP-REQUIRED';
+
+function setUpRequired(): ApiError {
+  const message =
+    'The organization requires a second factor, and the user has none. Let the user set one up on the log-in pages.';
+  return new ApiError('FAILED_PRECONDITION', MFA_SETUP_REQUIRED, message);
+}
+
+function outcome(login: Login): Omit<CheckedLogin, 'amr'> {
+  const { id, orgId, loginName, displayName, changeRequired, passwordSetAt } = login;
+  const { isExpired, expiresInDays } = passwordAge(login, login.passwordAgeDays);
+  const mustChange = isExpired ? 'expired' : changeRequired ? 'required' : undefined;
+  return { id, orgId, loginName, displayName, mustChange, expiresInDays, passwordSetAt };
+}
+
+function requireActive(state: UserState | undefined): void {
+  if (state === undefined) throw wrongCredentials();
+  if (state === 'active') return;
+  const why = { inactive: 'is deactivated', locked: 'is locked', initial: 'has not set a password yet' }[state];
+  throw new ApiError('FAILED_PRECONDITION', `SESSION-USER-${state.toUpperCase()}`, `The user ${why}.`);
+}
+
+/** The same error for every failed login. */
+export function wrongCredentials(): ApiError {
+  return new ApiError('INVALID_ARGUMENT', 'SESSION-CREDENTIALS', 'The user or the password is wrong.');
+}
+export type { Attempt } from './attempts.ts';
+export type { LoginDeps, Origin } from './origin.ts';

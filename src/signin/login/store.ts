@@ -1,0 +1,82 @@
+import type { LoginUser } from '../../contract/sessions.ts';
+import { FORCES_MFA, JOIN_AGE_POLICY } from '../../directory/policies.ts';
+import { LOGIN_NAME, MOST_SHARED, signsInWith, type UserState } from '../../directory/users/store.ts';
+import { bareHash } from '../../passwords/pepper.ts';
+import { type Db, prepared } from '../../platform/db/pool.ts';
+import { nameKey } from '../../platform/fields.ts';
+/** Reads and updates the data of users that a login needs. */
+
+export interface Login {
+  id: string;
+  orgId: string;
+  state: UserState;
+  /** The preferred login name. */
+  loginName: string;
+  displayName: string;
+  passwordHash: string | null;
+  /** When the password was set, in the database's text form; a new hash of the same password does not change it. */
+  passwordSetAt: string | null;
+  passwordAgeDays: number;
+  changeRequired: boolean;
+  maxAgeDays: number;
+  expireWarnDays: number;
+}
+
+/** The user with an id or a login name; undefined also for a user of another organization than the allowed ones. */
+export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefined> {
+  const values: unknown[] = [];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const is = 'userId' in user ? `u.id = ${parameter(user.userId)}` : signsInWith(user.loginName, parameter, user);
+  const within = user.orgIds ? `and u.org_id = any(${parameter(user.orgIds)})` : '';
+  const text = `select u.id, u.org_id as "orgId", u.state, ${LOGIN_NAME} as "loginName",
+       coalesce(u.display_name, '') as "displayName",
+       u.password_hash as "passwordHash", u.password_changed_at::text as "passwordSetAt",
+       (extract(epoch from now() - coalesce(u.password_changed_at, u.created_at)) / 86400)::float8 as "passwordAgeDays",
+       u.password_change_required as "changeRequired",
+       p.max_age_days as "maxAgeDays", p.expire_warn_days as "expireWarnDays"
+     from users u join organizations o on o.id = u.org_id ${JOIN_AGE_POLICY}
+     where ${is} ${within}`;
+  const { rows } = await db.query<Login>(prepared(text, values));
+  return rows[0];
+}
+
+/**
+ * Whether another organization, of those in the scope, has a user with this text as name or as verified address, and
+ * nothing but "who had it first" says that the user found is meant: not the application, and not the full login name.
+ */
+export async function mayMeanAnother(db: Db, tried: LoginUser, { orgId, loginName }: Login): Promise<boolean> {
+  if ('userId' in tried || tried.orgId === orgId) return false;
+  const key = nameKey(tried.loginName);
+  if (key === nameKey(loginName)) return false;
+  const isElsewhere = 'org_id <> $2 and ($3::text[] is null or org_id = any($3))';
+  const { rows } = await db.query<{ is: boolean }>(
+    prepared(
+      `select exists (select from users where user_name_key = $1 and ${isElsewhere})
+         or exists (select from (
+           select org_id from users where email_key = $1 and email_verified limit ${MOST_SHARED + 1}) shared
+           where ${isElsewhere}) as is`,
+      [key, orgId, tried.orgIds ?? null],
+    ),
+  );
+  return rows[0]?.is === true;
+}
+
+/** Whether the policy of the user's organization requires a second factor. */
+export async function mustHaveFactor(db: Db, userId: string): Promise<boolean> {
+  const { rows } = await db.query<{ forced: boolean }>(
+    prepared(`select ${FORCES_MFA} as forced from users u where u.id = $1`, [userId]),
+  );
+  return rows[0]?.forced === true;
+}
+
+/**
+ * Compare and set: keeps a password that was changed since. It is not a change of the user, so there is no event.
+ * `rehashed_from` lets an import that brings the old hash again recognise it as the same password.
+ */
+export async function replaceHash(db: Db, userId: string, from: string, to: string): Promise<void> {
+  await db.query(
+    `update users set password_hash = $3, rehashed_from = coalesce(rehashed_from, sha256(convert_to($4, 'UTF8')))
+     where id = $1 and password_hash = $2`,
+    [userId, from, to, bareHash(from)],
+  );
+}

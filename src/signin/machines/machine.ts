@@ -1,0 +1,102 @@
+import { type Caller, covers, type OperationId, permissionDenied, requireReach } from '../../contract/permissions.ts';
+import { rightsOf } from '../../directory/members.ts';
+import { findUser, type User, type UserLock, userNotFound } from '../../directory/users/store.ts';
+import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { tokenHash } from '../../platform/ids.ts';
+/**
+ * The machine user of a path, for the calls that issue credentials to act as that user: tokens, keys, secrets.
+ * Guarantee: callers never get a credential of a user with more rights than their own.
+ */
+
+export interface MachineCall {
+  caller: Caller;
+  operation: OperationId;
+  userId: string;
+  /** The error for a human user. */
+  notAMachine: { id: string; message: string };
+}
+
+/**
+ * @param lock locks the user's row until the transaction ends
+ * @throws ApiError 403, 404 to an IAM_OWNER, FAILED_PRECONDITION for a human
+ */
+export async function requireMachine(db: Db, call: MachineCall, lock?: UserLock): Promise<User> {
+  const user = requireReach(call.caller, call.operation, await findUser(db, call.userId, lock), userNotFound);
+  if (!covers(call.caller, await rightsOf(db, user.id))) throw permissionDenied();
+  if (user.kind !== 'machine') {
+    throw new ApiError('FAILED_PRECONDITION', call.notAMachine.id, call.notAMachine.message);
+  }
+  return user;
+}
+
+/** Events for keys and secrets. They are part of their machine user, so a change also updates the user's sequence. */
+
+/** A machine user as these calls need it. */
+export interface MachineRef {
+  id: string;
+  orgId: string;
+}
+
+/**
+ * Appends `user.machine.<change>` and updates the user's sequence; call it in the transaction of the change itself.
+ * @param payload never a key or a secret
+ */
+export async function machineEvent(
+  db: Db,
+  owner: MachineRef,
+  change: 'key.added' | 'key.removed' | 'secret.set' | 'secret.removed',
+  editor: string,
+  payload?: { keyId: string },
+): Promise<AppendedEvent> {
+  const event = await appendEvent(db, {
+    aggregateType: 'user',
+    aggregateId: owner.id,
+    resourceOwner: owner.orgId,
+    type: `user.machine.${change}`,
+    editor,
+    ...(payload ? { payload } : {}),
+  });
+  await db.query('update users set sequence = $2, changed_at = $3 where id = $1', [
+    owner.id,
+    event.sequence,
+    event.createdAt,
+  ]);
+  return event;
+}
+
+/** The client secret of a machine user: at most one, of which only the SHA-256 is stored. */
+
+/** A machine user as a client of the token endpoint. */
+export interface MachineClient {
+  userId: string;
+  secretHash: Buffer;
+  /** Index into ACCESS_TOKEN_TYPES: 0 opaque, 1 JWT. */
+  accessTokenType: number;
+  orgId: string;
+}
+
+/** Sets the user's secret; the previous one is no longer valid. */
+export async function setSecret(db: Db, owner: MachineRef, secret: string, editor: string): Promise<AppendedEvent> {
+  await db.query('update users set secret_hash = $2 where id = $1', [owner.id, tokenHash(secret)]);
+  return machineEvent(db, owner, 'secret.set', editor);
+}
+
+/** Removes the user's secret at once; undefined when there is none. */
+export async function removeSecret(db: Db, owner: MachineRef, editor: string): Promise<AppendedEvent | undefined> {
+  const { rowCount } = await db.query('update users set secret_hash = null where id = $1 and secret_hash is not null', [
+    owner.id,
+  ]);
+  return rowCount ? machineEvent(db, owner, 'secret.removed', editor) : undefined;
+}
+
+/** The active machine user with this client id, which is its user id, if it has a secret. */
+export async function findMachineClient(db: Db, clientId: string): Promise<MachineClient | undefined> {
+  const { rows } = await db.query<MachineClient>(
+    `select id as "userId", secret_hash as "secretHash", access_token_type as "accessTokenType", org_id as "orgId"
+     from users where id = $1 and kind = 'machine' and state = 'active' and secret_hash is not null`,
+    [clientId],
+  );
+  return rows[0];
+}

@@ -1,0 +1,134 @@
+import {
+  type Account,
+  type AccountClaims,
+  type Configuration,
+  type ErrorOut,
+  errors,
+  type KoaContextWithOIDC,
+} from 'oidc-provider';
+import { findUser, loginNames, type User } from '../../directory/users/store.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import { GENDERS, idProblem, isEmailAddress } from '../../platform/fields.ts';
+import { formTarget, type Page, type PageOptions, renderPage } from '../../platform/html/layout.ts';
+import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from './pages.ts';
+/**
+ * Maps users to the protocol library's accounts. Users are read on every request, and only active users are accounts,
+ * so a deactivated user's refresh tokens, sessions and userinfo end with the next call.
+ *
+ * Guarantee: `auth_time` of an access token is the time when the person proved who they are. A login that was still
+ * valid and a refresh token keep the old time.
+ */
+
+/** The account, if the user exists and is active. */
+export async function findAccount(db: Db, userId: string): Promise<Account | undefined> {
+  const user = await findUser(db, userId);
+  if (user?.state !== 'active') return undefined;
+  return { accountId: user.id, claims: () => claimsOf(user) };
+}
+
+/** Standard claims of OpenID Connect Core 1.0 section 5.1; values that a user does not have are omitted. */
+function claimsOf(user: User): AccountClaims {
+  return {
+    sub: user.id,
+    name: (user.kind === 'human' ? user.displayName : user.machineName) || user.userName,
+    ...given({ given_name: user.givenName, family_name: user.familyName, nickname: user.nickName }),
+    preferred_username: isEmailAddress(user.userName) ? user.userName : loginNames(user)[0],
+    ...given({ locale: user.preferredLanguage, gender: genderOf(user) }),
+    updated_at: Math.floor(user.changedAt.getTime() / 1000),
+    ...(user.email ? { email: user.email, email_verified: user.emailVerified } : {}),
+    ...(user.phone ? { phone_number: user.phone, phone_number_verified: user.phoneVerified } : {}),
+    'urn:service:iam:user:resourceowner:id': user.orgId,
+  };
+}
+
+function given(claims: Record<string, string | null | undefined>): Record<string, string> {
+  return Object.fromEntries(Object.entries(claims).filter((entry): entry is [string, string] => Boolean(entry[1])));
+}
+
+/** Turns `GENDER_FEMALE` into `female`, the form of section 5.1. */
+function genderOf(user: User): string | undefined {
+  const name = GENDERS[user.gender];
+  return name === undefined || name === 'GENDER_UNSPECIFIED' ? undefined : name.slice('GENDER_'.length).toLowerCase();
+}
+
+/**
+ * The time of the sign-in, for the access token of a person (RFC 9470 section 6); introspection shows it too. The API
+ * reads it to tell a person who has just signed in from a holder of an old token. Undefined for tokens of programs.
+ */
+export function signInTime(ctx: KoaContextWithOIDC): { auth_time: number } | undefined {
+  const { AuthorizationCode, DeviceCode, RefreshToken } = ctx.oidc.entities;
+  const authTime = (AuthorizationCode ?? DeviceCode ?? RefreshToken)?.authTime;
+  return authTime === undefined ? undefined : { auth_time: authTime };
+}
+
+/**
+ * The organization that an application names in an authorization request: by the parameter `organization`, or by a
+ * scope such as `urn:service:iam:org:id:ORG` (alias `urn:zitadel:…`), which the library would drop as unknown.
+ *
+ * Only the login page uses it: a bare user name is then first looked for in that organization.
+ */
+
+/** The parameter that the library keeps with a login in progress. */
+export const ORGANIZATION = 'organization';
+
+const SCOPE = /^urn:(?:service|zitadel):iam:org:id:(.+)$/;
+
+/** Copies the organization of a scope into the parameter, unless the request has the parameter. */
+export function keepNamedOrganization(params: Record<string, string | string[] | undefined>): void {
+  const { scope, [ORGANIZATION]: named } = params;
+  if (named !== undefined || typeof scope !== 'string') return;
+  const found = scope.split(' ').map((one) => SCOPE.exec(one)?.[1]);
+  params[ORGANIZATION] = found.find((id) => id !== undefined);
+}
+
+/** The id of the organization, if the request named one that can exist. */
+export function namedOrganization(params: Record<string, unknown>): string | undefined {
+  const id = params[ORGANIZATION];
+  return typeof id === 'string' && idProblem(id) === undefined ? id : undefined;
+}
+
+/**
+ * How the protocol library reports errors to people and to programs, and its sign-out pages.
+ *
+ * Guarantee: a request for HTML at an address that browsers are sent to gets a page of ours, any other request the JSON
+ * of RFC 6749 section 5.2. Neither reveals anything of an internal error but its name.
+ */
+
+/** Routes that browsers are sent to, by the library's names. */
+const FOR_PEOPLE = /^(?:authorization|resume|end_session)/;
+
+/** For a database that does not answer: the request is not at fault, and a retry may succeed. */
+export const UNAVAILABLE: ErrorOut = {
+  error: 'temporarily_unavailable',
+  error_description: 'The service is not available right now. Try again.',
+};
+export const FAULT: ErrorOut = { error: 'server_error', error_description: 'An internal error occurred.' };
+
+export function renderError(ctx: KoaContextWithOIDC, out: ErrorOut, error: Error): void {
+  if (!FOR_PEOPLE.test(ctx.oidc.route) || ctx.accepts('json', 'html') !== 'html') ctx.body = out;
+  else show(ctx, error instanceof errors.SessionNotFound ? loginGonePage() : oauthErrorPage(out));
+}
+
+export const LOGOUT: NonNullable<Configuration['features']>['rpInitiatedLogout'] = {
+  enabled: true,
+  /** Does not ask the user if the application sent an `id_token_hint` for the user of the session. */
+  logoutSource(ctx, form) {
+    const { session, entities } = ctx.oidc;
+    const isTheirs = entities.IdTokenHint?.payload.sub === session?.accountId;
+    const back = session?.state?.postLogoutRedirectUri;
+    show(ctx, logoutPage(form), {
+      formTargets: typeof back === 'string' ? [formTarget(back)] : [],
+      ...(isTheirs ? { script: 'document.querySelector("button[name=logout]").click()' } : {}),
+    });
+  },
+  async postLogoutSuccessSource(ctx) {
+    const { accountId } = await ctx.oidc.provider.Session.get(ctx);
+    show(ctx, signedOutPage({ isStill: accountId !== undefined }));
+  },
+};
+
+function show(ctx: KoaContextWithOIDC, page: Page, options?: PageOptions): void {
+  const { headers, markup } = renderPage(page, options);
+  ctx.set(headers);
+  ctx.body = markup;
+}

@@ -1,0 +1,166 @@
+import {
+  type Configuration,
+  type ErrorOut,
+  errors,
+  type Grant,
+  interactionPolicy,
+  type KoaContextWithOIDC,
+} from 'oidc-provider';
+import { isClaimable, requireKnownScope } from '../../contract/clients.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import { PAGES } from '../../platform/html/errors.ts';
+import { type Page, renderPage } from '../../platform/html/layout.ts';
+import { mustHaveFactor } from '../login/store.ts';
+import {
+  type DeviceFrame,
+  deviceCodeForm,
+  deviceConfirmPage,
+  deviceDonePage,
+  deviceFormGonePage,
+  deviceStoppedPage,
+  loginGonePage,
+} from './pages.ts';
+import { GRANT } from './tokens.ts';
+
+/**
+ * What a user must do before an authorization request is answered: log in. There is no consent page: the owner of the
+ * instance registers the clients, and the scopes they request are granted.
+ *
+ * Guarantee: a native application without a secret gets no code without an action of the user, also if they are signed
+ * in: any program can claim its scheme or listen on its loopback port (RFC 8252 section 8.6).
+ */
+
+const { base, Check, Prompt } = interactionPolicy;
+
+/**
+ * The library's policy without its consent checks; `prompt=consent` is accepted and counts as satisfied. With
+ * `prompt=select_account` users sign in again, with any account. A request without a known scope never gets there.
+ */
+export function loginOnly(pool: Db) {
+  const policy = base();
+  policy.get('consent')?.checks.clear();
+  policy.get('consent')?.checks.add(NATIVE);
+  policy.add(new Prompt({ name: 'select_account', requestable: true }));
+  policy.get('login')?.checks.add(
+    new Check('no_scope', 'a known scope is required', ({ oidc }) => {
+      requireKnownScope(oidc.params?.scope);
+      return false;
+    }),
+    0,
+  );
+  policy
+    .get('login')
+    ?.checks.add(
+      new Check(
+        'no_account',
+        'the user is no longer active',
+        ({ oidc }) => oidc.session?.accountId !== undefined && oidc.account === undefined,
+      ),
+    );
+  policy.get('login')?.checks.add(withoutFactor(pool));
+  return policy;
+}
+
+/** For users who signed in before their organization required a second factor, or before they had it. */
+function withoutFactor(pool: Db): interactionPolicy.Check {
+  const check = async ({ oidc: { session } }: KoaContextWithOIDC) => {
+    const userId = session?.amr?.includes('mfa') ? undefined : session?.accountId;
+    return userId !== undefined && (await mustHaveFactor(pool, userId));
+  };
+  return new Check('mfa_missing', 'the organization requires a second factor', 'login_required', check);
+}
+
+/** A login is an action, and so is the confirmation of a device code. */
+const NATIVE = new Check(
+  'native_client',
+  'native applications need an action of the user',
+  'interaction_required',
+  ({ oidc: { client, entities, result } }) =>
+    client?.clientAuthMethod === 'none' &&
+    (client.redirectUris ?? []).some(isClaimable) &&
+    !entities.DeviceCode &&
+    !result?.login &&
+    !result?.consent,
+);
+
+/** This login's grant to this client, with the scopes requested now; kept as long as tokens can be issued from it. */
+export async function grantWhatIsAsked(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
+  const { provider, session, client, account } = ctx.oidc;
+  if (!client || !account) return undefined;
+  const known = session?.grantIdFor(client.clientId);
+  const found = known === undefined ? undefined : await provider.Grant.find(known);
+  const grant =
+    found?.accountId === account.accountId
+      ? found
+      : new provider.Grant({ accountId: account.accountId, clientId: client.clientId });
+  grant.addOIDCScope(ctx.oidc.requestParamOIDCScopes);
+  grant.exp = Math.floor(Date.now() / 1000) + GRANT;
+  await grant.save();
+  return grant;
+}
+
+/**
+ * The device flow (RFC 8628): a user with a browser authorizes a device that has none. The protocol library implements
+ * it; the pages are ours.
+ *
+ * Guarantee: every error shows a page of ours, with a form to try again or the message that the sign-in has ended; no
+ * page reveals anything of an internal error.
+ */
+
+type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
+
+/** By the name of the library's error, as it does not export the classes. */
+const TYPED_WRONG: Readonly<Record<string, string>> = {
+  NoCodeError: 'Please enter the code.',
+  NotFoundError: 'This code is not correct. Please check your device and enter it again.',
+  ExpiredError: 'This code has expired. Please start again on your device.',
+  AlreadyUsedError: 'This code has already been used. Please start again on your device.',
+};
+
+export const DEVICE_FLOW: DeviceFlow = {
+  // Eight consonants: 2.5 × 10^10 codes. They live ten minutes and can be tried RATE_LIMIT_LOGINS times a minute
+  // (section 5.1).
+  charset: 'base-20',
+  mask: '****-****',
+  // The IP address may be a proxy's, and any client can choose its user agent: neither would help the user decide.
+  deviceInfo: () => ({}),
+  userCodeInputSource(ctx, _form, out, error) {
+    if (error) leaveUnstored(ctx);
+    show(ctx, inputPage(ctx, out, error), error && (ctx.status === 200 ? 400 : ctx.status));
+  },
+  userCodeConfirmSource(ctx, _form, client, _deviceInfo, userCode) {
+    show(ctx, deviceConfirmPage(frameOf(ctx), client.clientName ?? client.clientId, userCode));
+  },
+  successSource(ctx) {
+    const { client } = ctx.oidc;
+    show(ctx, deviceDonePage(client?.clientName ?? client?.clientId ?? 'The device'));
+  },
+};
+
+/** Asks for the code, says what is wrong with the one entered, or says that the flow has ended. */
+function inputPage(ctx: KoaContextWithOIDC, out?: ErrorOut, error?: Error & { userCode?: string }): Page {
+  const frame = frameOf(ctx);
+  if (!error) return deviceCodeForm(frame, '');
+  if (error.name === 'AbortedError') return deviceStoppedPage(frame.action);
+  if (error instanceof errors.SessionNotFound) return loginGonePage();
+  if (out?.error === 'server_error') return PAGES[500];
+  const message = TYPED_WRONG[error.name];
+  return message ? deviceCodeForm(frame, error.userCode ?? '', { message }) : deviceFormGonePage(frame.action);
+}
+
+/** Keeps the library from saving the session after an error if the browser has none: there is nothing to save. */
+function leaveUnstored({ oidc: { session } }: KoaContextWithOIDC): void {
+  if (session && session.exp === undefined) Object.assign(session, { touched: false });
+}
+
+function frameOf(ctx: KoaContextWithOIDC): DeviceFrame {
+  const state = ctx.oidc.session?.state as { secret?: string } | undefined;
+  return { action: ctx.oidc.urlFor('code_verification'), xsrf: state?.secret ?? '' };
+}
+
+function show(ctx: KoaContextWithOIDC, page: Page, status?: number | undefined): void {
+  const { headers, markup } = renderPage(page);
+  if (status) ctx.status = status;
+  ctx.set(headers);
+  ctx.body = markup;
+}

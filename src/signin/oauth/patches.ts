@@ -1,0 +1,160 @@
+import { createHmac } from 'node:crypto';
+import { decodeProtectedHeader } from 'jose';
+import type { KoaContextWithOIDC, Provider as ProviderOfParams } from 'oidc-provider';
+import Provider from 'oidc-provider';
+import { requireKnownScope, withoutAlias } from '../../contract/clients.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { keepNamedOrganization } from './account.ts';
+import { JWT_BEARER, SERVICE_USER_CLIENT, secretMatches } from './client-adapter.ts';
+import { isRowHandle, jwtHandle } from './tokens.ts';
+/**
+ * Patches oidc-provider 9.13: `compareClientSecret` of its clients compares a secret with the stored SHA-256. The
+ * library expects to know the secret in clear, and has no setting for another comparison.
+ * `test/signin/oauth/machine.test.ts` and `code.test.ts` fail when the library no longer calls it.
+ */
+
+export function compareStoredSecrets(provider: Provider): void {
+  provider.Client.prototype.compareClientSecret = function compareClientSecret(shown: string) {
+    return secretMatches(this.clientSecret, shown);
+  };
+}
+
+/**
+ * Patches oidc-provider 9.13: its Koa application takes scheme, host and path from the issuer. Behind a proxy, those of
+ * a request may differ from the public ones; the library's own setting would trust headers of the request.
+ * `test/signin/oauth/issuer.test.ts` fails when the library reads them elsewhere.
+ */
+
+export function useIssuerAddress(provider: Provider): void {
+  const { protocol, host, pathname } = new URL(provider.issuer);
+  Object.defineProperties(provider.request, {
+    protocol: { get: () => protocol.slice(0, -1) },
+    host: { get: () => host },
+  });
+  Object.assign(provider.context, { mountPath: pathname === '/' ? '' : pathname });
+}
+
+/**
+ * Adapts request parameters before the protocol library reads them.
+ *
+ * - The library requires a client before it processes a grant. A signed assertion identifies the caller without client
+ *   authentication (RFC 7523 section 2.1): such a request gets the client `SERVICE_USER_CLIENT`.
+ * - The library refuses to introspect and revoke JWTs, as it does not store them. We store ours like all tokens, so it
+ *   gets their handle.
+ * - The library grants `offline_access` only with `prompt=consent`. The instance's owner registers our clients, which
+ *   counts as consent (OpenID Connect Core 1.0 section 11, "other conditions").
+ * - The library drops scopes that it does not know. One that names an organization is kept as a parameter.
+ * - A row handle is our internal name of a device code and must not come from a client: it is removed from the request.
+ * - Applications written for ZITADEL request the scope of its API: it gets our name.
+ * - The library refuses a device request without a known scope only when the device fetches its token, after the user
+ *   has approved it. Once its client is known, we refuse it.
+ *
+ * If the library ever stops reading its context's `params` from the prototype, the tests of these cases fail.
+ */
+
+type Params = Record<string, string | string[] | undefined>;
+
+interface Context {
+  ctx: KoaContextWithOIDC;
+  route: string;
+  /** Set once the client is authenticated; the library reads the parameters before and after that. */
+  client?: object;
+}
+
+/** Intercepts the parameters after the library has read them and before it uses them. */
+export function adaptParams(provider: ProviderOfParams): void {
+  const { OIDCContext } = provider as ProviderOfParams & { OIDCContext: { prototype: object } };
+  const kept = new WeakMap<object, Params>();
+  Object.defineProperty(OIDCContext.prototype, 'params', {
+    get(this: Context) {
+      return kept.get(this);
+    },
+    set(this: Context, params: Params) {
+      adapt(this, params);
+      kept.set(this, params);
+    },
+  });
+}
+
+function adapt({ ctx, route, client }: Context, params: Params): void {
+  if (typeof params.scope === 'string') params.scope = withoutAlias(params.scope);
+  if (route === 'token') adaptGrant(ctx, params);
+  else if (route === 'introspection' || route === 'revocation') hideJwt(params);
+  else if (route === 'device_authorization' && client) requireKnownScope(params.scope);
+  else if (route === 'authorization') {
+    consent(params);
+    keepNamedOrganization(params);
+  }
+}
+
+function adaptGrant(ctx: KoaContextWithOIDC, params: Params): void {
+  nameServiceUser(ctx, params);
+  const { device_code: code } = params;
+  if (typeof code === 'string' && isRowHandle(code)) params.device_code = undefined;
+}
+
+function nameServiceUser(ctx: KoaContextWithOIDC, params: Params): void {
+  const isAuthenticated = ctx.headers.authorization !== undefined || params.client_secret !== undefined;
+  if (params.grant_type === JWT_BEARER && !isAuthenticated) params.client_id = SERVICE_USER_CLIENT;
+}
+
+function hideJwt(params: Params): void {
+  if (typeof params.token === 'string' && isRefused(params.token)) params.token = jwtHandle(params.token);
+}
+
+/** The same test as the library's: anything whose first part decodes as a JWT header. */
+function isRefused(token: string): boolean {
+  try {
+    return Boolean(decodeProtectedHeader(token));
+  } catch {
+    return false;
+  }
+}
+
+function consent(params: Params): void {
+  const { scope, prompt } = params;
+  if (typeof scope !== 'string' || !scope.split(' ').includes('offline_access') || Array.isArray(prompt)) return;
+  const prompts = new Set(prompt?.split(' '));
+  if (!prompts.has('none')) params.prompt = [...prompts.add('consent')].join(' ');
+}
+
+/**
+ * Patches oidc-provider 9.13: `generateTokenId` of its refresh tokens. The token that replaces a rotated one is
+ * computed from it with a key of the service, so that two requests with the same token get the same successor.
+ *
+ * This makes the grace period of `adapter.ts` safe: two tabs that refresh at once go on with one token, there is never
+ * a second line of tokens, and a stolen token is still detected when both holders go on (RFC 9700 section 4.14.2).
+ * `test/signin/oauth/refresh.test.ts` fails when the library no longer calls it.
+ */
+
+interface Token {
+  jti: string;
+}
+
+export function deriveSuccessors(provider: Provider, secrets: Secrets): void {
+  const key = secrets.key('refresh-successor');
+  const prototype = provider.RefreshToken.prototype as unknown as { generateTokenId(): string };
+  const { generateTokenId } = prototype;
+  prototype.generateTokenId = function successor() {
+    const rotated = Provider.ctx?.oidc.entities.RotatedRefreshToken as Token | undefined;
+    return rotated ? createHmac('sha256', key).update(rotated.jti).digest('base64url') : generateTokenId.call(this);
+  };
+}
+
+/**
+ * Patches oidc-provider 9.13: `save` of its sessions stores the new row before it removes the old one. A login gives
+ * its session a new id, and the library removes the old row first; in between, a token of the session would be refused.
+ * `test/signin/oauth/refresh.test.ts` fails when the library keeps the old id elsewhere.
+ */
+
+export function storeBeforeRemoving(provider: Provider): void {
+  const { prototype } = provider.Session;
+  const { save } = prototype;
+  prototype.save = async function saveFirst(this: InstanceType<Provider['Session']> & { oldId?: string }, ttl) {
+    const { oldId } = this;
+    delete this.oldId;
+    const id = await save.call(this, ttl);
+    if (oldId) await this.adapter.destroy(oldId);
+    return id;
+  };
+}

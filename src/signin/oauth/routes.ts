@@ -1,0 +1,83 @@
+import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
+import type { Logger } from 'pino';
+import type { Config } from '../../platform/config.ts';
+import { levelOf, publicError } from '../../platform/http/errors.ts';
+import { allowedMethods } from '../../platform/http/methods.ts';
+import { withoutCors } from '../../platform/http/origins.ts';
+import { formAsQuery } from '../../platform/http/request-body.ts';
+import { pathOf, requestIdOf } from '../../platform/http/requests.ts';
+import { loggable } from '../../platform/logger.ts';
+import { FAULT, UNAVAILABLE } from './account.ts';
+import { type LiveProvider, ROUTES } from './provider.ts';
+
+/**
+ * The routes of the authorization server.
+ *
+ * Guarantee: under `/oauth` and `/oidc` every error is the JSON of RFC 6749 section 5.2, also for an unknown address or
+ * method.
+ */
+
+const PREFIXES = ['/oauth', '/oidc'];
+
+export interface OAuthRoutesDeps {
+  oauth: LiveProvider;
+  config: Pick<Config, 'CLI_LOGIN' | 'baseUrl'>;
+  logger: Logger;
+}
+
+/** Mount it at `/`, whatever the issuer's path is. */
+export function oauthRoutes({ oauth, config, logger }: OAuthRoutesDeps): Router {
+  const router = Router();
+  const answer: RequestHandler = async (req, res) => {
+    res.set('Content-Security-Policy', POLICY);
+    // The library checks more: the origin must be one of this very client.
+    withoutCors(res);
+    await oauth.handle(req, res);
+  };
+  router.get([ROUTES.authorization, `${ROUTES.authorization}/:uid`, ROUTES.jwks, ROUTES.userinfo], answer);
+  router.post([ROUTES.authorization, ROUTES.end_session], formAsQuery(answer, config.baseUrl));
+  router.get([ROUTES.end_session, `${ROUTES.end_session}/success`], answer);
+  router.get(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'], answer);
+  router.post([ROUTES.token, ROUTES.introspection, ROUTES.revocation], answer);
+  router.post([ROUTES.userinfo, `${ROUTES.end_session}/confirm`], answer);
+  if (config.CLI_LOGIN === 'all') addDeviceRoutes(router, answer);
+  router.use(
+    PREFIXES,
+    noSuchEndpoint(() => router),
+  );
+  router.use(PREFIXES, badAddress(logger));
+  return router;
+}
+
+function addDeviceRoutes(router: Router, answer: RequestHandler): void {
+  router.get([ROUTES.code_verification, `${ROUTES.code_verification}/:uid`], answer);
+  router.post([ROUTES.device_authorization, ROUTES.code_verification], answer);
+}
+
+/** For the library's own pages, which submit themselves: it adds their script's hash to an existing `script-src`. */
+const POLICY = "default-src 'none'; script-src; frame-ancestors 'none'; base-uri 'none'";
+
+function noSuchEndpoint(router: () => Router): RequestHandler {
+  return (req, res) => {
+    const allowed = allowedMethods(router(), pathOf(req));
+    if (allowed.length === 0) return refuse(res, 404, 'There is no such endpoint.');
+    res.set('Allow', allowed.join(', '));
+    refuse(res, 405, 'The endpoint does not support this method.');
+  };
+}
+
+/** Handles errors before the library gets the request, such as a path with a broken percent-encoding. */
+function badAddress(logger: Logger): ErrorRequestHandler {
+  return (error: unknown, req, res, next) => {
+    if (res.headersSent) return next(error);
+    const { http } = publicError(error);
+    if (http < 500) return refuse(res, http, 'The request could not be read.');
+    const line = { requestId: requestIdOf(res), path: pathOf(req), err: loggable(error) };
+    logger[levelOf(http)](line, 'request failed');
+    res.status(http).json(http === 503 ? UNAVAILABLE : FAULT);
+  };
+}
+
+function refuse(res: Response, status: number, description: string): void {
+  res.status(status).json({ error: 'invalid_request', error_description: description });
+}

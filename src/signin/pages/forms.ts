@@ -1,0 +1,231 @@
+import {
+  alert,
+  field,
+  type Html,
+  hidden,
+  html,
+  newPasswordFields,
+  type Page,
+  type Problem,
+  problemPage,
+  titled,
+} from '../../platform/html/layout.ts';
+/** The pages of a login. They work without JavaScript; all of their forms are sent to the address of the login. */
+
+/** The step that is still required: the code of the second factor, to set one up, or a new password and the reason for it. */
+export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring';
+
+/** What all pages of one login share. */
+export interface LoginFrame {
+  uid: string;
+  token: string;
+  /** Name of the application that asks. */
+  clientName: string;
+  /** The organization that it named, where bare user names are looked for first. */
+  orgId?: string | undefined;
+  /** What people type to say who they are; see `nameLabel`. */
+  nameLabel: string;
+}
+
+export function loginForm(frame: LoginFrame, loginName: string, problem?: Problem): Page {
+  const title = titled('Sign in', problem);
+  const body = html`<h1>Sign in</h1>
+<p>to continue to <strong>${frame.clientName}</strong></p>
+${alert(problem)}
+${step(frame, 'password')}
+${field({ name: 'loginName', label: frame.nameLabel, type: 'text', autocomplete: 'username', value: loginName, problem, autofocus: loginName === '' })}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', problem, autofocus: loginName !== '' })}
+<button type="submit">Sign in</button>
+</form>
+<p class="links">${forgot(frame)}</p>
+${back(frame)}`;
+  return { title, body };
+}
+
+function forgotQuery({ uid, orgId }: LoginFrame): string {
+  return String(new URLSearchParams({ login: uid, ...(orgId === undefined ? {} : { organization: orgId }) }));
+}
+
+/** What one step passes to the next: the login name, and the proof of the checks passed so far. */
+export interface Proven {
+  proof: string;
+  loginName: string;
+}
+
+export function codeForm(frame: LoginFrame, { proof, loginName }: Proven, problem?: Problem): Page {
+  const body = html`<h1>Enter your code</h1>
+<p>Enter the 6-digit code from your authenticator app for <strong>${loginName}</strong>.</p>
+${alert(problem)}
+${step(frame, 'code', proof)}
+${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', problem, autofocus: true })}
+<button type="submit">Continue</button>
+</form>
+${back(frame)}`;
+  return { title: titled('Enter your code', problem), body };
+}
+
+/** Why a new password is required or offered. */
+export type ChangeReason = Exclude<ProofStep, 'code' | 'setup'>;
+
+const REASONS: Record<ChangeReason, { title: string; why: string }> = {
+  required: {
+    title: 'Choose a new password',
+    why: 'Before you continue, choose a password that only you know.',
+  },
+  expired: {
+    title: 'Your password has expired',
+    why: 'It is older than your organization allows. Choose a new one to continue.',
+  },
+  expiring: { title: 'Choose a new password', why: 'It replaces your current password.' },
+};
+
+/** @param rules for the new password */
+export function changeForm(
+  frame: LoginFrame,
+  { proof, loginName }: Proven,
+  { reason, rules }: { reason: ChangeReason; rules: string },
+  problem?: Problem,
+): Page {
+  const { title, why } = REASONS[reason];
+  const body = html`<h1>${title}</h1>
+<p>${why}</p>
+${alert(problem)}
+${step(frame, 'change', proof)}
+<input type="text" name="username" autocomplete="username" value="${loginName}" readonly hidden>
+${newPasswordFields(rules, problem)}
+<button type="submit">Set password and continue</button>
+</form>
+${back(frame)}`;
+  return { title: titled(title, problem), body };
+}
+
+/** @param days whole days left */
+export function expiringPage(frame: LoginFrame, { proof }: Proven, days: number): Page {
+  const title = `Your password expires ${days === 0 ? 'today' : days === 1 ? 'tomorrow' : `in ${days} days`}`;
+  const body = html`<h1>${title}</h1>
+<p id="why">Once it has expired, you must choose a new one to sign in. You can also change it now.</p>
+<div class="buttons">
+${step(frame, 'choose', proof)}
+<button type="submit" aria-describedby="why" autofocus>Change now</button>
+</form>
+${step(frame, 'later', proof)}
+<button type="submit" class="quiet">Not now</button>
+</form>
+</div>`;
+  return { title, body };
+}
+
+const STOPS: Record<string, { title: string; message: string }> = {
+  'SESSION-USER-LOCKED': {
+    title: 'Your account is locked',
+    message: 'Please ask your administrator to unlock it.',
+  },
+  'SESSION-USER-INACTIVE': {
+    title: 'Your account is deactivated',
+    message: 'Please ask your administrator to reactivate it.',
+  },
+  'SESSION-USER-INITIAL': {
+    title: 'Your account is not ready yet',
+    message: 'Please open the link in the email that we sent you and choose your password.',
+  },
+};
+
+/** The page for a user who may not sign in, shown only after the right password; undefined for any other error. */
+export function stopPage(frame: LoginFrame, errorId: string | undefined): Page | undefined {
+  const stop = STOPS[errorId ?? ''];
+  if (!stop) return undefined;
+  return problemPage(stop.title, stop.message, html`${differentUser(frame)}\n${back(frame)}`);
+}
+
+/**
+ * The page after too many failed attempts, the same for right and wrong passwords and for known and unknown users.
+ * @param minutes until the next attempt
+ */
+export function pausedPage(frame: LoginFrame, minutes: number): Page {
+  const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
+  const message = `There were too many failed attempts to sign in with this login name. Please try again in ${wait}.`;
+  const links = html`<p class="links">${forgot(frame)}</p>\n${differentUser(frame)}\n${back(frame)}`;
+  return problemPage('Please wait before you try again', message, links);
+}
+
+function differentUser(frame: LoginFrame): Html {
+  return html`<p class="links"><a href="${encodeURIComponent(frame.uid)}">Sign in as a different user</a></p>`;
+}
+
+function forgot(frame: LoginFrame): Html {
+  return html`<a href="../forgot?${forgotQuery(frame)}">Forgot password?</a>`;
+}
+
+/** The opening of a form that sends a step. */
+export function step(frame: LoginFrame, name: string, proof?: string): Html {
+  const values = { step: name, token: frame.token, ...(proof ? { proof } : {}) };
+  return html`<form method="post" action="${encodeURIComponent(frame.uid)}">
+${hidden(values)}`;
+}
+
+export function back(frame: LoginFrame): Html {
+  return html`<div class="aside">
+${step(frame, 'cancel')}
+<button type="submit" class="plain">Back to ${frame.clientName}</button>
+</form>
+</div>`;
+}
+
+/** The page of a login on which a user sets up the second factor that their organization requires. */
+
+/** What the authenticator app needs. */
+export interface FactorKey {
+  /** In base32. */
+  secret: string;
+  /** The same as an `otpauth` address. */
+  address: string;
+}
+
+export function factorForm(
+  frame: LoginFrame,
+  { proof, loginName }: Proven,
+  { secret, address }: FactorKey,
+  problem?: Problem,
+): Page {
+  const title = 'Set up a second factor';
+  const body = html`<h1>${title}</h1>
+<p>Your organization requires a code from an authenticator app whenever you sign in as <strong>${loginName}</strong>.</p>
+${alert(problem)}
+<ol class="steps">
+<li>Install an authenticator app on your phone, if you have none.</li>
+<li>Add an account in the app with this key:
+<p class="shown"><code class="key">${grouped(secret)}</code></p>
+<p class="hint">On your phone: <a href="${address}">open the key in the app</a>. Show it to nobody.</p></li>
+<li>Enter the 6-digit code that the app shows.</li>
+</ol>
+${step(frame, 'setup', proof)}
+${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', problem, autofocus: true })}
+<button type="submit">Continue</button>
+</form>
+${back(frame)}`;
+  return { title: titled(title, problem), body };
+}
+
+/** In groups of four, for people who type it; apps ignore the spaces. */
+function grouped(secret: string): string {
+  return secret.replace(/.{4}(?=.)/g, '$& ');
+}
+
+/** The page for a user who is signed in, where an application may have that only if the user wants it. */
+
+/** @param loginName of the user who is signed in */
+export function continuePage(frame: LoginFrame, loginName: string): Page {
+  const title = `Continue to ${frame.clientName}?`;
+  const body = html`<h1>${title}</h1>
+<p id="why">You are signed in as <strong>${loginName}</strong>. Continue only if you started this yourself.</p>
+<div class="buttons">
+${step(frame, 'continue')}
+<button type="submit" aria-describedby="why">Continue</button>
+</form>
+${step(frame, 'different')}
+<button type="submit" class="quiet">Use another account</button>
+</form>
+</div>
+${back(frame)}`;
+  return { title, body };
+}

@@ -1,0 +1,100 @@
+import { requireOrg } from '../../directory/organizations.ts';
+import { newPasswordProblems, passwordRulesOf, passwordSentence } from '../../directory/policies.ts';
+import { findUser } from '../../directory/users/store.ts';
+import { totpAddress } from '../../passwords/totp-secret.ts';
+import { transaction } from '../../platform/db/pool.ts';
+import type { Problem } from '../../platform/html/layout.ts';
+import { storePassword } from '../credentials/password.ts';
+import { addTotp, verifyTotp } from '../factors/totp.ts';
+import { type LoginDeps, type PasswordProof, wrongCredentials } from '../login/check.ts';
+import { findLogin } from '../login/store.ts';
+import type { FactorKey } from './forms.ts';
+import type { LoginProof } from './interaction.ts';
+/**
+ * Sets up the second factor of a user in the middle of a login, where the policy of the organization requires one.
+ *
+ * Guarantee: nothing is stored before a code has proved that the user's app has the secret, and only while the user is
+ * active and has the password that they proved. A user who has a factor by then keeps it.
+ *
+ * On crash: before the commit, the user has no factor and sets one up at the next login.
+ */
+
+/** What the app of the user needs for this secret. */
+export async function factorKey(
+  { pool }: LoginDeps,
+  { id, loginName }: LoginProof,
+  secret: string,
+): Promise<FactorKey> {
+  const user = await findUser(pool, id);
+  if (!user) throw wrongCredentials();
+  const issuer = (await requireOrg(pool, user.orgId)).name;
+  return { secret, address: totpAddress(secret, { issuer, account: loginName }) };
+}
+
+/** @throws ApiError 400 TOTP-CODE, TOTP-ACTIVE, SESSION-CREDENTIALS when the user or the password has changed since */
+export async function setUpFactor(
+  { pool, secrets, config }: LoginDeps,
+  proof: LoginProof,
+  secret: string,
+  code: string,
+): Promise<void> {
+  await transaction(pool, async (db) => {
+    const user = await findUser(db, proof.id, 'for update');
+    const login = await findLogin(db, { userId: proof.id });
+    if (user?.state !== 'active' || login?.passwordSetAt !== proof.passwordSetAt) throw wrongCredentials();
+    await addTotp({ db, secrets }, user, user.id, secret);
+    await verifyTotp({ db, secrets, config }, user, code, user.id);
+  });
+}
+
+/**
+ * Sets the new password of a user in the middle of a login.
+ *
+ * Guarantee: it replaces exactly the password that the user proved, only while the user is active, and differs from it.
+ * The user's other sessions continue.
+ *
+ * On crash: before the commit, the old password stays valid.
+ */
+
+/** Whether it is the user's current password. */
+export async function isSamePassword(deps: LoginDeps, userId: string, password: string): Promise<boolean> {
+  const hash = (await findLogin(deps.pool, { userId }))?.passwordHash;
+  return Boolean(hash) && (await deps.hasher.verify(hash as string, password)).ok;
+}
+
+/** The rules for the user's new password, for people. */
+export async function ownPasswordRules({ pool }: LoginDeps, userId: string): Promise<string> {
+  return passwordRulesOf(pool, (await findUser(pool, userId))?.orgId ?? null);
+}
+
+/** The rules that the password breaks; undefined when there are none. A deleted user is refused later. */
+export async function ownPasswordProblem(
+  { pool }: LoginDeps,
+  userId: string,
+  password: string,
+): Promise<Problem | undefined> {
+  const user = await findUser(pool, userId);
+  const problems = user ? await newPasswordProblems(pool, user, password) : [];
+  return problems.length > 0 ? { message: passwordSentence(problems) } : undefined;
+}
+
+/**
+ * Sets the password of a user who has proved the current one.
+ * @returns the proof of the new one
+ * @throws ApiError 400 SESSION-CREDENTIALS when the user or the password has changed since
+ */
+export async function replaceOwnPassword(
+  { pool, hasher }: LoginDeps,
+  proof: PasswordProof,
+  password: string,
+): Promise<PasswordProof> {
+  const hash = await hasher.hash(password);
+  return transaction(pool, async (db) => {
+    const user = await findUser(db, proof.id, 'for update');
+    const login = await findLogin(db, { userId: proof.id });
+    if (user?.state !== 'active' || login?.passwordSetAt !== proof.passwordSetAt) throw wrongCredentials();
+    const event = { type: 'user.human.password.changed', editor: user.id };
+    await storePassword(db, user, { hash, changeRequired: false }, event);
+    return { id: user.id, passwordSetAt: (await findLogin(db, { userId: user.id }))?.passwordSetAt ?? null };
+  });
+}

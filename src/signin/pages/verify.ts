@@ -1,0 +1,160 @@
+import { type Request, type Response, Router } from 'express';
+import { PAGE_PATHS } from '../../contract/link-templates.ts';
+import { signInNamesOf } from '../../directory/organization-routes.ts';
+import { PASSWORD_POLICY, passwordRulesOf } from '../../directory/policies.ts';
+import { findUser } from '../../directory/users/store.ts';
+import type { Hasher } from '../../passwords/hasher.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { idProblem } from '../../platform/fields.ts';
+import {
+  expiredPage,
+  type ForgotOrigin,
+  forgotDonePage,
+  forgotForm,
+  type Link,
+  nameLabel,
+  newLinkPage,
+  type PasswordForm,
+  passwordForm,
+  readForm,
+  repetitionProblem,
+  text,
+  verifyForm,
+} from '../../platform/html/forms.ts';
+import { messagePage, type Page, type Problem, sendPage } from '../../platform/html/layout.ts';
+import { type ForgottenDeps, requestNewLink, requestPasswordReset } from '../credentials/password-reset.ts';
+import { CODE_INVALID, holdsPasswordCode, setPasswordByCode, verifyEmail } from '../credentials/verification.ts';
+import { namedOrganization } from '../oauth/account.ts';
+/**
+ * The pages that the links in emails open: confirm the address, set the first password, reset the password.
+ *
+ * Guarantee: a GET consumes nothing, as mail scanners follow links; a problem shows the form again with status 400 and
+ * does not reveal whether the user exists.
+ *
+ * On crash: the code stays valid, with one attempt less.
+ */
+
+export interface VerifyPageDeps extends ForgottenDeps {
+  hasher: Hasher;
+}
+
+/** The pages after success. */
+const DONE: Record<PasswordForm, Page> = {
+  init: messagePage('Your password is set', 'Your account is ready. You can now sign in.'),
+  reset: messagePage('Your password is set', 'You can now sign in with it: go back to the application.'),
+};
+
+/** Serves `/ui/verify`, `/ui/init`, `/ui/reset` and `/ui/new-link`; mount it at `/`. */
+export function verifyPages(deps: VerifyPageDeps): Router {
+  const router = Router();
+  const { verify_email: verify, initialise: init, reset_password: reset } = PAGE_PATHS;
+  router.post('/ui/new-link', readForm, (req, res) => postNewLink(deps, req, res));
+  router.get(verify, (req, res) => sendPage(res, 200, verifyForm(linkOf(req.query))));
+  router.post(verify, readForm, (req, res) => postVerify(deps, req, res));
+  router.get(init, (req, res) => showForm(deps, 'init', linkOf(req.query), res));
+  router.post(init, readForm, (req, res) => postPassword(deps, 'init', req, res));
+  router.get(reset, (req, res) => showForm(deps, 'reset', linkOf(req.query), res));
+  router.post(reset, readForm, (req, res) => postPassword(deps, 'reset', req, res));
+  return router;
+}
+
+async function postVerify(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
+  const link = linkOf(req.body);
+  const good = await accepted(link, (holder) => verifyEmail(deps, holder));
+  if (!good) return sendPage(res, 400, expiredPage('verify', link));
+  sendPage(res, 200, messagePage('Email address confirmed', 'Thank you. You can close this page.'));
+}
+
+async function postPassword(deps: VerifyPageDeps, form: PasswordForm, req: Request, res: Response): Promise<void> {
+  const link = linkOf(req.body);
+  const password = text(req.body, 'password');
+  const problem = repetitionProblem(password, text(req.body, 'repeated'));
+  if (problem) return showForm(deps, form, link, res, problem);
+  try {
+    const choice = { password, changeRequired: false };
+    const good = await accepted(link, (holder) => setPasswordByCode(deps, holder, choice));
+    sendPage(res, good ? 200 : 400, good ? DONE[form] : expiredPage(form, link));
+  } catch (error) {
+    if (!(error instanceof ApiError && error.id === PASSWORD_POLICY)) throw error;
+    await showForm(deps, form, link, res, { message: error.message });
+  }
+}
+
+/** Answers the same for every user, as does the page for forgotten passwords. */
+async function postNewLink(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
+  const userId = text(req.body, 'userId');
+  await requestNewLink(deps, { userId, isToVerify: text(req.body, 'action') === 'verify' });
+  sendPage(res, 200, newLinkPage());
+}
+
+/** The rules of the user's organization are shown only to holders of the code; others see those of the instance. */
+async function showForm(deps: VerifyPageDeps, form: PasswordForm, link: Link, res: Response, problem?: Problem) {
+  const isHolder = !idProblem(link.userId) && (await holdsPasswordCode(deps, link));
+  const user = isHolder ? await findUser(deps.pool, link.userId) : undefined;
+  const rules = await passwordRulesOf(deps.pool, user?.orgId ?? null);
+  sendPage(res, problem ? 400 : 200, passwordForm(form, link, rules, problem));
+}
+
+/** Whether the code was accepted; other errors are rethrown. */
+async function accepted(link: Link, use: (holder: Link & { editor: string }) => Promise<unknown>): Promise<boolean> {
+  if (idProblem(link.userId)) return false;
+  try {
+    await use({ ...link, editor: link.userId });
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.id === CODE_INVALID) return false;
+    throw error;
+  }
+}
+
+function linkOf(source: unknown): Link {
+  return { userId: text(source, 'userId'), code: text(source, 'code') };
+}
+
+/**
+ * `/ui/forgot`: requests an email to choose a new password.
+ *
+ * Guarantee: the same response, in the same time, whether or not the user exists and whatever is sent. The form needs
+ * no authorization, so it carries no token.
+ *
+ * On crash: before the response, the form can be sent again.
+ */
+
+const PATH = '/ui/forgot';
+
+export function forgotPages(deps: ForgottenDeps): Router {
+  const router = Router();
+  router.get(PATH, async (req, res) => {
+    const origin = originOf(req.query);
+    sendPage(res, 200, forgotForm(origin, { label: await labelOf(deps, origin), loginName: '' }));
+  });
+  router.post(PATH, readForm, (req, res) => postForgot(deps, req, res));
+  return router;
+}
+
+async function postForgot(deps: ForgottenDeps, req: Request, res: Response): Promise<void> {
+  const origin = originOf(req.body);
+  const loginName = text(req.body, 'loginName').trim();
+  if (loginName === '') {
+    const label = await labelOf(deps, origin);
+    const message = `Please enter your ${label.toLowerCase()}.`;
+    return sendPage(res, 400, forgotForm(origin, { label, loginName: '' }, { message }));
+  }
+  await requestPasswordReset(deps, { loginName, orgId: namedOrganization({ ...origin }) });
+  sendPage(res, 200, forgotDonePage(origin.login));
+}
+
+/** As on the page of the login that led here. */
+async function labelOf({ pool }: ForgottenDeps, origin: ForgotOrigin): Promise<string> {
+  return nameLabel(await signInNamesOf(pool, namedOrganization({ ...origin })));
+}
+
+function originOf(source: unknown): ForgotOrigin {
+  return { login: loginOf(source), organization: text(source, 'organization') };
+}
+
+/** Id of the login to return to. Only characters of such ids are allowed, as it becomes part of an address. */
+function loginOf(source: unknown): string {
+  const login = text(source, 'login');
+  return /^[\w-]{1,100}$/.test(login) ? login : '';
+}

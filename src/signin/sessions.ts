@@ -1,0 +1,207 @@
+import type { Caller } from '../contract/permissions.ts';
+import { revokeSessions } from '../directory/revocation.ts';
+import { signInEvent } from '../directory/sign-in-events.ts';
+import { LOGIN_NAME } from '../directory/users/store.ts';
+import {
+  type AppendedEvent,
+  appendEvent,
+  auditValues,
+  auditWhere,
+  eventValues,
+  eventWhere,
+  type NewEvent,
+} from '../platform/db/events.ts';
+import { type Db, prepared } from '../platform/db/pool.ts';
+import { sweepRows } from '../platform/db/sweep.ts';
+import { newId, tokenHash } from '../platform/ids.ts';
+/**
+ * Sessions. Only the SHA-256 of a session's token is stored; the token is not a bearer token.
+ * Guarantee: only active users have sessions. A session ends after SESSION_TTL_DAYS, when it or the user is deleted, or
+ * when the user stops being active.
+ */
+
+export interface Session {
+  id: string;
+  userId: string;
+  orgId: string;
+  loginName: string;
+  displayName: string;
+  /** When the one-time password was checked, if there was one. */
+  totpVerifiedAt: Date | null;
+  sequence: string;
+  createdAt: Date;
+  changedAt: Date;
+  expiresAt: Date;
+}
+
+/** The sequence of the event is that of the session. */
+const ADD = `with allowed as materialized (
+    select from users where id = $1 and state = 'active' and password_changed_at is not distinct from $2::timestamptz
+    for share),
+  ${eventWhere('allowed', 8)},
+  signed_in as (${auditWhere('added', 27)}),
+  opened as (
+    insert into sessions (id, user_id, token_hash, sequence, totp_verified_at, address, opened_by)
+    select $3, $1, $4::bytea, sequence, case when $5::boolean then created_at end, $6::text, $7::text from added)
+  select sequence, created_at as "createdAt" from added`;
+
+/**
+ * Adds a session, and records that the user signed in; undefined if the user was deleted, is no longer active, or has
+ * changed the password since the check. Its lock makes concurrent changes of the user wait and then see the session, so
+ * `revokeSessions` misses none.
+ * @param editor the program that opens it @param address of the person, if the program named it
+ */
+export async function addSession(
+  db: Db,
+  user: { id: string; orgId: string; amr: readonly string[]; passwordSetAt: string | null },
+  token: string,
+  editor: string,
+  address?: string,
+): Promise<(AppendedEvent & { id: string }) | undefined> {
+  const id = newId();
+  const event = eventValues(sessionEvent({ id, userId: user.id, orgId: user.orgId }, 'added', editor));
+  const signIn = auditValues(signInEvent(user, user.amr));
+  const own = [user.id, user.passwordSetAt, id, tokenHash(token), user.amr.includes('otp'), address ?? null, editor];
+  const values = [...own, ...event, ...signIn];
+  const { rows } = await db.query<AppendedEvent>(prepared(ADD, values));
+  return rows[0] && { ...rows[0], id };
+}
+
+/** @param days the lifetime of sessions; undefined when the session does not exist or has ended */
+export async function findSession(db: Db, id: string, days: number): Promise<Session | undefined> {
+  const { rows } = await db.query<Session>(
+    `select s.id, s.user_id as "userId", u.org_id as "orgId", ${LOGIN_NAME} as "loginName",
+       coalesce(u.display_name, '') as "displayName", s.totp_verified_at as "totpVerifiedAt",
+       s.sequence, s.created_at as "createdAt", s.changed_at as "changedAt",
+       s.created_at + $2 * interval '1 day' as "expiresAt"
+     from sessions s join users u on u.id = s.user_id join organizations o on o.id = u.org_id
+     where s.id = $1 and s.created_at > now() - $2 * interval '1 day'`,
+    [id, days],
+  );
+  return rows[0];
+}
+
+/** Deletes a session; undefined if it is already deleted. */
+export async function removeSession(db: Db, session: Session, editor: string): Promise<AppendedEvent | undefined> {
+  const { rowCount } = await db.query('delete from sessions where id = $1', [session.id]);
+  return rowCount ? appendEvent(db, sessionEvent(session, 'removed', editor)) : undefined;
+}
+
+/** Removes one batch of sessions that have ended by themselves; returns how many. */
+export function sweepSessions(db: Db, days: number): Promise<number> {
+  const expired = { table: 'sessions', where: `created_at < now() - $1 * interval '1 day'`, order: 'created_at' };
+  return sweepRows(db, expired, [days]);
+}
+
+function sessionEvent(
+  session: { id: string; userId: string; orgId: string },
+  change: string,
+  editor: string,
+): NewEvent {
+  return {
+    aggregateType: 'user',
+    aggregateId: session.userId,
+    resourceOwner: session.orgId,
+    type: `user.session.${change}`,
+    editor,
+    payload: { sessionId: session.id },
+  };
+}
+
+/**
+ * Where a user is logged in: sessions that programs opened, browsers, and applications that hold tokens. Personal access
+ * tokens and keys of machine users are not logins.
+ *
+ * On crash: the transaction is rolled back, and nothing has ended.
+ */
+
+const TYPES = ['session', 'browser', 'application'] as const;
+export type LoginType = (typeof TYPES)[number];
+
+export interface Login {
+  type: LoginType;
+  id: string;
+  /** Of an application. */
+  clientId: string | null;
+  /** Of an application that is registered, and of the program that opened a session. */
+  clientName: string | null;
+  /** Of the person, when they last used it; null if it is not known. */
+  address: string | null;
+  userAgent: string | null;
+  createdAt: Date;
+  /** Null for sessions: programs keep their use to themselves. */
+  lastUsedAt: Date | null;
+  expiresAt: Date;
+  /** The uid of a browser's session, as tokens name it. */
+  browser: string | null;
+}
+
+/** The most logins that a list has. */
+export const MOST_LISTED = 100;
+
+const LOGINS = `
+  select 'session' as type, s.id, null as "clientId", p.machine_name as "clientName",
+    s.address, null as "userAgent", s.created_at as "createdAt", null::timestamptz as "lastUsedAt",
+    s.created_at + $2 * interval '1 day' as "expiresAt", null as browser
+  from sessions s left join users p on p.id = s.opened_by
+  where s.user_id = $1 and s.created_at > now() - $2 * interval '1 day'
+  union all
+  select case m.kind when 'Session' then 'browser' else 'application' end, encode(m.id_hash, 'hex'),
+    case m.kind when 'Grant' then m.client_id end, case m.kind when 'Grant' then c.name end, m.address, m.user_agent,
+    to_timestamp(coalesce(m.payload ->> 'loginTs', m.payload ->> 'iat')::float8),
+    greatest(m.used_at, t.issued_at), m.expires_at, m.session_uid
+  from oauth_models m left join oauth_clients c on c.id = m.client_id
+    cross join lateral (
+      select count(*) as tokens, to_timestamp(max((t.payload ->> 'iat')::float8)) as issued_at from oauth_models t
+      where m.kind = 'Grant' and t.grant_hash = m.id_hash and t.kind in ('AccessToken', 'RefreshToken')
+        and t.expires_at > now()) t
+  where m.user_id = $1 and m.expires_at > now() and (m.kind = 'Session' or m.kind = 'Grant' and t.tokens > 0)`;
+
+/** @param days the lifetime of sessions @returns the newest first, at most MOST_LISTED */
+export async function listLogins(db: Db, userId: string, days: number): Promise<Login[]> {
+  const { rows } = await db.query<Login>(`${LOGINS} order by "createdAt" desc, id limit ${MOST_LISTED}`, [
+    userId,
+    days,
+  ]);
+  return rows;
+}
+
+/**
+ * Ends one login of the user: with a browser, the tokens that depend on it, and with an application, all of its tokens.
+ * @returns its type; undefined when the user has no such login
+ */
+export async function endLogin(db: Db, userId: string, id: string): Promise<LoginType | undefined> {
+  const session = await db.query('delete from sessions where id = $1 and user_id = $2', [id, userId]);
+  if (session.rowCount) return 'session';
+  if (!/^[0-9a-f]{64}$/.test(id)) return undefined;
+  const { rows } = await db.query<{ kind: string }>(
+    `delete from oauth_models where id_hash = decode($1, 'hex') and user_id = $2 and kind in ('Session', 'Grant')
+     returning kind`,
+    [id, userId],
+  );
+  if (!rows[0]) return undefined;
+  return rows[0].kind === 'Session' ? 'browser' : 'application';
+}
+
+/** The login that a person uses for this call. */
+export type CurrentLogin = NonNullable<Caller['login']>;
+
+/** Whether it is the application or the browser of the call. */
+export function isCurrent({ id, browser }: Login, current: CurrentLogin | undefined): boolean {
+  return current !== undefined && (id === current.application || (browser !== null && browser === current.browser));
+}
+
+/** Ends all logins of the user but the one of the call. Grants first, as `revokeLogins` does. */
+export async function endOtherLogins(db: Db, userId: string, current: CurrentLogin): Promise<void> {
+  await revokeSessions(db, userId);
+  const application = Buffer.from(current.application, 'hex');
+  await db.query(`delete from oauth_models where user_id = $1 and kind = 'Grant' and id_hash <> $2`, [
+    userId,
+    application,
+  ]);
+  await db.query(
+    `delete from oauth_models where user_id = $1 and id_hash <> $2 and grant_hash is distinct from $2
+       and not (kind = 'Session' and session_uid is not distinct from $3)`,
+    [userId, application, current.browser ?? null],
+  );
+}

@@ -1,0 +1,90 @@
+import type { Person, Skipped } from '../entry.ts';
+import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
+import type { Fields, Source } from '../source.ts';
+import { boolAt, firstText, textAt } from '../values.ts';
+import { filledCells, isDated, otherColumns } from './users-table.ts';
+
+/**
+ * Discourse: rows of the tables `users`, `user_emails` and `user_passwords`, joined, as JSON or CSV.
+ * https://github.com/discourse/discourse (app/models/user.rb, app/models/user_password.rb, lib/password_hasher.rb)
+ *
+ * The hash is hexadecimal, the salt is used as text, and `password_algorithm` is `$pbkdf2-sha256$i=600000,l=32$`.
+ */
+
+const KNOWN: ReadonlySet<string> = new Set([
+  ...[
+    'user_id',
+    'username_lower',
+    'password_hash',
+    'password_salt',
+    'salt',
+    'password_algorithm',
+    'password_expired_at',
+  ],
+  ...[
+    'active',
+    'approved',
+    'approved_at',
+    'suspended_at',
+    'suspended_till',
+    'staged',
+    'seen_notification_id',
+    'last_posted_at',
+  ],
+  ...[
+    'previous_visit_at',
+    'first_seen_at',
+    'last_emailed_at',
+    'views',
+    'flag_level',
+    'ip_address',
+    'registration_ip_address',
+  ],
+  ...['primary', 'normalized_email', 'date_of_birth', 'uploaded_avatar_id', 'silenced_till', 'email'],
+]);
+const ALGORITHM = /^\$?pbkdf2-sha256\$i=(\d+),l=32\$?$/;
+/** The system users have negative ids. */
+const SYSTEM = /^-/;
+
+export const discourse: Source = {
+  name: 'discourse',
+  title: 'Discourse',
+  formats: ['json', 'ndjson', 'csv'],
+  recognizes: (record) => {
+    const has = (name: string) => Object.hasOwn(record, name);
+    return has('username') && has('password_algorithm') && (has('password_hash') || has('trust_level')) ? 1 : 0;
+  },
+  converter: () => convert,
+};
+
+function convert(record: Fields): Person | Skipped {
+  const row = filledCells(record);
+  const userId = firstText(row, ['user_id', 'id']);
+  if (SYSTEM.test(userId ?? '')) return { skip: 'A system user of Discourse.' };
+  const isActive = boolAt(row, 'active');
+  return {
+    userId,
+    userName: textAt(row, 'username'),
+    email: textAt(row, 'email'),
+    // Discourse activates an account when its address is confirmed.
+    emailVerified: isActive,
+    displayName: textAt(row, 'name'),
+    language: textAt(row, 'locale'),
+    state: isSuspended(row) || boolAt(row, 'approved') === false ? 'inactive' : undefined,
+    ...hashOf(row),
+    metadata: otherColumns(row, KNOWN),
+  };
+}
+
+function isSuspended(row: Fields): boolean {
+  return isDated(row, 'suspended_till') && Date.parse(textAt(row, 'suspended_till') ?? '') > Date.now();
+}
+
+function hashOf(row: Fields): HashText {
+  const text = textAt(row, 'password_hash');
+  if (text === undefined) return {};
+  const rounds = ALGORITHM.exec(textAt(row, 'password_algorithm') ?? '')?.[1];
+  const [salt, digest] = [firstText(row, ['password_salt', 'salt']), bytesOf(text, 'hex')];
+  if (rounds === undefined || salt === undefined || !digest) return unsupported('discourse-no-algorithm');
+  return { hash: pbkdf2Text('sha256', Number(rounds), Buffer.from(salt), digest) };
+}

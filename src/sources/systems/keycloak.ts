@@ -1,0 +1,327 @@
+import { Secret as SecretOfTotp } from 'otpauth';
+import { readTotpSecret } from '../../passwords/totp-secret.ts';
+import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
+import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import type { Fields, Source } from '../source.ts';
+import { boolAt, CONTEXT, genderOf, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
+
+/**
+ * What a Keycloak user has in addition to the common fields: attributes, roles and groups.
+ *
+ * Attributes keep their names; one that is named like one of the lists becomes `attributes.<name>`, so that none is
+ * lost.
+ * https://www.keycloak.org/docs/latest/server_admin/index.html#user-profile
+ */
+
+/** Attributes that have a field of their own: the names that Keycloak's own mappers use. */
+const TAKEN = ['nickname', 'locale', 'phoneNumber', 'phoneNumberVerified'];
+/** Before 1.2, `clientRoles` was called `applicationRoles`. */
+const LISTS = ['realmRoles', 'clientRoles', 'applicationRoles', 'groups'];
+
+/** The first value of an attribute; old exports have plain text in place of the list. */
+export function firstOf(attributes: Fields, name: string): string | undefined {
+  const value = valuesOf(attributes, name)[0];
+  const text = typeof value === 'string' ? value.trim() : '';
+  return text === '' ? undefined : text;
+}
+
+/** Every attribute without a field, and the user's roles and groups. Several values become a list. */
+export function metadataOf(record: Fields): Record<string, unknown> {
+  const attributes = objectAt(record, 'attributes');
+  const others = Object.keys(attributes).filter((name) => !TAKEN.includes(name));
+  return Object.fromEntries([
+    ...LISTS.map((name) => [name, isEmpty(record[name]) ? undefined : record[name]]),
+    ...others.map((name) => {
+      const values = valuesOf(attributes, name);
+      return [LISTS.includes(name) ? `attributes.${name}` : name, values.length > 1 ? values : values[0]];
+    }),
+  ]);
+}
+
+function valuesOf(attributes: Fields, name: string): unknown[] {
+  const value = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
+  if (Array.isArray(value)) return value;
+  return value === undefined || value === null ? [] : [value];
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
+}
+
+/**
+ * Converts the password hash of a Keycloak credential to Modular Crypt Format.
+ *
+ * Keycloak writes salt and hash as padded base64, and derives as many bytes as the hash has. The number of rounds and
+ * the parameters of argon2 are in separate fields. Extensions such as those for bcrypt put a complete Modular Crypt
+ * text in place of the hash.
+ * https://www.keycloak.org/docs/latest/server_admin/index.html#hashalgorithm
+ */
+
+interface Secret {
+  value: string;
+  salt: string;
+  algorithm: string;
+  iterations: number;
+  parameters: Fields;
+}
+
+const PBKDF2: Readonly<Record<string, string>> = {
+  pbkdf2: 'sha1',
+  'pbkdf2-sha256': 'sha256',
+  'pbkdf2-sha512': 'sha512',
+};
+const ARGON2_VERSIONS: Readonly<Record<string, string>> = { '1.3': '19', '1.0': '16' };
+
+/** Empty when the credential holds no hash. */
+export function hashOf(credential: Fields): HashText {
+  const secret = secretOf(credential);
+  if (secret === undefined) return {};
+  const { value, algorithm } = secret;
+  if (value.startsWith('$')) return { hash: value };
+  // One extension omits the leading `$`.
+  if (/^argon2(id?|d)\$/.test(value)) return { hash: `$${value}` };
+  if (algorithm === 'argon2') return argon2(secret);
+  return Object.hasOwn(PBKDF2, algorithm) ? pbkdf2(secret) : unsupported(algorithm);
+}
+
+function secretOf(credential: Fields): Secret | undefined {
+  const isOld = textAt(credential, 'hashedSaltedValue') !== undefined;
+  const data = isOld ? credential : jsonAt(credential, 'credentialData');
+  const secret = isOld ? credential : jsonAt(credential, 'secretData');
+  const value = textAt(secret, isOld ? 'hashedSaltedValue' : 'value');
+  if (value === undefined) return undefined;
+  return {
+    value,
+    salt: textAt(secret, 'salt') ?? '',
+    // Before Keycloak named its algorithms, there was only this one.
+    algorithm: textAt(data, 'algorithm') ?? (isOld ? 'pbkdf2' : 'no-algorithm'),
+    iterations: numberAt(data, 'hashIterations') ?? 0,
+    parameters: objectAt(data, 'additionalParameters'),
+  };
+}
+
+/** Without rounds, or with -1, Keycloak itself cannot verify the hash, and its defaults have changed over the years. */
+function pbkdf2({ value, salt, algorithm, iterations }: Secret): HashText {
+  if (iterations < 1) return unsupported('pbkdf2-no-rounds');
+  const [saltBytes, digest] = [bytesOf(salt, 'base64'), bytesOf(value, 'base64')];
+  if (saltBytes === undefined || digest === undefined) return unsupported('pbkdf2-no-base64');
+  return { hash: pbkdf2Text(PBKDF2[algorithm] as string, iterations, saltBytes, digest) };
+}
+
+/** Version 1.0 is passed on unchanged, so that the service rejects it by name. */
+function argon2({ value, salt, iterations, parameters }: Secret): HashText {
+  const version = ARGON2_VERSIONS[parameter(parameters, 'version')];
+  const [type, memory, lanes] = ['type', 'memory', 'parallelism'].map((name) => parameter(parameters, name));
+  if (version === undefined || !type || !memory || !lanes || iterations < 1) return unsupported('argon2-no-cost');
+  return {
+    hash: `$argon2${type}$v=${version}$m=${memory},t=${iterations},p=${lanes}$${unpadded(salt)}$${unpadded(value)}`,
+  };
+}
+
+/** A parameter is a list of one text or, in realms written by hand, the text itself. */
+function parameter(parameters: Fields, name: string): string {
+  const value = parameters[name];
+  return textAt({ value: Array.isArray(value) ? value[0] : value }, 'value') ?? '';
+}
+
+/** Base64 without padding, as in the PHC string format. */
+function unpadded(base64: string): string {
+  return base64.replace(/=+$/, '');
+}
+
+/**
+ * Converts the secret of a Keycloak authenticator app to base32.
+ *
+ * Trap: Keycloak's secret is a text whose bytes are the key. It looks like base32, but is not, unless `secretEncoding`
+ * says so.
+ * https://www.keycloak.org/docs/latest/server_admin/index.html#one-time-password-otp-policies
+ */
+
+/** Undefined unless the credential gives 6-digit codes every 30 seconds by SHA-1, from a secret that is long enough. */
+export function totpOf(credential: Fields): string | undefined {
+  const isOld = typeof credential.hashedSaltedValue === 'string';
+  const data = isOld ? { ...credential, subType: credential.type } : jsonAt(credential, 'credentialData');
+  const value = isOld ? credential.hashedSaltedValue : jsonAt(credential, 'secretData').value;
+  if (typeof value !== 'string' || !isUsual(data)) return undefined;
+  const read = readTotpSecret(inBase32(value, textAt(data, 'secretEncoding')));
+  return 'secret' in read ? read.secret : undefined;
+}
+
+/** Absent settings have the values of a new realm's policy. */
+function isUsual(data: Fields): boolean {
+  const isSha1 = /^(hmac)?sha-?1$/i.test(textAt(data, 'algorithm') ?? 'HmacSHA1');
+  const isTimed = (textAt(data, 'subType') ?? 'totp') === 'totp';
+  return isSha1 && isTimed && (numberAt(data, 'digits') ?? 6) === 6 && (numberAt(data, 'period') ?? 30) === 30;
+}
+
+function inBase32(value: string, encoding: string | undefined): string {
+  if (encoding === undefined) return SecretOfTotp.fromUTF8(value).base32;
+  return encoding.toUpperCase() === 'BASE32' ? value : '';
+}
+
+/**
+ * A user's credentials in Keycloak: the first password and the first authenticator app are imported.
+ *
+ * They come in three forms: JSON texts `secretData` and `credentialData` (Keycloak 8 and later), separate fields such
+ * as `hashedSaltedValue` (before), and a plain `value` (realms written by hand).
+ * https://www.keycloak.org/docs-api/latest/rest-api/index.html#CredentialRepresentation
+ */
+
+const PLACEHOLDER: Note = {
+  id: 'PASSWORD-PLACEHOLDER',
+  message: 'The password is a placeholder for an environment variable, which only Keycloak replaces; it is dropped.',
+};
+const FEDERATED: Note = {
+  id: 'PASSWORD-NOT-EXPORTED',
+  message: 'A user federation such as LDAP keeps the password; it is not in the export.',
+};
+const CREDENTIAL_DROPPED: Note = {
+  id: 'CREDENTIAL-DROPPED',
+  message: 'Passkeys, recovery codes and all credentials other than a password and an authenticator app are dropped.',
+};
+
+const PASSWORD = 'password';
+/** `totp` and `hotp` are the types of old exports. */
+const APPS = ['otp', 'totp', 'hotp'];
+/** Former passwords, which Keycloak keeps to prevent their reuse. */
+const HISTORY = 'password-history';
+
+type Taken = Pick<Person, 'password' | 'hash' | 'passwordChangeRequired' | 'totp'> & { notes: Note[] };
+
+export function credentialsOf(record: Fields): Taken {
+  const credentials = inOrder(objectsAt(record, 'credentials'));
+  const ofTypes = (...types: string[]) => credentials.filter((credential) => types.includes(typeOf(credential)));
+  const [password] = ofTypes(PASSWORD);
+  const isFederated = textAt(record, 'federationLink') !== undefined;
+  const taken: Taken = password ? passwordOf(password) : { notes: isFederated ? [FEDERATED] : [] };
+  const apps = ofTypes(...APPS);
+  taken.totp = apps.map(totpOf).find((secret) => secret !== undefined);
+  // `totp` says that the user has an app, whether or not its secret is in the export.
+  const hasApp = apps.length > 0 || boolAt(record, 'totp') === true;
+  if (apps.length > 1 || (hasApp && taken.totp === undefined)) taken.notes.push(SECOND_FACTOR_LOST);
+  const known = ofTypes(PASSWORD, HISTORY, ...APPS);
+  if (known.length < credentials.length) taken.notes.push(CREDENTIAL_DROPPED);
+  return taken;
+}
+
+/** Keycloak asks for the credential with the lowest number first; exports without numbers are already in that order. */
+function inOrder(credentials: Fields[]): Fields[] {
+  const rank = (credential: Fields) => numberAt(credential, 'priority') ?? Number.MAX_SAFE_INTEGER;
+  return credentials.sort((a, b) => rank(a) - rank(b));
+}
+
+function typeOf(credential: Fields): string {
+  return textAt(credential, 'type') ?? PASSWORD;
+}
+
+function passwordOf(credential: Fields): Taken {
+  const { value } = credential;
+  const passwordChangeRequired = boolAt(credential, 'temporary') === true;
+  if (typeof value !== 'string' || value === '') {
+    const { hash, notes = [] } = hashOf(credential);
+    return { passwordChangeRequired, hash, notes: [...notes] };
+  }
+  // Without its replacement, the placeholder is a password known to every reader of the file.
+  if (/^\$\{.*\}$/.test(value)) return { passwordChangeRequired, notes: [PLACEHOLDER] };
+  return { passwordChangeRequired, password: value, notes: [] };
+}
+
+/**
+ * Keycloak: users of realm exports, users files, realms written by hand, and the admin API.
+ *
+ * Guarantee: a user who could not log in to Keycloak cannot log in here. A user without `enabled` is disabled in both.
+ *
+ * https://www.keycloak.org/server/importExport
+ * https://www.keycloak.org/docs-api/latest/rest-api/index.html#UserRepresentation
+ */
+
+const ACTION_DROPPED: Note = {
+  id: 'REQUIRED-ACTION-DROPPED',
+  message: 'Required actions other than UPDATE_PASSWORD and VERIFY_EMAIL have no counterpart here; they are dropped.',
+};
+
+/** Actions with a counterpart: a required password change, and the mail that every unverified address gets. */
+const UPDATE_PASSWORD = 'UPDATE_PASSWORD';
+const MATCHED_ACTIONS = [UPDATE_PASSWORD, 'VERIFY_EMAIL'];
+
+export const keycloak: Source = {
+  name: 'keycloak',
+  title: 'Keycloak',
+  formats: ['json', 'ndjson'],
+  jsonPaths: [
+    ['users', '*'],
+    ['*', 'users', '*'],
+  ],
+  recognizes(record) {
+    if (isOfRealm(record)) return 0.9;
+    if (textAt(record, 'username') === undefined) return isRealm(record) ? 0.5 : 0;
+    if (['createdTimestamp', 'disableableCredentialTypes', 'serviceAccountClientId'].some((key) => key in record))
+      return 1;
+    if (objectsAt(record, 'credentials').some((credential) => 'secretData' in credential)) return 1;
+    if (objectsAt(record, 'credentials').some((credential) => 'hashedSaltedValue' in credential)) return 1;
+    return typeof record.enabled === 'boolean' && isWrittenByHand(record) ? 0.8 : 0;
+  },
+  converter: () => convert,
+};
+
+const REALM_ONLY = 'A realm without users; an export in several files has them in <realm>-users-0.json and so on.';
+
+function isRealm(record: Fields): boolean {
+  return typeof record.realm === 'string' && (Array.isArray(record.users) || 'keycloakVersion' in record);
+}
+
+/**
+ * Whether a named realm contains the record: realms written by hand may hold no more of a user than name and address.
+ */
+function isOfRealm(record: Fields): boolean {
+  const hasName = ['username', 'email'].some((key) => textAt(record, key) !== undefined);
+  return hasName && textAt(objectAt(record, CONTEXT), 'realm') !== undefined;
+}
+
+function isWrittenByHand(record: Fields): boolean {
+  return ['credentials', 'requiredActions', 'realmRoles', 'federatedIdentities'].some((key) =>
+    Array.isArray(record[key]),
+  );
+}
+
+function convert(record: Fields): Person | Skipped {
+  if (textAt(record, 'serviceAccountClientId') !== undefined) return { skip: 'The service account of a client.' };
+  if (textAt(record, 'username') === undefined && isRealm(record)) return { skip: REALM_ONLY };
+  const { notes, ...credentials } = credentialsOf(record);
+  const actions = actionsOf(record);
+  if (actions.some((action) => !MATCHED_ACTIONS.includes(action))) notes.push(ACTION_DROPPED);
+  const attributes = objectAt(record, 'attributes');
+  return {
+    userId: textAt(record, 'id'),
+    userName: textAt(record, 'username'),
+    email: textAt(record, 'email'),
+    emailVerified: boolAt(record, 'emailVerified'),
+    firstName: textAt(record, 'firstName'),
+    lastName: textAt(record, 'lastName'),
+    nickName: firstOf(attributes, 'nickname'),
+    gender: genderOf(firstOf(attributes, 'gender')),
+    language: firstOf(attributes, 'locale'),
+    phone: firstOf(attributes, 'phoneNumber'),
+    phoneVerified: firstOf(attributes, 'phoneNumberVerified')?.toLowerCase() === 'true',
+    state: boolAt(record, 'enabled') === true ? 'active' : 'inactive',
+    ...credentials,
+    passwordChangeRequired: credentials.passwordChangeRequired || actions.includes(UPDATE_PASSWORD),
+    metadata: metadataOf(record),
+    links: objectsAt(record, 'federatedIdentities').flatMap(linkOf),
+    notes,
+  };
+}
+
+/** The required actions in capitals; old exports have them in lower case. */
+function actionsOf(record: Fields): string[] {
+  const actions = record.requiredActions;
+  if (!Array.isArray(actions)) return [];
+  return actions.filter((action) => typeof action === 'string').map((action) => action.toUpperCase());
+}
+
+function linkOf(identity: Fields): ProviderLink[] {
+  const provider = textAt(identity, 'identityProvider');
+  const externalUserId = textAt(identity, 'userId');
+  if (provider === undefined || externalUserId === undefined) return [];
+  return [{ provider, externalUserId, displayName: textAt(identity, 'userName') }];
+}

@@ -1,0 +1,177 @@
+import { decodeBase64 } from '../../passwords/scheme.ts';
+import { camelCase } from '../../platform/text/names.ts';
+import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
+import type { Fields, JsonPath, Source } from '../source.ts';
+import { boolAt, CONTEXT, isFields, objectAt, objectsAt, textAt } from '../values.ts';
+
+/** ZITADEL's field names: programs send `user_name` as well as `userName`, and its API accepts both. */
+
+/** A record, its user, the user's profile: deeper levels hold no known names, and may be nested without limit. */
+const LEVELS = 3;
+
+/**
+ * Converts field names to camelCase, nested ones included. Keys of metadata are values in ZITADEL, so they stay
+ * unchanged.
+ */
+export function camelCased(record: Fields, levels = LEVELS): Fields {
+  const inner = (value: unknown) => (levels > 1 && isFields(value) ? camelCased(value, levels - 1) : value);
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) => [
+      name === CONTEXT ? name : camelCase(name),
+      Array.isArray(value) ? value.map(inner) : inner(value),
+    ]),
+  );
+}
+
+/**
+ * ZITADEL: request bodies of its import (`dataOrgs`), responses of its export and its user searches, and request bodies
+ * of version 2 that create one human user; in camelCase and snake_case.
+ * https://zitadel.com/docs/guides/migrate/users (import)
+ * https://zitadel.com/docs/guides/migrate/sources/zitadel (export)
+ * https://zitadel.com/docs/apis/resources/user_service_v2/user-service-list-users (and …-add-human-user)
+ *
+ * As in all JSON forms of protobuf, false, empty and unset fields are omitted.
+ */
+
+const PASSKEY: Note = {
+  id: 'PASSKEY-REGISTRATION-DROPPED',
+  message: 'ZITADEL would ask the user to register a passkey; that request is dropped.',
+};
+
+const ORGS: JsonPath[] = [
+  ['dataOrgs', 'orgs', '*'],
+  ['data_orgs', 'orgs', '*'],
+  ['orgs', '*'],
+];
+
+export const zitadel: Source = {
+  name: 'zitadel',
+  title: 'ZITADEL',
+  formats: ['json', 'ndjson'],
+  jsonPaths: [
+    ...ORGS.flatMap((org) => [
+      [...org, 'humanUsers', '*'],
+      [...org, 'human_users', '*'],
+    ]),
+    ['result', '*'],
+  ],
+  recognizes,
+  converter: () => convert,
+};
+
+function recognizes(record: Fields): number {
+  const user = camelCased(objectAt(record, 'user'));
+  if (isFields(user.profile) && (isFields(user.email) || textAt(user, 'userName') !== undefined)) return 1;
+  if (isFields(objectAt(record, 'human').profile)) return 1;
+  if (isFields(record.profile) && Object.hasOwn(objectAt(record, 'email'), 'email')) return 0.9;
+  const hasLoginNames = Object.hasOwn(record, 'loginNames') || Object.hasOwn(record, 'login_names');
+  return isFields(record.machine) && hasLoginNames ? 0.9 : 0;
+}
+
+function convert(raw: Fields): Person | Skipped {
+  const record = camelCased(raw);
+  if (isFields(record.machine)) return { skip: 'A machine user; only people are imported.' };
+  const state = textAt(record, 'state');
+  if (state === 'USER_STATE_DELETED') return { skip: 'The user is deleted.' };
+  const user = userOf(record);
+  const isPasskeyWanted = boolAt(user, 'requestPasswordlessRegistration') === true;
+  return {
+    orgId: orgIdOf(record),
+    userId: textAt(record, 'userId') ?? textAt(record, 'id'),
+    userName: textAt(user, 'userName') ?? textAt(record, 'userName') ?? textAt(record, 'username'),
+    ...profileOf(objectAt(user, 'profile')),
+    ...contactsOf(user),
+    ...credentialsOf(user),
+    state: stateOf(state),
+    metadata: metadataOf(user),
+    links: [...objectsAt(user, 'idps'), ...objectsAt(user, 'idpLinks')].flatMap(linkOf),
+    notes: isPasskeyWanted ? [PASSKEY] : [],
+  };
+}
+
+/**
+ * A bulk import has the person under `user`, a search under `human` next to the user name, a single import at the top.
+ */
+function userOf(record: Fields): Fields {
+  return [record.user, record.human].find(isFields) ?? record;
+}
+
+function orgIdOf(record: Fields): string | undefined {
+  return (
+    textAt(objectAt(record, CONTEXT), 'orgId') ??
+    textAt(record, 'orgId') ??
+    textAt(objectAt(record, 'organization'), 'orgId') ??
+    textAt(objectAt(record, 'details'), 'resourceOwner')
+  );
+}
+
+function stateOf(state: string | undefined): Person['state'] {
+  if (state === 'USER_STATE_LOCKED') return 'locked';
+  return state === 'USER_STATE_INACTIVE' || state === 'USER_STATE_SUSPEND' ? 'inactive' : undefined;
+}
+
+function profileOf(profile: Fields) {
+  const language = textAt(profile, 'preferredLanguage');
+  return {
+    firstName: textAt(profile, 'firstName') ?? textAt(profile, 'givenName'),
+    lastName: textAt(profile, 'lastName') ?? textAt(profile, 'familyName'),
+    nickName: textAt(profile, 'nickName'),
+    displayName: textAt(profile, 'displayName'),
+    // "undetermined": Go's value for no language
+    language: language === 'und' ? undefined : language,
+    gender: genderOf(textAt(profile, 'gender')),
+  };
+}
+
+function genderOf(gender: string | undefined): Person['gender'] {
+  return gender === 'GENDER_FEMALE' || gender === 'GENDER_MALE' || gender === 'GENDER_DIVERSE' ? gender : undefined;
+}
+
+function contactsOf(user: Fields) {
+  const email = objectAt(user, 'email');
+  const phone = objectAt(user, 'phone');
+  return {
+    email: textAt(email, 'email'),
+    emailVerified: boolAt(email, 'isEmailVerified') ?? boolAt(email, 'isVerified') ?? false,
+    phone: textAt(phone, 'phone'),
+    phoneVerified: boolAt(phone, 'isPhoneVerified') ?? boolAt(phone, 'isVerified'),
+  };
+}
+
+/** In version 2 the password is an object, which also says whether it must be changed. */
+function credentialsOf(user: Fields) {
+  const hashed = objectAt(user, 'hashedPassword');
+  const plain = objectAt(user, 'password');
+  const password = isFields(user.password) ? plain.password : user.password;
+  const isRequired = [boolAt(hashed, 'changeRequired'), boolAt(plain, 'changeRequired')].includes(true);
+  return {
+    password: typeof password === 'string' && password !== '' ? password : undefined,
+    hash: textAt(hashed, 'value') ?? textAt(hashed, 'hash'),
+    passwordChangeRequired: boolAt(user, 'passwordChangeRequired') ?? (isRequired ? true : undefined),
+    totp: textAt(user, 'otpCode') ?? textAt(user, 'totpSecret'),
+  };
+}
+
+/**
+ * Metadata values are base64. Decoded values that are not text stay bytes; a value that is not base64 is kept as text.
+ */
+function metadataOf(user: Fields): Record<string, unknown> {
+  const entries = objectsAt(user, 'metadata').map((entry): [string, unknown] => {
+    const value = textAt(entry, 'value');
+    const bytes = value === undefined ? undefined : decodeBase64(value);
+    return [textAt(entry, 'key') ?? '', bytes === undefined ? value : textOf(bytes)];
+  });
+  return Object.fromEntries(entries.filter(([key]) => key !== ''));
+}
+
+function textOf(bytes: Buffer): string | Buffer {
+  const text = bytes.toString('utf8');
+  return Buffer.from(text).equals(bytes) ? text : bytes;
+}
+
+function linkOf(idp: Fields): ProviderLink[] {
+  const provider = textAt(idp, 'configId') ?? textAt(idp, 'idpId');
+  const externalUserId = textAt(idp, 'externalUserId') ?? textAt(idp, 'userId');
+  if (provider === undefined || externalUserId === undefined) return [];
+  return [{ provider, externalUserId, displayName: textAt(idp, 'displayName') ?? textAt(idp, 'userName') }];
+}

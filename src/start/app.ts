@@ -1,0 +1,146 @@
+import express, { type Express, type Request, type RequestHandler, type Response, Router } from 'express';
+import type { Logger } from 'pino';
+import { openChannel } from '../console/api.ts';
+import { consoleApi, openConsole } from '../console/routes.ts';
+import { docsRoutes, openApiRoutes } from '../contract/publish.ts';
+import { auditRoutes } from '../directory/audit-routes.ts';
+import { orgRoutes, webhookRoutes } from '../directory/organization-routes.ts';
+import { policyRoutes } from '../directory/policy-routes.ts';
+import type { Queues } from '../imports/queue/queues.ts';
+import { importRoutes } from '../imports/routes.ts';
+import type { ImportSignal } from '../imports/status/watch.ts';
+import { requireWorkers } from '../imports/status/workers.ts';
+import { diagnosticsRoutes } from '../operate/diagnostics.ts';
+import type { Hasher } from '../passwords/hasher.ts';
+import type { Config } from '../platform/config.ts';
+import type { Pool } from '../platform/db/pool.ts';
+import type { Reads } from '../platform/db/replica.ts';
+import type { Secrets } from '../platform/encryption.ts';
+import { pageErrors } from '../platform/html/errors.ts';
+import { concretePathsFirst, noSuchOperation, renderErrors } from '../platform/http/errors.ts';
+import { healthRoutes } from '../platform/http/health.ts';
+import { rateLimits } from '../platform/http/limits.ts';
+import { answerOptions } from '../platform/http/methods.ts';
+import type { ApiMetrics } from '../platform/http/metrics.ts';
+import { cors, responseHeaders } from '../platform/http/origins.ts';
+import { accessLog, requestId } from '../platform/http/requests.ts';
+import { authenticate } from '../signin/authenticate.ts';
+import { openOrigins } from '../signin/clients.ts';
+import { passwordRoutes } from '../signin/credentials/password-reset.ts';
+import { verificationRoutes } from '../signin/credentials/verification.ts';
+import { isAttempt } from '../signin/login/attempts.ts';
+import type { LiveProvider } from '../signin/oauth/provider.ts';
+import { oauthRoutes } from '../signin/oauth/routes.ts';
+import { pageRoutes } from '../signin/pages/routes.ts';
+import { passwordSourceRoutes } from '../signin/password-sources/routes.ts';
+import { identityRoutes, userRoutes } from '../signin/routes.ts';
+/**
+ * The HTTP application: everything that is mounted, in order.
+ *
+ * Guarantee: every request needs an authenticated caller, also for a path that does not exist. The exceptions are the
+ * routes that are mounted before `authenticate`, and unknown paths below `PUBLIC`.
+ */
+
+export interface AppDeps {
+  pool: Pool;
+  /** See `ImportDeps`. */
+  uploadPool?: Pool;
+  reads: Reads;
+  config: Config;
+  secrets: Secrets;
+  oauth: LiveProvider;
+  hasher: Hasher;
+  queues: Queues;
+  signal: ImportSignal;
+  metrics: ApiMetrics;
+  /** Records a span for each request; absent: none is recorded. */
+  traceRequests?: RequestHandler | undefined;
+  logger: Logger;
+}
+
+/** Builds the application; it does not listen yet. */
+export function buildApp(deps: AppDeps): Express {
+  const app = express();
+  app.use(v2Paths);
+  app.disable('x-powered-by').disable('etag').set('trust proxy', deps.config.TRUST_PROXY);
+
+  if (deps.traceRequests) app.use(deps.traceRequests);
+  app.use(deps.metrics.observe);
+  app.use(requestId());
+  app.use(responseHeaders(deps.config));
+  app.use(accessLog(deps.logger));
+  app.use(cors({ routes: () => app.router, isKnown: openOrigins(deps.pool).has }));
+  app.use(answerOptions(() => app.router));
+
+  // Without the queue or workers, users can still log in, and imports are accepted and wait.
+  const workers = { check: () => requireWorkers(deps.pool) };
+  app.use(healthRoutes({ ...deps, workers, optional: ['queue', 'workers'] }));
+  if (!deps.config.METRICS_PORT) app.use(deps.metrics.routes);
+  app.use(rateLimits(deps, isAttempt));
+  const api = apiRoutes(deps, () => app.router);
+  const ofConsole = { ...deps, api: openChannel(inside([passwordRoutes(deps), api], deps.logger)) };
+  app.use(consoleApi(ofConsole));
+  app.use(docsRoutes());
+  app.use(openApiRoutes(deps));
+  app.use(oauthRoutes(deps));
+  app.use(pageRoutes(deps));
+  // A valid code is enough for one of them.
+  app.use(passwordRoutes(deps));
+
+  const console = openConsole(ofConsole);
+  app.use(console.routes);
+  app.use(api);
+
+  app.use(noSuchOperation(() => app.router));
+  app.use('/ui', pageErrors(deps.logger));
+  app.use('/console', console.errors);
+  app.use(renderErrors(deps.logger));
+  return app;
+}
+
+/** Everything that needs a caller. */
+function apiRoutes(deps: AppDeps, routes: () => unknown): Router {
+  const api = Router();
+  api.use(exceptPublic(authenticate(deps)));
+  api.use(concretePathsFirst(routes));
+  api.use(orgRoutes(deps));
+  api.use(userRoutes(deps));
+  api.use(verificationRoutes(deps));
+  api.use(identityRoutes(deps));
+  api.use(policyRoutes(deps));
+  api.use(importRoutes(deps));
+  api.use(webhookRoutes(deps));
+  api.use(passwordSourceRoutes(deps));
+  api.use(auditRoutes(deps));
+  api.use(diagnosticsRoutes(deps));
+  return api;
+}
+
+/** The API for the console, which calls it in this process: the browser's own request is logged, counted and limited. */
+function inside(api: Router[], logger: Logger): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag');
+  // The console names the address of the browser.
+  app.set('trust proxy', true);
+  app.use(requestId());
+  app.use(api);
+  app.use(noSuchOperation(() => app.router));
+  app.use(renderErrors(logger));
+  return app;
+}
+
+const V2 = /^\/v2(?=\/(?:users|sessions)(?:[/?]|$))/i;
+
+/** `/v2/users` and `/v2/sessions` of ZITADEL are `/v2beta/…` under a later name: everything after this sees the one name. */
+function v2Paths(req: Request, _res: Response, next: () => void): void {
+  req.url = req.url.replace(V2, '/v2beta');
+  req.originalUrl = req.originalUrl.replace(V2, '/v2beta');
+  next();
+}
+
+/** What people open in a browser, and what programs read before they have a token. */
+const PUBLIC = /^\/(?:ui|docs|console|\.well-known|healthz|readyz|metrics|openapi\.json)(?:\/|$)/i;
+
+function exceptPublic(authenticated: RequestHandler): RequestHandler {
+  return (req, res, next) => (PUBLIC.test(req.path) ? next() : authenticated(req, res, next));
+}

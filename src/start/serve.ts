@@ -1,0 +1,80 @@
+import type { Logger } from 'pino';
+import { openQueues } from '../imports/queue/queues.ts';
+import { openImportSignal } from '../imports/status/watch.ts';
+import { registerKeys } from '../operate/known-keys.ts';
+import { openApiMetrics } from '../operate/metrics.ts';
+import { openTracing } from '../operate/open-tracing.ts';
+import { openHasher } from '../passwords/hasher.ts';
+import { openPool } from '../platform/db/pool.ts';
+import { openReads } from '../platform/db/replica.ts';
+import { openSecrets } from '../platform/encryption.ts';
+import { listenForMetrics, type Metrics } from '../platform/http/metrics.ts';
+import { headersOfAll } from '../platform/http/origins.ts';
+import { type Listening, listen } from '../platform/http/server.ts';
+import { directUrl, listenError, type Running, type StoresConfig } from '../platform/lifecycle.ts';
+import { openProvider } from '../signin/oauth/provider.ts';
+import { buildApp } from './app.ts';
+import { prepareInstance } from './database.ts';
+
+/**
+ * The API process: HTTP in front of the database and the queues.
+ *
+ * Guarantee: it answers only after the database is migrated and contains an instance. Stopping finishes requests in
+ * progress. On crash: callers can repeat their requests, as no state lives in this process only.
+ */
+
+/** Event streams and slow uploads do not end in time on their own; clients can start both again on another process. */
+const CUT_AFTER_MS = 5000;
+const CONNECTIONS = 12;
+/** More uploads than this share them: an upload holds one only while its users arrive fast. */
+const UPLOAD_CONNECTIONS = 8;
+/** A login that would wait longer for a thread is answered 503: its caller would hardly wait for it. */
+const LONGEST_WAIT_MS = 5000;
+/** The part of the stop time that remains for closing after requests were cut. */
+const CLOSING_MS = 2000;
+
+/** @throws StartError when the database cannot be used, or it is not possible to listen on the address */
+export async function startApi(config: StoresConfig, logger: Logger): Promise<Running> {
+  await prepareInstance(config);
+  const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = config;
+  const isShared = config.DATABASE_DIRECT_URL !== undefined;
+  const pool = openPool(url, { max: CONNECTIONS, name: 'muster-api', statementMs, isShared });
+  const tracing = await openTracing({ service: 'muster-api', config, db: pool, logger });
+  const uploadPool = openPool(url, {
+    max: UPLOAD_CONNECTIONS,
+    name: 'muster-api',
+    label: 'upload',
+    statementMs,
+    isShared,
+  });
+  const reads = openReads(pool, config.DATABASE_REPLICA_URL, isShared);
+  const hasher = openHasher({ threads: config.HASH_THREADS, longestWaitMs: LONGEST_WAIT_MS, logger });
+  const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
+  const signal = openImportSignal(directUrl(config));
+  const secrets = openSecrets(config.ENCRYPTION_KEY, config.DECRYPTION_KEYS);
+  await registerKeys(pool, secrets);
+  const oauth = await openProvider({ pool, config, secrets, logger });
+  const metrics = openApiMetrics({ pool, queues }, config.METRICS_TOKEN);
+  const deps = { pool, uploadPool, reads, config, secrets, oauth, hasher, queues, signal, metrics, logger };
+  const app = buildApp({ ...deps, traceRequests: tracing?.requests });
+  const { HOST: host, PORT: port, METRICS_PORT } = config;
+  const server = await listen(app, { host, port, logger, headers: headersOfAll(config) }).catch((error) => {
+    throw listenError({ host, port, setting: 'PORT' }, error);
+  });
+  const scraped = METRICS_PORT > 0 ? await openMetricsPort(metrics, logger, host, METRICS_PORT) : undefined;
+  return {
+    ready: { url: config.baseUrl, port: server.port },
+    async stop() {
+      await server.stop(Math.max(0, Math.min(CUT_AFTER_MS, config.STOP_AFTER_MS - CLOSING_MS)));
+      await scraped?.stop(0);
+      await Promise.all([signal.close(), hasher.close(), queues.close()]);
+      await Promise.all([pool.end(), uploadPool.end(), reads.close(), tracing?.stop()]);
+    },
+  };
+}
+
+function openMetricsPort(metrics: Metrics, logger: Logger, host: string, port: number): Promise<Listening> {
+  return listenForMetrics(metrics, logger, { host, port }).catch((error) => {
+    throw listenError({ host, port, setting: 'METRICS_PORT' }, error);
+  });
+}

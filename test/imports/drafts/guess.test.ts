@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { readDraft } from '../../../src/imports/drafts/draft.ts';
+import { guessDraft } from '../../../src/imports/drafts/guess-pool.ts';
+import { startApi, type TestApi } from '../../support/api.ts';
+import { newDraft, uploadFile } from '../../support/imports/drafts.ts';
+
+/** Guesses run in threads: what a hostile file costs ends after a time, and keeps nothing else waiting. */
+
+let api: TestApi;
+let orgId: string;
+before(async () => {
+  api = await startApi();
+  ({ orgId } = await api.setupOrg());
+});
+after(() => api.stop());
+
+const guess = (id: string) => api.call('GET', `/admin/v1/imports/${id}/guess`);
+
+async function draftWith(...files: string[]) {
+  const id = await newDraft(api, { orgId });
+  for (const bytes of files) await uploadFile(api, id, bytes);
+  const draft = await readDraft(api.deps.pool, id);
+  assert.ok(draft);
+  return { id, draft };
+}
+
+const deps = () => ({ pool: api.deps.pool, secrets: api.deps.secrets, most: 2 ** 30 });
+const PEOPLE = 'id,email\n1,a@example.com\n';
+
+test('a guess that takes too long ends with the reason, and the next one is made', async () => {
+  const { draft } = await draftWith(`{"a":[${'{},'.repeat(2_500_000)}{}]}\n{}\n`);
+  // A timer ends it, so this thread is free while the file is parsed.
+  await assert.rejects(guessDraft(deps(), draft, 1), {
+    name: 'UsageError',
+    message: /^The beginning of the files takes too much time or memory to be recognized\. Choose the source/,
+  });
+  const { id } = await draftWith(PEOPLE);
+  assert.equal((await guess(id)).body.source, 'csv');
+});
+
+test('rows with more cells than a sheet are told by the guess', async () => {
+  const { id } = await draftWith(`${','.repeat(200_000)}\n${','.repeat(200_000)}\n`);
+  const { status, body } = await guess(id);
+  assert.deepEqual([status, body.source], [200, '']);
+  assert.equal(
+    body.files[0].problem,
+    'people.csv, line 1: The file is not valid CSV: a row has more than 16384 cells.',
+  );
+});
+
+test('a file that is removed meanwhile ends the guess as it ends other requests', async () => {
+  const { id, draft } = await draftWith(PEOPLE);
+  await api.deps.pool.query('delete from import_chunks where import_id = $1', [id]);
+  await assert.rejects(guessDraft(deps(), draft), { name: 'ApiError', message: 'The file does not exist.' });
+});
+
+test('of many files each is read from its beginning, and the mapping is that of the first file of users', async () => {
+  const { id } = await draftWith(PEOPLE, `${PEOPLE}${'2,b@example.com\n'.repeat(100_000)}`, 'Mail\nc@example.com\n');
+  const { body } = await guess(id);
+  assert.deepEqual(body.mapping, { userId: 'id', email: 'email' });
+  assert.deepEqual(
+    body.files.map(({ columns }: { columns: { name: string; becomes: string }[] }) => columns.map((one) => one.name)),
+    [['id', 'email'], ['id', 'email'], ['Mail']],
+  );
+});

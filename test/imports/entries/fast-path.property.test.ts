@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { fastPathItem } from '../../../src/imports/entries/fast-path.ts';
+import { judgedItem, USUAL_RULES } from '../../../src/imports/entries/validate.ts';
+import { fbscrypt } from '../../passwords/bounds.ts';
+import fc from '../../support/fast-check.ts';
+import { HASH, SECRETS } from '../../support/imports/imports.ts';
+
+/** The fast path of fast-path.ts gives the same item as the schema, or leaves the entry to the schema. */
+
+const odd = fc.constantFrom<unknown>(null, 0, true, [], {}, '', 'x'.repeat(201), '😀'.repeat(201), '\0', '\ud800');
+const mostly = (...usual: unknown[]) =>
+  fc.oneof({ weight: 30, arbitrary: fc.constantFrom(...usual) }, { weight: 1, arbitrary: odd });
+const text = mostly('Ann', 'Müller', 'İ', 'e\u0301', 'Žižek', 'x'.repeat(200), '😀'.repeat(200), 'a\tb', '\\N');
+/** Fields that the fast path knows and, occasionally, one that only the schema knows. */
+const some = (usual: Record<string, fc.Arbitrary<unknown>>, requiredKeys: string[], rare: Record<string, unknown>) =>
+  fc
+    .tuple(fc.record(usual, { requiredKeys }), fc.nat(15), fc.constantFrom(...Object.entries(rare)))
+    .map(([object, dice, [key, value]]) => (dice === 0 ? { ...object, [key]: value } : object));
+
+const profile = some(
+  {
+    firstName: text,
+    lastName: text,
+    nickName: text,
+    displayName: text,
+    preferredLanguage: mostly('', 'de-CH', 'english-language'),
+    gender: mostly('GENDER_MALE', 'GENDER_FEMALE'),
+  },
+  ['firstName', 'lastName'],
+  { middleName: 'x', first_name: 'y' },
+);
+const user = some(
+  {
+    userName: text,
+    profile,
+    email: some(
+      {
+        email: mostly('a@localhost', 'Ann@Example.com', '"a b"@c', 'MÜLLER@x.y'),
+        isEmailVerified: mostly(true, false),
+      },
+      ['email'],
+      { email: 'Ann <a@b.c>' },
+    ),
+    phone: some({ phone: text, isPhoneVerified: mostly(true) }, ['phone'], { code: '1' }),
+    hashedPassword: some({ value: mostly(HASH, fbscrypt('n=14,r=8,p=1', 117, 27)) }, ['value'], {
+      algorithm: 'bcrypt',
+      value: '$9$x',
+    }),
+    passwordChangeRequired: mostly(true, false),
+  },
+  ['profile', 'email'],
+  {
+    metadata: [{ key: 'k', value: 'YQ==' }],
+    idps: [],
+    password: 'secret',
+    otpCode: 'x',
+    user_name: 'y',
+    userName: null,
+  },
+);
+const entry = some(
+  { userId: text, state: mostly('USER_STATE_ACTIVE', 'USER_STATE_LOCKED'), user },
+  ['userId', 'user'],
+  { note: 1, state: 'USER_STATE_INITIAL', user: null },
+);
+const nothing = { unknown() {} };
+
+it('the fast path decides as the schema does, or not at all', () => {
+  let taken = 0;
+  fc.assert(
+    fc.property(entry, (value) => {
+      const short = fastPathItem(value, false);
+      if (!short) return;
+      taken++;
+      assert.deepEqual(short, judgedItem(structuredClone(value), SECRETS, nothing, { ...USUAL_RULES, strict: true }));
+    }),
+    { numRuns: 5000 },
+  );
+  assert.ok(taken > 20, `only ${taken} entries took the fast path`);
+});
+
+it('strings written without escapes are not searched for characters that only escapes can produce', () => {
+  const value = {
+    userId: 'auth0|1',
+    user: {
+      profile: { firstName: 'Ann', lastName: 'Müller' },
+      email: { email: 'Ann@Example.com', isEmailVerified: true },
+      hashedPassword: { value: HASH },
+    },
+  };
+  const short = fastPathItem(value, true);
+  assert.ok(short);
+  assert.deepEqual(short, judgedItem(structuredClone(value), SECRETS, nothing, { ...USUAL_RULES, strict: true }));
+  assert.equal(short.userNameKey, 'ann@example.com');
+});
+
+it('an entry without an id is left to the schema, which generates one', () => {
+  const value = { user: { profile: { firstName: 'A', lastName: 'B' }, email: { email: 'a@b' } } };
+  assert.equal(fastPathItem(value, true), undefined);
+  assert.equal(judgedItem(value, SECRETS, nothing, { ...USUAL_RULES, strict: true }).state, 'pending');
+});

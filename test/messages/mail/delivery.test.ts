@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { RETRY_DELAYS_MS } from '../../../src/messages/mail/deliver.ts';
+import { enqueueNotice } from '../../../src/messages/mail/outbox.ts';
+import { openSmtp } from '../../../src/messages/mail/smtp.ts';
+import { startSmtp, urlsIn } from '../../support/smtp.ts';
+import { secrets, useDeliveries } from './deliveries.ts';
+import { addImport, addMail, addPerson, importCounts, outboxRow } from './rows.ts';
+
+describe('delivery over SMTP', () => {
+  const at = useDeliveries('delivery');
+
+  it('sends each kind of mail, with the right link and nothing else to click', async () => {
+    await addPerson(at.db.pool, { id: 'auth0|1', email: 'žofie@example.com', displayName: 'Žofie' });
+    for (const [kind, path] of [
+      ['verify_email', '/ui/verify'],
+      ['initialise', '/ui/init'],
+      ['reset_password', '/ui/reset'],
+    ] as const) {
+      const { outboxId, codeId } = await addMail(at.db.pool, { kind, userId: 'auth0|1' });
+      assert.equal(await at.deliver(outboxId), 'sent');
+      const mail = at.smtp.mails.at(-1);
+      assert.ok(mail);
+      assert.deepEqual([mail.from, mail.to], ['no-reply@id.example.org', ['žofie@example.com']]);
+      const parsed = await mail.parsed();
+      assert.match(parsed.subject ?? '', /^Příliš & Co: /);
+      const [link, ...others] = urlsIn(parsed.text ?? '');
+      assert.equal(others.length, 0);
+      assert.equal(link?.origin + (link?.pathname ?? ''), `https://id.example.org${path}`);
+      assert.deepEqual(Object.fromEntries(link?.searchParams ?? []), {
+        userId: 'auth0|1',
+        code: secrets.code(codeId, 0),
+      });
+      assert.match(parsed.html ?? '', /Příliš &amp; Co/);
+      assert.ok(parsed.html?.includes(`href="${String(link).replaceAll('&', '&amp;')}"`));
+      assert.deepEqual(parsed.attachments, []);
+      assert.equal((await outboxRow(at.db.pool, outboxId)).state, 'sent');
+    }
+  });
+
+  it("holds the user's display name only if it goes to their verified address", async () => {
+    const displayName = 'You won, call 555-0100';
+    await addPerson(at.db.pool, { id: 'u1', displayName });
+    const names = async (mail: { address?: string }) => {
+      const { outboxId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1', ...mail });
+      await at.deliver(outboxId);
+      const parsed = await at.smtp.mails.at(-1)?.parsed();
+      return [parsed?.to, parsed?.text, parsed?.html].some((part) => JSON.stringify(part).includes('555-0100'));
+    };
+    assert.equal(await names({}), false, 'not verified');
+    await at.db.pool.query('update users set email_verified = true');
+    assert.equal(await names({ address: 'victim@example.com' }), false, 'a new address');
+    assert.deepEqual(at.smtp.mails.at(-1)?.to, ['victim@example.com']);
+    assert.equal(await names({}), true);
+  });
+
+  it('tells the old address of a change, without a link and without any words of the user', async () => {
+    await addPerson(at.db.pool, { id: 'u1', displayName: 'Thief', userName: 'thief', email: 'new@example.com' });
+    await enqueueNotice(at.db.pool, { kind: 'email_changed', userId: 'u1', address: 'old@example.com' });
+    const { rows } = await at.db.pool.query<{ id: string }>('select id from mail_outbox');
+    at.smtp.refuse({ after: 'DATA', code: 451, text: 'later', times: 1 });
+    assert.equal(await at.deliver(rows[0]?.id ?? ''), 'retry');
+    assert.equal(await at.deliver(rows[0]?.id ?? '', 1), 'sent');
+    const parsed = await at.smtp.mails[0]?.parsed();
+    assert.deepEqual(at.smtp.mails[0]?.to, ['old@example.com']);
+    assert.equal(parsed?.subject, 'Příliš & Co: Your email address is being changed');
+    assert.deepEqual(urlsIn(parsed?.text ?? ''), []);
+    assert.doesNotMatch(parsed?.html ?? '', /href|thief/i);
+    assert.match(parsed?.text ?? '', /replace this email address/);
+  });
+
+  it("follows the caller's URL template", async () => {
+    await addPerson(at.db.pool, { id: 'auth0|1' });
+    const urlTemplate = 'https://app.example/v?userId={{.UserID}}&code={{.Code}}&org={{.OrgID}}';
+    const { outboxId, codeId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'auth0|1', urlTemplate });
+    await at.deliver(outboxId);
+    const code = secrets.code(codeId, 0);
+    assert.deepEqual(urlsIn((await at.smtp.mails[0]?.parsed())?.text ?? '').map(String), [
+      `https://app.example/v?userId=auth0%7C1&code=${code}&org=org-1`,
+    ]);
+  });
+
+  it('retries with growing pauses while the server is unavailable, and then gives up', async () => {
+    await addPerson(at.db.pool, { id: 'u1' });
+    const importId = await addImport(at.db.pool, 1);
+    const { outboxId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1', importId });
+    at.smtp.refuse({ after: 'DATA', code: 451, text: 'later', times: 100 });
+    assert.deepEqual(
+      RETRY_DELAYS_MS,
+      [5, 30, 120, 600, 1800, 7200, 21600].map((seconds) => seconds * 1000),
+    );
+    for (const [attempt, delayMs] of RETRY_DELAYS_MS.entries()) {
+      assert.equal(await at.deliver(outboxId, attempt), 'retry');
+      const row = await outboxRow(at.db.pool, outboxId);
+      assert.deepEqual([row.state, row.attempts], ['pending', attempt + 1]);
+      assert.match(row.last_error ?? '', /451 later/);
+      const elapsed = delayMs / 1000 - row.due_in;
+      assert.ok(elapsed >= 0 && elapsed < 4, `due in ${row.due_in} s instead of ${delayMs} ms`);
+    }
+    assert.deepEqual(await importCounts(at.db.pool, importId), { mails_sent: 0, mails_failed: 0 });
+    assert.equal(await at.deliver(outboxId, RETRY_DELAYS_MS.length), 'failed');
+    assert.equal((await outboxRow(at.db.pool, outboxId)).state, 'failed');
+    assert.deepEqual(await importCounts(at.db.pool, importId), { mails_sent: 0, mails_failed: 1 });
+  });
+
+  it('gives up if the code would expire before the next attempt', async () => {
+    await addPerson(at.db.pool, { id: 'u1' });
+    const { outboxId } = await addMail(at.db.pool, { kind: 'reset_password', userId: 'u1', codeTtlMs: 3_600_000 });
+    // The next attempt would be in six hours.
+    await at.db.pool.query('update mail_outbox set attempts = 6 where id = $1', [outboxId]);
+    at.smtp.refuse({ after: 'DATA', code: 451, text: 'later', times: 1 });
+    assert.equal(await at.deliver(outboxId, 6), 'failed');
+    assert.match((await outboxRow(at.db.pool, outboxId)).last_error ?? '', /451 later/);
+  });
+
+  it('delivers on a later attempt', async () => {
+    await addPerson(at.db.pool, { id: 'u1' });
+    const { outboxId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1' });
+    at.smtp.refuse({ after: 'RCPT TO', code: 450, times: 1 });
+    assert.equal(await at.deliver(outboxId), 'retry');
+    assert.equal(await at.deliver(outboxId, 0), 'gone', 'the attempt has already settled');
+    assert.equal(await at.deliver(outboxId, 1), 'sent');
+    assert.deepEqual(
+      { ...(await outboxRow(at.db.pool, outboxId)), due_in: 0 },
+      {
+        state: 'sent',
+        attempts: 2,
+        last_error: null,
+        due_in: 0,
+      },
+    );
+  });
+
+  it('gives up at once when the server permanently refuses the recipient or the message', async () => {
+    await addPerson(at.db.pool, { id: 'u1' });
+    for (const stage of ['RCPT TO', 'DATA'] as const) {
+      const { outboxId, codeId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1' });
+      at.smtp.refuse({ after: stage, code: 550, text: `no ${secrets.code(codeId, 0)} here`, times: 1 });
+      assert.equal(await at.deliver(outboxId), 'failed');
+      const row = await outboxRow(at.db.pool, outboxId);
+      assert.match(row.last_error ?? '', /550 no … here/, 'the code is not stored');
+    }
+  });
+
+  it('retries when the server refuses us and not the mail, or is unreachable', async () => {
+    await addPerson(at.db.pool, { id: 'u1' });
+    const { outboxId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1' });
+    at.smtp.refuse({ after: 'MAIL FROM', code: 550, times: 1 });
+    assert.equal(await at.deliver(outboxId), 'retry');
+    const nobody = await startSmtp();
+    await nobody.stop();
+    const away = openSmtp(nobody.url);
+    assert.equal(await at.deliver(outboxId, 1, { transport: away }), 'retry');
+    away.close();
+  });
+
+  it('sends nothing to a user who was deleted since', async () => {
+    await addPerson(at.db.pool, { id: 'u1' });
+    const { outboxId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1' });
+    await at.db.pool.query('delete from users');
+    assert.equal(await at.deliver(outboxId), 'gone');
+    assert.equal(at.smtp.mails.length, 0);
+  });
+});

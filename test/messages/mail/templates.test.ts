@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, it } from 'node:test';
+import MailComposer from 'nodemailer/lib/mail-composer';
+import PostalMime from 'postal-mime';
+import { pageLink, templateLink, urlTemplateProblem } from '../../../src/contract/link-templates.ts';
+import { type Addressing, composeMail } from '../../../src/messages/mail/message.ts';
+import {
+  composeText,
+  type MailContent,
+  type MailFacts,
+  renderMail,
+  renderNotice,
+  type TextFacts,
+} from '../../../src/messages/mail/texts.ts';
+import { urlsIn } from '../../support/smtp.ts';
+
+const LINK = 'https://id.example.org/ui/verify?userId=u1&code=ABCDEFGHJKLM';
+const facts = (changes: Partial<MailFacts> = {}): MailFacts => ({
+  kind: 'verify_email',
+  displayName: 'Ann Example',
+  orgName: 'Acme',
+  userName: 'ann',
+  link: LINK,
+  expiresAt: new Date('2026-02-03T04:05:06Z'),
+  ...changes,
+});
+const address = {
+  id: '7',
+  createdAt: new Date('2026-01-31T12:00:00.123Z'),
+  from: 'Muster <no-reply@id.example.org>',
+  toName: 'Ann Example',
+  toAddress: 'ann@example.com',
+};
+
+describe('the text of an email', () => {
+  for (const kind of ['verify_email', 'initialise', 'reset_password'] as const) {
+    it(`holds one URL, the link (${kind})`, () => {
+      const { text, html } = renderMail(facts({ kind }));
+      assert.deepEqual(urlsIn(text).map(String), [LINK]);
+      assert.match(text, /3 February 2026, 04:05 UTC/);
+      assert.match(text, /Hello Ann Example,/);
+      assert.ok(html.includes('href="https://id.example.org/ui/verify?userId=u1&amp;code=ABCDEFGHJKLM"'));
+    });
+  }
+
+  it('omits names that contain a link', () => {
+    for (const bad of ['see https://evil.example/?userId=1&code=2', 'HTTP://evil.example', 'www.evil.example']) {
+      const { subject, text } = renderMail(
+        facts({ kind: 'initialise', displayName: bad, orgName: bad, userName: bad }),
+      );
+      assert.deepEqual(urlsIn(text).map(String), [LINK]);
+      assert.ok(!`${subject}${text}`.toLowerCase().includes('evil'), text);
+    }
+  });
+
+  it('escapes names in HTML and loads nothing', () => {
+    const { html } = renderMail(facts({ displayName: `<img src=x onerror="a">&'`, orgName: '</title><script>' }));
+    assert.ok(html.includes('&lt;img src=x onerror=&quot;a&quot;&gt;&amp;&#39;'));
+    assert.doesNotMatch(html, /<(img|script|link|iframe|object)\b|\bsrc=["']|url\(/i);
+  });
+});
+
+describe('the message', () => {
+  it('handles names with line breaks, quotes and any script, without additional headers', async () => {
+    const name = 'Žofie "Q" 李\r\nBcc: victim@example.com\r\n\r\nbody';
+    const { raw, to } = composeMail(
+      { ...address, toName: name },
+      renderMail(facts({ displayName: name, orgName: name })),
+    );
+    const parsed = await PostalMime.parse(raw);
+    assert.equal(to, 'ann@example.com');
+    assert.equal(parsed.bcc, undefined);
+    assert.deepEqual(parsed.to, [{ name: 'Žofie "Q" 李 Bcc: victim@example.com body', address: 'ann@example.com' }]);
+    assert.equal(parsed.subject, 'Žofie "Q" 李 Bcc: victim@example.com body: Confirm your email address');
+    assert.equal(parsed.headers.filter((h) => h.key === 'to').length, 1);
+    assert.match(parsed.text ?? '', /^Hello Žofie "Q" 李 Bcc: victim@example.com body,\n/);
+  });
+
+  it('has the same bytes each time, and differs from another mail', async () => {
+    const first = composeMail(address, renderMail(facts()));
+    assert.deepEqual(composeMail(address, renderMail(facts())).raw, first.raw);
+    const other = await PostalMime.parse(composeMail({ ...address, id: '8' }, renderMail(facts())).raw);
+    const parsed = await PostalMime.parse(first.raw);
+    assert.equal(parsed.messageId, `<mail.7.${address.createdAt.getTime().toString(36)}@id.example.org>`);
+    assert.notEqual(other.messageId, parsed.messageId);
+    assert.equal(parsed.date, '2026-01-31T12:00:00.000Z');
+  });
+
+  it('shows an ASCII link unbroken in the raw file and breaks lines with CRLF only', async () => {
+    const raw = composeMail(address, renderMail(facts())).raw.toString('latin1');
+    assert.ok(raw.includes(`\r\n${LINK}\r\n`));
+    assert.doesNotMatch(raw, /[^\r]\n|\r[^\n]/);
+  });
+
+  it('has the bytes that nodemailer itself would build, so that a repeat by another version is the same', async () => {
+    const names = [
+      'Ann Example',
+      "Ann O'Neil",
+      'Ann, "Q" (x)',
+      'Žofie',
+      '李小龍',
+      'д'.repeat(900),
+      'Ann '.repeat(60),
+      'a=b',
+      '',
+    ];
+    for (const name of names) {
+      for (const toAddress of ['ann@example.com', `"a b"@example.com`, `${'a'.repeat(64)}@${'b.'.repeat(60)}cz`]) {
+        const content = renderMail(facts({ displayName: name, orgName: name, userName: name }));
+        const to = { ...address, toName: name, toAddress };
+        assert.equal(composeMail(to, content).raw.toString(), (await builtByNodemailer(to, content)).toString());
+      }
+    }
+    const notice = renderNotice({ orgName: 'Acme' });
+    assert.equal(composeMail(address, notice).raw.toString(), (await builtByNodemailer(address, notice)).toString());
+  });
+
+  it('accepts every kind of address', async () => {
+    for (const [given, expected] of [
+      ['a@localhost', 'a@localhost'],
+      ['"ann b"@example.com', '"ann b"@example.com'],
+      ['"a\\"b"@example.com', '"a\\"b"@example.com'],
+      ['ann@[127.0.0.1]', 'ann@[127.0.0.1]'],
+      ["o'neil+x@example.com", "o'neil+x@example.com"],
+      ['žofie@example.com', 'žofie@example.com'],
+      ['ann@příklad.cz', 'ann@xn--pklad-zsa96e.cz'],
+    ] as const) {
+      assert.equal(composeMail({ ...address, toAddress: given }, renderMail(facts())).to, expected);
+    }
+  });
+});
+
+/** The message by nodemailer's own composer and streams. */
+function builtByNodemailer(address: Addressing, content: MailContent): Promise<Buffer> {
+  const messageId = `<mail.${address.id}.${address.createdAt.getTime().toString(36)}@id.example.org>`;
+  const isReadable = /^[\x20-\x7e\n]*$/.test(content.text) && !/[^\n]{991}/.test(content.text);
+  const head = 'Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 7bit\n\n';
+  return new MailComposer({
+    from: address.from,
+    to: { name: address.toName.trim(), address: address.toAddress },
+    subject: content.subject,
+    text: isReadable ? { raw: `${head}${content.text}`.replaceAll('\n', '\r\n') } : content.text,
+    html: content.html,
+    date: address.createdAt,
+    messageId,
+    baseBoundary: createHash('sha256').update(messageId).digest('hex').slice(0, 16),
+    headers: { 'Auto-Submitted': 'auto-generated', 'Content-Language': 'en' },
+    newline: 'windows',
+  })
+    .compile()
+    .build();
+}
+
+describe('a text message', () => {
+  const text = (changes: Partial<TextFacts> = {}) =>
+    composeText({
+      id: '7',
+      createdAt: new Date('2026-01-31T12:00:00.123Z'),
+      expiresAt: new Date('2026-01-31T12:10:00.123Z'),
+      to: '+41791234567',
+      orgName: 'Acme',
+      code: 'ABCDEFGHJKLM',
+      ...changes,
+    });
+
+  it('says whose code it is, its purpose and its lifetime, without a URL', () => {
+    const message = text();
+    const expected =
+      'Acme: ABCDEFGHJKLM is your code to confirm your phone number. It works once and expires in 10 minutes.';
+    assert.deepEqual([message.to, message.text], ['+41791234567', expected]);
+    assert.deepEqual(text(), message);
+    assert.notEqual(text({ id: '8' }).key, message.key);
+  });
+
+  it('fits into one message, and omits names that phones would turn into a link', () => {
+    assert.ok(text({ orgName: 'A'.repeat(200) }).text.length <= 160);
+    for (const orgName of ['', 'evil.example', 'see https://evil.example', 'www.evil.example']) {
+      assert.match(text({ orgName }).text, /^ABCDEFGHJKLM is your code/);
+    }
+    assert.deepEqual(urlsIn(text({ orgName: 'https://a.b' }).text), []);
+  });
+
+  it('requires a phone number', () => {
+    assert.throws(() => text({ to: null }), /no phone number/);
+  });
+});
+
+describe('links', () => {
+  const parts = { userId: "auth0|60425dc4/(a)'b c", orgId: 'org&1', code: 'ABCDEFGHJKLM' };
+
+  it('encode ids so that no program ends the link early', () => {
+    const link = pageLink('https://id.example.org/sub', 'initialise', parts);
+    assert.equal(
+      link,
+      'https://id.example.org/sub/ui/init?userId=auth0%7C60425dc4%2F%28a%29%27b%20c&code=ABCDEFGHJKLM',
+    );
+    assert.equal(new URL(link).searchParams.get('userId'), parts.userId);
+  });
+
+  it('fill in a URL template', () => {
+    const template = 'https://app.example/v?userId={{.UserID}}&code={{ .Code }}&org={{.OrgID}}';
+    assert.equal(urlTemplateProblem(template), undefined);
+    const url = new URL(templateLink(template, parts));
+    assert.deepEqual(Object.fromEntries(url.searchParams), { userId: parts.userId, code: parts.code, org: 'org&1' });
+  });
+
+  it('reject templates that give no valid link', () => {
+    for (const template of [
+      '',
+      '/v?c={{.Code}}',
+      'javascript:{{.Code}}',
+      'https://a.b/{{.Password}}',
+      'https://a.b/ {{.Code}}',
+    ]) {
+      assert.ok(urlTemplateProblem(template), template);
+    }
+  });
+});

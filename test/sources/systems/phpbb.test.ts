@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Fields } from '../../../src/sources/source.ts';
+import { phpbb } from '../../../src/sources/systems/phpbb.ts';
+import { personOf } from '../people.ts';
+
+/** Users of phpBB: types of users, and which columns are kept. */
+
+const convert = (record: Fields) => personOf(phpbb, record);
+
+const ANN = {
+  user_id: '2',
+  username: 'Ann',
+  username_clean: 'ann',
+  user_email: 'a@example.com',
+  user_password: '$H$9x',
+};
+
+test('bots and the guest are skipped, and users who wait are inactive', () => {
+  assert.ok('skip' in phpbb.converter({})({ ...ANN, user_type: 2 }));
+  assert.equal(convert({ ...ANN, user_type: 1 }).state, 'inactive');
+  assert.equal(convert({ ...ANN, user_type: 3 }).state, undefined);
+});
+
+test('profile fields are kept, counters and settings are not', () => {
+  const person = convert({ ...ANN, pf_city: 'Bern', user_posts: 7, user_timezone: 'UTC', user_form_salt: 'x' });
+  assert.deepEqual(person.metadata, { pf_city: 'Bern', user_timezone: 'UTC' });
+});
