@@ -217,8 +217,8 @@ export function signsInWith(text: string, parameter: Parameter, { orgIds, orgId 
 
 /** Users of the instance who may have verified the same address; one with more signs nobody in. */
 export const MOST_SHARED = 100;
-/** Since when addresses sign in: the migration of `addressed_at`. */
-const RULE_SINCE = `(select applied_at from migrations where id = 65)`;
+/** Since when addresses sign in: since the first migration with `addressed_at`, which was 65 before version 1.0.0. */
+const RULE_SINCE = `(select min(applied_at) from migrations where id >= 65)`;
 
 function allows(user: string, name: 'userName' | 'loginName' | 'email'): string {
   return `exists (select from organizations a where a.id = ${user}.org_id and '${name}' = any(a.sign_in_names))`;

@@ -1,3 +1,15 @@
+/**
+ * Brings the database to the newest schema.
+ *
+ * Duty: apply `migrations/NNN_name.sql` in order, forward only, all in one transaction under an advisory lock; after
+ * that, build the indexes of migrations that consist of one `create index concurrently`, which cannot be part of a
+ * transaction. A file must never change after it was applied: its checksum is stored, and an edited file is refused.
+ * Numbers may have gaps and are not reused.
+ *
+ * Guarantee: other processes wait for a migration for seconds at most. A statement that waits for a lock on a table
+ * keeps all others waiting behind it; so it gives up soon, and the migration begins again.
+ * On crash: nothing of the transaction is left, and an incomplete index is dropped and built again by the next process.
+ */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,102 +18,90 @@ import { MIGRATION_MS } from './client.ts';
 import { sqlState } from './faults.ts';
 import { type Db, type Pool, transaction } from './pool.ts';
 
+const FOLDER = new URL('./migrations/', import.meta.url);
+/** The number of the file with the whole schema of version 1.0.0. */
+const FIRST = 150;
 /**
- * Builds the indexes of migrations that consist of one `create index concurrently`, and drops those of `drop index
- * concurrently`, after all other migrations.
- *
- * Such a statement cannot be part of a transaction. Users are written while it runs, also for minutes on a large table.
- *
- * Guarantee: one process builds; the others wait until it is done or gone. They ask again and again and do not wait for
- * the lock: a statement that waits has a snapshot, and the build waits for all older snapshots.
- * On crash: an incomplete index is dropped and built again by the next process.
+ * The build before 1.0.0 had 55 migrations with numbers up to FIRST, and the same schema as FIRST. This is the SHA-256 of
+ * their lines `<number> <checksum>`, in order, without a line end after the last one.
  */
+const TAKEN_OVER = '1a0d503a6d3784e15825a5dbc249259e9c5ee5fe5b084cb9d3b91a1f6f726a6f';
 
-/** "MUSI" as bytes. */
-const LOCK2 = 0x4d555349;
-const PAUSE_MS2 = 500;
+/** "MUST" as bytes: one process migrates. */
+const MIGRATING = 0x4d555354;
+/** How long a statement of a migration waits for a lock, and others wait behind it. */
+const LOCK_MS = 2000;
+const RETRY_MS = 1000;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** "MUSI" as bytes: one process builds indexes. */
+const BUILDING = 0x4d555349;
+const BUILD_POLL_MS = 500;
 const CONCURRENTLY = /^(?:create (?:unique )?index concurrently if not|drop index concurrently if) exists (\w+)/m;
 
-export interface IndexMigration {
+interface Migration {
   id: number;
+  file: string;
   text: string;
   checksum: string;
 }
 
-/** The name of the index that a migration builds or drops concurrently; undefined for any other migration. */
-export function concurrentIndex(text: string): string | undefined {
-  return CONCURRENTLY.exec(text)?.[1];
+interface Applied {
+  id: number;
+  checksum: string | null;
 }
-
-/** Applies what is missing, in order; any number of processes may call it at once. */
-export async function buildIndexes(pool: Pool, migrations: readonly IndexMigration[]): Promise<void> {
-  while ((await missing(pool, migrations)).length > 0) {
-    if (!(await buildAlone(pool, migrations))) await sleep(PAUSE_MS2);
-  }
-}
-
-/** @returns false while another process builds */
-async function buildAlone(pool: Pool, migrations: readonly IndexMigration[]): Promise<boolean> {
-  const db = await pool.connect();
-  try {
-    const { rows } = await db.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [LOCK2]);
-    if (!rows[0]?.mine) return false;
-    for (const migration of await missing(db, migrations)) await build(db, migration);
-    return true;
-  } finally {
-    // Ends the session, and so its lock.
-    db.release(true);
-  }
-}
-
-async function missing(db: Db, migrations: readonly IndexMigration[]): Promise<IndexMigration[]> {
-  const { rows } = await db.query<{ id: number }>('select id from migrations where id = any($1::integer[])', [
-    migrations.map(({ id }) => id),
-  ]);
-  return migrations.filter(({ id }) => !rows.some((row) => row.id === id));
-}
-
-async function build(db: Db, { id, text, checksum }: IndexMigration): Promise<void> {
-  const name = concurrentIndex(text) as string;
-  const { rowCount } = await db.query('select from pg_index where indexrelid = to_regclass($1) and not indisvalid', [
-    name,
-  ]);
-  if (rowCount) await db.query(`drop index concurrently if exists ${name}`);
-  await db.query(text);
-  await db.query('insert into migrations (id, checksum) values ($1, $2)', [id, checksum]);
-}
-
-/**
- * Brings the database to the newest schema.
- *
- * Duty: apply `migrations/NNN_name.sql` in order, forward only, all in one transaction under an advisory lock; after
- * that, the indexes that are built concurrently (build-indexes.ts). A file must never change after it was applied: its
- * checksum is stored, and an edited file is rejected. Numbers may have gaps and are not reused.
- *
- * Guarantee: processes that are at work wait for a migration for seconds at most. A lock on a table keeps everybody
- * else waiting while it waits itself for a long transaction, such as an upload; so it gives up soon, and tries again.
- * On crash: nothing is changed. A second process waits for the lock and then finds nothing to do.
- */
-
-const FOLDER = new URL('./migrations/', import.meta.url);
-/** "MUST" as bytes. */
-const LOCK = 0x4d555354;
-/** How long a statement of a migration waits for a lock, and others wait behind it. */
-const LOCK_MS = 2000;
-const PAUSE_MS = 1000;
-const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Applies the missing migrations; any number of processes may call it at once.
- * @throws Error when the database is newer than this program or is not UTF8, or a file was edited after it was applied
+ * @param folder other migrations than the program's: for tests
+ * @throws StartError when the database is newer than this program, older than what it can take over, or not UTF8, or
+ *   when a file was edited after it was applied
  */
-export async function migrate(pool: Pool): Promise<void> {
-  const files = await readMigrations();
+export async function migrate(pool: Pool, folder: URL = FOLDER): Promise<void> {
+  const files = await readMigrations(folder);
   await migrateTables(pool, files);
-  await buildIndexes(
-    pool,
-    files.filter(({ text }) => concurrentIndex(text)),
+  const indexes = files.filter(({ text }) => concurrentIndex(text));
+  while ((await missing(pool, indexes)).length > 0) {
+    if (!(await buildAlone(pool, indexes))) await sleep(BUILD_POLL_MS);
+  }
+}
+
+/** The newest applied migration (0 in an empty database), and the newest one that this program has. */
+export async function migrationState(db: Db): Promise<{ applied: number; known: number }> {
+  const known = Math.max(...(await migrationFiles(FOLDER)).map(numberOf));
+  const { rows: tables } = await db.query<{ oid: string | null }>(`select to_regclass('migrations') as oid`);
+  if (!tables[0]?.oid) return { applied: 0, known };
+  const { rows } = await db.query<{ applied: number }>('select coalesce(max(id), 0) as applied from migrations');
+  return { applied: rows[0]?.applied ?? 0, known };
+}
+
+/** @param applied a migration of the database @param known the newest one that this program has */
+export function newerSchema(applied: number, known: number): StartError {
+  return new StartError(
+    `The database has migration ${applied}, but this program knows only up to ${known}: start the newer program.`,
   );
+}
+
+async function readMigrations(folder: URL): Promise<Migration[]> {
+  return Promise.all(
+    (await migrationFiles(folder)).map(async (file) => {
+      const text = await readFile(new URL(file, folder), 'utf8');
+      return { id: numberOf(file), file, text, checksum: checksumOf(text) };
+    }),
+  );
+}
+
+async function migrationFiles(folder: URL): Promise<string[]> {
+  return (await readdir(folder)).filter((f) => f.endsWith('.sql')).sort();
+}
+
+function numberOf(file: string): number {
+  return Number.parseInt(file, 10);
+}
+
+/** Uses Unix line ends, as a checkout may have others. */
+function checksumOf(text: string): string {
+  return createHash('sha256').update(text.replaceAll('\r\n', '\n')).digest('hex');
 }
 
 async function migrateTables(pool: Pool, files: Migration[]): Promise<void> {
@@ -112,80 +112,51 @@ async function migrateTables(pool: Pool, files: Migration[]): Promise<void> {
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE || performance.now() > end) throw error;
     }
-    await sleep(PAUSE_MS);
+    await sleep(RETRY_MS);
   }
 }
 
 async function migrateOnce(pool: Pool, files: Migration[]): Promise<void> {
   await transaction(pool, async (db) => {
     await db.query(`set local lock_timeout = ${LOCK_MS}`);
-    await db.query('select pg_advisory_xact_lock($1)', [LOCK]);
+    await db.query('select pg_advisory_xact_lock($1)', [MIGRATING]);
     await requireUtf8(db);
     await db.query(
-      'create table if not exists migrations (id integer primary key, applied_at timestamptz not null default now())',
+      `create table if not exists migrations
+       (id integer primary key, applied_at timestamptz not null default now(), checksum text)`,
     );
-    // The column `checksum` exists only since migration 016.
-    const { rows } = await db.query<Applied>(`select id, to_jsonb(m) ->> 'checksum' as checksum from migrations m`);
-    refuseNewer(files, rows);
-    refuseEdited(files, rows);
-    await applyMissing(db, files, rows);
+    // The first builds had no column `checksum`.
+    const { rows } = await db.query<Applied>(
+      `select id, to_jsonb(m) ->> 'checksum' as checksum from migrations m order by id`,
+    );
+    const applied = takeOver(files, rows);
+    refuseNewer(files, applied);
+    refuseEdited(files, applied);
+    const done = new Set(applied.map(({ id }) => id));
+    for (const file of files.filter(({ id, text }) => !done.has(id) && !concurrentIndex(text))) {
+      await db.query(file.text);
+      await noteApplied(db, file);
+    }
   });
 }
 
-/** The newest applied migration (0 in an empty database), and the newest one that this program has. */
-export async function migrationState(db: Db): Promise<{ applied: number; known: number }> {
-  const known = Math.max(...(await migrationFiles()).map(numberOf));
-  const { rows: tables } = await db.query<{ oid: string | null }>(`select to_regclass('migrations') as oid`);
-  if (!tables[0]?.oid) return { applied: 0, known };
-  const { rows } = await db.query<{ applied: number }>('select coalesce(max(id), 0) as applied from migrations');
-  return { applied: rows[0]?.applied ?? 0, known };
-}
-
-async function migrationFiles(): Promise<string[]> {
-  return (await readdir(FOLDER)).filter((f) => f.endsWith('.sql')).sort();
-}
-
-function numberOf(file: string): number {
-  return Number.parseInt(file, 10);
-}
-
-interface Applied {
-  id: number;
-  checksum: string | null;
-}
-
-interface Migration {
-  id: number;
-  file: string;
-  text: string;
-  checksum: string;
-}
-
-async function readMigrations(): Promise<Migration[]> {
-  return Promise.all(
-    (await migrationFiles()).map(async (file) => {
-      const text = await readFile(new URL(file, FOLDER), 'utf8');
-      return { id: numberOf(file), file, text, checksum: checksumOf(text) };
-    }),
-  );
-}
-
-/** Uses Unix line ends, as a checkout may have others. */
-function checksumOf(text: string): string {
-  return createHash('sha256').update(text.replaceAll('\r\n', '\n')).digest('hex');
+/** @returns the applied migrations, with FIRST instead of those of the build before it @throws StartError for older ones */
+function takeOver(files: Migration[], applied: Applied[]): Applied[] {
+  if (!applied.some(({ id }) => id < FIRST)) return applied;
+  const before = applied.filter(({ id }) => id <= FIRST);
+  if (checksumOf(before.map(({ id, checksum }) => `${id} ${checksum}`).join('\n')) !== TAKEN_OVER) {
+    throw new StartError(
+      'The database has the schema of a build before 1.0.0 that this program cannot upgrade: upgrade it with the last build before 1.0.0 first.',
+    );
+  }
+  const first = files.find(({ id }) => id === FIRST) as Migration;
+  return [first, ...applied.filter(({ id }) => id > FIRST)];
 }
 
 function refuseNewer(files: Migration[], applied: Applied[]): void {
   const newest = Math.max(...files.map(({ id }) => id));
   const unknown = applied.find(({ id }) => id > newest);
   if (unknown) throw newerSchema(unknown.id, newest);
-}
-
-/** @param applied a migration of the database @param known the newest one that this program has */
-export function newerSchema(applied: number, known: number): StartError {
-  return new StartError(
-    `The database has migration ${applied}, but this program knows only up to ${known}: start the newer program.`,
-  );
 }
 
 function refuseEdited(files: Migration[], applied: Applied[]): void {
@@ -198,19 +169,8 @@ function refuseEdited(files: Migration[], applied: Applied[]): void {
   }
 }
 
-async function applyMissing(db: Db, files: Migration[], applied: Applied[]): Promise<void> {
-  const done = new Set(applied.map(({ id }) => id));
-  const missing = files.filter(({ id, text }) => !done.has(id) && !concurrentIndex(text));
-  for (const { id, text } of missing) {
-    await db.query(text);
-    await db.query('insert into migrations (id) values ($1)', [id]);
-  }
-  if (missing.length === 0 && applied.every(({ checksum }) => checksum !== null)) return;
-  await db.query(
-    `update migrations m set checksum = f.checksum from unnest($1::integer[], $2::text[]) as f (id, checksum)
-     where f.id = m.id and m.checksum is null`,
-    [files.map(({ id }) => id), files.map(({ checksum }) => checksum)],
-  );
+async function noteApplied(db: Db, { id, checksum }: Migration): Promise<void> {
+  await db.query('insert into migrations (id, checksum) values ($1, $2)', [id, checksum]);
 }
 
 async function requireUtf8(db: Db): Promise<void> {
@@ -219,4 +179,44 @@ async function requireUtf8(db: Db): Promise<void> {
   );
   if (rows[0]?.encoding !== 'UTF8')
     throw new StartError(`The database's encoding is ${rows[0]?.encoding}; it must be UTF8.`);
+}
+
+/** The name of the index that a migration builds or drops concurrently; undefined for any other migration. */
+function concurrentIndex(text: string): string | undefined {
+  return CONCURRENTLY.exec(text)?.[1];
+}
+
+/**
+ * Builds the missing indexes, unless another process does. Nobody waits for the lock: a statement that waits has a
+ * snapshot, and the build waits for all older snapshots.
+ * @returns false while another process builds
+ */
+async function buildAlone(pool: Pool, indexes: readonly Migration[]): Promise<boolean> {
+  const db = await pool.connect();
+  try {
+    const { rows } = await db.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [BUILDING]);
+    if (!rows[0]?.mine) return false;
+    for (const index of await missing(db, indexes)) await build(db, index);
+    return true;
+  } finally {
+    // Ends the session, and so its lock.
+    db.release(true);
+  }
+}
+
+async function missing(db: Db, migrations: readonly Migration[]): Promise<Migration[]> {
+  const ids = migrations.map(({ id }) => id);
+  const { rows } = await db.query<{ id: number }>('select id from migrations where id = any($1::integer[])', [ids]);
+  return migrations.filter(({ id }) => !rows.some((row) => row.id === id));
+}
+
+/** Users are written meanwhile, also for minutes on a large table. */
+async function build(db: Db, migration: Migration): Promise<void> {
+  const name = concurrentIndex(migration.text) as string;
+  const { rowCount } = await db.query('select from pg_index where indexrelid = to_regclass($1) and not indisvalid', [
+    name,
+  ]);
+  if (rowCount) await db.query(`drop index concurrently if exists ${name}`);
+  await db.query(migration.text);
+  await noteApplied(db, migration);
 }

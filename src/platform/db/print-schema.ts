@@ -40,7 +40,7 @@ const INDEXES = `
 
 const FUNCTIONS = `
   select pg_get_functiondef(p.oid) || ';' as text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-  where n.nspname = 'public' order by p.proname`;
+  where n.nspname = 'public' order by p.proname, pg_get_function_identity_arguments(p.oid)`;
 
 const TRIGGERS = `
   select pg_get_triggerdef(t.oid) || ';' as text

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { claimKey, findKey, type KeyedRequest, keyedRequest } from '../../../src/imports/intake/idempotency.ts';
-import { migrate } from '../../../src/platform/db/migrate.ts';
 import { transaction } from '../../../src/platform/db/pool.ts';
 import { isUnavailable } from '../../../src/platform/http/errors.ts';
 import { acceptImport, addOrgs, entries, SECRETS, setImport } from '../../support/imports/imports.ts';
@@ -37,19 +36,6 @@ describe('an idempotency key', () => {
     );
   const claim = (importId: string) => transaction(db.pool, (tx) => claimKey(tx, keyed, [HASH], importId));
   const found = async () => (await findKey(db.pool, keyed))?.importId;
-
-  it('that was recorded before the upgrade is found after it', async () => {
-    await db.pool.query(
-      'drop trigger idempotency_keys_hashed on idempotency_keys; drop function hash_idempotency_key()',
-    );
-    await db.pool.query('delete from migrations where id = 29');
-    await claimRaw('7');
-    assert.equal(await found(), undefined, 'the previous schema holds it in clear');
-    await migrate(db.pool);
-    assert.equal(await found(), '7');
-    const { rows } = await db.pool.query('select key from idempotency_keys');
-    assert.deepEqual(rows, [{ key: keyed.key }]);
-  });
 
   it('from a process of the previous version is found by this version', async () => {
     await claimRaw('7');

@@ -3,8 +3,10 @@ import { readFile } from 'node:fs/promises';
 import test from 'node:test';
 import { describeStatements } from '../../../src/imports/run/print-statements.ts';
 import { migrate } from '../../../src/platform/db/migrate.ts';
+import type { Pool } from '../../../src/platform/db/pool.ts';
 import { describeSchema } from '../../../src/platform/db/print-schema.ts';
 import { hold, waiters } from '../../support/stores/locks.ts';
+import { withMigrations } from '../../support/stores/migrations.ts';
 import { testDatabase } from '../../support/stores/postgres.ts';
 
 test('schema.sql is the result of the migrations', async () => {
@@ -35,30 +37,55 @@ test('a migration that was edited after it was applied is refused, by the name o
   const { pool } = await testDatabase();
   const { rows } = await pool.query('select id, checksum from migrations order by id');
   assert.ok(rows.every(({ checksum }) => /^[0-9a-f]{64}$/.test(checksum)));
-  await pool.query(`update migrations set checksum = 'other' where id = 13`);
-  await assert.rejects(migrate(pool), /The migration 013_items_room\.sql was edited.*Restore the file/);
+  await pool.query(`update migrations set checksum = 'other' where id = 150`);
+  await assert.rejects(migrate(pool), /The migration 150_schema\.sql was edited.*Restore the file/);
 });
 
-test('a migration that waits for a long transaction does not keep others waiting as long', async () => {
+test('a migration that waits for a long transaction does not keep others waiting as long', async (t) => {
   const { pool } = await testDatabase();
-  await pool.query('delete from migrations where id = 16; alter table migrations drop column checksum');
-  const long = await hold(pool, 'select from migrations');
-  const migrated = migrate(pool);
+  const folder = await withMigrations(t, { '151_locking.sql': 'alter table leases add column note text;' });
+  const long = await hold(pool, 'select from leases');
+  const migrated = migrate(pool, folder);
   await waiters(pool, 1);
   // It waits behind the migration, which gives up first.
-  await pool.query('select from migrations');
+  await pool.query('select from leases');
   await long.commit();
   await migrated;
-  assert.equal((await pool.query('select from migrations where id = 16')).rowCount, 1);
+  assert.equal((await pool.query('select from migrations where id = 151')).rowCount, 1);
 });
 
-test('a database without checksums, of an earlier version, gets them', async () => {
+const BEFORE = await readFile(new URL('./migrations-before-1.0.0.txt', import.meta.url), 'utf8');
+
+/** Makes the database say that it was brought here by other migrations, each `<id> <checksum>`. */
+async function pretend(pool: Pool, migrations: readonly string[]): Promise<void> {
+  await pool.query('delete from migrations');
+  await pool.query(
+    `insert into migrations (id, checksum)
+     select split_part(line, ' ', 1)::integer, split_part(line, ' ', 2) from unnest($1::text[]) as line`,
+    [migrations],
+  );
+}
+
+test('a database of the build before 1.0.0 is taken over without a change, and gets later migrations', async (t) => {
   const { pool } = await testDatabase();
-  const before = await pool.query('select id, checksum from migrations order by id');
-  await pool.query('update migrations set checksum = null where id < 16');
+  await pretend(pool, BEFORE.trim().split('\n'));
+  const read = async () => (await pool.query('select * from migrations order by id')).rows;
+  const [schema, rows] = [await describeSchema(pool), await read()];
   await migrate(pool);
-  assert.deepEqual((await pool.query('select id, checksum from migrations order by id')).rows, before.rows);
-  await pool.query('delete from migrations where id = 16; alter table migrations drop column checksum');
-  await migrate(pool);
-  assert.deepEqual((await pool.query('select id, checksum from migrations order by id')).rows, before.rows);
+  assert.equal(await describeSchema(pool), schema);
+  assert.deepEqual(await read(), rows);
+  await migrate(pool, await withMigrations(t, { '151_later.sql': 'create table later ();' }));
+  assert.equal((await read()).length, rows.length + 1);
+});
+
+test('a database of an earlier build, or with an edited migration, is refused in one sentence', async () => {
+  const { pool } = await testDatabase();
+  const lines = BEFORE.trim().split('\n');
+  const edited = lines.with(0, '1 other');
+  for (const migrations of [lines.slice(0, -1), lines.toSpliced(3, 1), edited]) {
+    await pretend(pool, migrations);
+    await assert.rejects(migrate(pool), /^Error: The database has the schema of a build before 1\.0\.0/);
+  }
+  await pool.query('alter table migrations drop column checksum');
+  await assert.rejects(migrate(pool), /cannot upgrade: upgrade it with the last build before 1\.0\.0 first\.$/);
 });

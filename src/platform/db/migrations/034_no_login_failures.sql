@@ -1,2 +1,0 @@
--- Unused since 017; no released version uses it.
-drop table login_failures;
