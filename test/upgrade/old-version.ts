@@ -6,15 +6,19 @@ import { join, resolve } from 'node:path';
 import type { TestContext } from 'node:test';
 
 export interface OldVersion {
-  /** The address of a file of it. */
-  fileUrl(path: string): string;
-  /** How many migrations it has. */
-  migrations: number;
+  /** The addresses of its programs. */
+  api: string;
+  worker: string;
+  /** The number of its newest migration. */
+  newest: number;
 }
 
 const MIGRATIONS = 'src/platform/db/migrations';
-/** Where versions before the one that has `src/platform` keep them. */
-const OLD_MIGRATIONS = 'src/db/migrations';
+/** Where the API and the migrations of a version are: this version's layout, and that of OLDEST. */
+const LAYOUTS = [
+  { api: 'src/start/api.ts', migrations: MIGRATIONS },
+  { api: 'src/api.ts', migrations: 'src/db/migrations' },
+];
 /** The oldest version whose database this one takes over. */
 const OLDEST = '04f166240eba7c9b2f48424348e351cc9c6816ab';
 const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
@@ -27,8 +31,14 @@ export function checkOut(t: TestContext): OldVersion {
   git('archive', '--output', archive, commit(), 'src', 'workers', 'package.json');
   execFileSync('tar', ['-xf', archive, '-C', folder]);
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-  const migrations = [MIGRATIONS, OLD_MIGRATIONS].map((path) => join(folder, path)).find((path) => existsSync(path));
-  return { fileUrl: (path) => `file://${join(folder, path)}`, migrations: countMigrations(migrations) };
+  const layout = LAYOUTS.find(({ migrations }) => existsSync(join(folder, migrations)));
+  if (!layout) throw new Error(`${commit()} has no migrations.`);
+  const urlOf = (path: string) => `file://${join(folder, path)}`;
+  return {
+    api: urlOf(layout.api),
+    worker: urlOf('workers/all-in-one.ts'),
+    newest: newestMigration(join(folder, layout.migrations)),
+  };
 }
 
 function commit(): string {
@@ -38,10 +48,7 @@ function commit(): string {
   throw new Error('The history of the project is needed: clone it without --depth, or set UPGRADE_FROM.');
 }
 
-export function countMigrations(folder = MIGRATIONS): number {
-  return migrationFiles(folder).length;
-}
-
-function migrationFiles(folder = MIGRATIONS): string[] {
-  return readdirSync(folder).filter((file) => file.endsWith('.sql'));
+/** The number of the newest migration in a folder. */
+export function newestMigration(folder = MIGRATIONS): number {
+  return Math.max(...readdirSync(folder).map((file) => Number.parseInt(file, 10) || 0));
 }
